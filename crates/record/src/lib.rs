@@ -1,0 +1,11 @@
+//! The row types of the result tables and their parquet form.
+//!
+//! A run writes three small tables, [`Tables`]: one [`RunRow`], its [`EvalRow`]s and its [`PredictionRow`]s.
+//! `collect` in the sweep crate merges the tables of many runs into one sorted folder, which is all that
+//! the report crate reads.
+//!
+//! This crate does not know how rows are made, what a paper is, or what a tensor is.
+
+mod rows;
+
+pub use rows::{EvalRow, PredictionRow, RunRow, Tables};

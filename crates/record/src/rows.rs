@@ -1,0 +1,119 @@
+//! The three kinds of rows, long format: everything a reader needs to say what was run and what came out.
+
+use serde::{Deserialize, Serialize};
+
+/// One run: what was asked, on what, by which code, at what cost, and how it ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRow {
+    /// First 16 hexadecimal digits of the SHA-256 of `spec`.
+    pub run_id: String,
+    /// Paper the run belongs to, such as `hart2020`.
+    pub paper: String,
+    /// Experiment file it came from, such as `table-2`.
+    pub experiment: String,
+    /// `fixture`, `small` or `paper`.
+    pub profile: String,
+    /// The resolved spec as canonical JSON (sorted keys); report selects rows by its fields.
+    pub spec: String,
+    /// Commit of the code that ran, or empty outside a checkout.
+    pub code_commit: String,
+    /// Whether the checkout had uncommitted changes.
+    pub code_dirty: bool,
+    /// Dataset card name.
+    pub dataset: String,
+    /// SHA-256 of the dataset's files as read.
+    pub dataset_hash: String,
+    /// Encoder card name; empty for a run without an encoder.
+    pub encoder: String,
+    /// SHA-256 of the checkpoint's weights; empty for a run without an encoder.
+    pub checkpoint_hash: String,
+    /// SHA-256 of the tokenizer; empty for a run without an encoder.
+    pub tokenizer_hash: String,
+    /// Seed of everything random in the run.
+    pub seed: u64,
+    /// Device the run used, such as `cpu (LibTorch 2.11.0)`.
+    pub device: String,
+    /// Number type of the arithmetic, such as `f32`.
+    pub dtype: String,
+    /// Threads the arithmetic could use.
+    pub threads: u32,
+    /// Parameters of the whole model; for sparse models, features x classes plus the bias.
+    pub params_total: u64,
+    /// Parameters that could change in at least one phase.
+    pub params_trainable: u64,
+    /// Epochs finished, over all phases.
+    pub epochs: u32,
+    /// Optimiser steps taken, over all phases.
+    pub steps: u64,
+    /// Why training ended: `epochs`, `patience`, `converged`, `diverged`; empty when the run failed before.
+    pub stop_reason: String,
+    /// Seconds in training steps (monotonic clock).
+    pub train_seconds: f64,
+    /// Seconds in evaluation.
+    pub eval_seconds: f64,
+    /// Seconds spent filling caches of frozen activations.
+    pub cache_seconds: f64,
+    /// Peak resident memory of the process, in bytes; 0 when unknown.
+    pub peak_memory: u64,
+    /// When the run started, seconds since 1970 (wall clock; for the record only).
+    pub started: u64,
+    /// `ok`, `diverged`, `oom` or `failed`.
+    pub status: String,
+    /// What went wrong, in one line; empty when `ok`.
+    pub error: String,
+}
+
+/// One score of one run at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvalRow {
+    /// Run the score belongs to.
+    pub run_id: String,
+    /// Training phase, counted from 0.
+    pub phase: u32,
+    /// Epochs finished so far, over all phases.
+    pub epoch: u32,
+    /// Optimiser steps taken so far.
+    pub step: u64,
+    /// What was scored: `train`, `dev`, `test`.
+    pub split: String,
+    /// Metric name, such as `accuracy` or `f1-positive`.
+    pub metric: String,
+    /// The score; proportions are between 0 and 1.
+    pub value: f64,
+    /// Examples (or tokens, or spans) scored.
+    pub n: u64,
+    /// Seconds of training up to this moment.
+    pub train_seconds: f64,
+    /// Whether this is the score the run stands for (the final one, or the selected epoch's).
+    pub is_final: bool,
+}
+
+/// One prediction of one run, enough for paired tests and ensembles without a rerun.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PredictionRow {
+    /// Run that predicted.
+    pub run_id: String,
+    /// What was predicted: `dev`, `test`.
+    pub split: String,
+    /// Example id, from the dataset.
+    pub example_id: String,
+    /// Word within the example for token tagging; 0 where the example is one unit.
+    pub position: u32,
+    /// Expected label; a number as text for regression.
+    pub gold: String,
+    /// Predicted label; a number as text for regression.
+    pub predicted: String,
+    /// Scores per label in the dataset's order (probabilities); one number for regression.
+    pub scores: Vec<f32>,
+}
+
+/// The three tables of one run, or of many.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tables {
+    /// One row per run.
+    pub runs: Vec<RunRow>,
+    /// Scores over time.
+    pub evals: Vec<EvalRow>,
+    /// Final predictions.
+    pub predictions: Vec<PredictionRow>,
+}
