@@ -1,0 +1,90 @@
+# `./justw` alone lists the recipes. Each is one or two calls of the totune binary or of cargo.
+
+set positional-arguments
+set quiet
+
+# One folder decides which libtorch is compiled against and runs: .tools/libtorch. Two different ones fail silently.
+unexport LIBTORCH_LIB
+unexport LIBTORCH_INCLUDE
+unexport LIBTORCH_USE_PYTORCH
+
+# LibTorch where it is set up; with TOTUNE_FEATURES= (empty) the flex device runs everything.
+features := env("TOTUNE_FEATURES", if os() + "-" + arch() == "linux-x86_64" { "tch" } else { "" })
+
+# One profile and one set of features for all recipes, so that a fresh machine compiles each dependency once.
+flags := "--release --locked --features " + quote(features)
+totune := "cargo run --quiet " + flags + " --bin totune --"
+
+# Programs in target/ find libtorch by themselves (.cargo/config.toml). This is for those that do not: doc tests,
+# which are linked in a temporary folder, and all of them where CARGO_TARGET_DIR or RUSTFLAGS is set.
+torch_lib := justfile_directory() / ".tools/libtorch/torch/lib"
+export LD_LIBRARY_PATH := torch_lib + if env("LD_LIBRARY_PATH", "") == "" { "" } else { ":" + env("LD_LIBRARY_PATH") }
+
+_default:
+    {{ quote(just_executable()) }} --justfile {{ quote(justfile()) }} --list --unsorted
+
+# Run what is missing of a paper's grid, then write its report
+[group('papers')]
+[no-exit-message]
+reproduce PAPER PROFILE="paper" *ARGS: _build
+    {{ totune }} reproduce "$@"
+
+# Write tables, figures and verdicts again from the stored results, without training
+[group('papers')]
+[no-exit-message]
+report PAPER PROFILE="paper" *ARGS: _build
+    {{ totune }} report "$@"
+
+# List what `reproduce` would run, and why (--json for programs)
+[group('papers')]
+[no-exit-message]
+plan PAPER PROFILE="paper" *ARGS: _build
+    {{ totune }} sweep plan "$@"
+
+# Any other command of totune, such as `./justw totune data list`
+[group('papers')]
+[no-exit-message]
+totune *ARGS: _build
+    {{ totune }} "$@"
+
+# Say what this machine has, what is missing, and what to do about it
+[group('machine')]
+[no-exit-message]
+doctor *ARGS: _build
+    {{ totune }} doctor "$@"
+
+# Install and compile everything the other recipes need, so that they work offline
+[group('machine')]
+setup: _build
+    cargo test {{ flags }} --no-run
+
+# Run all tests; arguments go to cargo test, such as part of a name
+[group('develop')]
+[no-exit-message]
+test *ARGS: _libtorch
+    cargo test {{ flags }} "$@"
+
+# Check the format, then run clippy with warnings denied, with and without LibTorch
+[group('develop')]
+[no-exit-message]
+lint: _libtorch
+    cargo fmt --all --check
+    cargo clippy {{ flags }} --workspace --all-targets -- --deny warnings
+    cargo clippy --release --locked --package totune-cli -- --deny warnings
+
+# Run the benchmarks whose name holds an argument, or all; `bench peer` times training against PyTorch
+[group('develop')]
+[no-exit-message]
+bench *ARGS: _build
+    if [ "${1-}" = peer ]; then {{ totune }} bench "$@"; else cargo bench --locked --features {{ quote(features) }} --bench '*' -- "$@"; fi
+
+# Make the fixtures and their reference values again, with pinned Python packages
+[group('develop')]
+fixtures:
+    setup/fixtures
+
+_libtorch:
+    setup/libtorch {{ quote(features) }}
+
+_build: _libtorch
+    cargo build {{ flags }} --bin totune
