@@ -1,1 +1,36 @@
-//! totune-data
+//! Datasets as text and integers.
+//!
+//! A [`Card`] says where a dataset lives and what its columns mean, a [`format::Format`] reads its file, and the
+//! result is a [`Dataset`]: a list of [`Example`]s whose counts agree with the card. From there on everything is one
+//! path: a [`Split`] divides, a [`Tokenizer`] encodes, a [`BatchPlan`] orders, [`Padded`] pads.
+//!
+//! This crate has no tensors in it, opens no socket, and makes no choices about training. Randomness comes from
+//! [`random::stream`] alone, which is a function of a run's seed.
+
+mod batch;
+mod card;
+mod catalogue;
+mod dataset;
+mod describe;
+mod duplicates;
+mod example;
+pub mod format;
+mod hash;
+mod near;
+pub mod random;
+mod split;
+mod tokenize;
+pub mod toml_file;
+
+pub use batch::{BatchPlan, Fill, Padded};
+pub use card::{Card, Columns, Label, SplitFile, Task};
+pub use catalogue::Catalogue;
+pub use dataset::Dataset;
+pub use describe::describe;
+pub use duplicates::Repeats;
+pub use example::{Example, Input, Target};
+pub use hash::sha256_hex;
+pub use near::near;
+pub use random::stream;
+pub use split::{Duplicates, FoldKind, HoldOut, KFold, Parts, Split};
+pub use tokenize::{Encoded, Tokenizer};

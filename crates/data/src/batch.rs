@@ -1,0 +1,127 @@
+//! Which examples go through a model together, and as what rectangle.
+
+use crate::Encoded;
+use crate::random::{shuffle, stream};
+
+/// A rectangle of ids, row-major `[batch, seq]`, as wide as its longest row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Padded {
+    /// Wordpiece ids; padding has the padding id.
+    pub ids: Vec<i64>,
+    /// Token types; padding has 0.
+    pub type_ids: Vec<i64>,
+    /// Whether a place holds a real token.
+    pub mask: Vec<bool>,
+    /// Rows.
+    pub batch: usize,
+    /// Columns.
+    pub seq: usize,
+}
+
+impl Padded {
+    /// Pads `rows` on the right to the longest of them.
+    pub fn new(rows: &[&Encoded], pad_id: u32) -> Self {
+        let batch = rows.len();
+        let seq = rows.iter().map(|row| row.ids.len()).max().unwrap_or(0);
+        let mut padded = Self {
+            ids: vec![i64::from(pad_id); batch * seq],
+            type_ids: vec![0; batch * seq],
+            mask: vec![false; batch * seq],
+            batch,
+            seq,
+        };
+        for (row, encoded) in rows.iter().enumerate() {
+            let start = row * seq;
+            for (column, (&id, &type_id)) in encoded.ids.iter().zip(&encoded.type_ids).enumerate() {
+                padded.ids[start + column] = i64::from(id);
+                padded.type_ids[start + column] = i64::from(type_id);
+                padded.mask[start + column] = true;
+            }
+        }
+        padded
+    }
+}
+
+/// How examples are put into batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchPlan {
+    /// Examples per batch; the last batch may have fewer.
+    pub size: usize,
+    /// Whether examples of like length go together, so that less padding is computed.
+    pub bucketing: bool,
+}
+
+/// How many batches' worth of shuffled examples are sorted by length together. More saves padding, fewer leaves more
+/// to chance; at 50 the padding left is small and a batch still draws from thousands of examples.
+const POOL: usize = 50;
+
+impl BatchPlan {
+    /// Every index once, for evaluation: in file order, or with bucketing from short to long.
+    pub fn sequential(&self, lengths: &[usize]) -> Vec<Vec<usize>> {
+        let mut order: Vec<usize> = (0..lengths.len()).collect();
+        if self.bucketing {
+            order.sort_by_key(|&index| lengths[index]);
+        }
+        self.cut(&order)
+    }
+
+    /// Every index once, in an order that depends on `seed` and `epoch` alone.
+    ///
+    /// With bucketing the shuffled indices are sorted by length within pools of 50 batches, and the batches are
+    /// shuffled again, so that an epoch stays complete and its order stays random. A short last batch stays last.
+    pub fn shuffled(&self, lengths: &[usize], seed: u64, epoch: u64) -> Vec<Vec<usize>> {
+        let mut rng = stream(seed, "batches", epoch);
+        let mut order: Vec<usize> = (0..lengths.len()).collect();
+        shuffle(&mut order, &mut rng);
+        if !self.bucketing {
+            return self.cut(&order);
+        }
+        let (full, rest) = order.split_at_mut(lengths.len() - lengths.len() % self.size);
+        for pool in full.chunks_mut(POOL * self.size) {
+            pool.sort_by_key(|&index| lengths[index]);
+        }
+        let mut batches = self.cut(full);
+        shuffle(&mut batches, &mut rng);
+        batches.extend(self.cut(rest));
+        batches
+    }
+
+    fn cut(&self, order: &[usize]) -> Vec<Vec<usize>> {
+        assert!(self.size > 0, "batch size 0; expected at least 1");
+        order.chunks(self.size).map(<[usize]>::to_vec).collect()
+    }
+}
+
+/// How much of what is computed is real.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// Tokens of the examples.
+    pub real: usize,
+    /// Places of the rectangles they are padded to.
+    pub computed: usize,
+}
+
+impl Fill {
+    /// What `batches` of examples with these lengths cost.
+    pub fn of(batches: &[Vec<usize>], lengths: &[usize]) -> Self {
+        let mut fill = Self {
+            real: 0,
+            computed: 0,
+        };
+        for batch in batches {
+            let longest = batch.iter().map(|&index| lengths[index]).max().unwrap_or(0);
+            fill.real += batch.iter().map(|&index| lengths[index]).sum::<usize>();
+            fill.computed += batch.len() * longest;
+        }
+        fill
+    }
+
+    /// Real tokens per computed token, from 0 to 1.
+    pub fn share(&self) -> f64 {
+        if self.computed == 0 {
+            1.0
+        } else {
+            self.real as f64 / self.computed as f64
+        }
+    }
+}

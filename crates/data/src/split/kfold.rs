@@ -1,0 +1,211 @@
+//! Stratified folds, fold for fold as scikit-learn 1.9 makes them.
+
+use super::numpy::{RandomState, pairwise_sum, std};
+use super::{Duplicates, FoldKind, KFold};
+use crate::Dataset;
+use anyhow::{Result, ensure};
+use std::collections::{BTreeMap, HashMap};
+
+impl KFold {
+    /// The fold that tests each example.
+    ///
+    /// With `duplicates = "group"`, folds in file order or shuffled are made as ever and then each repeated text
+    /// follows its first row, so that only repeats move; grouped folds keep groups whole that share a text.
+    pub(super) fn assign(
+        &self,
+        dataset: &Dataset,
+        classes: &[usize],
+        first: &[usize],
+    ) -> Result<Vec<usize>> {
+        let n_classes = dataset.labels.len();
+        let mut counts = vec![0; n_classes];
+        classes.iter().for_each(|&class| counts[class] += 1);
+        let largest = counts.iter().copied().max().unwrap_or(0);
+        ensure!(
+            self.folds <= largest,
+            "folds: {}; expected at most {largest}, the size of the largest class",
+            self.folds
+        );
+        let whole = self.duplicates == Duplicates::Group;
+        if self.by == FoldKind::Group {
+            let groups = groups(dataset, whole.then_some(first));
+            return stratified_groups(classes, &counts, &groups, self.folds);
+        }
+        let rng = self
+            .seed
+            .filter(|_| self.by == FoldKind::Shuffled)
+            .map(|seed| RandomState::new(seed as u32));
+        let mut folds = stratified(classes, n_classes, self.folds, rng);
+        if whole {
+            folds = first.iter().map(|&first| folds[first]).collect();
+        }
+        Ok(folds)
+    }
+}
+
+/// `StratifiedKFold`: sorted classes are dealt to the folds in turn, which says how many of each class a fold gets;
+/// then each class is cut in file order, or its fold numbers are shuffled.
+fn stratified(
+    classes: &[usize],
+    n_classes: usize,
+    n_folds: usize,
+    mut rng: Option<RandomState>,
+) -> Vec<usize> {
+    let (classes, n_classes) = by_first_appearance(classes, n_classes);
+    let mut sorted = classes.clone();
+    sorted.sort_unstable();
+    let mut allocation = vec![vec![0; n_classes]; n_folds];
+    for (place, &class) in sorted.iter().enumerate() {
+        allocation[place % n_folds][class] += 1;
+    }
+    let mut folds = vec![0; classes.len()];
+    for class in 0..n_classes {
+        let mut dealt: Vec<usize> = (0..n_folds)
+            .flat_map(|fold| std::iter::repeat_n(fold, allocation[fold][class]))
+            .collect();
+        if let Some(rng) = &mut rng {
+            rng.shuffle(&mut dealt);
+        }
+        let members = (0..classes.len()).filter(|&index| classes[index] == class);
+        members
+            .zip(dealt)
+            .for_each(|(index, fold)| folds[index] = fold);
+    }
+    folds
+}
+
+/// Classes numbered in the order they first appear, which is the order they are dealt in; and how many appear.
+fn by_first_appearance(classes: &[usize], n_classes: usize) -> (Vec<usize>, usize) {
+    let mut number = vec![None; n_classes];
+    let mut seen = 0;
+    let renumbered = classes
+        .iter()
+        .map(|&class| {
+            *number[class].get_or_insert_with(|| {
+                seen += 1;
+                seen - 1
+            })
+        })
+        .collect();
+    (renumbered, seen)
+}
+
+/// `StratifiedGroupKFold`: groups, the most one-sided first, each go to the fold where the classes end up most evenly
+/// spread over the folds, and to the smaller fold when that is a draw.
+fn stratified_groups(
+    classes: &[usize],
+    counts: &[usize],
+    groups: &[usize],
+    n_folds: usize,
+) -> Result<Vec<usize>> {
+    let present: Vec<usize> = (0..counts.len())
+        .filter(|&class| counts[class] > 0)
+        .collect();
+    let n_groups = groups.iter().max().map_or(0, |last| last + 1);
+    ensure!(
+        n_folds <= n_groups,
+        "folds: {n_folds}; expected at most {n_groups}, the number of groups"
+    );
+    let mut per_group = vec![vec![0.0; present.len()]; n_groups];
+    let column: HashMap<usize, usize> = present
+        .iter()
+        .enumerate()
+        .map(|(column, &class)| (class, column))
+        .collect();
+    for (class, &group) in classes.iter().zip(groups) {
+        per_group[group][column[class]] += 1.0;
+    }
+    let totals: Vec<f64> = present.iter().map(|&class| counts[class] as f64).collect();
+    let spread: Vec<f64> = per_group.iter().map(|row| std(row)).collect();
+    let mut order: Vec<usize> = (0..n_groups).collect();
+    order.sort_by(|&a, &b| spread[b].total_cmp(&spread[a]));
+    let mut per_fold = vec![vec![0.0; present.len()]; n_folds];
+    let mut fold_of = vec![0; n_groups];
+    for group in order {
+        let fold = best_fold(&mut per_fold, &totals, &per_group[group]);
+        add(&mut per_fold[fold], &per_group[group], 1.0);
+        fold_of[group] = fold;
+    }
+    Ok(groups.iter().map(|&group| fold_of[group]).collect())
+}
+
+fn best_fold(per_fold: &mut [Vec<f64>], totals: &[f64], group: &[f64]) -> usize {
+    let mut best = 0;
+    let mut least_uneven = f64::INFINITY;
+    let mut least_size = f64::INFINITY;
+    for fold in 0..per_fold.len() {
+        add(&mut per_fold[fold], group, 1.0);
+        let uneven = unevenness(per_fold, totals);
+        add(&mut per_fold[fold], group, -1.0);
+        let size: f64 = per_fold[fold].iter().sum();
+        // numpy.isclose with its default tolerances.
+        let close = (uneven - least_uneven).abs() <= 1e-8 + 1e-5 * least_uneven.abs();
+        if uneven < least_uneven || (close && size < least_size) {
+            (best, least_uneven, least_size) = (fold, uneven, size);
+        }
+    }
+    best
+}
+
+/// The mean over classes of the standard deviation over folds of the share of the class that a fold has.
+fn unevenness(per_fold: &[Vec<f64>], totals: &[f64]) -> f64 {
+    let n_folds = per_fold.len() as f64;
+    let deviations: Vec<f64> = totals
+        .iter()
+        .enumerate()
+        .map(|(class, total)| {
+            let shares = || per_fold.iter().map(|fold| fold[class] / total);
+            // Added one by one: NumPy reduces the first axis of a matrix row after row.
+            let mean = shares().fold(0.0, |sum, share| sum + share) / n_folds;
+            (shares().fold(0.0, |sum, share| sum + (share - mean) * (share - mean)) / n_folds)
+                .sqrt()
+        })
+        .collect();
+    pairwise_sum(&deviations) / totals.len() as f64
+}
+
+fn add(counts: &mut [f64], group: &[f64], sign: f64) {
+    counts
+        .iter_mut()
+        .zip(group)
+        .for_each(|(count, more)| *count += sign * more);
+}
+
+/// A number for each example's group, in the order of the groups' names; with `first`, groups that share a text are
+/// one, under the first of their names.
+fn groups(dataset: &Dataset, first: Option<&[usize]>) -> Vec<usize> {
+    let name = |index: usize| dataset.examples[index].group.as_deref().unwrap_or("");
+    let names: BTreeMap<&str, usize> = (0..dataset.examples.len())
+        .map(|index| (name(index), 0))
+        .collect();
+    let names: BTreeMap<&str, usize> = names
+        .into_keys()
+        .enumerate()
+        .map(|(number, name)| (name, number))
+        .collect();
+    let mut parent: Vec<usize> = (0..names.len()).collect();
+    for (index, &first) in first.unwrap_or_default().iter().enumerate() {
+        let (a, b) = (
+            root(&parent, names[name(index)]),
+            root(&parent, names[name(first)]),
+        );
+        parent[a.max(b)] = a.min(b);
+    }
+    let roots: Vec<usize> = (0..dataset.examples.len())
+        .map(|index| root(&parent, names[name(index)]))
+        .collect();
+    let used: BTreeMap<usize, usize> = roots.iter().map(|&root| (root, 0)).collect();
+    let dense: HashMap<usize, usize> = used
+        .into_keys()
+        .enumerate()
+        .map(|(number, root)| (root, number))
+        .collect();
+    roots.into_iter().map(|root| dense[&root]).collect()
+}
+
+fn root(parent: &[usize], mut node: usize) -> usize {
+    while parent[node] != node {
+        node = parent[node];
+    }
+    node
+}

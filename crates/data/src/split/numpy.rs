@@ -1,0 +1,96 @@
+//! The two pieces of NumPy that scikit-learn's folds depend on, bit for bit.
+
+use rand_mt::Mt;
+
+/// `numpy.random.RandomState(seed).shuffle(items)` for one-dimensional arrays.
+///
+/// The legacy generator: MT19937 seeded by Knuth's recurrence, swaps from the end, and a number up to `last` drawn by
+/// masking 32 random bits and drawing again while they are too large.
+pub(super) struct RandomState(Mt);
+
+impl RandomState {
+    pub(super) fn new(seed: u32) -> Self {
+        Self(Mt::new(seed))
+    }
+
+    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.up_to(last as u32) as usize);
+        }
+    }
+
+    fn up_to(&mut self, max: u32) -> u32 {
+        let mask = u32::MAX >> max.leading_zeros();
+        loop {
+            let drawn = self.0.next_u32() & mask;
+            if drawn <= max {
+                return drawn;
+            }
+        }
+    }
+}
+
+/// `numpy.std` of a contiguous row.
+pub(super) fn std(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = pairwise_sum(values) / n;
+    let squares: Vec<f64> = values
+        .iter()
+        .map(|value| (value - mean) * (value - mean))
+        .collect();
+    (pairwise_sum(&squares) / n).sqrt()
+}
+
+/// The sum in the order NumPy adds a contiguous row: one by one below 8 numbers, in eight lanes up to 128, and in
+/// halves beyond.
+pub(super) fn pairwise_sum(values: &[f64]) -> f64 {
+    let n = values.len();
+    if n < 8 {
+        return values.iter().fold(0.0, |sum, value| sum + value);
+    }
+    if n > 128 {
+        let half = n / 2 - (n / 2) % 8;
+        return pairwise_sum(&values[..half]) + pairwise_sum(&values[half..]);
+    }
+    let mut lanes = [0.0; 8];
+    let whole = n - n % 8;
+    lanes.copy_from_slice(&values[..8]);
+    for chunk in values[8..whole].chunks(8) {
+        lanes
+            .iter_mut()
+            .zip(chunk)
+            .for_each(|(lane, value)| *lane += value);
+    }
+    let [a, b, c, d, e, f, g, h] = lanes;
+    values[whole..]
+        .iter()
+        .fold(((a + b) + (c + d)) + ((e + f) + (g + h)), |sum, value| {
+            sum + value
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shuffle_is_numpys() {
+        // python -c "import numpy as np; a = np.arange(10); np.random.RandomState(42).shuffle(a); print(a)"
+        let mut items: Vec<usize> = (0..10).collect();
+        RandomState::new(42).shuffle(&mut items);
+        assert_eq!(items, [8, 1, 5, 0, 7, 2, 9, 4, 3, 6]);
+        // the same with RandomState(4294967295) and five numbers
+        let mut items: Vec<usize> = (0..5).collect();
+        RandomState::new(u32::MAX).shuffle(&mut items);
+        assert_eq!(items, [0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_sum_is_added_in_numpys_order() {
+        // python -c "import numpy as np; print(repr(np.sum(np.arange(1, n + 1) ** 0.1)))" for each n
+        for (n, expected) in [(7, 0.0), (30, 0.0), (300, 0.0)] {
+            let values: Vec<f64> = (1..=n).map(|value| f64::from(value).powf(0.1)).collect();
+            assert_eq!(pairwise_sum(&values), expected, "{n}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Reading a TOML file into a type, with errors that name the file, the line and the key that was probably meant.
+
+use crate::near::did_you_mean;
+use anyhow::{Context, Result, anyhow};
+use serde::de::DeserializeOwned;
+use std::path::Path;
+
+/// Reads the TOML file at `path` as a `T`.
+///
+/// An unknown key or an unknown choice names the nearest known one:
+///
+/// ```text
+/// datasets/rte.toml: line 4: unknown key `lables`; did you mean `labels`? expected one of `name`, `labels`
+/// ```
+pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let bytes =
+        std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        let line = line_at(&bytes, error.valid_up_to());
+        anyhow!(
+            "{}: line {line}: not UTF-8; expected UTF-8 text",
+            path.display()
+        )
+    })?;
+    parse_toml(text.trim_start_matches('\u{feff}'))
+        .with_context(|| path.display().to_string())
+        .map_err(flatten)
+}
+
+/// Parses TOML text as [`read_toml`] does; the error has a line but no file.
+pub fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
+    toml::from_str(text).map_err(|error| {
+        let message = explain(error.message());
+        match error.span() {
+            Some(span) => anyhow!("line {}: {message}", line_at(text.as_bytes(), span.start)),
+            None => anyhow!("{message}"),
+        }
+    })
+}
+
+/// One error whose text is the whole chain, so that file, line and finding stand together.
+fn flatten(error: anyhow::Error) -> anyhow::Error {
+    anyhow!("{error:#}")
+}
+
+/// Puts serde's words for an unknown name into ours, and adds the near one.
+fn explain(message: &str) -> String {
+    let message = message.trim_end();
+    for (theirs, ours) in [
+        ("unknown field `", "unknown key"),
+        ("unknown variant `", "unknown choice"),
+    ] {
+        let Some((name, rest)) = message
+            .strip_prefix(theirs)
+            .and_then(|rest| rest.split_once('`'))
+        else {
+            continue;
+        };
+        let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
+        let rest = rest.trim_start_matches([',', ' ']);
+        return match did_you_mean(name, known) {
+            hint if hint.is_empty() => format!("{ours} `{name}`; {rest}"),
+            hint => format!("{ours} `{name}`{hint} {rest}"),
+        };
+    }
+    message.replace("missing field", "missing key")
+}
+
+fn line_at(bytes: &[u8], offset: usize) -> usize {
+    1 + bytes[..offset.min(bytes.len())]
+        .iter()
+        .filter(|&&byte| byte == b'\n')
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code)]
+    struct Sample {
+        name: String,
+        labels: Vec<String>,
+        #[serde(default)]
+        plan: Option<Plan>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "kind", rename_all = "kebab-case")]
+    #[allow(dead_code)]
+    enum Plan {
+        Full(Full),
+        LastK(Full),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code)]
+    struct Full {
+        rate: f64,
+    }
+
+    #[test]
+    fn each_slip_is_named_with_its_line_and_the_near_name() {
+        for (text, expected) in [
+            (
+                "name = 'x'\nlables = []\n",
+                "line 2: unknown key `lables`; did you mean `labels`? expected one of `name`, `labels`, `plan`",
+            ),
+            (
+                "name = 'x'\nzebra = []\n",
+                "line 2: unknown key `zebra`; expected one of `name`, `labels`, `plan`",
+            ),
+            ("name = 'x'\n", "line 1: missing key `labels`"),
+            (
+                "name = 'x'\nlabels = []\nplan = { kind = 'ful', rate = 1.0 }\n",
+                "line 3: unknown choice `ful`; did you mean `full`? expected `full` or `last-k`",
+            ),
+            (
+                "name = 'x'\nlabels = []\nplan = { kind = 'full', rat = 1.0 }\n",
+                "line 3: unknown key `rat`; did you mean `rate`? expected `rate`",
+            ),
+            (
+                "name = 3\n",
+                "line 1: invalid type: integer `3`, expected a string",
+            ),
+        ] {
+            let error = parse_toml::<Sample>(text).expect_err(text);
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn the_file_is_named_and_bad_utf8_has_a_line() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("a.toml");
+        std::fs::write(&path, b"name = 'x'\nlabels = ['\xff']\n").expect("a file");
+        let error = read_toml::<Sample>(&path)
+            .expect_err("bad bytes")
+            .to_string();
+        assert_eq!(
+            error,
+            format!("{}: line 2: not UTF-8; expected UTF-8 text", path.display())
+        );
+        std::fs::write(&path, "\u{feff}name = 'x'\r\nlabels = []\r\n").expect("a file");
+        assert_eq!(
+            read_toml::<Sample>(&path).expect("a BOM is skipped").name,
+            "x"
+        );
+        let absent = read_toml::<Sample>(&dir.path().join("b.toml")).expect_err("no file");
+        assert!(
+            absent.to_string().ends_with("b.toml: cannot be read"),
+            "{absent}"
+        );
+    }
+}
