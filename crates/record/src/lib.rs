@@ -2,10 +2,19 @@
 //!
 //! A run writes three small tables, [`Tables`]: one [`RunRow`], its [`EvalRow`]s and its [`PredictionRow`]s.
 //! `collect` in the sweep crate merges the tables of many runs into one sorted folder, which is all that
-//! the report crate reads.
+//! the report crate reads. A file appears whole or not at all ([`write_atomically`]), and the same rows
+//! give the same bytes.
 //!
 //! This crate does not know how rows are made, what a paper is, or what a tensor is.
 
+mod atomic;
+mod cell;
+mod order;
+mod parquet;
 mod rows;
+mod tables;
 
+pub use atomic::write_atomically;
+pub use order::natural;
+pub use parquet::SCHEMA_VERSION;
 pub use rows::{EvalRow, PredictionRow, RunRow, Tables};

@@ -1,0 +1,196 @@
+//! Files that appear whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context, Result, bail};
+
+/// Writes `bytes` to `path` so that a reader sees the old file or the new one, and nothing between.
+///
+/// The bytes go to a temporary file beside `path`, which is synchronised, read back and compared, then
+/// renamed; the folder is synchronised last. When anything fails, the old file is as it was and the
+/// temporary file is gone. The folder must exist.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    Pending::write(path, bytes)?.publish()
+}
+
+/// A file written and verified under a temporary name, not yet visible under its own.
+///
+/// Dropped before [`Pending::publish`], it removes its temporary file.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    temporary: PathBuf,
+    path: PathBuf,
+    published: bool,
+}
+
+impl Pending {
+    /// Writes, synchronises and verifies the temporary file.
+    pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<Self> {
+        Self::write_with(path, bytes, |file, bytes| file.write_all(bytes))
+    }
+
+    /// As [`Pending::write`], with the act of writing passed in, so that a test can fill the disk.
+    fn write_with(
+        path: &Path,
+        bytes: &[u8],
+        put: impl FnOnce(&mut File, &[u8]) -> io::Result<()>,
+    ) -> Result<Self> {
+        let name = path
+            .file_name()
+            .with_context(|| {
+                format!(
+                    "{}: expected a path that ends in a file name",
+                    path.display()
+                )
+            })?
+            .to_string_lossy();
+        // Unique among processes and among the threads of one, so that two writers never share a file.
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let temporary = path.with_file_name(format!(".{name}.{}-{number}.tmp", process::id()));
+
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)
+            .with_context(|| format!("{}: could not be written", path.display()))?;
+        let pending = Self {
+            temporary,
+            path: path.to_owned(),
+            published: false,
+        };
+        put(&mut file, bytes)
+            .and_then(|()| file.sync_all())
+            .with_context(|| {
+                format!(
+                    "{}: could not be written; what was there before is untouched",
+                    path.display()
+                )
+            })?;
+        drop(file);
+
+        let found = fs::read(&pending.temporary)
+            .with_context(|| format!("{}: could not be read back", path.display()))?;
+        if found != bytes {
+            bail!(
+                "{}: read back {} bytes that differ from the {} written; what was there before is untouched",
+                path.display(),
+                found.len(),
+                bytes.len()
+            );
+        }
+        Ok(pending)
+    }
+
+    /// Gives the file its name, and makes the name last.
+    pub(crate) fn publish(mut self) -> Result<()> {
+        fs::rename(&self.temporary, &self.path)
+            .with_context(|| format!("{}: could not be put in place", self.path.display()))?;
+        self.published = true;
+        let folder = match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        sync_folder(folder)
+            .with_context(|| format!("{}: could not be synchronised", folder.display()))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.published {
+            // The error that led here is the one worth telling.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// A folder cannot be opened as a file here; the rename alone has to do.
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_file_appears_with_its_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        write_atomically(&folder.path().join("a.txt"), b"new").unwrap();
+        check_folder(folder.path(), &[("a.txt", "new")]);
+    }
+
+    #[test]
+    fn an_old_file_is_replaced_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        fs::write(&path, "something older and longer").unwrap();
+        write_atomically(&path, b"new").unwrap();
+        check_folder(folder.path(), &[("a.txt", "new")]);
+    }
+
+    #[test]
+    fn a_disk_that_fills_up_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        fs::write(&path, "old").unwrap();
+        let error = Pending::write_with(&path, b"new bytes", |file, bytes| {
+            file.write_all(&bytes[..4])?;
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        })
+        .unwrap_err();
+        let message = format!("{error:#}");
+        assert!(message.contains("a.txt"), "{message}");
+        assert!(message.contains("no storage space"), "{message}");
+        check_folder(folder.path(), &[("a.txt", "old")]);
+    }
+
+    #[test]
+    fn a_write_that_the_disk_garbles_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        fs::write(&path, "old").unwrap();
+        let error =
+            Pending::write_with(&path, b"new", |file, _| file.write_all(b"nex")).unwrap_err();
+        assert!(error.to_string().contains("differ"), "{error}");
+        check_folder(folder.path(), &[("a.txt", "old")]);
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = write_atomically(&folder.path().join("absent/a.txt"), b"new").unwrap_err();
+        assert!(error.to_string().contains("absent/a.txt"), "{error}");
+    }
+
+    #[track_caller]
+    fn check_folder(folder: &Path, expected: &[(&str, &str)]) {
+        let mut found: Vec<(String, String)> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .map(|entry| {
+                (
+                    entry.file_name().into_string().unwrap(),
+                    fs::read_to_string(entry.path()).unwrap(),
+                )
+            })
+            .collect();
+        found.sort();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(name, text)| (name.to_string(), text.to_string()))
+            .collect();
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,185 @@
+//! Rows as columns: which field becomes which column, and of which type.
+
+use polars::chunked_array::builder::ListPrimitiveChunkedBuilder;
+use polars::prelude::*;
+
+use crate::{EvalRow, PredictionRow, RunRow};
+
+/// A row type with its table's name and columns.
+pub(crate) trait Row: Sized {
+    /// Name of the table, which is also the name of its file.
+    const TABLE: &'static str;
+    /// What one row is, in a few words, for whoever opens the file.
+    const ABOUT: &'static str;
+    /// Columns in order, with their types.
+    fn schema() -> Vec<(&'static str, DataType)>;
+    /// The rows as one data frame.
+    fn to_frame(rows: &[Self]) -> PolarsResult<DataFrame>;
+    /// The rows of a data frame whose schema has been checked and which has no empty cells.
+    fn from_frame(frame: &DataFrame) -> PolarsResult<Vec<Self>>;
+}
+
+/// A field type with its column type.
+trait Cell: Sized {
+    fn dtype() -> DataType;
+    fn column<'a>(name: &str, values: impl Iterator<Item = &'a Self>) -> Column
+    where
+        Self: 'a;
+    fn values(column: &Column) -> PolarsResult<Vec<Self>>;
+}
+
+impl Cell for String {
+    fn dtype() -> DataType {
+        DataType::String
+    }
+
+    fn column<'a>(name: &str, values: impl Iterator<Item = &'a Self>) -> Column {
+        StringChunked::from_iter_values(name.into(), values.map(String::as_str)).into_column()
+    }
+
+    fn values(column: &Column) -> PolarsResult<Vec<Self>> {
+        Ok(column.str()?.iter().flatten().map(str::to_owned).collect())
+    }
+}
+
+impl Cell for bool {
+    fn dtype() -> DataType {
+        DataType::Boolean
+    }
+
+    fn column<'a>(name: &str, values: impl Iterator<Item = &'a Self>) -> Column {
+        let values: Vec<bool> = values.copied().collect();
+        BooleanChunked::from_slice(name.into(), &values).into_column()
+    }
+
+    fn values(column: &Column) -> PolarsResult<Vec<Self>> {
+        Ok(column.bool()?.iter().flatten().collect())
+    }
+}
+
+impl Cell for Vec<f32> {
+    fn dtype() -> DataType {
+        DataType::List(Box::new(DataType::Float32))
+    }
+
+    fn column<'a>(name: &str, values: impl Iterator<Item = &'a Self>) -> Column {
+        let mut builder =
+            ListPrimitiveChunkedBuilder::<Float32Type>::new(name.into(), 0, 0, DataType::Float32);
+        values.for_each(|scores| builder.append_slice(scores));
+        builder.finish().into_column()
+    }
+
+    fn values(column: &Column) -> PolarsResult<Vec<Self>> {
+        let lists = column.list()?;
+        (0..lists.len())
+            .map(|row| match lists.get_as_series(row) {
+                Some(scores) => Ok(scores.f32()?.into_no_null_iter().collect()),
+                None => polars_bail!(ComputeError: "row {row} is empty"),
+            })
+            .collect()
+    }
+}
+
+macro_rules! number_cell {
+    ($type:ty, $dtype:ident, $accessor:ident) => {
+        impl Cell for $type {
+            fn dtype() -> DataType {
+                DataType::$dtype
+            }
+
+            fn column<'a>(name: &str, values: impl Iterator<Item = &'a Self>) -> Column {
+                let values: Vec<$type> = values.copied().collect();
+                Column::new(name.into(), values)
+            }
+
+            fn values(column: &Column) -> PolarsResult<Vec<Self>> {
+                Ok(column.$accessor()?.into_no_null_iter().collect())
+            }
+        }
+    };
+}
+
+number_cell!(u32, UInt32, u32);
+number_cell!(u64, UInt64, u64);
+number_cell!(f64, Float64, f64);
+
+/// Lists the fields of a row type once, in the order of the columns.
+macro_rules! row {
+    ($row:ident, $table:literal, $about:literal, { $($field:ident: $type:ty),+ $(,)? }) => {
+        impl Row for $row {
+            const TABLE: &'static str = $table;
+            const ABOUT: &'static str = $about;
+
+            fn schema() -> Vec<(&'static str, DataType)> {
+                vec![$((stringify!($field), <$type>::dtype())),+]
+            }
+
+            fn to_frame(rows: &[Self]) -> PolarsResult<DataFrame> {
+                let columns = vec![
+                    $(<$type>::column(stringify!($field), rows.iter().map(|row| &row.$field))),+
+                ];
+                DataFrame::new(rows.len(), columns)
+            }
+
+            fn from_frame(frame: &DataFrame) -> PolarsResult<Vec<Self>> {
+                $(let mut $field = <$type>::values(frame.column(stringify!($field))?)?.into_iter();)+
+                // The iterators have one item per row of the frame, so they end together.
+                Ok(std::iter::from_fn(|| Some($row { $($field: $field.next()?),+ })).collect())
+            }
+        }
+    };
+}
+
+row!(RunRow, "runs", "one row per run: what was asked, on what, by which code, at what cost, how it ended", {
+    run_id: String,
+    paper: String,
+    experiment: String,
+    profile: String,
+    spec: String,
+    code_commit: String,
+    code_dirty: bool,
+    dataset: String,
+    dataset_hash: String,
+    encoder: String,
+    checkpoint_hash: String,
+    tokenizer_hash: String,
+    seed: u64,
+    device: String,
+    dtype: String,
+    threads: u32,
+    params_total: u64,
+    params_trainable: u64,
+    epochs: u32,
+    steps: u64,
+    stop_reason: String,
+    train_seconds: f64,
+    eval_seconds: f64,
+    cache_seconds: f64,
+    peak_memory: u64,
+    started: u64,
+    status: String,
+    error: String,
+});
+
+row!(EvalRow, "evals", "one row per score of a run at one moment; proportions are between 0 and 1", {
+    run_id: String,
+    phase: u32,
+    epoch: u32,
+    step: u64,
+    split: String,
+    metric: String,
+    value: f64,
+    n: u64,
+    train_seconds: f64,
+    is_final: bool,
+});
+
+row!(PredictionRow, "predictions", "one row per predicted example: gold, predicted, and a score per label", {
+    run_id: String,
+    split: String,
+    example_id: String,
+    position: u32,
+    gold: String,
+    predicted: String,
+    scores: Vec<f32>,
+});

@@ -1,0 +1,285 @@
+//! One table as the bytes of a parquet file, and back.
+
+use std::any::Any;
+use std::io::Cursor;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use polars::frame::DataFrame;
+use polars::prelude::{
+    KeyValueMetadata, ParquetCompression, ParquetReader, ParquetWriter, SerReader,
+    StatisticsOptions,
+};
+
+use crate::cell::Row;
+
+/// Version of the columns and their meaning, kept in every file; a change of either raises it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Bytes that open and close a parquet file.
+const MAGIC: &[u8] = b"PAR1";
+const TABLE_KEY: &str = "totune.table";
+const VERSION_KEY: &str = "totune.schema-version";
+const ABOUT_KEY: &str = "totune.about";
+
+/// The rows as a parquet file. The same rows give the same bytes.
+pub(crate) fn encode<R: Row>(rows: &[R]) -> Result<Vec<u8>> {
+    let frame =
+        R::to_frame(rows).with_context(|| format!("{} table: could not be built", R::TABLE))?;
+    encode_frame(frame, R::TABLE, R::ABOUT, SCHEMA_VERSION)
+}
+
+fn encode_frame(mut frame: DataFrame, table: &str, about: &str, version: u32) -> Result<Vec<u8>> {
+    let metadata = [
+        (TABLE_KEY, table),
+        (VERSION_KEY, &version.to_string()),
+        (ABOUT_KEY, about),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let mut bytes = Vec::new();
+    ParquetWriter::new(&mut bytes)
+        .with_compression(ParquetCompression::Zstd(None))
+        // Set rather than left to a default, so that a newer polars writes the same groups.
+        .with_row_group_size(Some(1 << 18))
+        .with_statistics(StatisticsOptions::empty())
+        .with_key_value_metadata(Some(KeyValueMetadata::from_static(metadata.to_vec())))
+        .finish(&mut frame)
+        .with_context(|| format!("{table} table: could not be encoded"))?;
+    Ok(bytes)
+}
+
+/// The rows of a parquet file; `path` is only named in errors.
+pub(crate) fn decode<R: Row>(bytes: Vec<u8>, path: &Path) -> Result<Vec<R>> {
+    check_ends(&bytes).with_context(|| format!("{}: not a whole parquet file", path.display()))?;
+    // The decoder is written for files it can trust and may panic on others.
+    panic::catch_unwind(AssertUnwindSafe(|| decode_whole(bytes)))
+        .unwrap_or_else(|panic| Err(anyhow!("damaged: {}", panic_message(&*panic))))
+        .with_context(|| {
+            format!(
+                "{}: could not be read as the {} table",
+                path.display(),
+                R::TABLE
+            )
+        })
+}
+
+/// Checks the marks at both ends and that the footer fits between them.
+fn check_ends(bytes: &[u8]) -> Result<()> {
+    let smallest = 2 * MAGIC.len() + 4;
+    ensure!(
+        bytes.len() >= smallest,
+        "found {} bytes, expected at least {smallest}",
+        bytes.len()
+    );
+    ensure!(
+        bytes.starts_with(MAGIC),
+        "found no `PAR1` at its start; is it another kind of file?"
+    );
+    ensure!(
+        bytes.ends_with(MAGIC),
+        "found no `PAR1` at its end; it was cut short after {} bytes",
+        bytes.len()
+    );
+    let length = &bytes[bytes.len() - MAGIC.len() - 4..bytes.len() - MAGIC.len()];
+    let footer = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
+    ensure!(
+        footer + smallest <= bytes.len(),
+        "found a footer of {footer} bytes in a file of {}; it was cut short or damaged",
+        bytes.len()
+    );
+    Ok(())
+}
+
+fn decode_whole<R: Row>(bytes: Vec<u8>) -> Result<Vec<R>> {
+    let mut reader = ParquetReader::new(Cursor::new(bytes)).set_rechunk(true);
+    let metadata = reader
+        .get_metadata()?
+        .key_value_metadata()
+        .clone()
+        .unwrap_or_default();
+    let value = |key: &str| {
+        metadata
+            .iter()
+            .find(|pair| pair.key == key)
+            .and_then(|pair| pair.value.as_deref())
+    };
+    match value(VERSION_KEY) {
+        None => bail!(
+            "found no key `{VERSION_KEY}`, expected `{SCHEMA_VERSION}`; was it written by another program?"
+        ),
+        Some(version) => ensure!(
+            version == SCHEMA_VERSION.to_string(),
+            "found schema version `{version}`, expected `{SCHEMA_VERSION}`; this program cannot read it"
+        ),
+    }
+    let table = value(TABLE_KEY).unwrap_or_default();
+    ensure!(
+        table == R::TABLE,
+        "found the table `{table}`, expected `{}`",
+        R::TABLE
+    );
+
+    let frame = reader.finish()?;
+    check_columns::<R>(&frame)?;
+    Ok(R::from_frame(&frame)?)
+}
+
+/// Checks that the columns are those of the schema, by name and type, with no empty cell.
+fn check_columns<R: Row>(frame: &DataFrame) -> Result<()> {
+    let expected = R::schema();
+    for (name, dtype) in &expected {
+        let Ok(column) = frame.column(name) else {
+            let found: Vec<&str> = frame
+                .columns()
+                .iter()
+                .map(|column| column.name().as_str())
+                .collect();
+            bail!(
+                "found no column `{name}`, expected one of type {dtype}; its columns are: {}",
+                found.join(", ")
+            );
+        };
+        ensure!(
+            column.dtype() == dtype,
+            "column `{name}`: found type {}, expected {dtype}",
+            column.dtype()
+        );
+        ensure!(
+            column.null_count() == 0,
+            "column `{name}`: found {} empty cells, expected none",
+            column.null_count()
+        );
+    }
+    if let Some(extra) = frame
+        .columns()
+        .iter()
+        .find(|column| expected.iter().all(|(name, _)| name != column.name()))
+    {
+        bail!(
+            "found a column `{}` that schema version {SCHEMA_VERSION} does not have",
+            extra.name()
+        );
+    }
+    Ok(())
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("the decoder gave no reason")
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::Column;
+
+    use super::*;
+    use crate::EvalRow;
+
+    #[test]
+    fn a_file_from_a_later_version_says_so() {
+        check_refusal(
+            |frame| encode_frame(frame, "evals", "", 7),
+            "found schema version `7`, expected `1`",
+        );
+    }
+
+    #[test]
+    fn a_parquet_file_of_another_program_says_so() {
+        check_refusal(
+            |mut frame| {
+                let mut bytes = Vec::new();
+                ParquetWriter::new(&mut bytes).finish(&mut frame)?;
+                Ok(bytes)
+            },
+            "found no key `totune.schema-version`",
+        );
+    }
+
+    #[test]
+    fn another_table_is_not_taken_for_this_one() {
+        check_refusal(
+            |frame| encode_frame(frame, "runs", "", 1),
+            "found the table `runs`, expected `evals`",
+        );
+    }
+
+    #[test]
+    fn a_missing_column_is_named() {
+        check_refusal(
+            |frame| encode_frame(frame.drop("metric")?, "evals", "", 1),
+            "found no column `metric`, expected one of type str",
+        );
+    }
+
+    #[test]
+    fn a_column_of_another_type_is_named() {
+        check_refusal(
+            |mut frame| {
+                frame.with_column(Column::new("step".into(), vec![1.5f64]))?;
+                encode_frame(frame, "evals", "", 1)
+            },
+            "column `step`: found type f64, expected u64",
+        );
+    }
+
+    #[test]
+    fn an_empty_cell_is_named() {
+        check_refusal(
+            |mut frame| {
+                frame.with_column(Column::new("value".into(), vec![None::<f64>]))?;
+                encode_frame(frame, "evals", "", 1)
+            },
+            "column `value`: found 1 empty cells",
+        );
+    }
+
+    #[test]
+    fn a_column_too_many_is_named() {
+        check_refusal(
+            |mut frame| {
+                frame.with_column(Column::new("mood".into(), vec![1u32]))?;
+                encode_frame(frame, "evals", "", 1)
+            },
+            "found a column `mood`",
+        );
+    }
+
+    #[test]
+    fn text_is_not_taken_for_parquet() {
+        let error = decode::<EvalRow>(
+            b"run_id,metric\n1,accuracy\n".to_vec(),
+            Path::new("evals.parquet"),
+        )
+        .unwrap_err();
+        assert!(
+            format!("{error:#}").contains("found no `PAR1` at its start"),
+            "{error:#}"
+        );
+    }
+
+    /// Writes one row in some wrong way and checks that reading refuses it with the file's name and `reason`.
+    #[track_caller]
+    fn check_refusal(write: impl FnOnce(DataFrame) -> Result<Vec<u8>>, reason: &str) {
+        let row = EvalRow {
+            run_id: "00".into(),
+            phase: 0,
+            epoch: 1,
+            step: 2,
+            split: "test".into(),
+            metric: "accuracy".into(),
+            value: 0.5,
+            n: 4,
+            train_seconds: 0.25,
+            is_final: true,
+        };
+        let bytes = write(EvalRow::to_frame(&[row]).unwrap()).unwrap();
+        let error = decode::<EvalRow>(bytes, Path::new("some/evals.parquet")).unwrap_err();
+        let message = format!("{error:#}");
+        assert!(message.contains("some/evals.parquet"), "{message}");
+        assert!(message.contains(reason), "{message}");
+    }
+}

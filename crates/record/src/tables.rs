@@ -1,0 +1,121 @@
+//! The three tables of a folder, written and read together.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::atomic::Pending;
+use crate::cell::Row;
+use crate::parquet::{decode, encode};
+use crate::{EvalRow, PredictionRow, RunRow, Tables};
+
+impl Tables {
+    /// Writes `runs.parquet`, `evals.parquet` and `predictions.parquet` into a folder that exists.
+    ///
+    /// All three are written and verified under temporary names before the first is put in place, and
+    /// `runs.parquet` comes last: where it exists, the others do. Rows are written sorted, whatever their
+    /// order here.
+    pub fn write(&self, dir: &Path) -> Result<()> {
+        let sorted = self.sorted();
+        let pending = [
+            prepare(dir, &sorted.predictions)?,
+            prepare(dir, &sorted.evals)?,
+            prepare(dir, &sorted.runs)?,
+        ];
+        pending.into_iter().try_for_each(Pending::publish)
+    }
+
+    /// Reads the three files of a folder, and checks that they belong together.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let tables = Self {
+            runs: read(dir)?,
+            evals: read(dir)?,
+            predictions: read(dir)?,
+        };
+        tables.check(dir)?;
+        Ok(tables)
+    }
+
+    /// Adds the rows of other runs; call [`Tables::sort`] when the last have come.
+    pub fn extend(&mut self, other: Self) {
+        self.runs.extend(other.runs);
+        self.evals.extend(other.evals);
+        self.predictions.extend(other.predictions);
+    }
+
+    fn sorted(&self) -> Cow<'_, Self> {
+        if self.is_sorted() {
+            return Cow::Borrowed(self);
+        }
+        let mut tables = self.clone();
+        tables.sort();
+        Cow::Owned(tables)
+    }
+
+    /// Every run once, and no score or prediction of an unknown run.
+    fn check(&self, dir: &Path) -> Result<()> {
+        let mut known = HashSet::new();
+        for run in &self.runs {
+            let file = file::<RunRow>(dir);
+            ensure!(
+                known.insert(run.run_id.as_str()),
+                "{}: found run `{}` twice",
+                file.display(),
+                run.run_id
+            );
+        }
+        check_owners::<EvalRow>(
+            dir,
+            &known,
+            self.evals.iter().map(|row| row.run_id.as_str()),
+        )?;
+        check_owners::<PredictionRow>(
+            dir,
+            &known,
+            self.predictions.iter().map(|row| row.run_id.as_str()),
+        )
+    }
+}
+
+fn check_owners<'a, R: Row>(
+    dir: &Path,
+    known: &HashSet<&str>,
+    mut owners: impl Iterator<Item = &'a str>,
+) -> Result<()> {
+    if let Some(unknown) = owners.find(|owner| !known.contains(owner)) {
+        bail!(
+            "{}: found rows of run `{unknown}`, which {} does not have; the files were not written together",
+            file::<R>(dir).display(),
+            file::<RunRow>(dir).display()
+        );
+    }
+    Ok(())
+}
+
+fn file<R: Row>(dir: &Path) -> PathBuf {
+    dir.join(format!("{}.parquet", R::TABLE))
+}
+
+/// Writes one table under a temporary name, after making sure that it reads back as the same rows.
+fn prepare<R: Row>(dir: &Path, rows: &[R]) -> Result<Pending> {
+    let path = file::<R>(dir);
+    let bytes = encode(rows)?;
+    // Compared as bytes, since a diverged run's NaN differs from itself.
+    let again = encode(&decode::<R>(bytes.clone(), &path)?)?;
+    ensure!(
+        again == bytes,
+        "{}: rows changed on their way through parquet",
+        path.display()
+    );
+    Pending::write(&path, &bytes)
+}
+
+fn read<R: Row>(dir: &Path) -> Result<Vec<R>> {
+    let path = file::<R>(dir);
+    let bytes =
+        fs::read(&path).with_context(|| format!("{}: could not be read", path.display()))?;
+    decode(bytes, &path)
+}
