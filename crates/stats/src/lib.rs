@@ -1,1 +1,31 @@
-//! totune-stats
+//! Scores, intervals, significance tests, sparse features and linear models, as arithmetic on slices.
+//!
+//! [`metrics`] turns gold and predicted classes into scores, [`summary`] describes a sample of scores,
+//! [`significance`] compares two of them, [`power`] says what a comparison could have seen at all.
+//! [`sparse`] turns texts into a [`Csr`] matrix as scikit-learn's vectorisers do, and [`linear`] fits a
+//! logistic regression to it.
+//!
+//! This crate knows no files, no tensors and no papers. Arithmetic here does not return errors: what has no
+//! answer is `None`, and what cannot be meant (two slices of different length) is an assertion.
+
+pub mod linear;
+pub mod metrics;
+pub mod power;
+pub mod significance;
+pub mod sparse;
+mod student;
+pub mod summary;
+
+pub use linear::{Fitted, Logistic};
+pub use metrics::{
+    PrecisionRecallF1, accuracy, classification_scores, f1_batch_mean, f1_macro, f1_micro,
+    f1_upper_bound, for_class,
+};
+pub use power::minimal_detectable_difference;
+pub use significance::{
+    Bootstrap, Pairing, Permutation, Welch, cohens_d, holm, paired_bootstrap, paired_bootstrap_of,
+    permutation_test, welch,
+};
+pub use sparse::{Csr, Features, Vectorizer, tokens};
+pub use student::t_two_sided_p;
+pub use summary::{Interval, mean, quartiles, sd, t_interval};

@@ -1,0 +1,13 @@
+//! Is the difference between two samples more than chance?
+
+mod bootstrap;
+mod effect;
+mod holm;
+mod permutation;
+mod welch;
+
+pub use bootstrap::{Bootstrap, paired_bootstrap, paired_bootstrap_of};
+pub use effect::cohens_d;
+pub use holm::holm;
+pub use permutation::{Pairing, Permutation, permutation_test};
+pub use welch::{Welch, welch};
