@@ -83,8 +83,10 @@ bench *ARGS: _build
 fixtures:
     setup/fixtures
 
+[no-exit-message]
 _libtorch:
     setup/libtorch {{ quote(features) }}
 
+[no-exit-message]
 _build: _libtorch
     cargo build {{ flags }} --bin totune

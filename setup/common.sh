@@ -14,13 +14,18 @@ fail() {
     exit 1
 }
 
+# Whether $1 is the process id of a set-up script that still runs; a zombie has no command line.
+alive() {
+    if [ -d /proc/self ]; then grep -q setup/ "/proc/$1/cmdline" 2>/dev/null; else kill -0 "$1" 2>/dev/null; fi
+}
+
 # Makes $part, an empty folder beside the final place, removed when the script ends.
 # What an earlier script left behind when it was killed goes too, unless it still runs.
 begin() {
     mkdir -p "$tools"
     for left in "$tools"/*.part.*; do
         [ -e "$left" ] || continue
-        kill -0 "${left##*.}" 2>/dev/null || rm -rf "$left"
+        alive "${left##*.}" || rm -rf "$left"
     done
     part=$tools/$1.part.$$
     trap 'rm -rf "$part"' EXIT
