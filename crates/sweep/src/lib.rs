@@ -1,1 +1,34 @@
-//! totune-sweep
+//! From an experiment file to finished result rows.
+//!
+//! An [`Experiment`] is a grid as a person writes it. It expands into [`RunSpec`]s in which nothing is implicit;
+//! a spec's canonical JSON is hashed into its run id. A [`Plan`] says which runs are done and which would run and
+//! why; [`execute`] runs them into `runs/<id>/`, one owner per folder, so that a sweep that is killed goes on
+//! where it stopped; [`collect`] merges the folders into the sorted tables of `results/<paper>/<profile>/`.
+//!
+//! This crate does not know how a model is built, which device is used, how progress looks, or what a table in a
+//! paper is. A new kind of work is one variant of [`Work`] and one file under `work/`.
+
+mod collect;
+mod execute;
+mod experiment;
+mod inputs;
+mod lock;
+mod plan;
+mod profile;
+mod progress;
+mod project;
+mod provenance;
+mod spec;
+mod store;
+mod suggest;
+mod work;
+
+pub use collect::{Collected, collect};
+pub use execute::{Machine, Summary, execute};
+pub use experiment::{Experiment, Kind};
+pub use inputs::{Inputs, Roots, missing};
+pub use plan::{Plan, PlannedRun, Selection, Shard};
+pub use progress::{Ended, Position, Progress, Silent};
+pub use project::Project;
+pub use spec::{LogisticSettings, RunSpec, SparseWork, TuneWork, Work};
+pub use store::{State, Store};

@@ -1,0 +1,70 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::command::{collect, data, doctor, papers, report, reproduce, sweep};
+use crate::device::Wish;
+use crate::exit;
+
+/// Freeze it, fine-tune it, tune its top layers, or train a head first? Reproduces papers that argue about this.
+#[derive(Debug, Parser)]
+#[command(name = "totune", version, after_help = format!("{EXAMPLES}\n\n{}", exit::HELP), arg_required_else_help = true)]
+pub struct Args {
+    /// What every command shares.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  totune reproduce hart2020 fixture     a whole paper on tiny committed data, offline
+  totune reproduce hart2020 small       real data, a small real encoder
+  totune report hart2020 small          tables and figures again, without training
+  totune doctor                         what this machine has and lacks";
+
+/// What every command shares.
+#[derive(Debug, clap::Args)]
+pub struct Global {
+    /// Root of the checkout [default: the nearest folder with `experiments` in it, here or above]
+    #[arg(long, global = true, value_name = "FOLDER", help_heading = "Global options")]
+    pub project: Option<PathBuf>,
+
+    /// Folder with dataset files [default: data/ in the project]
+    #[arg(long, global = true, value_name = "FOLDER", env = "TOTUNE_DATA", help_heading = "Global options")]
+    pub data: Option<PathBuf>,
+
+    /// Folder with pretrained encoders [default: the Hugging Face cache]
+    #[arg(long, global = true, value_name = "FOLDER", env = "TOTUNE_ENCODERS", help_heading = "Global options")]
+    pub encoders: Option<PathBuf>,
+
+    /// auto, cpu, cuda, cuda:<n> or flex; auto prefers CUDA, then LibTorch on the processor, then flex
+    #[arg(long, global = true, value_name = "DEVICE", default_value_t = Wish::Auto, help_heading = "Global options")]
+    pub device: Wish,
+
+    /// Threads for arithmetic and reading [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Global options")]
+    pub threads: Option<u16>,
+
+    /// Print results and errors only
+    #[arg(long, short, global = true, help_heading = "Global options")]
+    pub quiet: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Reproduce(reproduce::Reproduce),
+    Report(report::Report),
+    #[command(subcommand)]
+    Sweep(sweep::Sweep),
+    Collect(collect::Collect),
+    Papers(papers::Papers),
+    #[command(subcommand)]
+    Data(data::Data),
+    Doctor(doctor::Doctor),
+}

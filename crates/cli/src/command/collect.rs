@@ -1,0 +1,47 @@
+//! `totune collect`: finished runs into the tables that reports read.
+
+use anyhow::Result;
+use clap::Args;
+use totune_sweep::{Plan, Selection, collect};
+
+use crate::context::Context;
+use crate::exit;
+
+/// Merge finished runs into results/<paper>/<profile>/
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune collect hart2020 small
+  totune collect hart2020 small --partial     although runs are missing")]
+pub struct Collect {
+    /// Paper, such as hart2020
+    pub paper: String,
+    /// Profile: fixture, small or paper
+    #[arg(default_value = "paper")]
+    pub profile: String,
+    /// Collect what is there although runs are missing; what the tables held before is replaced
+    #[arg(long)]
+    pub partial: bool,
+}
+
+impl Collect {
+    /// Collects, and says what.
+    pub fn run(self, context: &Context) -> Result<u8> {
+        let selection = Selection::default();
+        let plan = Plan::new(&context.project, &context.store, &self.paper, &self.profile, &selection)?;
+        let collected = collect(&context.project, &context.store, &context.roots, &plan, self.partial)?;
+        if !context.global.quiet {
+            let absent = match collected.absent {
+                0 => String::new(),
+                absent => format!(", {absent} of the plan missing"),
+            };
+            let failed = match collected.failed {
+                0 => String::new(),
+                failed => format!(", {failed} of them failed"),
+            };
+            eprintln!("{} runs{failed}{absent}", collected.runs);
+        }
+        println!("{}", collected.folder.display());
+        Ok(if collected.failed > 0 { exit::SOME_FAILED } else { exit::OK })
+    }
+}

@@ -1,0 +1,45 @@
+//! `totune report`: tables, figures and verdicts from the stored results.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+
+use crate::context::Context;
+use crate::exit;
+
+/// Write tables, figures and verdicts again from the stored results, without training
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  totune report hart2020 small
+
+Reads results/<paper>/<profile>/ and writes reports/<paper>/<profile>/. The same results give the same bytes.")]
+pub struct Report {
+    /// Paper, such as hart2020
+    pub paper: String,
+    /// Profile: fixture, small or paper
+    #[arg(default_value = "paper")]
+    pub profile: String,
+}
+
+impl Report {
+    /// Writes the report and prints the path of its page.
+    pub fn run(self, context: &Context) -> Result<u8> {
+        // Refuses an unknown paper with the list of those that exist.
+        context.project.experiments(&self.paper)?;
+        println!("{}", write(context, &self.paper, &self.profile)?.display());
+        Ok(exit::OK)
+    }
+}
+
+/// Writes the report of a paper's profile; the path of its page.
+pub fn write(context: &Context, paper: &str, profile: &str) -> Result<PathBuf> {
+    let results = context.project.results(paper, profile);
+    ensure!(
+        results.join("runs.parquet").is_file(),
+        "{}: no results there; `totune reproduce {paper} {profile}` makes them",
+        context.shown(&results)
+    );
+    totune_report::write(&context.project.root, paper, profile)
+}

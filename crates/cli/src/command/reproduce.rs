@@ -1,0 +1,47 @@
+//! `totune reproduce`: run what is missing of a paper, collect, report.
+
+use anyhow::Result;
+use clap::Args;
+use totune_sweep::{Plan, Selection, collect};
+
+use crate::context::Context;
+use crate::exit;
+
+/// Run what is missing of a paper's grid, collect the results and write the report
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune reproduce hart2020 fixture              tiny committed data and encoder, offline, about a minute
+  totune reproduce hart2020 small --device cpu
+  totune reproduce hart2020                      the paper's own encoder and sizes (profile `paper`)
+
+What is done already is not run again. The last line is the path of the page.")]
+pub struct Reproduce {
+    /// Paper, such as hart2020
+    pub paper: String,
+    /// Profile: fixture, small or paper
+    #[arg(default_value = "paper")]
+    pub profile: String,
+    /// Run again what failed before
+    #[arg(long)]
+    pub retry_failed: bool,
+}
+
+impl Reproduce {
+    /// Runs, collects, reports.
+    pub fn run(self, context: &Context) -> Result<u8> {
+        let selection = Selection { retry_failed: self.retry_failed, ..Selection::default() };
+        let plan = || Plan::new(&context.project, &context.store, &self.paper, &self.profile, &selection);
+        let code = super::sweep::execute(context, &plan()?)?;
+        if code == exit::STOPPED {
+            return Ok(code);
+        }
+        let collected = collect(&context.project, &context.store, &context.roots, &plan()?, false)?;
+        if !context.global.quiet {
+            eprintln!("{} runs in {}", collected.runs, context.shown(&collected.folder));
+        }
+        let page = super::report::write(context, &self.paper, &self.profile)?;
+        println!("{}", page.display());
+        Ok(code)
+    }
+}

@@ -1,0 +1,170 @@
+//! `totune sweep`: what would run, and running it.
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+use totune_sweep::{Plan, Progress, Selection, Shard, Silent, State, Summary};
+
+use crate::context::Context;
+use crate::exit;
+use crate::progress::{Bars, Lines};
+
+/// Plan runs and run them
+#[derive(Debug, Subcommand)]
+pub enum Sweep {
+    Plan(PlanArgs),
+    Run(RunArgs),
+}
+
+/// List every run of a paper's profile, how far it has come, and why it would run
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune sweep plan hart2020 small
+  totune sweep plan hart2020 small --json
+  totune sweep plan hart2020 small --shard 2/4")]
+pub struct PlanArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Print JSON, for programs
+    #[arg(long)]
+    json: bool,
+}
+
+/// Run what is missing or was cut off
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune sweep run hart2020 small
+  totune sweep run hart2020 small --only 3f2a91
+  totune sweep run hart2020 small --shard 2/4      on the second of four machines that share a store
+  totune sweep run hart2020 small --retry-failed
+
+What is killed goes on where it stopped when the same command is given again. Several sweeps may work on one store:
+each run has one owner at a time.")]
+pub struct RunArgs {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Which runs.
+#[derive(Debug, Args)]
+struct Which {
+    /// Paper, such as hart2020
+    paper: String,
+    /// Profile: fixture, small or paper
+    #[arg(default_value = "paper")]
+    profile: String,
+    /// Only this run id, or an unambiguous beginning of it; may be given several times
+    #[arg(long, value_name = "RUN-ID")]
+    only: Vec<String>,
+    /// Only the i-th of N shares of the runs
+    #[arg(long, value_name = "i/N")]
+    shard: Option<Shard>,
+    /// Run again what failed before
+    #[arg(long)]
+    retry_failed: bool,
+}
+
+impl Sweep {
+    /// Plans or runs.
+    pub fn run(self, context: &Context) -> Result<u8> {
+        match self {
+            Self::Plan(args) => {
+                let plan = args.which.plan(context)?;
+                if args.json {
+                    print_json(&plan)?;
+                } else {
+                    print_plan(&plan);
+                }
+                Ok(exit::OK)
+            }
+            Self::Run(args) => execute(context, &args.which.plan(context)?),
+        }
+    }
+}
+
+impl Which {
+    fn plan(self, context: &Context) -> Result<Plan> {
+        let selection = Selection { only: self.only, shard: self.shard, retry_failed: self.retry_failed };
+        Plan::new(&context.project, &context.store, &self.paper, &self.profile, &selection)
+    }
+}
+
+/// Runs a plan with progress on stderr; the exit code.
+pub fn execute(context: &Context, plan: &Plan) -> Result<u8> {
+    if plan.to_run().is_empty() {
+        let summary = Summary::of_nothing(plan);
+        return Ok(tell(context, plan, &summary));
+    }
+    // What is missing is said before a device is chosen: it is the answer that a fresh machine needs first.
+    let specs = plan.to_run().into_iter().map(|run| &run.spec);
+    if let Some(message) = totune_sweep::missing(&context.project, &context.roots, specs)? {
+        bail!("files are missing; nothing was run and nothing was written\n{message}");
+    }
+    let machine = context.machine()?;
+    let progress: Box<dyn Progress> = match () {
+        () if context.global.quiet => Box::new(Silent),
+        () if Bars::make_sense() => Box::new(Bars::new(&machine.device_name)),
+        () => Box::new(Lines::new(&machine.device_name)),
+    };
+    let summary = totune_sweep::execute(plan, &context.project, &context.store, &context.roots, &machine, &*progress)?;
+    Ok(tell(context, plan, &summary))
+}
+
+fn tell(context: &Context, plan: &Plan, summary: &Summary) -> u8 {
+    let say = |text: String| {
+        if !context.global.quiet {
+            eprintln!("{text}");
+        }
+    };
+    if summary.elsewhere > 0 {
+        say(format!("{} runs belong to another process at work; the same command later takes what it leaves", summary.elsewhere));
+    }
+    if summary.failed > 0 {
+        say(format!(
+            "{} of {} runs failed; `totune sweep plan {} {}` says why, --retry-failed runs them again",
+            summary.failed,
+            plan.runs.len(),
+            plan.paper,
+            plan.profile
+        ));
+    }
+    if summary.stopped {
+        eprintln!(
+            "stopped after {} runs; the same command goes on from there. What was begun is begun again, what is done stays",
+            summary.finished
+        );
+        return exit::STOPPED;
+    }
+    if summary.failed > 0 { exit::SOME_FAILED } else { exit::OK }
+}
+
+fn print_json(plan: &Plan) -> Result<()> {
+    println!("{}", serde_json::to_string_pretty(plan)?);
+    Ok(())
+}
+
+fn print_plan(plan: &Plan) {
+    for run in &plan.runs {
+        let mark = if run.will_run { "run " } else { "    " };
+        println!("{mark} {}  {:<8} {}  ({})", run.id, state(run.state), run.label, run.why);
+    }
+    let states = [State::Done, State::Running, State::CutOff, State::Missing, State::Failed];
+    let counts: Vec<String> = states
+        .into_iter()
+        .map(|of| (plan.count(of), of))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, of)| format!("{count} {}", state(of)))
+        .collect();
+    println!("{} runs: {}; {} would run", plan.runs.len(), counts.join(", "), plan.to_run().len());
+}
+
+fn state(state: State) -> &'static str {
+    match state {
+        State::Done => "done",
+        State::Running => "running",
+        State::CutOff => "cut off",
+        State::Missing => "missing",
+        State::Failed => "failed",
+    }
+}

@@ -1,0 +1,69 @@
+//! From what was typed to what is meant: the project, the roots, the machine, the voice.
+
+use std::env;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use totune_sweep::{Machine, Project, Roots, Store};
+
+use crate::args::Global;
+use crate::signals;
+
+/// What commands work with.
+#[derive(Debug)]
+pub struct Context {
+    /// The checkout.
+    pub project: Project,
+    /// Where datasets and encoders lie.
+    pub roots: Roots,
+    /// Where runs are written.
+    pub store: Store,
+    /// As typed; [`Context::machine`] makes it a device.
+    pub global: Global,
+}
+
+impl Context {
+    /// Resolves what was typed, and what was left out.
+    pub fn new(global: Global) -> Result<Self> {
+        let project = match &global.project {
+            Some(root) => Project::open(root)?,
+            None => Project::find(&env::current_dir().context("the current folder is gone")?)?,
+        };
+        let roots = Roots {
+            data: global.data.clone().unwrap_or_else(|| project.root.join("data")),
+            encoders: global.encoders.clone().unwrap_or_else(hugging_face_cache),
+        };
+        let store = Store::new(project.root.join("runs"));
+        Ok(Self { project, roots, store, global })
+    }
+
+    /// The device that was asked for, and a flag that Ctrl-C sets.
+    pub fn machine(&self) -> Result<Machine> {
+        let threads = self.threads();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build_global().context("cannot start threads")?;
+        let chosen = self.global.device.choose(threads)?;
+        Ok(Machine { device: chosen.device, device_name: chosen.name, threads, stop: signals::stop_flag()? })
+    }
+
+    fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        self.global.threads.map_or_else(cores, usize::from)
+    }
+}
+
+/// Where Hugging Face's libraries keep downloads: `HF_HUB_CACHE`, else `HF_HOME/hub`, else `~/.cache/huggingface/hub`.
+pub fn hugging_face_cache() -> PathBuf {
+    let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = || path("XDG_CACHE_HOME").or_else(|| path("HOME").map(|home| home.join(".cache"))).unwrap_or_default();
+    path("HF_HUB_CACHE")
+        .or_else(|| path("HF_HOME").map(|home| home.join("hub")))
+        .unwrap_or_else(|| cache().join("huggingface/hub"))
+}
+
+impl Context {
+    /// A path as it is shown: from the project's root where it lies below it.
+    pub fn shown(&self, path: &std::path::Path) -> String {
+        path.strip_prefix(&self.project.root).unwrap_or(path).display().to_string()
+    }
+}

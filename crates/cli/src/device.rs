@@ -1,0 +1,172 @@
+//! The one place that chooses a device. A wish that cannot be met is an error, never a quiet other device.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use burn::tensor::Device;
+
+/// What `--device` can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// CUDA where there is one, else LibTorch on the processor where it is built in, else flex.
+    Auto,
+    /// LibTorch on the processor.
+    Cpu,
+    /// LibTorch on one CUDA device.
+    Cuda(usize),
+    /// Burn's own processor backend, always built in.
+    Flex,
+}
+
+/// A device and what rows call it.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    /// Where tensors live, without autodiff.
+    pub device: Device,
+    /// Its name in result rows.
+    pub name: String,
+}
+
+impl FromStr for Wish {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "flex" => Ok(Self::Flex),
+            "cuda" => Ok(Self::Cuda(0)),
+            _ => {
+                let index = text.strip_prefix("cuda:").and_then(|index| index.parse().ok());
+                index.map(Self::Cuda).ok_or_else(|| "expected auto, cpu, cuda, cuda:<n> or flex".to_string())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Wish {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Auto => write!(f, "auto"),
+            Self::Cpu => write!(f, "cpu"),
+            Self::Cuda(index) => write!(f, "cuda:{index}"),
+            Self::Flex => write!(f, "flex"),
+        }
+    }
+}
+
+impl Wish {
+    /// The device, or why it cannot be had; `threads` is how many it may use on the processor.
+    pub fn choose(self, threads: usize) -> Result<Chosen> {
+        match self {
+            Self::Flex => Ok(flex()),
+            Self::Auto if libtorch::cuda_devices() > 0 => libtorch::cuda(0, threads),
+            Self::Auto if libtorch::BUILT_IN => libtorch::cpu(threads),
+            Self::Auto => Ok(flex()),
+            Self::Cpu => libtorch::cpu(threads),
+            Self::Cuda(index) => libtorch::cuda(index, threads),
+        }
+    }
+}
+
+fn flex() -> Chosen {
+    Chosen { device: Device::flex(), name: "flex".to_string() }
+}
+
+#[cfg(feature = "tch")]
+mod libtorch {
+    use super::*;
+
+    pub const BUILT_IN: bool = true;
+    /// The release that the set-up installs and that the binary is linked against.
+    const VERSION: &str = "2.11.0";
+
+    pub fn cuda_devices() -> usize {
+        // Asking burn for a CUDA device where LibTorch has none panics, so LibTorch is asked first.
+        if tch::Cuda::is_available() { tch::Cuda::device_count().max(0) as usize } else { 0 }
+    }
+
+    pub fn cpu(threads: usize) -> Result<Chosen> {
+        set_threads(threads);
+        Ok(Chosen { device: Device::libtorch(), name: format!("cpu (LibTorch {VERSION})") })
+    }
+
+    pub fn cuda(index: usize, threads: usize) -> Result<Chosen> {
+        let found = cuda_devices();
+        if found == 0 {
+            bail!("--device cuda:{index}: LibTorch finds no CUDA device; `totune doctor` says what is missing");
+        }
+        if index >= found {
+            bail!("--device cuda:{index}: there are {found} CUDA devices, counted from 0");
+        }
+        set_threads(threads);
+        let name = match gpu_name(index) {
+            Some(model) => format!("cuda:{index} ({model}, LibTorch {VERSION})"),
+            None => format!("cuda:{index} (LibTorch {VERSION})"),
+        };
+        Ok(Chosen { device: Device::libtorch_cuda(index), name })
+    }
+
+    fn set_threads(threads: usize) {
+        tch::set_num_threads(i32::try_from(threads).unwrap_or(i32::MAX));
+    }
+
+    /// As the driver names it; LibTorch's own interface does not say.
+    fn gpu_name(index: usize) -> Option<String> {
+        let mut command = std::process::Command::new("nvidia-smi");
+        command.args(["--query-gpu=name", "--format=csv,noheader", "-i", &index.to_string()]);
+        let output = command.output().ok()?;
+        let name = String::from_utf8_lossy(&output.stdout).trim().to_string();
+        (output.status.success() && !name.is_empty()).then_some(name)
+    }
+}
+
+#[cfg(not(feature = "tch"))]
+mod libtorch {
+    use super::*;
+
+    pub const BUILT_IN: bool = false;
+
+    pub fn cuda_devices() -> usize {
+        0
+    }
+
+    pub fn cpu(_threads: usize) -> Result<Chosen> {
+        bail!("--device cpu needs LibTorch, which this binary was built without; use --device flex, or build with ./justw")
+    }
+
+    pub fn cuda(index: usize, _threads: usize) -> Result<Chosen> {
+        bail!("--device cuda:{index} needs LibTorch, which this binary was built without; build with ./justw")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_are_read_as_they_are_written() {
+        for (text, wish) in
+            [("auto", Wish::Auto), ("cpu", Wish::Cpu), ("cuda:3", Wish::Cuda(3)), ("flex", Wish::Flex)]
+        {
+            assert_eq!(text.parse(), Ok(wish));
+            assert_eq!(wish.to_string(), text);
+        }
+        assert_eq!("cuda".parse(), Ok(Wish::Cuda(0)));
+        for wrong in ["gpu", "cuda:", "cuda:x", ""] {
+            assert!(wrong.parse::<Wish>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_an_error() {
+        let error = Wish::Cuda(99).choose(1).expect_err("no hundred devices");
+        assert!(error.to_string().starts_with("--device cuda:99"), "{error}");
+    }
+
+    #[test]
+    fn flex_is_always_there() {
+        assert_eq!(Wish::Flex.choose(1).expect("built in").name, "flex");
+    }
+}

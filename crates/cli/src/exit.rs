@@ -1,0 +1,49 @@
+//! How a command ends: its exit code, and its errors as text.
+
+use std::process::ExitCode;
+
+/// Everything that was asked for is done.
+pub const OK: u8 = 0;
+/// The command did its work, and some runs of it failed.
+pub const SOME_FAILED: u8 = 1;
+/// The command could not do its work: wrong arguments or settings, missing files, results that could not be written.
+pub const ERROR: u8 = 2;
+/// Stopped by Ctrl-C or a request to terminate; the same command goes on from there.
+pub const STOPPED: u8 = 130;
+
+/// The codes, for `--help`.
+pub const HELP: &str = "\
+Exit codes:
+  0    done
+  1    done, but some runs failed (their rows say why), or `doctor` found something missing
+  2    not done: wrong arguments or settings, missing files, results that could not be written
+  130  stopped by Ctrl-C or SIGTERM; the same command goes on from there";
+
+/// Prints an error with its causes as one block.
+pub fn report(error: &anyhow::Error) -> ExitCode {
+    eprintln!("{}", block(error));
+    ExitCode::from(ERROR)
+}
+
+fn block(error: &anyhow::Error) -> String {
+    let mut text = format!("error: {error}");
+    for cause in error.chain().skip(1) {
+        text.push_str(&format!("\n  because: {cause}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::anyhow;
+
+    #[test]
+    fn causes_stand_below_the_error() {
+        let error = anyhow!("no space left on device").context("runs/ab/evals.parquet: cannot write");
+        assert_eq!(
+            block(&error),
+            "error: runs/ab/evals.parquet: cannot write\n  because: no space left on device"
+        );
+    }
+}

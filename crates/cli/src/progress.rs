@@ -1,0 +1,236 @@
+//! What is seen of a sweep while it runs: bars on a terminal, plain lines elsewhere. All of it goes to stderr.
+
+use std::env;
+use std::io::IsTerminal;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use totune_adapt::{EpochScores, StepEvent};
+use totune_sweep::{Ended, PlannedRun, Position, Progress};
+
+/// A bar for the sweep, and one for the run that is alone on the machine.
+pub struct Bars {
+    device: String,
+    all: MultiProgress,
+    sweep: ProgressBar,
+    run: ProgressBar,
+    pace: Mutex<Pace>,
+}
+
+/// One line per run, and one every ten seconds within a long one.
+pub struct Lines {
+    device: String,
+    pace: Mutex<Pace>,
+}
+
+/// Between two lines of a long run.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How fast the run at hand goes, and where the sweep stands.
+#[derive(Default)]
+struct Pace {
+    label: String,
+    number: usize,
+    of: usize,
+    examples: usize,
+    said: Option<Instant>,
+    score: String,
+}
+
+impl Pace {
+    fn begin(&mut self, position: Position, run: &PlannedRun) {
+        *self = Self { label: run.label.clone(), number: position.number, of: position.of, ..Self::default() };
+        self.said = Some(Instant::now());
+    }
+
+    /// "epoch 1/3, step 40/573, loss 0.4312, 410 examples/s, 1m20s left".
+    fn step(&mut self, event: &StepEvent) -> String {
+        self.examples += event.examples;
+        let seconds = event.train_seconds.max(1e-9);
+        let left = seconds / event.step as f64 * event.steps.saturating_sub(event.step) as f64;
+        format!(
+            "epoch {}/{}, step {}/{}, loss {:.4}, {:.0} examples/s, {} left",
+            event.epoch,
+            event.epochs,
+            event.step,
+            event.steps,
+            event.loss,
+            self.examples as f64 / seconds,
+            span(Duration::from_secs_f64(left))
+        )
+    }
+
+    fn epoch(&mut self, event: &EpochScores) {
+        let dev_then_test = ["dev", "test"].into_iter();
+        let accuracy = |split: &str| event.scores.iter().find(|score| score.split == split && score.metric == "accuracy");
+        if let Some(score) = dev_then_test.filter_map(accuracy).next() {
+            self.score = format!(", {} accuracy {:.4} after epoch {}", score.split, score.value, event.epoch);
+        }
+    }
+}
+
+/// "[3/30] table-2 · … · seed 3: accuracy 0.8312, 1m12s".
+fn ending(position: Position, run: &PlannedRun, ended: &Ended) -> String {
+    let outcome = match (ended.status.as_str(), &ended.score) {
+        ("ok", Some((metric, value))) => format!("{metric} {value:.4}"),
+        ("ok", None) => "done".to_string(),
+        (status, _) => format!("{status}: {}", ended.error),
+    };
+    format!("[{}/{}] {}: {outcome}, {}", position.number, position.of, run.label, span(ended.took))
+}
+
+fn opening(to_run: usize, left: usize, device: &str) -> String {
+    let left = if left == 0 { String::new() } else { format!(" ({left} of the plan left as they are)") };
+    format!("{to_run} runs on {device}{left}")
+}
+
+/// A length of time as people say it: 850ms, 12.3s, 4m05s, 2h10m.
+fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0 => format!("{}ms", time.as_millis()),
+        1..60 => format!("{:.1}s", time.as_secs_f64()),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+impl Bars {
+    /// Whether someone sees stderr on a terminal that can redraw a line.
+    pub fn make_sense() -> bool {
+        std::io::stderr().is_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
+    }
+
+    /// Bars without colour, which every terminal and `NO_COLOR` are content with.
+    pub fn new(device: &str) -> Self {
+        let all = MultiProgress::new();
+        let style = |template: &str| {
+            ProgressStyle::with_template(template).expect("the template is valid").progress_chars("=> ")
+        };
+        let sweep = all.add(ProgressBar::new(0));
+        sweep.set_style(style("{bar:30} {pos}/{len} runs, {elapsed} gone, about {eta} left"));
+        let run = all.add(ProgressBar::new(0));
+        run.set_style(style("{bar:30} {wide_msg}"));
+        Self { device: device.to_string(), all, sweep, run, pace: Mutex::default() }
+    }
+
+    fn say(&self, line: String) {
+        // A terminal that has gone away is no reason to stop a sweep.
+        let _ = self.all.println(line);
+    }
+}
+
+impl Progress for Bars {
+    fn begin(&self, to_run: usize, left: usize) {
+        self.say(opening(to_run, left, &self.device));
+        self.sweep.set_length(to_run as u64);
+        self.sweep.enable_steady_tick(Duration::from_millis(500));
+    }
+
+    fn preparing(&self, what: &str) {
+        self.run.set_message(what.to_string());
+    }
+
+    fn started(&self, position: Position, run: &PlannedRun) {
+        lock(&self.pace).begin(position, run);
+        self.run.set_position(0);
+        self.run.set_message(run.label.clone());
+    }
+
+    fn step(&self, event: &StepEvent) {
+        let mut pace = lock(&self.pace);
+        let text = pace.step(event);
+        self.run.set_length(event.steps as u64);
+        self.run.set_position(event.step as u64);
+        self.run.set_message(format!("{}: {text}{}", pace.label, pace.score));
+    }
+
+    fn epoch(&self, event: &EpochScores) {
+        lock(&self.pace).epoch(event);
+    }
+
+    fn finished(&self, position: Position, run: &PlannedRun, ended: &Ended) {
+        self.say(ending(position, run, ended));
+        self.sweep.inc(1);
+    }
+
+    fn end(&self) {
+        self.run.finish_and_clear();
+        self.sweep.finish_and_clear();
+    }
+}
+
+impl Lines {
+    /// Plain lines.
+    pub fn new(device: &str) -> Self {
+        Self { device: device.to_string(), pace: Mutex::default() }
+    }
+}
+
+impl Progress for Lines {
+    fn begin(&self, to_run: usize, left: usize) {
+        eprintln!("{}", opening(to_run, left, &self.device));
+    }
+
+    fn preparing(&self, what: &str) {
+        eprintln!("{what}");
+    }
+
+    fn started(&self, position: Position, run: &PlannedRun) {
+        lock(&self.pace).begin(position, run);
+    }
+
+    fn step(&self, event: &StepEvent) {
+        let mut pace = lock(&self.pace);
+        let text = pace.step(event);
+        if pace.said.is_some_and(|said| said.elapsed() >= PATIENCE) {
+            eprintln!("[{}/{}] {}: {text}{}", pace.number, pace.of, pace.label, pace.score);
+            pace.said = Some(Instant::now());
+        }
+    }
+
+    fn epoch(&self, event: &EpochScores) {
+        lock(&self.pace).epoch(event);
+    }
+
+    fn finished(&self, position: Position, run: &PlannedRun, ended: &Ended) {
+        eprintln!("{}", ending(position, run, ended));
+    }
+}
+
+fn lock(pace: &Mutex<Pace>) -> MutexGuard<'_, Pace> {
+    pace.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_read_well() {
+        for (milliseconds, expected) in
+            [(850, "850ms"), (12_300, "12.3s"), (245_000, "4m05s"), (7_800_000, "2h10m")]
+        {
+            assert_eq!(span(Duration::from_millis(milliseconds)), expected);
+        }
+    }
+
+    #[test]
+    fn a_step_says_speed_and_time_left() {
+        let mut pace = Pace::default();
+        let event = StepEvent {
+            phase: 0,
+            epoch: 1,
+            epochs: 3,
+            step: 10,
+            steps: 30,
+            examples: 32,
+            loss: 0.25,
+            gradient_norm: 1.0,
+            lr: 5e-5,
+            train_seconds: 4.0,
+        };
+        assert_eq!(pace.step(&event), "epoch 1/3, step 10/30, loss 0.2500, 8 examples/s, 8.0s left");
+    }
+}

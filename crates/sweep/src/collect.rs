@@ -1,0 +1,89 @@
+//! Merges finished runs into the tables that reports read.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+use totune_data::Catalogue;
+use totune_model::EncoderCatalogue;
+use totune_record::{RunRow, Tables};
+
+use crate::{Plan, PlannedRun, Project, Roots, State, Store};
+
+/// What was collected.
+#[derive(Debug, Clone)]
+pub struct Collected {
+    /// The folder with the three tables.
+    pub folder: PathBuf,
+    /// How many runs they hold.
+    pub runs: usize,
+    /// How many of those failed or ran out of memory.
+    pub failed: usize,
+    /// How many runs of the plan they do not hold.
+    pub absent: usize,
+}
+
+/// Merges the runs of a plan into `results/<paper>/<profile>/`, sorted, so that the same runs give the same bytes.
+///
+/// Only runs of the current plan are taken. Unless `partial`, every one of them must be there: tables that were
+/// complete are not replaced by ones with holes. Runs made from other files than the cards describe now are refused.
+pub fn collect(project: &Project, store: &Store, roots: &Roots, plan: &Plan, partial: bool) -> Result<Collected> {
+    let there = |run: &&PlannedRun| matches!(run.state, State::Done | State::Failed);
+    let runs: Vec<&PlannedRun> = plan.runs.iter().filter(there).collect();
+    let absent = plan.runs.len() - runs.len();
+    ensure!(!runs.is_empty(), "none of the {} runs has results yet; `totune sweep run` makes them", plan.runs.len());
+    if absent > 0 && !partial {
+        bail!(
+            "{absent} of {} runs have no results yet; `totune sweep run` makes them, --partial collects what is there",
+            plan.runs.len()
+        );
+    }
+    let mut tables = Tables::default();
+    for run in &runs {
+        tables.extend(store.tables(&run.id)?);
+    }
+    refuse_stale(project, roots, &tables.runs)?;
+    tables.sort();
+    let folder = project.results(&plan.paper, &plan.profile);
+    std::fs::create_dir_all(&folder).with_context(|| format!("{}: cannot create", folder.display()))?;
+    tables.write(&folder)?;
+    let failed = runs.iter().filter(|run| run.state == State::Failed).count();
+    Ok(Collected { folder, runs: runs.len(), failed, absent })
+}
+
+/// Refuses runs that read other bytes than they would read now.
+///
+/// A dataset that is not on this machine cannot be compared, nor a checkpoint whose card pins no hash.
+fn refuse_stale(project: &Project, roots: &Roots, runs: &[RunRow]) -> Result<()> {
+    let datasets = Catalogue::read(&project.root.join("datasets"))?;
+    let encoders = EncoderCatalogue::read(&project.root.join("encoders"))?;
+    let mut hashes = BTreeMap::new();
+    let mut stale = Vec::new();
+    for run in runs {
+        if !hashes.contains_key(&run.dataset) {
+            let card = datasets.find(&run.dataset)?;
+            let here = card.missing(&roots.data).is_none();
+            let hash = here.then(|| card.load(&roots.data)).transpose()?.map(|dataset| dataset.hash);
+            hashes.insert(run.dataset.clone(), hash);
+        }
+        if differs(&run.dataset_hash, hashes[&run.dataset].as_deref()) {
+            stale.push(format!("{}: dataset `{}`", run.run_id, run.dataset));
+        }
+        if !run.encoder.is_empty() && differs(&run.checkpoint_hash, encoders.find(&run.encoder)?.sha256.as_deref()) {
+            stale.push(format!("{}: encoder `{}`", run.run_id, run.encoder));
+        }
+    }
+    let shown: String = stale.iter().take(5).map(|line| format!("\n  {line}")).collect();
+    ensure!(
+        stale.is_empty(),
+        "{} runs were made from other files than the cards describe now; remove their folders below runs/ and run them \
+         again:{shown}{}",
+        stale.len(),
+        if stale.len() > 5 { "\n  …" } else { "" }
+    );
+    Ok(())
+}
+
+fn differs(recorded: &str, now: Option<&str>) -> bool {
+    !recorded.is_empty() && now.is_some_and(|now| now != recorded)
+}

@@ -1,0 +1,314 @@
+//! Runs what a plan says will run.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use burn::tensor::Device;
+use rayon::prelude::*;
+use totune_record::{RunRow, Tables};
+
+use crate::provenance::{self, Code};
+use crate::store::Claim;
+use crate::work::{self, Outcome};
+use crate::{Ended, Inputs, Plan, PlannedRun, Position, Progress, Project, Roots, RunSpec, State, Store, missing};
+
+/// What runs are executed on, as `cli` chose it.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// Where tensors live; without autodiff, which training adds.
+    pub device: Device,
+    /// How the device is called in result rows, such as `cpu (LibTorch 2.11.0)`.
+    pub device_name: String,
+    /// Threads the arithmetic may use.
+    pub threads: usize,
+    /// Set from outside to stop at the next step; what was begun counts as cut off.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// How a sweep ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Runs finished by this sweep, diverged ones included.
+    pub finished: usize,
+    /// Runs of the plan that failed or ran out of memory, now or before.
+    pub failed: usize,
+    /// Runs that another process is at.
+    pub elsewhere: usize,
+    /// Whether the sweep was stopped from outside.
+    pub stopped: bool,
+}
+
+/// Runs what a plan says will run: first the kinds that run many at once, then the others one after another.
+///
+/// Everything that runs read is loaded and verified before anything is written. A run that fails becomes a row and
+/// the sweep goes on; an error is returned where going on makes no sense: bad inputs, or results that cannot be
+/// written.
+pub fn execute(
+    plan: &Plan,
+    project: &Project,
+    store: &Store,
+    roots: &Roots,
+    machine: &Machine,
+    progress: &dyn Progress,
+) -> Result<Summary> {
+    let to_run = plan.to_run();
+    let specs = || to_run.iter().map(|run| &run.spec);
+    if let Some(message) = missing(project, roots, specs())? {
+        bail!("files are missing; nothing was run and nothing written\n{message}");
+    }
+    progress.begin(to_run.len(), plan.runs.len() - to_run.len());
+    let sweep = Sweep {
+        inputs: Inputs::load(project, roots, specs(), &machine.device, machine.threads, progress)?,
+        code: Code::of(&project.root),
+        store,
+        machine,
+        progress,
+        begun: AtomicUsize::new(0),
+        to_run: to_run.len(),
+    };
+    let (together, alone): (Vec<_>, Vec<_>) = to_run.iter().partition(|run| run.spec.runs_in_parallel());
+    let mut ends: Vec<End> = together.par_iter().map(|run| sweep.run(run)).collect::<Result<_>>()?;
+    for run in alone {
+        provenance::reset_peak_memory();
+        ends.push(sweep.run(run)?);
+    }
+    progress.end();
+
+    let count = |end: End| ends.iter().filter(|&&other| other == end).count();
+    let before = Summary::of_nothing(plan);
+    Ok(Summary {
+        finished: count(End::Finished),
+        failed: count(End::Failed) + before.failed,
+        elsewhere: count(End::Elsewhere) + before.elsewhere,
+        stopped: count(End::Stopped) > 0,
+    })
+}
+
+impl Summary {
+    /// How things stand before anything is run.
+    pub fn of_nothing(plan: &Plan) -> Self {
+        let failed = plan.runs.iter().filter(|run| run.state == State::Failed && !run.will_run).count();
+        Self { finished: 0, failed, elsewhere: plan.count(State::Running), stopped: false }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Finished,
+    Failed,
+    Elsewhere,
+    Stopped,
+}
+
+/// Thrown through a run to stop it; never recorded as a failure.
+pub(crate) struct Stop;
+
+struct Sweep<'a> {
+    inputs: Inputs,
+    code: Code,
+    store: &'a Store,
+    machine: &'a Machine,
+    progress: &'a dyn Progress,
+    begun: AtomicUsize,
+    to_run: usize,
+}
+
+impl Sweep<'_> {
+    fn run(&self, run: &PlannedRun) -> Result<End> {
+        if self.machine.stop.load(Ordering::Relaxed) {
+            return Ok(End::Stopped);
+        }
+        let position = Position { number: self.begun.fetch_add(1, Ordering::Relaxed) + 1, of: self.to_run };
+        let Some(claim) = self.store.claim(&run.spec)? else {
+            return Ok(End::Elsewhere);
+        };
+        // Another process may have done it between the plan and the claim.
+        match self.store.state(&run.id).0 {
+            State::Done => return Ok(End::Elsewhere),
+            State::Failed if run.state != State::Failed => return Ok(End::Elsewhere),
+            _ => {}
+        }
+        claim.begin(&run.spec)?;
+        self.progress.started(position, run);
+        let clock = Instant::now();
+        let Some(outcome) = self.perform(&run.spec) else {
+            return Ok(End::Stopped);
+        };
+        let tables = self.finish(&claim, outcome)?;
+        let ended = ended(&tables, clock);
+        self.progress.finished(position, run, &ended);
+        Ok(if ["ok", "diverged"].contains(&ended.status.as_str()) { End::Finished } else { End::Failed })
+    }
+
+    /// Does the work, come what may; `None` when it was stopped from outside.
+    fn perform(&self, spec: &RunSpec) -> Option<Outcome> {
+        let row = self.row(spec);
+        let blank = row.clone();
+        let work = || work::perform(spec, row, &self.inputs, self.machine, self.progress);
+        let failed = |error: String| Outcome {
+            run: RunRow { status: status_of(&error).to_string(), error, ..blank },
+            evals: Vec::new(),
+            predictions: Vec::new(),
+        };
+        match catch(work) {
+            Ok(Ok(outcome)) => Some(outcome),
+            Ok(Err(error)) => Some(failed(one_line(&format!("{error:#}")))),
+            Err(Caught::Stop) => None,
+            Err(Caught::Panic(message)) => Some(failed(one_line(&message))),
+        }
+    }
+
+    fn finish(&self, claim: &Claim, outcome: Outcome) -> Result<Tables> {
+        let Outcome { mut run, evals, predictions } = outcome;
+        run.peak_memory = provenance::peak_memory();
+        let tables = Tables { runs: vec![run], evals, predictions };
+        claim.finish(&tables)?;
+        Ok(tables)
+    }
+
+    /// A run's row before it has run.
+    fn row(&self, spec: &RunSpec) -> RunRow {
+        let dataset = self.inputs.dataset(&spec.dataset).map(|dataset| dataset.hash.clone());
+        let pretrained = spec.encoder().and_then(|name| self.inputs.encoder(name).ok());
+        RunRow {
+            run_id: spec.id(),
+            paper: spec.paper.clone(),
+            experiment: spec.experiment.clone(),
+            profile: spec.profile.clone(),
+            spec: spec.canonical_json(),
+            code_commit: self.code.commit.clone(),
+            code_dirty: self.code.dirty,
+            dataset: spec.dataset.clone(),
+            dataset_hash: dataset.unwrap_or_default(),
+            encoder: spec.encoder().unwrap_or_default().to_string(),
+            checkpoint_hash: pretrained.map(|found| found.loaded.checkpoint_hash.clone()).unwrap_or_default(),
+            tokenizer_hash: pretrained.map(|found| found.tokenizer.hash().to_string()).unwrap_or_default(),
+            seed: spec.seed,
+            device: self.machine.device_name.clone(),
+            dtype: String::new(),
+            threads: self.machine.threads as u32,
+            params_total: 0,
+            params_trainable: 0,
+            epochs: 0,
+            steps: 0,
+            stop_reason: String::new(),
+            train_seconds: 0.0,
+            eval_seconds: 0.0,
+            cache_seconds: 0.0,
+            peak_memory: 0,
+            started: provenance::now(),
+            status: "ok".to_string(),
+            error: String::new(),
+        }
+    }
+}
+
+fn ended(tables: &Tables, clock: Instant) -> Ended {
+    let run = &tables.runs[0];
+    let last = tables.evals.iter().find(|row| row.is_final && row.split == "test");
+    Ended {
+        status: run.status.clone(),
+        error: run.error.clone(),
+        score: last.map(|row| (row.metric.clone(), row.value)),
+        took: clock.elapsed(),
+    }
+}
+
+/// `oom` where the allocator of a device or of the process says so, else `failed`.
+fn status_of(error: &str) -> &'static str {
+    let error = error.to_lowercase();
+    let signs = ["out of memory", "can't allocate memory", "cannot allocate memory", "memory allocation of"];
+    if signs.iter().any(|sign| error.contains(sign)) { "oom" } else { "failed" }
+}
+
+/// The first 500 characters with every run of white space as one space.
+fn one_line(message: &str) -> String {
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(500).collect()
+}
+
+enum Caught {
+    Stop,
+    Panic(String),
+}
+
+thread_local! {
+    /// Where this thread last panicked, while a run is going on in it.
+    static PANIC: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
+}
+
+/// Calls `work` and turns a panic into its message and place, without the usual print to stderr.
+fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Caught> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let place = panic.location().map(|place| format!("{}:{}", file_name(place.file()), place.line()));
+            let ours = PANIC.with_borrow_mut(|slot| match slot {
+                Some(slot) => {
+                    *slot = place;
+                    true
+                }
+                None => false,
+            });
+            if !ours {
+                usual(panic);
+            }
+        }));
+    });
+    PANIC.set(Some(None));
+    let result = catch_unwind(AssertUnwindSafe(work));
+    let place = PANIC.take().flatten();
+    result.map_err(|payload| {
+        if payload.is::<Stop>() {
+            return Caught::Stop;
+        }
+        let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
+        Caught::Panic(format!("panicked: {}{place}", message_of(&*payload)))
+    })
+}
+
+/// A path of the building machine says nothing elsewhere; the file's name does.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+fn message_of(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_its_message_and_place() {
+        let Err(Caught::Panic(message)) = catch(|| panic!("shape {} is odd", 3)) else {
+            unreachable!("it panics");
+        };
+        assert!(message.starts_with("panicked: shape 3 is odd (execute.rs:"), "{message}");
+    }
+
+    #[test]
+    fn a_stop_is_not_a_failure() {
+        assert!(matches!(catch(|| std::panic::resume_unwind(Box::new(Stop))), Err::<(), _>(Caught::Stop)));
+    }
+
+    #[test]
+    fn memory_that_ran_out_is_told_from_other_failures() {
+        let cases = [
+            ("CUDA out of memory. Tried to allocate 2.00 GiB", "oom"),
+            ("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate", "oom"),
+            ("shape mismatch", "failed"),
+        ];
+        for (error, status) in cases {
+            assert_eq!(status_of(error), status, "{error}");
+        }
+    }
+}

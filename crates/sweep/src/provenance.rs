@@ -1,0 +1,85 @@
+//! Which code ran, and how much memory it took.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The commit of the checkout and whether it had changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Code {
+    pub commit: String,
+    pub dirty: bool,
+}
+
+impl Code {
+    /// Asks git; empty where there is no git or no checkout.
+    ///
+    /// What runs write (`results/`, `reports/`, `runs/`) does not make a checkout dirty.
+    pub fn of(root: &Path) -> Self {
+        let Some(commit) = git(root, &["rev-parse", "HEAD"]) else {
+            return Self::default();
+        };
+        let changes = git(root, &["status", "--porcelain", "--", ".", ":!results", ":!reports", ":!runs"]);
+        Self { commit: commit.trim().to_string(), dirty: changes.is_some_and(|changes| !changes.trim().is_empty()) }
+    }
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Peak resident memory of this process in bytes since the last [`reset_peak_memory`]; 0 where /proc does not say.
+pub(crate) fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = kilobytes.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+/// Starts the peak anew, so that a run does not inherit the one of the run before it. Linux only; else nothing.
+pub(crate) fn reset_peak_memory() {
+    // "5" resets the peak resident set size (proc(5), clear_refs).
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// Seconds since 1970, for the record only; durations never come from this clock.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outside_a_checkout_the_commit_is_empty() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        assert_eq!(Code::of(folder.path()), Code::default());
+    }
+
+    #[test]
+    fn results_do_not_make_a_checkout_dirty_but_code_does() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let root = folder.path();
+        if git(root, &["init", "--quiet"]).is_none() {
+            return; // no git on this machine: then no commit is recorded either
+        }
+        std::fs::write(root.join("code.rs"), "fn main() {}").expect("write");
+        git(root, &["add", "."]).expect("add");
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
+        git(root, &[&identity[..], &["commit", "--quiet", "-m", "begin"]].concat()).expect("commit");
+        std::fs::create_dir(root.join("results")).expect("folder");
+        std::fs::write(root.join("results/runs.parquet"), "x").expect("write");
+        let clean = Code::of(root);
+        assert_eq!((clean.commit.len(), clean.dirty), (40, false));
+        std::fs::write(root.join("code.rs"), "fn main() { }").expect("write");
+        assert!(Code::of(root).dirty);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn peak_memory_is_known_on_linux() {
+        assert!(peak_memory() > 1 << 20);
+    }
+}

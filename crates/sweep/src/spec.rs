@@ -1,0 +1,262 @@
+//! One run with nothing implicit, and the id that names it.
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use totune_adapt::Training;
+use totune_data::Split;
+use totune_stats::{Features, Logistic};
+
+/// Everything that decides what a run computes. Same spec, same id; same id, same run.
+///
+/// A changed meaning of any field needs a new name for it, never a silent change: results on disk keep their ids.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RunSpec {
+    /// Paper the run belongs to, such as `hart2020`.
+    pub paper: String,
+    /// Experiment file it came from, such as `table-2`.
+    pub experiment: String,
+    /// Profile it was expanded for.
+    pub profile: String,
+    /// Name of the dataset card.
+    pub dataset: String,
+    /// How the examples are divided.
+    pub split: Split,
+    /// Which of the split's folds is the test part; 0 for a hold-out split.
+    pub fold: usize,
+    /// Seed of everything random in the run.
+    pub seed: u64,
+    /// What is done with the parts.
+    pub work: Work,
+}
+
+/// The kinds of work a run can be. The list is closed: `match` names every place a new kind has to be handled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Work {
+    /// Sparse features and a linear model.
+    Sparse(SparseWork),
+    /// A pretrained encoder, adapted.
+    Tune(Box<TuneWork>),
+}
+
+/// Sparse features and logistic regression.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SparseWork {
+    /// How a text becomes numbers.
+    pub features: Features,
+    /// Settings of the logistic regression.
+    pub logistic: LogisticSettings,
+}
+
+/// Settings of a logistic regression with an L2 penalty.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LogisticSettings {
+    /// Inverse strength of the penalty.
+    pub c: f64,
+    /// Steps of the optimiser, at most.
+    pub max_iter: usize,
+    /// Largest entry of the gradient at which it stops.
+    pub tol: f64,
+}
+
+impl LogisticSettings {
+    /// The model with these settings.
+    pub fn model(&self) -> Logistic {
+        Logistic { c: self.c, max_iter: self.max_iter, tol: self.tol }
+    }
+
+    /// Refuses values out of range, naming the key.
+    pub fn validate(&self) -> Result<()> {
+        ensure!(self.c.is_finite() && self.c > 0.0, "logistic.c: found {}, expected more than 0", self.c);
+        ensure!(self.max_iter >= 1, "logistic.max-iter: found {}, expected at least 1", self.max_iter);
+        ensure!(self.tol.is_finite() && self.tol > 0.0, "logistic.tol: found {}, expected more than 0", self.tol);
+        Ok(())
+    }
+}
+
+/// One adaptation of one pretrained encoder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TuneWork {
+    /// Name of the encoder card.
+    pub encoder: String,
+    /// Everything about the training that is not data, encoder or seed.
+    pub training: Training,
+}
+
+impl RunSpec {
+    /// The spec as JSON with sorted keys and no spaces: what is hashed, stored in rows and selected on by reports.
+    pub fn canonical_json(&self) -> String {
+        let value = serde_json::to_value(self).expect("a spec has string keys and finite numbers");
+        canonical(&value)
+    }
+
+    /// The first 16 hexadecimal digits of the SHA-256 of the canonical JSON.
+    pub fn id(&self) -> String {
+        let digest = Sha256::digest(self.canonical_json().as_bytes());
+        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// What tells this run from its neighbours in the same experiment, for people.
+    pub fn label(&self) -> String {
+        let mut parts = vec![self.experiment.clone()];
+        match &self.work {
+            Work::Sparse(work) => parts.push(kebab(&work.features)),
+            Work::Tune(work) => {
+                parts.push(work.encoder.clone());
+                parts.push(work.training.adaptation.label());
+            }
+        }
+        parts.push(split_label(&self.split));
+        if self.split.n_folds() > 1 {
+            parts.push(format!("fold {}", self.fold));
+        }
+        if matches!(self.work, Work::Tune(_)) {
+            parts.push(format!("seed {}", self.seed));
+        }
+        parts.join(" · ")
+    }
+
+    /// Refuses values out of range, naming the key.
+    pub fn validate(&self) -> Result<()> {
+        self.split.check()?;
+        match &self.work {
+            Work::Sparse(work) => work.logistic.validate(),
+            Work::Tune(work) => work.training.validate(),
+        }
+    }
+
+    /// Name of the encoder card, where the work has one.
+    pub fn encoder(&self) -> Option<&str> {
+        match &self.work {
+            Work::Sparse(_) => None,
+            Work::Tune(work) => Some(&work.encoder),
+        }
+    }
+
+    /// Whether runs of this kind share the processor well: many at once, each on one thread.
+    pub fn runs_in_parallel(&self) -> bool {
+        match &self.work {
+            Work::Sparse(_) => true,
+            Work::Tune(_) => false,
+        }
+    }
+}
+
+fn split_label(split: &Split) -> String {
+    let (kind, duplicates) = match split {
+        Split::HoldOut(split) => ("hold-out".to_string(), kebab(&split.duplicates)),
+        Split::KFold(split) => (format!("{} folds by {}", split.folds, kebab(&split.by)), kebab(&split.duplicates)),
+    };
+    match duplicates.as_str() {
+        "keep" => kind,
+        _ => format!("{kind}, duplicates together"),
+    }
+}
+
+/// A closed choice as it is written in TOML.
+fn kebab(choice: &impl Serialize) -> String {
+    match serde_json::to_value(choice) {
+        Ok(Value::String(name)) => name,
+        other => unreachable!("a choice serialises as its name, not as {other:?}"),
+    }
+}
+
+/// JSON with object keys in order, whatever the map type behind `Value` does.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| key.as_str());
+            let entries: Vec<String> =
+                entries.iter().map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), canonical(value))).collect();
+            format!("{{{}}}", entries.join(","))
+        }
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(canonical).collect();
+            format!("[{}]", items.join(","))
+        }
+        plain => plain.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use totune_data::{Duplicates, FoldKind, KFold};
+
+    fn spec() -> RunSpec {
+        RunSpec {
+            paper: "hart2020".to_string(),
+            experiment: "table-1".to_string(),
+            profile: "paper".to_string(),
+            dataset: "disaster-tweets".to_string(),
+            split: Split::KFold(KFold {
+                folds: 10,
+                by: FoldKind::Shuffled,
+                seed: Some(0),
+                duplicates: Duplicates::Keep,
+            }),
+            fold: 3,
+            seed: 0,
+            work: Work::Sparse(SparseWork {
+                features: Features::TfIdf,
+                logistic: LogisticSettings { c: 1.0, max_iter: 100, tol: 1e-4 },
+            }),
+        }
+    }
+
+    /// The id is what `printf '%s' '<the JSON below>' | sha256sum | cut -c1-16` prints. If this test fails, results on
+    /// disk no longer mean what their ids say: give the changed meaning a new name instead.
+    #[test]
+    fn the_id_of_a_spec_never_changes() {
+        let json = concat!(
+            r#"{"dataset":"disaster-tweets","experiment":"table-1","fold":3,"paper":"hart2020","profile":"paper","seed":0,"#,
+            r#""split":{"by":"shuffled","duplicates":"keep","folds":10,"kind":"k-fold","seed":0},"#,
+            r#""work":{"features":"tf-idf","kind":"sparse","logistic":{"c":1.0,"max-iter":100,"tol":0.0001}}}"#
+        );
+        assert_eq!(spec().canonical_json(), json);
+        assert_eq!(spec().id(), "c609787a2e6c0eaf");
+    }
+
+    #[test]
+    fn every_field_is_part_of_the_id() {
+        let changes: [fn(&mut RunSpec); 8] = [
+            |spec| spec.paper.push('x'),
+            |spec| spec.experiment.push('x'),
+            |spec| spec.profile.push('x'),
+            |spec| spec.dataset.push('x'),
+            |spec| spec.fold += 1,
+            |spec| spec.seed += 1,
+            |spec| {
+                let Split::KFold(split) = &mut spec.split else { unreachable!("a k-fold split") };
+                split.duplicates = Duplicates::Group;
+            },
+            |spec| {
+                let Work::Sparse(work) = &mut spec.work else { unreachable!("sparse work") };
+                work.logistic.tol = 1e-3;
+            },
+        ];
+        let mut ids = std::collections::BTreeSet::from([spec().id()]);
+        for change in changes {
+            let mut changed = spec();
+            change(&mut changed);
+            assert!(ids.insert(changed.id()), "{changed:?}");
+        }
+    }
+
+    #[test]
+    fn a_spec_comes_back_from_its_json() {
+        assert_eq!(serde_json::from_str::<RunSpec>(&spec().canonical_json()).expect("reads"), spec());
+    }
+
+    #[test]
+    fn a_label_tells_a_run_from_its_neighbours() {
+        assert_eq!(spec().label(), "table-1 · tf-idf · 10 folds by shuffled · fold 3");
+    }
+}

@@ -1,0 +1,128 @@
+//! `runs/`: one folder per run id, written in an order that makes a finished run recognisable.
+//!
+//! `spec.json` comes first and `runs.parquet` last; a folder without a readable `runs.parquet` was cut off.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use serde::Serialize;
+use totune_record::{Tables, write_atomically};
+
+use crate::RunSpec;
+use crate::lock::{Lock, Owner};
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Its rows are there; a run that diverged is done too, since running it again diverges again.
+    Done,
+    /// Another process is at it.
+    Running,
+    /// It was begun and never finished.
+    CutOff,
+    /// Nothing of it is there.
+    Missing,
+    /// It ended with an error or out of memory, and its row says so.
+    Failed,
+}
+
+/// The folder of all runs.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// A run folder that this process owns until it drops the claim.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    folder: PathBuf,
+    _lock: Lock,
+}
+
+impl Store {
+    /// The store in `root`, which need not exist yet.
+    pub fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// The folder of one run.
+    pub fn folder(&self, id: &str) -> PathBuf {
+        self.root.join(id)
+    }
+
+    /// How far a run has come, and what says so.
+    pub fn state(&self, id: &str) -> (State, String) {
+        let folder = self.folder(id);
+        if !folder.is_dir() {
+            return (State::Missing, "no folder".to_string());
+        }
+        let finished = folder.join("runs.parquet").is_file();
+        if finished {
+            match self.tables(id) {
+                Ok(tables) => return finished_state(&tables),
+                Err(error) => return (State::CutOff, format!("its tables cannot be read: {error:#}")),
+            }
+        }
+        match Owner::read(&folder) {
+            Some(owner) if owner.alive() != Some(false) => {
+                (State::Running, format!("process {} on {} is at it", owner.pid, owner.host))
+            }
+            Some(owner) => (State::CutOff, format!("begun by process {} on {}, which has ended", owner.pid, owner.host)),
+            None => (State::CutOff, "begun and not finished".to_string()),
+        }
+    }
+
+    /// The rows of a finished run.
+    pub fn tables(&self, id: &str) -> Result<Tables> {
+        let folder = self.folder(id);
+        let tables = Tables::read(&folder)?;
+        let of = |folder: &Path| folder.display().to_string();
+        match tables.runs.as_slice() {
+            [run] if run.run_id == id => Ok(tables),
+            [run] => Err(anyhow!("{}: holds run {}; expected {id}", of(&folder), run.run_id)),
+            runs => Err(anyhow!("{}: holds {} run rows; expected 1", of(&folder), runs.len())),
+        }
+    }
+
+    /// Takes a run's folder for this process, clears what an earlier owner left unfinished, and writes the spec;
+    /// `None` when another process holds it.
+    pub(crate) fn claim(&self, spec: &RunSpec) -> Result<Option<Claim>> {
+        let folder = self.folder(&spec.id());
+        std::fs::create_dir_all(&folder).with_context(|| format!("{}: cannot create", folder.display()))?;
+        let Some(lock) = Lock::take(&folder)? else {
+            return Ok(None);
+        };
+        Ok(Some(Claim { folder, _lock: lock }))
+    }
+}
+
+impl Claim {
+    /// Clears what an earlier owner left and writes `spec.json`.
+    pub fn begin(&self, spec: &RunSpec) -> Result<()> {
+        let entries = std::fs::read_dir(&self.folder).with_context(|| format!("{}: cannot list", self.folder.display()))?;
+        let paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        // The done marker goes first: with it gone the folder counts as cut off, whatever else is still there.
+        let marker = self.folder.join("runs.parquet");
+        let leftovers = paths.iter().filter(|path| !path.ends_with("lock") && !path.ends_with("runs.parquet"));
+        for path in paths.iter().filter(|path| **path == marker).chain(leftovers) {
+            std::fs::remove_file(path).with_context(|| format!("{}: cannot remove", path.display()))?;
+        }
+        let json = spec.canonical_json() + "\n";
+        write_atomically(&self.folder.join("spec.json"), json.as_bytes())
+    }
+
+    /// Writes the rows, the done marker last.
+    pub fn finish(&self, tables: &Tables) -> Result<()> {
+        tables.write(&self.folder)
+    }
+}
+
+fn finished_state(tables: &Tables) -> (State, String) {
+    let run = &tables.runs[0];
+    match run.status.as_str() {
+        "ok" => (State::Done, "finished".to_string()),
+        "diverged" => (State::Done, format!("diverged: {}", run.error)),
+        status => (State::Failed, format!("{status}: {}", run.error)),
+    }
+}

@@ -1,0 +1,90 @@
+//! Answers to a name that does not exist: the nearest one that does, and the whole list.
+
+use totune_data::near;
+
+/// "unknown paper `hart2002`; did you mean `hart2020`? There are: …"
+pub(crate) fn unknown(what: &str, name: &str, existing: &[&str]) -> String {
+    let mut message = format!("unknown {what} `{name}`");
+    if let Some(near) = near(name, existing.iter().copied()) {
+        message.push_str(&format!("; did you mean `{near}`?"));
+    } else {
+        message.push(';');
+    }
+    if existing.is_empty() {
+        message.push_str(" there are none");
+    } else {
+        message.push_str(&format!(" there are: {}", existing.join(", ")));
+    }
+    message
+}
+
+/// Puts serde's "unknown field `x`, expected one of `a`, `b`" into our words, with the line of the key and the nearest
+/// name that exists.
+pub(crate) fn explain(error: &str, source: &str) -> String {
+    let message = error.trim();
+    let missing = message.strip_prefix("missing field").map(|rest| format!("missing key{rest}"));
+    for (theirs, ours) in [("unknown field `", "unknown key"), ("unknown variant `", "unknown choice")] {
+        let Some((found, rest)) = message.strip_prefix(theirs).and_then(|rest| rest.split_once('`')) else {
+            continue;
+        };
+        let line = line_of(source, found).map(|line| format!("line {line}: ")).unwrap_or_default();
+        let known = rest.split('`').skip(1).step_by(2);
+        let expected = rest.lines().next().unwrap_or_default().trim_start_matches([',', ' ']);
+        return match near(found, known) {
+            Some(near) => format!("{line}{ours} `{found}`; did you mean `{near}`? {expected}"),
+            None => format!("{line}{ours} `{found}`; {expected}"),
+        };
+    }
+    missing.unwrap_or_else(|| message.to_string())
+}
+
+/// The line, counted from 1, that sets `word` as a key or as a quoted value.
+fn line_of(source: &str, word: &str) -> Option<usize> {
+    let is_key = |line: &str| {
+        let rest = line.trim_start().strip_prefix(word);
+        rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
+    let inside = |line: &str| {
+        let code = line.split('#').next().unwrap_or_default();
+        code.contains(&format!("\"{word}\"")) || code.contains(&format!(" {word} ="))
+    };
+    let lines = || source.lines().enumerate();
+    lines()
+        .find(|(_, line)| is_key(line))
+        .or_else(|| lines().find(|(_, line)| inside(line)))
+        .map(|(at, _)| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_name_answers_with_the_near_one_and_the_list() {
+        let message = unknown("paper", "hart2002", &["hart2020", "wang2019"]);
+        assert_eq!(message, "unknown paper `hart2002`; did you mean `hart2020`? there are: hart2020, wang2019");
+        let message = unknown("profile", "xyz", &["fixture", "paper"]);
+        assert_eq!(message, "unknown profile `xyz`; there are: fixture, paper");
+    }
+
+    #[test]
+    fn an_unknown_key_gets_its_line_and_the_near_key() {
+        let source = "paper = \"p\"\n# epoch = 1\nepoch = 3\n";
+        let error = "unknown field `epoch`, expected one of `epochs`, `batch-size`\n";
+        let expected = "line 3: unknown key `epoch`; did you mean `epochs`? expected one of `epochs`, `batch-size`";
+        assert_eq!(explain(error, source), expected);
+    }
+
+    #[test]
+    fn an_unknown_choice_gets_its_line_too() {
+        let source = "paper = \"p\"\nfeatures = [\"tfidf\"]\n";
+        let error = "unknown variant `tfidf`, expected one of `tf-idf`, `count`, `hash`";
+        let expected = "line 2: unknown choice `tfidf`; did you mean `tf-idf`? expected one of `tf-idf`, `count`, `hash`";
+        assert_eq!(explain(error, source), expected);
+    }
+
+    #[test]
+    fn a_missing_key_is_called_a_key() {
+        assert_eq!(explain("missing field `epochs`", ""), "missing key `epochs`");
+    }
+}

@@ -1,0 +1,35 @@
+//! The kinds of work a run can be, one file each.
+//!
+//! To add one: a variant of [`Work`], a file here that makes an [`Outcome`], and its line in [`perform`]. The rest of
+//! the crate does not know what a run does.
+
+use anyhow::Result;
+use totune_record::{EvalRow, PredictionRow, RunRow};
+
+use crate::{Inputs, Machine, Progress, RunSpec, Work};
+
+mod sparse;
+mod tune;
+
+/// What a run found out, and what it cost.
+#[derive(Debug, Clone)]
+pub(crate) struct Outcome {
+    /// Filled in by the work: parameters, epochs, steps, seconds, device, dtype, threads, hashes, stop reason, status.
+    pub run: RunRow,
+    pub evals: Vec<EvalRow>,
+    pub predictions: Vec<PredictionRow>,
+}
+
+/// Does the work of a run; `run` is its row with everything already known filled in.
+pub(crate) fn perform(
+    spec: &RunSpec,
+    run: RunRow,
+    inputs: &Inputs,
+    machine: &Machine,
+    progress: &dyn Progress,
+) -> Result<Outcome> {
+    match &spec.work {
+        Work::Sparse(work) => sparse::perform(spec, work, run, inputs),
+        Work::Tune(work) => tune::perform(spec, work, run, inputs, machine, progress),
+    }
+}

@@ -1,0 +1,100 @@
+//! One adaptation of one pretrained encoder, alone on the device.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::Ordering;
+
+use anyhow::Result;
+use totune_adapt::{EpochScores, Examples, StepEvent, Stop, TaskData, Watch, fit};
+use totune_data::Dataset;
+use totune_record::{EvalRow, PredictionRow, RunRow};
+
+use super::Outcome;
+use crate::execute::Stop as StopFromOutside;
+use crate::{Inputs, Machine, Progress, RunSpec, TuneWork};
+
+pub(super) fn perform(
+    spec: &RunSpec,
+    work: &TuneWork,
+    mut run: RunRow,
+    inputs: &Inputs,
+    machine: &Machine,
+    progress: &dyn Progress,
+) -> Result<Outcome> {
+    let training = &work.training;
+    let dataset = inputs.dataset(&spec.dataset)?;
+    let task = task_data(spec, work, dataset, inputs)?;
+    let encoder = inputs.encoder(&work.encoder)?.fresh();
+    let mut watch = Listener { machine, progress };
+    let outcome = fit(encoder, &task, training, spec.seed, &machine.device, &mut watch)?;
+
+    run.dtype = training.dtype.label().to_string();
+    run.params_total = outcome.params_total as u64;
+    run.params_trainable = outcome.params_trainable as u64;
+    run.epochs = outcome.epochs as u32;
+    run.steps = outcome.steps as u64;
+    run.stop_reason = outcome.stop.label().to_string();
+    run.train_seconds = outcome.train_seconds;
+    run.eval_seconds = outcome.eval_seconds;
+    if let Stop::Diverged(divergence) = &outcome.stop {
+        run.status = "diverged".to_string();
+        run.error = divergence.to_string();
+    }
+    let evals = outcome.scores.into_iter().map(|score| EvalRow {
+        run_id: run.run_id.clone(),
+        phase: score.phase as u32,
+        epoch: score.epoch as u32,
+        step: score.step as u64,
+        split: score.split.to_string(),
+        metric: score.metric.to_string(),
+        value: score.value,
+        n: score.n as u64,
+        train_seconds: score.train_seconds,
+        is_final: score.is_final,
+    });
+    let predictions = outcome.predictions.into_iter().map(|prediction| PredictionRow {
+        run_id: run.run_id.clone(),
+        split: prediction.split.to_string(),
+        example_id: prediction.example_id,
+        position: 0,
+        gold: dataset.labels[prediction.gold].clone(),
+        predicted: dataset.labels[prediction.predicted].clone(),
+        scores: prediction.scores,
+    });
+    Ok(Outcome { evals: evals.collect(), predictions: predictions.collect(), run })
+}
+
+fn task_data(spec: &RunSpec, work: &TuneWork, dataset: &Dataset, inputs: &Inputs) -> Result<TaskData> {
+    let encoded = inputs.encoded(&spec.dataset, &work.encoder, work.training.max_length)?;
+    let parts = spec.split.divide(dataset, spec.fold)?;
+    let examples = |part: &[usize]| Examples {
+        ids: part.iter().map(|&index| dataset.examples[index].id.clone()).collect(),
+        rows: part.iter().map(|&index| encoded[index].clone()).collect(),
+        targets: part.iter().map(|&index| dataset.examples[index].target.clone()).collect(),
+    };
+    Ok(TaskData {
+        labels: dataset.labels.clone(),
+        positive: dataset.positive,
+        train: examples(&parts.train),
+        dev: None,
+        test: examples(&parts.test),
+    })
+}
+
+/// Passes events on, and stops the run when asked to.
+struct Listener<'a> {
+    machine: &'a Machine,
+    progress: &'a dyn Progress,
+}
+
+impl Watch for Listener<'_> {
+    fn step(&mut self, event: &StepEvent) {
+        self.progress.step(event);
+        if self.machine.stop.load(Ordering::Relaxed) {
+            resume_unwind(Box::new(StopFromOutside));
+        }
+    }
+
+    fn epoch(&mut self, event: &EpochScores) {
+        self.progress.epoch(event);
+    }
+}
