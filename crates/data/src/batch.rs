@@ -125,3 +125,131 @@ impl Fill {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::stream;
+    use rand_chacha::rand_core::Rng;
+
+    #[test]
+    fn rows_are_padded_on_the_right_to_the_longest() {
+        let long = Encoded {
+            ids: vec![2, 7, 3, 8, 3],
+            type_ids: vec![0, 0, 0, 1, 1],
+        };
+        let short = Encoded {
+            ids: vec![2, 3],
+            type_ids: vec![0, 0],
+        };
+        let padded = Padded::new(&[&long, &short], 9);
+        assert_eq!((padded.batch, padded.seq), (2, 5));
+        assert_eq!(padded.ids, [2, 7, 3, 8, 3, 2, 3, 9, 9, 9]);
+        assert_eq!(padded.type_ids, [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(
+            padded
+                .mask
+                .iter()
+                .map(|&real| usize::from(real))
+                .collect::<Vec<_>>(),
+            [1, 1, 1, 1, 1, 1, 1, 0, 0, 0]
+        );
+    }
+
+    /// Lengths from 3 to 66, short ones more frequent.
+    fn lengths(n: usize) -> Vec<usize> {
+        let mut rng = stream(3, "lengths", 0);
+        (0..n)
+            .map(|_| 3 + (rng.next_u32() % 8 * (rng.next_u32() % 10)) as usize)
+            .collect()
+    }
+
+    #[test]
+    fn every_index_comes_exactly_once_and_only_the_last_batch_is_short() {
+        for n in [0, 1, 7, 8, 9, 1000, 1003] {
+            for (size, bucketing) in [(1, false), (8, false), (8, true), (64, true), (2000, true)] {
+                let plan = BatchPlan { size, bucketing };
+                let lengths = lengths(n);
+                for batches in [plan.sequential(&lengths), plan.shuffled(&lengths, 1, 0)] {
+                    let mut seen: Vec<usize> = batches.concat();
+                    seen.sort_unstable();
+                    assert_eq!(seen, (0..n).collect::<Vec<_>>(), "{plan:?} {n}");
+                    assert_eq!(batches.len(), n.div_ceil(size));
+                    let full = batches.split_last().map_or(&[][..], |(_, full)| full);
+                    assert!(full.iter().all(|batch| batch.len() == size), "{plan:?} {n}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_bucketing_evaluation_keeps_file_order() {
+        let plan = BatchPlan {
+            size: 2,
+            bucketing: false,
+        };
+        assert_eq!(plan.sequential(&[5, 3, 4]), [vec![0, 1], vec![2]]);
+        let plan = BatchPlan {
+            size: 2,
+            bucketing: true,
+        };
+        assert_eq!(plan.sequential(&[5, 3, 4]), [vec![1, 2], vec![0]]);
+    }
+
+    #[test]
+    fn an_order_depends_on_seed_and_epoch_alone() {
+        let lengths = lengths(300);
+        for bucketing in [false, true] {
+            let plan = BatchPlan { size: 8, bucketing };
+            let order = plan.shuffled(&lengths, 1, 0);
+            assert_eq!(order, plan.shuffled(&lengths, 1, 0));
+            assert_ne!(order, plan.shuffled(&lengths, 2, 0));
+            assert_ne!(order, plan.shuffled(&lengths, 1, 1));
+            assert_ne!(order, plan.sequential(&lengths));
+        }
+    }
+
+    #[test]
+    fn bucketed_batches_stay_in_random_order() {
+        let lengths = lengths(4000);
+        let batches = BatchPlan {
+            size: 8,
+            bucketing: true,
+        }
+        .shuffled(&lengths, 1, 0);
+        let longest = |batch: &Vec<usize>| batch.iter().map(|&index| lengths[index]).max();
+        let rises = batches
+            .windows(2)
+            .filter(|pair| longest(&pair[1]) > longest(&pair[0]))
+            .count();
+        // 499 neighbours; sorted pools would rise or stay nearly always.
+        assert!((150..350).contains(&rises), "{rises}");
+    }
+
+    #[test]
+    fn bucketing_computes_less_padding() {
+        let lengths = lengths(4000);
+        let share = |bucketing| {
+            let batches = BatchPlan {
+                size: 32,
+                bucketing,
+            }
+            .shuffled(&lengths, 1, 0);
+            Fill::of(&batches, &lengths).share()
+        };
+        assert!(
+            share(false) < 0.5 && share(true) > 0.9,
+            "{} {}",
+            share(false),
+            share(true)
+        );
+        let fill = Fill::of(&[vec![0, 1], vec![2]], &[5, 3, 4]);
+        assert_eq!(
+            fill,
+            Fill {
+                real: 12,
+                computed: 14
+            }
+        );
+    }
+}

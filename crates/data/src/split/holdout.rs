@@ -79,3 +79,117 @@ fn quotas(sizes: &[usize], share: f64) -> Vec<usize> {
         .for_each(|stratum| quotas[stratum] += 1);
     quotas
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dataset, Example, Input, Split, Target};
+    use std::collections::HashSet;
+
+    /// 200 examples, 120 of class 0; `repeated` of them take the text of another, in turn with the other class.
+    fn dataset(repeated: usize) -> Dataset {
+        let examples = (0..200)
+            .map(|index| Example {
+                id: index.to_string(),
+                input: Input::Text(if index < repeated {
+                    format!("text {}", index + 113)
+                } else {
+                    format!("text {index}")
+                }),
+                target: Target::Class(usize::from(index % 5 >= 3)),
+                group: None,
+            })
+            .collect();
+        Dataset {
+            name: "t".into(),
+            hash: String::new(),
+            labels: vec!["a".into(), "b".into()],
+            positive: None,
+            examples,
+        }
+    }
+
+    fn divide(dataset: &Dataset, test: f64, seed: u64, duplicates: Duplicates) -> crate::Parts {
+        Split::HoldOut(HoldOut {
+            test,
+            seed,
+            duplicates,
+        })
+        .divide(dataset, 0)
+        .expect("a division")
+    }
+
+    #[test]
+    fn the_share_is_held_out_of_every_class() {
+        for (test, expected) in [
+            (0.2, [24, 16]),
+            (0.25, [30, 20]),
+            (0.5, [60, 40]),
+            (0.01, [1, 1]),
+            (0.333, [40, 27]),
+        ] {
+            let data = dataset(0);
+            let parts = divide(&data, test, 1, Duplicates::Keep);
+            let of = |class| {
+                parts
+                    .test
+                    .iter()
+                    .filter(|&&index| data.examples[index].target == Target::Class(class))
+                    .count()
+            };
+            assert_eq!([of(0), of(1)], expected, "{test}");
+            let both: HashSet<usize> = parts.train.iter().chain(&parts.test).copied().collect();
+            assert_eq!(
+                (both.len(), parts.train.len() + parts.test.len()),
+                (200, 200)
+            );
+            assert!(parts.test.is_sorted() && parts.train.is_sorted());
+        }
+    }
+
+    #[test]
+    fn a_seed_gives_one_division_and_another_seed_another() {
+        let data = dataset(0);
+        assert_eq!(
+            divide(&data, 0.2, 1, Duplicates::Keep),
+            divide(&data, 0.2, 1, Duplicates::Keep)
+        );
+        assert_ne!(
+            divide(&data, 0.2, 1, Duplicates::Keep),
+            divide(&data, 0.2, 2, Duplicates::Keep)
+        );
+    }
+
+    #[test]
+    fn equal_texts_stay_on_one_side_when_grouped_and_leak_when_kept() {
+        let data = dataset(40);
+        assert!(divide(&data, 0.2, 1, Duplicates::Keep).leaked > 0);
+        let parts = divide(&data, 0.2, 1, Duplicates::Group);
+        assert_eq!((parts.leaked, parts.test.len()), (0, 40));
+    }
+
+    #[test]
+    fn without_repeated_texts_both_settings_divide_alike() {
+        let data = dataset(0);
+        assert_eq!(
+            divide(&data, 0.2, 1, Duplicates::Keep),
+            divide(&data, 0.2, 1, Duplicates::Group)
+        );
+    }
+
+    #[test]
+    fn a_share_too_small_for_a_class_is_an_error() {
+        let split = Split::HoldOut(HoldOut {
+            test: 0.004,
+            seed: 1,
+            duplicates: Duplicates::Keep,
+        });
+        let error = split
+            .divide(&dataset(0), 0)
+            .expect_err("one test example for two classes");
+        assert_eq!(
+            error.to_string(),
+            "test: 0.004 leaves no test example of class 1; expected a larger share"
+        );
+    }
+}

@@ -209,3 +209,164 @@ fn root(parent: &[usize], mut node: usize) -> usize {
     }
     node
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Example, Input, Split, Target};
+    use std::collections::HashSet;
+
+    /// Rows as (text, class, group).
+    fn dataset(rows: &[(&str, usize, &str)]) -> Dataset {
+        let examples = rows
+            .iter()
+            .enumerate()
+            .map(|(index, &(text, class, group))| Example {
+                id: index.to_string(),
+                input: Input::Text(text.into()),
+                target: Target::Class(class),
+                group: (!group.is_empty()).then(|| group.to_string()),
+            })
+            .collect();
+        Dataset {
+            name: "t".into(),
+            hash: String::new(),
+            labels: vec!["a".into(), "b".into()],
+            positive: None,
+            examples,
+        }
+    }
+
+    fn tests(
+        dataset: &Dataset,
+        folds: usize,
+        by: FoldKind,
+        duplicates: Duplicates,
+    ) -> Vec<Vec<usize>> {
+        let seed = (by == FoldKind::Shuffled).then_some(0);
+        let split = Split::KFold(KFold {
+            folds,
+            by,
+            seed,
+            duplicates,
+        });
+        (0..folds)
+            .map(|fold| split.divide(dataset, fold).expect("a division").test)
+            .collect()
+    }
+
+    const ROWS: [(&str, usize, &str); 8] = [
+        ("a", 0, "x"),
+        ("b", 1, "x"),
+        ("c", 0, "y"),
+        ("d", 1, "y"),
+        ("a", 0, "z"),
+        ("f", 1, "z"),
+        ("g", 0, ""),
+        ("h", 1, ""),
+    ];
+
+    #[test]
+    fn in_file_order_each_class_is_cut_in_turn() {
+        let data = dataset(&ROWS);
+        assert_eq!(
+            tests(&data, 2, FoldKind::File, Duplicates::Keep),
+            [[0, 1, 2, 3], [4, 5, 6, 7]]
+        );
+    }
+
+    #[test]
+    fn a_repeated_text_follows_its_first_row_and_nothing_else_moves() {
+        let data = dataset(&ROWS);
+        assert_eq!(
+            tests(&data, 2, FoldKind::File, Duplicates::Group),
+            [vec![0, 1, 2, 3, 4], vec![5, 6, 7]]
+        );
+    }
+
+    #[test]
+    fn groups_that_share_a_text_are_one() {
+        let data = dataset(&ROWS);
+        let folds = tests(&data, 2, FoldKind::Group, Duplicates::Group);
+        let with_first = folds
+            .iter()
+            .find(|fold| fold.contains(&0))
+            .expect("every row is tested");
+        assert!(
+            [0, 1, 4, 5].iter().all(|row| with_first.contains(row)),
+            "{folds:?}"
+        );
+    }
+
+    #[test]
+    fn no_text_leaks_when_duplicates_are_grouped() {
+        let data = dataset(&ROWS);
+        for by in [FoldKind::File, FoldKind::Shuffled, FoldKind::Group] {
+            let seed = (by == FoldKind::Shuffled).then_some(0);
+            let split = Split::KFold(KFold {
+                folds: 2,
+                by,
+                seed,
+                duplicates: Duplicates::Group,
+            });
+            let leaked: usize = (0..2)
+                .map(|fold| split.divide(&data, fold).expect("a division").leaked)
+                .sum();
+            assert_eq!(leaked, 0, "{by:?}");
+        }
+        let kept = Split::KFold(KFold {
+            folds: 2,
+            by: FoldKind::File,
+            seed: None,
+            duplicates: Duplicates::Keep,
+        });
+        assert_eq!(kept.divide(&data, 0).expect("a division").leaked, 1);
+    }
+
+    #[test]
+    fn every_group_is_tested_in_one_fold() {
+        let data = dataset(&ROWS);
+        let mut seen = HashSet::new();
+        for fold in tests(&data, 4, FoldKind::Group, Duplicates::Keep) {
+            let groups: HashSet<_> = fold
+                .iter()
+                .map(|&index| data.examples[index].group.clone())
+                .collect();
+            assert!(groups.into_iter().all(|group| seen.insert(group)));
+        }
+        assert_eq!(seen.len(), 4);
+    }
+
+    #[test]
+    fn too_many_folds_are_an_error() {
+        for (by, expected) in [
+            (
+                FoldKind::File,
+                "folds: 5; expected at most 4, the size of the largest class",
+            ),
+            (
+                FoldKind::Group,
+                "folds: 3; expected at most 2, the number of groups",
+            ),
+        ] {
+            let rows: Vec<(&str, usize, &str)> = ROWS
+                .iter()
+                .map(|&(text, class, group)| (text, class, if group == "x" { "x" } else { "" }))
+                .collect();
+            let folds = if by == FoldKind::File { 5 } else { 3 };
+            let split = Split::KFold(KFold {
+                folds,
+                by,
+                seed: None,
+                duplicates: Duplicates::Keep,
+            });
+            assert_eq!(
+                split
+                    .divide(&dataset(&rows), 0)
+                    .expect_err("too many")
+                    .to_string(),
+                expected
+            );
+        }
+    }
+}
