@@ -1,0 +1,271 @@
+//! What this machine has, what is missing, and what to do about it.
+//!
+//! Each module looks at one part of the machine and returns findings; this file puts them together and shows them.
+//! All is well when the `fixture` profile can run, which needs neither LibTorch nor a GPU nor anyone's data.
+
+mod devices;
+mod files;
+mod libtorch;
+mod machine;
+
+use std::env;
+use std::path::Path;
+
+use anyhow::Result;
+use serde::Serialize;
+use totune_sweep::{Project, Roots};
+
+use crate::context::hugging_face_cache;
+
+/// How a part of the machine is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum State {
+    /// There, and good.
+    Well,
+    /// Missing or unfit; what needs it cannot run, the fixtures can.
+    Lacking,
+    /// Missing or unfit; nothing runs without it.
+    Broken,
+}
+
+/// One line of the table.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Finding {
+    /// The part of the machine.
+    part: String,
+    /// How it is.
+    state: State,
+    /// What was found.
+    found: String,
+    /// What to do about it, where something is to be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+impl Finding {
+    fn well(part: &str, found: impl Into<String>) -> Self {
+        Self {
+            part: part.into(),
+            state: State::Well,
+            found: found.into(),
+            remedy: None,
+        }
+    }
+
+    fn lacking(part: &str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            part: part.into(),
+            state: State::Lacking,
+            found: found.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+
+    fn broken(part: &str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            part: part.into(),
+            state: State::Broken,
+            found: found.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+}
+
+/// Findings under one heading.
+#[derive(Debug, Serialize)]
+struct Section {
+    title: &'static str,
+    findings: Vec<Finding>,
+}
+
+#[derive(Debug, Serialize)]
+struct Examination {
+    /// Whether the `fixture` profile can run.
+    well: bool,
+    sections: Vec<Section>,
+}
+
+/// Looks at everything, prints it as a table or as JSON, and says whether the `fixture` profile can run.
+pub fn doctor(
+    project: &Path,
+    data_root: Option<&Path>,
+    encoder_root: Option<&Path>,
+    json: bool,
+) -> Result<bool> {
+    let roots = Roots {
+        data: data_root.map_or_else(|| project.join("data"), Path::to_path_buf),
+        encoders: encoder_root.map_or_else(hugging_face_cache, Path::to_path_buf),
+    };
+    let project = Project {
+        root: project.to_path_buf(),
+    };
+    let sections = vec![
+        Section {
+            title: "tools",
+            findings: machine::tools(&project.root),
+        },
+        Section {
+            title: "machine",
+            findings: machine::machine(&project.root),
+        },
+        Section {
+            title: "devices",
+            findings: [libtorch::findings(&project.root), devices::findings()].concat(),
+        },
+        Section {
+            title: "datasets",
+            findings: files::datasets(&project, &roots),
+        },
+        Section {
+            title: "encoders",
+            findings: files::encoders(&project, &roots),
+        },
+    ];
+    let all = || sections.iter().flat_map(|section| &section.findings);
+    let examination = Examination {
+        well: all().all(|finding| finding.state != State::Broken),
+        sections,
+    };
+    if json {
+        println!("{}", serde_json::to_string_pretty(&examination)?);
+    } else {
+        let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        print!("{}", table(&examination, plain));
+    }
+    Ok(examination.well)
+}
+
+/// The table: a mark, the part, what was found, and below it the remedy.
+fn table(examination: &Examination, plain: bool) -> String {
+    let findings = || {
+        examination
+            .sections
+            .iter()
+            .flat_map(|section| &section.findings)
+    };
+    let width = findings()
+        .map(|finding| finding.part.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    for section in &examination.sections {
+        text.push_str(&format!("{}\n", section.title));
+        for Finding {
+            part,
+            state,
+            found,
+            remedy,
+        } in &section.findings
+        {
+            text.push_str(&format!(
+                "  {} {part:width$}  {found}\n",
+                mark(*state, plain)
+            ));
+            for line in remedy.iter().flat_map(|remedy| remedy.lines()) {
+                let indent = 2 + mark(*state, plain).chars().count() + 1 + width + 2;
+                text.push_str(&format!("{:indent$}{line}\n", ""));
+            }
+        }
+    }
+    let lacking = findings()
+        .filter(|finding| finding.state == State::Lacking)
+        .count();
+    text.push_str(&match (examination.well, lacking) {
+        (true, 0) => "nothing is missing\n".to_string(),
+        (true, 1) => {
+            "the fixture profile can run; one thing is missing for other work\n".to_string()
+        }
+        (true, n) => {
+            format!("the fixture profile can run; {n} things are missing for other work\n")
+        }
+        (false, _) => format!(
+            "the fixture profile cannot run; see {}\n",
+            mark(State::Broken, plain)
+        ),
+    });
+    text
+}
+
+fn mark(state: State, plain: bool) -> &'static str {
+    match (state, plain) {
+        (State::Well, false) => "✓",
+        (State::Lacking, false) => "–",
+        (State::Broken, false) => "✗",
+        (State::Well, true) => "ok",
+        (State::Lacking, true) => "--",
+        (State::Broken, true) => "NO",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn examination(well: bool, findings: Vec<Finding>) -> Examination {
+        Examination {
+            well,
+            sections: vec![Section {
+                title: "tools",
+                findings,
+            }],
+        }
+    }
+
+    #[test]
+    fn parts_are_aligned_and_a_remedy_stands_below_what_it_is_for() {
+        let findings = vec![
+            Finding::well("rustc", "1.95.0"),
+            Finding::lacking("compiler", "none", "install one\nor set CXX"),
+            Finding::broken("data", "gone", "restore it"),
+        ];
+        let expected = "\
+tools
+  ok rustc     1.95.0
+  -- compiler  none
+               install one
+               or set CXX
+  NO data      gone
+               restore it
+the fixture profile cannot run; see NO
+";
+        assert_eq!(table(&examination(false, findings), true), expected);
+    }
+
+    #[test]
+    fn the_last_line_counts_what_is_missing() {
+        for (well, n_lacking, expected) in [
+            (true, 0, "nothing is missing"),
+            (
+                true,
+                1,
+                "the fixture profile can run; one thing is missing for other work",
+            ),
+            (
+                true,
+                2,
+                "the fixture profile can run; 2 things are missing for other work",
+            ),
+            (false, 0, "the fixture profile cannot run; see ✗"),
+        ] {
+            let text = table(
+                &examination(well, vec![Finding::lacking("a", "b", "c"); n_lacking]),
+                false,
+            );
+            assert_eq!(text.lines().last(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_no_checkout_cannot_run_the_fixtures() {
+        let empty = tempfile::tempdir().expect("temporary folder");
+        assert!(!doctor(empty.path(), None, None, true).expect("an answer"));
+    }
+
+    #[test]
+    fn this_checkout_can_run_the_fixtures() {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let nowhere = Path::new("no-such-folder");
+        assert!(doctor(&checkout, Some(nowhere), Some(nowhere), true).expect("an answer"));
+    }
+}
