@@ -1,1 +1,168 @@
-//! totune-report
+//! Selection, seed statistics, claims and verdicts, tables, figures and pages.
+//!
+//! [`report`] reads the parquet tables of a paper and profile, the paper's `report.toml` (what to show) and
+//! `claims.toml` (what to check), and writes one folder: a self-contained page, tables as Markdown, LaTeX and
+//! CSV, figures as SVG and PNG. Every number in it is computed from rows or stands in one of the two files.
+//! The same inputs give the same bytes.
+//!
+//! This crate knows nothing of training: it builds without burn, and what it does not find it leaves empty and
+//! says so.
+
+mod claims;
+mod compare;
+mod figure;
+mod judge;
+mod output;
+mod own;
+mod page;
+mod plan;
+mod plot;
+mod provenance;
+mod runs;
+mod sample;
+mod table;
+mod text;
+mod toml_file;
+mod verdict;
+
+#[cfg(test)]
+mod fixture;
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+use totune_record::Tables;
+
+use crate::claims::Claims;
+use crate::figure::Drawing;
+use crate::output::Staged;
+use crate::page::{Page, claims_csv, claims_latex, claims_markdown};
+use crate::plan::Plan;
+use crate::runs::Runs;
+use crate::table::Table;
+
+/// Which page to write.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Folder that holds `experiments/`, `results/` and `reports/`.
+    pub project_root: PathBuf,
+    /// Paper id, such as `hart2020`.
+    pub paper: String,
+    /// Profile, such as `small`.
+    pub profile: String,
+}
+
+/// What was written.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// The page.
+    pub index: PathBuf,
+    /// Every file of the folder, the page included.
+    pub files: Vec<PathBuf>,
+}
+
+/// Writes `reports/<paper>/<profile>/` from `results/<paper>/<profile>/` and `experiments/<paper>/`.
+///
+/// The folder appears whole or not at all: an error leaves an older one as it was.
+pub fn report(request: &Request) -> Result<Written> {
+    let Request {
+        project_root,
+        paper,
+        profile,
+    } = request;
+    for (what, name) in [("paper", paper), ("profile", profile)] {
+        let plain = !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+        ensure!(
+            plain,
+            "{what}: found `{name}`, expected letters, digits, hyphens and underscores"
+        );
+    }
+    let experiments = project_root.join("experiments").join(paper);
+    let plan_shown = format!("experiments/{paper}/report.toml");
+    let claims_shown = format!("experiments/{paper}/claims.toml");
+    let plan: Plan = toml_file::read(&experiments.join("report.toml"), &plan_shown)?;
+    plan.check(&plan_shown)?;
+    let claims: Claims = toml_file::read(&experiments.join("claims.toml"), &claims_shown)?;
+    claims.check(&plan, &claims_shown)?;
+    let Some(meaning) = plan.profiles.get(profile) else {
+        let names: Vec<&str> = plan.profiles.keys().map(String::as_str).collect();
+        let near = toml_file::did_you_mean(profile, names.iter().copied());
+        bail!(
+            "{plan_shown}: unknown profile `{profile}`, expected one of: {}{near}",
+            names.join(", ")
+        );
+    };
+    let readme = fs::read_to_string(experiments.join("README.md"))
+        .with_context(|| format!("experiments/{paper}/README.md: could not be read"))?;
+
+    let results = project_root.join("results").join(paper).join(profile);
+    ensure!(
+        results.join("runs.parquet").exists(),
+        "results/{paper}/{profile}/runs.parquet: does not exist; run the experiments first (`./justw reproduce {paper} {profile}`)"
+    );
+    let runs = Runs::new(&Tables::read(&results)?)?;
+
+    let tables = plan
+        .tables
+        .iter()
+        .map(|table| Table::build(table, &plan, &runs, &plan_shown))
+        .collect::<Result<Vec<_>>>()?;
+    let stamp = (profile == FIXTURE).then(|| "FIXTURE: made-up data, not a result".to_owned());
+    let drawings = plan
+        .figures
+        .iter()
+        .map(|figure| Drawing::build(figure, &plan, &runs, stamp.clone(), &plan_shown))
+        .collect::<Result<Vec<_>>>()?;
+    let judged = judge::judge(&claims, &plan, &runs, &claims_shown)?;
+    let page = Page {
+        paper,
+        profile,
+        meaning,
+        fixture: profile == FIXTURE,
+        plan: &plan,
+        tables: &tables,
+        drawings: &drawings,
+        judged: &judged,
+        runs: &runs,
+        readme: &readme,
+    };
+
+    let target = project_root.join("reports").join(paper).join(profile);
+    let mut staged = Staged::new(&target)?;
+    staged.write("index.html", page.html()?.as_bytes())?;
+    for table in &tables {
+        staged.write(
+            &format!("tables/{}.md", table.id),
+            table.markdown().as_bytes(),
+        )?;
+        staged.write(
+            &format!("tables/{}.tex", table.id),
+            table.latex().as_bytes(),
+        )?;
+        staged.write(&format!("tables/{}.csv", table.id), table.csv().as_bytes())?;
+    }
+    staged.write("tables/claims.md", claims_markdown(&judged).as_bytes())?;
+    staged.write("tables/claims.tex", claims_latex(&judged).as_bytes())?;
+    staged.write("tables/claims.csv", claims_csv(&judged).as_bytes())?;
+    for drawing in &drawings {
+        staged.write(
+            &format!("figures/{}.svg", drawing.id),
+            drawing.figure.svg()?.as_bytes(),
+        )?;
+        staged.write_with(&format!("figures/{}.png", drawing.id), |path| {
+            drawing.figure.write_png(path)
+        })?;
+    }
+    let files = staged.publish()?;
+    Ok(Written {
+        index: target.join("index.html"),
+        files,
+    })
+}
+
+/// The profile whose pages carry a warning.
+const FIXTURE: &str = "fixture";

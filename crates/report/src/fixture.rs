@@ -1,0 +1,173 @@
+//! Made-up rows and a made-up paper for tests; nothing here was ever run.
+//!
+//! The scores are chosen so that every verdict occurs: `full` lies above `frozen` and varies more, `last-two`
+//! lies with `full`, sparse features differ by fold far more than from each other.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use totune_record::{EvalRow, PredictionRow, RunRow, Tables};
+
+use crate::plan::Plan;
+use crate::toml_file::parse;
+
+const PLAN: &str = include_str!("../../../fixtures/record/experiments/made-up/report.toml");
+
+/// The made-up paper's `report.toml`.
+pub(crate) fn plan() -> Plan {
+    parse(PLAN, "report.toml").expect("the fixture's report.toml is valid")
+}
+
+/// The rows that lie in `fixtures/record/results/made-up/fixture`.
+pub(crate) fn tables() -> Tables {
+    let mut tables = Tables::default();
+    for (kind, k, mean, sd) in [
+        ("frozen", None, 0.80, 0.003),
+        ("full", None, 0.85, 0.03),
+        ("last-k", Some(2), 0.848, 0.012),
+    ] {
+        for seed in 0..10 {
+            let mut adaptation = json!({ "kind": kind, "lr": 5e-5 });
+            if let Some(k) = k {
+                adaptation["k"] = json!(k);
+            }
+            let work = json!({ "kind": "tune", "encoder": "made-up-encoder", "training": { "adaptation": adaptation, "epochs": 3 } });
+            let split = json!({ "kind": "hold-out", "test": 0.2, "seed": 1, "duplicates": "keep" });
+            add(
+                &mut tables,
+                "table-2",
+                work,
+                split,
+                0,
+                seed,
+                mean + sd * spread(seed),
+            );
+        }
+    }
+    for (features, mean) in [("tf-idf", 0.780), ("count", 0.786), ("hash", 0.779)] {
+        let work = json!({ "kind": "sparse", "features": features });
+        for (by, drop, sd) in [("shuffled", 0.0, 0.01), ("file", 0.09, 0.04)] {
+            for fold in 0..10 {
+                let split =
+                    json!({ "kind": "k-fold", "folds": 10, "by": by, "duplicates": "keep" });
+                // The difficulty of a fold is common to the features, a little is their own.
+                let own = 0.002 * spread(fold * 3 + features.len() as u64);
+                add(
+                    &mut tables,
+                    "table-1",
+                    work.clone(),
+                    split,
+                    fold,
+                    0,
+                    mean - drop + sd * spread(fold) + own,
+                );
+            }
+        }
+        let split = json!({ "kind": "hold-out", "test": 0.2, "seed": 1, "duplicates": "keep" });
+        add(&mut tables, "table-1", work, split, 0, 0, mean + 0.004);
+    }
+    tables.sort();
+    tables
+}
+
+/// Ten numbers with mean 0 and standard deviation 1, in no order: (7i mod 10 - 4.5) / 3.0277.
+fn spread(number: u64) -> f64 {
+    ((number * 7 % 10) as f64 - 4.5) / 3.027_650_354_097_491_7
+}
+
+fn add(
+    tables: &mut Tables,
+    experiment: &str,
+    work: Value,
+    split: Value,
+    fold: u64,
+    seed: u64,
+    accuracy: f64,
+) {
+    let number = tables.runs.len() as u64;
+    let run_id = format!("{:016x}", 0xf1f1_0000 + number);
+    let tuned = work["kind"] == "tune";
+    let only_if_tuned = |text: &str| {
+        if tuned {
+            text.to_owned()
+        } else {
+            String::new()
+        }
+    };
+    let spec = json!({
+        "paper": "made-up", "experiment": experiment, "profile": "fixture", "dataset": "made-up-letters",
+        "split": split, "fold": fold, "seed": seed, "work": work,
+    });
+    tables.runs.push(RunRow {
+        run_id: run_id.clone(),
+        paper: "made-up".into(),
+        experiment: experiment.into(),
+        profile: "fixture".into(),
+        spec: spec.to_string(),
+        code_commit: "0123456789abcdef0123456789abcdef01234567".into(),
+        code_dirty: false,
+        dataset: "made-up-letters".into(),
+        dataset_hash: "11".repeat(32),
+        encoder: only_if_tuned("made-up-encoder"),
+        checkpoint_hash: only_if_tuned(&"22".repeat(32)),
+        tokenizer_hash: only_if_tuned(&"33".repeat(32)),
+        seed,
+        device: "cpu (made up)".into(),
+        dtype: if tuned { "f32" } else { "f64" }.into(),
+        threads: 2,
+        params_total: if tuned { 4_321 } else { 0 },
+        params_trainable: if tuned { 321 } else { 0 },
+        epochs: if tuned { 3 } else { 0 },
+        steps: if tuned { 30 } else { 0 },
+        stop_reason: if tuned { "epochs" } else { "converged" }.into(),
+        train_seconds: 12.0,
+        eval_seconds: 1.5,
+        cache_seconds: 0.0,
+        peak_memory: 1 << 28,
+        started: 1_700_000_000 + number,
+        status: "ok".into(),
+        error: String::new(),
+    });
+    let score = |epoch: u32, metric: &str, value: f64, is_final: bool| EvalRow {
+        run_id: run_id.clone(),
+        phase: 0,
+        epoch,
+        step: u64::from(epoch) * 10,
+        split: "test".into(),
+        metric: metric.into(),
+        value,
+        n: 200,
+        train_seconds: f64::from(epoch) * 4.0,
+        is_final,
+    };
+    tables
+        .evals
+        .push(score(1, "accuracy", accuracy - 0.1, false));
+    tables.evals.push(score(3, "accuracy", accuracy, true));
+    tables
+        .evals
+        .push(score(3, "f1-positive", accuracy - 0.05, true));
+    tables.predictions.push(PredictionRow {
+        run_id,
+        split: "test".into(),
+        example_id: "1".into(),
+        position: 0,
+        gold: "vowel".into(),
+        predicted: "vowel".into(),
+        scores: vec![0.25, 0.75],
+    });
+}
+
+/// The committed parquet is what [`tables`] makes; `TOTUNE_WRITE_FIXTURES=1` writes it anew.
+#[test]
+fn the_committed_rows_are_the_made_up_ones() {
+    let folder = PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fixtures/record/results/made-up/fixture"
+    ));
+    if std::env::var_os("TOTUNE_WRITE_FIXTURES").is_some() {
+        std::fs::create_dir_all(&folder).unwrap();
+        tables().write(&folder).unwrap();
+    }
+    assert_eq!(Tables::read(&folder).unwrap(), tables());
+}

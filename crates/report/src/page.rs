@@ -1,0 +1,319 @@
+//! The page: one self-contained HTML file, and the claims as tables.
+
+use anyhow::{Context, Result};
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, context};
+use serde::Serialize;
+
+use crate::figure::Drawing;
+use crate::judge::Judged;
+use crate::plan::Plan;
+use crate::provenance::{Provenance, hours, statuses};
+use crate::runs::{Run, Runs};
+use crate::table::{Table, pipe_table};
+use crate::text::{counted, csv_field, html, latex, markdown};
+use crate::verdict::Verdict;
+
+/// Heading in a paper's README whose section the page quotes.
+const DIFFERENCES: &str = "Where we differ";
+
+/// Everything a page shows.
+pub(crate) struct Page<'a> {
+    pub(crate) paper: &'a str,
+    pub(crate) profile: &'a str,
+    /// What the profile means.
+    pub(crate) meaning: &'a str,
+    /// Whether to warn that nothing here is a result.
+    pub(crate) fixture: bool,
+    pub(crate) plan: &'a Plan,
+    pub(crate) tables: &'a [Table],
+    pub(crate) drawings: &'a [Drawing],
+    pub(crate) judged: &'a [Judged<'a>],
+    pub(crate) runs: &'a Runs,
+    /// The paper's README.
+    pub(crate) readme: &'a str,
+}
+
+impl Page<'_> {
+    /// The page as one HTML file: style and figures inside, no script, nothing to fetch.
+    pub(crate) fn html(&self) -> Result<String> {
+        let mut environment = Environment::new();
+        environment.add_filter("text", |text: &str| Value::from_safe_string(html(text)));
+        environment.add_filter("markdown", |text: &str| {
+            Value::from_safe_string(markdown(text))
+        });
+        environment.add_template("page.html", include_str!("../templates/page.html"))?;
+        let template = environment.get_template("page.html")?;
+        let figures = self
+            .drawings
+            .iter()
+            .map(FigureView::of)
+            .collect::<Result<Vec<_>>>()?;
+        let all: Vec<&Run> = self.runs.all().iter().collect();
+        let page = template.render(context! {
+            style => Value::from_safe_string(include_str!("../templates/style.css").to_owned()),
+            paper_id => self.paper,
+            profile => self.profile,
+            meaning => self.meaning,
+            fixture => self.fixture,
+            paper => context! {
+                title => self.plan.paper.title.as_str(),
+                authors => self.plan.paper.authors.as_str(),
+                question => self.plan.paper.question.as_str(),
+            },
+            n_runs => counted(all.len(), "run"),
+            statuses => statuses(&all),
+            hours => hours(self.runs.all().iter()),
+            verdicts => shown(verdict_counts(self.judged)),
+            tables => shown(self.tables.iter().map(TableView::of).collect::<Vec<_>>()),
+            figures => shown(figures),
+            claims => shown(self.judged.iter().map(ClaimView::of).collect::<Vec<_>>()),
+            differences => section(self.readme, DIFFERENCES),
+            provenance => shown(Provenance::of(self.runs)),
+        });
+        page.context("page: could not be rendered")
+    }
+}
+
+/// A value for the template.
+fn shown(value: impl Serialize) -> Value {
+    Value::from(Serde(value))
+}
+
+/// How many claims got a verdict.
+#[derive(Debug, Serialize)]
+struct VerdictCount {
+    words: &'static str,
+    class: &'static str,
+    n: usize,
+    claims: Vec<(String, String)>,
+}
+
+fn verdict_counts(judged: &[Judged]) -> Vec<VerdictCount> {
+    let of = |verdict: Verdict| {
+        let claims: Vec<(String, String)> = judged
+            .iter()
+            .filter(|judged| judged.verdict == verdict)
+            .map(|judged| (judged.claim.id.clone(), judged.claim.title.clone()))
+            .collect();
+        VerdictCount {
+            words: verdict.words(),
+            class: verdict.class(),
+            n: claims.len(),
+            claims,
+        }
+    };
+    Verdict::ALL
+        .into_iter()
+        .map(of)
+        .filter(|count| count.n > 0)
+        .collect()
+}
+
+#[derive(Debug, Serialize)]
+struct TableView<'a> {
+    #[serde(flatten)]
+    table: &'a Table,
+    /// Columns the numbers take, the name of the row and the runs included.
+    width: usize,
+    all_notes: Vec<String>,
+}
+
+impl<'a> TableView<'a> {
+    fn of(table: &'a Table) -> Self {
+        let width = 2 + table
+            .columns
+            .iter()
+            .map(|column| if column.has_paper { 4 } else { 3 })
+            .sum::<usize>();
+        Self {
+            table,
+            width,
+            all_notes: table.all_notes(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct FigureView<'a> {
+    id: &'a str,
+    title: &'a str,
+    source: &'a str,
+    text: &'a str,
+    notes: &'a [String],
+    panels: Vec<Value>,
+}
+
+impl<'a> FigureView<'a> {
+    fn of(drawing: &'a Drawing) -> Result<Self> {
+        let panels = drawing
+            .figure
+            .inline()?
+            .into_iter()
+            .map(Value::from_safe_string)
+            .collect();
+        let Drawing {
+            id,
+            title,
+            source,
+            text,
+            notes,
+            ..
+        } = drawing;
+        Ok(Self {
+            id,
+            title,
+            source,
+            text,
+            notes,
+            panels,
+        })
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct ClaimView<'a> {
+    id: &'a str,
+    title: &'a str,
+    says: &'a str,
+    source: &'a str,
+    by: &'static str,
+    note: &'a str,
+    paper: &'a str,
+    ours: &'a str,
+    effect: &'a str,
+    p: &'a str,
+    verdict: &'static str,
+    class: &'static str,
+    own: bool,
+    reasons: &'a [String],
+}
+
+impl<'a> ClaimView<'a> {
+    fn of(judged: &'a Judged) -> Self {
+        let claim = judged.claim;
+        Self {
+            id: &claim.id,
+            title: &claim.title,
+            says: &claim.says,
+            source: &claim.source,
+            by: claim.by.words(),
+            note: &claim.note,
+            paper: &judged.paper,
+            ours: &judged.ours,
+            effect: &judged.effect,
+            p: &judged.p,
+            verdict: judged.verdict.words(),
+            class: judged.verdict.class(),
+            own: judged.own,
+            reasons: &judged.reasons,
+        }
+    }
+}
+
+/// The text under a second-level heading of a Markdown file, up to the next such heading; empty if there is none.
+fn section<'a>(text: &'a str, heading: &str) -> &'a str {
+    let title = format!("## {heading}");
+    let mut start = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        match start {
+            None if line.trim_end() == title => start = Some(at + line.len()),
+            Some(start) if line.starts_with("## ") || line.starts_with("# ") => {
+                return text[start..at].trim();
+            }
+            _ => {}
+        }
+        at += line.len();
+    }
+    start.map_or("", |start| text[start..].trim())
+}
+
+const HEAD: [&str; 8] = [
+    "Claim",
+    "Source",
+    "Paper",
+    "Ours",
+    "Effect (d)",
+    "p (Holm)",
+    "Verdict",
+    "Why",
+];
+
+fn claim_cells(judged: &Judged) -> [String; 8] {
+    [
+        judged.claim.title.clone(),
+        format!("{} ({})", judged.claim.source, judged.claim.by.words()),
+        judged.paper.clone(),
+        judged.ours.clone(),
+        judged.effect.clone(),
+        judged.p.clone(),
+        verdict_words(judged),
+        judged.reasons.join("; "),
+    ]
+}
+
+fn verdict_words(judged: &Judged) -> String {
+    let own = if judged.own {
+        " (by the paper's own numbers)"
+    } else {
+        ""
+    };
+    format!("{}{own}", judged.verdict.words())
+}
+
+/// The claims as a Markdown table.
+pub(crate) fn claims_markdown(judged: &[Judged]) -> String {
+    let head: Vec<String> = HEAD.iter().map(|word| word.to_string()).collect();
+    let rows: Vec<Vec<String>> = judged
+        .iter()
+        .map(|judged| claim_cells(judged).to_vec())
+        .collect();
+    format!("**Claims**\n\n{}", pipe_table(&head, &rows))
+}
+
+/// The claims as CSV, with their ids and the paper's words.
+pub(crate) fn claims_csv(judged: &[Judged]) -> String {
+    let mut text = String::from("id,says,claim,source,paper,ours,effect,p_holm,verdict,why\n");
+    for judged in judged {
+        let fields = [judged.claim.id.clone(), judged.claim.says.clone()]
+            .into_iter()
+            .chain(claim_cells(judged));
+        let fields: Vec<String> = fields.map(|field| csv_field(&field)).collect();
+        text.push_str(&fields.join(","));
+        text.push('\n');
+    }
+    text
+}
+
+/// The claims as a `booktabs` table, without the reasons.
+pub(crate) fn claims_latex(judged: &[Judged]) -> String {
+    let mut text = String::from(
+        "% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\caption{Claims}\n\\label{tab:claims}\n\
+         \\begin{tabular}{p{0.24\\linewidth}p{0.17\\linewidth}p{0.2\\linewidth}rrl}\n\\toprule\n\
+         Claim & Paper & Ours & $d$ & $p$ (Holm) & Verdict \\\\\n\\midrule\n",
+    );
+    for judged in judged {
+        let [claim, _, paper, ours, effect, p, verdict, _] = claim_cells(judged);
+        let cells: Vec<String> = [claim, paper, ours, effect, p, verdict]
+            .iter()
+            .map(|cell| latex(cell))
+            .collect();
+        text.push_str(&format!("{} \\\\\n", cells.join(" & ")));
+    }
+    text.push_str("\\bottomrule\n\\end{tabular}\n\\end{table}\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_ends_at_the_next_heading_of_its_kind() {
+        let text = "# T\n\n## Where we differ\n\n- a\n\n### Folds\n\nb\n\n## More\n\nc\n";
+        assert_eq!(section(text, "Where we differ"), "- a\n\n### Folds\n\nb");
+        assert_eq!(section(text, "More"), "c");
+        assert_eq!(section(text, "Absent"), "");
+    }
+}

@@ -1,0 +1,373 @@
+//! `report.toml`: which runs form a group, which tables and figures a page shows.
+
+use std::collections::{BTreeMap, HashSet};
+
+use anyhow::{Result, bail, ensure};
+use serde::Deserialize;
+
+use crate::toml_file::did_you_mean;
+
+/// Conditions on runs: dotted paths into the spec or the row, each with the value or values it must have.
+pub(crate) type Where = BTreeMap<String, toml::Value>;
+
+/// Everything a page shows, as its author wrote it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Plan {
+    /// The paper and its question.
+    pub(crate) paper: Paper,
+    /// What each profile means for this paper, by name.
+    pub(crate) profiles: BTreeMap<String, String>,
+    /// Named selections of runs, used by rows, figures and claims.
+    pub(crate) groups: BTreeMap<String, Group>,
+    /// Tables, in the order of the page.
+    #[serde(default, rename = "table")]
+    pub(crate) tables: Vec<TablePlan>,
+    /// Figures, in the order of the page.
+    #[serde(default, rename = "figure")]
+    pub(crate) figures: Vec<FigurePlan>,
+}
+
+/// What the page says about the paper itself.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Paper {
+    pub(crate) title: String,
+    pub(crate) authors: String,
+    /// What the paper asks and answers, in the page's words.
+    pub(crate) question: String,
+}
+
+/// A named selection of runs: one model, one strategy, one setting.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Group {
+    pub(crate) title: String,
+    #[serde(rename = "where")]
+    pub(crate) conditions: Where,
+}
+
+/// One table: rows of groups, columns of scores.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct TablePlan {
+    /// Name of its files and of its place on the page.
+    pub(crate) id: String,
+    pub(crate) title: String,
+    /// Where the paper's numbers are from; empty for a table the paper does not have.
+    #[serde(default)]
+    pub(crate) source: String,
+    /// A paragraph above the table.
+    #[serde(default)]
+    pub(crate) text: String,
+    /// Heading over the names of the rows.
+    pub(crate) stub: String,
+    #[serde(rename = "column")]
+    pub(crate) columns: Vec<ColumnPlan>,
+    #[serde(rename = "row")]
+    pub(crate) rows: Vec<RowPlan>,
+    /// Repeats all rows once per part, each part with further conditions; none is one part without.
+    #[serde(default, rename = "part")]
+    pub(crate) parts: Vec<PartPlan>,
+    /// Further conditions on every cell.
+    #[serde(default, rename = "where")]
+    pub(crate) conditions: Where,
+}
+
+/// One column: a final score of a split, or a number every run has.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "ColumnText")]
+pub(crate) struct ColumnPlan {
+    /// Key of the paper's values in the rows.
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) measure: Measure,
+    /// Digits after the point.
+    pub(crate) decimals: usize,
+    /// Further conditions on the cells of this column.
+    pub(crate) conditions: Where,
+}
+
+/// A column as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ColumnText {
+    id: String,
+    title: String,
+    metric: Option<String>,
+    split: Option<String>,
+    field: Option<String>,
+    #[serde(default = "three")]
+    decimals: usize,
+    #[serde(default, rename = "where")]
+    conditions: Where,
+}
+
+impl TryFrom<ColumnText> for ColumnPlan {
+    type Error = String;
+
+    fn try_from(text: ColumnText) -> Result<Self, String> {
+        let ColumnText {
+            id,
+            title,
+            metric,
+            split,
+            field,
+            decimals,
+            conditions,
+        } = text;
+        let measure = match (metric, split, field) {
+            (Some(metric), Some(split), None) => Measure::Score { metric, split },
+            (None, None, Some(field)) => Measure::Field { field },
+            _ => {
+                return Err(format!(
+                    "column `{id}`: expected `metric` and `split`, or `field` alone"
+                ));
+            }
+        };
+        Ok(Self {
+            id,
+            title,
+            measure,
+            decimals,
+            conditions,
+        })
+    }
+}
+
+/// Which number of a run is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// The final score of a metric on a split.
+    Score { metric: String, split: String },
+    /// A number that stands in the run's row, such as `train_seconds`.
+    Field { field: String },
+}
+
+/// One row: a group, and what the paper reports for it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RowPlan {
+    pub(crate) group: String,
+    /// The paper's values by column; one that could not be recovered is left out.
+    #[serde(default)]
+    pub(crate) paper: BTreeMap<String, f64>,
+}
+
+/// A repetition of all rows under further conditions.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct PartPlan {
+    pub(crate) title: String,
+    #[serde(rename = "where")]
+    pub(crate) conditions: Where,
+}
+
+/// One figure; to add a kind, add a variant here and a panel in `plot`.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum FigurePlan {
+    /// Box plots with the runs as dots, one panel per measure.
+    Box(BoxPlan),
+}
+
+/// Box plots side by side.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct BoxPlan {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    #[serde(default)]
+    pub(crate) source: String,
+    #[serde(default)]
+    pub(crate) text: String,
+    /// Groups, from left to right.
+    pub(crate) groups: Vec<String>,
+    #[serde(rename = "panel")]
+    pub(crate) panels: Vec<PanelPlan>,
+    #[serde(default, rename = "where")]
+    pub(crate) conditions: Where,
+}
+
+/// One panel of a figure.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct PanelPlan {
+    /// What the axis measures, with its unit.
+    pub(crate) title: String,
+    pub(crate) metric: String,
+    pub(crate) split: String,
+}
+
+fn three() -> usize {
+    3
+}
+
+impl Measure {
+    /// The final score of `metric` on `split`.
+    pub(crate) fn score(metric: &str, split: &str) -> Self {
+        Self::Score {
+            metric: metric.to_owned(),
+            split: split.to_owned(),
+        }
+    }
+}
+
+impl Plan {
+    /// The group called `name`; `from` says who asks.
+    pub(crate) fn group(&self, name: &str, from: &str) -> Result<&Group> {
+        match self.groups.get(name) {
+            Some(group) => Ok(group),
+            None => {
+                let names: Vec<&str> = self.groups.keys().map(String::as_str).collect();
+                let near = did_you_mean(name, names.iter().copied());
+                bail!(
+                    "{from}: unknown group `{name}`, expected one of: {}{near}",
+                    names.join(", ")
+                )
+            }
+        }
+    }
+
+    /// What the tables give as the paper's value of a measure for a group.
+    ///
+    /// Several tables may repeat a value under other conditions of ours; the paper's number is one.
+    pub(crate) fn paper_value(&self, group: &str, measure: &Measure) -> Option<f64> {
+        self.tables.iter().find_map(|table| {
+            let column = table
+                .columns
+                .iter()
+                .find(|column| column.measure == *measure)?;
+            let row = table
+                .rows
+                .iter()
+                .find(|row| row.group == group && row.paper.contains_key(&column.id))?;
+            row.paper.get(&column.id).copied()
+        })
+    }
+
+    /// Checks what the types cannot: names that refer to each other, ids that name files.
+    pub(crate) fn check(&self, shown: &str) -> Result<()> {
+        let mut ids = HashSet::from(["claims".to_owned()]);
+        for table in &self.tables {
+            let from = format!("{shown}: table `{}`", table.id);
+            check_id(&table.id, &from, &mut ids)?;
+            for row in &table.rows {
+                self.group(&row.group, &from)?;
+                if let Some(key) = row
+                    .paper
+                    .keys()
+                    .find(|key| table.columns.iter().all(|column| column.id != **key))
+                {
+                    let near =
+                        did_you_mean(key, table.columns.iter().map(|column| column.id.as_str()));
+                    bail!(
+                        "{from}: row `{}`: the paper's value `{key}` has no column{near}",
+                        row.group
+                    );
+                }
+            }
+        }
+        for FigurePlan::Box(figure) in &self.figures {
+            let from = format!("{shown}: figure `{}`", figure.id);
+            check_id(&figure.id, &from, &mut ids)?;
+            ensure!(
+                !figure.panels.is_empty(),
+                "{from}: found no panel, expected at least one"
+            );
+            for group in &figure.groups {
+                self.group(group, &from)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Ids become file names and anchors, so they are unique and plain.
+pub(crate) fn check_id(id: &str, from: &str, seen: &mut HashSet<String>) -> Result<()> {
+    let plain = !id.is_empty()
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    ensure!(
+        plain,
+        "{from}: found id `{id}`, expected lower-case letters, digits and hyphens"
+    );
+    ensure!(
+        seen.insert(id.to_owned()),
+        "{from}: found id `{id}` twice, expected it once on the page"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toml_file::parse;
+
+    const PLAN: &str = r#"
+        [paper]
+        title = "T"
+        authors = "A"
+        question = "Q"
+        [profiles]
+        fixture = "tiny"
+        [groups.frozen]
+        title = "Frozen"
+        where = { experiment = "table-2" }
+        [[table]]
+        id = "table-2"
+        title = "Table 2"
+        stub = "Model"
+        column = [{ id = "accuracy", title = "Accuracy", metric = "accuracy", split = "test" }]
+        row = [{ group = "frozen", paper = { accuracy = 0.824 } }]
+    "#;
+
+    #[test]
+    fn the_papers_value_is_found_by_group_and_measure() {
+        let plan: Plan = parse(PLAN, "report.toml").unwrap();
+        plan.check("report.toml").unwrap();
+        assert_eq!(
+            plan.paper_value("frozen", &Measure::score("accuracy", "test")),
+            Some(0.824)
+        );
+        assert_eq!(
+            plan.paper_value("frozen", &Measure::score("f1-macro", "test")),
+            None
+        );
+    }
+
+    #[test]
+    fn a_group_that_does_not_exist_is_named_with_the_near_one() {
+        check(
+            &PLAN.replace("group = \"frozen\"", "group = \"forzen\""),
+            "unknown group `forzen`, expected one of: frozen; did you mean `frozen`?",
+        );
+    }
+
+    #[test]
+    fn a_paper_value_without_a_column_is_named() {
+        check(
+            &PLAN.replace("paper = { accuracy", "paper = { acuracy"),
+            "the paper's value `acuracy` has no column; did you mean `accuracy`?",
+        );
+    }
+
+    #[test]
+    fn an_id_that_would_leave_the_folder_is_refused() {
+        check(
+            &PLAN.replace("id = \"table-2\"", "id = \"../x\""),
+            "found id `../x`, expected lower-case letters",
+        );
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let plan: Plan = parse(text, "report.toml").unwrap();
+        let error = plan.check("report.toml").unwrap_err().to_string();
+        assert!(
+            error.starts_with("report.toml: ") && error.contains(expected),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,281 @@
+//! Distributions side by side: a box with whiskers, every run as a dot, and what the paper reports.
+
+use plotters::style::text_anchor::HPos;
+use totune_stats::quartiles;
+
+use crate::plot::axis::Axis;
+use crate::plot::canvas::{Canvas, Frame, INK, MUTED, PAPER, RULE, Text, series_colour};
+use crate::text::fixed;
+
+/// One panel of box plots over a shared axis.
+#[derive(Debug, Clone)]
+pub(crate) struct BoxPanel {
+    /// What the axis measures, with its unit.
+    pub(crate) measure: String,
+    /// Distributions, from left to right.
+    pub(crate) boxes: Vec<BoxSeries>,
+}
+
+/// One distribution.
+#[derive(Debug, Clone)]
+pub(crate) struct BoxSeries {
+    /// Name under the box.
+    pub(crate) title: String,
+    /// One value per run; none leaves the place empty and says so.
+    pub(crate) values: Vec<f64>,
+    /// The mean the paper reports, drawn as a diamond.
+    pub(crate) paper: Option<f64>,
+}
+
+/// A box and its whiskers.
+#[derive(Debug, PartialEq)]
+struct Summary {
+    q1: f64,
+    median: f64,
+    q3: f64,
+    /// The lowest value within 1.5 interquartile ranges of the box.
+    low: f64,
+    /// The highest such value.
+    high: f64,
+}
+
+impl Summary {
+    /// Tukey's box plot; `None` without values.
+    fn of(values: &[f64]) -> Option<Self> {
+        if values.is_empty() {
+            return None;
+        }
+        let [_, q1, median, q3, _] = quartiles(values);
+        let reach = 1.5 * (q3 - q1);
+        let within = || {
+            values
+                .iter()
+                .copied()
+                .filter(|value| (q1 - reach..=q3 + reach).contains(value))
+        };
+        Some(Self {
+            q1,
+            median,
+            q3,
+            low: within().fold(q1, f64::min),
+            high: within().fold(q3, f64::max),
+        })
+    }
+}
+
+impl BoxPanel {
+    /// Draws the panel into `frame`.
+    pub(crate) fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
+        let plot = Frame {
+            left: frame.left + 58.0,
+            top: frame.top + 52.0,
+            width: frame.width - 58.0 - 18.0,
+            height: frame.height - 52.0 - 84.0,
+        };
+        let axis = self.axis();
+        canvas.text(
+            frame.left + 12.0,
+            frame.top + 22.0,
+            &self.measure,
+            &Text::heading(),
+        );
+        for &tick in &axis.ticks {
+            let y = plot.top + plot.height * (1.0 - axis.share(tick));
+            canvas.line((plot.left, y), (plot.left + plot.width, y), RULE, 1.0);
+            let label = fixed(tick, axis.decimals);
+            canvas.text(
+                plot.left - 8.0,
+                y,
+                &label,
+                &Text::note().anchored(HPos::Right),
+            );
+        }
+        let slot = plot.width / self.boxes.len().max(1) as f64;
+        for (place, series) in self.boxes.iter().enumerate() {
+            let centre = plot.left + slot * (place as f64 + 0.5);
+            series.draw(canvas, &axis, plot, (place, centre, slot));
+        }
+        self.draw_key(canvas, frame.left + 12.0, frame.top + frame.height - 14.0);
+    }
+
+    fn axis(&self) -> Axis {
+        let values = self
+            .boxes
+            .iter()
+            .flat_map(|series| series.values.iter().copied().chain(series.paper));
+        Axis::around(values, 5)
+    }
+
+    fn draw_key(&self, canvas: &mut dyn Canvas, left: f64, y: f64) {
+        let key = Text::note().anchored(HPos::Left);
+        canvas.text(
+            left,
+            y,
+            "box: quartiles, whiskers: 1.5 IQR, dots: runs",
+            &key,
+        );
+        if self.boxes.iter().any(|series| series.paper.is_some()) {
+            canvas.diamond((left + 308.0, y), 5.0, PAPER, INK);
+            canvas.text(left + 318.0, y, "paper's mean", &key);
+        }
+    }
+}
+
+impl BoxSeries {
+    fn draw(
+        &self,
+        canvas: &mut dyn Canvas,
+        axis: &Axis,
+        plot: Frame,
+        (place, centre, slot): (usize, f64, f64),
+    ) {
+        let y = |value: f64| plot.top + plot.height * (1.0 - axis.share(value));
+        let bottom = plot.top + plot.height;
+        let colour = series_colour(place);
+        let half = (slot * 0.24).min(34.0);
+        canvas.text(centre, bottom + 20.0, &self.title, &Text::label());
+        let Some(summary) = Summary::of(&self.values) else {
+            canvas.text(centre, bottom + 39.0, "no run", &Text::note());
+            self.draw_paper(canvas, centre, y);
+            return;
+        };
+        canvas.text(
+            centre,
+            bottom + 39.0,
+            &format!("n = {}", self.values.len()),
+            &Text::note(),
+        );
+
+        for (from, to) in [(summary.q3, summary.high), (summary.q1, summary.low)] {
+            canvas.line((centre, y(from)), (centre, y(to)), colour, 1.5);
+            canvas.line(
+                (centre - half / 2.0, y(to)),
+                (centre + half / 2.0, y(to)),
+                colour,
+                1.5,
+            );
+        }
+        canvas.rectangle(
+            (centre - half, y(summary.q3)),
+            (centre + half, y(summary.q1)),
+            colour.faint(0.18),
+            colour,
+        );
+        canvas.line(
+            (centre - half, y(summary.median)),
+            (centre + half, y(summary.median)),
+            colour,
+            3.0,
+        );
+        for (number, &value) in self.values.iter().enumerate() {
+            canvas.dot(
+                (centre + half * 0.8 * jitter(number), y(value)),
+                3.0,
+                colour.faint(0.75),
+            );
+        }
+        self.draw_paper(canvas, centre + half + 13.0, y);
+    }
+
+    fn draw_paper(&self, canvas: &mut dyn Canvas, x: f64, y: impl Fn(f64) -> f64) {
+        if let Some(paper) = self.paper {
+            canvas.line((x - 9.0, y(paper)), (x + 9.0, y(paper)), MUTED, 1.0);
+            canvas.diamond((x, y(paper)), 5.0, PAPER, INK);
+        }
+    }
+}
+
+/// Spreads dots over (-1, 1) so that neighbours in order lie apart: multiples of the golden ratio, modulo 1.
+fn jitter(number: usize) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    2.0 * ((number as f64 + 0.5) * GOLDEN).fract() - 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::{Figure, Panel};
+
+    #[test]
+    fn whiskers_end_at_the_last_value_within_reach() {
+        // Quartiles 2, 3, 4; reach 1.5 x 2 = 3 beyond the box: 8 is outside, 1 inside.
+        let summary = Summary::of(&[1.0, 2.0, 3.0, 4.0, 8.0]).unwrap();
+        assert_eq!(
+            summary,
+            Summary {
+                q1: 2.0,
+                median: 3.0,
+                q3: 4.0,
+                low: 1.0,
+                high: 4.0
+            }
+        );
+    }
+
+    #[test]
+    fn one_value_is_a_flat_box() {
+        let summary = Summary::of(&[0.5]).unwrap();
+        assert_eq!(
+            summary,
+            Summary {
+                q1: 0.5,
+                median: 0.5,
+                q3: 0.5,
+                low: 0.5,
+                high: 0.5
+            }
+        );
+    }
+
+    #[test]
+    fn a_series_without_values_says_so() {
+        let svg = figure(vec![]).svg().unwrap();
+        assert!(svg.contains("no run"), "{svg}");
+    }
+
+    #[test]
+    fn dots_stay_within_the_box_and_apart() {
+        let places: Vec<f64> = (0..10).map(jitter).collect();
+        assert!(places.iter().all(|place| place.abs() < 1.0), "{places:?}");
+        let nearest = places
+            .iter()
+            .enumerate()
+            .flat_map(|(i, a)| places[..i].iter().map(move |b| (a - b).abs()))
+            .fold(f64::INFINITY, f64::min);
+        assert!(nearest > 0.08, "{nearest} in {places:?}");
+    }
+
+    #[test]
+    fn the_picture_is_the_same_text_twice() {
+        let figure = figure(vec![0.79, 0.8, 0.81, 0.85]);
+        assert_eq!(figure.svg().unwrap(), figure.svg().unwrap());
+        insta::assert_snapshot!(figure.svg().unwrap());
+    }
+
+    #[test]
+    fn a_page_lends_its_colours_to_the_panels_inside_it() {
+        let panels = figure(vec![0.79, 0.8]).inline().unwrap();
+        assert_eq!(panels.len(), 1);
+        assert!(
+            panels[0].contains("var(--ink)") && !panels[0].contains("#1B1F24"),
+            "{}",
+            panels[0]
+        );
+    }
+
+    fn figure(values: Vec<f64>) -> Figure {
+        let series = BoxSeries {
+            title: "Frozen".into(),
+            values,
+            paper: Some(0.824),
+        };
+        let panel = BoxPanel {
+            measure: "Accuracy (share of 1)".into(),
+            boxes: vec![series],
+        };
+        Figure {
+            panels: vec![Panel::Boxes(panel)],
+            stamp: Some("FIXTURE: not a result".into()),
+        }
+    }
+}

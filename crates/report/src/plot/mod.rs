@@ -1,0 +1,127 @@
+//! Figures: what is drawn is data ([`Figure`]), how it is drawn is one module per kind of panel.
+//!
+//! A panel knows its own picture in a frame of given size; this module lays panels side by side and turns
+//! them into SVG or PNG. Glyphs come from an embedded font, so a figure is the same on every machine.
+
+pub(crate) mod axis;
+pub(crate) mod boxes;
+mod canvas;
+
+use std::path::Path;
+
+use anyhow::Result;
+use plotters::backend::{BitMapBackend, SVGBackend};
+
+use crate::plot::boxes::BoxPanel;
+use crate::plot::canvas::{Canvas, Frame, on_drawing_area};
+
+/// Width and height of one panel, in the units of an SVG pixel.
+const PANEL: (f64, f64) = (440.0, 380.0);
+/// Height of the strip under the panels of a file, which holds the stamp.
+const STRIP: f64 = 26.0;
+/// A PNG has this many pixels to one of the SVG's, for print and for dense screens.
+const PNG_SCALE: f64 = 2.0;
+
+/// A figure: panels side by side, and a stamp that says what the picture must not be taken for.
+#[derive(Debug, Clone)]
+pub(crate) struct Figure {
+    /// Panels, from left to right.
+    pub(crate) panels: Vec<Panel>,
+    /// A warning drawn into the picture, such as that it shows fixtures.
+    pub(crate) stamp: Option<String>,
+}
+
+/// The kinds of panel; to add one, write its module and name it here.
+#[derive(Debug, Clone)]
+pub(crate) enum Panel {
+    /// Distributions side by side.
+    Boxes(BoxPanel),
+}
+
+impl Panel {
+    fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
+        match self {
+            Self::Boxes(panel) => panel.draw(canvas, frame),
+        }
+    }
+}
+
+impl Figure {
+    fn size(&self) -> (f64, f64) {
+        (PANEL.0 * self.panels.len() as f64, PANEL.1 + STRIP)
+    }
+
+    fn draw(&self, canvas: &mut dyn Canvas) {
+        canvas.background();
+        for (place, panel) in self.panels.iter().enumerate() {
+            panel.draw(
+                canvas,
+                Frame {
+                    left: PANEL.0 * place as f64,
+                    top: 0.0,
+                    width: PANEL.0,
+                    height: PANEL.1,
+                },
+            );
+        }
+        self.draw_stamp(canvas, PANEL.1 + STRIP / 2.0);
+    }
+
+    fn draw_stamp(&self, canvas: &mut dyn Canvas, y: f64) {
+        if let Some(stamp) = &self.stamp {
+            canvas.text(12.0, y, stamp, &canvas::Text::stamp());
+        }
+    }
+
+    /// The whole figure as an SVG file.
+    pub(crate) fn svg(&self) -> Result<String> {
+        svg(self.size(), |canvas| self.draw(canvas))
+    }
+
+    /// Each panel as an SVG of its own, for a page that stacks them where the screen is narrow.
+    ///
+    /// Ink, rules and paper take the colours of the page.
+    pub(crate) fn inline(&self) -> Result<Vec<String>> {
+        let size = (
+            PANEL.0,
+            PANEL.1 + if self.stamp.is_some() { STRIP } else { 0.0 },
+        );
+        self.panels
+            .iter()
+            .map(|panel| {
+                let text = svg(size, |canvas| {
+                    panel.draw(
+                        canvas,
+                        Frame {
+                            left: 0.0,
+                            top: 0.0,
+                            width: PANEL.0,
+                            height: PANEL.1,
+                        },
+                    );
+                    self.draw_stamp(canvas, PANEL.1 + STRIP / 2.0);
+                })?;
+                Ok(canvas::adopt_page_colours(&text))
+            })
+            .collect()
+    }
+
+    /// The whole figure as a PNG file.
+    pub(crate) fn write_png(&self, path: &Path) -> Result<()> {
+        let size = self.size();
+        let pixels = ((size.0 * PNG_SCALE) as u32, (size.1 * PNG_SCALE) as u32);
+        on_drawing_area(BitMapBackend::new(path, pixels), PNG_SCALE, |canvas| {
+            self.draw(canvas)
+        })
+    }
+}
+
+fn svg(size: (f64, f64), draw: impl FnOnce(&mut dyn Canvas)) -> Result<String> {
+    let mut text = String::new();
+    on_drawing_area(
+        SVGBackend::with_string(&mut text, (size.0 as u32, size.1 as u32)),
+        1.0,
+        draw,
+    )?;
+    Ok(text)
+}

@@ -1,0 +1,370 @@
+//! The rows of a folder as runs that can be selected, and the numbers a selection has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use totune_record::{RunRow, Tables};
+
+use crate::plan::{Measure, Where};
+use crate::sample::{Key, Sample};
+use crate::toml_file::did_you_mean;
+
+/// All runs of a page.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    runs: Vec<Run>,
+    /// Every (split, metric) that some run has a final score for.
+    measured: BTreeSet<(String, String)>,
+}
+
+/// One run: its row, what can be asked of it, its final scores.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) row: RunRow,
+    /// Values by dotted path, from the row and from the spec.
+    facts: BTreeMap<String, Value>,
+    /// Final scores by (split, metric).
+    finals: BTreeMap<(String, String), f64>,
+}
+
+impl Runs {
+    /// The runs of `tables`, each with its final scores.
+    pub(crate) fn new(tables: &Tables) -> Result<Self> {
+        let mut finals: BTreeMap<&str, BTreeMap<(String, String), f64>> = BTreeMap::new();
+        // Rows are sorted by time within a run, so the last final score of a measure is the one that stays.
+        for eval in tables.evals.iter().filter(|eval| eval.is_final) {
+            let key = (eval.split.clone(), eval.metric.clone());
+            finals
+                .entry(&eval.run_id)
+                .or_default()
+                .insert(key, eval.value);
+        }
+        let runs = tables
+            .runs
+            .iter()
+            .map(|row| {
+                let finals = finals.remove(row.run_id.as_str()).unwrap_or_default();
+                Ok(Run {
+                    row: row.clone(),
+                    facts: facts(row)?,
+                    finals,
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let measured = runs
+            .iter()
+            .flat_map(|run| run.finals.keys().cloned())
+            .collect();
+        Ok(Self { runs, measured })
+    }
+
+    /// All of them, sorted as in the file.
+    pub(crate) fn all(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// The runs that meet every condition; `from` says who asks.
+    ///
+    /// No run at all is a note, not an error: it may not have been run yet. A path that the runs in question
+    /// do not have is an error, since it would select nothing for ever.
+    pub(crate) fn select(&self, conditions: &Where, from: &str) -> Result<Selection<'_>> {
+        let known: BTreeSet<&str> = self
+            .runs
+            .iter()
+            .flat_map(|run| run.facts.keys().map(String::as_str))
+            .collect();
+        let mut selected: Vec<&Run> = self.runs.iter().collect();
+        let mut note = self
+            .runs
+            .is_empty()
+            .then(|| "there are no runs yet".to_owned());
+        // Paths that every run has come first, so that a path only some runs have is looked for among those.
+        let mut ordered: Vec<(&String, &toml::Value)> = conditions.iter().collect();
+        ordered.sort_by_key(|(path, _)| !self.runs.iter().all(|run| run.facts.contains_key(*path)));
+        for (path, wanted) in ordered {
+            let wanted = alternatives(wanted).with_context(|| format!("{from}: where `{path}`"))?;
+            let found: BTreeSet<String> = selected
+                .iter()
+                .filter_map(|run| run.facts.get(path))
+                .map(Value::to_string)
+                .collect();
+            if found.is_empty() && !selected.is_empty() && !known.contains(path.as_str()) {
+                let near = did_you_mean(path, known.iter().copied());
+                bail!("{from}: where: found path `{path}`, which no run's spec or row has{near}");
+            }
+            selected.retain(|run| {
+                run.facts
+                    .get(path)
+                    .is_some_and(|fact| wanted.iter().any(|value| same(fact, value)))
+            });
+            if selected.is_empty() && note.is_none() {
+                let wanted: Vec<String> = wanted.iter().map(Value::to_string).collect();
+                let found: Vec<String> = found.into_iter().collect();
+                note = Some(format!(
+                    "no run has {path} = {} (found: {})",
+                    wanted.join(" or "),
+                    found.join(", ")
+                ));
+            }
+        }
+        Ok(Selection {
+            runs: selected,
+            note,
+        })
+    }
+
+    /// The numbers of the runs that meet `conditions`; `from` says who asks.
+    pub(crate) fn sample(
+        &self,
+        conditions: &Where,
+        measure: &Measure,
+        from: &str,
+    ) -> Result<Sample> {
+        self.check_measure(measure, from)?;
+        let selection = self.select(conditions, from)?;
+        let mut sample = Sample::default();
+        sample.note = selection.note;
+        for run in selection.runs {
+            if run.row.status != "ok" {
+                *sample.lost.entry(run.row.status.clone()).or_default() += 1;
+                continue;
+            }
+            match run.number(measure) {
+                Some(value) if value.is_finite() => {
+                    sample.push(value, run.key(), run.facts_under("split"))
+                }
+                Some(_) => *sample.lost.entry("not a number".to_owned()).or_default() += 1,
+                None => *sample.lost.entry("not scored".to_owned()).or_default() += 1,
+            }
+        }
+        Ok(sample)
+    }
+
+    fn check_measure(&self, measure: &Measure, from: &str) -> Result<()> {
+        match measure {
+            Measure::Score { metric, split } => {
+                let known = &self.measured;
+                if known.is_empty() || known.contains(&(split.clone(), metric.clone())) {
+                    return Ok(());
+                }
+                let on_split: Vec<&str> = known
+                    .iter()
+                    .filter(|(other, _)| other == split)
+                    .map(|(_, metric)| metric.as_str())
+                    .collect();
+                if on_split.is_empty() {
+                    let splits: BTreeSet<&str> =
+                        known.iter().map(|(split, _)| split.as_str()).collect();
+                    let near = did_you_mean(split, splits.iter().copied());
+                    bail!("{from}: no run has a final score on the split `{split}`{near}");
+                }
+                let near = did_you_mean(metric, on_split.iter().copied());
+                bail!(
+                    "{from}: no run has the metric `{metric}` on `{split}`, expected one of: {}{near}",
+                    on_split.join(", ")
+                );
+            }
+            Measure::Field { field } => match self.runs.first().map(|run| run.facts.get(field)) {
+                None | Some(Some(Value::Number(_))) => Ok(()),
+                Some(_) => {
+                    let facts = &self.runs[0].facts;
+                    let numbers = facts
+                        .iter()
+                        .filter(|(_, value)| value.is_number())
+                        .map(|(path, _)| path.as_str());
+                    let near = did_you_mean(field, numbers);
+                    bail!("{from}: no run has a number called `{field}`{near}")
+                }
+            },
+        }
+    }
+}
+
+/// What a `where` selected.
+#[derive(Debug)]
+pub(crate) struct Selection<'a> {
+    pub(crate) runs: Vec<&'a Run>,
+    /// Why nothing was selected, if nothing was.
+    pub(crate) note: Option<String>,
+}
+
+impl Run {
+    fn number(&self, measure: &Measure) -> Option<f64> {
+        match measure {
+            Measure::Score { metric, split } => {
+                self.finals.get(&(split.clone(), metric.clone())).copied()
+            }
+            Measure::Field { field } => self.facts.get(field).and_then(Value::as_f64),
+        }
+    }
+
+    fn key(&self) -> Key {
+        let fold = self.facts.get("fold").and_then(Value::as_u64).unwrap_or(0);
+        Key {
+            fold,
+            seed: self.row.seed,
+        }
+    }
+
+    /// Dataset and everything below `path`, as one text that is equal where all of it is.
+    fn facts_under(&self, path: &str) -> String {
+        let below = self
+            .facts
+            .iter()
+            .filter(|(key, _)| key.split('.').next() == Some(path));
+        let parts: Vec<String> = below.map(|(key, value)| format!("{key}={value}")).collect();
+        format!("{} {}", self.row.dataset_hash, parts.join(" "))
+    }
+}
+
+/// The leaves of the row and of the spec by dotted path; the spec wins where both have one.
+fn facts(row: &RunRow) -> Result<BTreeMap<String, Value>> {
+    let from = || format!("runs.parquet: run `{}`", row.run_id);
+    let mut facts = BTreeMap::new();
+    let mut row_value = serde_json::to_value(row).with_context(from)?;
+    if let Some(fields) = row_value.as_object_mut() {
+        fields.remove("spec");
+    }
+    flatten("", row_value, &mut facts);
+    let spec: Value =
+        serde_json::from_str(&row.spec).with_context(|| format!("{}: spec is not JSON", from()))?;
+    flatten("", spec, &mut facts);
+    Ok(facts)
+}
+
+fn flatten(path: &str, value: Value, facts: &mut BTreeMap<String, Value>) {
+    let Value::Object(fields) = value else {
+        facts.insert(path.to_owned(), value);
+        return;
+    };
+    for (key, value) in fields {
+        let path = if path.is_empty() {
+            key
+        } else {
+            format!("{path}.{key}")
+        };
+        flatten(&path, value, facts);
+    }
+}
+
+/// The values a condition accepts: one, or any of a list.
+fn alternatives(wanted: &toml::Value) -> Result<Vec<Value>> {
+    match wanted {
+        toml::Value::Array(values) => values.iter().map(plain).collect(),
+        value => Ok(vec![plain(value)?]),
+    }
+}
+
+fn plain(value: &toml::Value) -> Result<Value> {
+    Ok(match value {
+        toml::Value::String(text) => text.as_str().into(),
+        toml::Value::Integer(number) => (*number).into(),
+        toml::Value::Float(number) => (*number).into(),
+        toml::Value::Boolean(truth) => (*truth).into(),
+        other => bail!(
+            "found a {}, expected a text, a number, true or false, or a list of these",
+            other.type_str()
+        ),
+    })
+}
+
+/// Whether a fact is the wanted value; 1 and 1.0 are the same.
+fn same(fact: &Value, wanted: &Value) -> bool {
+    match (fact.as_f64(), wanted.as_f64()) {
+        (Some(fact), Some(wanted)) => fact == wanted,
+        _ => fact == wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn conditions_reach_rows_and_specs() {
+        check(r#"experiment = "table-2""#, 30);
+        check(r#""work.training.adaptation.kind" = "frozen""#, 10);
+        check(
+            r#""work.training.adaptation.kind" = ["frozen", "full"]"#,
+            20,
+        );
+        check("seed = 3\n\"work.kind\" = \"tune\"", 3);
+        check("seed = 3.0\n\"work.kind\" = \"tune\"", 3);
+        check(r#"dataset = "made-up-letters""#, 93);
+    }
+
+    #[test]
+    fn a_misspelt_path_is_an_error_that_names_the_near_one() {
+        let error = select(r#""work.training.adaption.kind" = "frozen""#).unwrap_err();
+        assert_eq!(
+            error,
+            "here: where: found path `work.training.adaption.kind`, which no run's spec or row has; \
+             did you mean `work.training.adaptation.kind`?"
+        );
+    }
+
+    #[test]
+    fn a_value_no_run_has_selects_nothing_and_says_what_there_is() {
+        let (n, note) = select("experiment = \"table-1\"\n\"work.features\" = \"tfidf\"").unwrap();
+        assert_eq!(n, 0);
+        assert_eq!(
+            note.as_deref(),
+            Some(r#"no run has work.features = "tfidf" (found: "count", "hash", "tf-idf")"#)
+        );
+    }
+
+    #[test]
+    fn a_condition_of_another_kind_is_refused() {
+        assert!(
+            select("seed = { from = 1 }")
+                .unwrap_err()
+                .contains("found a table")
+        );
+    }
+
+    #[test]
+    fn an_unknown_metric_is_named_with_the_near_one() {
+        let runs = Runs::new(&fixture::tables()).unwrap();
+        let error = runs
+            .sample(&Where::new(), &Measure::score("acuracy", "test"), "here")
+            .unwrap_err()
+            .to_string();
+        assert!(error.ends_with("did you mean `accuracy`?"), "{error}");
+        let error = runs
+            .sample(&Where::new(), &Measure::score("accuracy", "tset"), "here")
+            .unwrap_err()
+            .to_string();
+        assert!(error.ends_with("did you mean `test`?"), "{error}");
+    }
+
+    #[test]
+    fn runs_that_went_wrong_are_counted() {
+        let mut tables = fixture::tables();
+        let frozen = |row: &&mut RunRow| row.spec.contains("frozen");
+        for row in tables.runs.iter_mut().filter(frozen).take(2) {
+            row.status = "diverged".into();
+        }
+        let runs = Runs::new(&tables).unwrap();
+        let conditions = toml::from_str(r#""work.training.adaptation.kind" = "frozen""#).unwrap();
+        let sample = runs
+            .sample(&conditions, &Measure::score("accuracy", "test"), "here")
+            .unwrap();
+        assert_eq!(sample.values.len(), 8);
+        assert_eq!(sample.lost, BTreeMap::from([("diverged".to_owned(), 2)]));
+    }
+
+    fn select(conditions: &str) -> Result<(usize, Option<String>), String> {
+        let runs = Runs::new(&fixture::tables()).unwrap();
+        let selection = runs
+            .select(&toml::from_str(conditions).unwrap(), "here")
+            .map_err(|error| format!("{error:#}"))?;
+        Ok((selection.runs.len(), selection.note))
+    }
+
+    #[track_caller]
+    fn check(conditions: &str, expected: usize) {
+        assert_eq!(select(conditions).unwrap().0, expected);
+    }
+}

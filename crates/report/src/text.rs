@@ -1,0 +1,299 @@
+//! Numbers and words on the page: fixed digits, escapes, the little Markdown that notes are written in.
+
+/// `value` with a fixed number of digits; never `-0`.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(digits) if digits.chars().all(|digit| matches!(digit, '0' | '.')) => digits.to_owned(),
+        _ => text,
+    }
+}
+
+/// A difference: [`fixed`] with its sign, also when it is positive.
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
+    let text = fixed(value, decimals);
+    let zero = text.chars().all(|digit| matches!(digit, '0' | '.'));
+    if text.starts_with('-') || zero || !value.is_finite() {
+        text
+    } else {
+        format!("+{text}")
+    }
+}
+
+/// A p-value: three digits, or the bound that three digits can show.
+pub(crate) fn p_value(p: f64) -> String {
+    if p < 0.001 {
+        "< 0.001".to_owned()
+    } else {
+        fixed(p, 3)
+    }
+}
+
+/// `p = 0.012` or `p < 0.001`.
+pub(crate) fn p_equals(p: f64) -> String {
+    let text = p_value(p);
+    if text.starts_with('<') {
+        format!("p {text}")
+    } else {
+        format!("p = {text}")
+    }
+}
+
+/// A count with commas between thousands.
+pub(crate) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 run`, `2 runs`.
+pub(crate) fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Digits after the point that a number was written with; trailing zeros are lost in reading TOML.
+pub(crate) fn decimals(value: f64) -> usize {
+    format!("{value}")
+        .split_once('.')
+        .map_or(0, |(_, digits)| digits.len())
+}
+
+/// Text for HTML, with a true minus sign before digits.
+pub(crate) fn html(text: &str) -> String {
+    let escaped = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;");
+    true_minus(&escaped)
+}
+
+/// A hyphen before a digit, at the start of a word, is a minus sign.
+fn true_minus(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(here) = rest.next() {
+        let opens_word = matches!(before, ' ' | '[' | '(' | ',');
+        let next_is_digit = rest.peek().is_some_and(char::is_ascii_digit);
+        result.push(if here == '-' && opens_word && next_is_digit {
+            '\u{2212}'
+        } else {
+            here
+        });
+        before = here;
+    }
+    result
+}
+
+/// Text for LaTeX; numbers keep a true minus.
+pub(crate) fn latex(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    for character in true_minus(text).chars() {
+        match character {
+            '\\' => result.push_str(r"\textbackslash{}"),
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
+                result.push('\\');
+                result.push(character);
+            }
+            '~' => result.push_str(r"\textasciitilde{}"),
+            '^' => result.push_str(r"\textasciicircum{}"),
+            '<' => result.push_str("$<$"),
+            '>' => result.push_str("$>$"),
+            '\u{2212}' => result.push_str("$-$"),
+            '≠' => result.push_str(r"$\neq$"),
+            '×' => result.push_str(r"$\times$"),
+            other => result.push(other),
+        }
+    }
+    result
+}
+
+/// Text for a cell of a Markdown table.
+pub(crate) fn markdown_cell(text: &str) -> String {
+    text.replace('\\', r"\\")
+        .replace('|', r"\|")
+        .replace('\n', " ")
+}
+
+/// One field of a CSV file, quoted where it must be.
+pub(crate) fn csv_field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Paragraphs, `-` lists, `###` headings, **strong**, `code` and [links](…), as HTML.
+///
+/// Enough for the notes in `report.toml` and the README sections a page quotes; anything else is plain text.
+pub(crate) fn markdown(text: &str) -> String {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut open = false;
+    for line in text.lines().map(str::trim_end) {
+        let indented = line.starts_with(' ');
+        let line = line.trim_start();
+        if line.is_empty() {
+            open = false;
+        } else if let Some(heading) = line.strip_prefix("### ") {
+            blocks.push(Block::Heading(heading.to_owned()));
+            open = false;
+        } else if let Some(item) = line.strip_prefix("- ") {
+            blocks.push(Block::Item(item.to_owned()));
+            open = true;
+        } else {
+            match blocks.last_mut() {
+                Some(Block::Paragraph(words)) if open => append(words, line),
+                Some(Block::Item(words)) if open || indented => append(words, line),
+                _ => blocks.push(Block::Paragraph(line.to_owned())),
+            }
+            open = true;
+        }
+    }
+    let mut result = String::new();
+    let mut in_list = false;
+    for block in &blocks {
+        let is_item = matches!(block, Block::Item(_));
+        if is_item != in_list {
+            result.push_str(if is_item { "<ul>\n" } else { "</ul>\n" });
+            in_list = is_item;
+        }
+        result.push_str(&match block {
+            Block::Heading(words) => format!("<h3>{}</h3>\n", inline(words)),
+            Block::Paragraph(words) => format!("<p>{}</p>\n", inline(words)),
+            Block::Item(words) => format!("<li>{}</li>\n", inline(words)),
+        });
+    }
+    if in_list {
+        result.push_str("</ul>\n");
+    }
+    result
+}
+
+enum Block {
+    Heading(String),
+    Paragraph(String),
+    Item(String),
+}
+
+fn append(words: &mut String, line: &str) {
+    words.push(' ');
+    words.push_str(line);
+}
+
+/// Strong, code and links within one block.
+fn inline(text: &str) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['*', '`', '[']) {
+        result.push_str(&html(&rest[..at]));
+        rest = &rest[at..];
+        let (piece, length) = span(rest).unwrap_or_else(|| (html(&rest[..1]), 1));
+        result.push_str(&piece);
+        rest = &rest[length..];
+    }
+    result.push_str(&html(rest));
+    result
+}
+
+/// The marked span at the start of `text` as HTML, with its length in bytes; `None` where nothing closes it.
+fn span(text: &str) -> Option<(String, usize)> {
+    if let Some(inside) = text.strip_prefix("**") {
+        let end = inside.find("**")?;
+        Some((
+            format!("<strong>{}</strong>", html(&inside[..end])),
+            end + 4,
+        ))
+    } else if let Some(inside) = text.strip_prefix('*') {
+        let end = inside.find('*')?;
+        Some((format!("<em>{}</em>", html(&inside[..end])), end + 2))
+    } else if let Some(inside) = text.strip_prefix('`') {
+        let end = inside.find('`')?;
+        Some((format!("<code>{}</code>", html(&inside[..end])), end + 2))
+    } else {
+        let (words, target) = text.strip_prefix('[')?.split_once("](")?;
+        let (target, _) = target.split_once(')')?;
+        let safe = ["https://", "http://", "#"]
+            .iter()
+            .any(|start| target.starts_with(start));
+        let shown = html(words);
+        let link = if safe {
+            format!("<a href=\"{}\">{shown}</a>", html(target))
+        } else {
+            shown
+        };
+        Some((link, words.len() + target.len() + 4))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_fixed_digits_and_no_negative_zero() {
+        assert_eq!(fixed(0.7955, 3), "0.795");
+        assert_eq!(fixed(-0.0001, 3), "0.000");
+        assert_eq!(signed(-0.0001, 3), "0.000");
+        assert_eq!(signed(0.0125, 3), "+0.013");
+        assert_eq!(signed(-0.5, 1), "-0.5");
+    }
+
+    #[test]
+    fn small_p_values_are_bounds() {
+        assert_eq!(p_equals(0.00002), "p < 0.001");
+        assert_eq!(p_equals(0.1529), "p = 0.153");
+    }
+
+    #[test]
+    fn thousands_are_apart() {
+        assert_eq!(count(7613), "7,613");
+        assert_eq!(count(109_482_240), "109,482,240");
+        assert_eq!(count(12), "12");
+    }
+
+    #[test]
+    fn decimals_are_those_written() {
+        assert_eq!((decimals(0.872), decimals(-1.5), decimals(16.0)), (3, 1, 0));
+    }
+
+    #[test]
+    fn markup_in_names_is_harmless() {
+        assert_eq!(html("<b> & \"c\""), "&lt;b&gt; &amp; &quot;c&quot;");
+        assert_eq!(latex("50 % of a_b & -0.5"), r"50 \% of a\_b \& $-$0.5");
+        assert_eq!(markdown_cell("a|b"), r"a\|b");
+        assert_eq!(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
+
+    #[test]
+    fn notes_become_paragraphs_and_lists() {
+        check("One\ntwo.\n\nThree.", "<p>One two.</p>\n<p>Three.</p>\n");
+        check(
+            "- **a**: `b < c`\n  more\n- d\n\nEnd.",
+            "<ul>\n<li><strong>a</strong>: <code>b &lt; c</code> more</li>\n<li>d</li>\n</ul>\n<p>End.</p>\n",
+        );
+        check("### Folds\nText", "<h3>Folds</h3>\n<p>Text</p>\n");
+        check(
+            "See [the paper](https://example.org/a_b), *well*",
+            "<p>See <a href=\"https://example.org/a_b\">the paper</a>, <em>well</em></p>\n",
+        );
+    }
+
+    #[test]
+    fn unclosed_marks_are_text() {
+        check("2 * 3 and `tick", "<p>2 * 3 and `tick</p>\n");
+        check("[x](javascript:alert)", "<p>x</p>\n");
+    }
+
+    #[track_caller]
+    fn check(given: &str, expected: &str) {
+        assert_eq!(markdown(given), expected);
+    }
+}

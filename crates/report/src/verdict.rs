@@ -1,0 +1,265 @@
+//! The rule that turns evidence into a verdict.
+//!
+//! Evidence is a difference with its interval and a p-value corrected over all comparisons of the page (Holm).
+//! A comparison *counts* when the corrected p-value is below 0.05.
+//!
+//! | claim | reproduced | direction only | within noise | contradicted |
+//! |---|---|---|---|---|
+//! | value | within its tolerance | | outside it, but inside our 95 % interval | otherwise |
+//! | difference | counts, right sign, size within tolerance or the paper's inside our interval | counts, right sign, other size | does not count | counts, wrong sign |
+//! | order | all neighbours in order, all count | all in order, some count | otherwise | some reversed neighbour counts |
+//! | no difference | uncorrected p ≥ 0.05 | | uncorrected below, corrected above | counts |
+//! | spread | counts, right way | | does not count | counts, wrong way |
+//!
+//! What the paper's own numbers decide (sums, impossible scores, p-values, statements) is reproduced,
+//! contradicted, or within noise where only the rounding of the printed numbers could save it.
+
+use serde::Serialize;
+
+use crate::compare::{ALPHA, Comparison};
+
+/// What became of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Verdict {
+    Reproduced,
+    DirectionOnly,
+    WithinNoise,
+    Contradicted,
+    NotTestable,
+}
+
+impl Verdict {
+    /// All of them, in the order of a summary.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Reproduced,
+        Self::DirectionOnly,
+        Self::WithinNoise,
+        Self::Contradicted,
+        Self::NotTestable,
+    ];
+
+    /// In words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Reproduced => "reproduced",
+            Self::DirectionOnly => "direction only",
+            Self::WithinNoise => "within noise",
+            Self::Contradicted => "contradicted",
+            Self::NotTestable => "not testable",
+        }
+    }
+
+    /// For style sheets.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Reproduced => "reproduced",
+            Self::DirectionOnly => "direction-only",
+            Self::WithinNoise => "within-noise",
+            Self::Contradicted => "contradicted",
+            Self::NotTestable => "not-testable",
+        }
+    }
+}
+
+/// A comparison with its corrected p-value.
+#[derive(Debug, Clone)]
+pub(crate) struct Tested {
+    pub(crate) comparison: Comparison,
+    pub(crate) corrected: f64,
+}
+
+impl Tested {
+    /// Whether the difference counts after correction.
+    fn counts(&self) -> bool {
+        self.corrected < ALPHA
+    }
+
+    /// Whether it counts and `a` is above `b`.
+    fn counts_up(&self) -> bool {
+        self.counts() && self.comparison.difference > 0.0
+    }
+
+    /// Whether it counts and `a` is below `b`.
+    fn counts_down(&self) -> bool {
+        self.counts() && self.comparison.difference < 0.0
+    }
+}
+
+/// The paper reports a value; `tested` compares our mean with it.
+pub(crate) fn of_value(difference: f64, tolerance: f64, tested: Option<&Tested>) -> Verdict {
+    let inside = tested.is_some_and(|tested| tested.comparison.interval.contains(0.0));
+    match within(difference, tolerance) {
+        true => Verdict::Reproduced,
+        false if inside => Verdict::WithinNoise,
+        false => Verdict::Contradicted,
+    }
+}
+
+/// The paper reports that `a` is above `b` by `paper`, which is positive or negative.
+pub(crate) fn of_difference(tested: &Tested, paper: f64, tolerance: f64) -> Verdict {
+    let ours = &tested.comparison;
+    let size_agrees = within(ours.difference - paper, tolerance) || ours.interval.contains(paper);
+    match (tested.counts(), (ours.difference > 0.0) == (paper > 0.0)) {
+        (false, _) => Verdict::WithinNoise,
+        (true, false) => Verdict::Contradicted,
+        (true, true) if size_agrees => Verdict::Reproduced,
+        (true, true) => Verdict::DirectionOnly,
+    }
+}
+
+/// The paper orders groups; each comparison is of neighbours, the one it puts higher first.
+pub(crate) fn of_order(neighbours: &[Tested]) -> Verdict {
+    if neighbours.iter().any(Tested::counts_down) {
+        Verdict::Contradicted
+    } else if neighbours.iter().all(Tested::counts_up) {
+        Verdict::Reproduced
+    } else if neighbours
+        .iter()
+        .all(|tested| tested.comparison.difference > 0.0)
+        && neighbours.iter().any(Tested::counts_up)
+    {
+        Verdict::DirectionOnly
+    } else {
+        Verdict::WithinNoise
+    }
+}
+
+/// The paper finds no difference.
+pub(crate) fn of_no_difference(tested: &Tested) -> Verdict {
+    if tested.counts() {
+        Verdict::Contradicted
+    } else if tested.comparison.p >= ALPHA {
+        Verdict::Reproduced
+    } else {
+        Verdict::WithinNoise
+    }
+}
+
+/// The paper finds that `a` varies more than `b`.
+pub(crate) fn of_spread(tested: &Tested) -> Verdict {
+    if tested.counts_up() {
+        Verdict::Reproduced
+    } else if tested.counts_down() {
+        Verdict::Contradicted
+    } else {
+        Verdict::WithinNoise
+    }
+}
+
+/// Whether a difference is within a tolerance, allowing for the last bit of decimal fractions.
+pub(crate) fn within(difference: f64, tolerance: f64) -> bool {
+    difference.abs() <= tolerance + 1e-9
+}
+
+#[cfg(test)]
+mod tests {
+    use totune_stats::Interval;
+
+    use super::*;
+
+    #[test]
+    fn values() {
+        // (ours - paper, half width of our interval, expected) with a tolerance of 0.01
+        for (difference, half, expected) in [
+            (0.0, 0.001, Verdict::Reproduced),
+            (0.01, 0.001, Verdict::Reproduced),
+            (-0.02, 0.05, Verdict::WithinNoise),
+            (-0.02, 0.01, Verdict::Contradicted),
+        ] {
+            let tested = tested(difference, half, 0.5, 0.5);
+            assert_eq!(
+                of_value(difference, 0.01, Some(&tested)),
+                expected,
+                "{difference} +- {half}"
+            );
+        }
+        assert_eq!(of_value(0.02, 0.01, None), Verdict::Contradicted);
+    }
+
+    #[test]
+    fn differences() {
+        // (ours, half width, corrected p, paper, expected) with a tolerance of 0.01
+        for (ours, half, p, paper, expected) in [
+            (0.031, 0.005, 0.001, 0.03, Verdict::Reproduced),
+            (0.060, 0.04, 0.001, 0.03, Verdict::Reproduced),
+            (0.060, 0.005, 0.001, 0.03, Verdict::DirectionOnly),
+            (0.031, 0.05, 0.2, 0.03, Verdict::WithinNoise),
+            (-0.010, 0.05, 0.2, 0.03, Verdict::WithinNoise),
+            (-0.031, 0.005, 0.001, 0.03, Verdict::Contradicted),
+            (-0.031, 0.005, 0.001, -0.03, Verdict::Reproduced),
+        ] {
+            assert_eq!(
+                of_difference(&tested(ours, half, p, p), paper, 0.01),
+                expected,
+                "{ours} against {paper}"
+            );
+        }
+    }
+
+    #[test]
+    fn orders() {
+        let (up, up_unsure, down, down_unsure) = (
+            tested(0.1, 0.01, 0.001, 0.001),
+            tested(0.1, 0.2, 0.3, 0.3),
+            tested(-0.1, 0.01, 0.001, 0.001),
+            tested(-0.1, 0.2, 0.3, 0.3),
+        );
+        for (neighbours, expected) in [
+            (vec![&up, &up], Verdict::Reproduced),
+            (vec![&up, &up_unsure], Verdict::DirectionOnly),
+            (vec![&up_unsure], Verdict::WithinNoise),
+            (vec![&up, &down_unsure], Verdict::WithinNoise),
+            (vec![&up, &down], Verdict::Contradicted),
+        ] {
+            let neighbours: Vec<Tested> = neighbours.into_iter().cloned().collect();
+            assert_eq!(of_order(&neighbours), expected, "{neighbours:?}");
+        }
+    }
+
+    #[test]
+    fn null_findings() {
+        for (p, corrected, expected) in [
+            (0.4, 1.0, Verdict::Reproduced),
+            (0.02, 0.3, Verdict::WithinNoise),
+            (0.001, 0.01, Verdict::Contradicted),
+        ] {
+            assert_eq!(
+                of_no_difference(&tested(0.1, 0.1, p, corrected)),
+                expected,
+                "p = {p}"
+            );
+        }
+    }
+
+    #[test]
+    fn spreads() {
+        for (difference, corrected, expected) in [
+            (0.1, 0.001, Verdict::Reproduced),
+            (0.1, 0.2, Verdict::WithinNoise),
+            (-0.1, 0.001, Verdict::Contradicted),
+        ] {
+            assert_eq!(
+                of_spread(&tested(difference, 0.1, corrected, corrected)),
+                expected,
+                "{difference}"
+            );
+        }
+    }
+
+    fn tested(difference: f64, half: f64, p: f64, corrected: f64) -> Tested {
+        let comparison = Comparison {
+            difference,
+            interval: Interval::around(difference, half),
+            p,
+            effect: None,
+            test: String::new(),
+            beside: None,
+            detectable: None,
+        };
+        Tested {
+            comparison,
+            corrected,
+        }
+    }
+}
