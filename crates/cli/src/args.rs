@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{collect, data, doctor, papers, report, reproduce, sweep};
+use crate::command::{bench, collect, data, doctor, papers, report, reproduce, sweep};
 use crate::device::Wish;
 use crate::exit;
 
@@ -67,4 +67,6 @@ pub enum Command {
     #[command(subcommand)]
     Data(data::Data),
     Doctor(doctor::Doctor),
+    #[command(subcommand)]
+    Bench(bench::Bench),
 }

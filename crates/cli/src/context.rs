@@ -46,7 +46,8 @@ impl Context {
         Ok(Machine { device: chosen.device, device_name: chosen.name, threads, stop: signals::stop_flag()? })
     }
 
-    fn threads(&self) -> usize {
+    /// Threads that were asked for, or one for each core.
+    pub fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
         self.global.threads.map_or_else(cores, usize::from)
     }

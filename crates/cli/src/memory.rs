@@ -1,4 +1,6 @@
-//! How the allocator treats freed memory.
+//! How the allocator treats freed memory, and how much there was at most.
+
+pub use totune_sweep::peak_memory as peak;
 
 /// Keeps freed memory in the process instead of giving it back to the system after each step.
 ///

@@ -71,7 +71,7 @@ pub fn execute(
         begun: AtomicUsize::new(0),
         to_run: to_run.len(),
     };
-    let (together, alone): (Vec<_>, Vec<_>) = to_run.iter().partition(|run| run.spec.runs_in_parallel());
+    let (together, alone): (Vec<&PlannedRun>, _) = to_run.iter().copied().partition(|run| run.spec.runs_in_parallel());
     let mut ends: Vec<End> = together.par_iter().map(|run| sweep.run(run)).collect::<Result<_>>()?;
     for run in alone {
         provenance::reset_peak_memory();

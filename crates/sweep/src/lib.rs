@@ -30,5 +30,6 @@ pub use inputs::{Inputs, Roots, missing};
 pub use plan::{Plan, PlannedRun, Selection, Shard};
 pub use progress::{Ended, Position, Progress, Silent};
 pub use project::Project;
+pub use provenance::peak_memory;
 pub use spec::{LogisticSettings, RunSpec, SparseWork, TuneWork, Work};
 pub use store::{State, Store};

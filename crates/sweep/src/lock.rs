@@ -94,7 +94,8 @@ impl Drop for Lock {
 fn same_file(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let inode = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
-    matches!((file.metadata(), std::fs::metadata(path)), (Ok(a), Ok(b)) if inode(a) == inode(b))
+    let held = file.metadata().map(inode).ok();
+    held.is_some() && held == std::fs::metadata(path).map(inode).ok()
 }
 
 #[cfg(not(unix))]

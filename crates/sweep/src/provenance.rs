@@ -29,8 +29,9 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Peak resident memory of this process in bytes since the last [`reset_peak_memory`]; 0 where /proc does not say.
-pub(crate) fn peak_memory() -> u64 {
+/// Peak resident memory of this process in bytes, counted anew for each run of a sweep that is alone on the machine;
+/// 0 where /proc does not say.
+pub fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = kilobytes.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());

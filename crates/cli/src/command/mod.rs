@@ -7,6 +7,7 @@ use anyhow::Result;
 use crate::args::{Args, Command};
 use crate::context::Context;
 
+pub mod bench;
 pub mod collect;
 pub mod data;
 pub mod doctor;
@@ -29,6 +30,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Command::Collect(command) => command.run(&context),
         Command::Papers(command) => command.run(&context),
         Command::Data(command) => command.run(&context),
+        Command::Bench(command) => command.run(&context),
         Command::Doctor(_) => unreachable!("handled above"),
     };
     code.map(ExitCode::from)

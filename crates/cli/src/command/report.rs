@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clap::Args;
+use totune_report::Request;
 
 use crate::context::Context;
 use crate::exit;
@@ -41,5 +42,10 @@ pub fn write(context: &Context, paper: &str, profile: &str) -> Result<PathBuf> {
         "{}: no results there; `totune reproduce {paper} {profile}` makes them",
         context.shown(&results)
     );
-    totune_report::write(&context.project.root, paper, profile)
+    let request = Request {
+        project_root: context.project.root.clone(),
+        paper: paper.to_string(),
+        profile: profile.to_string(),
+    };
+    Ok(totune_report::report(&request)?.index)
 }

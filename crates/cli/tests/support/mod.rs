@@ -1,0 +1,213 @@
+//! A checkout of its own for each test, with a small paper to run.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+use totune_record::Tables;
+
+/// A temporary project: the repository's cards and fixtures, and the paper `trial`.
+pub struct Checkout {
+    folder: TempDir,
+}
+
+/// What a command said and how it ended.
+pub struct Said {
+    /// Exit code; none when a signal ended it.
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// 2 features x 3 folds.
+pub const SPARSE: &str = r#"
+paper = "trial"
+experiment = "sparse"
+kind = "sparse"
+datasets = ["fixture-tweets"]
+features = ["tf-idf", "hash"]
+logistic = { c = 1.0, max-iter = 100, tol = 1e-4 }
+
+[[split]]
+kind = "k-fold"
+folds = 3
+by = "file"
+
+[profiles.fixture]
+"#;
+
+/// 2 adaptations x 2 seeds.
+pub const TUNE: &str = r#"
+paper = "trial"
+experiment = "tune"
+kind = "tune"
+datasets = ["fixture-tweets"]
+encoders = ["fixture-bert"]
+seeds = [1, 2]
+epochs = 2
+batch-size = 16
+evaluation-batch-size = 64
+max-length = 24
+dropout = 0.1
+head = { pooling = "pooler", dropout = 0.1 }
+optimizer = { kind = "adam-w", betas = [0.9, 0.999], epsilon = 1e-8, weight-decay = 0.01, no-decay = ['\.bias$', 'norm\.'] }
+schedule = { kind = "polynomial", power = 1.0, end = 0.0 }
+clip = { kind = "none" }
+stop = { kind = "epochs" }
+frozen-dropout = "on"
+bucketing = "off"
+dtype = "f32"
+
+[[split]]
+kind = "hold-out"
+test = 0.2
+seed = 13
+
+[[adaptation]]
+kind = "full"
+lr = 1e-3
+pooler = "trainable"
+embeddings = "trainable"
+
+[[adaptation]]
+kind = "last-k"
+k = 1
+lr = 1e-3
+pooler = "trainable"
+embeddings = "frozen"
+
+[profiles.fixture]
+"#;
+
+/// Runs that the two files make.
+pub const RUNS: usize = 10;
+
+impl Checkout {
+    /// A fresh checkout whose paper `trial` has the two experiments above.
+    pub fn new() -> Self {
+        let checkout = Self::with(&[("sparse", SPARSE), ("tune", TUNE)]);
+        checkout
+    }
+
+    /// A fresh checkout whose paper `trial` has these experiments.
+    pub fn with(experiments: &[(&str, &str)]) -> Self {
+        let checkout = Self { folder: tempfile::tempdir().expect("temporary folder") };
+        for part in ["datasets", "encoders", "fixtures/data", "fixtures/encoders"] {
+            copy(&repository().join(part), &checkout.path(part));
+        }
+        for (name, text) in experiments {
+            checkout.write(&format!("experiments/trial/{name}.toml"), text);
+        }
+        checkout
+    }
+
+    /// Adds a paper of the repository.
+    pub fn paper(self, paper: &str) -> Self {
+        let part = format!("experiments/{paper}");
+        copy(&repository().join(&part), &self.path(&part));
+        self
+    }
+
+    /// A path in the checkout.
+    pub fn path(&self, part: &str) -> PathBuf {
+        self.folder.path().join(part)
+    }
+
+    /// Writes a file of the checkout.
+    pub fn write(&self, part: &str, text: &str) {
+        let path = self.path(part);
+        fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("folder");
+        fs::write(path, text).expect("write");
+    }
+
+    /// A command of the binary on the flex device, which is always built in.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_totune"));
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("TOTUNE_") || name.starts_with("HF_")) {
+            command.env_remove(name);
+        }
+        command.arg("--project").arg(self.folder.path()).args(["--device", "flex"]).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, arguments: &[&str]) -> Said {
+        Said::from(self.command(arguments).output().expect("the binary starts"))
+    }
+
+    /// Runs a command that has to succeed; what it printed.
+    #[track_caller]
+    pub fn succeed(&self, arguments: &[&str]) -> String {
+        let said = self.run(arguments);
+        assert_eq!(said.code, Some(0), "{arguments:?}: {}", said.err);
+        said.out
+    }
+
+    /// The plan as JSON.
+    pub fn plan(&self, arguments: &[&str]) -> serde_json::Value {
+        let arguments = [&["sweep", "plan", "trial", "fixture", "--json"], arguments].concat();
+        serde_json::from_str(&self.succeed(&arguments)).expect("JSON")
+    }
+
+    /// The ids of all runs.
+    pub fn ids(&self) -> Vec<String> {
+        let plan = self.plan(&[]);
+        let runs = plan["runs"].as_array().expect("runs").clone();
+        runs.iter().map(|run| run["id"].as_str().expect("id").to_string()).collect()
+    }
+
+    /// How many runs of the plan are in a state.
+    pub fn count(&self, state: &str) -> usize {
+        let plan = self.plan(&[]);
+        plan["runs"].as_array().expect("runs").iter().filter(|run| run["state"] == state).count()
+    }
+
+    /// The collected tables without what a clock or a memory gauge says.
+    pub fn collected(&self) -> Tables {
+        self.succeed(&["collect", "trial", "fixture"]);
+        let tables = Tables::read(&self.path("results/trial/fixture")).expect("tables");
+        without_clocks(tables)
+    }
+
+    /// The tables of one run, likewise.
+    pub fn tables(&self, id: &str) -> Tables {
+        without_clocks(Tables::read(&self.path("runs").join(id)).expect("tables"))
+    }
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+fn without_clocks(mut tables: Tables) -> Tables {
+    for run in &mut tables.runs {
+        (run.train_seconds, run.eval_seconds, run.cache_seconds) = (0.0, 0.0, 0.0);
+        (run.peak_memory, run.started) = (0, 0);
+    }
+    tables.evals.iter_mut().for_each(|eval| eval.train_seconds = 0.0);
+    tables
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("folder");
+    for entry in fs::read_dir(from).unwrap_or_else(|error| panic!("{}: {error}", from.display())) {
+        let entry = entry.expect("entry").path();
+        let target = to.join(entry.file_name().expect("name"));
+        if entry.is_dir() {
+            copy(&entry, &target);
+        } else {
+            fs::copy(&entry, &target).expect("copy");
+        }
+    }
+}
