@@ -1,1 +1,30 @@
-//! totune-model
+//! Encoders, heads and fused operations: arithmetic, ids and masks in, scores out.
+//!
+//! [`Bert`] is one [`Encoder`]; a [`Classifier`] puts a head on it. Parameter paths are an interface: an encoder
+//! exposes `embeddings`, `layers.<i>` and `pooler`, a classifier puts them below `encoder` and adds `head`.
+//! Strategies select parameters by these names. [`EncoderCard`] describes a checkpoint and loads it.
+//!
+//! Backend-specific code lives in [`fused`] alone, where each operation has a plain burn body beside it.
+//!
+//! This crate does not know datasets, optimiser settings, strategies or papers.
+
+// Naming the LibTorch backend is deprecated in burn 0.22, the last release that has it.
+#![cfg_attr(feature = "tch", allow(deprecated))]
+
+mod card;
+mod checkpoint;
+mod classifier;
+mod encoder;
+pub mod fused;
+mod head;
+mod layer;
+mod pass;
+
+pub use card::{EncoderCard, EncoderCatalogue, LoadedEncoder, Vocabulary};
+pub use checkpoint::{Checkpoint, RandomWeights, Weights};
+pub use classifier::Classifier;
+pub use encoder::bert::{Bert, BertConfig};
+pub use encoder::{Encoder, States};
+pub use head::{ClassifierHead, HeadSpec, Pooling};
+pub use layer::{Linear, Norm};
+pub use pass::{Pass, TokenBatch};

@@ -1,0 +1,76 @@
+"""One side of `totune bench peer`: PyTorch + transformers doing the same training step or inference.
+
+Started with a JSON object (see `Case` in crates/cli/src/bench) as its only argument. For each line `N` on standard
+input it runs N steps and prints {"seconds": [...]}; at the end of input it prints {"peak_memory": bytes}.
+"""
+
+import json
+import resource
+import sys
+import time
+
+import torch
+from transformers import BertConfig, BertForSequenceClassification, __version__
+
+
+def main():
+    case = json.loads(sys.argv[1])
+    torch.set_num_threads(case["threads"])
+    torch.manual_seed(1)
+    config = BertConfig(
+        vocab_size=case["vocab"],
+        hidden_size=case["hidden"],
+        num_hidden_layers=case["layers"],
+        num_attention_heads=case["heads"],
+        intermediate_size=case["intermediate"],
+        hidden_dropout_prob=case["dropout"],
+        attention_probs_dropout_prob=case["dropout"],
+        num_labels=2,
+    )
+    config._attn_implementation = "sdpa"
+    model = BertForSequenceClassification(config)
+    assert model.config._attn_implementation == "sdpa"
+    shape = (case["batch"], case["seq"])
+    generator = torch.Generator().manual_seed(2)
+    ids = torch.randint(1000, case["vocab"], shape, generator=generator)
+    inputs = {
+        "input_ids": ids,
+        "token_type_ids": torch.zeros_like(ids),
+        "attention_mask": torch.ones_like(ids),
+    }
+    labels = torch.randint(0, 2, (case["batch"],), generator=generator)
+
+    if case["mode"] == "inference":
+        model.eval()
+
+        def step():
+            with torch.inference_mode():
+                return model(**inputs).logits.argmax(1).sum().item()
+    else:
+        model.train()
+        fused = {"fused": True} if case["optimizer"] == "fused" else {}
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, weight_decay=0.01, **fused)
+
+        def step():
+            logits = model(**inputs).logits
+            loss = torch.nn.functional.cross_entropy(logits, labels)
+            value = loss.item()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            return value
+
+    print(json.dumps({"version": f"torch {torch.__version__}, transformers {__version__}"}), flush=True)
+    for line in sys.stdin:
+        seconds = []
+        for _ in range(int(line)):
+            start = time.perf_counter()
+            step()
+            seconds.append(time.perf_counter() - start)
+        print(json.dumps({"seconds": seconds}), flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"peak_memory": peak}), flush=True)
+
+
+main()

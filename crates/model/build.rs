@@ -1,0 +1,26 @@
+//! Compiles the C++ shim of the fused operations against the libtorch that tch links.
+
+fn main() {
+    println!("cargo:rerun-if-changed=src/fused/shim.cpp");
+    println!("cargo:rerun-if-env-changed=LIBTORCH");
+    #[cfg(feature = "tch")]
+    compile_shim();
+}
+
+#[cfg(feature = "tch")]
+fn compile_shim() {
+    let Ok(libtorch) = std::env::var("LIBTORCH") else {
+        panic!(
+            "the feature `tch` needs LIBTORCH, the folder of libtorch 2.11.0; `./justw` sets it up"
+        );
+    };
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .flag_if_supported("-Wno-unused-parameter")
+        .opt_level(3)
+        .include(format!("{libtorch}/include"))
+        .include(format!("{libtorch}/include/torch/csrc/api/include"))
+        .file("src/fused/shim.cpp")
+        .compile("totune_shim");
+}

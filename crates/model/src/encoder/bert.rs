@@ -1,0 +1,350 @@
+//! BERT (Devlin et al. 2019): post-layer-norm transformer, erf GELU, dropout on attention probabilities, pooler.
+//!
+//! Names below are ours; where each tensor is taken from `weights`, the name is the one in published checkpoints:
+//!
+//! | here | checkpoint |
+//! |---|---|
+//! | `embeddings.{word, position, segment}` | `embeddings.{word_embeddings, position_embeddings, token_type_embeddings}.weight` |
+//! | `embeddings.norm` | `embeddings.LayerNorm` |
+//! | `layers.<i>.attention.{query, key, value}` | `encoder.layer.<i>.attention.self.{query, key, value}` |
+//! | `layers.<i>.attention.output`, `.norm` | `encoder.layer.<i>.attention.output.{dense, LayerNorm}` |
+//! | `layers.<i>.feed_forward.{intermediate, output, norm}` | `encoder.layer.<i>.{intermediate.dense, output.dense, output.LayerNorm}` |
+//! | `pooler.dense` | `pooler.dense` |
+
+use anyhow::{Result, ensure};
+use burn::module::{Module, Param};
+use burn::tensor::activation::gelu;
+use burn::tensor::module::embedding;
+use burn::tensor::{Device, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::{Encoder, States};
+use crate::layer::{Linear, Norm, parameter};
+use crate::{Pass, TokenBatch, Weights, fused};
+
+/// The shape of a BERT, under the names of its `config.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BertConfig {
+    /// Wordpieces in the vocabulary.
+    pub vocab_size: usize,
+    /// Width of the hidden states.
+    pub hidden_size: usize,
+    /// Transformer layers.
+    pub num_hidden_layers: usize,
+    /// Attention heads; divides `hidden_size`.
+    pub num_attention_heads: usize,
+    /// Width between the two feed-forward products.
+    pub intermediate_size: usize,
+    /// Longest sequence.
+    pub max_position_embeddings: usize,
+    /// Segments (token types).
+    pub type_vocab_size: usize,
+    /// Added to the variance in layer normalisation.
+    pub layer_norm_eps: f64,
+    /// Dropout on embeddings and on the output of each sublayer.
+    pub hidden_dropout_prob: f64,
+    /// Dropout on attention probabilities.
+    pub attention_probs_dropout_prob: f64,
+}
+
+impl BertConfig {
+    /// Takes all weights from `weights` and puts them on `device`.
+    ///
+    /// # Errors
+    /// When a tensor is missing or has another shape, or heads do not divide the width.
+    pub fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<Bert> {
+        let (hidden, heads) = (self.hidden_size, self.num_attention_heads);
+        ensure!(
+            heads > 0 && hidden.is_multiple_of(heads),
+            "num_attention_heads = {heads} does not divide hidden_size = {hidden}"
+        );
+        let layers = (0..self.num_hidden_layers)
+            .map(|i| Layer::load(self, weights, &format!("encoder.layer.{i}"), device))
+            .collect::<Result<_>>()?;
+        Ok(Bert {
+            embeddings: Embeddings::load(self, weights, device)?,
+            layers,
+            pooler: Pooler {
+                dense: Linear::load(weights, "pooler.dense", [hidden, hidden], device)?,
+            },
+        })
+    }
+}
+
+/// A BERT encoder with its pooler.
+#[derive(Module, Debug)]
+pub struct Bert {
+    embeddings: Embeddings,
+    layers: Vec<Layer>,
+    pooler: Pooler,
+}
+
+impl Encoder for Bert {
+    fn encode(&self, batch: &TokenBatch, pass: &Pass) -> States {
+        // Nothing below the lowest trainable block needs a graph: it runs on plain tensors, which the blocks
+        // above take as constants.
+        let frozen = (pass.frozen_below > 0).then(|| (self.valid(), batch.inner()));
+        let at = |block: usize| match &frozen {
+            Some((bert, batch)) if block < pass.frozen_below => (bert, batch),
+            _ => (self, batch),
+        };
+
+        let (bert, batch) = at(0);
+        let mut x = bert.embeddings.forward(batch, pass); // [batch, seq, hidden]
+        let mut hidden = vec![x.clone()];
+        for i in 0..self.layers.len() {
+            let block = i + 1;
+            let (bert, batch) = at(block);
+            let bias = batch.mask.clone().map(attention_bias); // [batch, 1, 1, seq]
+            x = bert.layers[i].forward(x, bias, block, pass);
+            hidden.push(x.clone());
+        }
+        let pooled = self.pooler.forward(x); // [batch, hidden]
+        States {
+            hidden,
+            pooled: Some(pooled),
+        }
+    }
+
+    fn n_layers(&self) -> usize {
+        self.layers.len()
+    }
+
+    fn hidden(&self) -> usize {
+        self.pooler.dense.bias.dims()[0]
+    }
+
+    fn with_dropout(mut self, rate: f64) -> Self {
+        self.embeddings.dropout = rate;
+        for layer in &mut self.layers {
+            layer.attention.dropout = rate;
+            layer.attention.attention_dropout = rate;
+            layer.feed_forward.dropout = rate;
+        }
+        self
+    }
+}
+
+/// `(1 - mask) * -10000`, `[batch, seq]` to `[batch, 1, 1, seq]`, as in the released code: large enough that a
+/// padded key's probability is exactly zero in f32.
+fn attention_bias(mask: Tensor<2>) -> Tensor<4> {
+    let [batch, seq] = mask.dims();
+    ((mask - 1.0) * 10_000.0).reshape([batch, 1, 1, seq])
+}
+
+/// Word, position and segment embeddings, summed, normalised, dropped.
+#[derive(Module, Debug)]
+struct Embeddings {
+    word: Param<Tensor<2>>,
+    position: Param<Tensor<2>>,
+    segment: Param<Tensor<2>>,
+    norm: Norm,
+    dropout: f64,
+}
+
+impl Embeddings {
+    fn load(config: &BertConfig, weights: &mut dyn Weights, device: &Device) -> Result<Self> {
+        let hidden = config.hidden_size;
+        let mut table = |name: &str, rows: usize| {
+            let name = format!("embeddings.{name}.weight");
+            parameter(weights, &name, [rows, hidden], device)
+        };
+        Ok(Self {
+            word: table("word_embeddings", config.vocab_size)?,
+            position: table("position_embeddings", config.max_position_embeddings)?,
+            segment: table("token_type_embeddings", config.type_vocab_size)?,
+            norm: Norm::load(
+                weights,
+                "embeddings.LayerNorm",
+                hidden,
+                config.layer_norm_eps,
+                device,
+            )?,
+            dropout: config.hidden_dropout_prob,
+        })
+    }
+
+    fn forward(&self, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
+        let [_, seq] = batch.shape();
+        let [positions, _] = self.position.dims();
+        assert!(
+            seq <= positions,
+            "a batch of {seq} tokens is longer than the encoder's {positions} positions"
+        );
+        let word = embedding(self.word.val(), batch.ids.clone()); // [batch, seq, hidden]
+        let segment = embedding(self.segment.val(), batch.type_ids.clone()); // [batch, seq, hidden]
+        let position = self.position.val().narrow(0, 0, seq).unsqueeze::<3>(); // [1, seq, hidden]
+        let x = self.norm.forward(word + segment + position);
+        fused::dropout(x, pass.rate(0, self.dropout), pass.draw())
+    }
+}
+
+/// One transformer layer.
+#[derive(Module, Debug)]
+struct Layer {
+    attention: Attention,
+    feed_forward: FeedForward,
+}
+
+impl Layer {
+    fn load(
+        config: &BertConfig,
+        weights: &mut dyn Weights,
+        name: &str,
+        device: &Device,
+    ) -> Result<Self> {
+        Ok(Self {
+            attention: Attention::load(config, weights, name, device)?,
+            feed_forward: FeedForward::load(config, weights, name, device)?,
+        })
+    }
+
+    fn forward(
+        &self,
+        x: Tensor<3>,
+        bias: Option<Tensor<4>>,
+        block: usize,
+        pass: &Pass,
+    ) -> Tensor<3> {
+        let x = self.attention.forward(x, bias, block, pass);
+        self.feed_forward.forward(x, block, pass)
+    }
+}
+
+/// Multi-head self-attention, then residual and normalisation.
+#[derive(Module, Debug)]
+struct Attention {
+    query: Linear,
+    key: Linear,
+    value: Linear,
+    output: Linear,
+    norm: Norm,
+    heads: usize,
+    dropout: f64,
+    attention_dropout: f64,
+}
+
+impl Attention {
+    fn load(
+        config: &BertConfig,
+        weights: &mut dyn Weights,
+        layer: &str,
+        device: &Device,
+    ) -> Result<Self> {
+        let hidden = config.hidden_size;
+        let mut linear = |name: &str| {
+            let name = format!("{layer}.attention.{name}");
+            Linear::load(weights, &name, [hidden, hidden], device)
+        };
+        Ok(Self {
+            query: linear("self.query")?,
+            key: linear("self.key")?,
+            value: linear("self.value")?,
+            output: linear("output.dense")?,
+            norm: Norm::load(
+                weights,
+                &format!("{layer}.attention.output.LayerNorm"),
+                hidden,
+                config.layer_norm_eps,
+                device,
+            )?,
+            heads: config.num_attention_heads,
+            dropout: config.hidden_dropout_prob,
+            attention_dropout: config.attention_probs_dropout_prob,
+        })
+    }
+
+    fn forward(
+        &self,
+        x: Tensor<3>,
+        bias: Option<Tensor<4>>,
+        block: usize,
+        pass: &Pass,
+    ) -> Tensor<3> {
+        let [batch, seq, hidden] = x.dims();
+        let split = |x: Tensor<3>| {
+            x.reshape([batch, seq, self.heads, hidden / self.heads])
+                .swap_dims(1, 2) // [batch, heads, seq, head_dim]
+        };
+        let context = fused::attention(
+            split(self.query.forward(x.clone())),
+            split(self.key.forward(x.clone())),
+            split(self.value.forward(x.clone())),
+            bias,
+            pass.rate(block, self.attention_dropout),
+            pass.draw(),
+        ); // [batch, heads, seq, head_dim]
+        let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
+        let y = fused::dropout(
+            self.output.forward(context),
+            pass.rate(block, self.dropout),
+            pass.draw(),
+        );
+        self.norm.forward(x + y)
+    }
+}
+
+/// Two products with GELU between, then residual and normalisation.
+#[derive(Module, Debug)]
+struct FeedForward {
+    intermediate: Linear,
+    output: Linear,
+    norm: Norm,
+    dropout: f64,
+}
+
+impl FeedForward {
+    fn load(
+        config: &BertConfig,
+        weights: &mut dyn Weights,
+        layer: &str,
+        device: &Device,
+    ) -> Result<Self> {
+        let (hidden, wide) = (config.hidden_size, config.intermediate_size);
+        Ok(Self {
+            intermediate: Linear::load(
+                weights,
+                &format!("{layer}.intermediate.dense"),
+                [hidden, wide],
+                device,
+            )?,
+            output: Linear::load(
+                weights,
+                &format!("{layer}.output.dense"),
+                [wide, hidden],
+                device,
+            )?,
+            norm: Norm::load(
+                weights,
+                &format!("{layer}.output.LayerNorm"),
+                hidden,
+                config.layer_norm_eps,
+                device,
+            )?,
+            dropout: config.hidden_dropout_prob,
+        })
+    }
+
+    fn forward(&self, x: Tensor<3>, block: usize, pass: &Pass) -> Tensor<3> {
+        let wide = gelu(self.intermediate.forward(x.clone())); // [batch, seq, intermediate]
+        let y = fused::dropout(
+            self.output.forward(wide),
+            pass.rate(block, self.dropout),
+            pass.draw(),
+        );
+        self.norm.forward(x + y)
+    }
+}
+
+/// `tanh(W h + b)` of the first token.
+#[derive(Module, Debug)]
+struct Pooler {
+    dense: Linear,
+}
+
+impl Pooler {
+    fn forward(&self, top: Tensor<3>) -> Tensor<2> {
+        let first = top.narrow(1, 0, 1).squeeze_dim(1); // [batch, hidden]
+        self.dense.forward(first).tanh()
+    }
+}

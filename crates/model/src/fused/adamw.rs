@@ -1,0 +1,253 @@
+//! AdamW and BertAdam, and clipping by the global norm.
+
+use std::collections::HashMap;
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
+use burn::optim::GradientsParams;
+use burn::tensor::Tensor;
+
+/// The constants of the update.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdamWConfig {
+    /// Decay of the first moment.
+    pub beta_1: f64,
+    /// Decay of the second moment.
+    pub beta_2: f64,
+    /// Added to the root of the second moment.
+    pub epsilon: f64,
+    /// Whether moments are corrected for starting at zero; BERT's own optimiser does not.
+    pub bias_correction: bool,
+}
+
+/// How fast a parameter moves in this step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// Learning rate.
+    pub lr: f64,
+    /// Decoupled weight decay, multiplied by the learning rate.
+    pub weight_decay: f64,
+}
+
+/// Adam with decoupled weight decay (Loshchilov and Hutter 2019) over all parameters of a module.
+///
+/// `m = β₁ m + (1 - β₁) g`, `v = β₂ v + (1 - β₂) g²`, `p = p (1 - lr wd) - lr m̂ / (sqrt(v̂) + ε)`, where
+/// `m̂ = m / (1 - β₁ᵗ)` and `v̂ = v / (1 - β₂ᵗ)` with bias correction, else `m` and `v` (`BertAdam`); `t` counts the
+/// steps of each parameter by itself.
+///
+/// On LibTorch the step is one fused call per rate that changes parameters in place: a clone of the module shares
+/// them, so take `module.into_record()` to keep a copy.
+#[derive(Debug)]
+pub struct AdamW {
+    config: AdamWConfig,
+    moments: HashMap<ParamId, Box<dyn std::any::Any + Send>>,
+}
+
+/// Both moments of one parameter, and the steps it took.
+#[derive(Debug, Clone)]
+struct Moments<const D: usize> {
+    first: Tensor<D>,
+    second: Tensor<D>,
+    steps: i32,
+}
+
+impl AdamW {
+    /// An optimiser without moments.
+    pub fn new(config: &AdamWConfig) -> Self {
+        Self {
+            config: config.clone(),
+            moments: HashMap::new(),
+        }
+    }
+
+    /// Moves every parameter that has a gradient and for whose path `rates` gives a rate; others stay as they are.
+    pub fn step<M: Module>(
+        &mut self,
+        module: M,
+        mut grads: GradientsParams,
+        rates: &dyn Fn(&str) -> Option<Rate>,
+    ) -> M {
+        let mut stepper = Stepper {
+            optimizer: self,
+            grads: &mut grads,
+            rates,
+            path: Vec::new(),
+            #[cfg(feature = "tch")]
+            bundles: Vec::new(),
+        };
+        let module = module.map(&mut stepper);
+        #[cfg(feature = "tch")]
+        {
+            let bundles = std::mem::take(&mut stepper.bundles);
+            for (rate, bundle) in &bundles {
+                let betas = [self.config.beta_1, self.config.beta_2];
+                let epsilon = self.config.epsilon;
+                super::shim::adamw(bundle, rate.lr, betas, rate.weight_decay, epsilon);
+            }
+        }
+        module
+    }
+
+    fn moments<const D: usize>(&mut self, id: ParamId, like: &Tensor<D>) -> &mut Moments<D> {
+        let moments = self.moments.entry(id).or_insert_with(|| {
+            Box::new(Moments {
+                first: like.zeros_like(),
+                second: like.zeros_like(),
+                steps: 0,
+            })
+        });
+        moments.downcast_mut().expect("a parameter keeps its rank")
+    }
+}
+
+struct Stepper<'a> {
+    optimizer: &'a mut AdamW,
+    grads: &'a mut GradientsParams,
+    rates: &'a dyn Fn(&str) -> Option<Rate>,
+    path: Vec<String>,
+    #[cfg(feature = "tch")]
+    bundles: Vec<(Rate, super::shim::Bundle)>,
+}
+
+impl ModuleMapper for Stepper<'_> {
+    fn enter_module(&mut self, name: &str, _container: &str) {
+        self.path.push(name.to_string());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.pop();
+    }
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let Some(rate) = (self.rates)(&self.path.join(".")) else {
+            return param;
+        };
+        let Some(grad) = self.grads.remove::<D>(param.id) else {
+            return param;
+        };
+        #[cfg(feature = "tch")]
+        if super::libtorch::owns(&param.val().device()) {
+            self.bundle(rate, &param, grad);
+            return param;
+        }
+        let config = self.optimizer.config.clone();
+        let moments = self.optimizer.moments(param.id, &grad);
+        param.map(|value| {
+            let required = value.is_require_grad();
+            let moved = update(value.inner(), grad, moments, rate, &config);
+            Tensor::from_inner(moved).set_require_grad(required)
+        })
+    }
+}
+
+#[cfg(feature = "tch")]
+impl Stepper<'_> {
+    /// Puts a parameter into the bundle of its rate; the call comes when all are collected.
+    fn bundle<const D: usize>(&mut self, rate: Rate, param: &Param<Tensor<D>>, grad: Tensor<D>) {
+        use super::libtorch::raw;
+
+        let corrected = self.optimizer.config.bias_correction;
+        let moments = self.optimizer.moments(param.id, &grad);
+        moments.steps += 1;
+        // Without bias correction: after this many steps the corrections are exactly one.
+        let steps = if corrected { moments.steps as f32 } else { 1e9 };
+        let place = match self.bundles.iter().position(|(other, _)| *other == rate) {
+            Some(place) => place,
+            None => {
+                self.bundles.push((rate, Default::default()));
+                self.bundles.len() - 1
+            }
+        };
+        let bundle = &mut self.bundles[place].1;
+        let grad = raw(&grad);
+        bundle
+            .steps
+            .push(tch::Tensor::from(steps).to_device(grad.device()));
+        bundle.params.push(raw(&param.val()));
+        bundle.grads.push(grad);
+        bundle.firsts.push(raw(&moments.first));
+        bundle.seconds.push(raw(&moments.second));
+    }
+}
+
+/// The formulas of [`AdamW`] in burn operations.
+fn update<const D: usize>(
+    value: Tensor<D>,
+    grad: Tensor<D>,
+    moments: &mut Moments<D>,
+    rate: Rate,
+    config: &AdamWConfig,
+) -> Tensor<D> {
+    let (b1, b2) = (config.beta_1, config.beta_2);
+    moments.steps += 1;
+    moments.first = moments.first.clone() * b1 + grad.clone() * (1.0 - b1);
+    moments.second = moments.second.clone() * b2 + grad.clone() * grad * (1.0 - b2);
+    let (correct_1, correct_2) = match config.bias_correction {
+        true => (1.0 - b1.powi(moments.steps), 1.0 - b2.powi(moments.steps)),
+        false => (1.0, 1.0),
+    };
+    let root = moments.second.clone().sqrt() / correct_2.sqrt() + config.epsilon;
+    let towards = moments.first.clone() / correct_1 / root;
+    value * (1.0 - rate.lr * rate.weight_decay) - towards * rate.lr
+}
+
+/// Scales all gradients by `max / (norm + 1e-6)` where that is below one, as PyTorch's `clip_grad_norm_`; returns the
+/// norm of all gradients together before clipping. With `max` none it only measures.
+///
+/// A norm that is not finite is returned, and the gradients stay as they are.
+pub fn clip_global_norm<M: Module>(
+    module: &M,
+    grads: &mut GradientsParams,
+    max: Option<f64>,
+) -> f64 {
+    let mut squares = Squares {
+        grads,
+        norms: Vec::new(),
+    };
+    module.visit(&mut squares);
+    let norms = squares.norms;
+    if norms.is_empty() {
+        return 0.0;
+    }
+    let norms: Tensor<1> = Tensor::cat(norms, 0);
+    let norm = f64::from((norms.clone() * norms).sum().sqrt().into_scalar::<f32>());
+    let scale = max.map_or(1.0, |max| max / (norm + 1e-6));
+    if norm.is_finite() && scale < 1.0 {
+        module.visit(&mut Scale { grads, scale });
+    }
+    norm
+}
+
+struct Squares<'a> {
+    grads: &'a mut GradientsParams,
+    norms: Vec<Tensor<1>>,
+}
+
+impl ModuleVisitor for Squares<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if let Some(grad) = self.grads.get::<D>(param.id) {
+            self.norms.push(norm(grad));
+        }
+    }
+}
+
+/// The Euclidean norm of a tensor, `[1]`.
+fn norm<const D: usize>(grad: Tensor<D>) -> Tensor<1> {
+    #[cfg(feature = "tch")]
+    if super::libtorch::owns(&grad.device()) {
+        return super::libtorch::norm(&grad);
+    }
+    (grad.clone() * grad).sum().sqrt()
+}
+
+struct Scale<'a> {
+    grads: &'a mut GradientsParams,
+    scale: f64,
+}
+
+impl ModuleVisitor for Scale<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if let Some(grad) = self.grads.remove::<D>(param.id) {
+            self.grads.register(param.id, grad * self.scale);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Dropout whose mask is a function of a seed and the place of an element, and of nothing else.
+//!
+//! The same seed gives the same mask on every CPU device and with any number of threads, so it needs no storage:
+//! the backward pass makes it again. On CUDA, LibTorch's own generator is seeded instead.
+
+use burn::tensor::{Tensor, TensorData};
+
+/// Sets a share `rate` of `x` to zero and scales the rest by `1 / (1 - rate)`.
+///
+/// The share is rounded to multiples of 2⁻¹⁶.
+pub fn dropout<const D: usize>(x: Tensor<D>, rate: f64, seed: u64) -> Tensor<D> {
+    if rate == 0.0 {
+        return x;
+    }
+    #[cfg(feature = "tch")]
+    if super::libtorch::owns(&x.device()) {
+        return super::libtorch::apply(kernel::Dropout { rate, seed }, [x.into()]);
+    }
+    plain(x, rate, seed)
+}
+
+pub(super) fn plain<const D: usize>(x: Tensor<D>, rate: f64, seed: u64) -> Tensor<D> {
+    let shape = x.dims();
+    let mask = mask(shape.iter().product(), rate, seed);
+    let mask = Tensor::<D>::from_data(TensorData::new(mask, shape), &x.device().inner());
+    x * mask
+}
+
+/// What each of `n` elements is multiplied with: 0 or `1 / (1 - rate)`.
+fn mask(n: usize, rate: f64, seed: u64) -> Vec<f32> {
+    let scale = (1.0 / (1.0 - rate)) as f32;
+    let (threshold, key) = (threshold(rate), key(seed));
+    (0..n as u32)
+        .map(|i| {
+            if hash(i, key) >> 16 < threshold {
+                0.0
+            } else {
+                scale
+            }
+        })
+        .collect()
+}
+
+/// An element is dropped when the upper half of its hash is below this.
+pub(super) fn threshold(rate: f64) -> u32 {
+    (rate * 65536.0).round() as u32
+}
+
+/// The two halves of the mixed seed, so that seeds 1 and 2 are as unrelated as any others.
+pub(super) fn key(seed: u64) -> (u32, u32) {
+    let mixed = crate::pass::mix(seed);
+    (mixed as u32, (mixed >> 32) as u32)
+}
+
+/// A 32-bit finaliser (multiply and shift, three times) with the key put in; `shim.cpp` has the same one.
+fn hash(i: u32, (low, high): (u32, u32)) -> u32 {
+    let mut x = (i ^ low).wrapping_mul(0x9e37_79b1).wrapping_add(high);
+    x = (x ^ (x >> 16)).wrapping_mul(0x21f0_aaad);
+    x = (x ^ (x >> 15)).wrapping_mul(0xd35a_2d97);
+    x ^ (x >> 15)
+}
+
+#[cfg(feature = "tch")]
+mod kernel {
+    use burn::backend::libtorch::TchTensor;
+
+    use crate::fused::libtorch::Kernel;
+    use crate::fused::shim;
+
+    #[derive(Debug, Clone)]
+    pub struct Dropout {
+        pub rate: f64,
+        pub seed: u64,
+    }
+
+    impl Kernel<1> for Dropout {
+        type Saved = ();
+
+        fn forward(&self, [x]: [TchTensor; 1]) -> (TchTensor, ()) {
+            (
+                TchTensor::new(shim::dropout(&x.tensor, self.rate, self.seed)),
+                (),
+            )
+        }
+
+        fn backward(&self, (): (), grad: TchTensor, _: [bool; 1]) -> [Option<TchTensor>; 1] {
+            [Some(TchTensor::new(shim::dropout(
+                &grad.tensor,
+                self.rate,
+                self.seed,
+            )))]
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use crate::fused::compare::check;
+
+        #[test]
+        fn libtorch_and_plain_agree() {
+            check(&[vec![40, 50]], 1e-6, |inputs, _| {
+                super::super::dropout(inputs[0].clone().reshape([40, 50]), 0.3, 7)
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dropped_share_is_the_rate_and_the_mean_stays() {
+        let n = 1 << 20;
+        let mask = mask(n, 0.1, 42);
+        let share = mask.iter().filter(|&&m| m == 0.0).count() as f64 / n as f64;
+        assert!((share - 0.1).abs() < 0.002, "{share}");
+        let mean = mask.iter().map(|&m| f64::from(m)).sum::<f64>() / n as f64;
+        assert!((mean - 1.0).abs() < 0.002, "{mean}");
+    }
+
+    #[test]
+    fn masks_of_different_seeds_and_of_neighbouring_elements_are_unrelated() {
+        let n = 1 << 18;
+        let dropped = |seed| {
+            mask(n, 0.5, seed)
+                .iter()
+                .map(|&m| m == 0.0)
+                .collect::<Vec<_>>()
+        };
+        let (a, b) = (dropped(1), dropped(2));
+        let agree = |a: &[bool], b: &[bool]| {
+            a.iter().zip(b).filter(|(x, y)| x == y).count() as f64 / a.len() as f64
+        };
+        for lag in [1, 2, 7, 64, 384] {
+            assert!(
+                (agree(&a[lag..], &a[..n - lag]) - 0.5).abs() < 0.005,
+                "lag {lag}"
+            );
+            assert!(
+                (agree(&a[lag..], &b[..n - lag]) - 0.5).abs() < 0.005,
+                "lag {lag}"
+            );
+        }
+        assert!((agree(&a, &b) - 0.5).abs() < 0.005);
+    }
+}

@@ -1,0 +1,146 @@
+//! How a kernel written with tch becomes one node of burn's graph.
+//!
+//! A [`Kernel`] computes an output from N inputs and, given what it saved, the gradient of each input. [`apply`] runs
+//! it on burn tensors: where an input is tracked the backward pass is recorded, elsewhere only the forward pass runs.
+//!
+//! What a kernel saves are [`TchTensor`]s, never bare tch handles: their reference count is what tells burn that
+//! a buffer is shared and must not be overwritten in place.
+
+use burn::backend::autodiff::Autodiff;
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::libtorch::TchTensor;
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{DispatchDevice, LibTorch};
+use burn::tensor::{Device, Float, Int, Tensor};
+
+type Graph = Autodiff<LibTorch, NoCheckpointing>;
+
+/// Whether tensors on `device` are LibTorch's.
+pub fn owns(device: &Device) -> bool {
+    matches!(
+        device.clone().inner().as_dispatch(),
+        DispatchDevice::LibTorch(_)
+    )
+}
+
+/// One operation with N differentiable inputs.
+pub trait Kernel<const N: usize>: Clone + Send + std::fmt::Debug + 'static {
+    /// What the backward pass needs.
+    type Saved: Clone + Send + std::fmt::Debug + 'static;
+
+    /// The output, and what to save for the backward pass.
+    fn forward(&self, inputs: [TchTensor; N]) -> (TchTensor, Self::Saved);
+
+    /// The gradient of each input; one that is not `wanted` may be left out.
+    fn backward(
+        &self,
+        saved: Self::Saved,
+        grad: TchTensor,
+        wanted: [bool; N],
+    ) -> [Option<TchTensor>; N];
+}
+
+/// A tensor of any rank on its way into a kernel.
+pub struct Input {
+    value: FloatTensor<Graph>,
+    autodiff: bool,
+}
+
+impl Input {
+    /// Whether the tensor lies in main memory.
+    pub fn on_cpu(&self) -> bool {
+        self.value.primitive().tensor.device() == tch::Device::Cpu
+    }
+}
+
+impl<const D: usize> From<Tensor<D>> for Input {
+    fn from(tensor: Tensor<D>) -> Self {
+        let autodiff = tensor.is_autodiff();
+        let value = tensor
+            .autodiff()
+            .try_into_primitive::<Graph>()
+            .expect("the device was checked to be LibTorch");
+        Self { value, autodiff }
+    }
+}
+
+/// Runs `kernel` on `inputs`; the result takes part in the graph if one of them does.
+pub fn apply<const N: usize, const D: usize, K: Kernel<N>>(
+    kernel: K,
+    inputs: [Input; N],
+) -> Tensor<D> {
+    let autodiff = inputs.iter().any(|input| input.autodiff);
+    let mut nodes = Vec::with_capacity(N);
+    let values = inputs.map(|input| {
+        let (value, node) = input.value.into_parts();
+        nodes.push(node);
+        value
+    });
+    let (out, saved) = kernel.forward(values);
+    if !autodiff {
+        return Tensor::<D, Float>::from_primitive::<LibTorch>(out);
+    }
+    let nodes = nodes
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("one node per input"));
+    let out = match Node(kernel)
+        .prepare::<NoCheckpointing>(nodes)
+        .compute_bound()
+        .stateful()
+    {
+        OpsKind::Tracked(prep) => prep.finish(saved, out),
+        OpsKind::UnTracked(prep) => prep.finish(out),
+    };
+    Tensor::<D, Float>::from_primitive::<Graph>(out)
+}
+
+#[derive(Debug)]
+struct Node<K>(K);
+
+impl<const N: usize, K: Kernel<N>> Backward<LibTorch, N> for Node<K> {
+    type State = K::Saved;
+
+    fn backward(
+        self,
+        ops: Ops<K::Saved, N>,
+        grads: &mut Gradients,
+        _checkpointer: &mut Checkpointer,
+    ) {
+        let grad = grads.consume::<LibTorch>(&ops.node);
+        let wanted = ops.parents.each_ref().map(Option::is_some);
+        let results = self.0.backward(ops.state, grad, wanted);
+        for (parent, result) in ops.parents.into_iter().zip(results) {
+            if let (Some(parent), Some(result)) = (parent, result) {
+                grads.register::<LibTorch>(parent.id, result);
+            }
+        }
+    }
+}
+
+/// The tch tensor behind a burn tensor, sharing its storage; any graph is left behind.
+pub fn raw<const D: usize>(tensor: &Tensor<D>) -> tch::Tensor {
+    tensor
+        .clone()
+        .inner()
+        .try_into_primitive::<LibTorch>()
+        .expect("the device was checked to be LibTorch")
+        .tensor
+}
+
+/// The tch tensor behind a burn tensor of integers.
+pub fn raw_int<const D: usize>(tensor: &Tensor<D, Int>) -> TchTensor {
+    tensor
+        .clone()
+        .inner()
+        .try_into_primitive::<LibTorch>()
+        .expect("the device was checked to be LibTorch")
+}
+
+/// The Euclidean norm of a tensor in one pass, `[1]`.
+pub fn norm<const D: usize>(tensor: &Tensor<D>) -> Tensor<1> {
+    let norm = raw(tensor).norm().reshape([1]);
+    Tensor::from_primitive::<LibTorch>(TchTensor::new(norm))
+}

@@ -1,0 +1,97 @@
+//! Operations that a backend can do in one go: forward and backward as single nodes of the graph.
+//!
+//! Each file holds one operation: its public function, the plain burn body that every device can run, and, with
+//! the feature `tch`, a [`libtorch`] kernel. Which one runs depends on the device of the tensors alone. A test in
+//! each file compares both in value and gradient.
+//!
+//! This is the only place in the project that names a backend.
+
+mod adamw;
+mod attention;
+mod cross_entropy;
+mod dropout;
+mod layer_norm;
+#[cfg(feature = "tch")]
+mod libtorch;
+mod linear;
+#[cfg(feature = "tch")]
+mod shim;
+
+pub use adamw::{AdamW, AdamWConfig, Rate, clip_global_norm};
+pub use attention::attention;
+pub use cross_entropy::cross_entropy;
+pub use dropout::dropout;
+pub use layer_norm::layer_norm;
+pub use linear::linear;
+
+#[cfg(all(test, feature = "tch"))]
+mod compare {
+    //! Runs an operation on LibTorch and on flex with the same inputs and compares values and gradients.
+
+    use burn::tensor::{Device, Tensor, TensorData};
+
+    /// Deterministic numbers that look random, between -1 and 1.
+    pub fn values(n: usize, seed: u64) -> Vec<f32> {
+        (0..n as u64)
+            .map(|i| {
+                (crate::pass::mix(seed.wrapping_mul(1000) + i) >> 40) as f32 / (1u64 << 23) as f32
+                    - 1.0
+            })
+            .collect()
+    }
+
+    /// The output and the gradient of `sum(op(inputs) * weights)` in each input, flat.
+    fn trace<const D: usize>(
+        device: Device,
+        shapes: &[Vec<usize>],
+        op: &dyn Fn(&[Tensor<1>], &Device) -> Tensor<D>,
+    ) -> Vec<Vec<f32>> {
+        let device = device.autodiff();
+        let flat = |t: Tensor<1>| t.into_data().try_to_vec::<f32>().expect("f32");
+        let inputs: Vec<Tensor<1>> = shapes
+            .iter()
+            .enumerate()
+            .map(|(i, shape)| {
+                let n: usize = shape.iter().product();
+                Tensor::from_data(TensorData::new(values(n, i as u64 + 1), [n]), &device)
+                    .require_grad()
+            })
+            .collect();
+        let out = op(&inputs, &device);
+        let n = out.dims().iter().product::<usize>();
+        let weights = Tensor::<1>::from_data(TensorData::new(values(n, 99), [n]), &device);
+        let out = out.reshape([n]);
+        let grads = (out.clone() * weights).sum().backward();
+        let mut all = vec![flat(out.inner())];
+        for input in &inputs {
+            all.push(flat(
+                input.grad(&grads).expect("every input has a gradient"),
+            ));
+        }
+        all
+    }
+
+    /// Asserts that both devices agree to `tolerance`, relative to the largest value of each tensor.
+    #[track_caller]
+    pub fn check<const D: usize>(
+        shapes: &[Vec<usize>],
+        tolerance: f32,
+        op: impl Fn(&[Tensor<1>], &Device) -> Tensor<D>,
+    ) {
+        let fused = trace(Device::libtorch(), shapes, &op);
+        let plain = trace(Device::flex(), shapes, &op);
+        for (i, (a, b)) in fused.iter().zip(&plain).enumerate() {
+            let scale = b.iter().fold(1e-3f32, |m, x| m.max(x.abs()));
+            let worst = a.iter().zip(b).fold(0f32, |m, (x, y)| m.max((x - y).abs()));
+            assert!(
+                a.len() == b.len() && worst <= tolerance * scale,
+                "{}: differs by {worst} where the largest value is {scale}",
+                if i == 0 {
+                    "value".into()
+                } else {
+                    format!("gradient of input {}", i - 1)
+                }
+            );
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// What tch does not expose, and dropout without a stored mask. Called from shim.rs alone.
+//
+// Every function returns null, or a message (malloc'd) when libtorch threw. Tensors cross as the pointers that tch
+// holds (at::Tensor*); a new one is owned by the caller.
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <vector>
+
+using at::Tensor;
+
+// GCC picks the widest version the processor has when the program starts.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define WIDEST
+#endif
+
+namespace {
+
+template <typename F> char *guarded(F f) {
+  try {
+    f();
+    return nullptr;
+  } catch (const std::exception &e) {
+    return strdup(e.what());
+  }
+}
+
+std::vector<Tensor> list(int n, Tensor *const *tensors) {
+  std::vector<Tensor> result;
+  result.reserve(n);
+  for (int i = 0; i < n; i++) result.push_back(*tensors[i]);
+  return result;
+}
+
+// The mask of dropout.rs: 0 where the upper half of the hash is below `threshold`, else `scale`.
+WIDEST void drop(const float *x, float *out, int64_t begin, int64_t end, uint32_t low, uint32_t high,
+                 uint32_t threshold, float scale) {
+  for (int64_t i = begin; i < end; i++) {
+    uint32_t h = (static_cast<uint32_t>(i) ^ low) * 0x9e3779b1u + high;
+    h = (h ^ (h >> 16)) * 0x21f0aaadu;
+    h = (h ^ (h >> 15)) * 0xd35a2d97u;
+    h = h ^ (h >> 15);
+    out[i] = (h >> 16) < threshold ? 0.0f : x[i] * scale;
+  }
+}
+
+} // namespace
+
+extern "C" {
+
+char *totune_layer_norm_backward(Tensor *grad, Tensor *const *saved, const int *wanted, Tensor **out) {
+  return guarded([&] {
+    const Tensor &x = *saved[0], &weight = *saved[1], &bias = *saved[2];
+    auto [dx, dw, db] =
+        at::native_layer_norm_backward(*grad, x, weight.sizes(), *saved[3], *saved[4], weight, bias,
+                                       {wanted[0] != 0, wanted[1] != 0, wanted[2] != 0});
+    if (wanted[0]) out[0] = new Tensor(dx);
+    if (wanted[1]) out[1] = new Tensor(dw);
+    if (wanted[2]) out[2] = new Tensor(db);
+  });
+}
+
+char *totune_dropout(Tensor *input, double rate, uint32_t threshold, uint32_t low, uint32_t high, Tensor **out) {
+  return guarded([&] {
+    if (!input->is_cpu() || input->scalar_type() != at::kFloat) {
+      // No kernel of ours there: the device's own generator, seeded anew so that backward draws the same mask.
+      at::manual_seed((static_cast<uint64_t>(high) << 32) | low);
+      *out = new Tensor(*input * at::rand_like(*input).ge(rate) / (1.0 - rate));
+      return;
+    }
+    Tensor x = input->contiguous();
+    Tensor y = at::empty_like(x);
+    const float *from = x.const_data_ptr<float>();
+    float *to = y.data_ptr<float>();
+    float scale = static_cast<float>(1.0 / (1.0 - rate));
+    at::parallel_for(0, x.numel(), 32768, [&](int64_t begin, int64_t end) {
+      drop(from, to, begin, end, low, high, threshold, scale);
+    });
+    *out = new Tensor(y);
+  });
+}
+
+char *totune_adamw(int n, Tensor *const *params, Tensor *const *grads, Tensor *const *firsts,
+                   Tensor *const *seconds, Tensor *const *steps, const double *numbers) {
+  return guarded([&] {
+    auto p = list(n, params), g = list(n, grads), m = list(n, firsts), v = list(n, seconds);
+    auto t = list(n, steps);
+    at::_fused_adamw_(p, g, m, v, {}, t, /*lr=*/numbers[0], /*beta1=*/numbers[1],
+                      /*beta2=*/numbers[2], /*weight_decay=*/numbers[3], /*eps=*/numbers[4],
+                      /*amsgrad=*/false, /*maximize=*/false);
+  });
+}
+
+} // extern "C"

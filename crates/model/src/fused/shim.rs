@@ -1,0 +1,131 @@
+//! What tch does not expose, through a few lines of C++ (`shim.cpp`) compiled against the same libtorch.
+
+use std::ffi::CStr;
+use std::os::raw::{c_char, c_double, c_int, c_uint, c_void};
+use std::ptr;
+
+use tch::Tensor;
+
+unsafe extern "C" {
+    fn totune_layer_norm_backward(
+        grad: *mut c_void,
+        saved: *const *mut c_void,
+        wanted: *const c_int,
+        out: *mut *mut c_void,
+    ) -> *mut c_char;
+    fn totune_dropout(
+        x: *mut c_void,
+        rate: c_double,
+        threshold: c_uint,
+        low: c_uint,
+        high: c_uint,
+        out: *mut *mut c_void,
+    ) -> *mut c_char;
+    fn totune_adamw(
+        n: c_int,
+        params: *const *mut c_void,
+        grads: *const *mut c_void,
+        firsts: *const *mut c_void,
+        seconds: *const *mut c_void,
+        steps: *const *mut c_void,
+        numbers: *const c_double,
+    ) -> *mut c_char;
+}
+
+/// Panics with libtorch's message, as tch's own methods do (out of memory, most often).
+fn check(message: *mut c_char) {
+    if !message.is_null() {
+        // SAFETY: the shim returns null or a string of its own.
+        let message = unsafe { CStr::from_ptr(message) }.to_string_lossy();
+        panic!("libtorch: {message}");
+    }
+}
+
+fn handle(tensor: &Tensor) -> *mut c_void {
+    tensor.as_ptr().cast_mut().cast()
+}
+
+fn handles(tensors: &[Tensor]) -> Vec<*mut c_void> {
+    tensors.iter().map(handle).collect()
+}
+
+/// The gradients of layer normalisation in its input, scale and shift.
+///
+/// `saved` is input, scale, shift, and the mean and reciprocal deviation that the forward pass returned.
+pub fn layer_norm_backward(
+    grad: &Tensor,
+    saved: [&Tensor; 5],
+    wanted: [bool; 3],
+) -> [Option<Tensor>; 3] {
+    let saved = saved.map(handle);
+    let wanted = wanted.map(c_int::from);
+    let mut out = [ptr::null_mut(); 3];
+    // SAFETY: all handles are live tch tensors; the callee writes a new tensor or null into each of three places.
+    unsafe {
+        check(totune_layer_norm_backward(
+            handle(grad),
+            saved.as_ptr(),
+            wanted.as_ptr(),
+            out.as_mut_ptr(),
+        ));
+        out.map(|tensor| (!tensor.is_null()).then(|| Tensor::from_ptr(tensor.cast())))
+    }
+}
+
+/// A new tensor: `x` with a share `rate` set to zero and the rest scaled; see [`super::dropout`].
+pub fn dropout(x: &Tensor, rate: f64, seed: u64) -> Tensor {
+    if rate == 0.0 {
+        return x.shallow_clone();
+    }
+    let threshold = super::dropout::threshold(rate);
+    let (low, high) = super::dropout::key(seed);
+    let mut out = ptr::null_mut();
+    // SAFETY: `x` is a live tensor; the callee writes a new one.
+    unsafe {
+        check(totune_dropout(
+            handle(x),
+            rate,
+            threshold,
+            low,
+            high,
+            &mut out,
+        ));
+        Tensor::from_ptr(out.cast())
+    }
+}
+
+/// Parameters with one rate, their gradients and their moments.
+#[derive(Default)]
+pub struct Bundle {
+    pub params: Vec<Tensor>,
+    pub grads: Vec<Tensor>,
+    pub firsts: Vec<Tensor>,
+    pub seconds: Vec<Tensor>,
+    /// Steps taken, counting this one, as f32 scalars.
+    pub steps: Vec<Tensor>,
+}
+
+/// One AdamW step over a bundle, in place.
+pub fn adamw(bundle: &Bundle, lr: f64, betas: [f64; 2], weight_decay: f64, epsilon: f64) {
+    let numbers = [lr, betas[0], betas[1], weight_decay, epsilon];
+    let [params, grads, firsts, seconds, steps] = [
+        &bundle.params,
+        &bundle.grads,
+        &bundle.firsts,
+        &bundle.seconds,
+        &bundle.steps,
+    ]
+    .map(|tensors| handles(tensors));
+    // SAFETY: five lists of equally many live tensors, and five numbers.
+    unsafe {
+        check(totune_adamw(
+            params.len() as c_int,
+            params.as_ptr(),
+            grads.as_ptr(),
+            firsts.as_ptr(),
+            seconds.as_ptr(),
+            steps.as_ptr(),
+            numbers.as_ptr(),
+        ));
+    }
+}

@@ -1,0 +1,81 @@
+//! The two layers with weights that everything else is made of.
+
+use anyhow::Result;
+use burn::module::{Module, Param};
+use burn::tensor::{Device, Tensor};
+
+use crate::Weights;
+use crate::fused;
+
+/// `y = x Wᵀ + b`, with `W` stored `[out, in]` as PyTorch checkpoints have it.
+#[derive(Module, Debug)]
+pub struct Linear {
+    /// `[out, in]`.
+    pub weight: Param<Tensor<2>>,
+    /// `[out]`.
+    pub bias: Param<Tensor<1>>,
+}
+
+impl Linear {
+    /// Takes `<name>.weight` and `<name>.bias` from `weights`.
+    pub fn load(
+        weights: &mut dyn Weights,
+        name: &str,
+        [input, output]: [usize; 2],
+        device: &Device,
+    ) -> Result<Self> {
+        Ok(Self {
+            weight: parameter(weights, &format!("{name}.weight"), [output, input], device)?,
+            bias: parameter(weights, &format!("{name}.bias"), [output], device)?,
+        })
+    }
+
+    /// `[.., in]` to `[.., out]`.
+    pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
+        fused::linear(x, self.weight.val(), self.bias.val())
+    }
+}
+
+/// Layer normalisation over the last dimension, with a learned scale and shift.
+#[derive(Module, Debug)]
+pub struct Norm {
+    /// Scale, `[hidden]`.
+    pub weight: Param<Tensor<1>>,
+    /// Shift, `[hidden]`.
+    pub bias: Param<Tensor<1>>,
+    /// Added to the variance; BERT uses 1e-12.
+    pub epsilon: f64,
+}
+
+impl Norm {
+    /// Takes `<name>.weight` and `<name>.bias` from `weights`.
+    pub fn load(
+        weights: &mut dyn Weights,
+        name: &str,
+        hidden: usize,
+        epsilon: f64,
+        device: &Device,
+    ) -> Result<Self> {
+        Ok(Self {
+            weight: parameter(weights, &format!("{name}.weight"), [hidden], device)?,
+            bias: parameter(weights, &format!("{name}.bias"), [hidden], device)?,
+            epsilon,
+        })
+    }
+
+    /// `[.., hidden]` to the same shape.
+    pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
+        fused::layer_norm(x, self.weight.val(), self.bias.val(), self.epsilon)
+    }
+}
+
+/// The tensor `name` of `weights` as a parameter of the given shape.
+pub(crate) fn parameter<const D: usize>(
+    weights: &mut dyn Weights,
+    name: &str,
+    shape: [usize; D],
+    device: &Device,
+) -> Result<Param<Tensor<D>>> {
+    let data = weights.take(name, &shape)?;
+    Ok(Param::from_tensor(Tensor::from_data(data, device)))
+}
