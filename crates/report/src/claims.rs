@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::plan::{Plan, Where, check_id};
+use crate::toml_file::did_you_mean;
 
 /// All claims of a paper.
 #[derive(Debug, Deserialize)]
@@ -32,6 +33,9 @@ pub(crate) struct Claim {
     /// What a reader should know about how it is checked.
     #[serde(default)]
     pub(crate) note: String,
+    /// Profiles whose runs can decide it; none means all. A value of BERT-base, say, is not for another encoder.
+    #[serde(default)]
+    pub(crate) profiles: Vec<String>,
     pub(crate) check: Check,
 }
 
@@ -233,6 +237,14 @@ impl Claims {
             check_id(&claim.id, &from, &mut ids)?;
             for name in claim.check.groups() {
                 plan.group(name, &from)?;
+            }
+            if let Some(profile) = claim
+                .profiles
+                .iter()
+                .find(|profile| !plan.profiles.contains_key(*profile))
+            {
+                let near = did_you_mean(profile, plan.profiles.keys().map(String::as_str));
+                bail!("{from}: unknown profile `{profile}`{near}");
             }
             match &claim.check {
                 Check::Order(order) => {

@@ -76,8 +76,8 @@ pub(crate) fn compare(a: &Sample, b: &Sample) -> Result<Comparison, String> {
 const NO_VARIATION: &str =
     "neither side varies, so there is nothing to measure the difference with";
 
-/// Tests the mean of `values` against a number taken as exact, such as one the paper reports.
-pub(crate) fn against_fixed(values: &[f64], fixed_value: f64, why: &str) -> Option<Comparison> {
+/// Tests the mean of `values` against a number taken as exact.
+fn against_fixed(values: &[f64], fixed_value: f64, why: &str) -> Option<Comparison> {
     let differences: Vec<f64> = values.iter().map(|value| value - fixed_value).collect();
     let mut comparison = one_sample(&differences)?;
     comparison.test = format!("one-sample t-test ({why}), {}", comparison.test);

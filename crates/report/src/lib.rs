@@ -12,6 +12,7 @@ mod claims;
 mod compare;
 mod figure;
 mod judge;
+mod measure;
 mod output;
 mod own;
 mod page;
@@ -36,6 +37,7 @@ use totune_record::Tables;
 
 use crate::claims::Claims;
 use crate::figure::Drawing;
+use crate::measure::Court;
 use crate::output::Staged;
 use crate::page::{Page, claims_csv, claims_latex, claims_markdown};
 use crate::plan::Plan;
@@ -117,7 +119,12 @@ pub fn report(request: &Request) -> Result<Written> {
         .iter()
         .map(|figure| Drawing::build(figure, &plan, &runs, stamp.clone(), &plan_shown))
         .collect::<Result<Vec<_>>>()?;
-    let judged = judge::judge(&claims, &plan, &runs, &claims_shown)?;
+    let court = Court {
+        plan: &plan,
+        runs: &runs,
+        profile,
+    };
+    let judged = judge::judge(&claims, &court, &claims_shown)?;
     let page = Page {
         paper,
         profile,

@@ -45,6 +45,10 @@ pub(crate) struct Group {
     pub(crate) title: String,
     #[serde(rename = "where")]
     pub(crate) conditions: Where,
+    /// Groups whose values in the paper this one stands for, as their mean; for a selection that cuts across
+    /// the paper's rows.
+    #[serde(default)]
+    pub(crate) paper_of: Vec<String>,
 }
 
 /// One table: rows of groups, columns of scores.
@@ -233,6 +237,19 @@ impl Plan {
     ///
     /// Several tables may repeat a value under other conditions of ours; the paper's number is one.
     pub(crate) fn paper_value(&self, group: &str, measure: &Measure) -> Option<f64> {
+        match self.groups.get(group) {
+            Some(Group { paper_of, .. }) if !paper_of.is_empty() => {
+                let values = paper_of
+                    .iter()
+                    .map(|name| self.cell(name, measure))
+                    .collect::<Option<Vec<_>>>()?;
+                Some(totune_stats::mean(&values))
+            }
+            _ => self.cell(group, measure),
+        }
+    }
+
+    fn cell(&self, group: &str, measure: &Measure) -> Option<f64> {
         self.tables.iter().find_map(|table| {
             let column = table
                 .columns
@@ -249,6 +266,11 @@ impl Plan {
     /// Checks what the types cannot: names that refer to each other, ids that name files.
     pub(crate) fn check(&self, shown: &str) -> Result<()> {
         let mut ids = HashSet::from(["claims".to_owned()]);
+        for (name, group) in &self.groups {
+            for other in &group.paper_of {
+                self.group(other, &format!("{shown}: group `{name}`"))?;
+            }
+        }
         for table in &self.tables {
             let from = format!("{shown}: table `{}`", table.id);
             check_id(&table.id, &from, &mut ids)?;

@@ -1,7 +1,8 @@
 //! The rule that turns evidence into a verdict.
 //!
 //! Evidence is a difference with its interval and a p-value corrected over all comparisons of the page (Holm).
-//! A comparison *counts* when the corrected p-value is below 0.05.
+//! A comparison *counts* when the corrected p-value is below 0.05. A value of the paper is no comparison: it is
+//! held against our mean and its interval, and does not enter the correction.
 //!
 //! | claim | reproduced | direction only | within noise | contradicted |
 //! |---|---|---|---|---|
@@ -15,6 +16,7 @@
 //! contradicted, or within noise where only the rounding of the printed numbers could save it.
 
 use serde::Serialize;
+use totune_stats::Interval;
 
 use crate::compare::{ALPHA, Comparison};
 
@@ -86,9 +88,9 @@ impl Tested {
     }
 }
 
-/// The paper reports a value; `tested` compares our mean with it.
-pub(crate) fn of_value(difference: f64, tolerance: f64, tested: Option<&Tested>) -> Verdict {
-    let inside = tested.is_some_and(|tested| tested.comparison.interval.contains(0.0));
+/// The paper reports a value; `interval` is that of our mean minus the paper's.
+pub(crate) fn of_value(difference: f64, tolerance: f64, interval: Option<Interval>) -> Verdict {
+    let inside = interval.is_some_and(|interval| interval.contains(0.0));
     match within(difference, tolerance) {
         true => Verdict::Reproduced,
         false if inside => Verdict::WithinNoise,
@@ -154,8 +156,6 @@ pub(crate) fn within(difference: f64, tolerance: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use totune_stats::Interval;
-
     use super::*;
 
     #[test]
@@ -167,9 +167,9 @@ mod tests {
             (-0.02, 0.05, Verdict::WithinNoise),
             (-0.02, 0.01, Verdict::Contradicted),
         ] {
-            let tested = tested(difference, half, 0.5, 0.5);
+            let interval = Interval::around(difference, half);
             assert_eq!(
-                of_value(difference, 0.01, Some(&tested)),
+                of_value(difference, 0.01, Some(interval)),
                 expected,
                 "{difference} +- {half}"
             );

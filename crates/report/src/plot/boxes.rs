@@ -70,7 +70,7 @@ impl BoxPanel {
             left: frame.left + 58.0,
             top: frame.top + 52.0,
             width: frame.width - 58.0 - 18.0,
-            height: frame.height - 52.0 - 84.0,
+            height: frame.height - 52.0 - 100.0,
         };
         let axis = self.axis();
         canvas.text(
@@ -133,15 +133,24 @@ impl BoxSeries {
         let bottom = plot.top + plot.height;
         let colour = series_colour(place);
         let half = (slot * 0.24).min(34.0);
-        canvas.text(centre, bottom + 20.0, &self.title, &Text::label());
+        let lines = wrap(&self.title, (slot / 7.6) as usize);
+        for (number, line) in lines.iter().enumerate() {
+            canvas.text(
+                centre,
+                bottom + 19.0 + 15.0 * number as f64,
+                line,
+                &Text::label(),
+            );
+        }
+        let below = bottom + 23.0 + 15.0 * lines.len() as f64;
         let Some(summary) = Summary::of(&self.values) else {
-            canvas.text(centre, bottom + 39.0, "no run", &Text::note());
+            canvas.text(centre, below, "no run", &Text::note());
             self.draw_paper(canvas, centre, y);
             return;
         };
         canvas.text(
             centre,
-            bottom + 39.0,
+            below,
             &format!("n = {}", self.values.len()),
             &Text::note(),
         );
@@ -183,6 +192,21 @@ impl BoxSeries {
             canvas.diamond((x, y(paper)), 5.0, PAPER, INK);
         }
     }
+}
+
+/// Breaks a title into lines of at most `width` characters, where words allow it.
+fn wrap(title: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in title.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Spreads dots over (-1, 1) so that neighbours in order lie apart: multiples of the golden ratio, modulo 1.
@@ -231,6 +255,16 @@ mod tests {
     fn a_series_without_values_says_so() {
         let svg = figure(vec![]).svg().unwrap();
         assert!(svg.contains("no run"), "{svg}");
+    }
+
+    #[test]
+    fn long_titles_break_between_words() {
+        assert_eq!(wrap("Last two layers", 20), ["Last two layers"]);
+        assert_eq!(
+            wrap("Shuffled, repeats together", 12),
+            ["Shuffled,", "repeats", "together"]
+        );
+        assert_eq!(wrap("Unbreakable", 4), ["Unbreakable"]);
     }
 
     #[test]

@@ -155,17 +155,44 @@ pub(crate) trait Canvas {
     fn text(&mut self, x: f64, y: f64, text: &str, style: &Text);
 }
 
+/// How strokes become a picture.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Medium {
+    /// Pixels to one unit.
+    scale: f64,
+    /// How much lower text goes, in shares of its size, to sit around its middle.
+    drop: f64,
+}
+
+/// Strokes as text; the reader's program paints them.
+pub(crate) const SVG: Medium = Medium {
+    scale: 1.0,
+    drop: 0.0,
+};
+/// Strokes as pixels, two to a unit for print and dense screens; glyphs sit high in the boxes plotters gives them.
+pub(crate) const PNG: Medium = Medium {
+    scale: 2.0,
+    drop: 0.13,
+};
+
+impl Medium {
+    /// Pixels of so many units.
+    pub(crate) fn pixels(self, (width, height): (f64, f64)) -> (u32, u32) {
+        ((width * self.scale) as u32, (height * self.scale) as u32)
+    }
+}
+
 /// Gives `draw` a canvas over `backend` and finishes the picture; the first stroke that fails is the error.
 pub(crate) fn on_drawing_area<DB: DrawingBackend>(
     backend: DB,
-    scale: f64,
+    medium: Medium,
     draw: impl FnOnce(&mut dyn Canvas),
 ) -> Result<()> {
     register_fonts();
     let area = backend.into_drawing_area();
     let mut canvas = AreaCanvas {
         area: &area,
-        scale,
+        medium,
         trouble: None,
     };
     draw(&mut canvas);
@@ -195,20 +222,20 @@ fn register_fonts() {
 
 struct AreaCanvas<'a, DB: DrawingBackend> {
     area: &'a DrawingArea<DB, Shift>,
-    scale: f64,
+    medium: Medium,
     trouble: Option<String>,
 }
 
 impl<DB: DrawingBackend> AreaCanvas<'_, DB> {
     fn at(&self, point: (f64, f64)) -> (i32, i32) {
         (
-            (point.0 * self.scale).round() as i32,
-            (point.1 * self.scale).round() as i32,
+            (point.0 * self.medium.scale).round() as i32,
+            (point.1 * self.medium.scale).round() as i32,
         )
     }
 
     fn width(&self, width: f64) -> u32 {
-        ((width * self.scale).round() as u32).max(1)
+        ((width * self.medium.scale).round() as u32).max(1)
     }
 
     fn note<E: std::fmt::Display>(&mut self, drawn: Result<(), E>) {
@@ -246,7 +273,7 @@ impl<DB: DrawingBackend> Canvas for AreaCanvas<'_, DB> {
     fn dot(&mut self, centre: (f64, f64), radius: f64, fill: Colour) {
         let circle = Circle::new(
             self.at(centre),
-            (radius * self.scale).round() as i32,
+            (radius * self.medium.scale).round() as i32,
             fill.fill(),
         );
         let drawn = self.area.draw(&circle);
@@ -281,13 +308,13 @@ impl<DB: DrawingBackend> Canvas for AreaCanvas<'_, DB> {
         } else {
             FontStyle::Normal
         };
-        let font = (FAMILY, style.size * self.scale, weight).into_font();
+        let font = (FAMILY, style.size * self.medium.scale, weight).into_font();
         let Colour(r, g, b, _) = style.colour;
-        let style = font
+        let anchored = font
             .color(&RGBColor(r, g, b))
             .pos(Pos::new(style.across, VPos::Center));
-        let at = self.at((x, y));
-        let drawn = self.area.draw_text(text, &style, at);
+        let at = self.at((x, y + self.medium.drop * style.size));
+        let drawn = self.area.draw_text(text, &anchored, at);
         self.note(drawn);
     }
 }

@@ -16,11 +16,9 @@ use crate::plot::boxes::BoxPanel;
 use crate::plot::canvas::{Canvas, Frame, on_drawing_area};
 
 /// Width and height of one panel, in the units of an SVG pixel.
-const PANEL: (f64, f64) = (440.0, 380.0);
+const PANEL: (f64, f64) = (440.0, 400.0);
 /// Height of the strip under the panels of a file, which holds the stamp.
 const STRIP: f64 = 26.0;
-/// A PNG has this many pixels to one of the SVG's, for print and for dense screens.
-const PNG_SCALE: f64 = 2.0;
 
 /// A figure: panels side by side, and a stamp that says what the picture must not be taken for.
 #[derive(Debug, Clone)]
@@ -109,8 +107,8 @@ impl Figure {
     /// The whole figure as a PNG file.
     pub(crate) fn write_png(&self, path: &Path) -> Result<()> {
         let size = self.size();
-        let pixels = ((size.0 * PNG_SCALE) as u32, (size.1 * PNG_SCALE) as u32);
-        on_drawing_area(BitMapBackend::new(path, pixels), PNG_SCALE, |canvas| {
+        let pixels = canvas::PNG.pixels(size);
+        on_drawing_area(BitMapBackend::new(path, pixels), canvas::PNG, |canvas| {
             self.draw(canvas)
         })
     }
@@ -119,8 +117,8 @@ impl Figure {
 fn svg(size: (f64, f64), draw: impl FnOnce(&mut dyn Canvas)) -> Result<String> {
     let mut text = String::new();
     on_drawing_area(
-        SVGBackend::with_string(&mut text, (size.0 as u32, size.1 as u32)),
-        1.0,
+        SVGBackend::with_string(&mut text, canvas::SVG.pixels(size)),
+        canvas::SVG,
         draw,
     )?;
     Ok(text)

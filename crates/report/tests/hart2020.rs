@@ -1,0 +1,269 @@
+//! The page of hart2020 on rows that were never run: its files parse, its selections find their runs, and the
+//! paper's own numbers get the verdicts that arithmetic gives them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use totune_record::{EvalRow, RunRow, Tables};
+use totune_report::{Request, report};
+
+#[test]
+fn every_row_and_figure_finds_its_runs() {
+    let reports = write_report("finds-runs");
+    for table in ["table-1", "table-2", "same-split", "which-f1", "cost"] {
+        let csv = fs::read_to_string(reports.join(format!("tables/{table}.csv"))).unwrap();
+        assert!(csv.lines().count() > 1 && !csv.contains("no run"), "{csv}");
+    }
+    let folds = fs::read_to_string(reports.join("tables/table-1.csv")).unwrap();
+    assert_eq!(
+        folds
+            .lines()
+            .skip(1)
+            .filter(|line| line.contains(",10,10 folds,"))
+            .count(),
+        4 * 3 * 2
+    );
+    for figure in ["figure-1", "figure-2", "folds"] {
+        let svg = fs::read_to_string(reports.join(format!("figures/{figure}.svg"))).unwrap();
+        assert!(!svg.contains("no run"), "{figure}");
+    }
+}
+
+#[test]
+fn the_papers_own_numbers_get_the_verdicts_arithmetic_gives_them() {
+    let reports = write_report("own-numbers");
+    let claims = fs::read_to_string(reports.join("tables/claims.csv")).unwrap();
+    for (id, recomputed, verdict) in [
+        (
+            "counts",
+            "\"4,242 + 3,271 = 7,513\"",
+            "contradicted (by the paper's own numbers)",
+        ),
+        (
+            "frozen-f1-possible",
+            "F1 at most 0.830",
+            "contradicted (by the paper's own numbers)",
+        ),
+        (
+            "unfrozen-f1-possible",
+            "F1 at most 0.837",
+            "contradicted (by the paper's own numbers)",
+        ),
+        (
+            "last-two-f1-possible",
+            "F1 at most 0.836",
+            "contradicted (by the paper's own numbers)",
+        ),
+        (
+            "sparse-f1-possible",
+            "F1 at most 0.808",
+            "reproduced (by the paper's own numbers)",
+        ),
+        (
+            "p-unfrozen",
+            "p = 0.379",
+            "reproduced (by the paper's own numbers)",
+        ),
+        (
+            "p-last-two",
+            "p = 0.153",
+            "within noise (by the paper's own numbers)",
+        ),
+        (
+            "which-layers",
+            "last two layers",
+            "contradicted (by the paper's own numbers)",
+        ),
+    ] {
+        let line = claims
+            .lines()
+            .find(|line| line.starts_with(&format!("{id},")))
+            .unwrap();
+        assert!(
+            line.contains(recomputed) && line.contains(verdict),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn values_of_bert_wait_for_bert() {
+    let reports = write_report("waits");
+    let claims = fs::read_to_string(reports.join("tables/claims.csv")).unwrap();
+    let line = claims
+        .lines()
+        .find(|line| line.starts_with("frozen-accuracy,"))
+        .unwrap();
+    assert!(
+        line.contains("not testable") && line.contains("it takes the profile paper"),
+        "{line}"
+    );
+}
+
+/// Writes the report on made-up rows and returns its folder.
+fn write_report(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("hart2020")
+        .join(name);
+    let experiments = root.join("experiments/hart2020");
+    let results = root.join("results/hart2020/fixture");
+    fs::create_dir_all(&experiments).unwrap();
+    fs::create_dir_all(&results).unwrap();
+    let written_by_hand = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/hart2020");
+    for file in ["report.toml", "claims.toml", "README.md"] {
+        fs::copy(written_by_hand.join(file), experiments.join(file)).unwrap();
+    }
+    made_up_rows().write(&results).unwrap();
+    let request = Request {
+        project_root: root,
+        paper: "hart2020".into(),
+        profile: "fixture".into(),
+    };
+    report(&request).unwrap().index.parent().unwrap().to_owned()
+}
+
+/// One run of everything that table-1.toml and table-2.toml ask for, with scores drawn by hand.
+fn made_up_rows() -> Tables {
+    let mut tables = Tables::default();
+    let hold_out = |duplicates: &str| json!({ "kind": "hold-out", "test": 0.2, "seed": 13, "duplicates": duplicates });
+    for (features, mean) in [("tf-idf", 0.797), ("count", 0.795), ("hash", 0.791)] {
+        let work = json!({ "kind": "sparse", "features": features, "logistic": { "c": 1.0, "max-iter": 100, "tol": 1e-4 } });
+        for (by, duplicates, drop, sd) in [
+            ("file", "keep", 0.09, 0.05),
+            ("shuffled", "keep", 0.0, 0.012),
+            ("shuffled", "group", 0.006, 0.012),
+            ("group", "keep", 0.07, 0.03),
+        ] {
+            let mut split =
+                json!({ "kind": "k-fold", "folds": 10, "by": by, "duplicates": duplicates });
+            if by == "shuffled" {
+                split["seed"] = json!(0);
+            }
+            for fold in 0..10 {
+                let accuracy =
+                    mean - drop + sd * spread(fold) + 0.004 * spread(fold + features.len() as u64);
+                add(&mut tables, "table-1", &work, &split, (fold, 0), accuracy);
+            }
+        }
+        for duplicates in ["keep", "group"] {
+            add(
+                &mut tables,
+                "table-1",
+                &work,
+                &hold_out(duplicates),
+                (0, 0),
+                mean + 0.003,
+            );
+        }
+    }
+    for (adaptation, mean, sd) in [
+        (
+            json!({ "kind": "frozen", "lr": 5e-5, "pooler": "frozen" }),
+            0.806,
+            0.004,
+        ),
+        (
+            json!({ "kind": "full", "lr": 5e-5, "pooler": "trainable", "embeddings": "trainable" }),
+            0.828,
+            0.009,
+        ),
+        (
+            json!({ "kind": "last-k", "k": 2, "lr": 5e-5, "pooler": "trainable", "embeddings": "frozen" }),
+            0.825,
+            0.005,
+        ),
+    ] {
+        let work = json!({ "kind": "tune", "encoder": "fixture-bert", "training": { "adaptation": adaptation, "epochs": 1 } });
+        for seed in 1..=10 {
+            add(
+                &mut tables,
+                "table-2",
+                &work,
+                &hold_out("keep"),
+                (0, seed),
+                mean + sd * spread(seed + (mean * 1e3) as u64),
+            );
+        }
+    }
+    tables.sort();
+    tables
+}
+
+/// Ten numbers with mean 0 and standard deviation 1, in no order.
+fn spread(number: u64) -> f64 {
+    ((number * 7 % 10) as f64 - 4.5) / 3.027_650_354_097_491_7
+}
+
+fn add(
+    tables: &mut Tables,
+    experiment: &str,
+    work: &Value,
+    split: &Value,
+    (fold, seed): (u64, u64),
+    accuracy: f64,
+) {
+    let run_id = format!("{:016x}", 0xf2f2_0000 + tables.runs.len());
+    let spec = json!({
+        "paper": "hart2020", "experiment": experiment, "profile": "fixture", "dataset": "fixture-tweets",
+        "split": split, "fold": fold, "seed": seed, "work": work,
+    });
+    let tuned = work["kind"] == "tune";
+    let only_if_tuned = |text: &str| {
+        if tuned {
+            text.to_owned()
+        } else {
+            String::new()
+        }
+    };
+    for (metric, value) in [
+        ("accuracy", accuracy),
+        ("f1-positive", accuracy - 0.05),
+        ("f1-negative", accuracy + 0.03),
+        ("f1-macro", accuracy - 0.01),
+        ("f1-batch-mean", accuracy - 0.06),
+    ] {
+        tables.evals.push(EvalRow {
+            run_id: run_id.clone(),
+            phase: 0,
+            epoch: 1,
+            step: 10,
+            split: "test".into(),
+            metric: metric.into(),
+            value,
+            n: 100,
+            train_seconds: 1.0,
+            is_final: true,
+        });
+    }
+    tables.runs.push(RunRow {
+        run_id,
+        paper: "hart2020".into(),
+        experiment: experiment.into(),
+        profile: "fixture".into(),
+        spec: spec.to_string(),
+        code_commit: "0123456789abcdef0123456789abcdef01234567".into(),
+        code_dirty: false,
+        dataset: "fixture-tweets".into(),
+        dataset_hash: "11".repeat(32),
+        encoder: only_if_tuned("fixture-bert"),
+        checkpoint_hash: only_if_tuned(&"22".repeat(32)),
+        tokenizer_hash: only_if_tuned(&"33".repeat(32)),
+        seed,
+        device: "cpu (made up)".into(),
+        dtype: if tuned { "f32" } else { "f64" }.into(),
+        threads: 2,
+        params_total: 4_321,
+        params_trainable: 321,
+        epochs: u32::from(tuned),
+        steps: 10,
+        stop_reason: "epochs".into(),
+        train_seconds: 1.25,
+        eval_seconds: 0.5,
+        cache_seconds: 0.0,
+        peak_memory: 1 << 28,
+        started: 1_700_000_000,
+        status: "ok".into(),
+        error: String::new(),
+    });
+}
