@@ -1,0 +1,320 @@
+//! The training loop: one loop for every strategy, which executes what the phases say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use anyhow::{Context, Result};
+use burn::module::{Module, ModuleDisplay};
+use burn::optim::GradientsParams;
+use burn::tensor::Device;
+use rand::Rng;
+use totune_data::{BatchPlan, stream};
+use totune_model::fused::{AdamW, Rate, clip_global_norm, cross_entropy};
+use totune_model::{Classifier, Encoder, Pass};
+
+use crate::batch::{label_batch, token_batch};
+use crate::clock::Clock;
+use crate::evaluate::evaluate;
+use crate::outcome::{Divergence, Outcome, Prediction, Score, Stop};
+use crate::parameters::{require_gradients, sizes};
+use crate::phase::{Assigned, Phase};
+use crate::task::TaskData;
+use crate::training::{StopRule, Training};
+use crate::watch::{EpochScores, StepEvent, Watch};
+
+/// Puts a new head on `encoder`, trains as `training` says, and scores after every epoch.
+///
+/// `device` is the plain device the encoder lies on. All chance comes from `seed`: the head's first weights, the order
+/// of the examples, dropout. A loss or gradient that is not finite ends the run before its step is applied; that is
+/// an outcome, not an error.
+///
+/// # Errors
+/// When a setting is out of range for this encoder, a split is empty, or the device fails.
+pub fn fit<E: Encoder + ModuleDisplay>(
+    encoder: E,
+    task: &TaskData,
+    training: &Training,
+    seed: u64,
+    device: &Device,
+    watch: &mut dyn Watch,
+) -> Result<Outcome<E>> {
+    let plan = training.plan(encoder.n_layers())?;
+    task.check()?;
+    let head_seed = stream(seed, "head", 0).next_u64();
+    let encoder = encoder.with_dropout(training.dropout);
+    let n_labels = task.labels.len();
+    let mut model = Classifier::new(encoder, &training.head, n_labels, head_seed, device)?.train();
+
+    let sizes = sizes(&model);
+    let paths: Vec<String> = sizes.keys().cloned().collect();
+    let assignments = plan
+        .phases
+        .iter()
+        .enumerate()
+        .map(|(i, phase)| phase.assign(&paths).with_context(|| format!("phase {i}")))
+        .collect::<Result<Vec<_>>>()?;
+    let trainable: BTreeSet<&String> = assignments.iter().flat_map(BTreeMap::keys).collect();
+
+    let mut run = Run::new(task, training, seed, device, watch);
+    run.epochs = plan.phases.iter().map(|phase| phase.epochs).sum();
+    let mut stop = Stop::Epochs;
+    'phases: for (phase_idx, (phase, assigned)) in plan.phases.iter().zip(&assignments).enumerate()
+    {
+        run.phase = phase_idx;
+        model = require_gradients(model, &|path| assigned.contains_key(path));
+        let mut optimizer = AdamW::new(&training.optimizer.config());
+        for epoch_of_phase in 0..phase.epochs {
+            let trained = run.train(model, &mut optimizer, phase, assigned, epoch_of_phase)?;
+            model = trained.0;
+            let mean_loss = match trained.1 {
+                ControlFlow::Continue(mean_loss) => mean_loss,
+                ControlFlow::Break(divergence) => {
+                    stop = Stop::Diverged(divergence);
+                    break 'phases;
+                }
+            };
+            if let ControlFlow::Break(divergence) = run.score(&model.valid(), mean_loss)? {
+                stop = Stop::Diverged(divergence);
+                break 'phases;
+            }
+            match phase.stop {
+                StopRule::Epochs {} => {}
+            }
+        }
+    }
+    match stop {
+        Stop::Epochs => run.stand_for_the_last_epoch(),
+        Stop::Diverged(_) => run.predictions.clear(),
+    }
+    Ok(Outcome {
+        model,
+        scores: run.scores,
+        predictions: run.predictions,
+        stop,
+        params_total: sizes.values().sum(),
+        params_trainable: trainable.into_iter().map(|path| sizes[path]).sum(),
+        epochs: run.epoch,
+        steps: run.step,
+        train_seconds: run.train_clock.seconds(),
+        eval_seconds: run.eval_clock.seconds(),
+    })
+}
+
+/// Where a run stands and what it has found so far.
+struct Run<'a> {
+    task: &'a TaskData,
+    training: &'a Training,
+    seed: u64,
+    device: &'a Device,
+    watch: &'a mut dyn Watch,
+    batches: BatchPlan,
+    lengths: Vec<usize>,
+    classes: Vec<usize>,
+    steps_per_epoch: usize,
+    /// Of all phases, at most.
+    epochs: usize,
+    phase: usize,
+    /// Finished, over all phases.
+    epoch: usize,
+    /// Taken, over all phases.
+    step: usize,
+    scores: Vec<Score>,
+    predictions: Vec<Prediction>,
+    train_clock: Clock,
+    eval_clock: Clock,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        task: &'a TaskData,
+        training: &'a Training,
+        seed: u64,
+        device: &'a Device,
+        watch: &'a mut dyn Watch,
+    ) -> Self {
+        let batches = BatchPlan {
+            size: training.batch_size,
+            bucketing: training.bucketing.is_on(),
+        };
+        let lengths = task.train.lengths();
+        Self {
+            steps_per_epoch: batches.shuffled(&lengths, seed, 0).len(),
+            classes: task.train.classes(),
+            task,
+            training,
+            seed,
+            device,
+            watch,
+            batches,
+            lengths,
+            epochs: 0,
+            phase: 0,
+            epoch: 0,
+            step: 0,
+            scores: Vec::new(),
+            predictions: Vec::new(),
+            train_clock: Clock::new(device),
+            eval_clock: Clock::new(device),
+        }
+    }
+
+    /// One pass over the training examples; the mean of their losses, each taken before its step.
+    fn train<E: Encoder + ModuleDisplay>(
+        &mut self,
+        mut model: Classifier<E>,
+        optimizer: &mut AdamW,
+        phase: &Phase,
+        assigned: &BTreeMap<String, Assigned>,
+        epoch_of_phase: usize,
+    ) -> Result<(Classifier<E>, ControlFlow<Divergence, f64>)> {
+        let steps = phase.epochs * self.steps_per_epoch;
+        let mut total_loss = 0.0;
+        self.train_clock.start()?;
+        let order = self
+            .batches
+            .shuffled(&self.lengths, self.seed, self.epoch as u64);
+        for (i, indices) in order.iter().enumerate() {
+            let dropout_seed = stream(self.seed, "dropout", self.step as u64).next_u64();
+            let pass = Pass::training(dropout_seed)
+                .frozen(phase.frozen_below, self.training.frozen_dropout.is_on());
+            let batch = token_batch(&self.task.train, indices, self.device);
+            let labels = label_batch(&self.classes, indices, self.device);
+            let logits = model.forward(&batch, &pass); // [batch, labels]
+            let loss = cross_entropy(logits, labels); // [1]
+
+            let mean_loss = f64::from(loss.clone().into_scalar::<f32>());
+            if !mean_loss.is_finite() {
+                self.train_clock.stop()?;
+                return Ok((model, ControlFlow::Break(self.diverged("loss", mean_loss))));
+            }
+            let mut gradients = GradientsParams::from_grads(loss.backward(), &model);
+            let norm = clip_global_norm(&model, &mut gradients, self.training.clip.max());
+            if !norm.is_finite() {
+                self.train_clock.stop()?;
+                return Ok((
+                    model,
+                    ControlFlow::Break(self.diverged("gradient norm", norm)),
+                ));
+            }
+
+            let step_of_phase = epoch_of_phase * self.steps_per_epoch + i;
+            let scheduled = |peak| phase.schedule.rate(peak, step_of_phase, steps);
+            model = optimizer.step(model, gradients, &|path| {
+                let Assigned { lr, weight_decay } = *assigned.get(path)?;
+                Some(Rate {
+                    lr: scheduled(lr),
+                    weight_decay,
+                })
+            });
+            self.step += 1;
+            total_loss += mean_loss * indices.len() as f64;
+            self.watch.step(&StepEvent {
+                phase: self.phase,
+                epoch: self.epoch + 1,
+                epochs: self.epochs,
+                step: self.step,
+                steps: self.epochs * self.steps_per_epoch,
+                examples: indices.len(),
+                loss: mean_loss,
+                gradient_norm: norm,
+                lr: scheduled(phase.groups[0].lr),
+                train_seconds: self.train_clock.seconds(),
+            });
+        }
+        self.train_clock.stop()?;
+        self.epoch += 1;
+        Ok((
+            model,
+            ControlFlow::Continue(total_loss / self.task.train.len() as f64),
+        ))
+    }
+
+    /// Scores a snapshot of the model on everything but the training examples, and keeps its predictions.
+    fn score<E: Encoder>(
+        &mut self,
+        model: &Classifier<E>,
+        train_loss: f64,
+    ) -> Result<ControlFlow<Divergence>> {
+        self.eval_clock.start()?;
+        let first_new = self.scores.len();
+        self.push("train", "loss", train_loss, self.task.train.len());
+        self.predictions.clear();
+        for (split, examples) in self.task.scored() {
+            let found = evaluate(
+                model,
+                examples,
+                self.training.evaluation_batch_size,
+                self.device,
+            )?;
+            if !found.loss.is_finite() {
+                self.eval_clock.stop()?;
+                let what = if split == "dev" {
+                    "dev loss"
+                } else {
+                    "test loss"
+                };
+                return Ok(ControlFlow::Break(self.diverged(what, found.loss)));
+            }
+            let gold = examples.classes();
+            self.push(split, "loss", found.loss, gold.len());
+            let (n_labels, positive) = (self.task.labels.len(), self.task.positive);
+            for (metric, value) in
+                totune_stats::classification_scores(&gold, &found.predicted, n_labels, positive)
+            {
+                self.push(split, metric, value, gold.len());
+            }
+            let rows = examples
+                .ids
+                .iter()
+                .zip(gold)
+                .zip(found.predicted)
+                .zip(found.probabilities);
+            self.predictions
+                .extend(rows.map(|(((id, gold), predicted), scores)| Prediction {
+                    split,
+                    example_id: id.clone(),
+                    gold,
+                    predicted,
+                    scores,
+                }));
+        }
+        self.eval_clock.stop()?;
+        self.watch.epoch(&EpochScores {
+            phase: self.phase,
+            epoch: self.epoch,
+            epochs: self.epochs,
+            scores: &self.scores[first_new..],
+        });
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn push(&mut self, split: &'static str, metric: &'static str, value: f64, n: usize) {
+        self.scores.push(Score {
+            phase: self.phase,
+            epoch: self.epoch,
+            step: self.step,
+            split,
+            metric,
+            value,
+            n,
+            train_seconds: self.train_clock.seconds(),
+            is_final: false,
+        });
+    }
+
+    fn diverged(&self, what: &'static str, value: f64) -> Divergence {
+        Divergence {
+            what,
+            value,
+            phase: self.phase,
+            epoch: self.epoch,
+            step: self.step,
+        }
+    }
+
+    fn stand_for_the_last_epoch(&mut self) {
+        for score in &mut self.scores {
+            score.is_final = score.epoch == self.epoch;
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What a run leaves behind: scores over time, final predictions, costs, and how it ended.
+
+use totune_model::{Classifier, Encoder};
+
+/// The result of a run.
+#[derive(Debug)]
+pub struct Outcome<E: Encoder> {
+    /// The adapted model; after a divergence, as it was before the step that diverged.
+    pub model: Classifier<E>,
+    /// Scores in the order they were taken.
+    pub scores: Vec<Score>,
+    /// Predictions of the final model for dev (if there is one) and test; none after a divergence.
+    pub predictions: Vec<Prediction>,
+    /// Why training ended.
+    pub stop: Stop,
+    /// Parameters of the whole model.
+    pub params_total: usize,
+    /// Parameters that could change in at least one phase.
+    pub params_trainable: usize,
+    /// Epochs finished, over all phases.
+    pub epochs: usize,
+    /// Optimiser steps taken, over all phases.
+    pub steps: usize,
+    /// Seconds in training, evaluation excluded (monotonic clock).
+    pub train_seconds: f64,
+    /// Seconds in evaluation.
+    pub eval_seconds: f64,
+}
+
+/// One score of a model at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Score {
+    /// Phase of training, from 0.
+    pub phase: usize,
+    /// Epochs finished so far, over all phases.
+    pub epoch: usize,
+    /// Optimiser steps taken so far.
+    pub step: usize,
+    /// `train` (the mean loss of the epoch's steps), `dev` or `test`.
+    pub split: &'static str,
+    /// `loss`, or a name that [`totune_stats::classification_scores`] gives.
+    pub metric: &'static str,
+    /// The score.
+    pub value: f64,
+    /// Examples scored.
+    pub n: usize,
+    /// Seconds of training up to this moment.
+    pub train_seconds: f64,
+    /// Whether the run stands for this score.
+    pub is_final: bool,
+}
+
+/// What the final model says about one example.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// `dev` or `test`.
+    pub split: &'static str,
+    /// Name of the example in the dataset.
+    pub example_id: String,
+    /// Index of the expected label.
+    pub gold: usize,
+    /// Index of the predicted label.
+    pub predicted: usize,
+    /// Probability of each label.
+    pub scores: Vec<f32>,
+}
+
+/// Why training ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stop {
+    /// All epochs were run.
+    Epochs,
+    /// A number that should be finite was not.
+    Diverged(Divergence),
+}
+
+impl Stop {
+    /// As it is written in rows.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Epochs => "epochs",
+            Self::Diverged(_) => "diverged",
+        }
+    }
+}
+
+/// Where training left the finite numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Divergence {
+    /// What was not finite: `loss`, `gradient norm`, `dev loss` or `test loss`.
+    pub what: &'static str,
+    /// What it was instead.
+    pub value: f64,
+    /// Phase of training, from 0.
+    pub phase: usize,
+    /// Epochs finished before, over all phases.
+    pub epoch: usize,
+    /// Optimiser steps taken before, over all phases.
+    pub step: usize,
+}
+
+impl std::fmt::Display for Divergence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "the {} was {} after {} steps (epoch {}, phase {})",
+            self.what,
+            self.value,
+            self.step,
+            self.epoch + 1,
+            self.phase
+        )
+    }
+}

@@ -1,0 +1,64 @@
+//! Feature extraction: a head on an encoder that stays as it is.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Part, Trained};
+use crate::phase::Plan;
+use crate::training::Training;
+
+/// The head alone learns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Frozen {
+    /// Peak learning rate.
+    pub lr: f64,
+    /// The tanh layer over `[CLS]`. It came with the checkpoint, so the papers' feature extraction fixes it too.
+    pub pooler: Part,
+}
+
+impl Frozen {
+    /// As the papers have it: everything pretrained is fixed, the pooler included.
+    pub fn new(lr: f64) -> Self {
+        Self {
+            lr,
+            pooler: Part::Frozen,
+        }
+    }
+
+    /// One phase.
+    pub(super) fn plan(&self, training: &Training, n_layers: usize) -> Plan {
+        let trained = Trained {
+            lr: self.lr,
+            pooler: self.pooler,
+            layers: n_layers..n_layers,
+            embeddings: Part::Frozen,
+        };
+        Plan {
+            phases: vec![trained.phase(training)],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::Adaptation;
+    use crate::test_support::check_plan;
+
+    #[test]
+    fn only_the_head_moves() {
+        check_plan(Adaptation::Frozen(Frozen::new(1e-3)), 3, 4, &[r"^head\."]);
+    }
+
+    #[test]
+    fn the_pooler_moves_when_asked() {
+        let mut settings = Frozen::new(1e-3);
+        settings.pooler = Part::Trainable;
+        check_plan(
+            Adaptation::Frozen(settings),
+            3,
+            4,
+            &[r"^head\.", r"^encoder\.pooler\."],
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! Fine-tuning of the top layers.
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::{Part, Trained};
+use crate::phase::Plan;
+use crate::training::Training;
+
+/// The head and the `k` layers nearest to it learn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LastK {
+    /// Layers that move, from 1 to the depth of the encoder.
+    pub k: usize,
+    /// Peak learning rate.
+    pub lr: f64,
+    /// The tanh layer over `[CLS]`.
+    pub pooler: Part,
+    /// Word, position and type vectors and their layer norm. When they move, the fixed layers between them and the
+    /// top still carry gradients, so nothing is saved but the update.
+    pub embeddings: Part,
+}
+
+impl LastK {
+    /// As the papers have it: the pooler moves, the embeddings are fixed like every layer below the top `k`.
+    pub fn new(k: usize, lr: f64) -> Self {
+        Self {
+            k,
+            lr,
+            pooler: Part::Trainable,
+            embeddings: Part::Frozen,
+        }
+    }
+
+    /// One phase; an error if the encoder has fewer than `k` layers.
+    pub(super) fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
+        ensure!(
+            (1..=n_layers).contains(&self.k),
+            "adaptation.k: found {}, expected from 1 to {n_layers}, the number of layers of the encoder",
+            self.k
+        );
+        let trained = Trained {
+            lr: self.lr,
+            pooler: self.pooler,
+            layers: n_layers - self.k..n_layers,
+            embeddings: self.embeddings,
+        };
+        Ok(Plan {
+            phases: vec![trained.phase(training)],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::Adaptation;
+    use crate::test_support::{check_plan, training};
+
+    #[test]
+    fn the_top_layers_and_the_pooler_move() {
+        check_plan(
+            Adaptation::LastK(LastK::new(2, 5e-5)),
+            12,
+            11,
+            &[
+                r"^head\.",
+                r"^encoder\.pooler\.",
+                r"^encoder\.layers\.11\.",
+                r"^encoder\.layers\.10\.",
+            ],
+        );
+    }
+
+    #[test]
+    fn moving_embeddings_need_gradients_all_the_way_down() {
+        let mut settings = LastK::new(1, 5e-5);
+        settings.embeddings = Part::Trainable;
+        settings.pooler = Part::Frozen;
+        check_plan(
+            Adaptation::LastK(settings),
+            3,
+            0,
+            &[
+                r"^head\.",
+                r"^encoder\.layers\.2\.",
+                r"^encoder\.embeddings\.",
+            ],
+        );
+    }
+
+    #[test]
+    fn as_many_layers_as_there_are_is_allowed_and_one_more_is_not() {
+        let plan = |k| {
+            let adaptation = Adaptation::LastK(LastK::new(k, 5e-5));
+            adaptation.plan(&training(adaptation.clone()), 3)
+        };
+        assert_eq!(plan(3).expect("3 of 3 layers").frozen_below(), 1);
+        for k in [0, 4] {
+            assert_eq!(
+                plan(k).expect_err("out of range").to_string(),
+                format!(
+                    "adaptation.k: found {k}, expected from 1 to 3, the number of layers of the encoder"
+                )
+            );
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What the unit tests of several files share.
+
+use totune_model::{HeadSpec, Pooling};
+
+use crate::optimizer::Optimizer;
+use crate::schedule::{Constant, Schedule};
+use crate::strategy::Adaptation;
+use crate::training::{Clip, Dtype, StopRule, Switch, Training};
+
+/// Plain settings around one adaptation.
+pub(crate) fn training(adaptation: Adaptation) -> Training {
+    Training {
+        head: HeadSpec {
+            pooling: Pooling::Pooler,
+            dropout: 0.1,
+        },
+        adaptation,
+        optimizer: Optimizer::adamw(),
+        schedule: Schedule::Constant(Constant { warmup: 0.0 }),
+        batch_size: 4,
+        evaluation_batch_size: 8,
+        epochs: 1,
+        stop: StopRule::Epochs {},
+        max_length: 16,
+        dropout: 0.1,
+        frozen_dropout: Switch::On,
+        clip: Clip::GlobalNorm { max: 1.0 },
+        bucketing: Switch::Off,
+        dtype: Dtype::F32,
+    }
+}
+
+/// Checks the one phase of a strategy: which patterns move, all at the strategy's rate, and what lies frozen below.
+#[track_caller]
+pub(crate) fn check_plan(
+    adaptation: Adaptation,
+    n_layers: usize,
+    frozen_below: usize,
+    patterns: &[&str],
+) {
+    let settings = training(adaptation);
+    let plan = settings.plan(n_layers).expect("a valid strategy");
+    let [phase] = &plan.phases[..] else {
+        panic!("expected one phase, found {}", plan.phases.len());
+    };
+    let found: Vec<&str> = phase.groups.iter().map(|g| g.pattern.as_str()).collect();
+    assert_eq!(found, patterns);
+    let lr = match &settings.adaptation {
+        Adaptation::Frozen(s) => s.lr,
+        Adaptation::Full(s) => s.lr,
+        Adaptation::LastK(s) => s.lr,
+    };
+    assert!(
+        phase
+            .groups
+            .iter()
+            .all(|g| g.lr == lr && g.weight_decay == 0.01)
+    );
+    assert_eq!(phase.frozen_below, frozen_below);
+    assert_eq!(plan.frozen_below(), frozen_below);
+    assert_eq!(phase.schedule, settings.schedule);
+    assert_eq!(phase.epochs, settings.epochs);
+}

@@ -1,0 +1,304 @@
+//! Everything one fine-tuning run needs to know that is not data, encoder or seed.
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+use totune_model::HeadSpec;
+
+use crate::optimizer::Optimizer;
+use crate::phase::Plan;
+use crate::schedule::Schedule;
+use crate::strategy::Adaptation;
+
+/// The settings of a run, fully resolved: every field is written down, none has a silent default.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Training {
+    /// What turns the encoder's states into scores.
+    pub head: HeadSpec,
+    /// Which parameters move, and at what rate.
+    pub adaptation: Adaptation,
+    /// How gradients become updates.
+    pub optimizer: Optimizer,
+    /// How the rate moves over the steps.
+    pub schedule: Schedule,
+    /// Examples per step; the last batch of an epoch may be smaller.
+    pub batch_size: usize,
+    /// Examples per batch when scoring; scores differ between sizes by rounding only.
+    pub evaluation_batch_size: usize,
+    /// Passes over the training examples, at most.
+    pub epochs: usize,
+    /// What may end training sooner.
+    pub stop: StopRule,
+    /// Wordpieces per example, `[CLS]` and `[SEP]` included; longer inputs are cut.
+    pub max_length: usize,
+    /// Dropout inside the encoder, on hidden states and on attention probabilities.
+    pub dropout: f64,
+    /// Whether that dropout stays on in the blocks below the lowest one that moves. PyTorch's and Keras's frozen layers
+    /// keep theirs; without it these blocks give the same output each time.
+    pub frozen_dropout: Switch,
+    /// What limits the gradient.
+    pub clip: Clip,
+    /// Whether training batches are made of examples of similar length.
+    pub bucketing: Switch,
+    /// Number type of the arithmetic.
+    pub dtype: Dtype,
+}
+
+/// `"on"` or `"off"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switch {
+    /// In force.
+    On,
+    /// Not in force.
+    Off,
+}
+
+impl Switch {
+    /// Whether it is on.
+    pub fn is_on(self) -> bool {
+        self == Self::On
+    }
+}
+
+/// What may end a phase before its epochs are over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum StopRule {
+    /// Nothing: all epochs are run.
+    Epochs {},
+}
+
+/// What is done to a gradient before the update.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Clip {
+    /// Nothing.
+    None {},
+    /// PyTorch's `clip_grad_norm_`: all gradients are scaled by `max / (norm + 1e-6)` where that is below 1, with
+    /// `norm` the length of all of them taken as one vector.
+    GlobalNorm {
+        /// Longest gradient that passes unchanged.
+        max: f64,
+    },
+}
+
+impl Clip {
+    /// The longest gradient that passes unchanged, if there is a limit.
+    pub(crate) fn max(&self) -> Option<f64> {
+        match self {
+            Self::None {} => None,
+            Self::GlobalNorm { max } => Some(*max),
+        }
+    }
+}
+
+/// Number type of the arithmetic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dtype {
+    /// 32-bit floats throughout.
+    F32,
+}
+
+impl Dtype {
+    /// As it is written in settings and rows.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+        }
+    }
+}
+
+impl Training {
+    /// The phases of this run for an encoder of `n_layers` layers.
+    ///
+    /// # Errors
+    /// When a value is out of range, for any encoder or for one of this depth.
+    pub fn plan(&self, n_layers: usize) -> Result<Plan> {
+        self.validate()?;
+        self.adaptation.plan(self, n_layers)
+    }
+
+    /// Refuses values out of range, naming the key; what depends on the encoder is left to [`Training::plan`].
+    pub fn validate(&self) -> Result<()> {
+        for (key, found) in [
+            ("batch-size", self.batch_size),
+            ("evaluation-batch-size", self.evaluation_batch_size),
+            ("epochs", self.epochs),
+        ] {
+            ensure!(found >= 1, "{key}: found {found}, expected at least 1");
+        }
+        ensure!(
+            self.max_length >= 3,
+            "max-length: found {}, expected at least 3 (`[CLS]`, one wordpiece, `[SEP]`)",
+            self.max_length
+        );
+        for (key, found) in [
+            ("dropout", self.dropout),
+            ("head.dropout", self.head.dropout),
+        ] {
+            ensure!(
+                (0.0..1.0).contains(&found),
+                "{key}: found {found}, expected from 0 to less than 1"
+            );
+        }
+        if let Clip::GlobalNorm { max } = self.clip {
+            ensure!(
+                max.is_finite() && max > 0.0,
+                "clip.max: found {max}, expected more than 0"
+            );
+        }
+        self.adaptation.validate()?;
+        self.optimizer.validate()?;
+        self.schedule.validate()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::Linear;
+    use crate::strategy::{Frozen, Full, LastK};
+    use crate::test_support::training;
+
+    const TOML: &str = r#"
+        batch-size = 32
+        evaluation-batch-size = 64
+        epochs = 3
+        max-length = 64
+        dropout = 0.1
+        frozen-dropout = "on"
+        bucketing = "off"
+        dtype = "f32"
+        head = { pooling = "pooler", dropout = 0.1 }
+        adaptation = { kind = "last-k", k = 2, lr = 5e-5, pooler = "trainable", embeddings = "frozen" }
+        schedule = { kind = "linear", warmup = 0.1 }
+        stop = { kind = "epochs" }
+        clip = { kind = "global-norm", max = 1.0 }
+
+        [optimizer]
+        kind = "bert-adam"
+        betas = [0.9, 0.999]
+        epsilon = 1e-6
+        weight-decay = 0.01
+        no-decay = ['\.bias$', 'norm\.']
+    "#;
+
+    #[test]
+    fn settings_read_as_they_are_written() {
+        let read: Training = toml::from_str(TOML).expect("valid settings");
+        let mut expected = training(Adaptation::LastK(LastK::new(2, 5e-5)));
+        expected.optimizer = Optimizer::bert_adam();
+        expected.schedule = Schedule::Linear(Linear { warmup: 0.1 });
+        expected.batch_size = 32;
+        expected.evaluation_batch_size = 64;
+        expected.epochs = 3;
+        expected.max_length = 64;
+        assert_eq!(read, expected);
+        let written = toml::to_string(&read).expect("settings are plain data");
+        assert_eq!(toml::from_str::<Training>(&written).expect("same"), read);
+    }
+
+    #[test]
+    fn misspelt_and_missing_keys_are_refused() {
+        for (good, bad, expected) in [
+            ("epochs = 3", "epoch = 3", "unknown field `epoch`"),
+            ("epochs = 3", "", "missing field `epochs`"),
+            ("warmup = 0.1", "warm-up = 0.1", "unknown field `warm-up`"),
+            (
+                "lr = 5e-5, ",
+                "lr = 5e-5, layers = 2, ",
+                "unknown field `layers`",
+            ),
+            (
+                r#""last-k""#,
+                r#""last""#,
+                "unknown variant `last`, expected one of `frozen`, `full`, `last-k`",
+            ),
+            ("epsilon = 1e-6", "eps = 1e-6", "unknown field `eps`"),
+            (
+                r#"kind = "epochs""#,
+                r#"kind = "epochs", patience = 2"#,
+                "unknown field `patience`",
+            ),
+            ("max = 1.0", "norm = 1.0", "unknown field `norm`"),
+        ] {
+            assert!(TOML.contains(good), "{good}");
+            let error = toml::from_str::<Training>(&TOML.replacen(good, bad, 1))
+                .expect_err("refused")
+                .to_string();
+            assert!(error.contains(expected), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_name_their_key() {
+        let check = |change: fn(&mut Training), expected: &str| {
+            let mut settings = training(Adaptation::Full(Full::new(1e-3)));
+            settings.validate().expect("in range");
+            change(&mut settings);
+            let error = settings.validate().expect_err(expected).to_string();
+            assert_eq!(error, expected);
+        };
+        check(
+            |t| t.batch_size = 0,
+            "batch-size: found 0, expected at least 1",
+        );
+        check(
+            |t| t.evaluation_batch_size = 0,
+            "evaluation-batch-size: found 0, expected at least 1",
+        );
+        check(|t| t.epochs = 0, "epochs: found 0, expected at least 1");
+        check(
+            |t| t.max_length = 2,
+            "max-length: found 2, expected at least 3 (`[CLS]`, one wordpiece, `[SEP]`)",
+        );
+        check(
+            |t| t.dropout = 1.0,
+            "dropout: found 1, expected from 0 to less than 1",
+        );
+        check(
+            |t| t.head.dropout = -0.1,
+            "head.dropout: found -0.1, expected from 0 to less than 1",
+        );
+        check(
+            |t| t.clip = Clip::GlobalNorm { max: 0.0 },
+            "clip.max: found 0, expected more than 0",
+        );
+        check(
+            |t| t.adaptation = Adaptation::Frozen(Frozen::new(0.0)),
+            "adaptation.lr: found 0, expected more than 0",
+        );
+        check(
+            |t| t.adaptation = Adaptation::LastK(LastK::new(0, 1.0)),
+            "adaptation.k: found 0, expected at least 1 (the strategy without trainable layers is `frozen`)",
+        );
+        check(
+            |t| t.schedule = Schedule::Linear(Linear { warmup: -0.1 }),
+            "schedule.warmup: found -0.1, expected a share of the steps, from 0 to less than 1",
+        );
+        check(
+            |t| t.optimizer = with_adam(|adam| adam.betas = [0.9, 1.0]),
+            "optimizer.betas: found 1, expected from 0 to less than 1",
+        );
+        check(
+            |t| t.optimizer = with_adam(|adam| adam.epsilon = 0.0),
+            "optimizer.epsilon: found 0, expected more than 0",
+        );
+        check(
+            |t| t.optimizer = with_adam(|adam| adam.weight_decay = -1.0),
+            "optimizer.weight-decay: found -1, expected 0 or more",
+        );
+        check(
+            |t| t.optimizer = with_adam(|adam| adam.no_decay = vec!["(".into()]),
+            "optimizer.no-decay: found `(`, expected a regular expression",
+        );
+    }
+
+    fn with_adam(change: fn(&mut crate::optimizer::Adam)) -> Optimizer {
+        let mut adam = Optimizer::adamw().adam().clone();
+        change(&mut adam);
+        Optimizer::AdamW(adam)
+    }
+}

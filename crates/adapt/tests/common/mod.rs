@@ -1,0 +1,136 @@
+//! A tiny encoder and tiny tasks, and what the numeric tests ask of a model.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::collections::BTreeMap;
+
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::tensor::{Device, Tensor};
+use totune_adapt::{
+    Adaptation, Clip, Constant, Dtype, Examples, Optimizer, Outcome, Schedule, StopRule, Switch,
+    TaskData, Training, fit,
+};
+use totune_data::{Encoded, Target};
+use totune_model::{Bert, BertConfig, HeadSpec, Pooling, RandomWeights};
+
+/// Two layers, 16 wide, 30 wordpieces.
+pub fn encoder(seed: u64) -> Bert {
+    let config = BertConfig {
+        vocab_size: 30,
+        hidden_size: 16,
+        num_hidden_layers: 2,
+        num_attention_heads: 2,
+        intermediate_size: 32,
+        max_position_embeddings: 12,
+        type_vocab_size: 2,
+        layer_norm_eps: 1e-12,
+        hidden_dropout_prob: 0.1,
+        attention_probs_dropout_prob: 0.1,
+    };
+    // Wider than BERT's 0.02, so that so small a network has something to say.
+    config
+        .load(&mut RandomWeights::new(seed, 0.3), &Device::flex())
+        .expect("random weights have every shape")
+}
+
+/// Settings without dropout and with four examples per step.
+pub fn training(adaptation: Adaptation) -> Training {
+    Training {
+        head: HeadSpec {
+            pooling: Pooling::Pooler,
+            dropout: 0.0,
+        },
+        adaptation,
+        optimizer: Optimizer::adamw(),
+        schedule: Schedule::Constant(Constant { warmup: 0.0 }),
+        batch_size: 4,
+        evaluation_batch_size: 8,
+        epochs: 2,
+        stop: StopRule::Epochs {},
+        max_length: 12,
+        dropout: 0.0,
+        frozen_dropout: Switch::On,
+        clip: Clip::GlobalNorm { max: 1.0 },
+        bucketing: Switch::Off,
+        dtype: Dtype::F32,
+    }
+}
+
+/// Eight sentences of different lengths with labels that follow no rule, to learn by heart; test is the same as train.
+pub fn eight() -> TaskData {
+    let labels = [0, 1, 1, 0, 1, 0, 0, 1];
+    let rows = (0..8u32).map(|i| {
+        let words = (0..3 + i % 4).map(|j| 5 + (7 * i + 11 * j) % 25);
+        let ids: Vec<u32> = [2].into_iter().chain(words).chain([3]).collect();
+        Encoded {
+            type_ids: vec![0; ids.len()],
+            ids,
+        }
+    });
+    let examples = Examples {
+        ids: (0..8).map(|i| format!("example-{i}")).collect(),
+        rows: rows.collect(),
+        targets: labels.into_iter().map(Target::Class).collect(),
+    };
+    TaskData {
+        labels: vec!["no".into(), "yes".into()],
+        positive: Some(1),
+        train: examples.clone(),
+        dev: None,
+        test: examples,
+    }
+}
+
+/// Runs with nobody watching.
+pub fn run(task: &TaskData, training: &Training, seed: u64) -> Outcome<Bert> {
+    fit(encoder(1), task, training, seed, &Device::flex(), &mut ())
+        .expect("valid settings and data")
+}
+
+/// The final score of a split, by name.
+#[track_caller]
+pub fn final_score(outcome: &Outcome<Bert>, split: &str, metric: &str) -> f64 {
+    let mut found = outcome
+        .scores
+        .iter()
+        .filter(|s| s.is_final && s.split == split && s.metric == metric);
+    let score = found
+        .next()
+        .unwrap_or_else(|| panic!("no final {metric} on {split}"));
+    assert!(found.next().is_none(), "{metric} on {split} is there twice");
+    score.value
+}
+
+/// Every parameter's values as bits, by path.
+pub fn parameters<M: Module>(module: &M) -> BTreeMap<String, Vec<u32>> {
+    let mut visitor = Values::default();
+    module.visit(&mut visitor);
+    visitor.values
+}
+
+#[derive(Default)]
+struct Values {
+    path: Vec<String>,
+    values: BTreeMap<String, Vec<u32>>,
+}
+
+impl ModuleVisitor for Values {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.into());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let values = param
+            .val()
+            .into_data()
+            .try_to_vec::<f32>()
+            .expect("32-bit floats");
+        self.values.insert(
+            self.path.join("."),
+            values.into_iter().map(f32::to_bits).collect(),
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! Which parameters a strategy moves, seen in the parameters themselves.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use burn::tensor::Device;
+use common::{encoder, parameters, training};
+use rand::Rng;
+use totune_adapt::{Adaptation, Frozen, Full, LastK, Part, Training};
+use totune_data::stream;
+use totune_model::{Classifier, Pooling};
+
+const EMBEDDINGS: &str = "encoder.embeddings.";
+const LAYER_0: &str = "encoder.layers.0.";
+const LAYER_1: &str = "encoder.layers.1.";
+const POOLER: &str = "encoder.pooler.";
+const HEAD: &str = "head.";
+
+#[test]
+fn frozen_moves_the_head() {
+    check(Adaptation::Frozen(Frozen::new(1e-2)), &[HEAD]);
+    let pooler = Part::Trainable;
+    check(
+        Adaptation::Frozen(Frozen { lr: 1e-2, pooler }),
+        &[POOLER, HEAD],
+    );
+}
+
+#[test]
+fn last_k_moves_the_top_layers_the_pooler_and_the_head() {
+    check(
+        Adaptation::LastK(LastK::new(1, 1e-2)),
+        &[LAYER_1, POOLER, HEAD],
+    );
+    check(
+        Adaptation::LastK(LastK::new(2, 1e-2)),
+        &[LAYER_0, LAYER_1, POOLER, HEAD],
+    );
+}
+
+#[test]
+fn last_k_with_embeddings_jumps_over_the_layers_between() {
+    let settings = LastK {
+        k: 1,
+        lr: 1e-2,
+        pooler: Part::Frozen,
+        embeddings: Part::Trainable,
+    };
+    check(Adaptation::LastK(settings), &[EMBEDDINGS, LAYER_1, HEAD]);
+}
+
+#[test]
+fn full_moves_everything() {
+    check(
+        Adaptation::Full(Full::new(1e-2)),
+        &[EMBEDDINGS, LAYER_0, LAYER_1, POOLER, HEAD],
+    );
+}
+
+#[test]
+fn a_pooler_that_the_head_does_not_read_is_not_trainable() {
+    let mut settings = training(Adaptation::Full(Full::new(1e-2)));
+    settings.head.pooling = Pooling::Mean;
+    check_training(&settings, &[EMBEDDINGS, LAYER_0, LAYER_1, HEAD]);
+}
+
+#[test]
+fn frozen_dropout_does_not_change_what_moves() {
+    for frozen_dropout in [totune_adapt::Switch::On, totune_adapt::Switch::Off] {
+        let mut settings = training(Adaptation::LastK(LastK::new(1, 1e-2)));
+        settings.dropout = 0.3;
+        settings.frozen_dropout = frozen_dropout;
+        check_training(&settings, &[LAYER_1, POOLER, HEAD]);
+    }
+}
+
+#[track_caller]
+fn check(adaptation: Adaptation, moving: &[&str]) {
+    check_training(&training(adaptation), moving);
+}
+
+/// Takes one step on all eight examples: parameters below `moving` change, the others keep every bit.
+#[track_caller]
+fn check_training(settings: &Training, moving: &[&str]) {
+    let mut settings = settings.clone();
+    (settings.batch_size, settings.epochs) = (8, 1);
+    let seed = 7;
+    let head_seed = stream(seed, "head", 0).next_u64();
+    let before = Classifier::new(encoder(1), &settings.head, 2, head_seed, &Device::flex())
+        .expect("a head that fits");
+    let before = parameters(&before);
+
+    let outcome = common::run(&common::eight(), &settings, seed);
+    assert_eq!(outcome.steps, 1);
+    let after = parameters(&outcome.model);
+    assert_eq!(
+        before.keys().collect::<Vec<_>>(),
+        after.keys().collect::<Vec<_>>()
+    );
+
+    let is_moving = |path: &str| moving.iter().any(|prefix| path.starts_with(prefix));
+    for (path, values) in &before {
+        // A key's bias adds the same to all scores of a query, so softmax takes it out again: its gradient is 0.
+        if path.ends_with("attention.key.bias") && is_moving(path) {
+            continue;
+        }
+        assert_eq!(after[path] != *values, is_moving(path), "{path}");
+    }
+    assert_eq!(outcome.params_total, count(&before, |_| true));
+    assert_eq!(outcome.params_trainable, count(&before, is_moving));
+}
+
+fn count(parameters: &BTreeMap<String, Vec<u32>>, chosen: impl Fn(&str) -> bool) -> usize {
+    let chosen = parameters.iter().filter(|(path, _)| chosen(path));
+    chosen.map(|(_, values)| values.len()).sum()
+}

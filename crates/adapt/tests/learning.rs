@@ -1,0 +1,330 @@
+//! The loop from outside: it learns, it repeats itself, and it says what happened.
+
+mod common;
+
+use burn::tensor::Device;
+use common::{eight, encoder, final_score, run, training};
+use totune_adapt::{
+    Adaptation, Bert as BertSchedule, EpochScores, Examples, Frozen, Full, LastK, Optimizer,
+    Outcome, Prediction, Schedule, Score, StepEvent, Stop, Switch, TaskData, Training, Watch,
+    evaluate, fit,
+};
+use totune_data::{Example, Input, Target, Tokenizer};
+use totune_model::{Bert, Pooling};
+
+#[test]
+fn every_strategy_learns_eight_examples_by_heart() {
+    for (adaptation, pooling) in [
+        (Adaptation::Full(Full::new(5e-3)), Pooling::Pooler),
+        (Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::Pooler),
+        // 16 fixed features and 8 examples: a linear layer on them suffices.
+        (Adaptation::Frozen(Frozen::new(1e-1)), Pooling::First),
+    ] {
+        let mut settings = training(adaptation);
+        settings.head.pooling = pooling;
+        settings.epochs = 120;
+        let outcome = run(&eight(), &settings, 3);
+        let label = settings.adaptation.label();
+        assert_eq!(final_score(&outcome, "test", "accuracy"), 1.0, "{label}");
+        let loss = final_score(&outcome, "test", "loss");
+        assert!(loss < 0.1, "{label}: {loss}");
+    }
+}
+
+#[test]
+fn bert_adam_and_its_schedule_learn_too() {
+    let mut settings = training(Adaptation::Full(Full::new(5e-3)));
+    settings.optimizer = Optimizer::bert_adam();
+    settings.schedule = Schedule::Bert(BertSchedule { warmup: 0.1 });
+    settings.epochs = 60;
+    let outcome = run(&eight(), &settings, 3);
+    assert_eq!(final_score(&outcome, "test", "accuracy"), 1.0);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_rows_and_another_seed_others() {
+    for adaptation in [
+        Adaptation::Full(Full::new(1e-3)),
+        Adaptation::LastK(LastK::new(1, 1e-3)),
+        Adaptation::Frozen(Frozen::new(1e-3)),
+    ] {
+        let mut settings = training(adaptation);
+        (settings.dropout, settings.head.dropout) = (0.1, 0.1);
+        settings.bucketing = Switch::On;
+        let first = rows(run(&eight(), &settings, 11));
+        assert_eq!(first, rows(run(&eight(), &settings, 11)));
+        assert_ne!(first, rows(run(&eight(), &settings, 12)));
+    }
+}
+
+#[test]
+fn the_number_of_data_threads_does_not_show() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let words = [
+        "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "fire", "in", "the", "park", "my",
+        "heart", "is",
+    ];
+    std::fs::write(folder.path().join("vocab.txt"), words.join("\n")).expect("a vocabulary");
+    let tokenizer = Tokenizer::open(folder.path(), true).expect("a vocabulary of thirteen");
+    let texts = [
+        "a fire in the park",
+        "my heart is a park",
+        "fire",
+        "the heart",
+        "fire in my heart",
+        "a park is a park",
+    ];
+    let examples: Vec<Example> = texts
+        .iter()
+        .enumerate()
+        .map(|(i, text)| Example {
+            id: i.to_string(),
+            input: Input::Text((*text).into()),
+            target: Target::Class(i % 2),
+            group: None,
+        })
+        .collect();
+    let with_threads = |threads| {
+        let encode = |indices: &[usize]| {
+            Examples::encode(&tokenizer, &examples, indices, 12, threads).expect("plain text")
+        };
+        let task = TaskData {
+            labels: vec!["no".into(), "yes".into()],
+            positive: Some(1),
+            train: encode(&[0, 1, 2, 3]),
+            dev: Some(encode(&[4])),
+            test: encode(&[4, 5]),
+        };
+        rows(run(&task, &training(Adaptation::Full(Full::new(1e-3))), 5))
+    };
+    assert_eq!(with_threads(1), with_threads(2));
+}
+
+#[test]
+fn frozen_dropout_off_makes_the_frozen_blocks_deterministic() {
+    let settings = |dropout, frozen_dropout| {
+        let mut settings = training(Adaptation::Frozen(Frozen::new(1e-2)));
+        settings.dropout = dropout;
+        settings.frozen_dropout = frozen_dropout;
+        rows(run(&eight(), &settings, 2))
+    };
+    let none = settings(0.0, Switch::On);
+    assert_eq!(settings(0.5, Switch::Off), none);
+    assert_ne!(settings(0.5, Switch::On), none);
+}
+
+#[test]
+fn frozen_dropout_off_leaves_dropout_in_the_blocks_that_move() {
+    let settings = |dropout, frozen_dropout| {
+        let mut settings = training(Adaptation::LastK(LastK::new(1, 1e-2)));
+        settings.dropout = dropout;
+        settings.frozen_dropout = frozen_dropout;
+        rows(run(&eight(), &settings, 2))
+    };
+    let (off, on) = (settings(0.5, Switch::Off), settings(0.5, Switch::On));
+    assert_ne!(off, settings(0.0, Switch::Off));
+    assert_ne!(off, on);
+}
+
+#[test]
+fn scores_and_predictions_say_where_they_belong() {
+    let mut task = eight();
+    task.dev = Some(first(&task.train, 3));
+    let mut settings = training(Adaptation::Full(Full::new(1e-3)));
+    (settings.batch_size, settings.epochs) = (3, 2);
+    let outcome = run(&task, &settings, 1);
+    // Eight examples in threes: three steps per epoch.
+    assert_eq!(
+        (outcome.epochs, outcome.steps, &outcome.stop),
+        (2, 6, &Stop::Epochs)
+    );
+
+    let losses: Vec<_> = outcome
+        .scores
+        .iter()
+        .filter(|score| score.metric == "loss")
+        .map(|score| {
+            (
+                score.epoch,
+                score.step,
+                score.split,
+                score.n,
+                score.is_final,
+            )
+        })
+        .collect();
+    let expected = [
+        (1, 3, "train", 8, false),
+        (1, 3, "dev", 3, false),
+        (1, 3, "test", 8, false),
+        (2, 6, "train", 8, true),
+        (2, 6, "dev", 3, true),
+        (2, 6, "test", 8, true),
+    ];
+    assert_eq!(losses, expected);
+    assert!(
+        outcome
+            .scores
+            .iter()
+            .any(|score| score.metric == "f1-positive")
+    );
+
+    let seconds: Vec<f64> = outcome
+        .scores
+        .iter()
+        .map(|score| score.train_seconds)
+        .collect();
+    assert!(seconds.is_sorted() && seconds[0] > 0.0, "{seconds:?}");
+    assert_eq!(seconds.last(), Some(&outcome.train_seconds));
+    assert!(outcome.eval_seconds > 0.0);
+
+    let named: Vec<_> = outcome
+        .predictions
+        .iter()
+        .map(|p| (p.split, p.example_id.as_str()))
+        .collect();
+    assert_eq!(
+        named[..4],
+        [
+            ("dev", "example-0"),
+            ("dev", "example-1"),
+            ("dev", "example-2"),
+            ("test", "example-0")
+        ]
+    );
+    assert_eq!(named.len(), 11);
+    for prediction in &outcome.predictions {
+        let sum: f32 = prediction.scores.iter().sum();
+        assert!((sum - 1.0).abs() < 1e-6, "{prediction:?}");
+        let other = 1 - prediction.predicted;
+        assert!(
+            prediction.scores[prediction.predicted] >= prediction.scores[other],
+            "{prediction:?}"
+        );
+    }
+    let right = outcome
+        .predictions
+        .iter()
+        .filter(|p| p.split == "test" && p.gold == p.predicted)
+        .count();
+    assert_eq!(
+        right as f64 / 8.0,
+        final_score(&outcome, "test", "accuracy")
+    );
+}
+
+#[test]
+fn a_watcher_hears_every_step_and_epoch_and_changes_nothing() {
+    #[derive(Default)]
+    struct Notes {
+        lrs: Vec<f64>,
+        steps: Vec<(usize, usize, usize)>,
+        epochs: Vec<(usize, usize)>,
+    }
+    impl Watch for Notes {
+        fn step(&mut self, event: &StepEvent) {
+            assert!(event.loss.is_finite() && event.gradient_norm > 0.0);
+            assert_eq!((event.epochs, event.steps), (2, 6));
+            self.lrs.push(event.lr);
+            self.steps.push((event.epoch, event.step, event.examples));
+        }
+        fn epoch(&mut self, event: &EpochScores) {
+            self.epochs.push((event.epoch, event.scores.len()));
+        }
+    }
+    let mut settings = training(Adaptation::Full(Full::new(1.0 / 1024.0)));
+    settings.batch_size = 3;
+    settings.schedule = Schedule::Bert(BertSchedule { warmup: 0.34 });
+    let mut notes = Notes::default();
+    let watched = fit(
+        encoder(1),
+        &eight(),
+        &settings,
+        1,
+        &Device::flex(),
+        &mut notes,
+    )
+    .expect("valid settings");
+    assert_eq!(
+        notes.steps,
+        [
+            (1, 1, 3),
+            (1, 2, 3),
+            (1, 3, 2),
+            (2, 4, 3),
+            (2, 5, 3),
+            (2, 6, 2)
+        ]
+    );
+    // Six steps, two of them warm-up: 0, 1/2, then 1 - t/6.
+    let expected = [0.0, 1.0 / 2.0, 4.0 / 6.0, 3.0 / 6.0, 2.0 / 6.0, 1.0 / 6.0];
+    for (lr, expected) in notes.lrs.iter().zip(expected) {
+        assert!((lr * 1024.0 - expected).abs() < 1e-12, "{:?}", notes.lrs);
+    }
+    let per_epoch = watched.scores.len() / 2;
+    assert_eq!(notes.epochs, [(1, per_epoch), (2, per_epoch)]);
+    assert_eq!(rows(watched), rows(run(&eight(), &settings, 1)));
+}
+
+#[test]
+fn the_batch_size_of_the_evaluation_shows_in_rounding_only() {
+    let outcome = run(&eight(), &training(Adaptation::Full(Full::new(1e-3))), 1);
+    let model = burn::module::Module::valid(&outcome.model);
+    let score =
+        |size| evaluate(&model, &eight().test, size, &Device::flex()).expect("flex does not fail");
+    let (one, eight) = (score(1), score(8));
+    assert!(
+        (one.loss - eight.loss).abs() < 1e-5,
+        "{} {}",
+        one.loss,
+        eight.loss
+    );
+    for (a, b) in one
+        .probabilities
+        .iter()
+        .flatten()
+        .zip(eight.probabilities.iter().flatten())
+    {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+}
+
+#[test]
+fn settings_and_data_that_cannot_run_are_refused() {
+    let refused = |task: &TaskData, settings: &Training| {
+        let result = fit(encoder(1), task, settings, 1, &Device::flex(), &mut ());
+        format!("{:#}", result.map(|_| ()).expect_err("refused"))
+    };
+    let full = training(Adaptation::Full(Full::new(1e-3)));
+    assert_eq!(
+        refused(&eight(), &training(Adaptation::LastK(LastK::new(3, 1e-3)))),
+        "adaptation.k: found 3, expected from 1 to 2, the number of layers of the encoder"
+    );
+    let mut empty = eight();
+    empty.train = Examples::default();
+    assert_eq!(refused(&empty, &full), "the train split has no examples");
+    let mut one_label = eight();
+    one_label.labels.pop();
+    assert_eq!(
+        refused(&one_label, &full),
+        "the train split has a target 1, expected less than 1, the number of labels"
+    );
+}
+
+/// The first `n` examples.
+fn first(examples: &Examples, n: usize) -> Examples {
+    Examples {
+        ids: examples.ids[..n].to_vec(),
+        rows: examples.rows[..n].to_vec(),
+        targets: examples.targets[..n].to_vec(),
+    }
+}
+
+/// What two equal runs have in common: everything but the clock.
+fn rows(outcome: Outcome<Bert>) -> (Vec<Score>, Vec<Prediction>) {
+    let mut scores = outcome.scores;
+    scores
+        .iter_mut()
+        .for_each(|score| score.train_seconds = 0.0);
+    (scores, outcome.predictions)
+}
