@@ -100,7 +100,10 @@ fn multiplies(device: &Device, dtype: FloatDType) -> bool {
         let product = threes.clone().matmul(threes);
         (
             product.dtype(),
-            product.cast(FloatDType::F32).into_data().to_vec::<f32>(),
+            product
+                .cast(FloatDType::F32)
+                .into_data()
+                .try_to_vec::<f32>(),
         )
     }));
     // 3 * 3 * 4 = 36 is exact in every type.
