@@ -187,7 +187,7 @@ impl Card {
             let known = quoted(names());
             ensure!(
                 names().any(|name| name == positive),
-                "positive: `{positive}` is not a label{hint}; expected {known}"
+                "positive: `{positive}` is not a label{hint}expected {known}"
             );
         }
         ensure!(

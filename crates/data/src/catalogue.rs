@@ -45,7 +45,7 @@ impl Catalogue {
             None => {
                 let hint = did_you_mean(name, self.names());
                 bail!(
-                    "unknown dataset `{name}`{hint}; known datasets: {}",
+                    "unknown dataset `{name}`{hint}known datasets: {}",
                     quoted(self.names())
                 )
             }

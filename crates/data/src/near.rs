@@ -26,12 +26,15 @@ pub(crate) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.join(", ")
 }
 
-/// `` ; did you mean `x`? `` or nothing.
+/// `` ; did you mean `x`? `` or a bare semicolon, to stand between what is unknown and what is known.
 pub(crate) fn did_you_mean<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> String {
-    near(name, candidates).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+    near(name, candidates).map_or_else(
+        || "; ".to_string(),
+        |near| format!("; did you mean `{near}`? "),
+    )
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(items, RECORDED);
     }
 
-    const RECORDED: [u32; 10] = [0; 10];
+    const RECORDED: [u32; 10] = [8, 2, 5, 6, 4, 1, 9, 0, 7, 3];
 
     #[test]
     fn every_order_of_three_is_about_equally_frequent() {

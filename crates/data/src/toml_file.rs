@@ -58,10 +58,7 @@ fn explain(message: &str) -> String {
         };
         let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
         let rest = rest.trim_start_matches([',', ' ']);
-        return match did_you_mean(name, known) {
-            hint if hint.is_empty() => format!("{ours} `{name}`; {rest}"),
-            hint => format!("{ours} `{name}`{hint} {rest}"),
-        };
+        return format!("{ours} `{name}`{}{rest}", did_you_mean(name, known));
     }
     message.replace("missing field", "missing key")
 }

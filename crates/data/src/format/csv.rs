@@ -28,13 +28,16 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Table, FormatError> {
             Err(problem) => Err(error(line, problem.to_string())),
         });
     let header = match rows.next() {
-        Some(header) => header?.fields,
+        Some(header) => header?,
         None => return Err(error(1, "the file is empty; expected a header line".into())),
     };
     let rows = rows.collect::<Result<Vec<Row>, FormatError>>()?;
-    if let Some(row) = rows.iter().find(|row| row.fields.len() != header.len()) {
-        let (found, expected) = (row.fields.len(), header.len());
-        let names = quoted(header.iter().map(String::as_str));
+    if let Some(row) = rows
+        .iter()
+        .find(|row| row.fields.len() != header.fields.len())
+    {
+        let (found, expected) = (row.fields.len(), header.fields.len());
+        let names = quoted(header.fields.iter().map(String::as_str));
         return Err(error(
             row.line,
             format!("{found} fields; expected {expected}: {names}"),
@@ -55,7 +58,7 @@ mod tests {
     #[track_caller]
     fn check(bytes: &str, expected: &[(usize, &[&str])]) {
         let table = read(Path::new("t.csv"), bytes.as_bytes()).expect("a readable file");
-        assert_eq!(table.header, ["id", "text"]);
+        assert_eq!(table.header.fields, ["id", "text"]);
         let rows: Vec<(usize, Vec<&str>)> = table
             .rows
             .iter()

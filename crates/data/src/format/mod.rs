@@ -37,8 +37,8 @@ impl Format {
 pub struct Table {
     /// The file the rows came from.
     pub path: PathBuf,
-    /// Column names in file order.
-    pub header: Vec<String>,
+    /// Column names in file order, and the line they are on.
+    pub header: Row,
     /// Rows in file order, each with as many fields as the header.
     pub rows: Vec<Row>,
 }
@@ -57,20 +57,24 @@ impl Table {
     pub fn column(&self, name: &str) -> Result<usize, FormatError> {
         let mut found = self
             .header
+            .fields
             .iter()
             .enumerate()
             .filter(|(_, column)| *column == name);
         match (found.next(), found.next()) {
             (Some((index, _)), None) => Ok(index),
             (Some(_), Some(_)) => Err(self.error(
-                1,
+                self.header.line,
                 format!("column `{name}` is named twice; expected it once"),
             )),
             (None, _) => {
-                let names = || self.header.iter().map(String::as_str);
+                let names = || self.header.fields.iter().map(String::as_str);
                 let hint = did_you_mean(name, names());
                 let found = quoted(names());
-                Err(self.error(1, format!("no column `{name}`{hint}; found {found}")))
+                Err(self.error(
+                    self.header.line,
+                    format!("no column `{name}`{hint}found {found}"),
+                ))
             }
         }
     }

@@ -54,14 +54,16 @@ fn stratified(
     let (classes, n_classes) = by_first_appearance(classes, n_classes);
     let mut sorted = classes.clone();
     sorted.sort_unstable();
-    let mut allocation = vec![vec![0; n_classes]; n_folds];
+    let mut allocation = vec![vec![0; n_folds]; n_classes];
     for (place, &class) in sorted.iter().enumerate() {
-        allocation[place % n_folds][class] += 1;
+        allocation[class][place % n_folds] += 1;
     }
     let mut folds = vec![0; classes.len()];
-    for class in 0..n_classes {
-        let mut dealt: Vec<usize> = (0..n_folds)
-            .flat_map(|fold| std::iter::repeat_n(fold, allocation[fold][class]))
+    for (class, shares) in allocation.iter().enumerate() {
+        let mut dealt: Vec<usize> = shares
+            .iter()
+            .enumerate()
+            .flat_map(|(fold, &share)| std::iter::repeat_n(fold, share))
             .collect();
         if let Some(rng) = &mut rng {
             rng.shuffle(&mut dealt);

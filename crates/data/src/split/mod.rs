@@ -15,9 +15,10 @@ use std::collections::HashSet;
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Split {
     /// One test set, drawn once.
+    #[serde(deserialize_with = "HoldOut::checked")]
     HoldOut(HoldOut),
     /// Every example is tested once.
-    #[serde(rename = "k-fold")]
+    #[serde(rename = "k-fold", deserialize_with = "KFold::checked")]
     KFold(KFold),
 }
 
@@ -26,7 +27,6 @@ pub enum Split {
 #[serde(deny_unknown_fields)]
 pub struct HoldOut {
     /// Share of the examples that is held out, between 0 and 1.
-    #[serde(deserialize_with = "share")]
     pub test: f64,
     /// The seed of the drawing; not the seed of a run, so that runs can share a split.
     pub seed: u64,
@@ -40,7 +40,6 @@ pub struct HoldOut {
 #[serde(deny_unknown_fields)]
 pub struct KFold {
     /// How many; at least 2.
-    #[serde(deserialize_with = "at_least_two")]
     pub folds: usize,
     /// How examples come into them.
     pub by: FoldKind,
@@ -135,32 +134,57 @@ impl Split {
         })
     }
 
-    /// Whether the settings make sense together.
+    /// Whether every setting is in its range; reading a split checks it too.
     pub fn check(&self) -> Result<()> {
         match self {
-            Split::HoldOut(hold_out) => {
-                check_share(hold_out.test).map_err(|problem| anyhow!("test: {problem}"))
-            }
-            Split::KFold(k_fold) => {
-                check_folds(k_fold.folds).map_err(|problem| anyhow!("folds: {problem}"))?;
-                match (k_fold.by, k_fold.seed) {
-                    (FoldKind::Shuffled, None) => {
-                        bail!("seed: missing; expected one with `by = \"shuffled\"`")
-                    }
-                    (FoldKind::Shuffled, Some(seed)) => {
-                        ensure!(
-                            seed <= u64::from(u32::MAX),
-                            "seed: {seed}; expected at most 4294967295, as NumPy has it"
-                        );
-                    }
-                    (_, Some(seed)) => {
-                        bail!("seed: {seed}; expected none, as only `by = \"shuffled\"` draws")
-                    }
-                    (_, None) => {}
-                }
-                Ok(())
-            }
+            Split::HoldOut(hold_out) => hold_out.check(),
+            Split::KFold(k_fold) => k_fold.check(),
         }
+    }
+}
+
+impl HoldOut {
+    fn check(&self) -> Result<()> {
+        let test = self.test;
+        ensure!(
+            test > 0.0 && test < 1.0,
+            "test: {test}; expected a share between 0 and 1"
+        );
+        Ok(())
+    }
+
+    fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let hold_out = Self::deserialize(deserializer)?;
+        hold_out.check().map_err(D::Error::custom)?;
+        Ok(hold_out)
+    }
+}
+
+impl KFold {
+    fn check(&self) -> Result<()> {
+        ensure!(
+            self.folds >= 2,
+            "folds: {}; expected at least 2",
+            self.folds
+        );
+        match (self.by, self.seed) {
+            (FoldKind::Shuffled, None) => {
+                bail!("seed: missing; expected one with `by = \"shuffled\"`")
+            }
+            (FoldKind::Shuffled, Some(seed)) if seed > u64::from(u32::MAX) => {
+                bail!("seed: {seed}; expected at most 4294967295, as NumPy has it")
+            }
+            (FoldKind::File | FoldKind::Group, Some(seed)) => {
+                bail!("seed: {seed}; expected none, as only `by = \"shuffled\"` draws")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let k_fold = Self::deserialize(deserializer)?;
+        k_fold.check().map_err(D::Error::custom)?;
+        Ok(k_fold)
     }
 }
 
@@ -176,32 +200,43 @@ fn classes(dataset: &Dataset) -> Result<Vec<usize>> {
     dataset.examples.iter().map(class).collect()
 }
 
-fn check_share(test: f64) -> Result<(), String> {
-    if test > 0.0 && test < 1.0 {
-        Ok(())
-    } else {
-        Err(format!("{test}; expected a share between 0 and 1"))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_split_reads_back_from_the_json_it_is_stored_as() {
+        for json in [
+            r#"{"kind":"hold-out","test":0.2,"seed":7,"duplicates":"keep"}"#,
+            r#"{"kind":"k-fold","folds":10,"by":"file","duplicates":"group"}"#,
+            r#"{"kind":"k-fold","folds":10,"by":"shuffled","seed":0,"duplicates":"keep"}"#,
+        ] {
+            let split: Split = serde_json::from_str(json).expect(json);
+            assert_eq!(serde_json::to_string(&split).expect("JSON"), json);
+        }
     }
-}
 
-fn check_folds(folds: usize) -> Result<(), String> {
-    if folds >= 2 {
-        Ok(())
-    } else {
-        Err(format!("{folds}; expected at least 2"))
+    #[test]
+    fn a_fold_beyond_the_last_is_an_error() {
+        let split = Split::KFold(KFold {
+            folds: 2,
+            by: FoldKind::File,
+            seed: None,
+            duplicates: Duplicates::Keep,
+        });
+        let dataset = Dataset {
+            name: "t".into(),
+            hash: String::new(),
+            labels: vec![],
+            positive: None,
+            examples: vec![],
+        };
+        assert_eq!(
+            split
+                .divide(&dataset, 2)
+                .expect_err("two folds")
+                .to_string(),
+            "fold 2; expected one below 2"
+        );
     }
-}
-
-fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let test = f64::deserialize(deserializer)?;
-    check_share(test)
-        .map(|()| test)
-        .map_err(|problem| D::Error::custom(format!("test: {problem}")))
-}
-
-fn at_least_two<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    let folds = usize::deserialize(deserializer)?;
-    check_folds(folds)
-        .map(|()| folds)
-        .map_err(|problem| D::Error::custom(format!("folds: {problem}")))
 }
