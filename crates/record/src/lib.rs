@@ -7,6 +7,8 @@
 //!
 //! This crate does not know how rows are made, what a paper is, or what a tensor is.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod atomic;
 mod cell;
 mod order;

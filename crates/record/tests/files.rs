@@ -1,5 +1,7 @@
 //! The parquet files as a user meets them: whole, cut short, on a full disk.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -122,7 +122,7 @@ fn one_sample(differences: &[f64]) -> Option<Comparison> {
     let (n, difference, sd) = (differences.len(), mean(differences), sd(differences));
     let interval = t_interval(differences, LEVEL)?;
     // Differences that are equal but for rounding have a spread of about 1e-17, which is no spread.
-    if !(sd > 1e-12) {
+    if sd.is_nan() || sd < 1e-12 {
         return None;
     }
     let (t, df) = (difference / (sd / (n as f64).sqrt()), (n - 1) as f64);

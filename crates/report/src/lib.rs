@@ -8,6 +8,8 @@
 //! This crate knows nothing of training: it builds without burn, and what it does not find it leaves empty and
 //! says so.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod claims;
 mod compare;
 mod figure;

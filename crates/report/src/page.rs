@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::provenance::{Provenance, hours, statuses};
 use crate::runs::{Run, Runs};
 use crate::table::{Table, pipe_table};
-use crate::text::{counted, csv_field, html, latex, markdown};
+use crate::text::{counted, csv_field, html, latex, markdown, readable};
 use crate::verdict::Verdict;
 
 /// Heading in a paper's README whose section the page quotes.
@@ -39,6 +39,9 @@ impl Page<'_> {
     pub(crate) fn html(&self) -> Result<String> {
         let mut environment = Environment::new();
         environment.add_filter("text", |text: &str| Value::from_safe_string(html(text)));
+        environment.add_filter("number", |text: &str| {
+            Value::from_safe_string(html(&readable(text)))
+        });
         environment.add_filter("markdown", |text: &str| {
             Value::from_safe_string(markdown(text))
         });

@@ -85,9 +85,10 @@ impl Sample {
         (self.n() > 1).then(|| sd(&self.values))
     }
 
-    /// Student's interval for the mean; `None` for fewer than two runs.
+    /// Student's interval for the mean; `None` for fewer than two runs, or where they all agree, since an
+    /// interval of no width would pass for certainty.
     pub(crate) fn interval(&self) -> Option<Interval> {
-        t_interval(&self.values, LEVEL)
+        t_interval(&self.values, LEVEL).filter(|interval| interval.low < interval.high)
     }
 
     /// `10 seeds`, `10 folds`, `30 runs (10 folds, 3 seeds)`, `no run`.
@@ -99,11 +100,18 @@ impl Sample {
             (1, ..) => "1 run".to_owned(),
             (n, folds, _) if n == folds => counted(n, "fold"),
             (n, _, seeds) if n == seeds => counted(n, "seed"),
-            (n, folds, seeds) => format!(
-                "{n} runs ({}, {})",
-                counted(folds, "fold"),
-                counted(seeds, "seed")
-            ),
+            (n, folds, seeds) => {
+                let several = [(folds, "fold"), (seeds, "seed")]
+                    .into_iter()
+                    .filter(|(n, _)| *n > 1);
+                let parts: Vec<String> = several.map(|(n, noun)| counted(n, noun)).collect();
+                let detail = if parts.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({})", parts.join(", "))
+                };
+                format!("{}{detail}", counted(n, "run"))
+            }
         }
     }
 
@@ -166,6 +174,11 @@ mod tests {
             sample(&[(0, 1), (1, 1), (0, 2), (1, 2)]).unit(),
             "4 runs (2 folds, 2 seeds)"
         );
+        assert_eq!(
+            sample(&[(0, 1), (0, 2), (0, 1), (0, 2)]).unit(),
+            "4 runs (2 seeds)"
+        );
+        assert_eq!(sample(&[(0, 1), (0, 1)]).unit(), "2 runs");
         assert_eq!(sample(&[(0, 1)]).unit(), "1 run");
         assert_eq!(sample(&[]).unit(), "no run");
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::plan::{Measure, Plan, TablePlan, Where};
 use crate::runs::Runs;
 use crate::sample::Sample;
-use crate::text::{csv_field, fixed, latex, markdown_cell};
+use crate::text::{csv_field, fixed, latex, markdown_cell, readable};
 
 /// A table with its numbers.
 #[derive(Debug, Serialize)]
@@ -313,10 +313,10 @@ impl Table {
             .iter()
             .zip(&row.cells)
             .flat_map(|(column, cell)| {
-                let paper = column.has_paper.then(|| cell.paper.clone());
+                let paper = column.has_paper.then(|| readable(&cell.paper));
                 paper
                     .into_iter()
-                    .chain([cell.mean.clone(), cell.interval(), cell.sd.clone()])
+                    .chain([readable(&cell.mean), cell.interval(), readable(&cell.sd)])
             });
         [row.title.clone()]
             .into_iter()
@@ -374,7 +374,7 @@ impl Cell {
         if self.low.is_empty() {
             String::new()
         } else {
-            format!("[{}, {}]", self.low, self.high)
+            format!("[{}, {}]", readable(&self.low), readable(&self.high))
         }
     }
 }

@@ -44,12 +44,20 @@ pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
     }
     text
+}
+
+/// A whole number of five digits or more with commas between thousands; any other text as it is.
+pub(crate) fn readable(text: &str) -> String {
+    match text.parse::<u64>() {
+        Ok(value) if value >= 10_000 => count(value),
+        _ => text.to_owned(),
+    }
 }
 
 /// `1 run`, `2 runs`.
@@ -257,6 +265,10 @@ mod tests {
         assert_eq!(count(7613), "7,613");
         assert_eq!(count(109_482_240), "109,482,240");
         assert_eq!(count(12), "12");
+        assert_eq!(
+            (readable("12345").as_str(), readable("0.12345").as_str()),
+            ("12,345", "0.12345")
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The whole way from a folder of parquet to a folder of pages, on rows that were never run.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
