@@ -59,7 +59,7 @@ pub fn execute(
     let to_run = plan.to_run();
     let specs = || to_run.iter().map(|run| &run.spec);
     if let Some(message) = missing(project, roots, specs())? {
-        bail!("files are missing; nothing was run and nothing written\n{message}");
+        bail!("files are missing; nothing was run and nothing was written\n\n{message}");
     }
     progress.begin(to_run.len(), plan.runs.len() - to_run.len());
     let sweep = Sweep {
@@ -210,11 +210,12 @@ impl Sweep<'_> {
 
 fn ended(tables: &Tables, clock: Instant) -> Ended {
     let run = &tables.runs[0];
-    let last = tables.evals.iter().find(|row| row.is_final && row.split == "test");
+    let finals = || tables.evals.iter().filter(|row| row.is_final && row.split == "test" && row.metric != "loss");
+    let score = finals().find(|row| row.metric == "accuracy").or_else(|| finals().next());
     Ended {
         status: run.status.clone(),
         error: run.error.clone(),
-        score: last.map(|row| (row.metric.clone(), row.value)),
+        score: score.map(|row| (row.metric.clone(), row.value)),
         took: clock.elapsed(),
     }
 }

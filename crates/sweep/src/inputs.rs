@@ -51,7 +51,7 @@ pub fn missing<'a>(
             messages.extend(card.missing(&[roots.of_encoder(project, card.fixture)]));
         }
     }
-    Ok((!messages.is_empty()).then(|| messages.join("\n")))
+    Ok((!messages.is_empty()).then(|| messages.join("\n\n")))
 }
 
 /// The names of the datasets and encoders that specs read, each once.

@@ -46,7 +46,7 @@ pub struct Ended {
     pub status: String,
     /// What went wrong, in one line; empty when `ok`.
     pub error: String,
-    /// The score the run stands for and its metric: the first final one on the test part.
+    /// A score the run stands for, and its metric: accuracy on the test part, or the first there is.
     pub score: Option<(String, f64)>,
     /// How long it took.
     pub took: Duration,

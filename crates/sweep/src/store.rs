@@ -55,7 +55,7 @@ impl Store {
     pub fn state(&self, id: &str) -> (State, String) {
         let folder = self.folder(id);
         if !folder.is_dir() {
-            return (State::Missing, "no folder".to_string());
+            return (State::Missing, "not begun".to_string());
         }
         let finished = folder.join("runs.parquet").is_file();
         if finished {

@@ -99,7 +99,7 @@ pub fn execute(context: &Context, plan: &Plan) -> Result<u8> {
     // What is missing is said before a device is chosen: it is the answer that a fresh machine needs first.
     let specs = plan.to_run().into_iter().map(|run| &run.spec);
     if let Some(message) = totune_sweep::missing(&context.project, &context.roots, specs)? {
-        bail!("files are missing; nothing was run and nothing was written\n{message}");
+        bail!("files are missing; nothing was run and nothing was written\n\n{message}");
     }
     let machine = context.machine()?;
     let progress: Box<dyn Progress> = match () {

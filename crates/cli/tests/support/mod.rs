@@ -88,8 +88,7 @@ pub const RUNS: usize = 10;
 impl Checkout {
     /// A fresh checkout whose paper `trial` has the two experiments above.
     pub fn new() -> Self {
-        let checkout = Self::with(&[("sparse", SPARSE), ("tune", TUNE)]);
-        checkout
+        Self::with(&[("sparse", SPARSE), ("tune", TUNE)])
     }
 
     /// A fresh checkout whose paper `trial` has these experiments.

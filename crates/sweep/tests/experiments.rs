@@ -1,0 +1,81 @@
+//! Every experiment file of the repository parses, expands in each of its profiles, and names cards that exist.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use totune_data::Catalogue;
+use totune_model::EncoderCatalogue;
+use totune_sweep::{Project, RunSpec};
+
+fn project() -> Project {
+    Project::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository")
+}
+
+/// All runs of all papers, with the profile they belong to.
+fn all_runs() -> Vec<RunSpec> {
+    let project = project();
+    let mut runs = Vec::new();
+    for paper in project.papers().expect("papers") {
+        for experiment in project.experiments(&paper).expect("experiments") {
+            for profile in experiment.profiles() {
+                runs.extend(experiment.expand(profile).expect("expands"));
+            }
+        }
+    }
+    runs
+}
+
+#[test]
+fn every_experiment_names_known_cards() {
+    let root = project().root;
+    let datasets = Catalogue::read(&root.join("datasets")).expect("dataset cards");
+    let encoders = EncoderCatalogue::read(&root.join("encoders")).expect("encoder cards");
+    for run in all_runs() {
+        datasets.find(&run.dataset).expect("a dataset card");
+        if let Some(encoder) = run.encoder() {
+            encoders.find(encoder).expect("an encoder card");
+        }
+    }
+}
+
+#[test]
+fn all_runs_of_all_papers_and_profiles_have_different_ids() {
+    let runs = all_runs();
+    let ids: BTreeSet<String> = runs.iter().map(RunSpec::id).collect();
+    assert_eq!(ids.len(), runs.len());
+}
+
+#[test]
+fn every_experiment_has_the_three_profiles() {
+    let project = project();
+    for paper in project.papers().expect("papers") {
+        for experiment in project.experiments(&paper).expect("experiments") {
+            assert_eq!(experiment.profiles(), ["fixture", "paper", "small"], "{paper}/{}", experiment.name);
+        }
+    }
+}
+
+#[test]
+fn hart2020_is_126_sparse_runs_and_30_of_bert() {
+    for profile in ["paper", "small", "fixture"] {
+        let of = |experiment: &str| {
+            let runs = all_runs().into_iter();
+            runs.filter(|run| run.paper == "hart2020" && run.profile == profile && run.experiment == experiment).count()
+        };
+        // 3 features x (4 x 10 folds + 2 hold-out splits); 3 adaptations x 10 seeds
+        assert_eq!((of("table-1"), of("table-2")), (126, 30), "{profile}");
+    }
+}
+
+#[test]
+fn fixture_profiles_read_fixtures_alone() {
+    let root = project().root;
+    let datasets = Catalogue::read(&root.join("datasets")).expect("dataset cards");
+    let encoders = EncoderCatalogue::read(&root.join("encoders")).expect("encoder cards");
+    for run in all_runs().into_iter().filter(|run| run.profile == "fixture") {
+        assert!(datasets.find(&run.dataset).expect("card").fixture, "{}", run.dataset);
+        if let Some(encoder) = run.encoder() {
+            assert!(encoders.find(encoder).expect("card").fixture, "{encoder}");
+        }
+    }
+}
