@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use burn::tensor::Device;
-use common::{encoder, parameters, training};
+use common::{devices, encoder, parameters, training};
 use rand::Rng;
 use totune_adapt::{Adaptation, Frozen, Full, LastK, Part, Training};
 use totune_data::stream;
@@ -83,15 +83,22 @@ fn check(adaptation: Adaptation, moving: &[&str]) {
 /// Takes one step on all eight examples: parameters below `moving` change, the others keep every bit.
 #[track_caller]
 fn check_training(settings: &Training, moving: &[&str]) {
+    for device in devices() {
+        check_on(&device, settings, moving);
+    }
+}
+
+#[track_caller]
+fn check_on(device: &Device, settings: &Training, moving: &[&str]) {
     let mut settings = settings.clone();
     (settings.batch_size, settings.epochs) = (8, 1);
     let seed = 7;
     let head_seed = stream(seed, "head", 0).next_u64();
-    let before = Classifier::new(encoder(1), &settings.head, 2, head_seed, &Device::flex())
+    let before = Classifier::new(encoder(1, device), &settings.head, 2, head_seed, device)
         .expect("a head that fits");
     let before = parameters(&before);
 
-    let outcome = common::run(&common::eight(), &settings, seed);
+    let outcome = common::run_on(device, &common::eight(), &settings, seed);
     assert_eq!(outcome.steps, 1);
     let after = parameters(&outcome.model);
     assert_eq!(

@@ -3,7 +3,7 @@
 mod common;
 
 use burn::tensor::Device;
-use common::{eight, encoder, final_score, run, training};
+use common::{devices, eight, encoder, final_score, run, run_on, training};
 use totune_adapt::{
     Adaptation, Bert as BertSchedule, EpochScores, Examples, Frozen, Full, LastK, Optimizer,
     Outcome, Prediction, Schedule, Score, StepEvent, Stop, Switch, TaskData, Training, Watch,
@@ -51,9 +51,12 @@ fn the_same_seed_gives_the_same_rows_and_another_seed_others() {
         let mut settings = training(adaptation);
         (settings.dropout, settings.head.dropout) = (0.1, 0.1);
         settings.bucketing = Switch::On;
-        let first = rows(run(&eight(), &settings, 11));
-        assert_eq!(first, rows(run(&eight(), &settings, 11)));
-        assert_ne!(first, rows(run(&eight(), &settings, 12)));
+        for device in devices() {
+            let run = |seed| rows(run_on(&device, &eight(), &settings, seed));
+            let first = run(11);
+            assert_eq!(first, run(11));
+            assert_ne!(first, run(12));
+        }
     }
 }
 
@@ -237,7 +240,7 @@ fn a_watcher_hears_every_step_and_epoch_and_changes_nothing() {
     settings.schedule = Schedule::Bert(BertSchedule { warmup: 0.34 });
     let mut notes = Notes::default();
     let watched = fit(
-        encoder(1),
+        encoder(1, &Device::flex()),
         &eight(),
         &settings,
         1,
@@ -267,6 +270,21 @@ fn a_watcher_hears_every_step_and_epoch_and_changes_nothing() {
 }
 
 #[test]
+fn the_devices_agree_on_what_is_learned() {
+    let mut settings = training(Adaptation::LastK(LastK::new(1, 1e-3)));
+    settings.epochs = 3;
+    let losses = devices().into_iter().map(|device| {
+        let outcome = run_on(&device, &eight(), &settings, 4);
+        final_score(&outcome, "test", "loss")
+    });
+    let losses: Vec<f64> = losses.collect();
+    assert!(
+        losses.iter().all(|loss| (loss - losses[0]).abs() < 1e-5),
+        "{losses:?}"
+    );
+}
+
+#[test]
 fn the_batch_size_of_the_evaluation_shows_in_rounding_only() {
     let outcome = run(&eight(), &training(Adaptation::Full(Full::new(1e-3))), 1);
     let model = burn::module::Module::valid(&outcome.model);
@@ -292,7 +310,14 @@ fn the_batch_size_of_the_evaluation_shows_in_rounding_only() {
 #[test]
 fn settings_and_data_that_cannot_run_are_refused() {
     let refused = |task: &TaskData, settings: &Training| {
-        let result = fit(encoder(1), task, settings, 1, &Device::flex(), &mut ());
+        let result = fit(
+            encoder(1, &Device::flex()),
+            task,
+            settings,
+            1,
+            &Device::flex(),
+            &mut (),
+        );
         format!("{:#}", result.map(|_| ()).expect_err("refused"))
     };
     let full = training(Adaptation::Full(Full::new(1e-3)));

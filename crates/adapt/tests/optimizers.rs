@@ -1,8 +1,11 @@
 //! The optimisers and the clipping that the loop uses, against stored vectors; `fixtures/make/optimizers.py` made them.
 
+mod common;
+
 use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
+use common::devices;
 use serde::Deserialize;
 use totune_adapt::{Bert, Schedule};
 use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm};
@@ -67,7 +70,7 @@ fn bert_adam_moves_without_bias_correction() {
 #[test]
 fn the_two_optimisers_differ_where_bias_correction_counts() {
     let steps: Steps = parse(BERT_ADAM);
-    let corrected = run(&steps, true);
+    let corrected = run(&steps, true, &Device::flex());
     let difference = corrected[1].0[0] - steps.after[1].weight[0];
     assert!(difference.abs() > 1e-3, "{difference}");
 }
@@ -90,83 +93,97 @@ fn the_bert_schedule_gives_the_rates_of_the_vectors() {
 #[test]
 fn parameters_without_a_rate_or_a_gradient_stay_bit_for_bit() {
     let steps: Steps = parse(ADAMW);
-    let mut optimizer = AdamW::new(&config(&steps, true));
     let rate = Rate {
         lr: 0.1,
         weight_decay: 0.1,
     };
+    for device in devices() {
+        let mut optimizer = AdamW::new(&config(&steps, true));
+        let module = module(&steps, &device);
+        let grads = gradients(&module, &steps.gradients[0], steps.shape);
+        let before = values(&module);
+        let module = optimizer.step(module, grads, &|path| (path == "bias").then_some(rate));
+        assert_eq!(values(&module).0, before.0);
+        assert_ne!(values(&module).1, before.1);
 
-    let module = module(&steps);
-    let (grads, before) = (
-        gradients(&module, &steps.gradients[0], steps.shape),
-        values(&module),
-    );
-    let module = optimizer.step(module, grads, &|path| (path == "bias").then_some(rate));
-    assert_eq!(values(&module).0, before.0);
-    assert_ne!(values(&module).1, before.1);
-
-    let mut grads = gradients(&module, &steps.gradients[0], steps.shape);
-    let before = values(&module);
-    grads.remove::<1>(module.bias.id);
-    let module = optimizer.step(module, grads, &|_| Some(rate));
-    assert_ne!(values(&module).0, before.0);
-    assert_eq!(values(&module).1, before.1);
+        let mut grads = gradients(&module, &steps.gradients[0], steps.shape);
+        let before = values(&module);
+        grads.remove::<1>(module.bias.id);
+        let module = optimizer.step(module, grads, &|_| Some(rate));
+        assert_ne!(values(&module).0, before.0);
+        assert_eq!(values(&module).1, before.1);
+    }
 }
 
 #[test]
 fn clipping_by_the_global_norm_is_torchs() {
     let clipping: Clipping = parse(CLIP);
     for case in &clipping.cases {
-        let module = zeros(clipping.shape, clipping.gradients.bias.len());
-        let mut grads = gradients(&module, &clipping.gradients, clipping.shape);
-        let norm = clip_global_norm(&module, &mut grads, Some(case.max));
-        let found = (
-            numbers(grads.remove::<2>(module.weight.id).expect("still there")),
-            numbers(grads.remove::<1>(module.bias.id).expect("still there")),
+        check_clip(
+            &clipping.gradients,
+            Some(case.max),
+            case.norm,
+            &case.clipped,
         );
-        close(&[norm], &[case.norm]);
-        close(&found.0, &case.clipped.weight);
-        close(&found.1, &case.clipped.bias);
     }
 }
 
 #[test]
 fn without_a_limit_gradients_are_measured_and_left() {
-    let clipping: Clipping = parse(CLIP);
-    let module = zeros(clipping.shape, clipping.gradients.bias.len());
-    let mut grads = gradients(&module, &clipping.gradients, clipping.shape);
-    let norm = clip_global_norm(&module, &mut grads, None);
-    close(&[norm], &[clipping.cases[0].norm]);
-    close(
-        &numbers(grads.remove::<2>(module.weight.id).expect("still there")),
-        &clipping.gradients.weight,
-    );
+    let Clipping {
+        gradients, cases, ..
+    } = parse(CLIP);
+    check_clip(&gradients, None, cases[0].norm, &gradients);
 }
 
 #[test]
 fn one_bad_number_makes_the_norm_bad() {
-    let clipping: Clipping = parse(CLIP);
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        let mut with_bad = parse::<Clipping>(CLIP).gradients;
+        let Clipping {
+            shape,
+            gradients: mut with_bad,
+            ..
+        } = parse(CLIP);
         with_bad.weight[3] = bad;
-        let module = zeros(clipping.shape, with_bad.bias.len());
-        let mut grads = gradients(&module, &with_bad, clipping.shape);
-        let norm = clip_global_norm(&module, &mut grads, Some(1.0));
-        assert!(!norm.is_finite(), "{bad}: {norm}");
+        for device in devices() {
+            let module = zeros(&with_bad, shape, &device);
+            let mut grads = gradients(&module, &with_bad, shape);
+            let norm = clip_global_norm(&module, &mut grads, Some(1.0));
+            assert!(!norm.is_finite(), "{bad}: {norm}");
+        }
+    }
+}
+
+#[track_caller]
+fn check_clip(start: &Values, max: Option<f64>, norm: f64, clipped: &Values) {
+    let shape = parse::<Clipping>(CLIP).shape;
+    for device in devices() {
+        let module = zeros(start, shape, &device);
+        let mut grads = gradients(&module, start, shape);
+        close(&[clip_global_norm(&module, &mut grads, max)], &[norm]);
+        let weight = grads.remove::<2>(module.weight.id).expect("still there");
+        let bias = grads.remove::<1>(module.bias.id).expect("still there");
+        close(&numbers(weight), &clipped.weight);
+        close(&numbers(bias), &clipped.bias);
     }
 }
 
 #[track_caller]
 fn check_steps(steps: &Steps, bias_correction: bool) {
-    for (found, expected) in run(steps, bias_correction).iter().zip(&steps.after) {
-        close(&found.0, &expected.weight);
-        close(&found.1, &expected.bias);
+    for device in devices() {
+        for (found, expected) in run(steps, bias_correction, &device)
+            .iter()
+            .zip(&steps.after)
+        {
+            close(&found.0, &expected.weight);
+            close(&found.1, &expected.bias);
+        }
     }
 }
 
 /// Weight and bias after every step.
-fn run(steps: &Steps, bias_correction: bool) -> Vec<(Vec<f64>, Vec<f64>)> {
-    let mut module = module(steps);
+fn run(steps: &Steps, bias_correction: bool, device: &Device) -> Vec<(Vec<f64>, Vec<f64>)> {
+    let mut module = module(steps, device);
     let mut optimizer = AdamW::new(&config(steps, bias_correction));
     let mut after = Vec::new();
     for (lr, gradient) in steps.lrs.iter().zip(&steps.gradients) {
@@ -201,31 +218,36 @@ fn parse<T: for<'a> Deserialize<'a>>(text: &str) -> T {
     serde_json::from_str(text).expect("the fixture is as its script writes it")
 }
 
-fn tensor<const D: usize>(values: &[f64], shape: [usize; D]) -> Tensor<D> {
+fn tensor<const D: usize>(values: &[f64], shape: [usize; D], device: &Device) -> Tensor<D> {
     let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
-    Tensor::from_data(TensorData::new(values, shape), &Device::flex())
+    Tensor::from_data(TensorData::new(values, shape), device)
 }
 
-fn module(steps: &Steps) -> Pair {
-    Pair {
-        weight: Param::from_tensor(tensor(&steps.start.weight, steps.shape)),
-        bias: Param::from_tensor(tensor(&steps.start.bias, [steps.start.bias.len()])),
-    }
-    .train()
+fn module(steps: &Steps, device: &Device) -> Pair {
+    pair(&steps.start, steps.shape, device).train()
 }
 
-fn zeros(shape: [usize; 2], n: usize) -> Pair {
+fn zeros(like: &Values, shape: [usize; 2], device: &Device) -> Pair {
+    let zeros = Values {
+        weight: vec![0.0; like.weight.len()],
+        bias: vec![0.0; like.bias.len()],
+    };
+    pair(&zeros, shape, device).train()
+}
+
+fn pair(values: &Values, shape: [usize; 2], device: &Device) -> Pair {
     Pair {
-        weight: Param::from_tensor(tensor(&vec![0.0; shape[0] * shape[1]], shape)),
-        bias: Param::from_tensor(tensor(&vec![0.0; n], [n])),
+        weight: Param::from_tensor(tensor(&values.weight, shape, device)),
+        bias: Param::from_tensor(tensor(&values.bias, [values.bias.len()], device)),
     }
-    .train()
 }
 
 fn gradients(module: &Pair, values: &Values, shape: [usize; 2]) -> GradientsParams {
+    let device = module.weight.val().device().inner();
     let mut grads = GradientsParams::new();
-    grads.register(module.weight.id, tensor(&values.weight, shape));
-    grads.register(module.bias.id, tensor(&values.bias, [values.bias.len()]));
+    grads.register(module.weight.id, tensor(&values.weight, shape, &device));
+    let bias = tensor(&values.bias, [values.bias.len()], &device);
+    grads.register(module.bias.id, bias);
     grads
 }
 

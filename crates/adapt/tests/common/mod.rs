@@ -12,8 +12,18 @@ use totune_adapt::{
 use totune_data::{Encoded, Target};
 use totune_model::{Bert, BertConfig, HeadSpec, Pooling, RandomWeights};
 
+/// The devices to test on: flex, and LibTorch where it is built in, since it has fused operations of its own.
+pub fn devices() -> Vec<Device> {
+    #[cfg(feature = "tch")]
+    #[allow(deprecated, reason = "burn 0.22 is the last release with LibTorch")]
+    let devices = vec![Device::flex(), Device::libtorch()];
+    #[cfg(not(feature = "tch"))]
+    let devices = vec![Device::flex()];
+    devices
+}
+
 /// Two layers, 16 wide, 30 wordpieces.
-pub fn encoder(seed: u64) -> Bert {
+pub fn encoder(seed: u64, device: &Device) -> Bert {
     let config = BertConfig {
         vocab_size: 30,
         hidden_size: 16,
@@ -28,7 +38,7 @@ pub fn encoder(seed: u64) -> Bert {
     };
     // Wider than BERT's 0.02, so that so small a network has something to say.
     config
-        .load(&mut RandomWeights::new(seed, 0.3), &Device::flex())
+        .load(&mut RandomWeights::new(seed, 0.3), device)
         .expect("random weights have every shape")
 }
 
@@ -80,10 +90,14 @@ pub fn eight() -> TaskData {
     }
 }
 
-/// Runs with nobody watching.
+/// Runs on flex with nobody watching.
 pub fn run(task: &TaskData, training: &Training, seed: u64) -> Outcome<Bert> {
-    fit(encoder(1), task, training, seed, &Device::flex(), &mut ())
-        .expect("valid settings and data")
+    run_on(&Device::flex(), task, training, seed)
+}
+
+/// Runs with nobody watching.
+pub fn run_on(device: &Device, task: &TaskData, training: &Training, seed: u64) -> Outcome<Bert> {
+    fit(encoder(1, device), task, training, seed, device, &mut ()).expect("valid settings and data")
 }
 
 /// The final score of a split, by name.
