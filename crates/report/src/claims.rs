@@ -315,3 +315,59 @@ impl Check {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::toml_file::parse;
+
+    #[test]
+    fn what_is_misspelt_is_named_with_the_near_word() {
+        check("kind = \"ordr\"", "did you mean `order`?");
+        check(
+            "kind = \"value\"\nmetrik = \"accuracy\"",
+            "did you mean `metric`?",
+        );
+        check(&order("[\"ful\", \"frozen\"]"), "unknown group `ful`");
+        check(&order("[\"full\", \"frozn\"]"), "did you mean `frozen`?");
+    }
+
+    #[test]
+    fn what_cannot_be_decided_is_refused() {
+        check(
+            &order("[\"full\"]"),
+            "found 1 groups, expected at least two",
+        );
+        let difference = "kind = \"difference\"\nmetric = \"accuracy\"\nsplit = \"test\"\na = \"full\"\nb = \"frozen\"\ntolerance = 0.01";
+        check(&format!("{difference}\npaper = 0.0"), "use `no-difference`");
+        check(
+            "kind = \"p-value\"\nt = 1.0\ndf = 0\np = 0.5",
+            "found df = 0",
+        );
+        check(
+            "kind = \"arithmetic\"\nterms = [1, 2]\ntotal = 3\nshares = [0.5]",
+            "found 1 shares",
+        );
+    }
+
+    fn order(groups: &str) -> String {
+        format!("kind = \"order\"\nmetric = \"accuracy\"\nsplit = \"test\"\ngroups = {groups}")
+    }
+
+    #[track_caller]
+    fn check(check: &str, expected: &str) {
+        let text = format!(
+            "[[claim]]\nid = \"x\"\ntitle = \"\"\nsays = \"\"\nsource = \"\"\nby = \"authors\"\n[claim.check]\n{check}\n"
+        );
+        let read = parse::<Claims>(&text, "claims.toml");
+        let error = read
+            .and_then(|claims| claims.check(&fixture::plan(), "claims.toml"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("claims.toml: ") && error.contains(expected),
+            "{error}"
+        );
+    }
+}
