@@ -8,7 +8,10 @@ use totune_report::{Request, report};
 fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [project_root, paper, profile] = arguments.as_slice() else {
-        bail!("found {} arguments, expected PROJECT_ROOT PAPER PROFILE", arguments.len());
+        bail!(
+            "found {} arguments, expected PROJECT_ROOT PAPER PROFILE",
+            arguments.len()
+        );
     };
     let request = Request {
         project_root: project_root.into(),
