@@ -162,8 +162,11 @@ fn table(examination: &Examination, plain: bool) -> String {
                 "  {} {part:width$}  {found}\n",
                 mark(*state, plain)
             ));
-            for line in remedy.iter().flat_map(|remedy| remedy.lines()) {
-                let indent = 2 + mark(*state, plain).chars().count() + 1 + width + 2;
+            let indent = 2 + mark(*state, plain).chars().count() + 1 + width + 2;
+            for line in remedy
+                .iter()
+                .flat_map(|remedy| wrap(remedy, LINE - indent.min(LINE / 2)))
+            {
                 text.push_str(&format!("{:indent$}{line}\n", ""));
             }
         }
@@ -185,6 +188,24 @@ fn table(examination: &Examination, plain: bool) -> String {
         ),
     });
     text
+}
+
+/// Columns of a line of the table, where a remedy is long.
+const LINE: usize = 110;
+
+/// The text in lines of at most `width` columns, but for words that are longer.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
 }
 
 fn mark(state: State, plain: bool) -> &'static str {
@@ -216,15 +237,19 @@ mod tests {
     fn parts_are_aligned_and_a_remedy_stands_below_what_it_is_for() {
         let findings = vec![
             Finding::well("rustc", "1.95.0"),
-            Finding::lacking("compiler", "none", "install one\nor set CXX"),
+            Finding::lacking(
+                "compiler",
+                "none",
+                "install one, or set CXX to the one there is, wherever it is, and then try again, with the same command as before",
+            ),
             Finding::broken("data", "gone", "restore it"),
         ];
         let expected = "\
 tools
   ok rustc     1.95.0
   -- compiler  none
-               install one
-               or set CXX
+               install one, or set CXX to the one there is, wherever it is, and then try again, with the same
+               command as before
   NO data      gone
                restore it
 the fixture profile cannot run; see NO

@@ -1,6 +1,6 @@
 //! Datasets and encoders: where they are looked for, and whose files are there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use totune_data::Catalogue;
@@ -13,19 +13,25 @@ const RESTORE: &str = "run from a checkout of totune, or name one with --project
 
 /// The data root and every dataset card.
 pub(super) fn datasets(project: &Project, roots: &Roots) -> Vec<Finding> {
-    let cards = || -> Result<Vec<Finding>> {
-        let catalogue = Catalogue::read(&project.root.join("datasets"))?;
-        let finding = |card: &totune_data::Card| {
-            card_finding(
-                &card.name,
-                &card.title,
-                card.fixture,
-                card.missing(&roots.data),
-            )
-        };
-        Ok(catalogue.cards().iter().map(finding).collect())
+    let finding = |card: &totune_data::Card| {
+        let whole = card.missing(&roots.data).is_none();
+        let first = card
+            .splits
+            .keys()
+            .next()
+            .map(String::as_str)
+            .unwrap_or_default();
+        Files {
+            name: &card.name,
+            fixture: card.fixture,
+            place: card.locate(&roots.data, first).filter(|_| whole),
+            instructions: &card.instructions,
+        }
+        .finding(&roots.data)
     };
-    below_root("data root", &roots.data, "--data or TOTUNE_DATA", cards())
+    let cards = Catalogue::read(&project.root.join("datasets"));
+    let cards = cards.map(|catalogue| catalogue.cards().iter().map(finding).collect());
+    below_root("data root", &roots.data, "--data or TOTUNE_DATA", cards)
 }
 
 /// The encoder root and every encoder card.
@@ -35,12 +41,13 @@ pub(super) fn encoders(project: &Project, roots: &Roots) -> Vec<Finding> {
         let finding = |name: &str| {
             let card = catalogue.find(name)?;
             let root = roots.of_encoder(project, card.fixture);
-            Ok(card_finding(
-                &card.name,
-                &card.title,
-                card.fixture,
-                card.missing(&[root]),
-            ))
+            let files = Files {
+                name,
+                fixture: card.fixture,
+                place: card.locate(&[root]),
+                instructions: &card.instructions,
+            };
+            Ok(files.finding(&roots.encoders))
         };
         catalogue.names().into_iter().map(finding).collect()
     };
@@ -50,6 +57,37 @@ pub(super) fn encoders(project: &Project, roots: &Roots) -> Vec<Finding> {
         "--encoders or TOTUNE_ENCODERS",
         cards(),
     )
+}
+
+/// What a card says of its files, and where they are.
+struct Files<'a> {
+    name: &'a str,
+    fixture: bool,
+    place: Option<PathBuf>,
+    instructions: &'a str,
+}
+
+impl Files<'_> {
+    /// Files that are missing are lacking, those of a fixture break: without fixtures nothing runs.
+    fn finding(self, root: &Path) -> Finding {
+        match (self.place, self.fixture) {
+            (Some(_), true) => Finding::well(self.name, "part of the checkout"),
+            (Some(place), false) => Finding::well(
+                self.name,
+                place
+                    .strip_prefix(root)
+                    .unwrap_or(&place)
+                    .display()
+                    .to_string(),
+            ),
+            (None, true) => Finding::broken(
+                self.name,
+                "not in fixtures/, where it belongs",
+                "restore it, such as with `git checkout fixtures`",
+            ),
+            (None, false) => Finding::lacking(self.name, "not found", self.instructions.trim()),
+        }
+    }
 }
 
 /// The root itself, then the cards, or why they cannot be read.
@@ -68,24 +106,6 @@ fn below_root(part: &str, root: &Path, how: &str, cards: Result<Vec<Finding>>) -
     [vec![first], rest].concat()
 }
 
-/// A card whose files are there, or what is missing; without a fixture nothing runs.
-fn card_finding(name: &str, title: &str, fixture: bool, missing: Option<String>) -> Finding {
-    let Some(message) = missing else {
-        return Finding::well(name, title);
-    };
-    let (what, how) = message.split_once('\n').unwrap_or((&message, ""));
-    let what = what.split_once(": ").map_or(what, |(_, what)| what);
-    let how: Vec<&str> = how.lines().map(str::trim).collect();
-    match fixture {
-        false => Finding::lacking(name, what, how.join("\n")),
-        true => Finding::broken(
-            name,
-            what,
-            "restore fixtures/, such as with `git checkout fixtures`",
-        ),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,20 +113,29 @@ mod tests {
 
     #[test]
     fn a_missing_dataset_is_lacking_and_a_missing_fixture_breaks() {
-        let message = || {
-            Some("dataset `x`: missing `x/train.csv`\n  Get it there.\n  Put it here.".to_string())
+        let find = |place: Option<&str>, fixture| {
+            let place = place.map(PathBuf::from);
+            let found = Files {
+                name: "x",
+                fixture,
+                place,
+                instructions: "get it there\n",
+            }
+            .finding(Path::new("data"));
+            (found.state, found.found, found.remedy)
         };
-        let lacking = card_finding("x", "X", false, message());
+        let there = (State::Well, "x/train.csv".to_string(), None);
+        assert_eq!(find(Some("data/x/train.csv"), false), there);
+        assert_eq!(find(Some("fixtures/x.csv"), true).0, State::Well);
         assert_eq!(
-            (lacking.state, lacking.found.as_str()),
-            (State::Lacking, "missing `x/train.csv`")
+            find(None, false),
+            (
+                State::Lacking,
+                "not found".into(),
+                Some("get it there".into())
+            )
         );
-        assert_eq!(
-            lacking.remedy.as_deref(),
-            Some("Get it there.\nPut it here.")
-        );
-        assert_eq!(card_finding("x", "X", true, message()).state, State::Broken);
-        assert_eq!(card_finding("x", "X", true, None).state, State::Well);
+        assert_eq!(find(None, true).0, State::Broken);
     }
 
     #[test]
