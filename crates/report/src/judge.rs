@@ -8,6 +8,7 @@ use totune_stats::holm;
 
 use crate::claims::{Check, Claim, Claims};
 use crate::measure::{Court, DIGITS, Measured};
+use crate::own::Own;
 use crate::text::{fixed, p_equals, p_value};
 use crate::verdict::{self, Tested, Verdict};
 
@@ -24,8 +25,8 @@ pub(crate) struct Judged<'a> {
     /// The corrected p-value, where there is a comparison.
     pub(crate) p: String,
     pub(crate) verdict: Verdict,
-    /// Whether the paper's own numbers decide, without any run.
-    pub(crate) own: bool,
+    /// Whether the paper itself decides, and by what, without any run.
+    pub(crate) own: Option<Own>,
     /// How the verdict came about, one sentence each.
     pub(crate) reasons: Vec<String>,
 }
@@ -108,7 +109,7 @@ fn conclude(claim: &Claim, measured: Measured, tested: Vec<Tested>) -> Judged<'_
             .map_or(String::new(), |effect| fixed(effect, 2)),
         p: weakest.map_or(String::new(), |tested| p_value(tested.corrected)),
         verdict,
-        own: false,
+        own: None,
         reasons,
     }
 }

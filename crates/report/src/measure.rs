@@ -5,7 +5,7 @@ use totune_stats::{Interval, mean, quartiles};
 
 use crate::claims::{Check, Claim, Difference, Order, Pair, Side, Value};
 use crate::compare::{Comparison, POWER, compare};
-use crate::own::{self, Decided};
+use crate::own::{self, Decided, Own};
 use crate::plan::{Measure, Plan, Where};
 use crate::runs::Runs;
 use crate::sample::Sample;
@@ -37,7 +37,8 @@ pub(crate) struct Settled {
     pub(crate) ours: String,
     pub(crate) effect: Option<f64>,
     pub(crate) verdict: Verdict,
-    pub(crate) own: bool,
+    /// Whether the paper itself decides, and by what.
+    pub(crate) own: Option<Own>,
     pub(crate) reasons: Vec<String>,
 }
 
@@ -62,6 +63,7 @@ impl Measured {
 
     fn own(
         Decided {
+            by,
             paper,
             recomputed,
             verdict,
@@ -73,7 +75,7 @@ impl Measured {
             ours: recomputed,
             effect: None,
             verdict,
-            own: true,
+            own: Some(by),
             reasons,
         })
     }
@@ -84,7 +86,7 @@ impl Measured {
             ours: String::new(),
             effect: None,
             verdict: Verdict::NotTestable,
-            own: false,
+            own: None,
             reasons: vec![why.to_owned()],
         })
     }
@@ -224,7 +226,7 @@ impl Court<'_> {
             ours: format!("{}{range}", fixed(mean, digits)),
             effect: sample.sd().filter(|&sd| sd > 0.0).map(|sd| off / sd),
             verdict: verdict::of_value(off, check.tolerance, around_zero),
-            own: false,
+            own: None,
             reasons,
         }))
     }

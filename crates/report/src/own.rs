@@ -7,9 +7,29 @@ use crate::compare::{ALPHA, POWER};
 use crate::text::{count, decimals, fixed, signed};
 use crate::verdict::{Verdict, within};
 
+/// What of the paper's own decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Own {
+    /// Its numbers, by arithmetic.
+    Numbers,
+    /// Its words, by reading.
+    Words,
+}
+
+impl Own {
+    /// After a verdict.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Numbers => "by the paper's own numbers",
+            Self::Words => "by the paper's own words",
+        }
+    }
+}
+
 /// A verdict from arithmetic or reading.
 #[derive(Debug)]
 pub(crate) struct Decided {
+    pub(crate) by: Own,
     pub(crate) paper: String,
     pub(crate) recomputed: String,
     pub(crate) verdict: Verdict,
@@ -59,6 +79,7 @@ pub(crate) fn arithmetic(check: &Arithmetic) -> Decided {
         }
     }
     Decided {
+        by: Own::Numbers,
         paper: format!("{} = {}", terms.join(" + "), shown(check.total)),
         recomputed: format!("{} = {}", terms.join(" + "), shown(sum)),
         verdict: if holds {
@@ -108,6 +129,7 @@ pub(crate) fn f1_bound(check: &F1Bound, accuracy: f64, f1: f64) -> Decided {
         ));
     }
     Decided {
+        by: Own::Numbers,
         paper: format!("F1 {} at accuracy {}", fixed(f1, 3), fixed(accuracy, 3)),
         recomputed: format!("F1 at most {}", fixed(bound, 3)),
         verdict: if possible {
@@ -153,6 +175,7 @@ pub(crate) fn p_value(check: &PValue) -> Decided {
         ));
     }
     Decided {
+        by: Own::Numbers,
         paper: format!("p = {}", check.p),
         recomputed: format!("p = {}", fixed(p, digits + 1)),
         verdict,
@@ -175,13 +198,14 @@ pub(crate) fn power(check: &Power, difference: f64) -> Decided {
             fixed(error, 4)
         ),
         format!(
-            "with {} runs a side, a true difference has to be {} to be found in {} % of such comparisons",
+            "with {} runs a side and equal spreads, a true difference has to be {} to be found in {} % of such comparisons",
             check.n,
             fixed(detectable, 3),
             fixed(POWER * 100.0, 0)
         ),
     ];
     Decided {
+        by: Own::Numbers,
         paper: format!("{} ({} runs a side)", signed(difference, 3), check.n),
         recomputed: format!("detectable: {}", fixed(detectable, 3)),
         verdict: if seen {
@@ -200,6 +224,7 @@ pub(crate) fn statement(check: &Statement) -> Decided {
         .iter()
         .map(|quote| format!("\u{201C}{}\u{201D} ({})", quote.text, quote.source));
     Decided {
+        by: Own::Words,
         paper: check.quotes[0].text.clone(),
         recomputed: check.quotes[1].text.clone(),
         verdict: match check.verdict {

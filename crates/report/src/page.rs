@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use crate::figure::Drawing;
 use crate::judge::Judged;
+use crate::own::Own;
 use crate::plan::Plan;
-use crate::provenance::{Provenance, hours, statuses};
+use crate::provenance::{Provenance, statuses, time};
 use crate::runs::{Run, Runs};
 use crate::table::{Table, pipe_table};
 use crate::text::{counted, csv_field, html, latex, markdown, readable};
@@ -66,7 +67,7 @@ impl Page<'_> {
             },
             n_runs => counted(all.len(), "run"),
             statuses => statuses(&all),
-            hours => hours(self.runs.all().iter()),
+            time => time(self.runs.all().iter()),
             verdicts => shown(verdict_counts(self.judged)),
             tables => shown(self.tables.iter().map(TableView::of).collect::<Vec<_>>()),
             figures => shown(figures),
@@ -188,7 +189,10 @@ struct ClaimView<'a> {
     p: &'a str,
     verdict: &'static str,
     class: &'static str,
-    own: bool,
+    /// By what of the paper's own, if so.
+    own: Option<&'static str>,
+    /// Headings over what the paper gives and what stands against it.
+    labels: [&'static str; 2],
     reasons: &'a [String],
 }
 
@@ -208,7 +212,12 @@ impl<'a> ClaimView<'a> {
             p: &judged.p,
             verdict: judged.verdict.words(),
             class: judged.verdict.class(),
-            own: judged.own,
+            own: judged.own.map(Own::words),
+            labels: match judged.own {
+                None => ["Paper", "Ours"],
+                Some(Own::Numbers) => ["Paper", "Recomputed"],
+                Some(Own::Words) => ["In one place", "In another"],
+            },
             reasons: &judged.reasons,
         }
     }
@@ -257,12 +266,10 @@ fn claim_cells(judged: &Judged) -> [String; 8] {
 }
 
 fn verdict_words(judged: &Judged) -> String {
-    let own = if judged.own {
-        " (by the paper's own numbers)"
-    } else {
-        ""
-    };
-    format!("{}{own}", judged.verdict.words())
+    match judged.own {
+        Some(own) => format!("{} ({})", judged.verdict.words(), own.words()),
+        None => judged.verdict.words().to_owned(),
+    }
 }
 
 /// The claims as a Markdown table.

@@ -24,7 +24,7 @@ pub(crate) struct Ended {
     /// `30 ok, 1 diverged`.
     pub(crate) statuses: String,
     /// Training, evaluation and caching together.
-    pub(crate) hours: String,
+    pub(crate) time: String,
 }
 
 impl Provenance {
@@ -44,7 +44,7 @@ impl Provenance {
                 name: name.to_owned(),
                 runs: runs.len(),
                 statuses: statuses(&runs),
-                hours: hours(runs.iter().copied()),
+                time: time(runs.iter().copied()),
             })
             .collect();
         let named = |name: &str, hash: &str| {
@@ -150,12 +150,16 @@ pub(crate) fn statuses(runs: &[&Run]) -> String {
     parts.join(", ")
 }
 
-/// Hours of training, evaluation and caching together.
-pub(crate) fn hours<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
+/// Training, evaluation and caching together.
+pub(crate) fn time<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
     let seconds: f64 = runs
         .map(|run| run.row.train_seconds + run.row.eval_seconds + run.row.cache_seconds)
         .sum();
-    fixed(seconds / 3600.0, 2)
+    match seconds {
+        ..60.0 => format!("{} seconds", fixed(seconds, 1)),
+        ..3600.0 => format!("{} minutes", fixed(seconds / 60.0, 1)),
+        _ => format!("{} hours", fixed(seconds / 3600.0, 2)),
+    }
 }
 
 fn distinct(runs: &[Run], text: impl Fn(&Run) -> Option<String>) -> Vec<String> {

@@ -75,7 +75,7 @@ fn the_papers_own_numbers_get_the_verdicts_arithmetic_gives_them() {
         (
             "which-layers",
             "last two layers",
-            "contradicted (by the paper's own numbers)",
+            "contradicted (by the paper's own words)",
         ),
     ] {
         let line = claims
