@@ -4,10 +4,9 @@
 //! when planning: T then follows the noncentral t distribution with Welch and Satterthwaite's degrees of
 //! freedom and noncentrality difference / standard error.
 
-use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
 
-use crate::student::{assert_level, quantile};
+use crate::student::{assert_level, normal_tail, quantile};
 
 /// The probability that Welch's test at level `alpha` (two-sided) notices a true `difference`.
 ///
@@ -126,16 +125,12 @@ impl Plan {
                 let s = x.exp();
                 let density = (constant + df * x - 0.5 * df * s * s).exp();
                 density
-                    * (normal_cdf(delta - self.critical * s)
-                        + normal_cdf(-delta - self.critical * s))
+                    * (normal_tail(self.critical * s - delta)
+                        + normal_tail(self.critical * s + delta))
             })
             .sum();
         h * sum
     }
-}
-
-fn normal_cdf(z: f64) -> f64 {
-    0.5 * erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
 #[cfg(test)]

@@ -14,8 +14,9 @@ pub fn sd(values: &[f64]) -> f64 {
 
 /// The sample variance, with n - 1 below the line; `NaN` for fewer than two values.
 ///
-/// Two passes: the mean first, then the squared distances from it, so that scores near 0.8 that differ in the
-/// fourth decimal lose nothing to cancellation. Equal values give exactly 0.
+/// Two passes: the mean first, then the squared distances from it, less what the rounding of the mean adds to
+/// them (Chan, Golub and LeVeque 1983), so that scores near 0.8 that differ in the fourth decimal lose nothing
+/// to cancellation. Equal values give exactly 0.
 pub(crate) fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return f64::NAN;
@@ -24,7 +25,12 @@ pub(crate) fn variance(values: &[f64]) -> f64 {
         return 0.0;
     }
     let centre = mean(values);
-    values.iter().map(|v| (v - centre).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for distance in values.iter().map(|v| v - centre) {
+        sum += distance;
+        squares += distance * distance;
+    }
+    (squares - sum * sum / values.len() as f64) / (values.len() - 1) as f64
 }
 
 /// A closed interval of plausible values.

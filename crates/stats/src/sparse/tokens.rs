@@ -122,6 +122,39 @@ mod tests {
         check("! a ? é \u{1f525}", &[]);
     }
 
+    #[derive(serde::Deserialize)]
+    struct Characters {
+        word: Vec<(u32, u32)>,
+        unassigned: Vec<(u32, u32)>,
+        lower: std::collections::HashMap<char, String>,
+    }
+
+    /// What Python 3.11 thinks of every character (`fixtures/make/stats.py`), apart from those Unicode 14 had
+    /// not assigned yet.
+    #[test]
+    fn every_character_is_classed_and_lower_cased_as_python_does() {
+        let python: Characters =
+            serde_json::from_str(include_str!("../../../../fixtures/stats/characters.json"))
+                .expect("the fixture has the shape its script gives it");
+        let within = |ranges: &[(u32, u32)], code: u32| {
+            let next = ranges.partition_point(|&(first, _)| first <= code);
+            next > 0 && code <= ranges[next - 1].1
+        };
+        let mut seen = 0;
+        for character in ('\0'..=char::MAX).filter(|&c| !within(&python.unassigned, c.into())) {
+            let is_word = within(&python.word, character.into());
+            assert_eq!(is_word_character(character), is_word, "{character:?}");
+            let lower = character.to_lowercase().to_string();
+            let expected = python.lower.get(&character).cloned();
+            assert_eq!(lower, expected.unwrap_or(character.into()), "{character:?}");
+            seen += 1;
+        }
+        assert_eq!(
+            seen, 282_230,
+            "144,697 of Unicode 14, 65 controls, 137,468 private ones"
+        );
+    }
+
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         assert_eq!(tokens(text), expected);
