@@ -99,7 +99,7 @@ pub fn f1_batch_mean(gold: &[usize], predicted: &[usize], class: usize, batch: u
 /// classes, `f1-negative`.
 ///
 /// # Panics
-/// If the slices differ in length.
+/// If the slices differ in length, or the positive class is not below `n_classes`.
 pub fn classification_scores(
     gold: &[usize],
     predicted: &[usize],
@@ -112,6 +112,10 @@ pub fn classification_scores(
         ("f1-micro", f1_micro(gold, predicted, n_classes)),
     ];
     if let Some(positive) = positive {
+        assert!(
+            positive < n_classes,
+            "positive class {positive} of {n_classes}"
+        );
         let of_positive = for_class(gold, predicted, positive);
         scores.push(("precision-positive", of_positive.precision));
         scores.push(("recall-positive", of_positive.recall));

@@ -1,6 +1,8 @@
 //! Logistic regression of two classes with an L2 penalty.
 
-use super::lbfgs::{Objective, dot, minimise};
+use super::lbfgs::{Objective, minimise};
+use super::memory::dot;
+use super::rows::Rows;
 use crate::sparse::Csr;
 
 /// Settings of a logistic regression; the defaults are those of scikit-learn's `LogisticRegression`.
@@ -43,7 +45,7 @@ impl Logistic {
             "a regression needs examples of both classes"
         );
         let rows = Rows::reduce(x);
-        let n = rows.shared + rows.own.len() + 1;
+        let n = rows.n_coordinates() + 1;
         let mut loss = Loss {
             rows,
             y,
@@ -119,129 +121,6 @@ impl Fitted {
     }
 }
 
-/// The rows of a matrix in fewer coordinates, in which the search takes the same steps.
-///
-/// A column without entries has no gradient but that of its penalty, and keeps its weight of 0: it is left out
-/// (of the 2²⁰ hashed columns, one in fifty remains). Columns with one entry only, two thirds of the words of
-/// the tweets, are merged for each row: of their weights the loss sees v · w, and the penalty keeps w along v,
-/// so with u = v / ‖v‖ the weights are a u, and the one coordinate a has the entry ‖v‖ and the penalty a².
-/// L-BFGS sees vectors only through their products, which this change of coordinates keeps.
-struct Rows {
-    /// The new number of each column that has more than one entry; `OWN` for the others.
-    number: Vec<u32>,
-    /// How many have more than one.
-    shared: usize,
-    /// Where the shared entries of each row end.
-    ends: Vec<usize>,
-    columns: Vec<u32>,
-    values: Vec<f64>,
-    /// ‖v‖ of each row, 0 for a row that has no column to itself.
-    own: Vec<f64>,
-    /// The largest |u| of each row.
-    own_largest: Vec<f64>,
-}
-
-/// Instead of a number: one row's own column, or nobody's.
-const OWN: u32 = u32::MAX;
-
-impl Rows {
-    fn reduce(x: &Csr) -> Self {
-        let mut count = vec![0u32; x.n_columns()];
-        for (columns, _) in x.rows() {
-            columns
-                .iter()
-                .for_each(|&column| count[column as usize] += 1);
-        }
-        let mut numbers = 0u32..;
-        let number: Vec<u32> = count
-            .into_iter()
-            .map(|count| {
-                if count > 1 {
-                    numbers.next().expect("fewer than 2³²")
-                } else {
-                    OWN
-                }
-            })
-            .collect();
-        let mut rows = Self {
-            shared: numbers.start as usize,
-            number,
-            ends: Vec::with_capacity(x.n_rows()),
-            columns: Vec::with_capacity(x.n_stored()),
-            values: Vec::with_capacity(x.n_stored()),
-            own: Vec::with_capacity(x.n_rows()),
-            own_largest: Vec::with_capacity(x.n_rows()),
-        };
-        for (columns, values) in x.rows() {
-            let (mut square, mut largest) = (0.0, 0.0f64);
-            for (&column, &value) in columns.iter().zip(values) {
-                match rows.number[column as usize] {
-                    OWN => {
-                        square += value * value;
-                        largest = largest.max(value.abs());
-                    }
-                    number => {
-                        rows.columns.push(number);
-                        rows.values.push(value);
-                    }
-                }
-            }
-            let length = square.sqrt();
-            rows.ends.push(rows.columns.len());
-            rows.own.push(length);
-            rows.own_largest
-                .push(if length > 0.0 { largest / length } else { 0.0 });
-        }
-        rows
-    }
-
-    /// The product of each row with `weights`.
-    fn multiply(&self, weights: &[f64], products: &mut [f64]) {
-        let (shared, own) = weights.split_at(self.shared);
-        let mut start = 0;
-        for (i, product) in products.iter_mut().enumerate() {
-            let entries = start..self.ends[i];
-            start = entries.end;
-            let columns = &self.columns[entries.clone()];
-            *product = self.own[i] * own[i];
-            for (&column, value) in columns.iter().zip(&self.values[entries]) {
-                *product += value * shared[column as usize];
-            }
-        }
-    }
-
-    /// Adds each row times its factor to `sum`.
-    fn add_transposed(&self, factors: &[f64], sum: &mut [f64]) {
-        let (shared, own) = sum.split_at_mut(self.shared);
-        let mut start = 0;
-        for (i, factor) in factors.iter().enumerate() {
-            let entries = start..self.ends[i];
-            start = entries.end;
-            let columns = &self.columns[entries.clone()];
-            own[i] += factor * self.own[i];
-            for (&column, value) in columns.iter().zip(&self.values[entries]) {
-                shared[column as usize] += factor * value;
-            }
-        }
-    }
-
-    /// The weights of the columns of `x` at a point of the reduced coordinates.
-    fn coef(&self, x: &Csr, point: &[f64]) -> Vec<f64> {
-        let (shared, own) = point.split_at(self.shared);
-        let mut coef = vec![0.0; x.n_columns()];
-        for ((columns, values), (a, length)) in x.rows().zip(own.iter().zip(&self.own)) {
-            let along = if *length > 0.0 { a / length } else { 0.0 };
-            for (&column, value) in columns.iter().zip(values) {
-                coef[column as usize] = match self.number[column as usize] {
-                    OWN => along * value,
-                    number => shared[number as usize],
-                };
-            }
-        }
-        coef
-    }
-}
-
 /// The objective. Its parameters are the weights of the shared columns, then one for each row, and at last the
 /// intercept.
 struct Loss<'a> {
@@ -287,17 +166,9 @@ impl Objective for Loss<'_> {
         (loss + product.ln()) * share + penalty
     }
 
-    /// The largest entry in the original coordinates.
     fn largest(&self, gradient: &[f64]) -> f64 {
-        let (shared, rest) = gradient.split_at(self.rows.shared);
-        let (own, intercept) = rest.split_at(self.rows.own.len());
-        let shared = shared
-            .iter()
-            .chain(intercept)
-            .fold(0.0f64, |largest, g| largest.max(g.abs()));
-        own.iter()
-            .zip(&self.rows.own_largest)
-            .fold(shared, |largest, (g, u)| largest.max(g.abs() * u))
+        let (intercept, gradient) = gradient.split_last().expect("there is an intercept");
+        self.rows.largest(gradient).max(intercept.abs())
     }
 }
 

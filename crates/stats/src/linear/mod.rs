@@ -3,5 +3,7 @@
 mod lbfgs;
 mod line_search;
 mod logistic;
+mod memory;
+mod rows;
 
 pub use logistic::{Fitted, Logistic};

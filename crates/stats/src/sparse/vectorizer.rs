@@ -1,7 +1,6 @@
 //! From texts to a matrix: one row for each text, one column for each word.
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::csr::Csr;
@@ -29,7 +28,7 @@ pub enum Features {
 pub struct Vectorizer {
     features: Features,
     /// The column of each word; columns are in the order of the words. Empty for hashed features.
-    vocabulary: HashMap<Box<str>, u32>,
+    vocabulary: HashMap<String, u32>,
     /// The weight of each column; empty unless TF-IDF.
     idf: Vec<f64>,
 }
@@ -110,7 +109,7 @@ impl Vectorizer {
 
     /// The words learnt, in the order of their columns; empty for hashed features.
     pub fn words(&self) -> Vec<&str> {
-        let mut words: Vec<&str> = self.vocabulary.keys().map(AsRef::as_ref).collect();
+        let mut words: Vec<&str> = self.vocabulary.keys().map(String::as_str).collect();
         words.sort_unstable();
         words
     }
@@ -126,30 +125,26 @@ fn hashed(word: &str) -> (u32, f64) {
 }
 
 /// The words of `texts` in code point order, and how often each text has each.
-fn learn_words(texts: &[&str]) -> (HashMap<Box<str>, u32>, Csr) {
-    let mut vocabulary: HashMap<Box<str>, u32> = HashMap::new();
+fn learn_words(texts: &[&str]) -> (HashMap<String, u32>, Csr) {
+    let mut vocabulary: HashMap<String, u32> = HashMap::new();
     let mut found: Vec<u32> = Vec::new(); // numbers of words in order of first sight
     let mut ends = Vec::with_capacity(texts.len());
     let mut lower = String::new();
     for text in texts {
         for_each_token(text, &mut lower, |word| {
-            let number = vocabulary.get(word).copied().unwrap_or_else(|| {
-                let next = vocabulary.len() as u32;
-                vocabulary.insert(word.into(), next);
-                next
-            });
-            found.push(number);
+            let next = vocabulary.len() as u32;
+            found.push(*vocabulary.entry_ref(word).or_insert(next));
         });
         ends.push(found.len());
     }
 
-    let mut words: Vec<(&str, &mut u32)> = vocabulary
+    let mut words: Vec<(u64, &str, &mut u32)> = vocabulary
         .iter_mut()
-        .map(|(w, n)| (w.as_ref(), n))
+        .map(|(word, number)| (first_bytes(word), word.as_str(), number))
         .collect();
-    words.sort_unstable_by_key(|&(word, _)| word);
+    words.sort_unstable_by_key(|&(first, word, _)| (first, word));
     let mut column_of = vec![0; words.len()];
-    for (column, (_, number)) in (0u32..).zip(words) {
+    for (column, (_, _, number)) in (0u32..).zip(words) {
         column_of[*number as usize] = column;
         *number = column;
     }
@@ -168,6 +163,14 @@ fn learn_words(texts: &[&str]) -> (HashMap<Box<str>, u32>, Csr) {
         start = end;
     }
     (vocabulary, matrix)
+}
+
+/// The first eight bytes as a number, which orders most words without a look at their text.
+fn first_bytes(word: &str) -> u64 {
+    let mut bytes = [0; 8];
+    let n = word.len().min(8);
+    bytes[..n].copy_from_slice(&word.as_bytes()[..n]);
+    u64::from_be_bytes(bytes)
 }
 
 /// ln((1 + n) / (1 + df)) + 1 for each column, as if one more text held every word (`smooth_idf=True`).
