@@ -76,7 +76,11 @@ lint: _libtorch
 [group('develop')]
 [no-exit-message]
 bench *ARGS: _build
-    if [ "${1-}" = peer ]; then {{ totune }} bench "$@"; else cargo bench --locked --features {{ quote(features) }} --bench '*' -- "$@"; fi
+    if [ "${1-}" = peer ]; then \
+        TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference)} && export TOTUNE_PYTHON && {{ totune }} bench "$@"; \
+    else \
+        cargo bench --locked --features {{ quote(features) }} --bench '*' -- "$@"; \
+    fi
 
 # Make the fixtures and their reference values again, with pinned Python packages
 [group('develop')]
