@@ -31,15 +31,32 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub struct Global {
     /// Root of the checkout [default: the nearest folder with `experiments` in it, here or above]
-    #[arg(long, global = true, value_name = "FOLDER", help_heading = "Global options")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        help_heading = "Global options"
+    )]
     pub project: Option<PathBuf>,
 
     /// Folder with dataset files [default: data/ in the project]
-    #[arg(long, global = true, value_name = "FOLDER", env = "TOTUNE_DATA", help_heading = "Global options")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        env = "TOTUNE_DATA",
+        help_heading = "Global options"
+    )]
     pub data: Option<PathBuf>,
 
     /// Folder with pretrained encoders [default: the Hugging Face cache]
-    #[arg(long, global = true, value_name = "FOLDER", env = "TOTUNE_ENCODERS", help_heading = "Global options")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        env = "TOTUNE_ENCODERS",
+        help_heading = "Global options"
+    )]
     pub encoders: Option<PathBuf>,
 
     /// auto, cpu, cuda, cuda:<n> or flex; auto prefers CUDA, then LibTorch on the processor, then flex

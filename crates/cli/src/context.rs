@@ -30,11 +30,19 @@ impl Context {
             None => Project::find(&env::current_dir().context("the current folder is gone")?)?,
         };
         let roots = Roots {
-            data: global.data.clone().unwrap_or_else(|| project.root.join("data")),
+            data: global
+                .data
+                .clone()
+                .unwrap_or_else(|| project.root.join("data")),
             encoders: global.encoders.clone().unwrap_or_else(hugging_face_cache),
         };
         let store = Store::new(project.root.join("runs"));
-        Ok(Self { project, roots, store, global })
+        Ok(Self {
+            project,
+            roots,
+            store,
+            global,
+        })
     }
 
     /// The device that was asked for, and a flag that Ctrl-C sets.
@@ -43,7 +51,12 @@ impl Context {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build_global().context("cannot start threads")?;
         let chosen = self.global.device.choose(threads)?;
-        Ok(Machine { device: chosen.device, device_name: chosen.name, threads, stop: signals::stop_flag()? })
+        Ok(Machine {
+            device: chosen.device,
+            device_name: chosen.name,
+            threads,
+            stop: signals::stop_flag()?,
+        })
     }
 
     /// Threads that were asked for, or one for each core.
@@ -55,8 +68,16 @@ impl Context {
 
 /// Where Hugging Face's libraries keep downloads: `HF_HUB_CACHE`, else `HF_HOME/hub`, else `~/.cache/huggingface/hub`.
 pub fn hugging_face_cache() -> PathBuf {
-    let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = || path("XDG_CACHE_HOME").or_else(|| path("HOME").map(|home| home.join(".cache"))).unwrap_or_default();
+    let path = |name: &str| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let cache = || {
+        path("XDG_CACHE_HOME")
+            .or_else(|| path("HOME").map(|home| home.join(".cache")))
+            .unwrap_or_default()
+    };
     path("HF_HUB_CACHE")
         .or_else(|| path("HF_HOME").map(|home| home.join("hub")))
         .unwrap_or_else(|| cache().join("huggingface/hub"))
@@ -65,6 +86,9 @@ pub fn hugging_face_cache() -> PathBuf {
 impl Context {
     /// A path as it is shown: from the project's root where it lies below it.
     pub fn shown(&self, path: &std::path::Path) -> String {
-        path.strip_prefix(&self.project.root).unwrap_or(path).display().to_string()
+        path.strip_prefix(&self.project.root)
+            .unwrap_or(path)
+            .display()
+            .to_string()
     }
 }

@@ -38,8 +38,12 @@ impl FromStr for Wish {
             "flex" => Ok(Self::Flex),
             "cuda" => Ok(Self::Cuda(0)),
             _ => {
-                let index = text.strip_prefix("cuda:").and_then(|index| index.parse().ok());
-                index.map(Self::Cuda).ok_or_else(|| "expected auto, cpu, cuda, cuda:<n> or flex".to_string())
+                let index = text
+                    .strip_prefix("cuda:")
+                    .and_then(|index| index.parse().ok());
+                index
+                    .map(Self::Cuda)
+                    .ok_or_else(|| "expected auto, cpu, cuda, cuda:<n> or flex".to_string())
             }
         }
     }
@@ -71,7 +75,10 @@ impl Wish {
 }
 
 fn flex() -> Chosen {
-    Chosen { device: Device::flex(), name: "flex".to_string() }
+    Chosen {
+        device: Device::flex(),
+        name: "flex".to_string(),
+    }
 }
 
 #[cfg(feature = "tch")]
@@ -84,18 +91,27 @@ mod libtorch {
 
     pub fn cuda_devices() -> usize {
         // Asking burn for a CUDA device where LibTorch has none panics, so LibTorch is asked first.
-        if tch::Cuda::is_available() { tch::Cuda::device_count().max(0) as usize } else { 0 }
+        if tch::Cuda::is_available() {
+            tch::Cuda::device_count().max(0) as usize
+        } else {
+            0
+        }
     }
 
     pub fn cpu(threads: usize) -> Result<Chosen> {
         set_threads(threads);
-        Ok(Chosen { device: Device::libtorch(), name: format!("cpu (LibTorch {VERSION})") })
+        Ok(Chosen {
+            device: Device::libtorch(),
+            name: format!("cpu (LibTorch {VERSION})"),
+        })
     }
 
     pub fn cuda(index: usize, threads: usize) -> Result<Chosen> {
         let found = cuda_devices();
         if found == 0 {
-            bail!("--device cuda:{index}: LibTorch finds no CUDA device; `totune doctor` says what is missing");
+            bail!(
+                "--device cuda:{index}: LibTorch finds no CUDA device; `totune doctor` says what is missing"
+            );
         }
         if index >= found {
             bail!("--device cuda:{index}: there are {found} CUDA devices, counted from 0");
@@ -105,7 +121,10 @@ mod libtorch {
             Some(model) => format!("cuda:{index} ({model}, LibTorch {VERSION})"),
             None => format!("cuda:{index} (LibTorch {VERSION})"),
         };
-        Ok(Chosen { device: Device::libtorch_cuda(index), name })
+        Ok(Chosen {
+            device: Device::libtorch_cuda(index),
+            name,
+        })
     }
 
     fn set_threads(threads: usize) {
@@ -115,7 +134,12 @@ mod libtorch {
     /// As the driver names it; LibTorch's own interface does not say.
     fn gpu_name(index: usize) -> Option<String> {
         let mut command = std::process::Command::new("nvidia-smi");
-        command.args(["--query-gpu=name", "--format=csv,noheader", "-i", &index.to_string()]);
+        command.args([
+            "--query-gpu=name",
+            "--format=csv,noheader",
+            "-i",
+            &index.to_string(),
+        ]);
         let output = command.output().ok()?;
         let name = String::from_utf8_lossy(&output.stdout).trim().to_string();
         (output.status.success() && !name.is_empty()).then_some(name)
@@ -133,11 +157,15 @@ mod libtorch {
     }
 
     pub fn cpu(_threads: usize) -> Result<Chosen> {
-        bail!("--device cpu needs LibTorch, which this binary was built without; use --device flex, or build with ./justw")
+        bail!(
+            "--device cpu needs LibTorch, which this binary was built without; use --device flex, or build with ./justw"
+        )
     }
 
     pub fn cuda(index: usize, _threads: usize) -> Result<Chosen> {
-        bail!("--device cuda:{index} needs LibTorch, which this binary was built without; build with ./justw")
+        bail!(
+            "--device cuda:{index} needs LibTorch, which this binary was built without; build with ./justw"
+        )
     }
 }
 
@@ -147,9 +175,12 @@ mod tests {
 
     #[test]
     fn wishes_are_read_as_they_are_written() {
-        for (text, wish) in
-            [("auto", Wish::Auto), ("cpu", Wish::Cpu), ("cuda:3", Wish::Cuda(3)), ("flex", Wish::Flex)]
-        {
+        for (text, wish) in [
+            ("auto", Wish::Auto),
+            ("cpu", Wish::Cpu),
+            ("cuda:3", Wish::Cuda(3)),
+            ("flex", Wish::Flex),
+        ] {
             assert_eq!(text.parse(), Ok(wish));
             assert_eq!(wish.to_string(), text);
         }

@@ -40,7 +40,8 @@ mod tests {
 
     #[test]
     fn causes_stand_below_the_error() {
-        let error = anyhow!("no space left on device").context("runs/ab/evals.parquet: cannot write");
+        let error =
+            anyhow!("no space left on device").context("runs/ab/evals.parquet: cannot write");
         assert_eq!(
             block(&error),
             "error: runs/ab/evals.parquet: cannot write\n  because: no space left on device"

@@ -40,7 +40,12 @@ struct Pace {
 
 impl Pace {
     fn begin(&mut self, position: Position, run: &PlannedRun) {
-        *self = Self { label: run.label.clone(), number: position.number, of: position.of, ..Self::default() };
+        *self = Self {
+            label: run.label.clone(),
+            number: position.number,
+            of: position.of,
+            ..Self::default()
+        };
         self.said = Some(Instant::now());
     }
 
@@ -63,9 +68,17 @@ impl Pace {
 
     fn epoch(&mut self, event: &EpochScores) {
         let dev_then_test = ["dev", "test"].into_iter();
-        let accuracy = |split: &str| event.scores.iter().find(|score| score.split == split && score.metric == "accuracy");
+        let accuracy = |split: &str| {
+            event
+                .scores
+                .iter()
+                .find(|score| score.split == split && score.metric == "accuracy")
+        };
         if let Some(score) = dev_then_test.filter_map(accuracy).next() {
-            self.score = format!(", {} accuracy {:.4} after epoch {}", score.split, score.value, event.epoch);
+            self.score = format!(
+                ", {} accuracy {:.4} after epoch {}",
+                score.split, score.value, event.epoch
+            );
         }
     }
 }
@@ -77,11 +90,21 @@ fn ending(position: Position, run: &PlannedRun, ended: &Ended) -> String {
         ("ok", None) => "done".to_string(),
         (status, _) => format!("{status}: {}", ended.error),
     };
-    format!("[{}/{}] {}: {outcome}, {}", position.number, position.of, run.label, span(ended.took))
+    format!(
+        "[{}/{}] {}: {outcome}, {}",
+        position.number,
+        position.of,
+        run.label,
+        span(ended.took)
+    )
 }
 
 fn opening(to_run: usize, left: usize, device: &str) -> String {
-    let left = if left == 0 { String::new() } else { format!(" ({left} of the plan left as they are)") };
+    let left = if left == 0 {
+        String::new()
+    } else {
+        format!(" ({left} of the plan left as they are)")
+    };
     format!("{to_run} runs on {device}{left}")
 }
 
@@ -106,13 +129,23 @@ impl Bars {
     pub fn new(device: &str) -> Self {
         let all = MultiProgress::new();
         let style = |template: &str| {
-            ProgressStyle::with_template(template).expect("the template is valid").progress_chars("=> ")
+            ProgressStyle::with_template(template)
+                .expect("the template is valid")
+                .progress_chars("=> ")
         };
         let sweep = all.add(ProgressBar::new(0));
-        sweep.set_style(style("{bar:30} {pos}/{len} runs, {elapsed} gone, about {eta} left"));
+        sweep.set_style(style(
+            "{bar:30} {pos}/{len} runs, {elapsed} gone, about {eta} left",
+        ));
         let run = all.add(ProgressBar::new(0));
         run.set_style(style("{bar:30} {wide_msg}"));
-        Self { device: device.to_string(), all, sweep, run, pace: Mutex::default() }
+        Self {
+            device: device.to_string(),
+            all,
+            sweep,
+            run,
+            pace: Mutex::default(),
+        }
     }
 
     fn say(&self, line: String) {
@@ -143,7 +176,8 @@ impl Progress for Bars {
         let text = pace.step(event);
         self.run.set_length(event.steps as u64);
         self.run.set_position(event.step as u64);
-        self.run.set_message(format!("{}: {text}{}", pace.label, pace.score));
+        self.run
+            .set_message(format!("{}: {text}{}", pace.label, pace.score));
     }
 
     fn epoch(&self, event: &EpochScores) {
@@ -164,7 +198,10 @@ impl Progress for Bars {
 impl Lines {
     /// Plain lines.
     pub fn new(device: &str) -> Self {
-        Self { device: device.to_string(), pace: Mutex::default() }
+        Self {
+            device: device.to_string(),
+            pace: Mutex::default(),
+        }
     }
 }
 
@@ -185,7 +222,10 @@ impl Progress for Lines {
         let mut pace = lock(&self.pace);
         let text = pace.step(event);
         if pace.said.is_some_and(|said| said.elapsed() >= PATIENCE) {
-            eprintln!("[{}/{}] {}: {text}{}", pace.number, pace.of, pace.label, pace.score);
+            eprintln!(
+                "[{}/{}] {}: {text}{}",
+                pace.number, pace.of, pace.label, pace.score
+            );
             pace.said = Some(Instant::now());
         }
     }
@@ -209,9 +249,12 @@ mod tests {
 
     #[test]
     fn lengths_of_time_read_well() {
-        for (milliseconds, expected) in
-            [(850, "850ms"), (12_300, "12.3s"), (245_000, "4m05s"), (7_800_000, "2h10m")]
-        {
+        for (milliseconds, expected) in [
+            (850, "850ms"),
+            (12_300, "12.3s"),
+            (245_000, "4m05s"),
+            (7_800_000, "2h10m"),
+        ] {
             assert_eq!(span(Duration::from_millis(milliseconds)), expected);
         }
     }
@@ -231,6 +274,9 @@ mod tests {
             lr: 5e-5,
             train_seconds: 4.0,
         };
-        assert_eq!(pace.step(&event), "epoch 1/3, step 10/30, loss 0.2500, 8 examples/s, 8.0s left");
+        assert_eq!(
+            pace.step(&event),
+            "epoch 1/3, step 10/30, loss 0.2500, 8 examples/s, 8.0s left"
+        );
     }
 }

@@ -10,13 +10,34 @@ use support::{Checkout, SPARSE, Said, TUNE};
 fn unknown_names_are_answered_with_the_near_one_and_the_list() {
     let checkout = Checkout::new();
     for (arguments, expected) in [
-        (vec!["reproduce", "trail", "fixture"], "unknown paper `trail`; did you mean `trial`? there are: trial"),
-        (vec!["reproduce", "trial", "fixtures"], "unknown profile `fixtures`; did you mean `fixture`? there are: fixture"),
-        (vec!["report", "trail"], "unknown paper `trail`; did you mean `trial`?"),
-        (vec!["sweep", "run", "trial", "fixture", "--only", "zz"], "no run zz in this plan"),
-        (vec!["sweep", "run", "trial", "fixture", "--shard", "3/2"], "expected i between 1 and N"),
-        (vec!["data", "check", "fixture-tweet"], "unknown dataset `fixture-tweet`; did you mean `fixture-tweets`?"),
-        (vec!["collect", "trial", "fixture"], "none of the 10 runs has results yet"),
+        (
+            vec!["reproduce", "trail", "fixture"],
+            "unknown paper `trail`; did you mean `trial`? there are: trial",
+        ),
+        (
+            vec!["reproduce", "trial", "fixtures"],
+            "unknown profile `fixtures`; did you mean `fixture`? there are: fixture",
+        ),
+        (
+            vec!["report", "trail"],
+            "unknown paper `trail`; did you mean `trial`?",
+        ),
+        (
+            vec!["sweep", "run", "trial", "fixture", "--only", "zz"],
+            "no run zz in this plan",
+        ),
+        (
+            vec!["sweep", "run", "trial", "fixture", "--shard", "3/2"],
+            "expected i between 1 and N",
+        ),
+        (
+            vec!["data", "check", "fixture-tweet"],
+            "unknown dataset `fixture-tweet`; did you mean `fixture-tweets`?",
+        ),
+        (
+            vec!["collect", "trial", "fixture"],
+            "none of the 10 runs has results yet",
+        ),
         (vec!["report", "trial", "fixture"], "no results there"),
     ] {
         refused(&checkout, checkout.run(&arguments), expected);
@@ -26,31 +47,81 @@ fn unknown_names_are_answered_with_the_near_one_and_the_list() {
 #[test]
 fn unknown_datasets_and_encoders_of_an_experiment_are_named() {
     for (name, text, expected) in [
-        ("sparse", SPARSE.replace("fixture-tweets", "fixture-tweet"), "unknown dataset `fixture-tweet`; did you mean `fixture-tweets`?"),
-        ("tune", TUNE.replace("fixture-bert", "fixture-brt"), "unknown encoder `fixture-brt`; there are"),
-        ("tune", TUNE.replace("kind = \"full\"", "kind = \"ful\""), "unknown choice `ful`; did you mean `full`?"),
-        ("tune", TUNE.replace("epochs = 2", "epoch = 2"), "line 8: unknown key `epoch`; did you mean `epochs`?"),
-        ("tune", TUNE.replace("epochs = 2", "epochs = 0"), "epochs: found 0, expected at least 1"),
-        ("tune", TUNE.replace("lr = 1e-3", "lr = -1.0"), "adaptation.lr: found -1, expected more than 0"),
+        (
+            "sparse",
+            SPARSE.replace("fixture-tweets", "fixture-tweet"),
+            "unknown dataset `fixture-tweet`; did you mean `fixture-tweets`?",
+        ),
+        (
+            "tune",
+            TUNE.replace("fixture-bert", "fixture-brt"),
+            "unknown encoder `fixture-brt`; there are",
+        ),
+        (
+            "tune",
+            TUNE.replace("kind = \"full\"", "kind = \"ful\""),
+            "unknown choice `ful`; did you mean `full`?",
+        ),
+        (
+            "tune",
+            TUNE.replace("epochs = 2", "epoch = 2"),
+            "line 8: unknown key `epoch`; did you mean `epochs`?",
+        ),
+        (
+            "tune",
+            TUNE.replace("epochs = 2", "epochs = 0"),
+            "epochs: found 0, expected at least 1",
+        ),
+        (
+            "tune",
+            TUNE.replace("lr = 1e-3", "lr = -1.0"),
+            "adaptation.lr: found -1, expected more than 0",
+        ),
         ("sparse", SPARSE.replace("folds = 3", "folds = 1"), "folds"),
-        ("sparse", SPARSE.replace("[profiles.fixture]", ""), "expected a table [profiles.<name>]"),
-        ("sparse", SPARSE.replace("datasets = ", "datasets "), "line 5"),
+        (
+            "sparse",
+            SPARSE.replace("[profiles.fixture]", ""),
+            "expected a table [profiles.<name>]",
+        ),
+        (
+            "sparse",
+            SPARSE.replace("datasets = ", "datasets "),
+            "line 5",
+        ),
     ] {
         let checkout = Checkout::with(&[(name, &text)]);
-        refused(&checkout, checkout.run(&["sweep", "run", "trial", "fixture"]), expected);
+        refused(
+            &checkout,
+            checkout.run(&["sweep", "run", "trial", "fixture"]),
+            expected,
+        );
     }
 }
 
 #[test]
 fn missing_files_are_all_named_in_one_message_and_nothing_is_written() {
     let tweets = SPARSE.replace("fixture-tweets", "disaster-tweets");
-    let bert = TUNE.replace("fixture-tweets", "disaster-tweets").replace("fixture-bert", "bert-base-uncased");
+    let bert = TUNE
+        .replace("fixture-tweets", "disaster-tweets")
+        .replace("fixture-bert", "bert-base-uncased");
     let checkout = Checkout::with(&[("sparse", &tweets), ("tune", &bert)]);
     let empty = checkout.path("empty");
     let empty = empty.to_string_lossy();
-    let said = checkout.run(&["reproduce", "trial", "fixture", "--data", &empty, "--encoders", &empty]);
+    let said = checkout.run(&[
+        "reproduce",
+        "trial",
+        "fixture",
+        "--data",
+        &empty,
+        "--encoders",
+        &empty,
+    ]);
     assert_eq!(said.err.matches("error: ").count(), 1, "{}", said.err);
-    for expected in ["disaster-tweets", "bert-base-uncased", "nothing was written"] {
+    for expected in [
+        "disaster-tweets",
+        "bert-base-uncased",
+        "nothing was written",
+    ] {
         assert!(said.err.contains(expected), "{expected}: {}", said.err);
     }
     refused(&checkout, said, "files are missing");
@@ -62,33 +133,57 @@ fn a_dataset_that_is_not_the_one_of_its_card_is_refused() {
     let path = checkout.path("fixtures/data/tweets.csv");
     let text = fs::read_to_string(&path).expect("fixture");
     fs::write(&path, text.replacen('a', "b", 1)).expect("write");
-    refused(&checkout, checkout.run(&["sweep", "run", "trial", "fixture"]), "sha256");
+    refused(
+        &checkout,
+        checkout.run(&["sweep", "run", "trial", "fixture"]),
+        "sha256",
+    );
 }
 
 #[test]
 fn a_checkpoint_that_was_cut_short_is_refused() {
     let checkout = Checkout::new();
     let folder = checkout.path("fixtures/encoders/fixture-bert");
-    let weights = fs::read_dir(&folder).expect("folder").map(|entry| entry.expect("entry").path());
-    let weights = weights.into_iter().find(|path| path.extension().is_some_and(|kind| kind == "safetensors"));
+    let weights = fs::read_dir(&folder)
+        .expect("folder")
+        .map(|entry| entry.expect("entry").path());
+    let weights = weights
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|kind| kind == "safetensors"));
     let weights = weights.expect("weights");
     let bytes = fs::read(&weights).expect("weights");
     fs::write(&weights, &bytes[..bytes.len() / 2]).expect("write");
-    refused(&checkout, checkout.run(&["sweep", "run", "trial", "fixture"]), "model.safetensors");
+    refused(
+        &checkout,
+        checkout.run(&["sweep", "run", "trial", "fixture"]),
+        "model.safetensors",
+    );
 }
 
 #[test]
 fn a_device_that_is_not_there_is_an_error_and_no_other_device() {
     let checkout = Checkout::new();
-    let mut command = checkout.command(&["sweep", "run", "trial", "fixture", "--device", "cuda:99"]);
-    refused(&checkout, Said::from(command.output().expect("starts")), "--device cuda:99");
-    refused(&checkout, checkout.run(&["sweep", "run", "trial", "fixture", "--device", "gpu"]), "expected auto, cpu, cuda");
+    let mut command =
+        checkout.command(&["sweep", "run", "trial", "fixture", "--device", "cuda:99"]);
+    refused(
+        &checkout,
+        Said::from(command.output().expect("starts")),
+        "--device cuda:99",
+    );
+    refused(
+        &checkout,
+        checkout.run(&["sweep", "run", "trial", "fixture", "--device", "gpu"]),
+        "expected auto, cpu, cuda",
+    );
 }
 
 #[test]
 fn a_run_that_fails_is_a_row_and_the_others_go_on() {
     // The fixture's encoder has fewer than 50 layers, which only the run itself can know.
-    let checkout = Checkout::with(&[("tune", &TUNE.replace("k = 1", "k = 50")), ("sparse", SPARSE)]);
+    let checkout = Checkout::with(&[
+        ("tune", &TUNE.replace("k = 1", "k = 50")),
+        ("sparse", SPARSE),
+    ]);
     let said = checkout.run(&["sweep", "run", "trial", "fixture"]);
     assert_eq!(said.code, Some(1), "{}", said.err);
     assert!(said.err.contains("2 of 10 runs failed"), "{}", said.err);
@@ -96,14 +191,34 @@ fn a_run_that_fails_is_a_row_and_the_others_go_on() {
 
     let said = checkout.run(&["collect", "trial", "fixture"]);
     assert_eq!(said.code, Some(1), "{}", said.err);
-    let tables = totune_record::Tables::read(&checkout.path("results/trial/fixture")).expect("tables");
-    let failed: Vec<_> = tables.runs.iter().filter(|run| run.status == "failed").collect();
+    let tables =
+        totune_record::Tables::read(&checkout.path("results/trial/fixture")).expect("tables");
+    let failed: Vec<_> = tables
+        .runs
+        .iter()
+        .filter(|run| run.status == "failed")
+        .collect();
     assert_eq!(failed.len(), 2);
-    assert!(failed[0].error.contains("adaptation.k: found 50"), "{}", failed[0].error);
+    assert!(
+        failed[0].error.contains("adaptation.k: found 50"),
+        "{}",
+        failed[0].error
+    );
 
     // Left alone the second time, unless asked for; still an exit code of 1.
-    assert_eq!(checkout.run(&["sweep", "run", "trial", "fixture"]).code, Some(1));
-    assert_eq!(checkout.plan(&["--retry-failed"])["runs"].as_array().expect("runs").iter().filter(|run| run["will_run"] == true).count(), 2);
+    assert_eq!(
+        checkout.run(&["sweep", "run", "trial", "fixture"]).code,
+        Some(1)
+    );
+    assert_eq!(
+        checkout.plan(&["--retry-failed"])["runs"]
+            .as_array()
+            .expect("runs")
+            .iter()
+            .filter(|run| run["will_run"] == true)
+            .count(),
+        2
+    );
 }
 
 #[test]
@@ -111,10 +226,18 @@ fn a_run_that_diverges_is_done_and_says_so() {
     let checkout = Checkout::with(&[("tune", &TUNE.replacen("lr = 1e-3", "lr = 1e30", 1))]);
     checkout.succeed(&["sweep", "run", "trial", "fixture"]);
     let tables = checkout.collected();
-    let diverged: Vec<_> = tables.runs.iter().filter(|run| run.status == "diverged").collect();
+    let diverged: Vec<_> = tables
+        .runs
+        .iter()
+        .filter(|run| run.status == "diverged")
+        .collect();
     assert_eq!((tables.runs.len(), diverged.len()), (4, 2));
     assert_eq!(diverged[0].stop_reason, "diverged");
-    assert!(diverged[0].steps <= 2, "noticed within a step, not after {}", diverged[0].steps);
+    assert!(
+        diverged[0].steps <= 2,
+        "noticed within a step, not after {}",
+        diverged[0].steps
+    );
 }
 
 #[test]
@@ -139,9 +262,15 @@ fn runs_of_other_data_than_now_are_not_collected() {
     checkout.succeed(&["sweep", "run", "trial", "fixture"]);
     // The card reads the same file in another way: another dataset under the same name.
     let card = checkout.path("datasets/fixture-tweets.toml");
-    let text = fs::read_to_string(&card).expect("card").replace(", group = \"keyword\"", "");
+    let text = fs::read_to_string(&card)
+        .expect("card")
+        .replace(", group = \"keyword\"", "");
     fs::write(&card, text).expect("write");
-    refused(&checkout, checkout.run(&["collect", "trial", "fixture"]), "6 runs were made from other files");
+    refused(
+        &checkout,
+        checkout.run(&["collect", "trial", "fixture"]),
+        "6 runs were made from other files",
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -152,11 +281,20 @@ fn a_full_disk_is_a_clean_error_and_the_sweep_goes_on_later() {
     let binary = env!("CARGO_BIN_EXE_totune");
     let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"";
     let mut command = std::process::Command::new("sh");
-    command.arg("-c").arg(script).arg(binary).arg("--project").arg(checkout.path(""));
+    command
+        .arg("-c")
+        .arg(script)
+        .arg(binary)
+        .arg("--project")
+        .arg(checkout.path(""));
     command.args(["--device", "flex", "sweep", "run", "trial", "fixture"]);
     let said = Said::from(command.output().expect("starts"));
     assert_eq!(said.code, Some(2), "{}", said.err);
-    assert!(said.err.contains(".parquet: could not be written"), "{}", said.err);
+    assert!(
+        said.err.contains(".parquet: could not be written"),
+        "{}",
+        said.err
+    );
     assert_eq!(checkout.count("done"), 0);
     let left: Vec<_> = fs::read_dir(checkout.path("runs")).expect("runs").collect();
     assert!(!left.is_empty(), "it got as far as writing");
@@ -169,10 +307,21 @@ fn a_full_disk_is_a_clean_error_and_the_sweep_goes_on_later() {
 #[track_caller]
 fn refused(checkout: &Checkout, said: Said, expected: &str) {
     assert_eq!(said.code, Some(2), "{}", said.err);
-    assert!(said.err.contains(expected), "expected {expected:?} in: {}", said.err);
-    assert!(said.err.lines().any(|line| line.starts_with("error: ")), "{}", said.err);
+    assert!(
+        said.err.contains(expected),
+        "expected {expected:?} in: {}",
+        said.err
+    );
+    assert!(
+        said.err.lines().any(|line| line.starts_with("error: ")),
+        "{}",
+        said.err
+    );
     let written = |part: &str| checkout.path(part).exists();
     if !expected.contains("made from other files") {
-        assert!(!written("runs") && !written("results"), "something was written");
+        assert!(
+            !written("runs") && !written("results"),
+            "something was written"
+        );
     }
 }

@@ -10,7 +10,10 @@ use support::{Checkout, RUNS, Said};
 
 /// How often the kill test kills; `TOTUNE_TEST_KILLS=500` for a thorough one.
 fn kills() -> usize {
-    std::env::var("TOTUNE_TEST_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(12)
+    std::env::var("TOTUNE_TEST_KILLS")
+        .ok()
+        .and_then(|kills| kills.parse().ok())
+        .unwrap_or(12)
 }
 
 #[test]
@@ -28,7 +31,10 @@ fn a_sweep_killed_again_and_again_ends_with_the_same_rows() {
         // A store is killed until it is finished; then the next one.
         let disturbed = Checkout::new();
         while disturbed.count("done") < RUNS && killed < kills() {
-            let mut child = disturbed.command(&["sweep", "run", "trial", "fixture"]).spawn().expect("starts");
+            let mut child = disturbed
+                .command(&["sweep", "run", "trial", "fixture"])
+                .spawn()
+                .expect("starts");
             sleep(moments.below(whole));
             child.kill().expect("SIGKILL");
             let status = child.wait().expect("ended");
@@ -44,7 +50,12 @@ fn two_sweeps_on_one_store_share_the_work() {
     let alone = Checkout::new();
     alone.succeed(&["sweep", "run", "trial", "fixture"]);
     let shared = Checkout::new();
-    let sweep = || shared.command(&["sweep", "run", "trial", "fixture"]).spawn().expect("starts");
+    let sweep = || {
+        shared
+            .command(&["sweep", "run", "trial", "fixture"])
+            .spawn()
+            .expect("starts")
+    };
     for said in [sweep(), sweep(), sweep()].map(end) {
         assert_eq!(said.code, Some(0), "{}", said.err);
     }
@@ -77,18 +88,30 @@ fn a_request_to_terminate_stops_cleanly_and_says_how_to_go_on() {
     // Long enough to be met at work.
     let long = support::TUNE.replace("epochs = 2", "epochs = 5000");
     let checkout = Checkout::with(&[("tune", &long)]);
-    let child = checkout.command(&["sweep", "run", "trial", "fixture"]).spawn().expect("starts");
+    let child = checkout
+        .command(&["sweep", "run", "trial", "fixture"])
+        .spawn()
+        .expect("starts");
     let begun = Instant::now();
     while checkout.count("running") == 0 {
         assert!(begun.elapsed() < Duration::from_secs(60), "no run begins");
         sleep(Duration::from_millis(50));
     }
-    let asked = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    let asked = std::process::Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
     assert!(asked.expect("kill").success());
     let said = end(child);
     assert_eq!(said.code, Some(130), "{}", said.err);
-    assert!(said.err.contains("the same command goes on from there"), "{}", said.err);
-    assert_eq!((checkout.count("cut-off"), checkout.count("missing")), (1, 3));
+    assert!(
+        said.err.contains("the same command goes on from there"),
+        "{}",
+        said.err
+    );
+    assert_eq!(
+        (checkout.count("cut-off"), checkout.count("missing")),
+        (1, 3)
+    );
 }
 
 #[test]
@@ -100,7 +123,10 @@ fn what_is_done_is_not_run_again() {
     checkout.succeed(&["sweep", "run", "trial", "fixture"]);
     assert_eq!(checkout.collected(), before);
     // The clocks are in these bytes: nothing ran, and the same runs give the same bytes.
-    assert_eq!(std::fs::read(checkout.path("results/trial/fixture/runs.parquet")).expect("table"), bytes);
+    assert_eq!(
+        std::fs::read(checkout.path("results/trial/fixture/runs.parquet")).expect("table"),
+        bytes
+    );
 }
 
 fn end(child: Child) -> Said {

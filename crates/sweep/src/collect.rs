@@ -27,11 +27,21 @@ pub struct Collected {
 ///
 /// Only runs of the current plan are taken. Unless `partial`, every one of them must be there: tables that were
 /// complete are not replaced by ones with holes. Runs made from other files than the cards describe now are refused.
-pub fn collect(project: &Project, store: &Store, roots: &Roots, plan: &Plan, partial: bool) -> Result<Collected> {
+pub fn collect(
+    project: &Project,
+    store: &Store,
+    roots: &Roots,
+    plan: &Plan,
+    partial: bool,
+) -> Result<Collected> {
     let there = |run: &&PlannedRun| matches!(run.state, State::Done | State::Failed);
     let runs: Vec<&PlannedRun> = plan.runs.iter().filter(there).collect();
     let absent = plan.runs.len() - runs.len();
-    ensure!(!runs.is_empty(), "none of the {} runs has results yet; `totune sweep run` makes them", plan.runs.len());
+    ensure!(
+        !runs.is_empty(),
+        "none of the {} runs has results yet; `totune sweep run` makes them",
+        plan.runs.len()
+    );
     if absent > 0 && !partial {
         bail!(
             "{absent} of {} runs have no results yet; `totune sweep run` makes them, --partial collects what is there",
@@ -45,10 +55,16 @@ pub fn collect(project: &Project, store: &Store, roots: &Roots, plan: &Plan, par
     refuse_stale(project, roots, &tables.runs)?;
     tables.sort();
     let folder = project.results(&plan.paper, &plan.profile);
-    std::fs::create_dir_all(&folder).with_context(|| format!("{}: cannot create", folder.display()))?;
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("{}: cannot create", folder.display()))?;
     tables.write(&folder)?;
     let failed = runs.iter().filter(|run| run.state == State::Failed).count();
-    Ok(Collected { folder, runs: runs.len(), failed, absent })
+    Ok(Collected {
+        folder,
+        runs: runs.len(),
+        failed,
+        absent,
+    })
 }
 
 /// Refuses runs that read other bytes than they would read now.
@@ -63,17 +79,29 @@ fn refuse_stale(project: &Project, roots: &Roots, runs: &[RunRow]) -> Result<()>
         if !hashes.contains_key(&run.dataset) {
             let card = datasets.find(&run.dataset)?;
             let here = card.missing(&roots.data).is_none();
-            let hash = here.then(|| card.load(&roots.data)).transpose()?.map(|dataset| dataset.hash);
+            let hash = here
+                .then(|| card.load(&roots.data))
+                .transpose()?
+                .map(|dataset| dataset.hash);
             hashes.insert(run.dataset.clone(), hash);
         }
         if differs(&run.dataset_hash, hashes[&run.dataset].as_deref()) {
             stale.push(format!("{}: dataset `{}`", run.run_id, run.dataset));
         }
-        if !run.encoder.is_empty() && differs(&run.checkpoint_hash, encoders.find(&run.encoder)?.sha256.as_deref()) {
+        if !run.encoder.is_empty()
+            && differs(
+                &run.checkpoint_hash,
+                encoders.find(&run.encoder)?.sha256.as_deref(),
+            )
+        {
             stale.push(format!("{}: encoder `{}`", run.run_id, run.encoder));
         }
     }
-    let shown: String = stale.iter().take(5).map(|line| format!("\n  {line}")).collect();
+    let shown: String = stale
+        .iter()
+        .take(5)
+        .map(|line| format!("\n  {line}"))
+        .collect();
     ensure!(
         stale.is_empty(),
         "{} runs were made from other files than the cards describe now; remove their folders below runs/ and run them \

@@ -15,7 +15,10 @@ use totune_record::{RunRow, Tables};
 use crate::provenance::{self, Code};
 use crate::store::Claim;
 use crate::work::{self, Outcome};
-use crate::{Ended, Inputs, Plan, PlannedRun, Position, Progress, Project, Roots, RunSpec, State, Store, missing};
+use crate::{
+    Ended, Inputs, Plan, PlannedRun, Position, Progress, Project, Roots, RunSpec, State, Store,
+    missing,
+};
 
 /// What runs are executed on, as `cli` chose it.
 #[derive(Debug, Clone)]
@@ -63,7 +66,14 @@ pub fn execute(
     }
     progress.begin(to_run.len(), plan.runs.len() - to_run.len());
     let sweep = Sweep {
-        inputs: Inputs::load(project, roots, specs(), &machine.device, machine.threads, progress)?,
+        inputs: Inputs::load(
+            project,
+            roots,
+            specs(),
+            &machine.device,
+            machine.threads,
+            progress,
+        )?,
         code: Code::of(&project.root),
         store,
         machine,
@@ -71,8 +81,14 @@ pub fn execute(
         begun: AtomicUsize::new(0),
         to_run: to_run.len(),
     };
-    let (together, alone): (Vec<&PlannedRun>, _) = to_run.iter().copied().partition(|run| run.spec.runs_in_parallel());
-    let mut ends: Vec<End> = together.par_iter().map(|run| sweep.run(run)).collect::<Result<_>>()?;
+    let (together, alone): (Vec<&PlannedRun>, _) = to_run
+        .iter()
+        .copied()
+        .partition(|run| run.spec.runs_in_parallel());
+    let mut ends: Vec<End> = together
+        .par_iter()
+        .map(|run| sweep.run(run))
+        .collect::<Result<_>>()?;
     for run in alone {
         provenance::reset_peak_memory();
         ends.push(sweep.run(run)?);
@@ -92,16 +108,31 @@ pub fn execute(
 impl Summary {
     /// How things stand before anything is run.
     pub fn of_nothing(plan: &Plan) -> Self {
-        let failed = plan.runs.iter().filter(|run| run.state == State::Failed && !run.will_run).count();
-        Self { finished: 0, failed, elsewhere: plan.count(State::Running), stopped: false }
+        let failed = plan
+            .runs
+            .iter()
+            .filter(|run| run.state == State::Failed && !run.will_run)
+            .count();
+        Self {
+            finished: 0,
+            failed,
+            elsewhere: plan.count(State::Running),
+            stopped: false,
+        }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
+    /// By this sweep.
     Finished,
+    /// By another one, since the plan was made.
+    Done,
+    /// By this sweep or another one.
     Failed,
+    /// Another process is at it.
     Elsewhere,
+    /// Not begun, or begun and stopped.
     Stopped,
 }
 
@@ -123,14 +154,17 @@ impl Sweep<'_> {
         if self.machine.stop.load(Ordering::Relaxed) {
             return Ok(End::Stopped);
         }
-        let position = Position { number: self.begun.fetch_add(1, Ordering::Relaxed) + 1, of: self.to_run };
+        let position = Position {
+            number: self.begun.fetch_add(1, Ordering::Relaxed) + 1,
+            of: self.to_run,
+        };
         let Some(claim) = self.store.claim(&run.spec)? else {
             return Ok(End::Elsewhere);
         };
         // Another process may have done it between the plan and the claim.
         match self.store.state(&run.id).0 {
-            State::Done => return Ok(End::Elsewhere),
-            State::Failed if run.state != State::Failed => return Ok(End::Elsewhere),
+            State::Done => return Ok(End::Done),
+            State::Failed if run.state != State::Failed => return Ok(End::Failed),
             _ => {}
         }
         claim.begin(&run.spec)?;
@@ -142,7 +176,11 @@ impl Sweep<'_> {
         let tables = self.finish(&claim, outcome)?;
         let ended = ended(&tables, clock);
         self.progress.finished(position, run, &ended);
-        Ok(if ["ok", "diverged"].contains(&ended.status.as_str()) { End::Finished } else { End::Failed })
+        Ok(if ["ok", "diverged"].contains(&ended.status.as_str()) {
+            End::Finished
+        } else {
+            End::Failed
+        })
     }
 
     /// Does the work, come what may; `None` when it was stopped from outside.
@@ -151,7 +189,11 @@ impl Sweep<'_> {
         let blank = row.clone();
         let work = || work::perform(spec, row, &self.inputs, self.machine, self.progress);
         let failed = |error: String| Outcome {
-            run: RunRow { status: status_of(&error).to_string(), error, ..blank },
+            run: RunRow {
+                status: status_of(&error).to_string(),
+                error,
+                ..blank
+            },
             evals: Vec::new(),
             predictions: Vec::new(),
         };
@@ -164,17 +206,30 @@ impl Sweep<'_> {
     }
 
     fn finish(&self, claim: &Claim, outcome: Outcome) -> Result<Tables> {
-        let Outcome { mut run, evals, predictions } = outcome;
+        let Outcome {
+            mut run,
+            evals,
+            predictions,
+        } = outcome;
         run.peak_memory = provenance::peak_memory();
-        let tables = Tables { runs: vec![run], evals, predictions };
+        let tables = Tables {
+            runs: vec![run],
+            evals,
+            predictions,
+        };
         claim.finish(&tables)?;
         Ok(tables)
     }
 
     /// A run's row before it has run.
     fn row(&self, spec: &RunSpec) -> RunRow {
-        let dataset = self.inputs.dataset(&spec.dataset).map(|dataset| dataset.hash.clone());
-        let pretrained = spec.encoder().and_then(|name| self.inputs.encoder(name).ok());
+        let dataset = self
+            .inputs
+            .dataset(&spec.dataset)
+            .map(|dataset| dataset.hash.clone());
+        let pretrained = spec
+            .encoder()
+            .and_then(|name| self.inputs.encoder(name).ok());
         RunRow {
             run_id: spec.id(),
             paper: spec.paper.clone(),
@@ -186,8 +241,12 @@ impl Sweep<'_> {
             dataset: spec.dataset.clone(),
             dataset_hash: dataset.unwrap_or_default(),
             encoder: spec.encoder().unwrap_or_default().to_string(),
-            checkpoint_hash: pretrained.map(|found| found.loaded.checkpoint_hash.clone()).unwrap_or_default(),
-            tokenizer_hash: pretrained.map(|found| found.tokenizer.hash().to_string()).unwrap_or_default(),
+            checkpoint_hash: pretrained
+                .map(|found| found.loaded.checkpoint_hash.clone())
+                .unwrap_or_default(),
+            tokenizer_hash: pretrained
+                .map(|found| found.tokenizer.hash().to_string())
+                .unwrap_or_default(),
             seed: spec.seed,
             device: self.machine.device_name.clone(),
             dtype: String::new(),
@@ -210,8 +269,15 @@ impl Sweep<'_> {
 
 fn ended(tables: &Tables, clock: Instant) -> Ended {
     let run = &tables.runs[0];
-    let finals = || tables.evals.iter().filter(|row| row.is_final && row.split == "test" && row.metric != "loss");
-    let score = finals().find(|row| row.metric == "accuracy").or_else(|| finals().next());
+    let finals = || {
+        tables
+            .evals
+            .iter()
+            .filter(|row| row.is_final && row.split == "test" && row.metric != "loss")
+    };
+    let score = finals()
+        .find(|row| row.metric == "accuracy")
+        .or_else(|| finals().next());
     Ended {
         status: run.status.clone(),
         error: run.error.clone(),
@@ -223,8 +289,17 @@ fn ended(tables: &Tables, clock: Instant) -> Ended {
 /// `oom` where the allocator of a device or of the process says so, else `failed`.
 fn status_of(error: &str) -> &'static str {
     let error = error.to_lowercase();
-    let signs = ["out of memory", "can't allocate memory", "cannot allocate memory", "memory allocation of"];
-    if signs.iter().any(|sign| error.contains(sign)) { "oom" } else { "failed" }
+    let signs = [
+        "out of memory",
+        "can't allocate memory",
+        "cannot allocate memory",
+        "memory allocation of",
+    ];
+    if signs.iter().any(|sign| error.contains(sign)) {
+        "oom"
+    } else {
+        "failed"
+    }
 }
 
 /// The first 500 characters with every run of white space as one space.
@@ -249,7 +324,9 @@ fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Caught> {
     HOOK.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            let place = panic.location().map(|place| format!("{}:{}", file_name(place.file()), place.line()));
+            let place = panic
+                .location()
+                .map(|place| format!("{}:{}", file_name(place.file()), place.line()));
             let ours = PANIC.with_borrow_mut(|slot| match slot {
                 Some(slot) => {
                     *slot = place;
@@ -281,7 +358,8 @@ fn file_name(path: &str) -> &str {
 
 fn message_of(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+    text.or_else(|| payload.downcast_ref::<&str>().copied())
+        .unwrap_or("without a message")
 }
 
 #[cfg(test)]
@@ -293,19 +371,28 @@ mod tests {
         let Err(Caught::Panic(message)) = catch(|| panic!("shape {} is odd", 3)) else {
             unreachable!("it panics");
         };
-        assert!(message.starts_with("panicked: shape 3 is odd (execute.rs:"), "{message}");
+        assert!(
+            message.starts_with("panicked: shape 3 is odd (execute.rs:"),
+            "{message}"
+        );
     }
 
     #[test]
     fn a_stop_is_not_a_failure() {
-        assert!(matches!(catch(|| std::panic::resume_unwind(Box::new(Stop))), Err::<(), _>(Caught::Stop)));
+        assert!(matches!(
+            catch(|| std::panic::resume_unwind(Box::new(Stop))),
+            Err::<(), _>(Caught::Stop)
+        ));
     }
 
     #[test]
     fn memory_that_ran_out_is_told_from_other_failures() {
         let cases = [
             ("CUDA out of memory. Tried to allocate 2.00 GiB", "oom"),
-            ("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate", "oom"),
+            (
+                "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate",
+                "oom",
+            ),
             ("shape mismatch", "failed"),
         ];
         for (error, status) in cases {

@@ -82,17 +82,24 @@ struct TuneGrid {
 impl Experiment {
     /// Reads a file; its `paper` and `experiment` must be its place in `experiments/<paper>/<experiment>.toml`.
     pub fn read(path: &Path) -> Result<Self> {
-        let source = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+        let source = std::fs::read_to_string(path)
+            .with_context(|| format!("{}: cannot read", path.display()))?;
         Self::parse(path, source).map_err(|error| anyhow!("{}: {error:#}", path.display()))
     }
 
     fn parse(path: &Path, source: String) -> Result<Self> {
-        let mut base: Table = toml::from_str(&source).map_err(|error| anyhow!("{}", error.to_string().trim()))?;
+        let mut base: Table =
+            toml::from_str(&source).map_err(|error| anyhow!("{}", error.to_string().trim()))?;
         let heading: Heading = typed(&base, &source)?;
-        let place = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
-        let (folder, file) = (place(path.parent().and_then(Path::file_name)), place(path.file_stem()));
+        let place =
+            |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
+        let (folder, file) = (
+            place(path.parent().and_then(Path::file_name)),
+            place(path.file_stem()),
+        );
         ensure!(
-            folder.as_deref() == Some(&heading.paper) && file.as_deref() == Some(&heading.experiment),
+            folder.as_deref() == Some(&heading.paper)
+                && file.as_deref() == Some(&heading.experiment),
             "says paper `{}`, experiment `{}`; expected the names of its folder and file",
             heading.paper,
             heading.experiment
@@ -101,20 +108,37 @@ impl Experiment {
         for key in ["paper", "experiment", "kind"] {
             base.remove(key);
         }
-        let Heading { paper, experiment: name, kind } = heading;
-        Ok(Self { paper, name, kind, path: path.to_path_buf(), source, base, profiles })
+        let Heading {
+            paper,
+            experiment: name,
+            kind,
+        } = heading;
+        Ok(Self {
+            paper,
+            name,
+            kind,
+            path: path.to_path_buf(),
+            source,
+            base,
+            profiles,
+        })
     }
 
     /// The profiles the file names, in alphabetical order.
     pub fn profiles(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.profiles.iter().map(|(name, _)| name.as_str()).collect();
+        let mut names: Vec<&str> = self
+            .profiles
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
         names.sort_unstable();
         names
     }
 
     /// All runs of one profile, in the order of the file: the last plural written below varies fastest.
     pub fn expand(&self, profile: &str) -> Result<Vec<RunSpec>> {
-        self.expand_inner(profile).map_err(|error| anyhow!("{}: {error:#}", self.path.display()))
+        self.expand_inner(profile)
+            .map_err(|error| anyhow!("{}: {error:#}", self.path.display()))
     }
 
     fn expand_inner(&self, profile: &str) -> Result<Vec<RunSpec>> {
@@ -128,7 +152,9 @@ impl Experiment {
         for run in &runs {
             run.validate()?;
             if let Some(first) = seen.insert(run.id(), run.label()) {
-                bail!("profile {profile}: two runs are the same ({first}); expected every value of a plural once");
+                bail!(
+                    "profile {profile}: two runs are the same ({first}); expected every value of a plural once"
+                );
             }
         }
         Ok(runs)
@@ -144,8 +170,18 @@ impl Experiment {
             for (split, fold) in folds(&grid.split)? {
                 for features in &grid.features {
                     for seed in &grid.seeds {
-                        let work = SparseWork { features: *features, logistic: grid.logistic };
-                        runs.push(self.run(profile, dataset, split, fold, *seed, Work::Sparse(work)));
+                        let work = SparseWork {
+                            features: *features,
+                            logistic: grid.logistic,
+                        };
+                        runs.push(self.run(
+                            profile,
+                            dataset,
+                            split,
+                            fold,
+                            *seed,
+                            Work::Sparse(work),
+                        ));
                     }
                 }
             }
@@ -166,7 +202,10 @@ impl Experiment {
                     for adaptation in &grid.adaptation {
                         let training = self.training(&grid.training, adaptation)?;
                         for seed in &grid.seeds {
-                            let work = TuneWork { encoder: encoder.clone(), training: training.clone() };
+                            let work = TuneWork {
+                                encoder: encoder.clone(),
+                                training: training.clone(),
+                            };
                             let work = Work::Tune(Box::new(work));
                             runs.push(self.run(profile, dataset, split, fold, *seed, work));
                         }
@@ -183,7 +222,15 @@ impl Experiment {
         typed(&settings, &self.source)
     }
 
-    fn run(&self, profile: &str, dataset: &str, split: &Split, fold: usize, seed: u64, work: Work) -> RunSpec {
+    fn run(
+        &self,
+        profile: &str,
+        dataset: &str,
+        split: &Split,
+        fold: usize,
+        seed: u64,
+        work: Work,
+    ) -> RunSpec {
         RunSpec {
             paper: self.paper.clone(),
             experiment: self.name.clone(),
@@ -200,17 +247,24 @@ impl Experiment {
 /// Each split once per fold.
 fn folds(splits: &[Split]) -> Result<Vec<(&Split, usize)>> {
     some("split", splits)?;
-    Ok(splits.iter().flat_map(|split| (0..split.n_folds()).map(move |fold| (split, fold))).collect())
+    Ok(splits
+        .iter()
+        .flat_map(|split| (0..split.n_folds()).map(move |fold| (split, fold)))
+        .collect())
 }
 
 fn some<T>(key: &str, values: &[T]) -> Result<()> {
-    ensure!(!values.is_empty(), "{key}: the list is empty; expected at least one");
+    ensure!(
+        !values.is_empty(),
+        "{key}: the list is empty; expected at least one"
+    );
     Ok(())
 }
 
 /// A table as a typed value; an error names the line, the key, and the nearest key that exists.
 fn typed<T: DeserializeOwned>(table: &Table, source: &str) -> Result<T> {
-    T::deserialize(Value::Table(table.clone())).map_err(|error| anyhow!("{}", suggest::explain(&error.to_string(), source)))
+    T::deserialize(Value::Table(table.clone()))
+        .map_err(|error| anyhow!("{}", suggest::explain(&error.to_string(), source)))
 }
 
 #[cfg(test)]
@@ -255,33 +309,86 @@ datasets = ["a"]
         assert_eq!(expand(SPARSE, "all").expect("expands").len(), 16);
         let few = expand(SPARSE, "few").expect("expands");
         assert_eq!(few.len(), 8);
-        assert!(few.iter().all(|run| run.dataset == "a" && run.profile == "few"));
-        let two_seeds = SPARSE.replace("[[split]]\nkind = \"k-fold\"", "seeds = [1, 2]\n[[split]]\nkind = \"k-fold\"");
+        assert!(
+            few.iter()
+                .all(|run| run.dataset == "a" && run.profile == "few")
+        );
+        let two_seeds = SPARSE.replace(
+            "[[split]]\nkind = \"k-fold\"",
+            "seeds = [1, 2]\n[[split]]\nkind = \"k-fold\"",
+        );
         assert_eq!(expand(&two_seeds, "few").expect("expands").len(), 16);
     }
 
     #[test]
     fn the_runs_of_one_experiment_have_different_ids() {
-        let ids: std::collections::BTreeSet<String> =
-            expand(SPARSE, "all").expect("expands").iter().map(RunSpec::id).collect();
+        let ids: std::collections::BTreeSet<String> = expand(SPARSE, "all")
+            .expect("expands")
+            .iter()
+            .map(RunSpec::id)
+            .collect();
         assert_eq!(ids.len(), 16);
     }
 
     #[test]
     fn slips_are_named_with_their_line_and_the_near_name() {
         for (good, bad, expected) in [
-            ("datasets = [\"a\", \"b\"]", "dataset = [\"a\"]", "line 5: unknown key `dataset`; did you mean `datasets`?"),
-            ("\"tf-idf\"", "\"tfidf\"", "line 6: unknown choice `tfidf`; did you mean `tf-idf`?"),
-            ("max-iter = 100", "max-iters = 100", "line 7: unknown key `max-iters`; did you mean `max-iter`?"),
-            ("folds = 3", "fold = 3", "line 11: unknown key `fold`; did you mean `folds`?"),
-            ("kind = \"sparse\"", "kind = \"spares\"", "line 4: unknown choice `spares`; did you mean `sparse`?"),
-            ("features = [\"tf-idf\", \"count\"]", "", "missing key `features`"),
-            ("datasets = [\"a\", \"b\"]", "datasets = []", "datasets: the list is empty"),
-            ("datasets = [\"a\", \"b\"]", "datasets = [\"a\", \"a\"]", "two runs are the same"),
-            ("c = 1.0", "c = 0.0", "logistic.c: found 0, expected more than 0"),
+            (
+                "datasets = [\"a\", \"b\"]",
+                "dataset = [\"a\"]",
+                "line 5: unknown key `dataset`; did you mean `datasets`?",
+            ),
+            (
+                "\"tf-idf\"",
+                "\"tfidf\"",
+                "line 6: unknown choice `tfidf`; did you mean `tf-idf`?",
+            ),
+            (
+                "max-iter = 100",
+                "max-iters = 100",
+                "line 7: unknown key `max-iters`; did you mean `max-iter`?",
+            ),
+            (
+                "folds = 3",
+                "fold = 3",
+                "line 11: unknown key `fold`; did you mean `folds`?",
+            ),
+            (
+                "kind = \"sparse\"",
+                "kind = \"spares\"",
+                "line 4: unknown choice `spares`; did you mean `sparse`?",
+            ),
+            (
+                "features = [\"tf-idf\", \"count\"]",
+                "",
+                "missing key `features`",
+            ),
+            (
+                "datasets = [\"a\", \"b\"]",
+                "datasets = []",
+                "datasets: the list is empty",
+            ),
+            (
+                "datasets = [\"a\", \"b\"]",
+                "datasets = [\"a\", \"a\"]",
+                "two runs are the same",
+            ),
+            (
+                "c = 1.0",
+                "c = 0.0",
+                "logistic.c: found 0, expected more than 0",
+            ),
             ("test = 0.2", "test = 1.2", "1.2"),
-            ("paper = \"p\"", "paper = \"q\"", "expected the names of its folder and file"),
-            ("datasets = [\"a\", \"b\"]", "datasets = \"a\"", "invalid type: string \"a\", expected a sequence"),
+            (
+                "paper = \"p\"",
+                "paper = \"q\"",
+                "expected the names of its folder and file",
+            ),
+            (
+                "datasets = [\"a\", \"b\"]",
+                "datasets = \"a\"",
+                "invalid type: string \"a\", expected a sequence",
+            ),
         ] {
             assert!(SPARSE.contains(good), "{good}");
             let error = expand(&SPARSE.replacen(good, bad, 1), "all").expect_err(bad);
@@ -291,7 +398,14 @@ datasets = ["a"]
 
     #[test]
     fn a_slip_in_a_profile_is_found_too() {
-        let error = expand(&SPARSE.replace("datasets = [\"a\"]\n", "datasests = [\"a\"]\n"), "few").expect_err("refused");
-        assert!(format!("{error:#}").contains("unknown key `datasests`; did you mean `datasets`?"), "{error:#}");
+        let error = expand(
+            &SPARSE.replace("datasets = [\"a\"]\n", "datasests = [\"a\"]\n"),
+            "few",
+        )
+        .expect_err("refused");
+        assert!(
+            format!("{error:#}").contains("unknown key `datasests`; did you mean `datasets`?"),
+            "{error:#}"
+        );
     }
 }

@@ -24,7 +24,11 @@ pub struct Roots {
 impl Roots {
     /// Where the files of an encoder card are looked for.
     pub fn of_encoder(&self, project: &Project, fixture: bool) -> PathBuf {
-        if fixture { project.root.join("fixtures/encoders") } else { self.encoders.clone() }
+        if fixture {
+            project.root.join("fixtures/encoders")
+        } else {
+            self.encoders.clone()
+        }
     }
 }
 
@@ -55,7 +59,9 @@ pub fn missing<'a>(
 }
 
 /// The names of the datasets and encoders that specs read, each once.
-fn names<'a>(specs: impl IntoIterator<Item = &'a RunSpec>) -> (BTreeSet<&'a str>, BTreeSet<&'a str>) {
+fn names<'a>(
+    specs: impl IntoIterator<Item = &'a RunSpec>,
+) -> (BTreeSet<&'a str>, BTreeSet<&'a str>) {
     let mut datasets = BTreeSet::new();
     let mut encoders = BTreeSet::new();
     for spec in specs {
@@ -126,17 +132,26 @@ impl Inputs {
             let tokenizer = Tokenizer::open(&loaded.dir, card.vocabulary.lowercase)?;
             encoders.insert(name.to_string(), Pretrained { loaded, tokenizer });
         }
-        Ok(Self { datasets, encoders, encoded: Mutex::default(), threads })
+        Ok(Self {
+            datasets,
+            encoders,
+            encoded: Mutex::default(),
+            threads,
+        })
     }
 
     /// A dataset that was loaded.
     pub(crate) fn dataset(&self, name: &str) -> Result<&Dataset> {
-        self.datasets.get(name).with_context(|| format!("dataset `{name}` was not loaded for this sweep"))
+        self.datasets
+            .get(name)
+            .with_context(|| format!("dataset `{name}` was not loaded for this sweep"))
     }
 
     /// An encoder that was loaded.
     pub(crate) fn encoder(&self, name: &str) -> Result<&Pretrained> {
-        self.encoders.get(name).with_context(|| format!("encoder `{name}` was not loaded for this sweep"))
+        self.encoders
+            .get(name)
+            .with_context(|| format!("encoder `{name}` was not loaded for this sweep"))
     }
 
     /// A dataset's examples for an encoder at a maximum length, encoded the first time they are asked for.
@@ -147,7 +162,11 @@ impl Inputs {
             return Ok(texts.clone());
         }
         let tokenizer = &self.encoder(encoder)?.tokenizer;
-        let texts = Arc::new(tokenizer.encode_all(&self.dataset(dataset)?.examples, max_length, self.threads)?);
+        let texts = Arc::new(tokenizer.encode_all(
+            &self.dataset(dataset)?.examples,
+            max_length,
+            self.threads,
+        )?);
         encoded.insert(key, texts.clone());
         Ok(texts)
     }

@@ -30,7 +30,11 @@ impl Owner {
     /// This process.
     pub fn this() -> Self {
         let pid = std::process::id();
-        Self { pid, host: host(), start: start_token(pid).unwrap_or_default() }
+        Self {
+            pid,
+            host: host(),
+            start: start_token(pid).unwrap_or_default(),
+        }
     }
 
     /// Whether the owner still runs; `None` where that cannot be known, as on another host.
@@ -53,13 +57,22 @@ impl Lock {
     pub fn take(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("lock");
         loop {
-            let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+            let open = || {
+                OpenOptions::new()
+                    .read(true)
+                    .write(true)
+                    .create(true)
+                    .truncate(false)
+                    .open(&path)
+            };
             let file = open().with_context(|| format!("{}: cannot open", path.display()))?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => {
-                    return Err(error).with_context(|| format!("{}: this file system gives no file locks", path.display()));
+                    return Err(error).with_context(|| {
+                        format!("{}: this file system gives no file locks", path.display())
+                    });
                 }
             }
             // The former owner removes the file as it lets go; a lock on a removed file guards nothing.
@@ -67,7 +80,8 @@ impl Lock {
                 continue;
             }
             let mut lock = Self { path, file };
-            lock.sign().with_context(|| format!("{}: cannot write", lock.path.display()))?;
+            lock.sign()
+                .with_context(|| format!("{}: cannot write", lock.path.display()))?;
             return Ok(Some(lock));
         }
     }
@@ -104,14 +118,18 @@ fn same_file(_file: &File, path: &Path) -> bool {
 }
 
 fn host() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| std::fs::read_to_string("/etc/hostname"));
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .or_else(|_| std::fs::read_to_string("/etc/hostname"));
     name.map(|name| name.trim().to_string()).unwrap_or_default()
 }
 
 /// The boot and the moment within it at which a process started; `None` when there is no such process (or no /proc).
 fn start_token(pid: u32) -> Option<String> {
     let mut stat = String::new();
-    File::open(format!("/proc/{pid}/stat")).ok()?.read_to_string(&mut stat).ok()?;
+    File::open(format!("/proc/{pid}/stat"))
+        .ok()?
+        .read_to_string(&mut stat)
+        .ok()?;
     // The command name, in parentheses, may hold spaces; the start is the 22nd field, the 20th after it.
     let after_name = &stat[stat.rfind(')')? + 1..];
     let start = after_name.split_whitespace().nth(19)?;
@@ -137,9 +155,19 @@ mod tests {
     #[test]
     fn the_lock_of_a_dead_process_is_taken_over() {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let dead = Owner { start: "an earlier boot".to_string(), ..Owner::this() };
-        std::fs::write(folder.path().join("lock"), serde_json::to_string(&dead).expect("json")).expect("write");
-        assert_eq!(Owner::read(folder.path()).expect("owner").alive(), Some(false));
+        let dead = Owner {
+            start: "an earlier boot".to_string(),
+            ..Owner::this()
+        };
+        std::fs::write(
+            folder.path().join("lock"),
+            serde_json::to_string(&dead).expect("json"),
+        )
+        .expect("write");
+        assert_eq!(
+            Owner::read(folder.path()).expect("owner").alive(),
+            Some(false)
+        );
         let lock = Lock::take(folder.path()).expect("lock");
         assert!(lock.is_some());
         assert_eq!(Owner::read(folder.path()), Some(Owner::this()));
@@ -148,7 +176,10 @@ mod tests {
     #[test]
     fn only_this_host_knows_whether_an_owner_lives() {
         assert_eq!(Owner::this().alive(), Some(true));
-        let elsewhere = Owner { host: "elsewhere".to_string(), ..Owner::this() };
+        let elsewhere = Owner {
+            host: "elsewhere".to_string(),
+            ..Owner::this()
+        };
         assert_eq!(elsewhere.alive(), None);
     }
 

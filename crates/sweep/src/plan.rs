@@ -61,20 +61,40 @@ impl FromStr for Shard {
     fn from_str(text: &str) -> Result<Self> {
         let parse = || -> Option<Self> {
             let (index, of) = text.split_once('/')?;
-            Some(Self { index: index.trim().parse().ok()?, of: of.trim().parse().ok()? })
+            Some(Self {
+                index: index.trim().parse().ok()?,
+                of: of.trim().parse().ok()?,
+            })
         };
-        let shard = parse().with_context(|| format!("`{text}` is no shard; expected i/N such as 1/4"))?;
-        ensure!(shard.index >= 1 && shard.index <= shard.of, "shard {text}: expected i between 1 and N");
+        let shard =
+            parse().with_context(|| format!("`{text}` is no shard; expected i/N such as 1/4"))?;
+        ensure!(
+            shard.index >= 1 && shard.index <= shard.of,
+            "shard {text}: expected i between 1 and N"
+        );
         Ok(shard)
     }
 }
 
 impl Plan {
     /// Expands every experiment of the paper that has the profile, and looks up how far each run has come.
-    pub fn new(project: &Project, store: &Store, paper: &str, profile: &str, selection: &Selection) -> Result<Self> {
+    pub fn new(
+        project: &Project,
+        store: &Store,
+        paper: &str,
+        profile: &str,
+        selection: &Selection,
+    ) -> Result<Self> {
         let specs = select(expand(project, paper, profile)?, selection)?;
-        let runs = specs.into_iter().map(|(id, spec)| planned(store, id, spec, selection.retry_failed)).collect();
-        Ok(Self { paper: paper.to_string(), profile: profile.to_string(), runs })
+        let runs = specs
+            .into_iter()
+            .map(|(id, spec)| planned(store, id, spec, selection.retry_failed))
+            .collect();
+        Ok(Self {
+            paper: paper.to_string(),
+            profile: profile.to_string(),
+            runs,
+        })
     }
 
     /// The runs that would run now.
@@ -91,29 +111,65 @@ impl Plan {
 /// All specs of a paper's profile with their ids.
 fn expand(project: &Project, paper: &str, profile: &str) -> Result<Vec<(String, RunSpec)>> {
     let experiments = project.experiments(paper)?;
-    let mut profiles: Vec<&str> = experiments.iter().flat_map(|experiment| experiment.profiles()).collect();
+    let mut profiles: Vec<&str> = experiments
+        .iter()
+        .flat_map(|experiment| experiment.profiles())
+        .collect();
     profiles.sort_unstable();
     profiles.dedup();
     if !profiles.contains(&profile) {
-        bail!("{paper}: {}", suggest::unknown("profile", profile, &profiles));
+        bail!(
+            "{paper}: {}",
+            suggest::unknown("profile", profile, &profiles)
+        );
     }
     let mut specs = Vec::new();
-    for experiment in experiments.iter().filter(|experiment| experiment.profiles().contains(&profile)) {
-        specs.extend(experiment.expand(profile)?.into_iter().map(|spec| (spec.id(), spec)));
+    for experiment in experiments
+        .iter()
+        .filter(|experiment| experiment.profiles().contains(&profile))
+    {
+        specs.extend(
+            experiment
+                .expand(profile)?
+                .into_iter()
+                .map(|spec| (spec.id(), spec)),
+        );
     }
     Ok(specs)
 }
 
 fn select(specs: Vec<(String, RunSpec)>, selection: &Selection) -> Result<Vec<(String, RunSpec)>> {
     for wanted in &selection.only {
-        let found = specs.iter().filter(|(id, _)| id.starts_with(wanted.as_str())).count();
-        ensure!(found > 0, "no run {wanted} in this plan; `totune sweep plan` lists the ids");
-        ensure!(found == 1, "{found} runs begin with {wanted}; expected more of the id");
+        let found = specs
+            .iter()
+            .filter(|(id, _)| id.starts_with(wanted.as_str()))
+            .count();
+        ensure!(
+            found > 0,
+            "no run {wanted} in this plan; `totune sweep plan` lists the ids"
+        );
+        ensure!(
+            found == 1,
+            "{found} runs begin with {wanted}; expected more of the id"
+        );
     }
-    let wanted = |id: &str| selection.only.is_empty() || selection.only.iter().any(|only| id.starts_with(only.as_str()));
-    let in_shard = |at: usize| selection.shard.is_none_or(|shard| at % shard.of == shard.index - 1);
+    let wanted = |id: &str| {
+        selection.only.is_empty()
+            || selection
+                .only
+                .iter()
+                .any(|only| id.starts_with(only.as_str()))
+    };
+    let in_shard = |at: usize| {
+        selection
+            .shard
+            .is_none_or(|shard| at % shard.of == shard.index - 1)
+    };
     let numbered = specs.into_iter().enumerate();
-    Ok(numbered.filter(|(at, (id, _))| wanted(id) && in_shard(*at)).map(|(_, run)| run).collect())
+    Ok(numbered
+        .filter(|(at, (id, _))| wanted(id) && in_shard(*at))
+        .map(|(_, run)| run)
+        .collect())
 }
 
 fn planned(store: &Store, id: String, spec: RunSpec, retry_failed: bool) -> PlannedRun {
@@ -127,7 +183,14 @@ fn planned(store: &Store, id: String, spec: RunSpec, retry_failed: bool) -> Plan
         State::Failed if !retry_failed => format!("{why}; --retry-failed runs it again"),
         _ => why,
     };
-    PlannedRun { label: spec.label(), id, state, will_run, why, spec }
+    PlannedRun {
+        label: spec.label(),
+        id,
+        state,
+        will_run,
+        why,
+        spec,
+    }
 }
 
 #[cfg(test)]
@@ -136,7 +199,10 @@ mod tests {
 
     #[test]
     fn a_shard_is_written_i_of_n() {
-        assert_eq!("2/4".parse::<Shard>().expect("parses"), Shard { index: 2, of: 4 });
+        assert_eq!(
+            "2/4".parse::<Shard>().expect("parses"),
+            Shard { index: 2, of: 4 }
+        );
         for wrong in ["0/4", "5/4", "2", "a/b", "1/0"] {
             assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
         }

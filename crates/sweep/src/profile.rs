@@ -28,7 +28,9 @@ pub(crate) fn overlay(base: &Table, name: &str, overlay: &Table) -> Result<Table
     let mut merged = base.clone();
     for (key, value) in overlay {
         if ["paper", "experiment", "kind"].contains(&key.as_str()) {
-            bail!("profiles.{name}: `{key}` says what the file is and cannot change with the profile");
+            bail!(
+                "profiles.{name}: `{key}` says what the file is and cannot change with the profile"
+            );
         }
         merged.insert(key.clone(), value.clone());
     }
@@ -58,20 +60,31 @@ mod tests {
     fn a_profile_replaces_whole_keys_and_leaves_the_rest() {
         let mut base = parse("a = 1\nlist = [1, 2]\n[profiles.small]\nlist = [3]\nnew = true");
         let profiles = take(&mut base).expect("profiles");
-        let merged = overlay(&base, "small", find(&profiles, "small").expect("small")).expect("overlay");
+        let merged =
+            overlay(&base, "small", find(&profiles, "small").expect("small")).expect("overlay");
         assert_eq!(merged, parse("a = 1\nlist = [3]\nnew = true"));
     }
 
     #[test]
     fn a_profile_cannot_change_what_the_file_is() {
-        let error = overlay(&parse("paper = 'p'"), "small", &parse("paper = 'q'")).expect_err("refused");
-        assert!(error.to_string().contains("`paper` says what the file is"), "{error}");
+        let error =
+            overlay(&parse("paper = 'p'"), "small", &parse("paper = 'q'")).expect_err("refused");
+        assert!(
+            error.to_string().contains("`paper` says what the file is"),
+            "{error}"
+        );
     }
 
     #[test]
     fn an_unknown_profile_lists_what_exists() {
-        let profiles = vec![("fixture".to_string(), Table::new()), ("small".to_string(), Table::new())];
+        let profiles = vec![
+            ("fixture".to_string(), Table::new()),
+            ("small".to_string(), Table::new()),
+        ];
         let error = find(&profiles, "smal").expect_err("unknown");
-        assert_eq!(error.to_string(), "unknown profile `smal`; did you mean `small`? there are: fixture, small");
+        assert_eq!(
+            error.to_string(),
+            "unknown profile `smal`; did you mean `small`? there are: fixture, small"
+        );
     }
 }

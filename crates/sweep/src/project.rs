@@ -17,14 +17,22 @@ impl Project {
     /// The project at `root`, which must hold `experiments/`.
     pub fn open(root: &Path) -> Result<Self> {
         if !root.join("experiments").is_dir() {
-            bail!("{}: no folder `experiments` in it; expected the root of a totune checkout", root.display());
+            bail!(
+                "{}: no folder `experiments` in it; expected the root of a totune checkout",
+                root.display()
+            );
         }
-        Ok(Self { root: root.to_path_buf() })
+        Ok(Self {
+            root: root.to_path_buf(),
+        })
     }
 
     /// The nearest project at or above `start`.
     pub fn find(start: &Path) -> Result<Self> {
-        match start.ancestors().find(|folder| folder.join("experiments").is_dir()) {
+        match start
+            .ancestors()
+            .find(|folder| folder.join("experiments").is_dir())
+        {
             Some(root) => Self::open(root),
             None => bail!(
                 "{}: no folder `experiments` here or above; run from a checkout or name it with --project",
@@ -52,7 +60,10 @@ impl Project {
             bail!(suggest::unknown("paper", paper, &names));
         }
         let entries = self.entries(&self.root.join("experiments").join(paper))?;
-        experiment_files(&entries).into_iter().map(|path| Experiment::read(path)).collect()
+        experiment_files(&entries)
+            .into_iter()
+            .map(|path| Experiment::read(path))
+            .collect()
     }
 
     /// Where the merged tables of a paper and profile lie.
@@ -67,7 +78,9 @@ impl Project {
 
     fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>> {
         let read = || -> std::io::Result<Vec<PathBuf>> {
-            std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect()
+            std::fs::read_dir(folder)?
+                .map(|entry| entry.map(|entry| entry.path()))
+                .collect()
         };
         let mut entries = read().with_context(|| format!("{}: cannot list", folder.display()))?;
         entries.sort();
@@ -85,5 +98,8 @@ fn experiment_files(entries: &[PathBuf]) -> Vec<&PathBuf> {
 }
 
 fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }

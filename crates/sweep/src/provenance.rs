@@ -19,14 +19,36 @@ impl Code {
         let Some(commit) = git(root, &["rev-parse", "HEAD"]) else {
             return Self::default();
         };
-        let changes = git(root, &["status", "--porcelain", "--", ".", ":!results", ":!reports", ":!runs"]);
-        Self { commit: commit.trim().to_string(), dirty: changes.is_some_and(|changes| !changes.trim().is_empty()) }
+        let changes = git(
+            root,
+            &[
+                "status",
+                "--porcelain",
+                "--",
+                ".",
+                ":!results",
+                ":!reports",
+                ":!runs",
+            ],
+        );
+        Self {
+            commit: commit.trim().to_string(),
+            dirty: changes.is_some_and(|changes| !changes.trim().is_empty()),
+        }
     }
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
-    let output = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args(arguments)
+        .output()
+        .ok()?;
+    output
+        .status
+        .success()
+        .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Peak resident memory of this process in bytes, counted anew for each run of a sweep that is alone on the machine;
@@ -34,7 +56,13 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
 pub fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = kilobytes.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    let kilobytes = kilobytes.and_then(|rest| {
+        rest.trim()
+            .trim_end_matches("kB")
+            .trim()
+            .parse::<u64>()
+            .ok()
+    });
     kilobytes.unwrap_or(0) * 1024
 }
 
@@ -46,7 +74,10 @@ pub(crate) fn reset_peak_memory() {
 
 /// Seconds since 1970, for the record only; durations never come from this clock.
 pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).unwrap_or(0)
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map(|since| since.as_secs())
+        .unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -69,7 +100,11 @@ mod tests {
         std::fs::write(root.join("code.rs"), "fn main() {}").expect("write");
         git(root, &["add", "."]).expect("add");
         let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
-        git(root, &[&identity[..], &["commit", "--quiet", "-m", "begin"]].concat()).expect("commit");
+        git(
+            root,
+            &[&identity[..], &["commit", "--quiet", "-m", "begin"]].concat(),
+        )
+        .expect("commit");
         std::fs::create_dir(root.join("results")).expect("folder");
         std::fs::write(root.join("results/runs.parquet"), "x").expect("write");
         let clean = Code::of(root);

@@ -67,14 +67,30 @@ pub struct LogisticSettings {
 impl LogisticSettings {
     /// The model with these settings.
     pub fn model(&self) -> Logistic {
-        Logistic { c: self.c, max_iter: self.max_iter, tol: self.tol }
+        Logistic {
+            c: self.c,
+            max_iter: self.max_iter,
+            tol: self.tol,
+        }
     }
 
     /// Refuses values out of range, naming the key.
     pub fn validate(&self) -> Result<()> {
-        ensure!(self.c.is_finite() && self.c > 0.0, "logistic.c: found {}, expected more than 0", self.c);
-        ensure!(self.max_iter >= 1, "logistic.max-iter: found {}, expected at least 1", self.max_iter);
-        ensure!(self.tol.is_finite() && self.tol > 0.0, "logistic.tol: found {}, expected more than 0", self.tol);
+        ensure!(
+            self.c.is_finite() && self.c > 0.0,
+            "logistic.c: found {}, expected more than 0",
+            self.c
+        );
+        ensure!(
+            self.max_iter >= 1,
+            "logistic.max-iter: found {}, expected at least 1",
+            self.max_iter
+        );
+        ensure!(
+            self.tol.is_finite() && self.tol > 0.0,
+            "logistic.tol: found {}, expected more than 0",
+            self.tol
+        );
         Ok(())
     }
 }
@@ -99,7 +115,11 @@ impl RunSpec {
     /// The first 16 hexadecimal digits of the SHA-256 of the canonical JSON.
     pub fn id(&self) -> String {
         let digest = Sha256::digest(self.canonical_json().as_bytes());
-        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        digest
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 
     /// What tells this run from its neighbours in the same experiment, for people.
@@ -151,7 +171,10 @@ impl RunSpec {
 fn split_label(split: &Split) -> String {
     let (kind, duplicates) = match split {
         Split::HoldOut(split) => ("hold-out".to_string(), kebab(&split.duplicates)),
-        Split::KFold(split) => (format!("{} folds by {}", split.folds, kebab(&split.by)), kebab(&split.duplicates)),
+        Split::KFold(split) => (
+            format!("{} folds by {}", split.folds, kebab(&split.by)),
+            kebab(&split.duplicates),
+        ),
     };
     match duplicates.as_str() {
         "keep" => kind,
@@ -173,8 +196,10 @@ fn canonical(value: &Value) -> String {
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();
             entries.sort_by_key(|(key, _)| key.as_str());
-            let entries: Vec<String> =
-                entries.iter().map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), canonical(value))).collect();
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), canonical(value)))
+                .collect();
             format!("{{{}}}", entries.join(","))
         }
         Value::Array(items) => {
@@ -206,7 +231,11 @@ mod tests {
             seed: 0,
             work: Work::Sparse(SparseWork {
                 features: Features::TfIdf,
-                logistic: LogisticSettings { c: 1.0, max_iter: 100, tol: 1e-4 },
+                logistic: LogisticSettings {
+                    c: 1.0,
+                    max_iter: 100,
+                    tol: 1e-4,
+                },
             }),
         }
     }
@@ -240,7 +269,10 @@ mod tests {
         let spec: RunSpec = serde_json::from_str(json).expect("a spec");
         assert_eq!(spec.canonical_json(), json);
         assert_eq!(spec.id(), "5916faad31072a55");
-        assert_eq!(spec.label(), "table-2 · bert-base-uncased · last-2 · hold-out · seed 1");
+        assert_eq!(
+            spec.label(),
+            "table-2 · bert-base-uncased · last-2 · hold-out · seed 1"
+        );
     }
 
     #[test]
@@ -253,11 +285,15 @@ mod tests {
             |spec| spec.fold += 1,
             |spec| spec.seed += 1,
             |spec| {
-                let Split::KFold(split) = &mut spec.split else { unreachable!("a k-fold split") };
+                let Split::KFold(split) = &mut spec.split else {
+                    unreachable!("a k-fold split")
+                };
                 split.duplicates = Duplicates::Group;
             },
             |spec| {
-                let Work::Sparse(work) = &mut spec.work else { unreachable!("sparse work") };
+                let Work::Sparse(work) = &mut spec.work else {
+                    unreachable!("sparse work")
+                };
                 work.logistic.tol = 1e-3;
             },
         ];
@@ -271,11 +307,17 @@ mod tests {
 
     #[test]
     fn a_spec_comes_back_from_its_json() {
-        assert_eq!(serde_json::from_str::<RunSpec>(&spec().canonical_json()).expect("reads"), spec());
+        assert_eq!(
+            serde_json::from_str::<RunSpec>(&spec().canonical_json()).expect("reads"),
+            spec()
+        );
     }
 
     #[test]
     fn a_label_tells_a_run_from_its_neighbours() {
-        assert_eq!(spec().label(), "table-1 · tf-idf · 10 folds by shuffled · fold 3");
+        assert_eq!(
+            spec().label(),
+            "table-1 · tf-idf · 10 folds by shuffled · fold 3"
+        );
     }
 }

@@ -61,14 +61,26 @@ impl Store {
         if finished {
             match self.tables(id) {
                 Ok(tables) => return finished_state(&tables),
-                Err(error) => return (State::CutOff, format!("its tables cannot be read: {error:#}")),
+                Err(error) => {
+                    return (
+                        State::CutOff,
+                        format!("its tables cannot be read: {error:#}"),
+                    );
+                }
             }
         }
         match Owner::read(&folder) {
-            Some(owner) if owner.alive() != Some(false) => {
-                (State::Running, format!("process {} on {} is at it", owner.pid, owner.host))
-            }
-            Some(owner) => (State::CutOff, format!("begun by process {} on {}, which has ended", owner.pid, owner.host)),
+            Some(owner) if owner.alive() != Some(false) => (
+                State::Running,
+                format!("process {} on {} is at it", owner.pid, owner.host),
+            ),
+            Some(owner) => (
+                State::CutOff,
+                format!(
+                    "begun by process {} on {}, which has ended",
+                    owner.pid, owner.host
+                ),
+            ),
             None => (State::CutOff, "begun and not finished".to_string()),
         }
     }
@@ -80,33 +92,54 @@ impl Store {
         let of = |folder: &Path| folder.display().to_string();
         match tables.runs.as_slice() {
             [run] if run.run_id == id => Ok(tables),
-            [run] => Err(anyhow!("{}: holds run {}; expected {id}", of(&folder), run.run_id)),
-            runs => Err(anyhow!("{}: holds {} run rows; expected 1", of(&folder), runs.len())),
+            [run] => Err(anyhow!(
+                "{}: holds run {}; expected {id}",
+                of(&folder),
+                run.run_id
+            )),
+            runs => Err(anyhow!(
+                "{}: holds {} run rows; expected 1",
+                of(&folder),
+                runs.len()
+            )),
         }
     }
 
-    /// Takes a run's folder for this process, clears what an earlier owner left unfinished, and writes the spec;
-    /// `None` when another process holds it.
+    /// Takes a run's folder for this process; `None` when another process holds it.
     pub(crate) fn claim(&self, spec: &RunSpec) -> Result<Option<Claim>> {
         let folder = self.folder(&spec.id());
-        std::fs::create_dir_all(&folder).with_context(|| format!("{}: cannot create", folder.display()))?;
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("{}: cannot create", folder.display()))?;
         let Some(lock) = Lock::take(&folder)? else {
             return Ok(None);
         };
-        Ok(Some(Claim { folder, _lock: lock }))
+        Ok(Some(Claim {
+            folder,
+            _lock: lock,
+        }))
     }
 }
 
 impl Claim {
     /// Clears what an earlier owner left and writes `spec.json`.
     pub fn begin(&self, spec: &RunSpec) -> Result<()> {
-        let entries = std::fs::read_dir(&self.folder).with_context(|| format!("{}: cannot list", self.folder.display()))?;
-        let paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        let entries = std::fs::read_dir(&self.folder)
+            .with_context(|| format!("{}: cannot list", self.folder.display()))?;
+        let paths: Vec<PathBuf> = entries
+            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+            .collect();
         // The done marker goes first: with it gone the folder counts as cut off, whatever else is still there.
         let marker = self.folder.join("runs.parquet");
-        let leftovers = paths.iter().filter(|path| !path.ends_with("lock") && !path.ends_with("runs.parquet"));
-        for path in paths.iter().filter(|path| **path == marker).chain(leftovers) {
-            std::fs::remove_file(path).with_context(|| format!("{}: cannot remove", path.display()))?;
+        let leftovers = paths
+            .iter()
+            .filter(|path| !path.ends_with("lock") && !path.ends_with("runs.parquet"));
+        for path in paths
+            .iter()
+            .filter(|path| **path == marker)
+            .chain(leftovers)
+        {
+            std::fs::remove_file(path)
+                .with_context(|| format!("{}: cannot remove", path.display()))?;
         }
         let json = spec.canonical_json() + "\n";
         write_atomically(&self.folder.join("spec.json"), json.as_bytes())

@@ -22,14 +22,28 @@ pub(crate) fn unknown(what: &str, name: &str, existing: &[&str]) -> String {
 /// name that exists.
 pub(crate) fn explain(error: &str, source: &str) -> String {
     let message = error.trim();
-    let missing = message.strip_prefix("missing field").map(|rest| format!("missing key{rest}"));
-    for (theirs, ours) in [("unknown field `", "unknown key"), ("unknown variant `", "unknown choice")] {
-        let Some((found, rest)) = message.strip_prefix(theirs).and_then(|rest| rest.split_once('`')) else {
+    let missing = message
+        .strip_prefix("missing field")
+        .map(|rest| format!("missing key{rest}"));
+    for (theirs, ours) in [
+        ("unknown field `", "unknown key"),
+        ("unknown variant `", "unknown choice"),
+    ] {
+        let Some((found, rest)) = message
+            .strip_prefix(theirs)
+            .and_then(|rest| rest.split_once('`'))
+        else {
             continue;
         };
-        let line = line_of(source, found).map(|line| format!("line {line}: ")).unwrap_or_default();
+        let line = line_of(source, found)
+            .map(|line| format!("line {line}: "))
+            .unwrap_or_default();
         let known = rest.split('`').skip(1).step_by(2);
-        let expected = rest.lines().next().unwrap_or_default().trim_start_matches([',', ' ']);
+        let expected = rest
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches([',', ' ']);
         return match near(found, known) {
             Some(near) => format!("{line}{ours} `{found}`; did you mean `{near}`? {expected}"),
             None => format!("{line}{ours} `{found}`; {expected}"),
@@ -62,7 +76,10 @@ mod tests {
     #[test]
     fn an_unknown_name_answers_with_the_near_one_and_the_list() {
         let message = unknown("paper", "hart2002", &["hart2020", "wang2019"]);
-        assert_eq!(message, "unknown paper `hart2002`; did you mean `hart2020`? there are: hart2020, wang2019");
+        assert_eq!(
+            message,
+            "unknown paper `hart2002`; did you mean `hart2020`? there are: hart2020, wang2019"
+        );
         let message = unknown("profile", "xyz", &["fixture", "paper"]);
         assert_eq!(message, "unknown profile `xyz`; there are: fixture, paper");
     }
@@ -85,6 +102,9 @@ mod tests {
 
     #[test]
     fn a_missing_key_is_called_a_key() {
-        assert_eq!(explain("missing field `epochs`", ""), "missing key `epochs`");
+        assert_eq!(
+            explain("missing field `epochs`", ""),
+            "missing key `epochs`"
+        );
     }
 }

@@ -50,7 +50,12 @@ fn every_experiment_has_the_three_profiles() {
     let project = project();
     for paper in project.papers().expect("papers") {
         for experiment in project.experiments(&paper).expect("experiments") {
-            assert_eq!(experiment.profiles(), ["fixture", "paper", "small"], "{paper}/{}", experiment.name);
+            assert_eq!(
+                experiment.profiles(),
+                ["fixture", "paper", "small"],
+                "{paper}/{}",
+                experiment.name
+            );
         }
     }
 }
@@ -60,7 +65,10 @@ fn hart2020_is_126_sparse_runs_and_30_of_bert() {
     for profile in ["paper", "small", "fixture"] {
         let of = |experiment: &str| {
             let runs = all_runs().into_iter();
-            runs.filter(|run| run.paper == "hart2020" && run.profile == profile && run.experiment == experiment).count()
+            runs.filter(|run| {
+                run.paper == "hart2020" && run.profile == profile && run.experiment == experiment
+            })
+            .count()
         };
         // 3 features x (4 x 10 folds + 2 hold-out splits); 3 adaptations x 10 seeds
         assert_eq!((of("table-1"), of("table-2")), (126, 30), "{profile}");
@@ -72,8 +80,15 @@ fn fixture_profiles_read_fixtures_alone() {
     let root = project().root;
     let datasets = Catalogue::read(&root.join("datasets")).expect("dataset cards");
     let encoders = EncoderCatalogue::read(&root.join("encoders")).expect("encoder cards");
-    for run in all_runs().into_iter().filter(|run| run.profile == "fixture") {
-        assert!(datasets.find(&run.dataset).expect("card").fixture, "{}", run.dataset);
+    for run in all_runs()
+        .into_iter()
+        .filter(|run| run.profile == "fixture")
+    {
+        assert!(
+            datasets.find(&run.dataset).expect("card").fixture,
+            "{}",
+            run.dataset
+        );
         if let Some(encoder) = run.encoder() {
             assert!(encoders.find(encoder).expect("card").fixture, "{encoder}");
         }

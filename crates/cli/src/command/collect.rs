@@ -28,8 +28,20 @@ impl Collect {
     /// Collects, and says what.
     pub fn run(self, context: &Context) -> Result<u8> {
         let selection = Selection::default();
-        let plan = Plan::new(&context.project, &context.store, &self.paper, &self.profile, &selection)?;
-        let collected = collect(&context.project, &context.store, &context.roots, &plan, self.partial)?;
+        let plan = Plan::new(
+            &context.project,
+            &context.store,
+            &self.paper,
+            &self.profile,
+            &selection,
+        )?;
+        let collected = collect(
+            &context.project,
+            &context.store,
+            &context.roots,
+            &plan,
+            self.partial,
+        )?;
         if !context.global.quiet {
             let absent = match collected.absent {
                 0 => String::new(),
@@ -42,6 +54,10 @@ impl Collect {
             eprintln!("{} runs{failed}{absent}", collected.runs);
         }
         println!("{}", collected.folder.display());
-        Ok(if collected.failed > 0 { exit::SOME_FAILED } else { exit::OK })
+        Ok(if collected.failed > 0 {
+            exit::SOME_FAILED
+        } else {
+            exit::OK
+        })
     }
 }

@@ -44,7 +44,12 @@ fn list(context: &Context) -> Result<u8> {
     println!("datasets below {}", context.roots.data.display());
     let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
     for card in datasets.cards() {
-        let split = card.splits.keys().next().map(String::as_str).unwrap_or_default();
+        let split = card
+            .splits
+            .keys()
+            .next()
+            .map(String::as_str)
+            .unwrap_or_default();
         let whole = card.missing(&context.roots.data).is_none();
         let place = card.locate(&context.roots.data, split).filter(|_| whole);
         print_card(context, &card.name, &card.title, place.as_deref());
@@ -67,7 +72,11 @@ fn print_card(context: &Context, name: &str, title: &str, place: Option<&Path>) 
 impl Check {
     fn run(self, context: &Context) -> Result<u8> {
         let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
-        let names = if self.names.is_empty() { datasets.names() } else { self.names.iter().map(String::as_str).collect() };
+        let names = if self.names.is_empty() {
+            datasets.names()
+        } else {
+            self.names.iter().map(String::as_str).collect()
+        };
         let mut code = exit::OK;
         for name in names {
             let card = datasets.find(name)?;
@@ -77,8 +86,12 @@ impl Check {
                 continue;
             }
             let dataset = card.load(&context.roots.data)?;
-            let counts: Vec<String> =
-                dataset.labels.iter().zip(dataset.counts()).map(|(label, count)| format!("{count} {label}")).collect();
+            let counts: Vec<String> = dataset
+                .labels
+                .iter()
+                .zip(dataset.counts())
+                .map(|(label, count)| format!("{count} {label}"))
+                .collect();
             println!(
                 "dataset `{name}`: {} examples ({}), {} of them repeat an earlier text",
                 dataset.examples.len(),

@@ -27,7 +27,16 @@ impl Doctor {
             Some(root) => root.clone(),
             None => Project::find(&here).map_or(here, |project| project.root),
         };
-        let well = crate::doctor::doctor(&root, global.data.as_deref(), global.encoders.as_deref(), self.json)?;
-        Ok(ExitCode::from(if well { exit::OK } else { exit::SOME_FAILED }))
+        let well = crate::doctor::doctor(
+            &root,
+            global.data.as_deref(),
+            global.encoders.as_deref(),
+            self.json,
+        )?;
+        Ok(ExitCode::from(if well {
+            exit::OK
+        } else {
+            exit::SOME_FAILED
+        }))
     }
 }

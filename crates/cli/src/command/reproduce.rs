@@ -30,15 +30,36 @@ pub struct Reproduce {
 impl Reproduce {
     /// Runs, collects, reports.
     pub fn run(self, context: &Context) -> Result<u8> {
-        let selection = Selection { retry_failed: self.retry_failed, ..Selection::default() };
-        let plan = || Plan::new(&context.project, &context.store, &self.paper, &self.profile, &selection);
+        let selection = Selection {
+            retry_failed: self.retry_failed,
+            ..Selection::default()
+        };
+        let plan = || {
+            Plan::new(
+                &context.project,
+                &context.store,
+                &self.paper,
+                &self.profile,
+                &selection,
+            )
+        };
         let code = super::sweep::execute(context, &plan()?)?;
         if code == exit::STOPPED {
             return Ok(code);
         }
-        let collected = collect(&context.project, &context.store, &context.roots, &plan()?, false)?;
+        let collected = collect(
+            &context.project,
+            &context.store,
+            &context.roots,
+            &plan()?,
+            false,
+        )?;
         if !context.global.quiet {
-            eprintln!("{} runs in {}", collected.runs, context.shown(&collected.folder));
+            eprintln!(
+                "{} runs in {}",
+                collected.runs,
+                context.shown(&collected.folder)
+            );
         }
         let page = super::report::write(context, &self.paper, &self.profile)?;
         println!("{}", page.display());

@@ -36,11 +36,11 @@ pub struct PlanArgs {
 Examples:
   totune sweep run hart2020 small
   totune sweep run hart2020 small --only 3f2a91
-  totune sweep run hart2020 small --shard 2/4      on the second of four machines that share a store
+  totune sweep run hart2020 small --shard 2/4     one of four that share a store
   totune sweep run hart2020 small --retry-failed
 
-What is killed goes on where it stopped when the same command is given again. Several sweeps may work on one store:
-each run has one owner at a time.")]
+What is killed goes on where it stopped when the same command is given again.
+Several sweeps may work on one store: each run has one owner at a time.")]
 pub struct RunArgs {
     #[command(flatten)]
     which: Which,
@@ -85,8 +85,18 @@ impl Sweep {
 
 impl Which {
     fn plan(self, context: &Context) -> Result<Plan> {
-        let selection = Selection { only: self.only, shard: self.shard, retry_failed: self.retry_failed };
-        Plan::new(&context.project, &context.store, &self.paper, &self.profile, &selection)
+        let selection = Selection {
+            only: self.only,
+            shard: self.shard,
+            retry_failed: self.retry_failed,
+        };
+        Plan::new(
+            &context.project,
+            &context.store,
+            &self.paper,
+            &self.profile,
+            &selection,
+        )
     }
 }
 
@@ -107,7 +117,14 @@ pub fn execute(context: &Context, plan: &Plan) -> Result<u8> {
         () if Bars::make_sense() => Box::new(Bars::new(&machine.device_name)),
         () => Box::new(Lines::new(&machine.device_name)),
     };
-    let summary = totune_sweep::execute(plan, &context.project, &context.store, &context.roots, &machine, &*progress)?;
+    let summary = totune_sweep::execute(
+        plan,
+        &context.project,
+        &context.store,
+        &context.roots,
+        &machine,
+        &*progress,
+    )?;
     Ok(tell(context, plan, &summary))
 }
 
@@ -118,7 +135,10 @@ fn tell(context: &Context, plan: &Plan, summary: &Summary) -> u8 {
         }
     };
     if summary.elsewhere > 0 {
-        say(format!("{} runs belong to another process at work; the same command later takes what it leaves", summary.elsewhere));
+        say(format!(
+            "{} runs belong to another process at work; the same command later takes what it leaves",
+            summary.elsewhere
+        ));
     }
     if summary.failed > 0 {
         say(format!(
@@ -136,7 +156,11 @@ fn tell(context: &Context, plan: &Plan, summary: &Summary) -> u8 {
         );
         return exit::STOPPED;
     }
-    if summary.failed > 0 { exit::SOME_FAILED } else { exit::OK }
+    if summary.failed > 0 {
+        exit::SOME_FAILED
+    } else {
+        exit::OK
+    }
 }
 
 fn print_json(plan: &Plan) -> Result<()> {
@@ -147,16 +171,33 @@ fn print_json(plan: &Plan) -> Result<()> {
 fn print_plan(plan: &Plan) {
     for run in &plan.runs {
         let mark = if run.will_run { "run " } else { "    " };
-        println!("{mark} {}  {:<8} {}  ({})", run.id, state(run.state), run.label, run.why);
+        println!(
+            "{mark} {}  {:<8} {}  ({})",
+            run.id,
+            state(run.state),
+            run.label,
+            run.why
+        );
     }
-    let states = [State::Done, State::Running, State::CutOff, State::Missing, State::Failed];
+    let states = [
+        State::Done,
+        State::Running,
+        State::CutOff,
+        State::Missing,
+        State::Failed,
+    ];
     let counts: Vec<String> = states
         .into_iter()
         .map(|of| (plan.count(of), of))
         .filter(|(count, _)| *count > 0)
         .map(|(count, of)| format!("{count} {}", state(of)))
         .collect();
-    println!("{} runs: {}; {} would run", plan.runs.len(), counts.join(", "), plan.to_run().len());
+    println!(
+        "{} runs: {}; {} would run",
+        plan.runs.len(),
+        counts.join(", "),
+        plan.to_run().len()
+    );
 }
 
 fn state(state: State) -> &'static str {

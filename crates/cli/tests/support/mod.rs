@@ -93,7 +93,9 @@ impl Checkout {
 
     /// A fresh checkout whose paper `trial` has these experiments.
     pub fn with(experiments: &[(&str, &str)]) -> Self {
-        let checkout = Self { folder: tempfile::tempdir().expect("temporary folder") };
+        let checkout = Self {
+            folder: tempfile::tempdir().expect("temporary folder"),
+        };
         for part in ["datasets", "encoders", "fixtures/data", "fixtures/encoders"] {
             copy(&repository().join(part), &checkout.path(part));
         }
@@ -125,11 +127,20 @@ impl Checkout {
     /// A command of the binary on the flex device, which is always built in.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_totune"));
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("TOTUNE_") || name.starts_with("HF_")) {
+        for (name, _) in std::env::vars()
+            .filter(|(name, _)| name.starts_with("TOTUNE_") || name.starts_with("HF_"))
+        {
             command.env_remove(name);
         }
-        command.arg("--project").arg(self.folder.path()).args(["--device", "flex"]).args(arguments);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .arg("--project")
+            .arg(self.folder.path())
+            .args(["--device", "flex"])
+            .args(arguments);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command
     }
 
@@ -156,13 +167,20 @@ impl Checkout {
     pub fn ids(&self) -> Vec<String> {
         let plan = self.plan(&[]);
         let runs = plan["runs"].as_array().expect("runs").clone();
-        runs.iter().map(|run| run["id"].as_str().expect("id").to_string()).collect()
+        runs.iter()
+            .map(|run| run["id"].as_str().expect("id").to_string())
+            .collect()
     }
 
     /// How many runs of the plan are in a state.
     pub fn count(&self, state: &str) -> usize {
         let plan = self.plan(&[]);
-        plan["runs"].as_array().expect("runs").iter().filter(|run| run["state"] == state).count()
+        plan["runs"]
+            .as_array()
+            .expect("runs")
+            .iter()
+            .filter(|run| run["state"] == state)
+            .count()
     }
 
     /// The collected tables without what a clock or a memory gauge says.
@@ -181,7 +199,11 @@ impl Checkout {
 impl From<Output> for Said {
     fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+        Self {
+            code: output.status.code(),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
     }
 }
 
@@ -190,7 +212,10 @@ fn without_clocks(mut tables: Tables) -> Tables {
         (run.train_seconds, run.eval_seconds, run.cache_seconds) = (0.0, 0.0, 0.0);
         (run.peak_memory, run.started) = (0, 0);
     }
-    tables.evals.iter_mut().for_each(|eval| eval.train_seconds = 0.0);
+    tables
+        .evals
+        .iter_mut()
+        .for_each(|eval| eval.train_seconds = 0.0);
     tables
 }
 

@@ -10,10 +10,19 @@ use totune_stats::{Vectorizer, classification_scores};
 use super::Outcome;
 use crate::{Inputs, RunSpec, SparseWork};
 
-pub(super) fn perform(spec: &RunSpec, work: &SparseWork, mut run: RunRow, inputs: &Inputs) -> Result<Outcome> {
+pub(super) fn perform(
+    spec: &RunSpec,
+    work: &SparseWork,
+    mut run: RunRow,
+    inputs: &Inputs,
+) -> Result<Outcome> {
     let dataset = inputs.dataset(&spec.dataset)?;
     let labels = dataset.labels.len();
-    ensure!(labels == 2, "logistic regression tells 2 labels apart; `{}` has {labels}", dataset.name);
+    ensure!(
+        labels == 2,
+        "logistic regression tells 2 labels apart; `{}` has {labels}",
+        dataset.name
+    );
     let parts = spec.split.divide(dataset, spec.fold)?;
     let (train_texts, train_classes) = texts_and_classes(dataset, &parts.train)?;
     let (test_texts, gold) = texts_and_classes(dataset, &parts.test)?;
@@ -26,7 +35,10 @@ pub(super) fn perform(spec: &RunSpec, work: &SparseWork, mut run: RunRow, inputs
 
     let evaluation = Instant::now();
     let second = fitted.probability(&vectorizer.transform(&test_texts));
-    let predicted: Vec<usize> = second.iter().map(|&probability| usize::from(probability > 0.5)).collect();
+    let predicted: Vec<usize> = second
+        .iter()
+        .map(|&probability| usize::from(probability > 0.5))
+        .collect();
     let mut scores = classification_scores(&gold, &predicted, labels, dataset.positive);
     run.eval_seconds = evaluation.elapsed().as_secs_f64();
     // How many texts of the test part the training part holds too: what `duplicates = "group"` prevents.
@@ -38,7 +50,12 @@ pub(super) fn perform(spec: &RunSpec, work: &SparseWork, mut run: RunRow, inputs
     run.params_total = fitted.coef.len() as u64 + 1;
     run.params_trainable = run.params_total;
     run.steps = fitted.iterations as u64;
-    run.stop_reason = if fitted.converged { "converged" } else { "max-iter" }.to_string();
+    run.stop_reason = if fitted.converged {
+        "converged"
+    } else {
+        "max-iter"
+    }
+    .to_string();
 
     let eval = |(metric, value): (&str, f64)| EvalRow {
         run_id: run.run_id.clone(),
@@ -63,10 +80,17 @@ pub(super) fn perform(spec: &RunSpec, work: &SparseWork, mut run: RunRow, inputs
         scores: vec![(1.0 - second[at]) as f32, second[at] as f32],
     };
     let predictions = parts.test.iter().enumerate().map(prediction).collect();
-    Ok(Outcome { run, evals, predictions })
+    Ok(Outcome {
+        run,
+        evals,
+        predictions,
+    })
 }
 
-fn texts_and_classes<'a>(dataset: &'a Dataset, part: &[usize]) -> Result<(Vec<&'a str>, Vec<usize>)> {
+fn texts_and_classes<'a>(
+    dataset: &'a Dataset,
+    part: &[usize],
+) -> Result<(Vec<&'a str>, Vec<usize>)> {
     let one = |&index: &usize| text_and_class(&dataset.examples[index]);
     let pairs: Vec<_> = part.iter().map(one).collect::<Result<_>>()?;
     Ok(pairs.into_iter().unzip())

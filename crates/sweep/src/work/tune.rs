@@ -25,7 +25,14 @@ pub(super) fn perform(
     let task = task_data(spec, work, dataset, inputs)?;
     let encoder = inputs.encoder(&work.encoder)?.fresh();
     let mut watch = Listener { machine, progress };
-    let outcome = fit(encoder, &task, training, spec.seed, &machine.device, &mut watch)?;
+    let outcome = fit(
+        encoder,
+        &task,
+        training,
+        spec.seed,
+        &machine.device,
+        &mut watch,
+    )?;
 
     run.dtype = training.dtype.label().to_string();
     run.params_total = outcome.params_total as u64;
@@ -51,25 +58,43 @@ pub(super) fn perform(
         train_seconds: score.train_seconds,
         is_final: score.is_final,
     });
-    let predictions = outcome.predictions.into_iter().map(|prediction| PredictionRow {
-        run_id: run.run_id.clone(),
-        split: prediction.split.to_string(),
-        example_id: prediction.example_id,
-        position: 0,
-        gold: dataset.labels[prediction.gold].clone(),
-        predicted: dataset.labels[prediction.predicted].clone(),
-        scores: prediction.scores,
-    });
-    Ok(Outcome { evals: evals.collect(), predictions: predictions.collect(), run })
+    let predictions = outcome
+        .predictions
+        .into_iter()
+        .map(|prediction| PredictionRow {
+            run_id: run.run_id.clone(),
+            split: prediction.split.to_string(),
+            example_id: prediction.example_id,
+            position: 0,
+            gold: dataset.labels[prediction.gold].clone(),
+            predicted: dataset.labels[prediction.predicted].clone(),
+            scores: prediction.scores,
+        });
+    Ok(Outcome {
+        evals: evals.collect(),
+        predictions: predictions.collect(),
+        run,
+    })
 }
 
-fn task_data(spec: &RunSpec, work: &TuneWork, dataset: &Dataset, inputs: &Inputs) -> Result<TaskData> {
+fn task_data(
+    spec: &RunSpec,
+    work: &TuneWork,
+    dataset: &Dataset,
+    inputs: &Inputs,
+) -> Result<TaskData> {
     let encoded = inputs.encoded(&spec.dataset, &work.encoder, work.training.max_length)?;
     let parts = spec.split.divide(dataset, spec.fold)?;
     let examples = |part: &[usize]| Examples {
-        ids: part.iter().map(|&index| dataset.examples[index].id.clone()).collect(),
+        ids: part
+            .iter()
+            .map(|&index| dataset.examples[index].id.clone())
+            .collect(),
         rows: part.iter().map(|&index| encoded[index].clone()).collect(),
-        targets: part.iter().map(|&index| dataset.examples[index].target.clone()).collect(),
+        targets: part
+            .iter()
+            .map(|&index| dataset.examples[index].target.clone())
+            .collect(),
     };
     Ok(TaskData {
         labels: dataset.labels.clone(),
