@@ -16,12 +16,14 @@ pub struct Bars {
     sweep: ProgressBar,
     run: ProgressBar,
     pace: Mutex<Pace>,
+    forecast: Mutex<Forecast>,
 }
 
 /// One line per run, and one every ten seconds within a long one.
 pub struct Lines {
     device: String,
     pace: Mutex<Pace>,
+    forecast: Mutex<Forecast>,
 }
 
 /// Between two lines of a long run.
@@ -83,6 +85,33 @@ impl Pace {
     }
 }
 
+/// How long the sweep will take, from the latest runs that were alone on the machine.
+#[derive(Default)]
+struct Forecast {
+    took: Vec<Duration>,
+}
+
+impl Forecast {
+    /// ", about 42m10s left", once there is something to go by and something left.
+    fn after(&mut self, position: Position, run: &PlannedRun, ended: &Ended) -> String {
+        if run.spec.runs_in_parallel() {
+            return String::new();
+        }
+        self.took.push(ended.took);
+        self.left(position.of - position.number)
+    }
+
+    fn left(&self, remaining: usize) -> String {
+        // Neighbouring runs are alike: the mean of the latest five follows the grid through its strategies.
+        let latest = &self.took[self.took.len().saturating_sub(5)..];
+        if remaining == 0 || latest.is_empty() {
+            return String::new();
+        }
+        let mean = latest.iter().sum::<Duration>() / latest.len() as u32;
+        format!(", about {} left", span(mean * remaining as u32))
+    }
+}
+
 /// "[3/30] table-2 · … · seed 3: accuracy 0.8312, 1m12s".
 fn ending(position: Position, run: &PlannedRun, ended: &Ended) -> String {
     let outcome = match (ended.status.as_str(), &ended.score) {
@@ -134,17 +163,16 @@ impl Bars {
                 .progress_chars("=> ")
         };
         let sweep = all.add(ProgressBar::new(0));
-        sweep.set_style(style(
-            "{bar:30} {pos}/{len} runs, {elapsed} gone, about {eta} left",
-        ));
+        sweep.set_style(style("{bar:30} {pos}/{len} runs, {elapsed} gone{msg}"));
         let run = all.add(ProgressBar::new(0));
-        run.set_style(style("{bar:30} {wide_msg}"));
+        run.set_style(style("{prefix}\n{bar:30} {wide_msg}"));
         Self {
             device: device.to_string(),
             all,
             sweep,
             run,
             pace: Mutex::default(),
+            forecast: Mutex::default(),
         }
     }
 
@@ -162,13 +190,14 @@ impl Progress for Bars {
     }
 
     fn preparing(&self, what: &str) {
-        self.run.set_message(what.to_string());
+        self.run.set_prefix(what.to_string());
     }
 
     fn started(&self, position: Position, run: &PlannedRun) {
         lock(&self.pace).begin(position, run);
         self.run.set_position(0);
-        self.run.set_message(run.label.clone());
+        self.run.set_prefix(run.label.clone());
+        self.run.set_message(String::new());
     }
 
     fn step(&self, event: &StepEvent) {
@@ -176,8 +205,7 @@ impl Progress for Bars {
         let text = pace.step(event);
         self.run.set_length(event.steps as u64);
         self.run.set_position(event.step as u64);
-        self.run
-            .set_message(format!("{}: {text}{}", pace.label, pace.score));
+        self.run.set_message(format!("{text}{}", pace.score));
     }
 
     fn epoch(&self, event: &EpochScores) {
@@ -187,6 +215,8 @@ impl Progress for Bars {
     fn finished(&self, position: Position, run: &PlannedRun, ended: &Ended) {
         self.say(ending(position, run, ended));
         self.sweep.inc(1);
+        self.sweep
+            .set_message(lock(&self.forecast).after(position, run, ended));
     }
 
     fn end(&self) {
@@ -201,6 +231,7 @@ impl Lines {
         Self {
             device: device.to_string(),
             pace: Mutex::default(),
+            forecast: Mutex::default(),
         }
     }
 }
@@ -235,12 +266,13 @@ impl Progress for Lines {
     }
 
     fn finished(&self, position: Position, run: &PlannedRun, ended: &Ended) {
-        eprintln!("{}", ending(position, run, ended));
+        let left = lock(&self.forecast).after(position, run, ended);
+        eprintln!("{}{left}", ending(position, run, ended));
     }
 }
 
-fn lock(pace: &Mutex<Pace>) -> MutexGuard<'_, Pace> {
-    pace.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -257,6 +289,20 @@ mod tests {
         ] {
             assert_eq!(span(Duration::from_millis(milliseconds)), expected);
         }
+    }
+
+    #[test]
+    fn the_time_left_follows_the_latest_runs() {
+        let seconds = |all: &[u64]| Forecast {
+            took: all.iter().copied().map(Duration::from_secs).collect(),
+        };
+        assert_eq!(seconds(&[]).left(3), "");
+        assert_eq!(seconds(&[20]).left(0), "");
+        assert_eq!(seconds(&[20, 40]).left(4), ", about 2m00s left");
+        assert_eq!(
+            seconds(&[900, 10, 10, 10, 10, 10]).left(1),
+            ", about 10.0s left"
+        );
     }
 
     #[test]

@@ -215,7 +215,7 @@ fn a_run_that_fails_is_a_row_and_the_others_go_on() {
             .as_array()
             .expect("runs")
             .iter()
-            .filter(|run| run["will_run"] == true)
+            .filter(|run| run["will-run"] == true)
             .count(),
         2
     );

@@ -13,7 +13,7 @@ fn kills() -> usize {
     std::env::var("TOTUNE_TEST_KILLS")
         .ok()
         .and_then(|kills| kills.parse().ok())
-        .unwrap_or(12)
+        .unwrap_or(8)
 }
 
 #[test]

@@ -20,6 +20,7 @@ pub struct Plan {
 
 /// One run of a plan.
 #[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct PlannedRun {
     /// Run id.
     pub id: String,
