@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use anyhow::{Context, Result};
-use burn::module::{Module, ModuleDisplay};
+use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::Device;
 use rand::Rng;
@@ -30,7 +30,7 @@ use crate::watch::{EpochScores, StepEvent, Watch};
 ///
 /// # Errors
 /// When a setting is out of range for this encoder, a split is empty, or the device fails.
-pub fn fit<E: Encoder + ModuleDisplay>(
+pub fn fit<E: Encoder>(
     encoder: E,
     task: &TaskData,
     training: &Training,
@@ -159,7 +159,7 @@ impl<'a> Run<'a> {
     }
 
     /// One pass over the training examples; the mean of their losses, each taken before its step.
-    fn train<E: Encoder + ModuleDisplay>(
+    fn train<E: Encoder>(
         &mut self,
         mut model: Classifier<E>,
         optimizer: &mut AdamW,

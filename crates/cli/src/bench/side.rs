@@ -25,7 +25,8 @@ impl Side {
     pub fn ours(case: &Case) -> Result<Self> {
         let binary = std::env::current_exe().context("this program cannot be found")?;
         let mut command = Command::new(binary);
-        command.args(["bench", "worker"]);
+        let threads = case.threads.to_string();
+        command.args(["--threads", &threads, "--device", "cpu", "bench", "worker"]);
         Self::start("totune", command, case)
     }
 

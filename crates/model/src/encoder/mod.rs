@@ -1,6 +1,6 @@
 //! Encoders: token ids in, hidden states of every layer out.
 
-use burn::module::Module;
+use burn::module::{Module, ModuleDisplay};
 use burn::tensor::Tensor;
 
 use crate::{Pass, TokenBatch};
@@ -29,7 +29,7 @@ impl States {
 /// A pretrained network from tokens to hidden states.
 ///
 /// Its parameters lie below `embeddings`, `layers.<i>` and, where there is one, `pooler`.
-pub trait Encoder: Module {
+pub trait Encoder: Module + ModuleDisplay {
     /// Passes a batch through all layers.
     fn encode(&self, batch: &TokenBatch, pass: &Pass) -> States;
 
