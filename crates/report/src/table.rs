@@ -359,7 +359,10 @@ impl Cell {
     fn of(sample: &Sample, paper: Option<f64>, decimals: usize) -> Self {
         let shown =
             |value: Option<f64>| value.map_or(String::new(), |value| fixed(value, decimals));
-        let interval = sample.interval();
+        // Where all runs agree, an interval without width would only look like certainty.
+        let interval = sample
+            .interval()
+            .filter(|interval| interval.high > interval.low);
         Self {
             paper: shown(paper),
             mean: shown(sample.mean()),
