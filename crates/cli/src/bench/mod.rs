@@ -94,8 +94,8 @@ pub struct PeerOptions {
     pub rounds: usize,
     /// Threads of both sides.
     pub threads: usize,
-    /// Only cases whose name contains this.
-    pub only: Option<String>,
+    /// Only cases whose name contains one of these; all where there is none.
+    pub only: Vec<String>,
 }
 
 /// All cases: two shapes, two batches, training with and without dropout against both of PyTorch's AdamW, inference.
@@ -164,11 +164,8 @@ pub fn peer(options: &PeerOptions) -> Result<PathBuf> {
     let mut outcomes = Vec::new();
     for [case, fused] in cases(options.threads) {
         let name = table::name(&case);
-        if options
-            .only
-            .as_ref()
-            .is_some_and(|only| !name.contains(only.as_str()))
-        {
+        let wanted = options.only.iter().any(|only| name.contains(only));
+        if !options.only.is_empty() && !wanted {
             continue;
         }
         eprintln!("{name}");

@@ -35,9 +35,9 @@ pub struct Peer {
     /// Rounds of alternation
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Only cases whose name contains this
+    /// Only cases whose name contains this; may be given more than once
     #[arg(long)]
-    only: Option<String>,
+    only: Vec<String>,
 }
 
 /// One side of the comparison, started by `bench peer`
