@@ -2,9 +2,11 @@
 //!
 //! The direction is the two-loop recursion of Nocedal (1980), which without bounds is what the compact form of
 //! L-BFGS-B comes to; first step, line search, skipped updates, restarts and stopping tests are those of
-//! L-BFGS-B 3.0. So the iterates follow scipy's up to rounding, and stopping early stops at the same place. A
-//! general crate (argmin) has the recursion and the line search as well, but other first steps and stopping
-//! tests, and a vector allocated for each sum.
+//! L-BFGS-B 3.0. So the iterates follow scipy's up to rounding, and stopping early stops at the same place.
+//!
+//! The general crate argmin (0.11) has the recursion and the line search as well. It tries a first step of 1, stops
+//! on the Euclidean norm of the gradient, evaluates value and gradient apart, and makes a new vector for each
+//! sum; at this tolerance its answers would be others.
 
 use super::line_search::{LineSearch, Next, Point};
 use super::memory::{Memory, add_scaled, dot};
