@@ -65,9 +65,7 @@ impl Examples {
     pub(crate) fn classes(&self) -> Vec<usize> {
         self.targets
             .iter()
-            .map(|target| match target {
-                Target::Class(class) => *class,
-            })
+            .map(|target| target.class().expect("`check` refuses other targets"))
             .collect()
     }
 }
@@ -91,6 +89,16 @@ impl TaskData {
                 examples.ids.len(),
                 examples.targets.len()
             );
+            let odd = examples
+                .targets
+                .iter()
+                .position(|target| target.class().is_none());
+            if let Some(at) = odd {
+                anyhow::bail!(
+                    "example `{}` of the {split} split has no class; expected one to train a classifier on",
+                    examples.ids[at]
+                );
+            }
             let n_labels = self.labels.len();
             if let Some(class) = examples.classes().into_iter().find(|&c| c >= n_labels) {
                 anyhow::bail!(

@@ -1,12 +1,12 @@
 //! Dataset cards: the facts about a dataset, as TOML.
 
-use crate::format::Format;
-use crate::near::quoted;
+use crate::layout::Layout;
+use crate::near::{did_you_mean, quoted};
 use crate::toml_file::read_toml;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use serde::Deserialize;
-use std::collections::{BTreeMap, HashSet};
-use std::path::{Component, Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
 
 /// What `datasets/<name>.toml` says about a dataset.
 ///
@@ -26,25 +26,35 @@ pub struct Card {
     pub fixture: bool,
     /// Metrics to report, the main one first, by the names of the result rows.
     pub metrics: Vec<String>,
-    /// Licence or terms of use.
-    pub licence: String,
-    /// How to cite it.
-    pub citation: String,
-    /// Where it is described.
-    pub homepage: String,
-    /// How to get the files by hand and where to put them.
-    pub instructions: String,
-    /// How the files are laid out.
-    pub format: Format,
-    /// Which column is what.
-    pub columns: Columns,
-    /// Labels in the order of their indices.
-    pub labels: Vec<Label>,
+    /// Class names in the order of their indices; of a tagging dataset, the types of span; of a regression, none.
+    #[serde(default)]
+    pub labels: Vec<String>,
     /// The label that precision, recall and F1 of "the positive class" are about.
     #[serde(default)]
     pub positive: Option<String>,
-    /// The files, by split; a dataset without an official split has `train` alone.
-    pub splits: BTreeMap<String, SplitFile>,
+    /// The lowest and the highest score of a regression.
+    #[serde(default)]
+    pub range: Option<[f64; 2]>,
+    /// What must be true of each split, whatever layout it is read from.
+    #[serde(default)]
+    pub splits: BTreeMap<String, SplitFacts>,
+    /// The layouts the dataset circulates in; a split is read from the first one whose file is there.
+    pub layouts: Vec<Layout>,
+    /// Licence or terms of use.
+    #[serde(default)]
+    pub licence: String,
+    /// How to cite it.
+    #[serde(default)]
+    pub citation: String,
+    /// Where it is described.
+    #[serde(default)]
+    pub homepage: String,
+    /// How to get the files by hand and where to put them.
+    #[serde(default)]
+    pub instructions: String,
+    /// What a reader of results should know: that this is a subset, that rows were converted.
+    #[serde(default)]
+    pub note: Option<String>,
     /// The card's own file.
     #[serde(skip)]
     pub file: PathBuf,
@@ -54,50 +64,36 @@ pub struct Card {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
-    /// One label for one text.
-    Single,
+    /// One label for a text or a pair of texts.
+    Classification,
+    /// A number for a text or a pair of texts.
+    Regression,
+    /// A tag for each word of a sentence.
+    Tagging,
 }
 
-/// Which column is what.
+/// What must be true of a split. What is not stated is not checked.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Columns {
-    /// A unique name for the row; without it, rows are numbered from 1.
-    #[serde(default)]
-    pub id: Option<String>,
-    /// The text.
-    pub text: String,
-    /// The label.
-    pub label: String,
-    /// What the row belongs to; an empty field means nothing.
-    #[serde(default)]
-    pub group: Option<String>,
-}
-
-/// One label.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Label {
-    /// Its name in tables.
-    pub name: String,
-    /// Its value in the file.
-    pub value: String,
-}
-
-/// One file of a dataset, and what must be true of it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SplitFile {
-    /// Path below the data root.
-    pub path: PathBuf,
-    /// SHA-256 of the file.
-    pub sha256: String,
-    /// Rows without the header.
+pub struct SplitFacts {
+    /// Examples; of a tagging dataset, sentences.
     pub rows: usize,
-    /// Rows of each label, in the order of `labels`.
-    pub counts: Vec<usize>,
-    /// Rows whose text an earlier row already has.
-    pub repeats: usize,
+    /// Examples of each label, in the order of `labels`; of a tagging dataset, spans of each type.
+    #[serde(default)]
+    pub counts: Option<Vec<usize>>,
+    /// Examples whose text an earlier one already has.
+    #[serde(default)]
+    pub repeats: Option<usize>,
+    /// Words of a tagging dataset.
+    #[serde(default)]
+    pub words: Option<usize>,
+    /// Whether the answers are published; where they are not, the split can be read and predicted, but not scored.
+    #[serde(default = "yes")]
+    pub labelled: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Card {
@@ -107,27 +103,56 @@ impl Card {
         card.file = path.to_path_buf();
         card.check()
             .with_context(|| path.display().to_string())
-            .map_err(|error| anyhow::anyhow!("{error:#}"))?;
+            .map_err(|error| anyhow!("{error:#}"))?;
         Ok(card)
     }
 
-    /// Where the file of `split` lies, if it exists.
-    pub fn locate(&self, root: &Path, split: &str) -> Option<PathBuf> {
-        let path = self.root(root).join(&self.splits.get(split)?.path);
-        path.is_file().then_some(path)
+    /// The names of all splits that some layout has a file for.
+    pub fn split_names(&self) -> BTreeSet<&str> {
+        let files = self.layouts.iter().flat_map(|layout| layout.files.keys());
+        files.map(String::as_str).collect()
     }
 
-    /// One message saying which files are missing, how to get them and where to put them; nothing if all are there.
-    pub fn missing(&self, root: &Path) -> Option<String> {
-        let absent: Vec<String> = self
-            .splits
+    /// Where `split` lies, if it does: the first layout whose file exists, and that file.
+    pub fn locate(&self, root: &Path, split: &str) -> Option<(&Layout, PathBuf)> {
+        self.places(root, split)
+            .into_iter()
+            .find(|(_, path)| path.is_file())
+    }
+
+    /// Where `split` would lie in each layout that has it, in the order of preference.
+    pub fn places(&self, root: &Path, split: &str) -> Vec<(&Layout, PathBuf)> {
+        let root = self.root(root);
+        let place = |layout: &'_ Layout| Some(root.join(&layout.files.get(split)?.path));
+        self.layouts
             .iter()
-            .filter(|(split, _)| self.locate(root, split).is_none())
-            .map(|(_, file)| self.root(root).join(&file.path).display().to_string())
+            .filter_map(|layout| Some((layout, place(layout)?)))
+            .collect()
+    }
+
+    /// One message saying which of `splits` are missing, how to get them and where to put them; nothing if all are
+    /// there.
+    pub fn missing(&self, root: &Path, splits: &[&str]) -> Option<String> {
+        let absent: Vec<String> = splits
+            .iter()
+            .filter(|split| self.locate(root, split).is_none())
+            .map(|split| {
+                let places = self.places(root, split);
+                let paths = places
+                    .iter()
+                    .map(|(_, path)| format!("`{}`", path.display()));
+                paths.collect::<Vec<_>>().join(" or ")
+            })
             .collect();
-        let files = quoted(absent.iter().map(String::as_str));
         let how = self.instructions.trim();
+        let files = absent.join(", ");
         (!absent.is_empty()).then(|| format!("dataset `{}`: missing {files}\n{how}", self.name))
+    }
+
+    /// The index of the positive label, where the card names one.
+    pub fn positive_index(&self) -> Option<usize> {
+        let positive = self.positive.as_ref()?;
+        self.labels.iter().position(|label| label == positive)
     }
 
     /// The folder the paths of this card are below.
@@ -155,82 +180,94 @@ impl Card {
             "name: `{}`; expected `{stem}`, the name of the file",
             self.name
         );
+        self.check_labels()?;
         ensure!(
-            self.labels.len() >= 2,
-            "labels: {} listed; expected at least 2",
-            self.labels.len()
+            !self.layouts.is_empty(),
+            "layouts: none listed; expected at least one `[[layouts]]`"
         );
-        for (key, values) in [
-            (
-                "name",
-                self.labels
-                    .iter()
-                    .map(|label| &label.name)
-                    .collect::<Vec<_>>(),
-            ),
-            (
-                "value",
-                self.labels.iter().map(|label| &label.value).collect(),
-            ),
-        ] {
-            let mut seen = HashSet::new();
-            let twice = values.iter().find(|value| !seen.insert(**value));
+        let mut names = HashSet::new();
+        for layout in &self.layouts {
             ensure!(
-                twice.is_none(),
-                "labels: {key} `{}` is listed twice; expected once",
-                twice.map_or("", |t| t)
+                names.insert(&layout.name),
+                "layouts: `{}` is listed twice; expected once",
+                layout.name
             );
+            layout
+                .check(self)
+                .with_context(|| format!("layouts.{}", layout.name))?;
+        }
+        let known = self.split_names();
+        for (split, facts) in &self.splits {
+            let hint = did_you_mean(split, known.iter().copied());
+            ensure!(
+                known.contains(split.as_str()),
+                "splits.{split}: no layout has a file for it{hint}known splits: {}",
+                quoted(known.iter().copied())
+            );
+            facts
+                .check(self.labels.len())
+                .with_context(|| format!("splits.{split}"))?;
+        }
+        Ok(())
+    }
+
+    fn check_labels(&self) -> Result<()> {
+        let (least, range) = match self.task {
+            Task::Classification => (2, false),
+            Task::Tagging => (1, false),
+            Task::Regression => (0, true),
+        };
+        let n = self.labels.len();
+        ensure!(n >= least, "labels: {n} listed; expected at least {least}");
+        ensure!(
+            !range || n == 0,
+            "labels: {n} listed; expected none, since this is a regression"
+        );
+        let mut seen = HashSet::new();
+        if let Some(twice) = self.labels.iter().find(|label| !seen.insert(*label)) {
+            return Err(anyhow!("labels: `{twice}` is listed twice; expected once"));
+        }
+        match self.range {
+            Some([low, high]) => ensure!(
+                range && low < high,
+                "range: [{low}, {high}]; expected the lowest and the highest score of a regression"
+            ),
+            None => ensure!(
+                !range,
+                "range: not given; expected the lowest and the highest score, such as [0, 5]"
+            ),
         }
         if let Some(positive) = &self.positive {
-            let names = || self.labels.iter().map(|label| label.name.as_str());
-            let hint = crate::near::did_you_mean(positive, names());
-            let known = quoted(names());
+            let names = || self.labels.iter().map(String::as_str);
+            let hint = did_you_mean(positive, names());
             ensure!(
-                names().any(|name| name == positive),
-                "positive: `{positive}` is not a label{hint}expected {known}"
+                self.positive_index().is_some(),
+                "positive: `{positive}` is not a label{hint}expected {}",
+                quoted(names())
             );
-        }
-        ensure!(
-            !self.splits.is_empty(),
-            "splits: none listed; expected at least `[splits.train]`"
-        );
-        for (split, file) in &self.splits {
-            file.check(self.labels.len())
-                .with_context(|| format!("splits.{split}"))?;
         }
         Ok(())
     }
 }
 
-impl SplitFile {
+impl SplitFacts {
     fn check(&self, n_labels: usize) -> Result<()> {
-        let inside = self
-            .path
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)));
+        let Some(counts) = &self.counts else {
+            return Ok(());
+        };
         ensure!(
-            inside,
-            "path: `{}`; expected a path below the data root without `..`",
-            self.path.display()
-        );
-        let hex = self.sha256.len() == 64
-            && self
-                .sha256
-                .bytes()
-                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        ensure!(
-            hex,
-            "sha256: `{}`; expected 64 lower-case hexadecimal digits",
-            self.sha256
+            self.labelled,
+            "counts: given; expected none, since the split has no labels"
         );
         ensure!(
-            self.counts.len() == n_labels,
+            counts.len() == n_labels,
             "counts: {} numbers; expected one for each of {n_labels} labels",
-            self.counts.len()
+            counts.len()
         );
-        let total: usize = self.counts.iter().sum();
+        let total: usize = counts.iter().sum();
+        // A sentence may have any number of spans, and then `words` is stated.
         ensure!(
-            total == self.rows,
+            total == self.rows || self.words.is_some(),
             "counts: {total} in all; expected {} as `rows` says",
             self.rows
         );

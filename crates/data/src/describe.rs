@@ -40,7 +40,7 @@ pub fn describe(card: &Card, dataset: &Dataset) -> Vec<(String, String)> {
     let longest = dataset
         .examples
         .iter()
-        .map(|example| length(example.input.first()) + example.input.second().map_or(0, length))
+        .map(|example| example.input.texts().into_iter().map(length).sum::<usize>())
         .max();
     facts.push((
         "longest text".to_string(),

@@ -3,7 +3,7 @@
 /// One row of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
-    /// Unique within its dataset; predictions are stored under it.
+    /// Unique within its split; predictions are stored under it.
     pub id: String,
     /// What the model reads.
     pub input: Input,
@@ -20,21 +20,25 @@ pub enum Input {
     Text(String),
     /// Two texts in order.
     Pair(String, String),
+    /// A sentence cut into words.
+    Words(Vec<String>),
 }
 
 impl Input {
-    /// The first or only text.
-    pub fn first(&self) -> &str {
+    /// The texts: one, or the two of a pair, or one per word.
+    pub fn texts(&self) -> Vec<&str> {
         match self {
-            Input::Text(text) | Input::Pair(text, _) => text,
+            Input::Text(text) => vec![text],
+            Input::Pair(first, second) => vec![first, second],
+            Input::Words(words) => words.iter().map(String::as_str).collect(),
         }
     }
 
     /// The second text of a pair.
     pub fn second(&self) -> Option<&str> {
         match self {
-            Input::Text(_) => None,
             Input::Pair(_, text) => Some(text),
+            Input::Text(_) | Input::Words(_) => None,
         }
     }
 }
@@ -42,8 +46,14 @@ impl Input {
 /// What a model should answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
+    /// The answer is not published.
+    Unknown,
     /// An index into the dataset's labels.
     Class(usize),
+    /// A score.
+    Value(f64),
+    /// For each word an index into the dataset's labels.
+    Tags(Vec<usize>),
 }
 
 impl Target {
@@ -51,6 +61,7 @@ impl Target {
     pub fn class(&self) -> Option<usize> {
         match self {
             Target::Class(class) => Some(*class),
+            Target::Unknown | Target::Value(_) | Target::Tags(_) => None,
         }
     }
 }

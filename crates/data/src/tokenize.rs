@@ -166,6 +166,8 @@ impl Tokenizer {
     }
 
     /// `input` as at most `max_length` ids, special ones included.
+    ///
+    /// Words are read as one text with a space between them.
     pub fn encode(&self, input: &Input, max_length: usize) -> Result<Encoded> {
         let specials = if input.second().is_some() { 3 } else { 2 };
         ensure!(
@@ -173,22 +175,11 @@ impl Tokenizer {
             "max_length: {max_length}; expected at least {specials}, one per special token"
         );
         let room = max_length - specials;
-        let mut first = self.pieces(input.first())?;
-        match input.second() {
-            None => {
-                first.truncate(room);
-                let ids: Vec<u32> = [self.cls]
-                    .into_iter()
-                    .chain(first)
-                    .chain([self.sep])
-                    .collect();
-                Ok(Encoded {
-                    type_ids: vec![0; ids.len()],
-                    ids,
-                })
-            }
-            Some(second) => {
-                let mut second = self.pieces(second)?;
+        match input {
+            Input::Text(text) => self.encode_text(text, room),
+            Input::Words(words) => self.encode_text(&words.join(" "), room),
+            Input::Pair(first, second) => {
+                let (mut first, mut second) = (self.pieces(first)?, self.pieces(second)?);
                 truncate_pair(&mut first, &mut second, room);
                 let n_first = first.len() + 2;
                 let ids: Vec<u32> = [self.cls]
@@ -203,6 +194,20 @@ impl Tokenizer {
                 Ok(Encoded { ids, type_ids })
             }
         }
+    }
+
+    fn encode_text(&self, text: &str, room: usize) -> Result<Encoded> {
+        let mut pieces = self.pieces(text)?;
+        pieces.truncate(room);
+        let ids: Vec<u32> = [self.cls]
+            .into_iter()
+            .chain(pieces)
+            .chain([self.sep])
+            .collect();
+        Ok(Encoded {
+            type_ids: vec![0; ids.len()],
+            ids,
+        })
     }
 
     /// Encodes `examples` on `threads` threads of its own; the result does not depend on how many.

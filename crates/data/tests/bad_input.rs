@@ -7,20 +7,21 @@ use totune_data::{
 
 const CARD: &str = r#"name = "toy"
 title = "Toy"
-task = "single"
+task = "classification"
 metrics = ["accuracy"]
+labels = ["no", "yes"]
 positive = "yes"
-licence = "none"
-citation = "none"
-homepage = "none"
-instructions = "none"
+
+[[layouts]]
+name = "kaggle"
 format = { kind = "csv" }
 columns = { id = "id", text = "text", label = "label" }
-labels = [{ name = "no", value = "0" }, { name = "yes", value = "1" }]
-
-[splits.train]
+values = ["0", "1"]
+[layouts.files.train]
 path = "toy.csv"
 sha256 = "SHA"
+
+[splits.train]
 rows = 2
 counts = [1, 1]
 repeats = 0
@@ -39,7 +40,7 @@ fn load(card: &str, bytes: &[u8]) -> Result<Vec<String>, String> {
             dataset
                 .examples
                 .into_iter()
-                .map(|example| example.input.first().to_string())
+                .map(|example| example.input.texts()[0].to_string())
                 .collect()
         })
         .map_err(|error| format!("{error:#}").replace(&format!("{}/", folder.path().display()), ""))
@@ -203,7 +204,7 @@ fn a_broken_card_is_refused_with_its_line_or_key() {
         (
             "labels =",
             "lables =",
-            "toy.toml: line 12: unknown key `lables`; did you mean `labels`? expected one of",
+            "toy.toml: line 5: unknown key `lables`; did you mean `labels`? expected one of",
         ),
         (
             "metrics = [\"accuracy\"]",
@@ -211,14 +212,14 @@ fn a_broken_card_is_refused_with_its_line_or_key() {
             "toy.toml: line 4: invalid type: integer `3`, expected a sequence",
         ),
         (
-            "licence = \"none\"\n",
+            "title = \"Toy\"\n",
             "",
-            "toy.toml: line 1: missing key `licence`",
+            "toy.toml: line 1: missing key `title`",
         ),
         (
             "kind = \"csv\"",
             "kind = \"cvs\"",
-            "toy.toml: line 10: unknown choice `cvs`; did you mean `csv`? expected `csv`",
+            "toy.toml: line 10: unknown choice `cvs`; did you mean `csv`? expected ",
         ),
         (
             "kind = \"csv\"",
@@ -231,16 +232,36 @@ fn a_broken_card_is_refused_with_its_line_or_key() {
             "toy.toml: line 11: unknown key `txt`; did you mean `text`?",
         ),
         (
-            "task = \"single\"",
-            "task = \"singel\"",
-            "toy.toml: line 3: unknown choice `singel`; did you mean `single`?",
+            "text = \"text\"",
+            "text = []",
+            "toy.toml: layouts.kaggle: columns.text: an empty list; expected the name of at least one column",
+        ),
+        (
+            "task = \"classification\"",
+            "task = \"clasification\"",
+            "toy.toml: line 3: unknown choice `clasification`; did you mean `classification`?",
+        ),
+        (
+            "task = \"classification\"",
+            "task = \"regression\"",
+            "toy.toml: labels: 2 listed; expected none, since this is a regression",
+        ),
+        (
+            "labels = [\"no\", \"yes\"]",
+            "labels = [\"yes\"]",
+            "toy.toml: labels: 1 listed; expected at least 2",
+        ),
+        (
+            "positive = \"yes\"",
+            "range = [0, 5]",
+            "toy.toml: range: [0, 5]; expected the lowest and the highest score of a regression",
         ),
         (
             "rows = 2",
             "rows = -2",
-            "toy.toml: line 17: invalid value: integer `-2`, expected usize",
+            "toy.toml: line 18: invalid value: integer `-2`, expected usize",
         ),
-        ("rows = 2", "rows = two", "toy.toml: line 17: "),
+        ("rows = 2", "rows = two", "toy.toml: line 18: "),
         (
             "name = \"toy\"",
             "name = \"tow\"",
@@ -262,34 +283,49 @@ fn a_broken_card_is_refused_with_its_line_or_key() {
             "toy.toml: splits.train: counts: 3 in all; expected 2 as `rows` says",
         ),
         (
-            "value = \"1\"",
-            "value = \"0\"",
-            "toy.toml: labels: value `0` is listed twice; expected once",
+            "counts = [1, 1]",
+            "counts = [1, 1]\nlabelled = false",
+            "toy.toml: splits.train: counts: given; expected none, since the split has no labels",
         ),
         (
-            "name = \"yes\"",
-            "name = \"no\"",
-            "toy.toml: labels: name `no` is listed twice; expected once",
+            "[\"0\", \"1\"]",
+            "[\"0\", \"0\"]",
+            "toy.toml: layouts.kaggle: values: `0` is listed twice; expected once",
+        ),
+        (
+            "[\"0\", \"1\"]",
+            "[\"0\"]",
+            "toy.toml: layouts.kaggle: values: 1 listed; expected one for each of 2 labels",
+        ),
+        (
+            "[\"no\", \"yes\"]",
+            "[\"yes\", \"yes\"]",
+            "toy.toml: labels: `yes` is listed twice; expected once",
         ),
         (
             "\"SHA\"",
             "\"abc\"",
-            "toy.toml: splits.train: sha256: `abc`; expected 64 lower-case hexadecimal digits",
+            "toy.toml: layouts.kaggle: files.train: sha256: `abc`; expected 64 lower-case hexadecimal digits",
         ),
         (
             "\"toy.csv\"",
             "\"../toy.csv\"",
-            "toy.toml: splits.train: path: `../toy.csv`; expected a path below the data root without `..`",
+            "toy.toml: layouts.kaggle: files.train: path: `../toy.csv`; expected a path below the data root without `..`",
         ),
         (
             "\"toy.csv\"",
             "\"/toy.csv\"",
-            "toy.toml: splits.train: path: `/toy.csv`; expected a path below the data root without `..`",
+            "toy.toml: layouts.kaggle: files.train: path: `/toy.csv`; expected a path below the data root without `..`",
         ),
         (
             "[splits.train]",
-            "[splits.test]",
-            "toy.toml: no split `train`; expected `test`",
+            "[splits.trian]",
+            "toy.toml: splits.trian: no layout has a file for it; did you mean `train`? known splits: `train`",
+        ),
+        (
+            ".train]\npath",
+            ".dev]\npath",
+            "toy.toml: splits.train: no layout has a file for it; known splits: `dev`",
         ),
     ] {
         assert!(CARD.contains(from), "{from}");

@@ -78,7 +78,7 @@ fn refuse_stale(project: &Project, roots: &Roots, runs: &[RunRow]) -> Result<()>
     for run in runs {
         if !hashes.contains_key(&run.dataset) {
             let card = datasets.find(&run.dataset)?;
-            let here = card.missing(&roots.data).is_none();
+            let here = card.locate(&roots.data, "train").is_some();
             let hash = here
                 .then(|| card.load(&roots.data))
                 .transpose()?

@@ -45,7 +45,7 @@ pub fn missing<'a>(
     if !datasets.is_empty() {
         let catalogue = Catalogue::read(&project.root.join("datasets"))?;
         for name in datasets {
-            messages.extend(catalogue.find(name)?.missing(&roots.data));
+            messages.extend(catalogue.find(name)?.missing(&roots.data, &["train"]));
         }
     }
     if !encoders.is_empty() {

@@ -44,15 +44,9 @@ fn list(context: &Context) -> Result<u8> {
     println!("datasets below {}", context.roots.data.display());
     let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
     for card in datasets.cards() {
-        let split = card
-            .splits
-            .keys()
-            .next()
-            .map(String::as_str)
-            .unwrap_or_default();
-        let whole = card.missing(&context.roots.data).is_none();
-        let place = card.locate(&context.roots.data, split).filter(|_| whole);
-        print_card(context, &card.name, &card.title, place.as_deref());
+        let place = card.locate(&context.roots.data, "train");
+        let place = place.as_ref().map(|(_, path)| path.as_path());
+        print_card(context, &card.name, &card.title, place);
     }
     println!("encoders below {}", context.roots.encoders.display());
     let encoders = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
@@ -80,7 +74,7 @@ impl Check {
         let mut code = exit::OK;
         for name in names {
             let card = datasets.find(name)?;
-            if let Some(missing) = card.missing(&context.roots.data) {
+            if let Some(missing) = card.missing(&context.roots.data, &["train"]) {
                 println!("{missing}");
                 code = exit::SOME_FAILED;
                 continue;

@@ -14,17 +14,10 @@ const RESTORE: &str = "run from a checkout of totune, or name one with --project
 /// The data root and every dataset card.
 pub(super) fn datasets(project: &Project, roots: &Roots) -> Vec<Finding> {
     let finding = |card: &totune_data::Card| {
-        let whole = card.missing(&roots.data).is_none();
-        let first = card
-            .splits
-            .keys()
-            .next()
-            .map(String::as_str)
-            .unwrap_or_default();
         Files {
             name: &card.name,
             fixture: card.fixture,
-            place: card.locate(&roots.data, first).filter(|_| whole),
+            place: card.locate(&roots.data, "train").map(|(_, path)| path),
             instructions: &card.instructions,
         }
         .finding(&roots.data)

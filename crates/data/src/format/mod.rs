@@ -24,8 +24,8 @@ pub enum Format {
 pub struct Csv {}
 
 impl Format {
-    /// Reads `bytes`, which came from `path`.
-    pub fn read(&self, path: &Path, bytes: &[u8]) -> Result<Table, FormatError> {
+    /// The rows in `bytes`, which came from `path`.
+    pub fn table(&self, path: &Path, bytes: &[u8]) -> Result<Table, FormatError> {
         match self {
             Format::Csv(_) => csv::read(path, bytes),
         }

@@ -1,0 +1,162 @@
+//! One of the layouts a dataset circulates in: a format, what its columns mean, and its files.
+
+use crate::format::Format;
+use crate::{Card, Task};
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Component, PathBuf};
+
+/// One layout of a dataset.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// What people call it: `glue`, `hub`, `original`.
+    #[serde(default)]
+    pub name: String,
+    /// How its files are laid out.
+    pub format: Format,
+    /// Which column is what.
+    pub columns: Columns,
+    /// The value of each label in this layout, in the order of the card's `labels`; the labels' names when not given.
+    #[serde(default)]
+    pub values: Vec<String>,
+    /// The value that stands for "no label", such as the Hub's `-1`.
+    #[serde(default)]
+    pub unlabelled: Option<String>,
+    /// Its files, by split.
+    pub files: BTreeMap<String, LayoutFile>,
+}
+
+/// Which column is what.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Columns {
+    /// A unique name for the row; without it, rows are numbered from 1.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// The text, or several columns to be joined with `join`; of a tagging dataset, the words.
+    pub text: Joined,
+    /// The second text of a pair.
+    #[serde(default)]
+    pub second: Option<Joined>,
+    /// The label or the score; of a tagging dataset, the tags.
+    pub label: String,
+    /// What the row belongs to; an empty field means nothing.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// What is put between joined fields; empty fields are left out.
+    #[serde(default = "space")]
+    pub join: String,
+}
+
+/// One column, or several that are joined.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Joined {
+    /// The name of one column.
+    One(String),
+    /// Names of columns in the order they are joined in.
+    Several(Vec<String>),
+}
+
+/// One file of a layout.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LayoutFile {
+    /// Path below the data root.
+    pub path: PathBuf,
+    /// SHA-256 of the file; not given where nobody here has seen it, and then only the split's facts are checked.
+    #[serde(default)]
+    pub sha256: Option<String>,
+    /// Columns that have another meaning in this file than in the others of the layout.
+    #[serde(default)]
+    pub columns: Option<Columns>,
+}
+
+fn space() -> String {
+    " ".into()
+}
+
+impl Joined {
+    /// The names of the columns.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Joined::One(name) => std::slice::from_ref(name),
+            Joined::Several(names) => names,
+        }
+    }
+}
+
+impl Layout {
+    /// The columns of the file of `split`.
+    pub fn columns_of(&self, split: &str) -> &Columns {
+        let own = self.files.get(split).and_then(|file| file.columns.as_ref());
+        own.unwrap_or(&self.columns)
+    }
+
+    pub(crate) fn check(&self, card: &Card) -> Result<()> {
+        let n_labels = card.labels.len();
+        let classes = card.task == Task::Classification;
+        ensure!(
+            self.values.is_empty() || classes && self.values.len() == n_labels,
+            "values: {} listed; expected one for each of {n_labels} labels of a classification",
+            self.values.len()
+        );
+        let mut seen = HashSet::new();
+        if let Some(twice) = self.values.iter().find(|value| !seen.insert(*value)) {
+            anyhow::bail!("values: `{twice}` is listed twice; expected once");
+        }
+        ensure!(
+            !self.files.is_empty(),
+            "files: none listed; expected at least `files.train`"
+        );
+        for (split, file) in &self.files {
+            file.check().with_context(|| format!("files.{split}"))?;
+            self.columns_of(split).check(card.task)?;
+        }
+        Ok(())
+    }
+}
+
+impl Columns {
+    fn check(&self, task: Task) -> Result<()> {
+        for (key, joined) in [("text", Some(&self.text)), ("second", self.second.as_ref())] {
+            ensure!(
+                joined.is_none_or(|joined| !joined.names().is_empty()),
+                "columns.{key}: an empty list; expected the name of at least one column"
+            );
+        }
+        ensure!(
+            task != Task::Tagging || self.second.is_none() && self.text.names().len() == 1,
+            "columns: a tagging dataset has one column of words; expected one `text` and no `second`"
+        );
+        Ok(())
+    }
+}
+
+impl LayoutFile {
+    fn check(&self) -> Result<()> {
+        let inside = self
+            .path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        ensure!(
+            inside,
+            "path: `{}`; expected a path below the data root without `..`",
+            self.path.display()
+        );
+        let Some(sha256) = &self.sha256 else {
+            return Ok(());
+        };
+        let hex = sha256.len() == 64
+            && sha256
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        ensure!(
+            hex,
+            "sha256: `{sha256}`; expected 64 lower-case hexadecimal digits"
+        );
+        Ok(())
+    }
+}
