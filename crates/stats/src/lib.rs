@@ -1,6 +1,6 @@
 //! Scores, intervals, significance tests, sparse features and linear models, as arithmetic on slices.
 //!
-//! [`metrics`] turns gold and predicted classes into scores, [`summary`] describes a sample of scores,
+//! [`metrics`] turns gold and predicted classes, numbers or tags into scores, [`summary`] describes a sample of scores,
 //! [`significance`] compares two of them, [`power`] says what a comparison could have seen at all.
 //! [`sparse`] turns texts into a [`Csr`] matrix as scikit-learn's vectorisers do, and [`linear`] fits a
 //! logistic regression to it.
@@ -18,8 +18,11 @@ pub mod summary;
 
 pub use linear::{Fitted, Logistic};
 pub use metrics::{
-    PrecisionRecallF1, accuracy, classification_scores, f1_batch_mean, f1_macro, f1_micro,
-    f1_upper_bound, for_class,
+    Average, CLASSIFICATION_EXTRAS, Counts, Kind, PrecisionRecallF1, Reading, Scheme, Span,
+    SpanScores, accuracy, averaged, classification_scores, classification_scores_with,
+    f1_batch_mean, f1_macro, f1_micro, f1_upper_bound, f1_weighted, for_class, matthews,
+    mean_squared_error, parse_tag, pearson, pearson_spearman, regression_scores, spans, spearman,
+    spearman_textbook, tagging_scores,
 };
 pub use power::minimal_detectable_difference;
 pub use significance::{

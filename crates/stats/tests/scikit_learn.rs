@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use totune_stats::{
-    Csr, Features, Logistic, Vectorizer, accuracy, f1_batch_mean, f1_macro, f1_micro, for_class,
-    tokens,
+    Average, Csr, Features, Logistic, Vectorizer, accuracy, averaged, f1_batch_mean, f1_macro,
+    f1_micro, for_class, matthews, tokens,
 };
 
 #[derive(Deserialize)]
@@ -19,6 +19,8 @@ struct Scores {
     f1_macro: f64,
     f1_micro: f64,
     f1_batch_mean_of_1: BTreeMap<usize, f64>,
+    averages: BTreeMap<String, [f64; 3]>,
+    matthews: f64,
 }
 
 #[test]
@@ -53,6 +55,19 @@ fn scores_are_those_of_scikit_learn() {
                 check(name, found, *expected, 1e-12);
             }
         }
+        for (average, of) in [
+            ("macro", Average::Macro),
+            ("micro", Average::Micro),
+            ("weighted", Average::Weighted),
+        ] {
+            let found = averaged(gold, predicted, case.n_classes, of);
+            let found = [found.precision, found.recall, found.f1];
+            for (found, expected) in found.into_iter().zip(case.averages[average]) {
+                check(name, found, expected, 1e-12);
+            }
+        }
+        let found = matthews(gold, predicted, case.n_classes);
+        check(name, found, case.matthews, 1e-12);
         for (batch, expected) in case.f1_batch_mean_of_1 {
             check(
                 name,

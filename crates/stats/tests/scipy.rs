@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use totune_stats::{
-    Pairing, cohens_d, holm, mean, minimal_detectable_difference, paired_bootstrap,
-    permutation_test, quartiles, sd, t_interval, t_two_sided_p, welch,
+    Pairing, cohens_d, holm, mean, mean_squared_error, minimal_detectable_difference,
+    paired_bootstrap, pearson, permutation_test, quartiles, sd, spearman, spearman_textbook,
+    t_interval, t_two_sided_p, welch,
 };
 
 #[derive(Deserialize)]
@@ -21,11 +22,60 @@ struct Sample {
 }
 
 #[derive(Deserialize)]
+struct Regression {
+    name: String,
+    gold: Vec<f64>,
+    predicted: Vec<f64>,
+    pearson: Option<f64>,
+    spearman: Option<f64>,
+    textbook: Option<f64>,
+    mse: Option<f64>,
+}
+
+#[derive(Deserialize)]
 struct Welch {
     t: f64,
     df: f64,
     p: f64,
     interval: [f64; 2],
+}
+
+#[test]
+fn correlations_are_those_of_scipy_and_errors_those_of_scikit_learn() {
+    let cases: Vec<Regression> = read(include_str!("../../../fixtures/stats/regressions.json"));
+    for case in cases {
+        for (score, found, expected) in [
+            (
+                "pearson",
+                pearson(&case.gold, &case.predicted),
+                case.pearson,
+            ),
+            (
+                "spearman",
+                spearman(&case.gold, &case.predicted),
+                case.spearman,
+            ),
+            (
+                "textbook",
+                spearman_textbook(&case.gold, &case.predicted),
+                case.textbook,
+            ),
+            (
+                "mse",
+                mean_squared_error(&case.gold, &case.predicted),
+                case.mse,
+            ),
+        ] {
+            let name = format!("{}: {score}: {found:?}, expected {expected:?}", case.name);
+            match (found, expected) {
+                (Some(found), Some(expected)) => {
+                    let size = expected.abs().max(1.0);
+                    assert!((found - expected).abs() <= 1e-12 * size, "{name}");
+                }
+                (found, expected) => assert_eq!(found, expected, "{name}"),
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,30 @@
+//! Scores: gold and predicted values in, numbers out.
+//!
+//! One file for each family: [`accuracy`], F1 and the like of single-label classifiers ([`averaged`]), [`matthews`],
+//! correlations and errors of regressions ([`pearson`]), and spans of taggers ([`SpanScores`], under a [`Reading`] of
+//! the tags). [`classification_scores`], [`regression_scores`] and [`tagging_scores`] give all of a family under the
+//! names of the result rows.
+
+mod classes;
+mod correlation;
+mod counts;
+mod matthews;
+mod rows;
+mod spans;
+mod tagging;
+mod tags;
+
+pub use classes::{
+    Average, accuracy, averaged, f1_batch_mean, f1_macro, f1_micro, f1_upper_bound, f1_weighted,
+    for_class,
+};
+pub use correlation::{mean_squared_error, pearson, pearson_spearman, spearman, spearman_textbook};
+pub use counts::{Counts, PrecisionRecallF1};
+pub use matthews::matthews;
+pub use rows::{
+    CLASSIFICATION_EXTRAS, classification_scores, classification_scores_with, regression_scores,
+    tagging_scores,
+};
+pub use spans::{Span, Spans, spans};
+pub use tagging::SpanScores;
+pub use tags::{Kind, Reading, Scheme, parse_tag};
