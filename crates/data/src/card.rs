@@ -38,6 +38,9 @@ pub struct Card {
     /// What must be true of each split, whatever layout it is read from.
     #[serde(default)]
     pub splits: BTreeMap<String, SplitFacts>,
+    /// Splits of which only a sample is used.
+    #[serde(default)]
+    pub sample: BTreeMap<String, Sample>,
     /// The layouts the dataset circulates in; a split is read from the first one whose file is there.
     pub layouts: Vec<Layout>,
     /// Licence or terms of use.
@@ -90,6 +93,16 @@ pub struct SplitFacts {
     /// Whether the answers are published; where they are not, the split can be read and predicted, but not scored.
     #[serde(default = "yes")]
     pub labelled: bool,
+}
+
+/// As many examples of each label, drawn at random, in file order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Sample {
+    /// Examples of each label.
+    pub per_label: usize,
+    /// The seed of the draw; another seed is another dataset.
+    pub seed: u64,
 }
 
 fn yes() -> bool {
@@ -207,6 +220,22 @@ impl Card {
             facts
                 .check(self.labels.len())
                 .with_context(|| format!("splits.{split}"))?;
+        }
+        for (split, sample) in &self.sample {
+            let hint = did_you_mean(split, known.iter().copied());
+            ensure!(
+                known.contains(split.as_str()),
+                "sample.{split}: no layout has a file for it{hint}known splits: {}",
+                quoted(known.iter().copied())
+            );
+            ensure!(
+                self.task == Task::Classification,
+                "sample.{split}: expected none, since only a classification has labels to balance"
+            );
+            ensure!(
+                sample.per_label > 0,
+                "sample.{split}: per-label: 0; expected at least 1"
+            );
         }
         Ok(())
     }

@@ -61,7 +61,14 @@ impl Card {
                 path.display()
             ));
         }
-        let dataset = self.dataset(examples?);
+        let mut examples = examples?;
+        if let Some(sample) = self.sample.get(split) {
+            examples = sample
+                .draw(split, &self.labels, examples)
+                .with_context(|| path.display().to_string())
+                .map_err(|error| anyhow!("{error:#}"))?;
+        }
+        let dataset = self.dataset(examples);
         if let Some(facts) = self.splits.get(split) {
             facts
                 .agree(&dataset)

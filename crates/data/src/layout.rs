@@ -24,17 +24,36 @@ pub struct Layout {
     /// The value that stands for "no label", such as the Hub's `-1`.
     #[serde(default)]
     pub unlabelled: Option<String>,
+    /// What becomes of a row whose text, or second text, is empty.
+    #[serde(default)]
+    pub empty: Empty,
     /// Its files, by split.
     pub files: BTreeMap<String, LayoutFile>,
 }
 
+/// What becomes of a row whose text, or second text, is empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Empty {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// It is left out.
+    Drop,
+    /// It is an example like any other.
+    Keep,
+}
+
 /// Which column is what.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Columns {
-    /// A unique name for the row; without it, rows are numbered from 1.
+    /// A unique name for the row; without it, rows are numbered.
     #[serde(default)]
     pub id: Option<String>,
+    /// The number of the first row where there is no `id`. Rows that `where` leaves out have no number.
+    #[serde(default = "one")]
+    pub number_from: usize,
     /// The text, or several columns to be joined with `join`; of a tagging dataset, the words.
     pub text: Joined,
     /// The second text of a pair.
@@ -48,6 +67,16 @@ pub struct Columns {
     /// What is put between joined fields; empty fields are left out.
     #[serde(default = "space")]
     pub join: String,
+}
+
+/// One value, or several of which each will do.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum OneOf {
+    /// One value.
+    One(String),
+    /// Several values.
+    Several(Vec<String>),
 }
 
 /// One column, or several that are joined.
@@ -69,13 +98,33 @@ pub struct LayoutFile {
     /// SHA-256 of the file; not given where nobody here has seen it, and then only the split's facts are checked.
     #[serde(default)]
     pub sha256: Option<String>,
+    /// How this file is laid out, where it differs from the others of the layout.
+    #[serde(default)]
+    pub format: Option<Format>,
     /// Columns that have another meaning in this file than in the others of the layout.
     #[serde(default)]
     pub columns: Option<Columns>,
+    /// Which rows of the file belong to the split: those that have one of these values in each of these columns.
+    #[serde(default)]
+    pub r#where: BTreeMap<String, OneOf>,
 }
 
 fn space() -> String {
     " ".into()
+}
+
+fn one() -> usize {
+    1
+}
+
+impl OneOf {
+    /// The values.
+    pub fn values(&self) -> &[String] {
+        match self {
+            OneOf::One(value) => std::slice::from_ref(value),
+            OneOf::Several(values) => values,
+        }
+    }
 }
 
 impl Joined {
@@ -95,6 +144,12 @@ impl Layout {
         own.unwrap_or(&self.columns)
     }
 
+    /// The format of the file of `split`.
+    pub fn format_of(&self, split: &str) -> &Format {
+        let own = self.files.get(split).and_then(|file| file.format.as_ref());
+        own.unwrap_or(&self.format)
+    }
+
     pub(crate) fn check(&self, card: &Card) -> Result<()> {
         let n_labels = card.labels.len();
         let classes = card.task == Task::Classification;
@@ -111,9 +166,11 @@ impl Layout {
             !self.files.is_empty(),
             "files: none listed; expected at least `files.train`"
         );
+        self.format.check()?;
+        self.columns.check(card.task)?;
         for (split, file) in &self.files {
-            file.check().with_context(|| format!("files.{split}"))?;
-            self.columns_of(split).check(card.task)?;
+            file.check(card.task)
+                .with_context(|| format!("files.{split}"))?;
         }
         Ok(())
     }
@@ -136,7 +193,19 @@ impl Columns {
 }
 
 impl LayoutFile {
-    fn check(&self) -> Result<()> {
+    fn check(&self, task: Task) -> Result<()> {
+        if let Some(format) = &self.format {
+            format.check()?;
+        }
+        if let Some(columns) = &self.columns {
+            columns.check(task)?;
+        }
+        for (column, values) in &self.r#where {
+            ensure!(
+                !values.values().is_empty(),
+                "where.{column}: an empty list; expected at least one value"
+            );
+        }
         let inside = self
             .path
             .components()

@@ -1,7 +1,7 @@
 //! From rows to examples: what a card's columns and labels make of a file.
 
 use crate::format::{FormatError, Row, Table};
-use crate::layout::{Columns, Joined, Layout};
+use crate::layout::{Columns, Empty, Joined, Layout, LayoutFile};
 use crate::near::quoted;
 use crate::{Card, Example, Input, Target, Task};
 use std::collections::HashMap;
@@ -17,69 +17,113 @@ impl Card {
         bytes: &[u8],
     ) -> Result<Vec<Example>, FormatError> {
         let columns = layout.columns_of(split);
-        let table = layout.format.table(path, bytes)?;
-        let find = |name: &Option<String>| {
-            let name = name.as_ref();
-            name.map(|name| table.column(name)).transpose()
-        };
-        let id = find(&columns.id)?;
-        let group = find(&columns.group)?;
-        let text = find_all(&table, &columns.text)?;
-        let second = columns.second.as_ref();
-        let second = second.map(|second| find_all(&table, second)).transpose()?;
-        let answers = Answers::new(self, layout, split, columns, &table)?;
-        let mut seen: HashMap<String, usize> = HashMap::with_capacity(table.rows.len());
-        let mut examples = Vec::with_capacity(table.rows.len());
-        for (number, row) in table.rows.iter().enumerate() {
+        let file = layout.files.get(split);
+        let labelled = self.splits.get(split).is_none_or(|facts| facts.labelled);
+        let wanted = wanted(columns, file, labelled);
+        let table = layout.format_of(split).table(path, bytes, Some(&wanted))?;
+        let find = |name: &String| table.index(name);
+        let find_all =
+            |joined: &Joined| -> Vec<usize> { joined.names().iter().map(find).collect() };
+        let id = columns.id.as_ref().map(find);
+        let group = columns.group.as_ref().map(find);
+        let text = find_all(&columns.text);
+        let second = columns.second.as_ref().map(find_all);
+        let answers = Answers::new(self, layout, columns, labelled, &table);
+        let filter = Filter::new(file, &table);
+        let mut seen: HashMap<&str, usize> = HashMap::new();
+        let mut examples = Vec::with_capacity(table.n_rows());
+        let rows = table.rows().filter(|row| filter.keeps(row));
+        for (number, row) in (columns.number_from..).zip(rows) {
             let id = match id {
-                Some(column) => row.fields[column].clone(),
-                None => (number + 1).to_string(),
+                Some(column) => {
+                    let id = row.fields[column].as_ref();
+                    if let Some(earlier) = seen.insert(id, row.line) {
+                        let problem =
+                            format!("id `{id}` is already on line {earlier}; expected it once");
+                        return Err(table.error(row.line, problem));
+                    }
+                    id.to_string()
+                }
+                None => number.to_string(),
             };
-            if let Some(earlier) = seen.insert(id.clone(), row.line) {
-                return Err(table.error(
-                    row.line,
-                    format!("id `{id}` is already on line {earlier}; expected it once"),
-                ));
+            let first = join(&row, &text, &columns.join);
+            let second = second.as_ref();
+            let second = second.map(|second| join(&row, second, &columns.join));
+            let empty = first.is_empty() || second.as_ref().is_some_and(String::is_empty);
+            match layout.empty {
+                Empty::Refuse if empty => {
+                    let problem = "an empty text; expected some, or `empty = \"drop\"` or `empty = \"keep\"` in the layout";
+                    return Err(table.error(row.line, problem.into()));
+                }
+                Empty::Drop if empty => continue,
+                Empty::Refuse | Empty::Drop | Empty::Keep => {}
             }
-            let first = join(row, &text, &columns.join);
-            let input = match &second {
-                Some(second) => Input::Pair(first, join(row, second, &columns.join)),
-                None => Input::Text(first),
-            };
-            let group = group.map(|column| row.fields[column].clone());
+            let group = group.map(|column| row.fields[column].as_ref());
             examples.push(Example {
                 id,
-                input,
-                target: answers.of(row)?,
-                group: group.filter(|group| !group.is_empty()),
+                input: match second {
+                    Some(second) => Input::Pair(first, second),
+                    None => Input::Text(first),
+                },
+                target: answers.of(&row)?,
+                group: group.filter(|group| !group.is_empty()).map(String::from),
             });
         }
         Ok(examples)
     }
 }
 
-fn find_all(table: &Table, joined: &Joined) -> Result<Vec<usize>, FormatError> {
-    joined
-        .names()
-        .iter()
-        .map(|name| table.column(name))
-        .collect()
+/// The names of all columns that are looked at, each once.
+fn wanted<'a>(columns: &'a Columns, file: Option<&'a LayoutFile>, labelled: bool) -> Vec<&'a str> {
+    let second = columns.second.iter().flat_map(Joined::names);
+    let filters = file.into_iter().flat_map(|file| file.r#where.keys());
+    let names = (columns.id.iter())
+        .chain(columns.text.names())
+        .chain(second)
+        .chain(labelled.then_some(&columns.label))
+        .chain(&columns.group)
+        .chain(filters);
+    let mut wanted: Vec<&str> = Vec::new();
+    for name in names {
+        if !wanted.contains(&name.as_str()) {
+            wanted.push(name);
+        }
+    }
+    wanted
 }
 
 fn join(row: &Row, columns: &[usize], between: &str) -> String {
-    let fields = columns.iter().map(|&column| row.fields[column].as_str());
-    match columns {
-        [_] => fields.collect(),
-        _ => fields
-            .filter(|field| !field.is_empty())
-            .collect::<Vec<_>>()
-            .join(between),
+    if let [column] = columns {
+        return row.fields[*column].to_string();
+    }
+    let fields = columns.iter().map(|&column| row.fields[column].as_ref());
+    let fields: Vec<&str> = fields.filter(|field| !field.is_empty()).collect();
+    fields.join(between)
+}
+
+/// Which rows belong to the split.
+struct Filter<'a>(Vec<(usize, &'a [String])>);
+
+impl<'a> Filter<'a> {
+    fn new(file: Option<&'a LayoutFile>, table: &Table) -> Self {
+        let conditions = file.into_iter().flat_map(|file| &file.r#where);
+        Self(
+            conditions
+                .map(|(column, values)| (table.index(column), values.values()))
+                .collect(),
+        )
+    }
+
+    fn keeps(&self, row: &Row) -> bool {
+        self.0
+            .iter()
+            .all(|(column, values)| values.iter().any(|value| *value == row.fields[*column]))
     }
 }
 
 /// How the label column of a table is read.
 struct Answers<'a> {
-    table: &'a Table,
+    table: &'a Table<'a>,
     name: &'a str,
     /// No column where the split has no answers.
     column: Option<usize>,
@@ -94,11 +138,10 @@ impl<'a> Answers<'a> {
     fn new(
         card: &'a Card,
         layout: &'a Layout,
-        split: &str,
         columns: &'a Columns,
-        table: &'a Table,
-    ) -> Result<Self, FormatError> {
-        let labelled = card.splits.get(split).is_none_or(|facts| facts.labelled);
+        labelled: bool,
+        table: &'a Table<'a>,
+    ) -> Self {
         let own = if layout.values.is_empty() {
             &card.labels
         } else {
@@ -106,10 +149,10 @@ impl<'a> Answers<'a> {
         };
         let values: Vec<&str> = own.iter().map(String::as_str).collect();
         let classes = values.iter().enumerate();
-        Ok(Self {
+        Self {
             table,
             name: &columns.label,
-            column: labelled.then(|| table.column(&columns.label)).transpose()?,
+            column: labelled.then(|| table.index(&columns.label)),
             unlabelled: layout.unlabelled.as_deref(),
             classes: classes.map(|(class, value)| (*value, class)).collect(),
             values,
@@ -118,14 +161,14 @@ impl<'a> Answers<'a> {
                 Task::Regression => card.range.unwrap_or([f64::MIN, f64::MAX]),
                 Task::Classification | Task::Tagging => [f64::MIN, f64::MAX],
             },
-        })
+        }
     }
 
     fn of(&self, row: &Row) -> Result<Target, FormatError> {
         let Some(column) = self.column else {
             return Ok(Target::Unknown);
         };
-        let value = row.fields[column].as_str();
+        let value = row.fields[column].as_ref();
         if self.unlabelled == Some(value) {
             return Ok(Target::Unknown);
         }

@@ -1,0 +1,151 @@
+//! Rows under column names, and what is wrong with a file.
+
+use crate::near::{did_you_mean, quoted};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// The wanted columns of a file.
+///
+/// Fields are borrowed from the file wherever they stand in it as they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table<'a> {
+    path: PathBuf,
+    unit: Unit,
+    columns: Vec<String>,
+    lines: Vec<usize>,
+    fields: Vec<Cow<'a, str>>,
+}
+
+/// One row of a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row<'t, 'a> {
+    /// The line the row starts on, counted from one; a quoted field may span several.
+    pub line: usize,
+    /// A field for each column of the table.
+    pub fields: &'t [Cow<'a, str>],
+}
+
+/// What a place in a file is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Lines of a text.
+    Line,
+    /// Rows of a table that is not text.
+    Row,
+}
+
+/// What is wrong with a file, and where.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}: {} {line}: {problem}", path.display(), unit.name())]
+pub struct FormatError {
+    /// The file.
+    pub path: PathBuf,
+    /// What `line` counts.
+    pub unit: Unit,
+    /// The line, counted from one.
+    pub line: usize,
+    /// What was found and what was expected.
+    pub problem: String,
+}
+
+impl<'a> Table<'a> {
+    /// A table without rows, of the columns `columns` of a file.
+    pub(crate) fn new(path: &Path, unit: Unit, columns: Vec<String>) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            unit,
+            columns,
+            lines: Vec::new(),
+            fields: Vec::new(),
+        }
+    }
+
+    /// Adds a row that starts on `line`; `fields` are as many as the columns.
+    pub(crate) fn push(&mut self, line: usize, fields: impl IntoIterator<Item = Cow<'a, str>>) {
+        self.lines.push(line);
+        self.fields.extend(fields);
+        debug_assert_eq!(self.fields.len(), self.lines.len() * self.columns.len());
+    }
+
+    /// The names of the columns.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// How many rows there are.
+    pub fn n_rows(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The rows in file order.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'_, 'a>> {
+        let fields = self.fields.chunks_exact(self.columns.len().max(1));
+        let rows = self.lines.iter().zip(fields);
+        rows.map(|(&line, fields)| Row { line, fields })
+    }
+
+    /// The field of `column` in each row, in file order.
+    pub fn column(&self, column: usize) -> impl Iterator<Item = &str> {
+        self.rows().map(move |row| row.fields[column].as_ref())
+    }
+
+    /// The index of the column called `name`, which was wanted.
+    pub fn index(&self, name: &str) -> usize {
+        let found = self.columns.iter().position(|column| column == name);
+        found.expect("a table has the columns that were wanted")
+    }
+
+    /// An error on `line` of this file.
+    pub fn error(&self, line: usize, problem: String) -> FormatError {
+        FormatError {
+            path: self.path.clone(),
+            unit: self.unit,
+            line,
+            problem,
+        }
+    }
+}
+
+impl FormatError {
+    /// An error on `line` of the text file `path`.
+    pub fn on_line(path: &Path, line: usize, problem: String) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            unit: Unit::Line,
+            line,
+            problem,
+        }
+    }
+}
+
+impl Unit {
+    fn name(self) -> &'static str {
+        match self {
+            Unit::Line => "line",
+            Unit::Row => "row",
+        }
+    }
+}
+
+/// Where each of the columns `wanted` is among `names`, all of them if none are named; or what is wrong with the names.
+pub(super) fn select<N: AsRef<str>>(
+    names: &[N],
+    wanted: Option<&[&str]>,
+) -> Result<Vec<usize>, String> {
+    let Some(wanted) = wanted else {
+        return Ok((0..names.len()).collect());
+    };
+    let names = || names.iter().map(AsRef::as_ref);
+    let find = |name: &str| {
+        let mut places = names().enumerate().filter(|(_, column)| *column == name);
+        match (places.next(), places.next()) {
+            (Some((place, _)), None) => Ok(place),
+            (Some(_), Some(_)) => Err(format!("column `{name}` is named twice; expected it once")),
+            (None, _) => {
+                let hint = did_you_mean(name, names());
+                Err(format!("no column `{name}`{hint}found {}", quoted(names())))
+            }
+        }
+    };
+    wanted.iter().map(|name| find(name)).collect()
+}
