@@ -78,7 +78,7 @@ impl Card {
         Ok(dataset)
     }
 
-    fn dataset(&self, examples: Vec<Example>) -> Dataset {
+    pub(crate) fn dataset(&self, examples: Vec<Example>) -> Dataset {
         let labels = self.labels.clone();
         let hash = content_hash(&labels, &examples);
         Dataset {

@@ -22,6 +22,7 @@ pub mod random;
 mod read;
 mod sample;
 mod split;
+pub mod survey;
 mod tokenize;
 pub mod toml_file;
 

@@ -16,6 +16,7 @@ use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
     hash: String,
+    unk: u32,
     cls: u32,
     sep: u32,
     pad: u32,
@@ -139,11 +140,11 @@ impl Tokenizer {
                 )
             })
         };
-        id("[UNK]")?;
-        let (cls, sep, pad) = (id("[CLS]")?, id("[SEP]")?, id("[PAD]")?);
+        let (unk, cls, sep, pad) = (id("[UNK]")?, id("[CLS]")?, id("[SEP]")?, id("[PAD]")?);
         Ok(Self {
             inner,
             hash,
+            unk,
             cls,
             sep,
             pad,
@@ -158,6 +159,18 @@ impl Tokenizer {
     /// The id of `[PAD]`.
     pub fn pad_id(&self) -> u32 {
         self.pad
+    }
+
+    /// The id of `[UNK]`.
+    pub fn unknown_id(&self) -> u32 {
+        self.unk
+    }
+
+    /// The wordpiece of `id`; of an id that is none, the number itself.
+    pub fn piece(&self, id: u32) -> String {
+        self.inner
+            .id_to_token(id)
+            .unwrap_or_else(|| format!("#{id}"))
     }
 
     /// How many wordpieces there are.

@@ -1,0 +1,427 @@
+//! Whether files agree with their card, and if not, where they differ.
+
+use super::grid::Grid;
+use super::measured::{Measured, shown};
+use crate::hash::sha256_hex;
+use crate::{Card, Layout, SplitFacts};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// How a file compares with its card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It is what the card says.
+    Agrees,
+    /// It can be read, and something is not what the card says.
+    Differs,
+    /// It cannot be read as the card says.
+    Unreadable,
+}
+
+/// One file of one layout, read and compared.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checked {
+    /// The card's name.
+    pub dataset: String,
+    /// The split's name.
+    pub split: String,
+    /// The layout's name.
+    pub layout: String,
+    /// The file.
+    pub path: PathBuf,
+    /// How it compares.
+    pub verdict: Verdict,
+    /// SHA-256 of the file.
+    pub sha256: String,
+    /// What was counted, where it could be read.
+    pub measured: Option<Measured>,
+    /// Each fact that is not as the card says.
+    pub differences: Vec<Difference>,
+    /// Why it cannot be read.
+    pub problem: Option<String>,
+    /// The values in the column of labels where one of them is no label: each with how often it was found and whether
+    /// the card lists it, the most frequent first.
+    pub values: Vec<FoundValue>,
+    /// What was measured and the card does not state, as lines of a card; empty where it states all.
+    pub unstated: String,
+}
+
+/// A fact that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Which fact: `rows`, `counts.<label>`, `sha256`.
+    pub fact: String,
+    /// What the card says.
+    pub expected: String,
+    /// What the file has.
+    pub found: String,
+}
+
+/// A value of the column of labels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FoundValue {
+    /// The value.
+    pub value: String,
+    /// Rows that have it.
+    pub rows: usize,
+    /// Whether the card lists it.
+    pub listed: bool,
+}
+
+/// Reads every file of `card` that lies below `root` and compares it; splits in the order they are listed.
+pub fn check(card: &Card, root: &Path) -> Vec<Checked> {
+    let listed = super::listed(card, root);
+    let splits = listed.splits.iter();
+    splits
+        .flat_map(|split| {
+            let places = card.places(root, &split.split).into_iter();
+            places
+                .filter(|(_, path)| path.is_file())
+                .map(|(layout, path)| check_file(card, layout, &split.split, &path))
+        })
+        .collect()
+}
+
+fn check_file(card: &Card, layout: &Layout, split: &str, path: &Path) -> Checked {
+    let mut checked = Checked {
+        dataset: card.name.clone(),
+        split: split.to_string(),
+        layout: layout.name.clone(),
+        path: path.to_path_buf(),
+        verdict: Verdict::Unreadable,
+        sha256: String::new(),
+        measured: None,
+        differences: Vec::new(),
+        problem: None,
+        values: Vec::new(),
+        unstated: String::new(),
+    };
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            checked.problem = Some(format!("{}: cannot be read: {error}", path.display()));
+            return checked;
+        }
+    };
+    checked.sha256 = sha256_hex(&bytes);
+    let file = layout.files.get(split);
+    let stated = file.and_then(|file| file.sha256.as_ref());
+    if let Some(stated) = stated.filter(|stated| **stated != checked.sha256) {
+        checked.differ("sha256", stated.clone(), checked.sha256.clone());
+    }
+    match card.examples(layout, split, path, &bytes) {
+        Ok(examples) => {
+            let measured = Measured::of(&card.dataset(examples));
+            if let Some(facts) = card.splits.get(split) {
+                checked.compare(facts, &measured);
+            }
+            checked.unstated = unstated(card, layout, split, &measured, &checked.sha256);
+            checked.measured = Some(measured);
+            checked.verdict = match checked.differences.is_empty() {
+                true => Verdict::Agrees,
+                false => Verdict::Differs,
+            };
+        }
+        Err(error) => {
+            checked.problem = Some(error.to_string());
+            checked.values = values(card, layout, split, path, &bytes);
+        }
+    }
+    checked
+}
+
+impl Checked {
+    fn differ(&mut self, fact: &str, expected: String, found: String) {
+        self.differences.push(Difference {
+            fact: fact.to_string(),
+            expected,
+            found,
+        });
+    }
+
+    fn compare(&mut self, facts: &SplitFacts, measured: &Measured) {
+        let mut compare = |fact: &str, expected: Option<usize>, found: usize| {
+            if let Some(expected) = expected.filter(|expected| *expected != found) {
+                self.differ(fact, expected.to_string(), found.to_string());
+            }
+        };
+        compare("rows", Some(facts.rows), measured.rows);
+        if let Some(counts) = &facts.counts {
+            for ((label, found), expected) in measured.counts.iter().zip(counts) {
+                compare(&format!("counts.{label}"), Some(*expected), *found);
+            }
+        }
+        compare("repeats", facts.repeats, measured.repeats);
+        compare("words", facts.words, measured.words.unwrap_or(0));
+    }
+
+    /// What a person is shown: one line where the file agrees, else what differs side by side; `path` as it is shown.
+    pub fn text(&self, path: &str) -> String {
+        let mark = match self.verdict {
+            Verdict::Agrees => "agrees",
+            Verdict::Differs => "DIFFERS",
+            Verdict::Unreadable => "UNREADABLE",
+        };
+        let counted = self
+            .measured
+            .as_ref()
+            .map(|measured| shown(measured) + "  ");
+        let mut text = format!(
+            "{} {} ({})  {mark}  {}{path}\n",
+            self.dataset,
+            self.split,
+            self.layout,
+            counted.unwrap_or_default()
+        );
+        if !self.differences.is_empty() {
+            let mut grid = Grid::new(&["fact", "expected", "found"]);
+            for difference in &self.differences {
+                let Difference {
+                    fact,
+                    expected,
+                    found,
+                } = difference.clone();
+                grid.row([fact, expected, found]);
+            }
+            text += &indented(&grid.to_string());
+        }
+        if let Some(problem) = &self.problem {
+            text += &indented(problem);
+        }
+        if !self.values.is_empty() {
+            let mut grid = Grid::new(&["value", "#rows", "in the card"]);
+            for FoundValue {
+                value,
+                rows,
+                listed,
+            } in self.values.iter().take(SHOWN_VALUES)
+            {
+                let listed = if *listed { "yes" } else { "no" };
+                grid.row([format!("`{value}`"), rows.to_string(), listed.into()]);
+            }
+            if let Some(more) = self.values.len().checked_sub(SHOWN_VALUES + 1) {
+                grid.row([format!("and {} more", more + 1)]);
+            }
+            text += &indented(&grid.to_string());
+        }
+        if !self.unstated.is_empty() {
+            text += &indented("the card leaves out what was measured:");
+            text += &indented(&indented(&self.unstated));
+        }
+        text
+    }
+}
+
+/// Values shown of a column that has some that are no labels; a column of texts has thousands.
+const SHOWN_VALUES: usize = 20;
+
+fn indented(text: &str) -> String {
+    text.lines()
+        .map(|line| {
+            if line.is_empty() {
+                "\n".into()
+            } else {
+                format!("  {line}\n")
+            }
+        })
+        .collect()
+}
+
+/// What is in the column of labels, where the reason may be that a value is no label; nothing where the file is no
+/// table or all values are labels.
+fn values(card: &Card, layout: &Layout, split: &str, path: &Path, bytes: &[u8]) -> Vec<FoundValue> {
+    let known = if layout.values.is_empty() {
+        &card.labels
+    } else {
+        &layout.values
+    };
+    let Ok(table) = layout.format.table(path, bytes) else {
+        return Vec::new();
+    };
+    let labels = table.column(&layout.columns_of(split).label);
+    let (Ok(column), false) = (labels, known.is_empty()) else {
+        return Vec::new();
+    };
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for row in &table.rows {
+        *counts.entry(row.fields[column].as_str()).or_default() += 1;
+    }
+    let is_listed = |value: &str| {
+        let names = known.iter().chain(&layout.unlabelled);
+        names.into_iter().any(|name| name == value)
+    };
+    if counts.keys().all(|value| is_listed(value)) {
+        return Vec::new();
+    }
+    let mut values: Vec<FoundValue> = counts
+        .into_iter()
+        .map(|(value, rows)| FoundValue {
+            value: value.to_string(),
+            rows,
+            listed: is_listed(value),
+        })
+        .collect();
+    values.sort_by(|a, b| b.rows.cmp(&a.rows).then_with(|| a.value.cmp(&b.value)));
+    values
+}
+
+/// The measured facts that the card does not state, as it would state them.
+fn unstated(
+    card: &Card,
+    layout: &Layout,
+    split: &str,
+    measured: &Measured,
+    sha256: &str,
+) -> String {
+    let facts = card.splits.get(split);
+    let mut lines = Vec::new();
+    if facts.is_none() {
+        lines.push(format!("rows = {}", measured.rows));
+    }
+    let labelled = facts.is_none_or(|facts| facts.labelled);
+    if labelled && !measured.counts.is_empty() && facts.is_none_or(|facts| facts.counts.is_none()) {
+        let counts: Vec<String> = measured.counts.iter().map(|(_, n)| n.to_string()).collect();
+        lines.push(format!("counts = [{}]", counts.join(", ")));
+    }
+    if let (Some(words), true) = (
+        measured.words,
+        facts.is_none_or(|facts| facts.words.is_none()),
+    ) {
+        lines.push(format!("words = {words}"));
+    }
+    if facts.is_none_or(|facts| facts.repeats.is_none()) {
+        lines.push(format!("repeats = {}", measured.repeats));
+    }
+    let mut text = String::new();
+    if !lines.is_empty() {
+        text += &format!("[splits.{split}]\n{}\n", lines.join("\n"));
+    }
+    let file = layout.files.get(split);
+    if file.is_some_and(|file| file.sha256.is_none()) {
+        let blank = if text.is_empty() { "" } else { "\n" };
+        let name = &layout.name;
+        text += &format!(
+            "{blank}[layouts.files.{split}]  # of layout `{name}`\nsha256 = \"{sha256}\"\n"
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::survey::testing::{CARD, project};
+
+    const TRAIN: &str = "id,text,label\n1,a,yes\n2,b,yes\n3,c,yes\n4,d,no\n";
+
+    #[track_caller]
+    fn one(card: &str, train: &str) -> Checked {
+        let project = project(card, &[("train.csv", train)]);
+        let mut checked = check(&project.card(), &project.data());
+        assert_eq!(checked.len(), 1);
+        checked.remove(0)
+    }
+
+    #[test]
+    fn a_file_that_agrees_is_one_line_and_what_the_card_leaves_out_can_be_pasted() {
+        let checked = one(CARD, TRAIN);
+        assert_eq!(checked.verdict, Verdict::Agrees);
+        let sha256 = crate::sha256_hex(TRAIN.as_bytes());
+        assert_eq!(
+            checked.text("train.csv"),
+            format!(
+                "made-up train (own)  agrees  4 rows, 3 yes, 1 no, 0 repeats  train.csv\n\
+                 \u{20} the card leaves out what was measured:\n\
+                 \u{20}   [splits.train]\n    repeats = 0\n\n\
+                 \u{20}   [layouts.files.train]  # of layout `own`\n    sha256 = \"{sha256}\"\n"
+            )
+        );
+    }
+
+    #[test]
+    fn facts_that_differ_stand_side_by_side() {
+        let card = CARD.replace("counts = [3, 1]", "counts = [3, 1]\nrepeats = 0");
+        let card = card.replace(
+            "files.train.path = \"train.csv\"",
+            &format!(
+                "files.train.path = \"train.csv\"\nfiles.train.sha256 = \"{}\"",
+                "0".repeat(64)
+            ),
+        );
+        let checked = one(&card, &TRAIN.replace("4,d,no", "4,a,yes\n5,e,yes"));
+        assert_eq!(checked.verdict, Verdict::Differs);
+        let facts: Vec<(&str, &str, &str)> = checked
+            .differences
+            .iter()
+            .skip(1)
+            .map(|d| (d.fact.as_str(), d.expected.as_str(), d.found.as_str()))
+            .collect();
+        let expected = [
+            ("rows", "4", "5"),
+            ("counts.yes", "3", "5"),
+            ("counts.no", "1", "0"),
+            ("repeats", "0", "1"),
+        ];
+        assert_eq!(facts, expected);
+        assert_eq!(checked.differences[0].fact, "sha256");
+        let text = checked.text("train.csv");
+        assert!(text.contains("\n  rows        4         "), "{text}");
+        assert!(checked.unstated.is_empty(), "{}", checked.unstated);
+    }
+
+    #[test]
+    fn a_value_that_is_no_label_is_listed_with_all_that_were_found() {
+        let checked = one(CARD, &TRAIN.replace("4,d,no", "4,d,maybe"));
+        assert_eq!(checked.verdict, Verdict::Unreadable);
+        assert_eq!(
+            checked
+                .text("train.csv")
+                .lines()
+                .skip(1)
+                .collect::<Vec<_>>()
+                .join("\n")
+                .replace(checked.path.to_str().expect("a path"), "train.csv"),
+            "  train.csv: line 5: label `maybe` is not a label; expected one of `yes`, `no`\n\
+             \u{20} value    rows  in the card\n\
+             \u{20} `yes`       3  yes\n\
+             \u{20} `maybe`     1  no"
+        );
+    }
+
+    #[test]
+    fn every_layout_that_is_there_is_read() {
+        let other = "sentence,gold\na,1\nb,1\nc,1\n\"d\",0\n";
+        let test = "id,text\n1,x\n2,y\n";
+        let files = [
+            ("train.csv", TRAIN),
+            ("other/train.csv", other),
+            ("test.csv", test),
+        ];
+        let project = project(CARD, &files);
+        let checked = check(&project.card(), &project.data());
+        let found: Vec<(&str, &str, Verdict)> = checked
+            .iter()
+            .map(|checked| {
+                (
+                    checked.split.as_str(),
+                    checked.layout.as_str(),
+                    checked.verdict,
+                )
+            })
+            .collect();
+        let agrees = Verdict::Agrees;
+        let expected = [
+            ("train", "own", agrees),
+            ("train", "other", agrees),
+            ("test", "own", agrees),
+        ];
+        assert_eq!(found, expected);
+        assert!(
+            !checked[2].unstated.contains("counts"),
+            "{}",
+            checked[2].unstated
+        );
+    }
+}

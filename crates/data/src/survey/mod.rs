@@ -1,0 +1,26 @@
+//! What people ask about datasets before they train: which there are, whether they are what their cards say, how they
+//! are made up, and what a model gets to see.
+//!
+//! Each question has a type that says everything and can be written as JSON, and a text for a terminal.
+
+mod check;
+mod grid;
+mod measured;
+mod overlap;
+mod places;
+mod report;
+mod show;
+mod spread;
+mod stats;
+#[cfg(test)]
+mod testing;
+
+pub use check::{Checked, Difference, FoundValue, Verdict, check};
+pub use grid::Grid;
+pub use measured::Measured;
+pub use overlap::{Overlap, overlaps};
+pub use places::{Listed, ListedSplit, Place, listed, places_table};
+pub use report::statistics_text;
+pub use show::{Answer, Shown, Tokens, choose, show};
+pub use spread::Spread;
+pub use stats::{Answers, Bar, Count, Cut, Groups, LIMITS, Long, Pieces, RepeatCounts, Statistics};

@@ -1,0 +1,175 @@
+//! Statistics as tables for a terminal.
+
+use super::Overlap;
+use super::grid::{Grid, clipped, percent, thousands};
+use super::spread::Spread;
+use super::stats::{Answers, Statistics};
+
+/// All statistics as tables, in lines of about `width` columns.
+pub fn statistics_text(splits: &[Statistics], overlaps: &[Overlap], width: usize) -> String {
+    let mut parts = vec![rows(splits), answers(splits), lengths(splits)];
+    parts.push(pieces(splits));
+    if !overlaps.is_empty() {
+        parts.push(shared(overlaps));
+    }
+    parts.push(longest(splits, width));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
+fn rows(splits: &[Statistics]) -> String {
+    let mut grid = Grid::new(&[
+        "split",
+        "#rows",
+        "#no answer",
+        "#repeats",
+        "#of texts",
+        "#contradicting",
+        "#folded repeats",
+        "#groups",
+    ]);
+    for split in splits {
+        let groups = split.groups.as_ref();
+        grid.row([
+            split.split.clone(),
+            thousands(split.rows),
+            thousands(split.unlabelled),
+            thousands(split.repeats.rows),
+            thousands(split.repeats.texts),
+            thousands(split.repeats.contradicting),
+            thousands(split.repeats.folded),
+            groups.map_or_else(|| "-".into(), |groups| thousands(groups.groups)),
+        ]);
+    }
+    grid.to_string()
+}
+
+/// Cells of the longest bar.
+const BAR: usize = 30;
+
+fn answers(splits: &[Statistics]) -> String {
+    let mut grid = Grid::new(&["split", "answer", "#rows", "#share", ""]);
+    for split in splits {
+        let counts: Vec<(String, usize)> = match &split.answers {
+            Answers::Labels(counts) => {
+                let counts = counts.iter();
+                counts
+                    .map(|count| (count.label.clone(), count.count))
+                    .collect()
+            }
+            Answers::Scores { bars, .. } => bars
+                .iter()
+                .map(|bar| (format!("{:.2} to {:.2}", bar.from, bar.to), bar.count))
+                .collect(),
+        };
+        let total: usize = counts.iter().map(|(_, count)| count).sum();
+        let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        if total == 0 {
+            continue;
+        }
+        for (at, (label, count)) in counts.into_iter().enumerate() {
+            grid.row([
+                if at == 0 {
+                    split.split.clone()
+                } else {
+                    String::new()
+                },
+                label,
+                thousands(count),
+                percent(count, total),
+                "█".repeat((count * BAR).div_ceil(most)),
+            ]);
+        }
+    }
+    if grid.is_empty() {
+        String::new()
+    } else {
+        grid.to_string()
+    }
+}
+
+fn lengths(splits: &[Statistics]) -> String {
+    let mut header = vec!["length", "split"];
+    header.extend(Spread::HEADER);
+    let mut grid = Grid::new(&header);
+    let mut line = |what: &str, split: &Statistics, spread: &Spread| {
+        let mut cells = vec![what.to_string(), split.split.clone()];
+        cells.extend(spread.cells());
+        grid.row(cells);
+    };
+    for split in splits {
+        line("words", split, &split.words);
+    }
+    for split in splits {
+        if let Some(pieces) = &split.pieces {
+            line("wordpieces", split, &pieces.spread);
+        }
+    }
+    grid.to_string()
+}
+
+fn pieces(splits: &[Statistics]) -> String {
+    let limits = super::stats::LIMITS.map(|limit| format!("#over {limit}"));
+    let mut header = vec!["cut off", "#pieces per word", "#unknown pieces"];
+    header.extend(limits.iter().map(String::as_str));
+    let mut grid = Grid::new(&header);
+    for split in splits {
+        let Some(pieces) = &split.pieces else {
+            continue;
+        };
+        let mut cells = vec![
+            split.split.clone(),
+            format!("{:.2}", pieces.per_word),
+            thousands(pieces.unknown),
+        ];
+        let cut = |rows: usize| format!("{} ({})", thousands(rows), percent(rows, split.rows));
+        cells.extend(pieces.cut.iter().map(|at| cut(at.rows)));
+        grid.row(cells);
+    }
+    if grid.is_empty() {
+        String::new()
+    } else {
+        grid.to_string()
+    }
+}
+
+fn shared(overlaps: &[Overlap]) -> String {
+    let mut grid = Grid::new(&[
+        "rows of", "also in", "#exact", "#share", "#folded", "#share",
+    ]);
+    for overlap in overlaps {
+        grid.row([
+            overlap.split.clone(),
+            overlap.within.clone(),
+            thousands(overlap.exact),
+            percent(overlap.exact, overlap.rows),
+            thousands(overlap.folded),
+            percent(overlap.folded, overlap.rows),
+        ]);
+    }
+    format!("{grid}(folded: letters lowered, white space squeezed)\n")
+}
+
+fn longest(splits: &[Statistics], width: usize) -> String {
+    let mut grid = Grid::new(&["longest", "id", "#words", "#pieces", "text"]);
+    for split in splits {
+        for (at, row) in split.longest.iter().enumerate() {
+            grid.row([
+                if at == 0 {
+                    split.split.clone()
+                } else {
+                    String::new()
+                },
+                clipped(&row.id, 20),
+                thousands(row.words),
+                row.pieces.map_or_else(|| "-".into(), thousands),
+                clipped(&row.text, width.saturating_sub(45).max(20)),
+            ]);
+        }
+    }
+    if grid.is_empty() {
+        String::new()
+    } else {
+        grid.to_string()
+    }
+}
