@@ -7,7 +7,16 @@
 
 mod card;
 
+#[cfg(feature = "net")]
+mod net;
+
 pub use card::{
     ArchiveFormat, Below, Download, Fetch, HubFetch, HubFile, Member, Repo, RepoKind, Revision,
     Sha256, Source, Then, Unpack, UrlFetch, WebUrl,
+};
+
+#[cfg(feature = "net")]
+pub use net::{
+    Allow, Error, Event, Fetched, Fetcher, HUB, Job, Kind, Progress, Result, Settings, Silent,
+    State, Token,
 };

@@ -1,0 +1,22 @@
+//! The fetching itself.
+
+mod archive;
+mod digest;
+mod error;
+mod fetcher;
+mod http;
+mod hub;
+mod job;
+mod lock;
+mod partial;
+mod place;
+mod progress;
+mod settings;
+mod status;
+mod transfer;
+
+pub use error::{Error, Kind, Result};
+pub use fetcher::{Allow, Fetched, Fetcher, State};
+pub use job::Job;
+pub use progress::{Event, Progress, Silent};
+pub use settings::{HUB, Settings, Token};

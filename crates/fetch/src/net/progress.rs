@@ -1,0 +1,73 @@
+//! Who hears how a download goes.
+
+use std::time::Duration;
+
+/// Hears of a download while it runs, and cannot change anything.
+pub trait Progress: Sync {
+    /// Something happened.
+    fn hear(&self, event: &Event<'_>);
+}
+
+/// What happens to a file; `file` is its name as people know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// Another process fetches the same file; it is waited for.
+    Waiting {
+        /// The file.
+        file: &'a str,
+    },
+    /// A server is asked for the bytes from `done` on.
+    Attempt {
+        /// The file.
+        file: &'a str,
+        /// The address.
+        address: &'a str,
+        /// Bytes that are there already.
+        done: u64,
+        /// Counted from 1 for each address.
+        attempt: u32,
+    },
+    /// Bytes came.
+    Bytes {
+        /// The file.
+        file: &'a str,
+        /// Bytes that are there now.
+        done: u64,
+        /// Bytes in all, where that is known.
+        total: Option<u64>,
+        /// Counted from 1 for each address.
+        attempt: u32,
+    },
+    /// An attempt failed.
+    Trouble {
+        /// The file.
+        file: &'a str,
+        /// Why.
+        why: &'a str,
+        /// The pause before the next attempt; none when the next address is tried, or none is left.
+        pause: Option<Duration>,
+    },
+    /// All bytes are there, and are held against their hash.
+    Verifying {
+        /// The file.
+        file: &'a str,
+    },
+    /// An archive is unpacked.
+    Unpacking {
+        /// The file.
+        file: &'a str,
+    },
+}
+
+/// Hears nothing.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn hear(&self, _event: &Event<'_>) {}
+}
+
+impl<F: Fn(&Event<'_>) + Sync> Progress for F {
+    fn hear(&self, event: &Event<'_>) {
+        self(event);
+    }
+}
