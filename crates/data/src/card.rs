@@ -218,7 +218,7 @@ impl Card {
                 quoted(known.iter().copied())
             );
             facts
-                .check(self.labels.len())
+                .check(self.labels.len(), self.task == Task::Tagging)
                 .with_context(|| format!("splits.{split}"))?;
         }
         for (split, sample) in &self.sample {
@@ -280,7 +280,11 @@ impl Card {
 }
 
 impl SplitFacts {
-    fn check(&self, n_labels: usize) -> Result<()> {
+    fn check(&self, n_labels: usize, tagging: bool) -> Result<()> {
+        ensure!(
+            tagging || self.words.is_none(),
+            "words: given; expected none, since the task is not tagging"
+        );
         let Some(counts) = &self.counts else {
             return Ok(());
         };
@@ -294,9 +298,9 @@ impl SplitFacts {
             counts.len()
         );
         let total: usize = counts.iter().sum();
-        // A sentence may have any number of spans, and then `words` is stated.
+        // A sentence may have any number of spans.
         ensure!(
-            total == self.rows || self.words.is_some(),
+            total == self.rows || tagging,
             "counts: {total} in all; expected {} as `rows` says",
             self.rows
         );

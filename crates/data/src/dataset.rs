@@ -1,8 +1,11 @@
 //! A dataset as read: examples whose counts agree with the card.
 
+use crate::format::FormatError;
 use crate::hash::{FieldHash, sha256_hex};
+use crate::layout::Layout;
 use crate::near::quoted;
-use crate::{Card, Example, Input, Repeats, SplitFacts, Target};
+use crate::tags::{Scheme, TagSet, Tagging};
+use crate::{Card, Example, Input, Repeats, SplitFacts, Target, Task};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::path::Path;
 
@@ -14,12 +17,15 @@ pub struct Dataset {
     /// SHA-256 of what was read: label names, and id, text, label and group of every example. Two files that read the
     /// same have the same hash, and a card that reads the same file differently has another.
     pub hash: String,
-    /// Label names in the order of their indices; none of a regression.
+    /// Label names in the order of their indices; none of a regression; of a tagging dataset its tags: `O`, `B-PER`,
+    /// `I-PER`, …
     pub labels: Vec<String>,
     /// The index of the positive label, where the card names one.
     pub positive: Option<usize>,
     /// Examples in file order.
     pub examples: Vec<Example>,
+    /// Of a tagging dataset, what its labels are and how the file's tags were read.
+    pub tagging: Option<Tagging>,
 }
 
 impl Card {
@@ -43,16 +49,30 @@ impl Card {
                     .unwrap_or_else(|| format!("dataset `{}`: split `{split}` is gone", self.name))
             )
         })?;
+        self.load_file(layout, split, &path)
+    }
+
+    /// Reads `split` as [`Card::load_split`] does, but in the layout called `name`.
+    pub fn load_layout(&self, root: &Path, split: &str, name: &str) -> Result<Dataset> {
+        let places = self.places(root, split);
+        let place = places.iter().find(|(layout, _)| layout.name == name);
+        let (layout, path) = place.ok_or_else(|| {
+            let known = quoted(places.iter().map(|(layout, _)| layout.name.as_str()));
+            let card = self.file.display();
+            anyhow!("{card}: no layout `{name}` with a split `{split}`; expected one of {known}")
+        })?;
+        self.load_file(layout, split, path)
+    }
+
+    fn load_file(&self, layout: &Layout, split: &str, path: &Path) -> Result<Dataset> {
         let bytes =
-            std::fs::read(&path).with_context(|| format!("{}: cannot be read", path.display()))?;
-        let examples = self.examples(layout, split, &path, &bytes);
-        let expected = layout
-            .files
-            .get(split)
-            .and_then(|file| file.sha256.as_ref());
+            std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
+        let read = self.read_as(layout, split, path, &bytes);
+        let file = layout.files.get(split);
+        let expected = file.and_then(|file| file.sha256.as_ref());
         let found = sha256_hex(&bytes);
         if let Some(expected) = expected.filter(|expected| **expected != found) {
-            let why = examples.err().map_or_else(String::new, |error| {
+            let why = read.err().map_or_else(String::new, |error| {
                 format!("\nit cannot be read either: {error}")
             });
             let card = self.file.display();
@@ -61,14 +81,24 @@ impl Card {
                 path.display()
             ));
         }
-        let mut examples = examples?;
+        let (mut examples, tagging) = read?;
         if let Some(sample) = self.sample.get(split) {
             examples = sample
                 .draw(split, &self.labels, examples)
                 .with_context(|| path.display().to_string())
                 .map_err(|error| anyhow!("{error:#}"))?;
         }
-        let dataset = self.dataset(examples);
+        let stated = file.and_then(|file| file.ill_formed);
+        if let (Some(tagging), Some(stated)) = (&tagging, stated) {
+            ensure!(
+                tagging.ill_formed == stated,
+                "{}: {} tags are ill-formed in the scheme `{}`; expected {stated}",
+                path.display(),
+                tagging.ill_formed,
+                tagging.file.name()
+            );
+        }
+        let dataset = self.dataset(examples, tagging);
         if let Some(facts) = self.splits.get(split) {
             facts
                 .agree(&dataset)
@@ -78,8 +108,29 @@ impl Card {
         Ok(dataset)
     }
 
-    pub(crate) fn dataset(&self, examples: Vec<Example>) -> Dataset {
-        let labels = self.labels.clone();
+    /// What is in `bytes`, which came from `path`, the file of `split` in `layout`; of a tagging dataset also how its
+    /// tags were read.
+    pub(crate) fn read_as(
+        &self,
+        layout: &Layout,
+        split: &str,
+        path: &Path,
+        bytes: &[u8],
+    ) -> Result<(Vec<Example>, Option<Tagging>), FormatError> {
+        match self.task {
+            Task::Tagging => {
+                let (examples, tagging) = self.tagged(layout, split, path, bytes)?;
+                Ok((examples, Some(tagging)))
+            }
+            Task::Classification | Task::Regression => {
+                Ok((self.examples(layout, split, path, bytes)?, None))
+            }
+        }
+    }
+
+    pub(crate) fn dataset(&self, examples: Vec<Example>, tagging: Option<Tagging>) -> Dataset {
+        let tags = tagging.as_ref().map(|tagging| tagging.set.labels());
+        let labels = tags.unwrap_or(&self.labels).to_vec();
         let hash = content_hash(&labels, &examples);
         Dataset {
             name: self.name.clone(),
@@ -87,6 +138,7 @@ impl Card {
             labels,
             positive: self.positive_index(),
             examples,
+            tagging,
         }
     }
 }
@@ -105,6 +157,61 @@ impl Dataset {
         counts
     }
 
+    /// How many spans each type has; nothing unless this is a tagging dataset.
+    pub fn span_counts(&self) -> Vec<usize> {
+        let Some(Tagging { set, .. }) = &self.tagging else {
+            return Vec::new();
+        };
+        let mut counts = vec![0; set.types().len()];
+        for tags in self
+            .examples
+            .iter()
+            .filter_map(|example| example.target.tags())
+        {
+            for span in set.spans(tags) {
+                counts[span.class] += 1;
+            }
+        }
+        counts
+    }
+
+    /// What a card counts, by name: examples of each label, or of a tagging dataset spans of each type.
+    pub fn named_counts(&self) -> Vec<(String, usize)> {
+        match &self.tagging {
+            Some(Tagging { set, .. }) => {
+                let types = set.types().iter().cloned();
+                types.zip(self.span_counts()).collect()
+            }
+            None => self.labels.iter().cloned().zip(self.counts()).collect(),
+        }
+    }
+
+    /// How many words there are; none unless this is a tagging dataset.
+    pub fn n_words(&self) -> usize {
+        let words = |example: &Example| example.input.words().map_or(0, <[String]>::len);
+        self.examples.iter().map(words).sum()
+    }
+
+    /// The same sentences with their tags in `scheme`, for a model that decodes in it; anything but a tagging dataset
+    /// stays as it is.
+    ///
+    /// The scheme that a model learns is a setting of a run, never a fact of a card: the spans, and so the scores and
+    /// [`Dataset::hash`], are the same in each.
+    pub fn with_scheme(mut self, scheme: Scheme) -> Self {
+        let Some(tagging) = &mut self.tagging else {
+            return self;
+        };
+        let set = TagSet::new(scheme, tagging.set.types());
+        for example in &mut self.examples {
+            if let Target::Tags(tags) = &mut example.target {
+                *tags = tagging.set.convert(tags, &set);
+            }
+        }
+        self.labels = set.labels().to_vec();
+        tagging.set = set;
+        self
+    }
+
     /// How often texts are repeated.
     pub fn repeats(&self) -> Repeats {
         Repeats::of(&self.examples)
@@ -116,6 +223,9 @@ impl SplitFacts {
     fn agree(&self, dataset: &Dataset) -> Result<()> {
         let rows = dataset.examples.len();
         ensure!(rows == self.rows, "{rows} rows; expected {}", self.rows);
+        if let Some(tagging) = &dataset.tagging {
+            return self.agree_on_spans(dataset, tagging);
+        }
         for ((label, found), expected) in dataset
             .labels
             .iter()
@@ -127,6 +237,31 @@ impl SplitFacts {
                 "{found} rows are `{label}`; expected {expected}"
             );
         }
+        self.agree_on_repeats(dataset)
+    }
+
+    fn agree_on_spans(&self, dataset: &Dataset, tagging: &Tagging) -> Result<()> {
+        if let Some(expected) = self.words {
+            let words = dataset.n_words();
+            ensure!(words == expected, "{words} words; expected {expected}");
+        }
+        let found = dataset.span_counts();
+        for ((name, found), expected) in tagging
+            .set
+            .types()
+            .iter()
+            .zip(found)
+            .zip(self.counts.iter().flatten())
+        {
+            ensure!(
+                found == *expected,
+                "{found} spans are `{name}`; expected {expected}"
+            );
+        }
+        self.agree_on_repeats(dataset)
+    }
+
+    fn agree_on_repeats(&self, dataset: &Dataset) -> Result<()> {
         if let Some(expected) = self.repeats {
             let repeats = dataset.repeats().rows;
             ensure!(

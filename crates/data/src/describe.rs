@@ -12,9 +12,24 @@ pub fn describe(card: &Card, dataset: &Dataset) -> Vec<(String, String)> {
         ("licence".to_string(), card.licence.clone()),
         ("rows".to_string(), rows.to_string()),
     ];
-    for (label, count) in dataset.labels.iter().zip(dataset.counts()) {
-        let share = 100.0 * count as f64 / rows.max(1) as f64;
-        facts.push((format!("label {label}"), format!("{count} ({share:.1} %)")));
+    let share = |count: usize, of: usize| 100.0 * count as f64 / of.max(1) as f64;
+    if let Some(tagging) = &dataset.tagging {
+        let counts = dataset.span_counts();
+        let spans: usize = counts.iter().sum();
+        facts.push(("words".to_string(), dataset.n_words().to_string()));
+        facts.push(("spans".to_string(), spans.to_string()));
+        for (name, &count) in tagging.set.types().iter().zip(&counts) {
+            let value = format!("{count} ({:.1} %)", share(count, spans));
+            facts.push((format!("spans {name}"), value));
+        }
+        let (scheme, ill_formed) = (tagging.file.name(), tagging.ill_formed);
+        let value = format!("{scheme}, {ill_formed} ill-formed");
+        facts.push(("tags of the file".to_string(), value));
+    } else {
+        for (label, count) in dataset.labels.iter().zip(dataset.counts()) {
+            let value = format!("{count} ({:.1} %)", share(count, rows));
+            facts.push((format!("label {label}"), value));
+        }
     }
     let repeats = dataset.repeats();
     let repeated = format!(

@@ -34,6 +34,14 @@ impl Input {
         }
     }
 
+    /// The words of a sentence.
+    pub fn words(&self) -> Option<&[String]> {
+        match self {
+            Input::Words(words) => Some(words),
+            Input::Text(_) | Input::Pair(..) => None,
+        }
+    }
+
     /// The second text of a pair.
     pub fn second(&self) -> Option<&str> {
         match self {
@@ -62,6 +70,14 @@ impl Target {
         match self {
             Target::Class(class) => Some(*class),
             Target::Unknown | Target::Value(_) | Target::Tags(_) => None,
+        }
+    }
+
+    /// The label index of each word, where the target is that.
+    pub fn tags(&self) -> Option<&[usize]> {
+        match self {
+            Target::Tags(tags) => Some(tags),
+            Target::Unknown | Target::Class(_) | Target::Value(_) => None,
         }
     }
 }

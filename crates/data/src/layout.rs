@@ -1,6 +1,7 @@
 //! One of the layouts a dataset circulates in: a format, what its columns mean, and its files.
 
 use crate::format::Format;
+use crate::tags::Scheme;
 use crate::{Card, Task};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -18,7 +19,8 @@ pub struct Layout {
     pub format: Format,
     /// Which column is what.
     pub columns: Columns,
-    /// The value of each label in this layout, in the order of the card's `labels`; the labels' names when not given.
+    /// The value of each label in this layout, in the order of the card's `labels`; the labels' names when not given. Of a
+    /// tagging dataset, the tag that each integer stands for, from 0; nothing where the file has the tags themselves.
     #[serde(default)]
     pub values: Vec<String>,
     /// The value that stands for "no label", such as the Hub's `-1`.
@@ -27,6 +29,9 @@ pub struct Layout {
     /// What becomes of a row whose text, or second text, is empty.
     #[serde(default)]
     pub empty: Empty,
+    /// The scheme that the tags of its files are in; when not given, the one that writes every tag as it is.
+    #[serde(default)]
+    pub scheme: Option<Scheme>,
     /// Its files, by split.
     pub files: BTreeMap<String, LayoutFile>,
 }
@@ -101,6 +106,9 @@ pub struct LayoutFile {
     /// How this file is laid out, where it differs from the others of the layout.
     #[serde(default)]
     pub format: Option<Format>,
+    /// Tags that the layout's scheme would not write for the spans they are read as; checked where given.
+    #[serde(default, rename = "ill-formed")]
+    pub ill_formed: Option<usize>,
     /// Columns that have another meaning in this file than in the others of the layout.
     #[serde(default)]
     pub columns: Option<Columns>,
@@ -153,10 +161,15 @@ impl Layout {
     pub(crate) fn check(&self, card: &Card) -> Result<()> {
         let n_labels = card.labels.len();
         let classes = card.task == Task::Classification;
+        let tagging = card.task == Task::Tagging;
         ensure!(
-            self.values.is_empty() || classes && self.values.len() == n_labels,
+            self.values.is_empty() || tagging || classes && self.values.len() == n_labels,
             "values: {} listed; expected one for each of {n_labels} labels of a classification",
             self.values.len()
+        );
+        ensure!(
+            tagging || self.scheme.is_none(),
+            "scheme: given; expected none, since the task is not tagging"
         );
         let mut seen = HashSet::new();
         if let Some(twice) = self.values.iter().find(|value| !seen.insert(*value)) {
@@ -170,6 +183,9 @@ impl Layout {
         self.columns.check(card.task)?;
         for (split, file) in &self.files {
             file.check(card.task)
+                .with_context(|| format!("files.{split}"))?;
+            self.format_of(split)
+                .check_for(self.columns_of(split), tagging)
                 .with_context(|| format!("files.{split}"))?;
         }
         Ok(())
@@ -200,6 +216,14 @@ impl LayoutFile {
         if let Some(columns) = &self.columns {
             columns.check(task)?;
         }
+        ensure!(
+            task == Task::Tagging || self.ill_formed.is_none(),
+            "ill-formed: given; expected none, since the task is not tagging"
+        );
+        ensure!(
+            task != Task::Tagging || self.r#where.is_empty(),
+            "where: given; expected none, since the task is tagging"
+        );
         for (column, values) in &self.r#where {
             ensure!(
                 !values.values().is_empty(),

@@ -21,8 +21,10 @@ mod near;
 pub mod random;
 mod read;
 mod sample;
+mod sentences;
 mod split;
 pub mod survey;
+pub mod tags;
 mod tokenize;
 pub mod toml_file;
 

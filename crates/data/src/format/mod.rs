@@ -1,15 +1,20 @@
-//! Raw formats: bytes in, named columns out.
+//! Raw formats: bytes in, named columns or sentences out.
 //!
 //! A format knows nothing of labels or tasks. Whatever is wrong with a file comes back as a [`FormatError`] with the
 //! line it was found on.
 
+mod conll;
 mod delimited;
+mod sentences;
 mod table;
 
+pub use conll::{Conll, Separator};
 pub use delimited::{Delimited, Extra, LineBreaks, Quotes};
+pub use sentences::{Sentence, Sentences};
 pub use table::{FormatError, Row, Table, Unit};
 
-use anyhow::Result;
+use crate::layout::Columns;
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use table::select;
@@ -22,6 +27,8 @@ pub enum Format {
     Csv(Delimited),
     /// Fields between tabs in which a quote is a letter, under a header line, unless the settings say otherwise.
     Tsv(Delimited),
+    /// A word and its annotations per line, a blank line after each sentence: CoNLL's column files.
+    Conll(Conll),
 }
 
 impl Format {
@@ -37,6 +44,37 @@ impl Format {
         match self {
             Format::Csv(settings) => settings.read(b',', Quotes::Doubled, path, bytes, wanted),
             Format::Tsv(settings) => settings.read(b'\t', Quotes::None, path, bytes, wanted),
+            Format::Conll(_) => Err(FormatError::on_line(path, 1, NO_TABLE.into())),
+        }
+    }
+
+    /// The sentences of the file `bytes`, which came from `path`. Where `labelled` is false, no tags are read.
+    pub fn sentences(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        columns: &Columns,
+        labelled: bool,
+    ) -> Result<Sentences, FormatError> {
+        match self {
+            Format::Csv(_) | Format::Tsv(_) => {
+                Err(FormatError::on_line(path, 1, NO_SENTENCES.into()))
+            }
+            Format::Conll(settings) => settings.read(path, bytes, columns, labelled),
+        }
+    }
+
+    /// Whether a task can be read from this format, and `columns` are columns it can have.
+    pub(crate) fn check_for(&self, columns: &Columns, tagging: bool) -> Result<()> {
+        let (table, sentences) = match self {
+            Format::Csv(_) | Format::Tsv(_) => (true, false),
+            Format::Conll(_) => (false, true),
+        };
+        ensure!(!tagging || sentences, "format: {NO_SENTENCES}");
+        ensure!(tagging || table, "format: {NO_TABLE}");
+        match self {
+            Format::Conll(settings) => settings.check_columns(columns),
+            Format::Csv(_) | Format::Tsv(_) => Ok(()),
         }
     }
 
@@ -44,9 +82,15 @@ impl Format {
     pub(crate) fn check(&self) -> Result<()> {
         match self {
             Format::Csv(settings) | Format::Tsv(settings) => settings.check(),
+            Format::Conll(settings) => settings.check(),
         }
     }
 }
+
+const NO_TABLE: &str =
+    "words and tags; expected a table, such as `csv`, unless the task is tagging";
+const NO_SENTENCES: &str =
+    "a table of texts; expected words and tags, such as `conll`, since the task is tagging";
 
 /// `bytes` as text without a byte order mark.
 fn text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, FormatError> {

@@ -106,6 +106,7 @@ mod tests {
             labels: vec!["a".into(), "b".into()],
             positive: None,
             examples,
+            tagging: None,
         }
     }
 

@@ -230,6 +230,7 @@ mod tests {
             labels: vec![],
             positive: None,
             examples: vec![],
+            tagging: None,
         };
         assert_eq!(
             split

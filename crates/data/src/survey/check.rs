@@ -111,9 +111,16 @@ fn check_file(card: &Card, layout: &Layout, split: &str, path: &Path) -> Checked
     if let Some(stated) = stated.filter(|stated| **stated != checked.sha256) {
         checked.differ("sha256", stated.clone(), checked.sha256.clone());
     }
-    match card.examples(layout, split, path, &bytes) {
-        Ok(examples) => {
-            let measured = Measured::of(&card.dataset(examples));
+    match card.read_as(layout, split, path, &bytes) {
+        Ok((examples, tagging)) => {
+            let ill_formed = file.and_then(|file| file.ill_formed);
+            if let (Some(tagging), Some(expected)) = (&tagging, ill_formed) {
+                let found = tagging.ill_formed;
+                if found != expected {
+                    checked.differ("ill-formed", expected.to_string(), found.to_string());
+                }
+            }
+            let measured = Measured::of(&card.dataset(examples, tagging));
             if let Some(facts) = card.splits.get(split) {
                 checked.compare(facts, &measured);
             }
@@ -237,16 +244,14 @@ fn values(card: &Card, layout: &Layout, split: &str, path: &Path, bytes: &[u8]) 
     } else {
         &layout.values
     };
-    let Ok(table) = layout.format.table(path, bytes) else {
-        return Vec::new();
-    };
-    let labels = table.column(&layout.columns_of(split).label);
-    let (Ok(column), false) = (labels, known.is_empty()) else {
+    let label = layout.columns_of(split).label.as_str();
+    let table = layout.format_of(split).table(path, bytes, Some(&[label]));
+    let (Ok(table), false) = (table, known.is_empty()) else {
         return Vec::new();
     };
     let mut counts: HashMap<&str, usize> = HashMap::new();
-    for row in &table.rows {
-        *counts.entry(row.fields[column].as_str()).or_default() += 1;
+    for value in table.column(0) {
+        *counts.entry(value).or_default() += 1;
     }
     let is_listed = |value: &str| {
         let names = known.iter().chain(&layout.unlabelled);

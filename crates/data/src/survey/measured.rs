@@ -32,12 +32,7 @@ impl Measured {
         let unknown = |target: &crate::Target| *target == crate::Target::Unknown;
         Self {
             rows: dataset.examples.len(),
-            counts: dataset
-                .labels
-                .iter()
-                .cloned()
-                .zip(dataset.counts())
-                .collect(),
+            counts: dataset.named_counts(),
             repeats: dataset.repeats().rows,
             words: (!words.is_empty()).then(|| words.iter().sum()),
             unlabelled: dataset

@@ -205,7 +205,7 @@ fn answers(dataset: &Dataset) -> Answers {
         })
         .collect();
     if scores.is_empty() {
-        let counts = dataset.labels.iter().cloned().zip(dataset.counts());
+        let counts = dataset.named_counts().into_iter();
         return Answers::Labels(
             counts
                 .map(|(label, count)| Count { label, count })
@@ -306,6 +306,7 @@ mod tests {
             labels: vec!["no".into(), "yes".into()],
             positive: None,
             examples: examples.collect(),
+            tagging: None,
         }
     }
 

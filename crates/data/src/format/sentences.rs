@@ -1,0 +1,92 @@
+//! Sentences cut into words, as a file has them.
+
+use super::{FormatError, Unit};
+use std::path::{Path, PathBuf};
+
+/// The sentences of a file, in its order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sentences {
+    path: PathBuf,
+    unit: Unit,
+    /// 1 where each word has a line of its own, 0 where the whole sentence is on one.
+    lines_per_word: usize,
+    /// The sentences.
+    pub all: Vec<Sentence>,
+}
+
+/// A sentence, its tags as the file has them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sentence {
+    /// The line it starts on, counted from one; of a file that is not text, the row.
+    pub line: usize,
+    /// Its name, where the file has one.
+    pub id: Option<String>,
+    /// The document it belongs to, where the file says so.
+    pub document: Option<String>,
+    /// Its words: at least one, and none of them empty.
+    pub words: Vec<String>,
+    /// A tag for each word, where the file has them.
+    pub tags: Option<Vec<String>>,
+}
+
+impl Sentences {
+    /// The sentences of a column file.
+    pub(super) fn of_columns(path: &Path, all: Vec<Sentence>) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            unit: Unit::Line,
+            lines_per_word: 1,
+            all,
+        }
+    }
+
+    /// The sentences of a file of lists, unless one of them has no words, an empty word, or not one tag per word.
+    pub(super) fn of_lists(
+        path: &Path,
+        unit: Unit,
+        all: Vec<Sentence>,
+    ) -> Result<Self, FormatError> {
+        let sentences = Self {
+            path: path.to_path_buf(),
+            unit,
+            lines_per_word: 0,
+            all,
+        };
+        for sentence in &sentences.all {
+            if let Some(problem) = sentence.problem() {
+                return Err(sentences.error(sentence, 0, problem));
+            }
+        }
+        Ok(sentences)
+    }
+
+    /// An error at a word of one of these sentences, counted from zero.
+    pub fn error(&self, sentence: &Sentence, word: usize, problem: String) -> FormatError {
+        FormatError {
+            path: self.path.clone(),
+            unit: self.unit,
+            line: sentence.line + word * self.lines_per_word,
+            problem,
+        }
+    }
+}
+
+impl Sentence {
+    fn problem(&self) -> Option<String> {
+        let n = self.words.len();
+        if n == 0 {
+            return Some("no words; expected at least one".into());
+        }
+        if let Some(word) = self.words.iter().position(String::is_empty) {
+            return Some(format!(
+                "word {} of {n} is empty; expected none to be",
+                word + 1
+            ));
+        }
+        let tags = self.tags.as_ref().filter(|tags| tags.len() != n)?;
+        Some(format!(
+            "{} tags for {n} words; expected one for each",
+            tags.len()
+        ))
+    }
+}
