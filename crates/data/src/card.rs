@@ -128,9 +128,18 @@ impl Card {
 
     /// Where `split` lies, if it does: the first layout whose file exists, and that file.
     pub fn locate(&self, root: &Path, split: &str) -> Option<(&Layout, PathBuf)> {
-        self.places(root, split)
-            .into_iter()
-            .find(|(_, path)| path.is_file())
+        self.found(root, split).into_iter().next()
+    }
+
+    /// Where `split` lies, in each layout whose files exist, in the order of preference.
+    pub fn found(&self, root: &Path, split: &str) -> Vec<(&Layout, PathBuf)> {
+        let mut places = self.places(root, split);
+        let root = self.root(root);
+        places.retain(|(layout, _)| {
+            let file = layout.files.get(split);
+            file.is_some_and(|file| file.paths().all(|path| root.join(path).is_file()))
+        });
+        places
     }
 
     /// Where `split` would lie in each layout that has it, in the order of preference.

@@ -1,6 +1,6 @@
 //! A dataset as read: examples whose counts agree with the card.
 
-use crate::format::FormatError;
+use crate::filter::Lists;
 use crate::hash::{FieldHash, sha256_hex};
 use crate::layout::Layout;
 use crate::near::quoted;
@@ -49,7 +49,7 @@ impl Card {
                     .unwrap_or_else(|| format!("dataset `{}`: split `{split}` is gone", self.name))
             )
         })?;
-        self.load_file(layout, split, &path)
+        self.load_file(root, layout, split, &path)
     }
 
     /// Reads `split` as [`Card::load_split`] does, but in the layout called `name`.
@@ -61,19 +61,19 @@ impl Card {
             let card = self.file.display();
             anyhow!("{card}: no layout `{name}` with a split `{split}`; expected one of {known}")
         })?;
-        self.load_file(layout, split, path)
+        self.load_file(root, layout, split, path)
     }
 
-    fn load_file(&self, layout: &Layout, split: &str, path: &Path) -> Result<Dataset> {
+    fn load_file(&self, root: &Path, layout: &Layout, split: &str, path: &Path) -> Result<Dataset> {
         let bytes =
             std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
-        let read = self.read_as(layout, split, path, &bytes);
+        let read = self.read_as(root, layout, split, path, &bytes);
         let file = layout.files.get(split);
         let expected = file.and_then(|file| file.sha256.as_ref());
         let found = sha256_hex(&bytes);
         if let Some(expected) = expected.filter(|expected| **expected != found) {
             let why = read.err().map_or_else(String::new, |error| {
-                format!("\nit cannot be read either: {error}")
+                format!("\nit cannot be read either: {error:#}")
             });
             let card = self.file.display();
             return Err(anyhow!(
@@ -81,13 +81,7 @@ impl Card {
                 path.display()
             ));
         }
-        let (mut examples, tagging) = read?;
-        if let Some(sample) = self.sample.get(split) {
-            examples = sample
-                .draw(split, &self.labels, examples)
-                .with_context(|| path.display().to_string())
-                .map_err(|error| anyhow!("{error:#}"))?;
-        }
+        let (examples, tagging) = read?;
         let stated = file.and_then(|file| file.ill_formed);
         if let (Some(tagging), Some(stated)) = (&tagging, stated) {
             ensure!(
@@ -108,24 +102,33 @@ impl Card {
         Ok(dataset)
     }
 
-    /// What is in `bytes`, which came from `path`, the file of `split` in `layout`; of a tagging dataset also how its
-    /// tags were read.
+    /// What is in `bytes`, which came from `path`, the file of `split` in `layout`: the rows that belong to the split, or
+    /// the sample of them that the card asks for; of a tagging dataset also how its tags were read.
     pub(crate) fn read_as(
         &self,
+        root: &Path,
         layout: &Layout,
         split: &str,
         path: &Path,
         bytes: &[u8],
-    ) -> Result<(Vec<Example>, Option<Tagging>), FormatError> {
-        match self.task {
-            Task::Tagging => {
-                let (examples, tagging) = self.tagged(layout, split, path, bytes)?;
-                Ok((examples, Some(tagging)))
-            }
-            Task::Classification | Task::Regression => {
-                Ok((self.examples(layout, split, path, bytes)?, None))
-            }
+    ) -> Result<(Vec<Example>, Option<Tagging>)> {
+        if self.task == Task::Tagging {
+            let (examples, tagging) = self.tagged(layout, split, path, bytes)?;
+            return Ok((examples, Some(tagging)));
         }
+        let lists = match layout.files.get(split) {
+            Some(file) => Lists::read(self, root, file)?,
+            None => Lists::default(),
+        };
+        let examples = self.examples(layout, split, &lists, path, bytes)?;
+        let Some(sample) = self.sample.get(split) else {
+            return Ok((examples, None));
+        };
+        let drawn = sample
+            .draw(split, &self.labels, examples)
+            .with_context(|| path.display().to_string())
+            .map_err(|error| anyhow!("{error:#}"))?;
+        Ok((drawn, None))
     }
 
     pub(crate) fn dataset(&self, examples: Vec<Example>, tagging: Option<Tagging>) -> Dataset {

@@ -6,7 +6,7 @@ use crate::{Card, Task};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Component, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// One layout of a dataset.
 #[derive(Clone, Debug, Deserialize)]
@@ -34,6 +34,19 @@ pub struct Layout {
     pub scheme: Option<Scheme>,
     /// Its files, by split.
     pub files: BTreeMap<String, LayoutFile>,
+}
+
+/// A file that names rows of another one, tab-separated and without a header line.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowList {
+    /// Path below the data root.
+    pub path: PathBuf,
+    /// SHA-256 of the file.
+    #[serde(default)]
+    pub sha256: Option<String>,
+    /// The columns of the other file that its columns are compared with, in their order.
+    pub columns: Vec<String>,
 }
 
 /// What becomes of a row whose text, or second text, is empty.
@@ -115,6 +128,12 @@ pub struct LayoutFile {
     /// Which rows of the file belong to the split: those that have one of these values in each of these columns.
     #[serde(default)]
     pub r#where: BTreeMap<String, OneOf>,
+    /// Of those, the ones that a second file lists.
+    #[serde(default)]
+    pub only: Option<RowList>,
+    /// Of those, all but the ones that a second file lists.
+    #[serde(default)]
+    pub except: Option<RowList>,
 }
 
 fn space() -> String {
@@ -230,18 +249,35 @@ impl LayoutFile {
                 "where.{column}: an empty list; expected at least one value"
             );
         }
-        let inside = self
-            .path
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)));
-        ensure!(
-            inside,
-            "path: `{}`; expected a path below the data root without `..`",
-            self.path.display()
-        );
-        let Some(sha256) = &self.sha256 else {
-            return Ok(());
-        };
+        for (key, list) in [("only", &self.only), ("except", &self.except)] {
+            let Some(list) = list else { continue };
+            check_file(&list.path, list.sha256.as_deref()).context(key)?;
+            ensure!(
+                !list.columns.is_empty(),
+                "{key}.columns: an empty list; expected the columns that the file lists"
+            );
+        }
+        check_file(&self.path, self.sha256.as_deref())
+    }
+
+    /// The paths of all files that are needed.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let lists = self.only.iter().chain(&self.except);
+        let lists = lists.map(|list| list.path.as_path());
+        [self.path.as_path()].into_iter().chain(lists)
+    }
+}
+
+fn check_file(path: &Path, sha256: Option<&str>) -> Result<()> {
+    let inside = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    ensure!(
+        inside,
+        "path: `{}`; expected a path below the data root without `..`",
+        path.display()
+    );
+    if let Some(sha256) = sha256 {
         let hex = sha256.len() == 64
             && sha256
                 .bytes()
@@ -250,6 +286,6 @@ impl LayoutFile {
             hex,
             "sha256: `{sha256}`; expected 64 lower-case hexadecimal digits"
         );
-        Ok(())
     }
+    Ok(())
 }

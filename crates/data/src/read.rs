@@ -1,5 +1,6 @@
 //! From rows to examples: what a card's columns and labels make of a file.
 
+use crate::filter::{self, Filter, Lists};
 use crate::format::{FormatError, Row, Table};
 use crate::layout::{Columns, Empty, Joined, Layout, LayoutFile};
 use crate::near::quoted;
@@ -8,11 +9,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 impl Card {
-    /// The examples in `bytes`, which came from `path`, the file of `split` in `layout`.
+    /// The examples in `bytes`, which came from `path`, the file of `split` in `layout`; `lists` are those the file
+    /// names.
     pub(crate) fn examples(
         &self,
         layout: &Layout,
         split: &str,
+        lists: &Lists,
         path: &Path,
         bytes: &[u8],
     ) -> Result<Vec<Example>, FormatError> {
@@ -29,7 +32,7 @@ impl Card {
         let text = find_all(&columns.text);
         let second = columns.second.as_ref().map(find_all);
         let answers = Answers::new(self, layout, columns, labelled, &table);
-        let filter = Filter::new(file, &table);
+        let filter = Filter::new(file, lists, &table);
         let mut seen: HashMap<&str, usize> = HashMap::new();
         let mut examples = Vec::with_capacity(table.n_rows());
         let rows = table.rows().filter(|row| filter.keeps(row));
@@ -76,7 +79,7 @@ impl Card {
 /// The names of all columns that are looked at, each once.
 fn wanted<'a>(columns: &'a Columns, file: Option<&'a LayoutFile>, labelled: bool) -> Vec<&'a str> {
     let second = columns.second.iter().flat_map(Joined::names);
-    let filters = file.into_iter().flat_map(|file| file.r#where.keys());
+    let filters = file.into_iter().flat_map(filter::columns);
     let names = (columns.id.iter())
         .chain(columns.text.names())
         .chain(second)
@@ -99,26 +102,6 @@ fn join(row: &Row, columns: &[usize], between: &str) -> String {
     let fields = columns.iter().map(|&column| row.fields[column].as_ref());
     let fields: Vec<&str> = fields.filter(|field| !field.is_empty()).collect();
     fields.join(between)
-}
-
-/// Which rows belong to the split.
-struct Filter<'a>(Vec<(usize, &'a [String])>);
-
-impl<'a> Filter<'a> {
-    fn new(file: Option<&'a LayoutFile>, table: &Table) -> Self {
-        let conditions = file.into_iter().flat_map(|file| &file.r#where);
-        Self(
-            conditions
-                .map(|(column, values)| (table.index(column), values.values()))
-                .collect(),
-        )
-    }
-
-    fn keeps(&self, row: &Row) -> bool {
-        self.0
-            .iter()
-            .all(|(column, values)| values.iter().any(|value| *value == row.fields[*column]))
-    }
 }
 
 /// How the label column of a table is read.

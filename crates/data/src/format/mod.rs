@@ -5,13 +5,19 @@
 
 mod conll;
 mod delimited;
+mod jsonl;
+mod parquet;
 mod sentences;
 mod table;
+mod trees;
 
 pub use conll::{Conll, Separator};
 pub use delimited::{Delimited, Extra, LineBreaks, Quotes};
+pub use jsonl::Jsonl;
+pub use parquet::Parquet;
 pub use sentences::{Sentence, Sentences};
 pub use table::{FormatError, Row, Table, Unit};
+pub use trees::{Escapes, Granularity, Phrases, SentimentTrees};
 
 use crate::layout::Columns;
 use anyhow::{Result, ensure};
@@ -27,6 +33,12 @@ pub enum Format {
     Csv(Delimited),
     /// Fields between tabs in which a quote is a letter, under a header line, unless the settings say otherwise.
     Tsv(Delimited),
+    /// A JSON object on each line, whose keys are the columns.
+    Jsonl(Jsonl),
+    /// Parquet with columns of text, numbers and booleans.
+    Parquet(Parquet),
+    /// The bracketed trees of the Stanford Sentiment Treebank.
+    SentimentTrees(SentimentTrees),
     /// A word and its annotations per line, a blank line after each sentence: CoNLL's column files.
     Conll(Conll),
 }
@@ -44,6 +56,9 @@ impl Format {
         match self {
             Format::Csv(settings) => settings.read(b',', Quotes::Doubled, path, bytes, wanted),
             Format::Tsv(settings) => settings.read(b'\t', Quotes::None, path, bytes, wanted),
+            Format::Jsonl(settings) => settings.read(path, bytes, wanted),
+            Format::Parquet(settings) => settings.read(path, bytes, wanted),
+            Format::SentimentTrees(settings) => settings.read(path, bytes, wanted),
             Format::Conll(_) => Err(FormatError::on_line(path, 1, NO_TABLE.into())),
         }
     }
@@ -57,24 +72,23 @@ impl Format {
         labelled: bool,
     ) -> Result<Sentences, FormatError> {
         match self {
-            Format::Csv(_) | Format::Tsv(_) => {
-                Err(FormatError::on_line(path, 1, NO_SENTENCES.into()))
-            }
             Format::Conll(settings) => settings.read(path, bytes, columns, labelled),
+            // Lists of words and tags in JSON lines and parquet would be read here.
+            _ => Err(FormatError::on_line(path, 1, NO_SENTENCES.into())),
         }
     }
 
     /// Whether a task can be read from this format, and `columns` are columns it can have.
     pub(crate) fn check_for(&self, columns: &Columns, tagging: bool) -> Result<()> {
         let (table, sentences) = match self {
-            Format::Csv(_) | Format::Tsv(_) => (true, false),
             Format::Conll(_) => (false, true),
+            _ => (true, false),
         };
         ensure!(!tagging || sentences, "format: {NO_SENTENCES}");
         ensure!(tagging || table, "format: {NO_TABLE}");
         match self {
             Format::Conll(settings) => settings.check_columns(columns),
-            Format::Csv(_) | Format::Tsv(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -82,6 +96,7 @@ impl Format {
     pub(crate) fn check(&self) -> Result<()> {
         match self {
             Format::Csv(settings) | Format::Tsv(settings) => settings.check(),
+            Format::Jsonl(_) | Format::Parquet(_) | Format::SentimentTrees(_) => Ok(()),
             Format::Conll(settings) => settings.check(),
         }
     }

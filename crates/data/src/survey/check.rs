@@ -76,15 +76,13 @@ pub fn check(card: &Card, root: &Path) -> Vec<Checked> {
     let splits = listed.splits.iter();
     splits
         .flat_map(|split| {
-            let places = card.places(root, &split.split).into_iter();
-            places
-                .filter(|(_, path)| path.is_file())
-                .map(|(layout, path)| check_file(card, layout, &split.split, &path))
+            let places = card.found(root, &split.split).into_iter();
+            places.map(|(layout, path)| check_file(card, root, layout, &split.split, &path))
         })
         .collect()
 }
 
-fn check_file(card: &Card, layout: &Layout, split: &str, path: &Path) -> Checked {
+fn check_file(card: &Card, root: &Path, layout: &Layout, split: &str, path: &Path) -> Checked {
     let mut checked = Checked {
         dataset: card.name.clone(),
         split: split.to_string(),
@@ -111,7 +109,7 @@ fn check_file(card: &Card, layout: &Layout, split: &str, path: &Path) -> Checked
     if let Some(stated) = stated.filter(|stated| **stated != checked.sha256) {
         checked.differ("sha256", stated.clone(), checked.sha256.clone());
     }
-    match card.read_as(layout, split, path, &bytes) {
+    match card.read_as(root, layout, split, path, &bytes) {
         Ok((examples, tagging)) => {
             let ill_formed = file.and_then(|file| file.ill_formed);
             if let (Some(tagging), Some(expected)) = (&tagging, ill_formed) {
@@ -132,7 +130,7 @@ fn check_file(card: &Card, layout: &Layout, split: &str, path: &Path) -> Checked
             };
         }
         Err(error) => {
-            checked.problem = Some(error.to_string());
+            checked.problem = Some(format!("{error:#}"));
             checked.values = values(card, layout, split, path, &bytes);
         }
     }

@@ -1,0 +1,200 @@
+//! JSON lines: one object a line, whose keys are the columns.
+
+use super::{FormatError, Table, Unit, text};
+use crate::near::{did_you_mean, quoted};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+use std::path::Path;
+
+/// Settings of JSON lines; nothing to choose yet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Jsonl {}
+
+impl Jsonl {
+    /// Every line has every wanted key, in any order; `null` is an empty field. The columns are those of the first line
+    /// where none are named.
+    pub(super) fn read<'a>(
+        &self,
+        path: &Path,
+        bytes: &'a [u8],
+        wanted: Option<&[&str]>,
+    ) -> Result<Table<'a>, FormatError> {
+        let error = |line, problem| FormatError::on_line(path, line, problem);
+        let text = text(path, bytes)?;
+        let lines = text.lines().enumerate();
+        let mut lines = lines
+            .map(|(number, line)| (number + 1, line))
+            .filter(|(_, line)| !line.trim().is_empty())
+            .peekable();
+        let Some(&(first, object)) = lines.peek() else {
+            let problem = "the file is empty; expected a JSON object on each line";
+            return Err(error(1, problem.into()));
+        };
+        let keys = Keys(object)
+            .read()
+            .map_err(|problem| error(first, problem))?;
+        let columns = match wanted {
+            Some(wanted) => wanted.iter().map(|name| name.to_string()).collect(),
+            None => keys,
+        };
+        let mut table = Table::new(path, Unit::Line, columns.clone());
+        let mut fields: Vec<Option<Cow<str>>> = vec![None; columns.len()];
+        for (number, line) in lines {
+            let mut reader = serde_json::Deserializer::from_str(line);
+            Object {
+                columns: &columns,
+                fields: &mut fields,
+            }
+            .deserialize(&mut reader)
+            .and_then(|()| reader.end())
+            .map_err(|problem| error(number, explain(&problem)))?;
+            if let Some(absent) = fields.iter().position(Option::is_none) {
+                let name = &columns[absent];
+                let keys = Keys(line).read().unwrap_or_default();
+                let keys = || keys.iter().map(String::as_str);
+                let hint = did_you_mean(name, keys());
+                let found = quoted(keys());
+                return Err(error(number, format!("no key `{name}`{hint}found {found}")));
+            }
+            table.push(number, fields.iter_mut().filter_map(Option::take));
+        }
+        Ok(table)
+    }
+}
+
+/// What serde says, without the line, which is 1 in a text of one line.
+fn explain(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let place = format!(" at line 1 column {}", error.column());
+    match message.strip_suffix(&place) {
+        Some(message) => format!("column {}: {message}", error.column()),
+        None => message,
+    }
+}
+
+/// The keys of the object in a line, in their order.
+struct Keys<'l>(&'l str);
+
+impl Keys<'_> {
+    fn read(&self) -> Result<Vec<String>, String> {
+        let mut reader = serde_json::Deserializer::from_str(self.0);
+        reader
+            .deserialize_map(KeyVisitor)
+            .and_then(|keys| reader.end().map(|()| keys))
+            .map_err(|problem| explain(&problem))
+    }
+}
+
+struct KeyVisitor;
+
+impl<'de> Visitor<'de> for KeyVisitor {
+    type Value = Vec<String>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Vec<String>, M::Error> {
+        let mut keys = Vec::new();
+        while let Some((key, IgnoredAny)) = map.next_entry()? {
+            keys.push(key);
+        }
+        Ok(keys)
+    }
+}
+
+/// Puts the values of the wanted keys of an object into `fields`.
+struct Object<'a, 't> {
+    columns: &'t [String],
+    fields: &'t mut [Option<Cow<'a, str>>],
+}
+
+impl<'a> DeserializeSeed<'a> for Object<'a, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'a>>(self, reader: D) -> Result<(), D::Error> {
+        reader.deserialize_map(self)
+    }
+}
+
+impl<'a> Visitor<'a> for Object<'a, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<(), M::Error> {
+        while let Some(Text(key)) = map.next_key()? {
+            let Some(column) = self.columns.iter().position(|column| *column == key) else {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            if self.fields[column].is_some() {
+                return Err(M::Error::custom(format!(
+                    "key `{key}` is there twice; expected it once"
+                )));
+            }
+            self.fields[column] = Some(map.next_value_seed(Field(&key))?);
+        }
+        Ok(())
+    }
+}
+
+/// A string that is borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The value of the key as a field.
+struct Field<'k>(&'k str);
+
+impl<'a> DeserializeSeed<'a> for Field<'_> {
+    type Value = Cow<'a, str>;
+
+    fn deserialize<D: Deserializer<'a>>(self, reader: D) -> Result<Cow<'a, str>, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'a> Visitor<'a> for Field<'_> {
+    type Value = Cow<'a, str>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(
+            formatter,
+            "`{}` to be a string, a number, true, false or null",
+            self.0
+        )
+    }
+
+    fn visit_borrowed_str<E>(self, value: &'a str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(value.to_string()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(value.to_string()))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(if value { "true" } else { "false" }))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(""))
+    }
+}

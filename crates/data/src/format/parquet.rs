@@ -1,0 +1,212 @@
+//! Parquet: columns of text, numbers and booleans.
+
+use super::{FormatError, Table, Unit, select};
+use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
+use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use ::parquet::data_type::DataType;
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::{FileReader, RowGroupReader};
+use ::parquet::file::serialized_reader::SerializedFileReader;
+use ::parquet::schema::types::{ColumnDescriptor, Type};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// Settings of parquet; nothing to choose yet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parquet {}
+
+/// How many rows are decoded at a time, so that a count in the file that is not true costs no memory.
+const ROWS: usize = 4096;
+
+impl Parquet {
+    /// Numbers are written as shortly as they read back; booleans are `true` and `false`, and no value is an empty
+    /// field. Lists and other nested columns are left out where no columns are named.
+    pub(super) fn read(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        wanted: Option<&[&str]>,
+    ) -> Result<Table<'static>, FormatError> {
+        let error = |(row, problem)| FormatError {
+            path: path.to_path_buf(),
+            unit: Unit::Row,
+            line: row,
+            problem,
+        };
+        // The decoder trusts some of what a broken file says and then panics.
+        let table = catch_unwind(AssertUnwindSafe(|| read(path, bytes, wanted)));
+        let broken = || (1, "the file is broken; expected parquet".to_string());
+        table.unwrap_or_else(|_| Err(broken())).map_err(error)
+    }
+}
+
+fn read(
+    path: &Path,
+    bytes: &[u8],
+    wanted: Option<&[&str]>,
+) -> Result<Table<'static>, (usize, String)> {
+    let broken = |problem: ParquetError| (1, format!("{problem}; expected parquet"));
+    let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(broken)?;
+    let schema = file.metadata().file_metadata().schema_descr();
+    let top = schema.root_schema().get_fields();
+    let names: Vec<&str> = top.iter().map(|field| field.name()).collect();
+    let kept = select(&names, wanted).map_err(|problem| (1, problem))?;
+    let mut columns = Vec::new();
+    for field in kept.into_iter().map(|place| &top[place]) {
+        match (leaf(schema.columns(), field), wanted) {
+            (Some(leaf), _) => columns.push((field.name().to_string(), leaf)),
+            (None, None) => {}
+            (None, Some(_)) => {
+                let problem = format!(
+                    "column `{}` is nested or of a type that is not text; expected text, whole numbers, floats or booleans",
+                    field.name()
+                );
+                return Err((1, problem));
+            }
+        }
+    }
+    let names = columns.iter().map(|(name, _)| name.clone());
+    let mut table = Table::new(path, Unit::Row, names.collect());
+    for group in 0..file.num_row_groups() {
+        let group = file.get_row_group(group).map_err(broken)?;
+        let start = table.n_rows() + 1;
+        let mut fields = Vec::with_capacity(columns.len());
+        for (name, leaf) in &columns {
+            let decoded = decode(group.as_ref(), *leaf)
+                .map_err(|(row, problem)| (start + row, format!("column `{name}`: {problem}")))?;
+            fields.push(decoded.into_iter());
+        }
+        for row in 0..fields.first().map_or(0, |column| column.len()) {
+            let row_fields: Vec<_> = fields.iter_mut().filter_map(Iterator::next).collect();
+            if row_fields.len() != columns.len() {
+                let problem = "columns of different lengths; expected one length";
+                return Err((start + row, problem.into()));
+            }
+            table.push(start + row, row_fields);
+        }
+    }
+    Ok(table)
+}
+
+/// The column of values of a field that is not nested, if it can be text.
+fn leaf(columns: &[::parquet::schema::types::ColumnDescPtr], field: &Type) -> Option<usize> {
+    let mut found = columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| column.path().parts()[0] == field.name());
+    let (leaf, column) = found.next()?;
+    let flat = field.is_primitive() && column.max_rep_level() == 0 && found.next().is_none();
+    (flat && readable(column)).then_some(leaf)
+}
+
+/// Whether a column has values of a kind that is written as text in one way only.
+fn readable(column: &ColumnDescriptor) -> bool {
+    let logical = column.logical_type_ref();
+    match column.physical_type() {
+        Physical::BOOLEAN | Physical::FLOAT | Physical::DOUBLE => logical.is_none(),
+        Physical::INT32 | Physical::INT64 => match logical {
+            None => !matches!(
+                column.converted_type(),
+                ConvertedType::DECIMAL
+                    | ConvertedType::DATE
+                    | ConvertedType::TIME_MILLIS
+                    | ConvertedType::TIME_MICROS
+                    | ConvertedType::TIMESTAMP_MILLIS
+                    | ConvertedType::TIMESTAMP_MICROS
+            ),
+            Some(logical) => matches!(logical, LogicalType::Integer { .. }),
+        },
+        Physical::BYTE_ARRAY => match logical {
+            None => column.converted_type() != ConvertedType::DECIMAL,
+            Some(logical) => matches!(
+                logical,
+                LogicalType::String | LogicalType::Enum | LogicalType::Json
+            ),
+        },
+        Physical::INT96 | Physical::FIXED_LEN_BYTE_ARRAY => false,
+    }
+}
+
+type Fields = Vec<Cow<'static, str>>;
+
+/// The fields of a column of a row group; an error has the row within the group, counted from zero.
+fn decode(group: &dyn RowGroupReader, leaf: usize) -> Result<Fields, (usize, String)> {
+    let column = group.metadata().column(leaf).column_descr_ptr();
+    let unsigned = match column.logical_type_ref() {
+        Some(LogicalType::Integer(kind)) => !kind.is_signed,
+        _ => matches!(
+            column.converted_type(),
+            ConvertedType::UINT_8
+                | ConvertedType::UINT_16
+                | ConvertedType::UINT_32
+                | ConvertedType::UINT_64
+        ),
+    };
+    let optional = column.max_def_level() > 0;
+    let broken = |problem: ParquetError| (0, problem.to_string());
+    match group.get_column_reader(leaf).map_err(broken)? {
+        ColumnReader::BoolColumnReader(reader) => fields(reader, optional, |value| {
+            Ok(Cow::Borrowed(if *value { "true" } else { "false" }))
+        }),
+        ColumnReader::Int32ColumnReader(reader) if unsigned => {
+            fields(reader, optional, |value| owned(&value.cast_unsigned()))
+        }
+        ColumnReader::Int32ColumnReader(reader) => fields(reader, optional, owned),
+        ColumnReader::Int64ColumnReader(reader) if unsigned => {
+            fields(reader, optional, |value| owned(&value.cast_unsigned()))
+        }
+        ColumnReader::Int64ColumnReader(reader) => fields(reader, optional, owned),
+        ColumnReader::FloatColumnReader(reader) => fields(reader, optional, owned),
+        ColumnReader::DoubleColumnReader(reader) => fields(reader, optional, owned),
+        ColumnReader::ByteArrayColumnReader(reader) => fields(reader, optional, |value| {
+            match std::str::from_utf8(value.data()) {
+                Ok(text) => owned(text),
+                Err(error) => {
+                    let byte = value.data()[error.valid_up_to()];
+                    Err(format!(
+                        "byte 0x{byte:02x} is not UTF-8; expected UTF-8 text"
+                    ))
+                }
+            }
+        }),
+        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
+            Err((0, "a type that is not text; expected text".into()))
+        }
+    }
+}
+
+fn owned<T: ToString + ?Sized>(value: &T) -> Result<Cow<'static, str>, String> {
+    Ok(Cow::Owned(value.to_string()))
+}
+
+fn fields<T: DataType>(
+    mut reader: ColumnReaderImpl<T>,
+    optional: bool,
+    field: impl Fn(&T::T) -> Result<Cow<'static, str>, String>,
+) -> Result<Fields, (usize, String)> {
+    let mut fields = Fields::new();
+    let mut values = Vec::new();
+    let mut present = Vec::new();
+    loop {
+        values.clear();
+        present.clear();
+        let levels = optional.then_some(&mut present);
+        let (rows, ..) = reader
+            .read_records(ROWS, levels, None, &mut values)
+            .map_err(|problem| (fields.len(), problem.to_string()))?;
+        if rows == 0 {
+            return Ok(fields);
+        }
+        let mut next = values.iter();
+        for row in 0..rows {
+            let there = !optional || present.get(row).is_some_and(|&level| level > 0);
+            let value = there.then(|| next.next()).flatten();
+            let field = value.map_or(Ok(Cow::Borrowed("")), &field);
+            fields.push(field.map_err(|problem| (fields.len(), problem))?);
+        }
+    }
+}
