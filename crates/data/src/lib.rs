@@ -41,4 +41,4 @@ pub use layout::{Columns, Empty, Layout, LayoutFile, OneOf, RowList};
 pub use near::near;
 pub use random::stream;
 pub use split::{Duplicates, FoldKind, HoldOut, KFold, Parts, Split};
-pub use tokenize::{Encoded, Tokenizer};
+pub use tokenize::{Alignment, Encoded, Piece, Tokenizer, Window, WordContext};

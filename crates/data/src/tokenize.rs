@@ -1,5 +1,10 @@
 //! BERT's wordpiece: text in, ids out.
 
+mod windows;
+mod words;
+
+pub use words::{Alignment, Context as WordContext, Piece, Window};
+
 use crate::hash::FieldHash;
 use crate::{Example, Input, sha256_hex};
 use anyhow::{Context, Result, anyhow, bail, ensure};

@@ -35,6 +35,8 @@ pub enum Separator {
     Space,
     /// One tab; fields may hold spaces, and those that are not read may be empty.
     Tab,
+    /// Any run of spaces and tabs; those at the ends of a line mean nothing.
+    WhiteSpace,
 }
 
 impl Conll {
@@ -128,7 +130,8 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let fields: Vec<&str> = match self.format.separator {
-            Separator::Space => line.split(' ').filter(|field| !field.is_empty()).collect(),
+            Separator::Space => pieces(line, &[' ']),
+            Separator::WhiteSpace => pieces(line, &[' ', '\t']),
             Separator::Tab => line.split('\t').collect(),
         };
         // Copies differ in how many columns follow, and some put a space where the others have tabs.
@@ -207,6 +210,12 @@ impl<'a> Reader<'a> {
         }
         self.sentences
     }
+}
+
+/// What stands between runs of `blanks`.
+fn pieces<'a>(line: &'a str, blanks: &[char]) -> Vec<&'a str> {
+    let fields = line.split(|letter| blanks.contains(&letter));
+    fields.filter(|field| !field.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -319,6 +328,17 @@ mod tests {
             "-DOCSTART- -X- O\n\nNew York\t\tB-LOC\n\u{a0}\tN\tO\n\n\t\t\n a \tN\tO\n",
             true,
             &["3 [1] New York/B-LOC \u{a0}/O", "7 [1] a/O"],
+        );
+    }
+
+    #[test]
+    fn white_space_is_spaces_and_tabs_alike() {
+        let both = format(SPACE, Separator::WhiteSpace, None);
+        check(
+            &both,
+            "-DOCSTART-\t-X-\tO\n\nAnn N\t I-PER\n\u{a0} N O\t\n",
+            true,
+            &["3 [1] Ann/I-PER \u{a0}/O"],
         );
     }
 

@@ -1,0 +1,338 @@
+//! Tagging datasets: the committed cards, the schemes and layouts they are read in, and what is wrong with a file.
+
+use std::path::{Path, PathBuf};
+use totune_data::tags::Scheme;
+use totune_data::{Alignment, Card, Catalogue, Dataset, Piece, Tokenizer, WordContext};
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn fixture(split: &str, layout: &str) -> Dataset {
+    let catalogue = Catalogue::read(&project().join("datasets")).expect("valid cards");
+    let card = catalogue.find("fixture-ner").expect("the fixture");
+    let dataset = card.load_layout(Path::new("nowhere"), split, layout);
+    dataset.unwrap_or_else(|error| panic!("{split} {layout}: {error:#}"))
+}
+
+const LAYOUTS: [&str; 2] = ["eng", "txt"];
+
+#[test]
+fn every_layout_of_the_fixture_has_the_same_sentences_and_spans() {
+    for split in ["train", "dev", "test"] {
+        let first = fixture(split, LAYOUTS[0]);
+        assert_eq!(first.labels[..3], ["O", "B-PER", "I-PER"]);
+        for layout in &LAYOUTS[1..] {
+            let other = fixture(split, layout);
+            assert_eq!(first.labels, other.labels);
+            assert_eq!(first.examples.len(), other.examples.len());
+            for (a, b) in first.examples.iter().zip(&other.examples) {
+                assert_eq!(
+                    (&a.input, &a.target),
+                    (&b.input, &b.target),
+                    "{split} {layout}"
+                );
+                let group = (*layout != "hub").then_some(a.group.as_ref()).flatten();
+                assert_eq!(group, b.group.as_ref(), "{split} {layout} {}", b.id);
+            }
+        }
+        // Columns number their sentences and their documents alike.
+        assert_eq!(first.hash, fixture(split, "txt").hash);
+    }
+}
+
+#[test]
+fn the_scheme_of_a_file_is_found_and_its_ill_formed_tags_are_counted() {
+    let read = |split, layout| {
+        let tagging = fixture(split, layout).tagging.expect("a tagging dataset");
+        (tagging.file, tagging.ill_formed)
+    };
+    assert_eq!(read("train", "eng"), (Scheme::Iob1, 2));
+    assert_eq!(read("dev", "eng"), (Scheme::Iob1, 0));
+    assert_eq!(read("train", "txt"), (Scheme::Bio, 0));
+}
+
+#[test]
+fn a_run_may_ask_for_another_scheme_without_changing_a_span() {
+    let bio = fixture("train", "eng");
+    let bioul = bio.clone().with_scheme(Scheme::Bioul);
+    assert_eq!(bioul.labels[..5], ["O", "B-PER", "I-PER", "L-PER", "U-PER"]);
+    assert_eq!(bioul.span_counts(), bio.span_counts());
+    assert_eq!(bioul.hash, bio.hash);
+    assert_ne!(bioul.examples, bio.examples);
+    assert_eq!(bioul.with_scheme(Scheme::Bio), bio);
+}
+
+#[test]
+fn the_fixture_has_sentences_that_are_too_long_and_words_without_a_piece() {
+    let dataset = fixture("test", "eng");
+    let tokenizer =
+        Tokenizer::open(&project().join("fixtures/data"), false).expect("the fixture vocabulary");
+    for context in [WordContext::Sentence, WordContext::Document] {
+        let alignment = Alignment {
+            piece: Piece::First,
+            context,
+            max_length: 128,
+        };
+        let windows = tokenizer
+            .windows(&dataset.examples, &alignment, 2)
+            .expect("windows");
+        let scored: usize = windows.iter().map(|window| window.positions.len()).sum();
+        assert_eq!(scored, 449);
+        assert!(windows.len() > dataset.examples.len());
+    }
+}
+
+const CARD: &str = r#"name = "toy"
+title = "Toy"
+task = "tagging"
+metrics = ["span-f1"]
+labels = ["PER", "LOC"]
+
+[[layouts]]
+name = "own"
+format = { kind = "conll", columns = ["word", "ner"] }
+columns = { text = "word", label = "ner" }
+files.train = { path = "toy.txt" }
+"#;
+
+/// Writes a card and its file; the sentences as text, or what is said about it without the folder.
+fn load(card: &str, text: &str) -> Result<String, String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("toy.toml");
+    std::fs::write(&path, card).expect("a card");
+    std::fs::write(folder.path().join("toy.txt"), text).expect("a file");
+    let dataset = Card::read(&path).and_then(|card| card.load(folder.path()));
+    dataset
+        .map(|dataset| shown(&dataset))
+        .map_err(|error| format!("{error:#}").replace(&format!("{}/", folder.path().display()), ""))
+}
+
+fn shown(dataset: &Dataset) -> String {
+    let examples = dataset.examples.iter().map(|example| {
+        let tags = example.target.tags().map_or(Vec::new(), |tags| {
+            tags.iter()
+                .map(|&tag| dataset.labels[tag].as_str())
+                .collect()
+        });
+        format!("{} {}", example.id, tags.join(" "))
+    });
+    let tagging = dataset.tagging.as_ref().expect("a tagging dataset");
+    format!(
+        "{}, {} ill-formed: {}",
+        tagging.file.name(),
+        tagging.ill_formed,
+        examples.collect::<Vec<_>>().join("; ")
+    )
+}
+
+#[test]
+fn files_in_any_scheme_become_bio() {
+    for (scheme, text, expected) in [
+        (
+            "",
+            "a I-PER\nb B-PER\nc I-LOC\n\nd I-PER\n",
+            "iob1, 0 ill-formed: 1 B-PER B-PER B-LOC; 2 B-PER",
+        ),
+        (
+            "",
+            "a B-PER\nb I-PER\nc O\n",
+            "bio, 0 ill-formed: 1 B-PER I-PER O",
+        ),
+        (
+            "",
+            "a B-PER\nb E-PER\nc S-LOC\n",
+            "bioes, 0 ill-formed: 1 B-PER I-PER B-LOC",
+        ),
+        (
+            "",
+            "a B-PER\nb L-PER\nc U-LOC\n",
+            "bioul, 0 ill-formed: 1 B-PER I-PER B-LOC",
+        ),
+        (
+            "",
+            "a I-PER\nb E-PER\nc E-PER\n",
+            "ioe2, 0 ill-formed: 1 B-PER I-PER B-PER",
+        ),
+        ("", "a O\n", "bio, 0 ill-formed: 1 O"),
+        (
+            "scheme = \"bio\"",
+            "a O\nb I-PER\nc I-LOC\n",
+            "bio, 2 ill-formed: 1 O B-PER B-LOC",
+        ),
+        (
+            "scheme = \"bilou\"",
+            "a I-PER\nb U-PER\n",
+            "bioul, 1 ill-formed: 1 B-PER B-PER",
+        ),
+    ] {
+        let card = CARD.replace("files.train", &format!("{scheme}\nfiles.train"));
+        assert_eq!(load(&card, text).as_deref(), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn a_broken_file_is_refused_with_its_line() {
+    for (text, expected) in [
+        (
+            "a O\n\nb B-PRE\n",
+            "toy.txt: line 3: tag `B-PRE`: `PRE` is not a type; did you mean `PER`? expected one of `PER`, `LOC`",
+        ),
+        (
+            "a O\nb PER\n",
+            "toy.txt: line 2: tag `PER` has no type; expected `O`, or one of `B`, `I` with a type, such as `B-PER`",
+        ),
+        (
+            "a S-PER\nb U-PER\n",
+            "toy.txt: line 2: tag `U-PER` is not of the scheme `bioes`; expected `O`, or one of `B`, `I`, `E`, `S` with a type, such as `B-PER`",
+        ),
+        (
+            "a O\nb I-PER\n\nc B-PER\nd I-PER\n",
+            "toy.txt: line 2: tag `I-PER` where the scheme `bio` has `B-PER`, and 1 such in all; no scheme writes the tags as they are, so expected the layout to declare one, such as `scheme = \"bio\"`",
+        ),
+        (
+            "a O\nb\n",
+            "toy.txt: line 2: 1 columns; expected 2: `word`, `ner`",
+        ),
+    ] {
+        assert_eq!(load(CARD, text).expect_err(expected), expected);
+    }
+}
+
+#[test]
+fn a_card_that_cannot_be_meant_is_refused() {
+    let text = "a O\nb I-PER\n";
+    for (from, to, expected) in [
+        (
+            "[[layouts]]",
+            "[splits.train]\nrows = 2\nwords = 2\n[[layouts]]",
+            "toy.txt: 1 rows; expected 2",
+        ),
+        (
+            "[[layouts]]",
+            "[splits.train]\nrows = 1\nwords = 3\n[[layouts]]",
+            "toy.txt: 2 words; expected 3",
+        ),
+        (
+            "[[layouts]]",
+            "[splits.train]\nrows = 1\ncounts = [1, 1]\n[[layouts]]",
+            "toy.txt: 0 spans are `LOC`; expected 1",
+        ),
+        (
+            "\"toy.txt\"",
+            "\"toy.txt\", ill-formed = 1",
+            "toy.txt: 0 tags are ill-formed in the scheme `iob1`; expected 1",
+        ),
+        (
+            "{ kind = \"conll\", columns = [\"word\", \"ner\"] }",
+            "{ kind = \"csv\" }",
+            "toy.toml: layouts.own: files.train: format: a table of texts; expected words and tags, such as `conll`, since the task is tagging",
+        ),
+        (
+            "task = \"tagging\"",
+            "task = \"classification\"",
+            "toy.toml: layouts.own: files.train: format: words and tags; expected a table, such as `csv`, unless the task is tagging",
+        ),
+        (
+            "text = \"word\"",
+            "text = \"words\"",
+            "toy.toml: layouts.own: files.train: columns.text: `words` is not one of the format's columns; did you mean `word`? expected one of `word`, `ner`",
+        ),
+        (
+            "[\"word\", \"ner\"]",
+            "[\"word\", \"ner\", \"ner\"]",
+            "toy.toml: layouts.own: format.columns: `ner` is listed twice; expected once",
+        ),
+        (
+            "label = \"ner\"",
+            "label = \"ner\", group = \"doc\"",
+            "toy.toml: layouts.own: files.train: columns: an `id` or a `group`; expected none, since sentences are numbered and documents start at -DOCSTART-",
+        ),
+        (
+            "[\"word\", \"ner\"] }",
+            "[\"word\", \"ner\"], comment = \" \" }",
+            "toy.toml: layouts.own: format.comment: blank; expected how a comment begins, such as `# `",
+        ),
+    ] {
+        assert!(CARD.contains(from));
+        let found = load(&CARD.replacen(from, to, 1), text).expect_err(expected);
+        assert_eq!(found, expected);
+    }
+}
+
+/// The real files below `TOTUNE_DATA`; nothing, and a word about it, where they are not there.
+fn real(split: &str) -> Option<Dataset> {
+    let catalogue = Catalogue::read(&project().join("datasets")).expect("valid cards");
+    let card = catalogue.find("conll2003").expect("its card");
+    let root = std::env::var_os("TOTUNE_DATA").map(PathBuf::from);
+    let root = root.filter(|root| card.locate(root, split).is_some());
+    let Some(root) = root else {
+        println!("skipped: no conll2003 below TOTUNE_DATA");
+        return None;
+    };
+    Some(
+        card.load_split(&root, split)
+            .expect("files as the card says"),
+    )
+}
+
+#[test]
+fn the_real_files_are_what_their_card_says() {
+    for (split, documents, sentences) in [
+        ("train", 946, 14041),
+        ("dev", 216, 3250),
+        ("test", 231, 3453),
+    ] {
+        let Some(dataset) = real(split) else {
+            return;
+        };
+        assert_eq!(dataset.examples.len(), sentences);
+        let last = dataset
+            .examples
+            .last()
+            .and_then(|example| example.group.clone());
+        assert_eq!(last, Some(documents.to_string()));
+    }
+}
+
+#[test]
+fn no_word_of_the_real_files_is_lost_with_or_without_their_documents() {
+    let Some(dataset) = real("dev") else {
+        return;
+    };
+    let vocabulary = std::env::var_os("TOTUNE_DATA").map(|root| PathBuf::from(root).join("vocab"));
+    let vocabulary = vocabulary.map(|folder| folder.join("bert-base-cased-vocab.txt"));
+    let Some(vocabulary) = vocabulary.filter(|path| path.is_file()) else {
+        println!("skipped: no vocabulary of BERT below TOTUNE_DATA");
+        return;
+    };
+    let tokenizer = Tokenizer::from_vocabulary(&vocabulary, false).expect("a vocabulary");
+    for (context, max_length) in [
+        (WordContext::Sentence, 32),
+        (WordContext::Sentence, 512),
+        (WordContext::Document, 512),
+    ] {
+        let alignment = Alignment {
+            piece: Piece::First,
+            context,
+            max_length,
+        };
+        let start = std::time::Instant::now();
+        let windows = tokenizer
+            .windows(&dataset.examples, &alignment, 2)
+            .expect("windows");
+        let scored: usize = windows.iter().map(|window| window.positions.len()).sum();
+        let ids: usize = windows.iter().map(|window| window.encoded.ids.len()).sum();
+        println!(
+            "{context:?} at {max_length}: {} windows, {ids} ids, {:.2} s",
+            windows.len(),
+            start.elapsed().as_secs_f64()
+        );
+        assert_eq!(scored, 51362);
+        assert!(
+            windows
+                .iter()
+                .all(|window| window.encoded.ids.len() <= max_length)
+        );
+    }
+}
