@@ -306,7 +306,9 @@ impl SplitFacts {
             "counts: {} numbers; expected one for each of {n_labels} labels",
             counts.len()
         );
-        let total: usize = counts.iter().sum();
+        let total = counts
+            .iter()
+            .fold(0, |total: usize, &n| total.saturating_add(n));
         // A sentence may have any number of spans.
         ensure!(
             total == self.rows || tagging,

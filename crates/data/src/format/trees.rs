@@ -54,6 +54,10 @@ pub enum Escapes {
 
 const COLUMNS: [&str; 4] = ["text", "label", "sentence", "depth"];
 
+/// How deep a tree may be. Those of the treebank have about thirty levels; where every node becomes a row, the rows of
+/// a line grow with the square of its depth.
+const MAX_DEPTH: usize = 1000;
+
 /// A node of a tree: its label, how deep it is, and which of the tree's tokens are below it.
 struct Node {
     label: u8,
@@ -147,6 +151,12 @@ fn parse(line: &str) -> Result<(Vec<Node>, Vec<&str>), String> {
                 if open.is_empty() && !nodes.is_empty() {
                     return Err(format!(
                         "column {}: a second tree; expected one a line",
+                        column(rest)
+                    ));
+                }
+                if open.len() == MAX_DEPTH {
+                    return Err(format!(
+                        "column {}: a tree of more than {MAX_DEPTH} levels; expected at most {MAX_DEPTH}",
                         column(rest)
                     ));
                 }
