@@ -82,6 +82,12 @@ bench *ARGS: _build
         cargo bench --locked --features {{ quote(features) }} --bench '*' -- "$@"; \
     fi
 
+# Fuzz every reader for some seconds each, or the targets named: `fuzz 600 csv torch`
+[group('develop')]
+[no-exit-message]
+fuzz SECONDS="60" *TARGETS:
+    setup/fuzz "$@"
+
 # Make the fixtures and their reference values again, with pinned Python packages
 [group('develop')]
 fixtures:

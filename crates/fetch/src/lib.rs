@@ -18,5 +18,5 @@ pub use card::{
 #[cfg(feature = "net")]
 pub use net::{
     Allow, Error, Event, Fetched, Fetcher, HUB, Job, Kind, Progress, Result, Settings, Silent,
-    State, Token,
+    State, Token, Unpacked, unpack,
 };

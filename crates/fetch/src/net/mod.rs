@@ -15,6 +15,7 @@ mod settings;
 mod status;
 mod transfer;
 
+pub use archive::{Unpacked, unpack};
 pub use error::{Error, Kind, Result};
 pub use fetcher::{Allow, Fetched, Fetcher, State};
 pub use job::Job;
