@@ -240,8 +240,9 @@ impl LayoutFile {
             "ill-formed: given; expected none, since the task is not tagging"
         );
         ensure!(
-            task != Task::Tagging || self.r#where.is_empty(),
-            "where: given; expected none, since the task is tagging"
+            task != Task::Tagging
+                || self.r#where.is_empty() && self.only.is_none() && self.except.is_none(),
+            "where, only or except: given; expected none, since a tagging file is read whole"
         );
         for (column, values) in &self.r#where {
             ensure!(

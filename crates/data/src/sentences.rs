@@ -34,7 +34,8 @@ impl Card {
             let id = sentence.id.clone();
             let id = id.unwrap_or_else(|| number.to_string());
             if let Some(earlier) = ids.insert(id.clone(), sentence.line) {
-                let problem = format!("id `{id}` is already on line {earlier}; expected it once");
+                let place = sentences.place(earlier);
+                let problem = format!("id `{id}` is already on {place}; expected it once");
                 return Err(sentences.error(sentence, 0, problem));
             }
             let target = match tags {

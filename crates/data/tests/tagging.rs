@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use totune_data::tags::Scheme;
-use totune_data::{Alignment, Card, Catalogue, Dataset, Piece, Tokenizer, WordContext};
+use totune_data::{Alignment, Card, Catalogue, Dataset, Piece, Tokenizer, WordContext, describe};
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -15,7 +15,7 @@ fn fixture(split: &str, layout: &str) -> Dataset {
     dataset.unwrap_or_else(|error| panic!("{split} {layout}: {error:#}"))
 }
 
-const LAYOUTS: [&str; 2] = ["eng", "txt"];
+const LAYOUTS: [&str; 4] = ["eng", "txt", "hub", "lists"];
 
 #[test]
 fn every_layout_of_the_fixture_has_the_same_sentences_and_spans() {
@@ -50,6 +50,30 @@ fn the_scheme_of_a_file_is_found_and_its_ill_formed_tags_are_counted() {
     assert_eq!(read("train", "eng"), (Scheme::Iob1, 2));
     assert_eq!(read("dev", "eng"), (Scheme::Iob1, 0));
     assert_eq!(read("train", "txt"), (Scheme::Bio, 0));
+    assert_eq!(read("train", "hub"), (Scheme::Bio, 0));
+    assert_eq!(read("train", "lists"), (Scheme::Bioul, 0));
+}
+
+#[test]
+fn words_and_spans_are_described() {
+    let catalogue = Catalogue::read(&project().join("datasets")).expect("valid cards");
+    let card = catalogue.find("fixture-ner").expect("the fixture");
+    let facts = describe(card, &fixture("train", "eng"));
+    for (caption, expected) in [
+        ("rows", "102"),
+        ("words", "1108"),
+        ("spans", "246"),
+        ("spans MISC", "39 (15.9 %)"),
+        ("tags of the file", "iob1, 2 ill-formed"),
+        ("groups", "24, and 0 rows without"),
+    ] {
+        let found = facts.iter().find(|(found, _)| found == caption);
+        assert_eq!(
+            found.map(|(_, value)| value.as_str()),
+            Some(expected),
+            "{caption}"
+        );
+    }
 }
 
 #[test]
@@ -97,11 +121,11 @@ files.train = { path = "toy.txt" }
 "#;
 
 /// Writes a card and its file; the sentences as text, or what is said about it without the folder.
-fn load(card: &str, text: &str) -> Result<String, String> {
+fn load(card: &str, bytes: impl AsRef<[u8]>) -> Result<String, String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("toy.toml");
     std::fs::write(&path, card).expect("a card");
-    std::fs::write(folder.path().join("toy.txt"), text).expect("a file");
+    std::fs::write(folder.path().join("toy.txt"), bytes).expect("a file");
     let dataset = Card::read(&path).and_then(|card| card.load(folder.path()));
     dataset
         .map(|dataset| shown(&dataset))
@@ -226,7 +250,7 @@ fn a_card_that_cannot_be_meant_is_refused() {
         (
             "{ kind = \"conll\", columns = [\"word\", \"ner\"] }",
             "{ kind = \"csv\" }",
-            "toy.toml: layouts.own: files.train: format: a table of texts; expected words and tags, such as `conll`, since the task is tagging",
+            "toy.toml: layouts.own: files.train: format: a table of texts; expected words and tags, so `conll`, `jsonl` or `parquet`, since the task is tagging",
         ),
         (
             "task = \"tagging\"",
@@ -258,6 +282,107 @@ fn a_card_that_cannot_be_meant_is_refused() {
         let found = load(&CARD.replacen(from, to, 1), text).expect_err(expected);
         assert_eq!(found, expected);
     }
+}
+
+/// Files that `fixtures/make/ner.py` wrote with pyarrow, each with something in it that is not as usual.
+#[test]
+fn lists_in_parquet_are_read_or_refused_with_their_row() {
+    let card = CARD
+        .replace(
+            "{ kind = \"conll\", columns = [\"word\", \"ner\"] }",
+            "{ kind = \"parquet\" }",
+        )
+        .replace("text = \"word\"", "text = \"tokens\"")
+        .replace(
+            "label = \"ner\"",
+            "label = \"tags\", id = \"id\", group = \"doc\"",
+        );
+    let named = card.replace(
+        "files.train",
+        "values = [\"O\", \"B-PER\", \"I-PER\"]\nfiles.train",
+    );
+    let folder = project().join("fixtures/data/ner/odd");
+    for (file, card, expected) in [
+        ("strings", &card, "iob1, 0 ill-formed: 7 B-PER B-PER; 9 O"),
+        (
+            "strings",
+            &named,
+            "toy.txt: row 1: tag `I-PER`; expected an integer from 0 to 2, a place in `values`",
+        ),
+        ("integers", &named, "bio, 0 ill-formed: a B-PER I-PER; b O"),
+        (
+            "integers",
+            &card,
+            "toy.txt: row 1: tag `1` has no type; expected `O`, or one of `B`, `I` with a type, such as `B-PER`",
+        ),
+        (
+            "beyond",
+            &named,
+            "toy.txt: row 2: tag `3`; expected an integer from 0 to 2, a place in `values`",
+        ),
+        (
+            "null-word",
+            &card,
+            "toy.txt: row 2: `tokens` has something else in its list; expected strings or integers",
+        ),
+        (
+            "null-list",
+            &card,
+            "toy.txt: row 2: `tokens` is not a list; expected a list of strings or integers",
+        ),
+        (
+            "no-list",
+            &card,
+            "toy.txt: row 1: `tokens` is not a list; expected a list of strings or integers",
+        ),
+        (
+            "ragged",
+            &card,
+            "toy.txt: row 2: 1 tags for 2 words; expected one for each",
+        ),
+        (
+            "empty",
+            &card,
+            "toy.txt: row 2: no words; expected at least one",
+        ),
+        (
+            "twice",
+            &card,
+            "toy.txt: row 2: id `7` is already on row 1; expected it once",
+        ),
+        (
+            "unnamed",
+            &card,
+            "toy.txt: row 1: no column `tokens`; did you mean `token`? found `id`, `doc`, `token`, `tags`",
+        ),
+    ] {
+        let bytes =
+            std::fs::read(folder.join(format!("{file}.parquet"))).expect("a committed file");
+        let found = load(card, &bytes).unwrap_or_else(|error| error);
+        assert_eq!(found, expected, "{file}");
+    }
+}
+
+#[test]
+fn a_broken_parquet_file_is_an_error_and_never_a_panic() {
+    let card = CARD
+        .replace(
+            "{ kind = \"conll\", columns = [\"word\", \"ner\"] }",
+            "{ kind = \"parquet\" }",
+        )
+        .replace("text = \"word\"", "text = \"tokens\"")
+        .replace("label = \"ner\"", "label = \"tags\"");
+    let path = project().join("fixtures/data/ner/odd/strings.parquet");
+    let whole = std::fs::read(path).expect("a committed file");
+    let mut refused = 0;
+    for place in (0..whole.len()).step_by(7) {
+        let error = load(&card, &whole[..place]).expect_err("a part of a file");
+        assert!(error.starts_with("toy.txt: row 1: "), "{error}");
+        let mut changed = whole.clone();
+        changed[place] ^= 0x55;
+        refused += usize::from(load(&card, &changed).is_err());
+    }
+    assert!(refused > 0);
 }
 
 /// The real files below `TOTUNE_DATA`; nothing, and a word about it, where they are not there.

@@ -6,7 +6,9 @@
 mod conll;
 mod delimited;
 mod jsonl;
+mod jsonl_lists;
 mod parquet;
+mod parquet_lists;
 mod sentences;
 mod table;
 mod trees;
@@ -33,9 +35,9 @@ pub enum Format {
     Csv(Delimited),
     /// Fields between tabs in which a quote is a letter, under a header line, unless the settings say otherwise.
     Tsv(Delimited),
-    /// A JSON object on each line, whose keys are the columns.
+    /// A JSON object on each line, whose keys are the columns; of a tagging dataset with lists of words and tags.
     Jsonl(Jsonl),
-    /// Parquet with columns of text, numbers and booleans.
+    /// Parquet with columns of text, numbers and booleans; of a tagging dataset with lists of words and tags.
     Parquet(Parquet),
     /// The bracketed trees of the Stanford Sentiment Treebank.
     SentimentTrees(SentimentTrees),
@@ -73,8 +75,11 @@ impl Format {
     ) -> Result<Sentences, FormatError> {
         match self {
             Format::Conll(settings) => settings.read(path, bytes, columns, labelled),
-            // Lists of words and tags in JSON lines and parquet would be read here.
-            _ => Err(FormatError::on_line(path, 1, NO_SENTENCES.into())),
+            Format::Jsonl(_) => jsonl_lists::read(path, bytes, columns, labelled),
+            Format::Parquet(_) => parquet_lists::read(path, bytes, columns, labelled),
+            Format::Csv(_) | Format::Tsv(_) | Format::SentimentTrees(_) => {
+                Err(FormatError::on_line(path, 1, NO_SENTENCES.into()))
+            }
         }
     }
 
@@ -82,7 +87,8 @@ impl Format {
     pub(crate) fn check_for(&self, columns: &Columns, tagging: bool) -> Result<()> {
         let (table, sentences) = match self {
             Format::Conll(_) => (false, true),
-            _ => (true, false),
+            Format::Jsonl(_) | Format::Parquet(_) => (true, true),
+            Format::Csv(_) | Format::Tsv(_) | Format::SentimentTrees(_) => (true, false),
         };
         ensure!(!tagging || sentences, "format: {NO_SENTENCES}");
         ensure!(tagging || table, "format: {NO_TABLE}");
@@ -104,8 +110,7 @@ impl Format {
 
 const NO_TABLE: &str =
     "words and tags; expected a table, such as `csv`, unless the task is tagging";
-const NO_SENTENCES: &str =
-    "a table of texts; expected words and tags, such as `conll`, since the task is tagging";
+const NO_SENTENCES: &str = "a table of texts; expected words and tags, so `conll`, `jsonl` or `parquet`, since the task is tagging";
 
 /// `bytes` as text without a byte order mark.
 fn text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, FormatError> {

@@ -60,6 +60,11 @@ impl Sentences {
         Ok(sentences)
     }
 
+    /// Where a line, or else a row, of this file is: `line 7`.
+    pub fn place(&self, line: usize) -> String {
+        format!("{} {line}", self.unit.name())
+    }
+
     /// An error at a word of one of these sentences, counted from zero.
     pub fn error(&self, sentence: &Sentence, word: usize, problem: String) -> FormatError {
         FormatError {

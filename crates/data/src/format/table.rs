@@ -119,7 +119,7 @@ impl FormatError {
 }
 
 impl Unit {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Unit::Line => "line",
             Unit::Row => "row",

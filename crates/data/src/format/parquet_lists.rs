@@ -1,0 +1,126 @@
+//! Sentences in parquet: a column of lists of words and one of lists of tags, as on the Hugging Face Hub.
+
+use super::{FormatError, Sentence, Sentences, Unit, select};
+use crate::layout::Columns;
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::FileReader;
+use ::parquet::file::serialized_reader::SerializedFileReader;
+use ::parquet::record::Field;
+use ::parquet::schema::types::Type;
+use bytes::Bytes;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A row, counted from one, and what is wrong there.
+type Problem = (usize, String);
+
+/// The sentences in `bytes`; tags are strings or integers, and are not read where `labelled` is false.
+pub(super) fn read(
+    path: &Path,
+    bytes: &[u8],
+    columns: &Columns,
+    labelled: bool,
+) -> Result<Sentences, FormatError> {
+    // The decoder trusts some of what a broken file says and then panics.
+    let read = catch_unwind(AssertUnwindSafe(|| sentences(bytes, columns, labelled)));
+    let broken = || (1, "the file is broken; expected parquet".to_string());
+    let sentences = read.unwrap_or_else(|_| Err(broken()));
+    let sentences = sentences.map_err(|(row, problem)| FormatError {
+        path: path.to_path_buf(),
+        unit: Unit::Row,
+        line: row,
+        problem,
+    })?;
+    Sentences::of_lists(path, Unit::Row, sentences)
+}
+
+fn sentences(bytes: &[u8], columns: &Columns, labelled: bool) -> Result<Vec<Sentence>, Problem> {
+    let at = |row: usize| move |problem: String| (row, problem);
+    let broken = |row| move |problem: ParquetError| (row, format!("{problem}; expected parquet"));
+    let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(broken(1))?;
+    let words = columns.text.names().first().map_or("", String::as_str);
+    let label = labelled.then_some(columns.label.as_str());
+    let (id, document) = (columns.id.as_deref(), columns.group.as_deref());
+    let wanted = [Some(words), label, id, document].into_iter().flatten();
+    let wanted: Vec<&str> = wanted.collect();
+    let schema = projection(&file, &wanted).map_err(at(1))?;
+    let mut sentences = Vec::new();
+    for (number, row) in (1..).zip(file.get_row_iter(Some(schema)).map_err(broken(1))?) {
+        let row = row.map_err(broken(number))?;
+        let find = |name: &str| {
+            let mut fields = row.get_column_iter();
+            let found = fields.find(|(column, _)| column.as_str() == name);
+            found.map_or(&Field::Null, |(_, field)| field)
+        };
+        let list = |name: &str| list(name, find(name)).map_err(at(number));
+        let field = |name: Option<&str>| -> Result<Option<String>, Problem> {
+            let Some(name) = name else {
+                return Ok(None);
+            };
+            if matches!(find(name), Field::Null) {
+                return Ok(None);
+            }
+            let text = scalar(find(name));
+            let expected = || {
+                (
+                    number,
+                    format!("`{name}` is neither a string nor an integer; expected one of them"),
+                )
+            };
+            Ok(Some(text.ok_or_else(expected)?).filter(|text| !text.is_empty()))
+        };
+        sentences.push(Sentence {
+            line: number,
+            id: field(id)?,
+            document: field(document)?,
+            words: list(words)?,
+            tags: label.map(list).transpose()?,
+        });
+    }
+    Ok(sentences)
+}
+
+/// The schema of the wanted columns alone, so that the others may be of any type and are not decoded.
+fn projection(file: &SerializedFileReader<Bytes>, wanted: &[&str]) -> Result<Type, String> {
+    let root = file.metadata().file_metadata().schema_descr();
+    let fields = root.root_schema().get_fields();
+    let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
+    let mut places = select(&names, Some(wanted))?;
+    places.sort_unstable();
+    places.dedup();
+    let kept = places.into_iter().map(|place| Arc::clone(&fields[place]));
+    Type::group_type_builder(root.root_schema().name())
+        .with_fields(kept.collect())
+        .build()
+        .map_err(|problem| problem.to_string())
+}
+
+fn list(name: &str, field: &Field) -> Result<Vec<String>, String> {
+    let Field::ListInternal(list) = field else {
+        return Err(format!(
+            "`{name}` is not a list; expected a list of strings or integers"
+        ));
+    };
+    let one = |element: &Field| {
+        scalar(element).ok_or_else(|| {
+            format!("`{name}` has something else in its list; expected strings or integers")
+        })
+    };
+    list.elements().iter().map(one).collect()
+}
+
+fn scalar(field: &Field) -> Option<String> {
+    Some(match field {
+        Field::Str(text) => text.clone(),
+        Field::Byte(n) => n.to_string(),
+        Field::Short(n) => n.to_string(),
+        Field::Int(n) => n.to_string(),
+        Field::Long(n) => n.to_string(),
+        Field::UByte(n) => n.to_string(),
+        Field::UShort(n) => n.to_string(),
+        Field::UInt(n) => n.to_string(),
+        Field::ULong(n) => n.to_string(),
+        _ => return None,
+    })
+}
