@@ -5,8 +5,10 @@ mod refusal;
 
 use totune_checkpoint::{Checkpoint, Format};
 
+type Target = fn(&[u8]);
+
 /// The targets of this file, by the names of their folders of seeds.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[(&str, Target)] = &[
     ("hdf5", hdf5),
     ("safetensors", safetensors),
     ("tensorflow", tensorflow),

@@ -9,8 +9,10 @@ use std::sync::Once;
 use totune_data::format::Format;
 use totune_data::{Card, Columns};
 
+type Target = fn(&[u8]);
+
 /// The targets of this file, by the names of their folders of seeds.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[(&str, Target)] = &[
     ("card", card),
     ("conll", conll),
     ("csv", csv),

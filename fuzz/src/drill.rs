@@ -10,8 +10,10 @@ const MUTATIONS: usize = 2_000;
 /// Longer seeds are cut at this many places.
 const CUTS: usize = 200;
 
+type Target = fn(&[u8]);
+
 /// Runs each target; panics with the bytes at the first that breaks.
-pub fn all(targets: &[(&str, fn(&[u8]))]) {
+pub fn all(targets: &[(&str, Target)]) {
     for (name, target) in targets {
         let seeds = seeds(name);
         assert!(!seeds.is_empty(), "fuzz/seeds/{name} has no seed");
@@ -34,7 +36,7 @@ pub fn all(targets: &[(&str, fn(&[u8]))]) {
     }
 }
 
-fn run(name: &str, target: fn(&[u8]), bytes: &[u8]) {
+fn run(name: &str, target: Target, bytes: &[u8]) {
     // The panic's own message is printed before this one.
     if catch_unwind(AssertUnwindSafe(|| target(bytes))).is_err() {
         panic!("`{name}` breaks on \"{}\"", bytes.escape_ascii());

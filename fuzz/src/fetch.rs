@@ -8,8 +8,10 @@ use std::sync::atomic::AtomicBool;
 
 use totune_fetch::{Unpack, unpack as unpack_archive};
 
+type Target = fn(&[u8]);
+
 /// The targets of this file, by the names of their folders of seeds.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[("archive", unpack)];
+pub const TARGETS: &[(&str, Target)] = &[("archive", unpack)];
 
 /// Each kind of archive, all of it and one member of it: nothing is written outside the folder it is unpacked into, nor
 /// more than is allowed.
