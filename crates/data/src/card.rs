@@ -55,6 +55,9 @@ pub struct Card {
     /// How to get the files by hand and where to put them.
     #[serde(default)]
     pub instructions: String,
+    /// Where the files can be fetched; nothing where they are not to be had without a person.
+    #[serde(default)]
+    pub fetch: Vec<totune_fetch::Fetch>,
     /// What a reader of results should know: that this is a subset, that rows were converted.
     #[serde(default)]
     pub note: Option<String>,
@@ -166,9 +169,21 @@ impl Card {
                 paths.collect::<Vec<_>>().join(" or ")
             })
             .collect();
-        let how = self.instructions.trim();
+        let mut how = self.instructions.trim().to_string();
+        if !self.fetch.is_empty() {
+            how = format!(
+                "`totune data fetch {}` gets what can be fetched\n{how}",
+                self.name
+            );
+        }
         let files = absent.join(", ");
-        (!absent.is_empty()).then(|| format!("dataset `{}`: missing {files}\n{how}", self.name))
+        (!absent.is_empty()).then(|| {
+            format!(
+                "dataset `{}`: missing {files}\n{}",
+                self.name,
+                how.trim_end()
+            )
+        })
     }
 
     /// The index of the positive label, where the card names one.

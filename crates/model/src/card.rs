@@ -43,6 +43,9 @@ pub struct EncoderCard {
     pub homepage: String,
     /// How to get it by hand.
     pub instructions: String,
+    /// Where its files can be fetched; nothing where they are not to be had without a person.
+    #[serde(default)]
+    pub fetch: Vec<totune_fetch::Fetch>,
     /// What a reader of results should know about this checkpoint.
     #[serde(default)]
     pub note: Option<String>,
@@ -105,8 +108,12 @@ impl EncoderCard {
             .iter()
             .map(|root| root.display().to_string())
             .collect();
+        let fetch = match self.fetch.is_empty() {
+            true => String::new(),
+            false => format!("`totune encoders fetch {}`, or ", self.name),
+        };
         Some(format!(
-            "encoder `{}` ({}): no `{}/{}` below {}\n  get it: {}",
+            "encoder `{}` ({}): no `{}/{}` below {}\n  get it: {fetch}{}",
             self.name,
             self.title,
             self.folders.join("` or `"),

@@ -170,3 +170,6 @@ impl<'a> Names<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
