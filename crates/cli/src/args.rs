@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{bench, collect, data, doctor, papers, report, reproduce, sweep};
+use crate::command::{bench, collect, data, doctor, encoders, papers, report, reproduce, sweep};
 use crate::device::Wish;
 use crate::exit;
 
@@ -83,6 +83,8 @@ pub enum Command {
     Papers(papers::Papers),
     #[command(subcommand)]
     Data(data::Data),
+    #[command(subcommand)]
+    Encoders(encoders::Encoders),
     Doctor(doctor::Doctor),
     #[command(subcommand)]
     Bench(bench::Bench),

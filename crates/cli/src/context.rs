@@ -68,19 +68,7 @@ impl Context {
 
 /// Where Hugging Face's libraries keep downloads: `HF_HUB_CACHE`, else `HF_HOME/hub`, else `~/.cache/huggingface/hub`.
 pub fn hugging_face_cache() -> PathBuf {
-    let path = |name: &str| {
-        env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let cache = || {
-        path("XDG_CACHE_HOME")
-            .or_else(|| path("HOME").map(|home| home.join(".cache")))
-            .unwrap_or_default()
-    };
-    path("HF_HUB_CACHE")
-        .or_else(|| path("HF_HOME").map(|home| home.join("hub")))
-        .unwrap_or_else(|| cache().join("huggingface/hub"))
+    totune_fetch::Settings::of_process().hub_cache
 }
 
 impl Context {

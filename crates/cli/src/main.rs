@@ -11,6 +11,7 @@ mod command;
 mod context;
 mod device;
 mod doctor;
+mod download_progress;
 mod exit;
 mod memory;
 mod progress;

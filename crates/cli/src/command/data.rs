@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use totune_data::Catalogue;
 use totune_model::EncoderCatalogue;
 
+use crate::command::fetch;
 use crate::context::Context;
 use crate::exit;
 
@@ -15,6 +16,7 @@ use crate::exit;
 pub enum Data {
     List(List),
     Check(Check),
+    Fetch(fetch::FetchDatasets),
 }
 
 /// List every card, and where its files are found
@@ -36,6 +38,7 @@ impl Data {
         match self {
             Self::List(_) => list(context),
             Self::Check(check) => check.run(context),
+            Self::Fetch(fetch) => fetch.run(context),
         }
     }
 }

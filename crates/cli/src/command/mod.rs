@@ -11,6 +11,8 @@ pub mod bench;
 pub mod collect;
 pub mod data;
 pub mod doctor;
+pub mod encoders;
+pub mod fetch;
 pub mod papers;
 pub mod report;
 pub mod reproduce;
@@ -30,6 +32,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Command::Collect(command) => command.run(&context),
         Command::Papers(command) => command.run(&context),
         Command::Data(command) => command.run(&context),
+        Command::Encoders(command) => command.run(&context),
         Command::Bench(command) => command.run(&context),
         Command::Doctor(_) => unreachable!("handled above"),
     };
