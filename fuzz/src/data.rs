@@ -69,9 +69,10 @@ pub fn yahoo(bytes: &[u8]) {
     }
 }
 
-/// JSON lines.
+/// JSON lines, as a table and as lists of words and tags.
 pub fn jsonl(bytes: &[u8]) {
     table("kind = 'jsonl'", bytes);
+    sentences("kind = 'jsonl'", bytes);
 }
 
 /// Parquet. Its decoder may panic, which the reader catches; what is left to find is memory and time.
@@ -80,6 +81,7 @@ pub fn parquet(bytes: &[u8]) {
     // Neither a line for each panic that is caught, nor libFuzzer's end at the first of them.
     QUIET.call_once(|| std::panic::set_hook(Box::new(|_| {})));
     table("kind = 'parquet'", bytes);
+    sentences("kind = 'parquet'", bytes);
 }
 
 /// Sentiment trees: all phrases or whole sentences, five classes or two.

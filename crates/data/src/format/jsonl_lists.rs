@@ -20,11 +20,11 @@ pub(super) fn read(
             continue;
         }
         let sentence = parse(line)
-            .and_then(|object| sentence(number, &object, columns, labelled))
+            .and_then(|object| sentence(number, &object, columns, labelled)?.checked())
             .map_err(|problem| FormatError::on_line(path, number, problem))?;
         sentences.push(sentence);
     }
-    Sentences::of_lists(path, Unit::Line, sentences)
+    Ok(Sentences::of_lists(path, Unit::Line, sentences))
 }
 
 fn parse(line: &str) -> Result<Map<String, Value>, String> {

@@ -32,7 +32,7 @@ pub(super) fn read(
         line: row,
         problem,
     })?;
-    Sentences::of_lists(path, Unit::Row, sentences)
+    Ok(Sentences::of_lists(path, Unit::Row, sentences))
 }
 
 fn sentences(bytes: &[u8], columns: &Columns, labelled: bool) -> Result<Vec<Sentence>, Problem> {
@@ -70,13 +70,15 @@ fn sentences(bytes: &[u8], columns: &Columns, labelled: bool) -> Result<Vec<Sent
             };
             Ok(Some(text.ok_or_else(expected)?).filter(|text| !text.is_empty()))
         };
-        sentences.push(Sentence {
+        let sentence = Sentence {
             line: number,
             id: field(id)?,
             document: field(document)?,
             words: list(words)?,
             tags: label.map(list).transpose()?,
-        });
+        };
+        // At once, so that a count of rows that is not true does not go on for ever.
+        sentences.push(sentence.checked().map_err(at(number))?);
     }
     Ok(sentences)
 }

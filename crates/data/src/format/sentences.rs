@@ -40,24 +40,14 @@ impl Sentences {
         }
     }
 
-    /// The sentences of a file of lists, unless one of them has no words, an empty word, or not one tag per word.
-    pub(super) fn of_lists(
-        path: &Path,
-        unit: Unit,
-        all: Vec<Sentence>,
-    ) -> Result<Self, FormatError> {
-        let sentences = Self {
+    /// The sentences of a file of lists.
+    pub(super) fn of_lists(path: &Path, unit: Unit, all: Vec<Sentence>) -> Self {
+        Self {
             path: path.to_path_buf(),
             unit,
             lines_per_word: 0,
             all,
-        };
-        for sentence in &sentences.all {
-            if let Some(problem) = sentence.problem() {
-                return Err(sentences.error(sentence, 0, problem));
-            }
         }
-        Ok(sentences)
     }
 
     /// Where a line, or else a row, of this file is: `line 7`.
@@ -77,21 +67,24 @@ impl Sentences {
 }
 
 impl Sentence {
-    fn problem(&self) -> Option<String> {
+    /// This sentence of a file of lists, unless it has no words, an empty word, or not one tag per word.
+    pub(super) fn checked(self) -> Result<Self, String> {
         let n = self.words.len();
         if n == 0 {
-            return Some("no words; expected at least one".into());
+            return Err("no words; expected at least one".into());
         }
         if let Some(word) = self.words.iter().position(String::is_empty) {
-            return Some(format!(
-                "word {} of {n} is empty; expected none to be",
-                word + 1
+            let number = word + 1;
+            return Err(format!(
+                "word {number} of {n} is empty; expected none to be"
             ));
         }
-        let tags = self.tags.as_ref().filter(|tags| tags.len() != n)?;
-        Some(format!(
-            "{} tags for {n} words; expected one for each",
-            tags.len()
-        ))
+        match &self.tags {
+            Some(tags) if tags.len() != n => {
+                let found = tags.len();
+                Err(format!("{found} tags for {n} words; expected one for each"))
+            }
+            _ => Ok(self),
+        }
     }
 }
