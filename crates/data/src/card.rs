@@ -41,6 +41,9 @@ pub struct Card {
     /// Splits of which only a sample is used.
     #[serde(default)]
     pub sample: BTreeMap<String, Sample>,
+    /// What a benchmark's site calls the file of predictions of a split.
+    #[serde(default)]
+    pub submission: BTreeMap<String, String>,
     /// The layouts the dataset circulates in; a split is read from the first one whose file is there.
     pub layouts: Vec<Layout>,
     /// Licence or terms of use.
@@ -244,6 +247,14 @@ impl Card {
             facts
                 .check(self.labels.len(), self.task == Task::Tagging)
                 .with_context(|| format!("splits.{split}"))?;
+        }
+        for split in self.submission.keys() {
+            let hint = did_you_mean(split, known.iter().copied());
+            ensure!(
+                known.contains(split.as_str()),
+                "submission.{split}: no layout has a file for it{hint}known splits: {}",
+                quoted(known.iter().copied())
+            );
         }
         for (split, sample) in &self.sample {
             let hint = did_you_mean(split, known.iter().copied());
