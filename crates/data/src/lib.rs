@@ -27,6 +27,7 @@ mod split;
 mod submission;
 pub mod survey;
 pub mod tags;
+mod texts;
 mod tokenize;
 pub mod toml_file;
 
@@ -43,4 +44,5 @@ pub use near::near;
 pub use random::stream;
 pub use split::{Duplicates, FoldKind, HoldOut, KFold, Parts, Split};
 pub use submission::Submission;
+pub use texts::{Gutenberg, Lines, Switch, TextCard, TextFile, TextFormat, WikiText};
 pub use tokenize::{Alignment, Encoded, Piece, Tokenizer, Window, WordContext};

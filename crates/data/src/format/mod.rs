@@ -113,7 +113,7 @@ const NO_TABLE: &str =
 const NO_SENTENCES: &str = "a table of texts; expected words and tags, so `conll`, `jsonl` or `parquet`, since the task is tagging";
 
 /// `bytes` as text without a byte order mark.
-fn text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, FormatError> {
+pub(crate) fn text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, FormatError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
         let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
