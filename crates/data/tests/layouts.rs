@@ -1,7 +1,7 @@
 //! Every layout of a dataset, read and held against the others and against the card.
 
 use std::path::{Path, PathBuf};
-use totune_data::{Card, Catalogue, Dataset, Input, Target};
+use totune_data::{Card, Catalogue, Dataset, Input, Target, Task};
 
 fn catalogue() -> Catalogue {
     let cards = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../datasets");
@@ -24,7 +24,9 @@ fn texts(dataset: &Dataset) -> Vec<Vec<&str>> {
 fn every_layout_of_a_fixture_gives_the_same_examples() {
     let catalogue = catalogue();
     let mut compared = 0;
-    for card in catalogue.cards().iter().filter(|card| card.fixture) {
+    // Of words and tags, tests/tagging.rs says what each layout has.
+    let is_table = |card: &&Card| card.fixture && card.task != Task::Tagging;
+    for card in catalogue.cards().iter().filter(is_table) {
         for split in card.split_names() {
             let layouts = card.found(Path::new("nowhere"), split);
             let n_layouts = layouts.len();
