@@ -2,7 +2,7 @@
 
 use crate::layout::Layout;
 use crate::near::{did_you_mean, quoted};
-use crate::toml_file::read_toml;
+use crate::toml_file::{parse_toml, read_toml};
 use anyhow::{Context, Result, anyhow, ensure};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -24,6 +24,9 @@ pub struct Card {
     /// the data root.
     #[serde(default)]
     pub fixture: bool,
+    /// Whether the paths are below the card's own folder instead of the data root, as is handy for one's own data.
+    #[serde(default)]
+    pub beside: bool,
     /// Metrics to report, the main one first, by the names of the result rows.
     pub metrics: Vec<String>,
     /// Class names in the order of their indices; of a tagging dataset, the types of span; of a regression, none.
@@ -126,6 +129,14 @@ impl Card {
         Ok(card)
     }
 
+    /// The card in `text`, as if it had been read from `path`.
+    pub(crate) fn parse(text: &str, path: &Path) -> Result<Self> {
+        let mut card: Card = parse_toml(text)?;
+        card.file = path.to_path_buf();
+        card.check()?;
+        Ok(card)
+    }
+
     /// The names of all splits that some layout has a file for.
     pub fn split_names(&self) -> BTreeSet<&str> {
         let files = self.layouts.iter().flat_map(|layout| layout.files.keys());
@@ -197,10 +208,13 @@ impl Card {
 
     /// The folder the paths of this card are below.
     pub(crate) fn root(&self, root: &Path) -> PathBuf {
+        let cards = self.file.parent().unwrap_or(Path::new(""));
+        if self.beside {
+            return cards.to_path_buf();
+        }
         if !self.fixture {
             return root.to_path_buf();
         }
-        let cards = self.file.parent().unwrap_or(Path::new(""));
         // `datasets` has the empty path as its parent when the program runs in the project's folder.
         cards
             .parent()

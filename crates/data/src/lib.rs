@@ -8,6 +8,7 @@
 //! [`random::stream`] alone, which is a function of a run's seed.
 
 mod batch;
+mod cache;
 mod card;
 mod catalogue;
 mod dataset;
@@ -16,6 +17,7 @@ mod duplicates;
 mod example;
 mod filter;
 pub mod format;
+pub mod guess;
 mod hash;
 pub mod layout;
 mod near;
@@ -32,6 +34,7 @@ mod tokenize;
 pub mod toml_file;
 
 pub use batch::{BatchPlan, Fill, Padded};
+pub use cache::{EncodedCache, Source};
 pub use card::{Card, Sample, SplitFacts, Task};
 pub use catalogue::Catalogue;
 pub use dataset::Dataset;

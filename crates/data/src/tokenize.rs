@@ -1,5 +1,6 @@
 //! BERT's wordpiece: text in, ids out.
 
+mod memo;
 mod windows;
 mod words;
 
@@ -8,9 +9,11 @@ pub use words::{Alignment, Context as WordContext, Piece, Window};
 use crate::hash::FieldHash;
 use crate::{Example, Input, sha256_hex};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use memo::{Cutting, Memo};
 use rayon::prelude::*;
 use serde_json::Value;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use tokenizers::AddedToken;
 use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::BertNormalizer;
@@ -20,6 +23,8 @@ use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 #[derive(Clone, Debug)]
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
+    /// Where texts may be cut; nothing where each has to be read as a whole.
+    cutting: Option<Cutting>,
     hash: String,
     unk: u32,
     cls: u32,
@@ -147,6 +152,7 @@ impl Tokenizer {
         };
         let (unk, cls, sep, pad) = (id("[UNK]")?, id("[CLS]")?, id("[SEP]")?, id("[PAD]")?);
         Ok(Self {
+            cutting: Cutting::of(&inner),
             inner,
             hash,
             unk,
@@ -187,66 +193,76 @@ impl Tokenizer {
     ///
     /// Words are read as one text with a space between them.
     pub fn encode(&self, input: &Input, max_length: usize) -> Result<Encoded> {
-        let specials = if input.second().is_some() { 3 } else { 2 };
-        ensure!(
-            max_length >= specials,
-            "max_length: {max_length}; expected at least {specials}, one per special token"
-        );
-        let room = max_length - specials;
-        match input {
-            Input::Text(text) => self.encode_text(text, room),
-            Input::Words(words) => self.encode_text(&words.join(" "), room),
+        let room = room(input, max_length)?;
+        Ok(match input {
+            Input::Text(text) => self.assemble(&self.pieces(text)?, None, room),
+            Input::Words(words) => self.assemble(&self.pieces(&words.join(" "))?, None, room),
             Input::Pair(first, second) => {
-                let (mut first, mut second) = (self.pieces(first)?, self.pieces(second)?);
-                truncate_pair(&mut first, &mut second, room);
-                let n_first = first.len() + 2;
-                let ids: Vec<u32> = [self.cls]
-                    .into_iter()
-                    .chain(first)
-                    .chain([self.sep])
-                    .chain(second)
-                    .chain([self.sep])
-                    .collect();
-                let mut type_ids = vec![0; n_first];
-                type_ids.resize(ids.len(), 1);
-                Ok(Encoded { ids, type_ids })
+                self.assemble(&self.pieces(first)?, Some(&self.pieces(second)?), room)
             }
-        }
-    }
-
-    fn encode_text(&self, text: &str, room: usize) -> Result<Encoded> {
-        let mut pieces = self.pieces(text)?;
-        pieces.truncate(room);
-        let ids: Vec<u32> = [self.cls]
-            .into_iter()
-            .chain(pieces)
-            .chain([self.sep])
-            .collect();
-        Ok(Encoded {
-            type_ids: vec![0; ids.len()],
-            ids,
         })
     }
 
-    /// Encodes `examples` on `threads` threads of its own; the result does not depend on how many.
+    /// Puts the special tokens around pieces and shortens them to `room`.
+    fn assemble(&self, first: &[u32], second: Option<&[u32]>, room: usize) -> Encoded {
+        let (n_first, n_second) = shorten(first.len(), second.map_or(0, <[u32]>::len), room);
+        let n = 2 + n_first + second.map_or(0, |_| 1 + n_second);
+        let mut ids = Vec::with_capacity(n);
+        ids.push(self.cls);
+        ids.extend_from_slice(&first[..n_first]);
+        ids.push(self.sep);
+        let mut type_ids = Vec::with_capacity(n);
+        type_ids.resize(ids.len(), 0);
+        if let Some(second) = second {
+            ids.extend_from_slice(&second[..n_second]);
+            ids.push(self.sep);
+            type_ids.resize(n, 1);
+        }
+        Encoded { ids, type_ids }
+    }
+
+    /// Encodes `examples` on `threads` threads of its own; the result is that of [`Tokenizer::encode`] for each,
+    /// whatever their number.
     pub fn encode_all(
         &self,
         examples: &[Example],
         max_length: usize,
         threads: usize,
     ) -> Result<Vec<Encoded>> {
-        let encode = |example: &Example| {
-            self.encode(&example.input, max_length)
-                .with_context(|| format!("example `{}`", example.id))
+        // Words come again within a thread's share, so a few large shares are better than many small ones.
+        let share = examples.len().div_ceil(8 * threads.max(1)).max(256);
+        let memos = Mutex::new(Vec::new());
+        let encode_share = |share: &[Example]| -> Result<Vec<Encoded>> {
+            let idle = memos.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut encoder = idle.unwrap_or_else(|| Encoder::new(self));
+            let encoded = share
+                .iter()
+                .map(|example| {
+                    encoder
+                        .encode(&example.input, max_length)
+                        .with_context(|| format!("example `{}`", example.id))
+                })
+                .collect();
+            let mut memos = memos.lock().unwrap_or_else(PoisonError::into_inner);
+            memos.push(encoder);
+            encoded
         };
         if threads <= 1 {
-            return examples.iter().map(encode).collect();
+            return encode_share(examples);
         }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .context("cannot start threads")?;
-        pool.install(|| examples.par_iter().map(encode).collect())
+        let shares: Vec<Vec<Encoded>> = pool.install(|| {
+            examples
+                .par_chunks(share)
+                .map(encode_share)
+                .collect::<Result<_>>()
+        })?;
+        let mut all = Vec::with_capacity(examples.len());
+        shares.into_iter().for_each(|share| all.extend(share));
+        Ok(all)
     }
 
     fn pieces(&self, text: &str) -> Result<Vec<u32>> {
@@ -258,15 +274,72 @@ impl Tokenizer {
     }
 }
 
-/// Shortens a pair to `room` pieces by taking the last one off the longer text, and off the second when both are as
-/// long: `_truncate_seq_pair` of BERT's released `run_classifier.py`.
-fn truncate_pair(first: &mut Vec<u32>, second: &mut Vec<u32>, room: usize) {
-    while first.len() + second.len() > room {
-        if first.len() > second.len() {
-            first.pop()
-        } else {
-            second.pop()
+/// How many pieces an input may have beside its special tokens.
+fn room(input: &Input, max_length: usize) -> Result<usize> {
+    let specials = if input.second().is_some() { 3 } else { 2 };
+    ensure!(
+        max_length >= specials,
+        "max_length: {max_length}; expected at least {specials}, one per special token"
+    );
+    Ok(max_length - specials)
+}
+
+/// How many pieces of a pair are kept in `room`: the last one is taken off the longer text, and off the second when both
+/// are as long, as in `_truncate_seq_pair` of BERT's released `run_classifier.py`. A single text has a second of none.
+fn shorten(mut first: usize, mut second: usize, room: usize) -> (usize, usize) {
+    let over = (first + second).saturating_sub(room);
+    // What makes the longer one as long as the other one comes off it alone; the rest in turns, the second one first.
+    let alone = over.min(first.abs_diff(second));
+    if first > second {
+        first -= alone;
+    } else {
+        second -= alone;
+    }
+    let rest = over - alone;
+    (first - rest / 2, second - rest.div_ceil(2))
+}
+
+/// Encodes one input after the other, with what it learnt from the ones before.
+struct Encoder<'a> {
+    tokenizer: &'a Tokenizer,
+    memo: Option<Memo<'a>>,
+    first: Vec<u32>,
+    second: Vec<u32>,
+}
+
+impl<'a> Encoder<'a> {
+    fn new(tokenizer: &'a Tokenizer) -> Self {
+        let memo = tokenizer.cutting.as_ref();
+        Self {
+            tokenizer,
+            memo: memo.map(|cutting| Memo::new(&tokenizer.inner, cutting)),
+            first: Vec::new(),
+            second: Vec::new(),
+        }
+    }
+
+    fn encode(&mut self, input: &Input, max_length: usize) -> Result<Encoded> {
+        let Some(memo) = &mut self.memo else {
+            return self.tokenizer.encode(input, max_length);
         };
+        let room = room(input, max_length)?;
+        let (first, second) = (&mut self.first, &mut self.second);
+        first.clear();
+        match input {
+            Input::Text(text) => memo.append(text, first)?,
+            Input::Words(words) => {
+                for word in words {
+                    memo.append(word, first)?;
+                }
+            }
+            Input::Pair(one, other) => {
+                second.clear();
+                memo.append(one, first)?;
+                memo.append(other, second)?;
+                return Ok(self.tokenizer.assemble(first, Some(second), room));
+            }
+        }
+        Ok(self.tokenizer.assemble(first, None, room))
     }
 }
 
@@ -397,6 +470,33 @@ mod tests {
             "max_length: 2; expected at least 3, one per special token"
         );
         assert_eq!(tokenizer.encode(&pair, 3).expect("room").ids, [2, 3, 3]);
+    }
+
+    #[test]
+    fn the_longer_text_of_a_pair_is_shortened_first_and_then_the_second() {
+        // One piece at a time, as BERT's released code does it.
+        let by_hand = |mut first: usize, mut second: usize, room: usize| {
+            while first + second > room {
+                if first > second {
+                    first -= 1;
+                } else {
+                    second -= 1;
+                }
+            }
+            (first, second)
+        };
+        for first in 0..12 {
+            for second in 0..12 {
+                for room in 0..26 {
+                    let expected = by_hand(first, second, room);
+                    assert_eq!(
+                        shorten(first, second, room),
+                        expected,
+                        "{first} {second} {room}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub use check::{Checked, Difference, FoundValue, Verdict, check};
 pub use grid::Grid;
 pub use measured::Measured;
 pub use overlap::{Overlap, overlaps};
+pub(crate) use places::split_order;
 pub use places::{Listed, ListedSplit, Place, listed, places_table};
 pub use report::statistics_text;
 pub use show::{Answer, Shown, Tokens, choose, show};

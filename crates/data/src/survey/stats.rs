@@ -51,6 +51,9 @@ pub enum Answers {
         bars: Vec<Bar>,
         /// Mean score.
         mean: f64,
+        /// Distinct scores and the examples that have each, ascending.
+        #[serde(skip)]
+        values: Vec<(f64, usize)>,
     },
 }
 
@@ -230,7 +233,11 @@ fn answers(dataset: &Dataset) -> Answers {
         to: low + (bar + 1) as f64 * width,
         count,
     });
+    let mut sorted = scores.clone();
+    sorted.sort_by(f64::total_cmp);
+    let runs = sorted.chunk_by(|a, b| a == b);
     Answers::Scores {
+        values: runs.map(|run| (run[0], run.len())).collect(),
         bars: bars.collect(),
         mean: scores.iter().sum::<f64>() / scores.len() as f64,
     }
@@ -361,9 +368,10 @@ mod tests {
         let rows: Vec<(&str, Target)> = [0.0, 0.4, 2.5, 5.0, 5.0]
             .map(|score| ("a", Target::Value(score)))
             .into();
-        let Answers::Scores { bars, mean } = statistics(&rows).answers else {
+        let Answers::Scores { bars, mean, values } = statistics(&rows).answers else {
             panic!("expected scores");
         };
+        assert_eq!(values, [(0.0, 1), (0.4, 1), (2.5, 1), (5.0, 2)]);
         let counts: Vec<usize> = bars.iter().map(|bar| bar.count).collect();
         assert_eq!(counts, [2, 0, 0, 0, 0, 1, 0, 0, 0, 2]);
         assert!((mean - 2.58).abs() < 1e-12 && (bars[9].to - 5.0).abs() < 1e-12);

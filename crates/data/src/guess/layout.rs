@@ -1,0 +1,290 @@
+//! How a file is laid out.
+
+use super::{Findings, Wishes, strings};
+use crate::Task;
+use anyhow::{Result, bail, ensure};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Rows that are looked at to tell separators and headers.
+const ROWS: usize = 200;
+
+/// What a file looks like.
+pub(super) enum Look {
+    /// A table.
+    Table {
+        /// The `format` of a card.
+        format: String,
+        /// Why.
+        reason: String,
+    },
+    /// A word and its annotations per line.
+    Columns(WordColumns),
+}
+
+/// A column file.
+pub(super) struct WordColumns {
+    n: usize,
+    separator: &'static str,
+    /// The types of span in the last column.
+    types: Vec<String>,
+}
+
+pub(super) fn look(file: &Path, bytes: &[u8], wishes: &Wishes) -> Result<Look> {
+    let end = file
+        .extension()
+        .and_then(|end| end.to_str())
+        .unwrap_or_default();
+    if bytes.starts_with(b"PAR1") {
+        return Ok(table("{ kind = \"parquet\" }", "the file begins with PAR1"));
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        let at = bytes
+            .utf8_chunks()
+            .next()
+            .map_or(0, |chunk| chunk.valid().len());
+        let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+        bail!("line {line}: not UTF-8; expected UTF-8 text or parquet");
+    };
+    let text = text.trim_start_matches('\u{feff}');
+    let first = text.trim_start();
+    ensure!(
+        !first.starts_with('[') || serde_json::from_str::<serde_json::Value>(first).is_err(),
+        "one JSON array; expected JSON lines, one object a line"
+    );
+    let line = first.lines().next().unwrap_or_default();
+    if matches!(serde_json::from_str(line), Ok(serde_json::Value::Object(_))) {
+        return Ok(table(
+            "{ kind = \"jsonl\" }",
+            "the first line is a JSON object",
+        ));
+    }
+    let asked = wishes.separator.is_some() || wishes.task.is_some_and(|task| task != Task::Tagging);
+    if let Some(columns) = word_columns(text).filter(|_| !asked) {
+        return Ok(Look::Columns(columns));
+    }
+    ensure!(
+        wishes.task != Some(Task::Tagging),
+        "no word and tag per line with blank lines between sentences; expected a column file for tagging"
+    );
+    delimited(text, end, wishes)
+}
+
+fn table(format: &str, reason: &str) -> Look {
+    Look::Table {
+        format: format.into(),
+        reason: reason.into(),
+    }
+}
+
+/// A file of sentences: blank lines in it, as many columns on each other line, tags in the last one.
+fn word_columns(text: &str) -> Option<WordColumns> {
+    let lines = || text.lines().filter(|line| !line.starts_with("-DOCSTART-"));
+    let words = || lines().filter(|line| !line.trim().is_empty());
+    let blank = lines().count() - words().count();
+    let tabs = words().all(|line| line.contains('\t'));
+    let split = |line: &str| -> Vec<String> {
+        match tabs {
+            true => line.split('\t').map(String::from).collect(),
+            false => line.split_whitespace().map(String::from).collect(),
+        }
+    };
+    let n = split(words().next()?).len();
+    let mut types = BTreeSet::new();
+    for line in words() {
+        let fields = split(line);
+        if fields.len() != n {
+            return None;
+        }
+        match fields.last()?.split_once('-') {
+            Some((place, name)) if place.len() == 1 && "BIESUL".contains(place) => {
+                types.insert(name.to_string());
+            }
+            None if fields.last()? == "O" => {}
+            _ => return None,
+        }
+    }
+    (n >= 2 && blank > 0 && !types.is_empty()).then(|| WordColumns {
+        n,
+        separator: if tabs { "tab" } else { "white-space" },
+        types: types.into_iter().collect(),
+    })
+}
+
+impl WordColumns {
+    pub(super) fn findings(self, wishes: &Wishes) -> Result<Findings> {
+        let mut names: Vec<String> = (1..=self.n).map(|column| format!("c{column}")).collect();
+        names[0] = "word".into();
+        names[self.n - 1] = "tag".into();
+        let find = |option: &str, wish: &Option<String>, otherwise: &str| -> Result<String> {
+            let name = wish.as_deref().unwrap_or(otherwise);
+            ensure!(
+                names.iter().any(|known| known == name),
+                "{option}: no column `{name}`; the columns are {}",
+                super::listed(&names)
+            );
+            Ok(name.to_string())
+        };
+        let text = find("--text", &wishes.text, "word")?;
+        let label = find("--label", &wishes.label, "tag")?;
+        Ok(Findings {
+            task: Task::Tagging,
+            task_reason: "the last column has tags such as B-X, and blank lines end sentences"
+                .into(),
+            labels: self.types,
+            range: None,
+            unlabelled: None,
+            format: format!(
+                "{{ kind = \"conll\", columns = {}, separator = \"{}\" }}",
+                strings(&names),
+                self.separator
+            ),
+            format_reason: format!("each line has {} columns", self.n),
+            columns: format!("{{ text = \"{text}\", label = \"{label}\" }}"),
+            columns_reason: "words come first and tags last".into(),
+        })
+    }
+}
+
+/// Delimited text: which separator, quoted or not, with a header line or not.
+fn delimited(text: &str, end: &str, wishes: &Wishes) -> Result<Look> {
+    let sample: String = text.lines().take(ROWS).collect::<Vec<_>>().join("\n");
+    let (separator, mut reason) = match (wishes.separator, end) {
+        (Some(separator), _) => (separator, "as --separator says".to_string()),
+        (None, "csv") => {
+            // Some programs write `;` into files they call csv.
+            let commas = rows(&sample, ',').iter().all(|row| row.len() < 2);
+            let semicolons = rows(&sample, ';');
+            let even = semicolons
+                .iter()
+                .all(|row| row.len() == semicolons[0].len());
+            match commas && even && semicolons[0].len() > 1 {
+                true => (
+                    ';',
+                    "semicolons divide each line and commas none".to_string(),
+                ),
+                false => (',', "the name ends in .csv".to_string()),
+            }
+        }
+        (None, "tsv") => ('\t', "the name ends in .tsv".to_string()),
+        (None, _) => {
+            let fits = |separator: &char| {
+                let rows = rows(&sample, *separator);
+                rows[0].len() > 1 && rows.iter().all(|row| row.len() == rows[0].len())
+            };
+            let fitting: Vec<char> = ['\t', ',', ';', '|'].into_iter().filter(fits).collect();
+            match fitting[..] {
+                [separator] => (
+                    separator,
+                    format!("{separator:?} divides each line into as many fields"),
+                ),
+                [] => bail!("no separator divides each line into as many fields; give --separator"),
+                _ => {
+                    bail!("{fitting:?} all divide each line into as many fields; give --separator")
+                }
+            }
+        }
+    };
+    let kind = if separator == '\t' { "tsv" } else { "csv" };
+    let own = !matches!(separator, ',' | '\t');
+    // Quotes in a tab-separated file are letters, unless fields begin and end with them.
+    let quoted = kind == "tsv" && {
+        let fields = || text.lines().take(ROWS).flat_map(|line| line.split('\t'));
+        let closed =
+            |field: &&str| field.len() > 1 && field.starts_with('"') && field.ends_with('"');
+        let opened = |field: &&str| field.starts_with('"');
+        let (closed, opened) = (
+            fields().filter(closed).count(),
+            fields().filter(opened).count(),
+        );
+        closed > 0 && closed == opened
+    };
+    let rows = rows(&sample, separator);
+    let header = match wishes.header {
+        Some(header) => {
+            reason += ", header as --header says";
+            header
+        }
+        None => {
+            let (header, why) = has_header(&rows)?;
+            reason += &format!(", {why}");
+            header
+        }
+    };
+    let mut format = format!("{{ kind = \"{kind}\"");
+    if own {
+        format += &format!(", separator = {}", super::string(&separator.to_string()));
+    }
+    if quoted {
+        format += ", quotes = \"doubled\"";
+        reason += ", quotes enclose fields";
+    }
+    if !header {
+        let names: Vec<String> = (1..=rows[0].len())
+            .map(|column| format!("c{column}"))
+            .collect();
+        format += &format!(", header = {}", strings(&names));
+    }
+    Ok(Look::Table {
+        format: format + " }",
+        reason,
+    })
+}
+
+/// The fields of each line, quoted or not; never empty.
+fn rows(sample: &str, separator: char) -> Vec<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(u8::try_from(separator).unwrap_or(b','))
+        .quoting(separator != '\t')
+        .from_reader(sample.as_bytes());
+    let records = reader.records().flatten();
+    let mut rows: Vec<Vec<String>> = records
+        .map(|row| row.iter().map(String::from).collect())
+        .collect();
+    // The sample may end within a quoted field.
+    if rows.len() == ROWS {
+        rows.pop();
+    }
+    if rows.is_empty() {
+        rows.push(vec![sample.to_string()]);
+    }
+    rows
+}
+
+/// Whether the first row has names, and why.
+fn has_header(rows: &[Vec<String>]) -> Result<(bool, String)> {
+    let first = &rows[0];
+    let number = |field: &String| field.trim().parse::<f64>().is_ok();
+    if let Some(known) = first.iter().find(|field| super::columns::is_telling(field)) {
+        return Ok((true, format!("the first line has the name `{known}`")));
+    }
+    if let Some(field) = first.iter().find(|field| number(field)) {
+        return Ok((
+            false,
+            format!(
+                "no header, since the first line has the number {}",
+                field.trim()
+            ),
+        ));
+    }
+    if first
+        .iter()
+        .any(|field| field.split_whitespace().count() > 4)
+    {
+        return Ok((
+            false,
+            "no header, since the first line has a whole sentence".into(),
+        ));
+    }
+    let below = |column: usize| rows[1..].iter().filter_map(move |row| row.get(column));
+    let numbers = (0..first.len()).any(|column| rows.len() > 1 && below(column).all(number));
+    if numbers {
+        return Ok((true, "a column has numbers below the first line".into()));
+    }
+    bail!(
+        "the first line may be names or a row: {}; give --header yes or --header no",
+        super::listed(first)
+    )
+}

@@ -1,0 +1,435 @@
+//! A card for a file that nobody has described yet, from looking at it.
+//!
+//! Every guess comes with its reason, and where two readings are as likely as each other nothing is guessed: the error
+//! says which option decides. The draft is read back as a card and its counts are those of the files, so that it loads
+//! at once.
+
+mod columns;
+mod layout;
+mod siblings;
+
+use crate::hash::sha256_hex;
+use crate::near::quoted;
+use crate::survey::Measured;
+use crate::{Card, Task};
+use anyhow::{Context, Result, anyhow, ensure};
+use std::path::{Path, PathBuf};
+
+/// What somebody said about the file; the rest is guessed.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// The dataset's name; the file's when not given.
+    pub name: Option<String>,
+    /// What is asked of a model.
+    pub task: Option<Task>,
+    /// The column of the text, or of the words.
+    pub text: Option<String>,
+    /// The column of the second text of a pair.
+    pub second: Option<String>,
+    /// The column of the label, the score or the tags.
+    pub label: Option<String>,
+    /// The column of ids.
+    pub id: Option<String>,
+    /// What stands between fields.
+    pub separator: Option<char>,
+    /// Whether the first line has the names of the columns.
+    pub header: Option<bool>,
+}
+
+/// A card that has not been written yet.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The dataset's name.
+    pub name: String,
+    /// The card.
+    pub text: String,
+    /// What a person should know beside the comments of the card.
+    pub notes: Vec<String>,
+}
+
+/// What is known of the file, as lines of a card.
+struct Findings {
+    task: Task,
+    /// Why.
+    task_reason: String,
+    labels: Vec<String>,
+    range: Option<[f64; 2]>,
+    unlabelled: Option<String>,
+    format: String,
+    format_reason: String,
+    columns: String,
+    columns_reason: String,
+}
+
+/// A card for `file`, whose paths are below `folder`; with `beside`, that is the folder the card itself will be in.
+pub fn draft(file: &Path, wishes: &Wishes, folder: &Path, beside: bool) -> Result<Draft> {
+    let bytes =
+        std::fs::read(file).with_context(|| format!("{}: cannot be read", file.display()))?;
+    ensure!(!bytes.is_empty(), "{}: the file is empty", file.display());
+    let name = match &wishes.name {
+        Some(name) => name.clone(),
+        None => siblings::dataset_name(file),
+    };
+    let plain = !name.is_empty()
+        && name
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'));
+    ensure!(
+        plain,
+        "--name: `{name}`; expected letters, digits, hyphens and underscores"
+    );
+    let findings = findings(file, &bytes, wishes)
+        .with_context(|| file.display().to_string())
+        .map_err(|error| anyhow!("{error:#}"))?;
+    let mut notes = Vec::new();
+    let mut splits = Vec::new();
+    for (split, path) in siblings::splits(file) {
+        match measured(&findings, &name, &split, &path, folder) {
+            Ok(found) => splits.push(found),
+            Err(error) if path == file => return Err(error),
+            Err(error) => notes.push(format!("left out {}: {error:#}", path.display())),
+        }
+    }
+    let text = card_text(&name, beside, &findings, &splits);
+    // What cannot be read back would only fail later.
+    parsed(&text, &name, folder)?;
+    Ok(Draft { name, text, notes })
+}
+
+fn findings(file: &Path, bytes: &[u8], wishes: &Wishes) -> Result<Findings> {
+    match layout::look(file, bytes, wishes)? {
+        layout::Look::Columns(words) => words.findings(wishes),
+        layout::Look::Table { format, reason } => {
+            let read: crate::format::Format =
+                crate::toml_file::parse_toml::<toml::Table>(&format!("format = {format}"))
+                    .and_then(|table| Ok(table["format"].clone().try_into()?))?;
+            let table = read.table(file, bytes, None)?;
+            let mut findings = columns::findings(&table, wishes)?;
+            findings.format = format;
+            findings.format_reason = reason;
+            Ok(findings)
+        }
+    }
+}
+
+/// A split as it was read.
+struct Split {
+    name: String,
+    path: PathBuf,
+    sha256: String,
+    labelled: bool,
+    measured: Measured,
+}
+
+fn measured(
+    findings: &Findings,
+    name: &str,
+    split: &str,
+    path: &Path,
+    folder: &Path,
+) -> Result<Split> {
+    let below = path.strip_prefix(folder).map_err(|_| {
+        anyhow!(
+            "{}: expected a file below {}",
+            path.display(),
+            folder.display()
+        )
+    })?;
+    let bytes =
+        std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
+    let read = |labelled: bool| -> Result<Split> {
+        let facts = if labelled { "" } else { ", labelled = false" };
+        let text = format!(
+            "{}\n[splits.{split}]\nrows = 0{}\n{}",
+            head(name, false, findings),
+            facts.replace(", ", "\n"),
+            layout_text(findings, &[(split, below, None)])
+        );
+        let card = parsed(&text, name, folder)?;
+        let layout = card.layouts.first().context("one layout was written")?;
+        let (examples, tagging) = card.read_as(folder, layout, split, path, &bytes)?;
+        let dataset = card.dataset(examples, tagging);
+        Ok(Split {
+            name: split.to_string(),
+            path: below.to_path_buf(),
+            sha256: sha256_hex(&bytes),
+            labelled,
+            measured: Measured::of(&dataset),
+        })
+    };
+    // A test file often has no answers.
+    read(true).or_else(|error| {
+        if split == "train" {
+            Err(error)
+        } else {
+            read(false).map_err(|_| error)
+        }
+    })
+}
+
+fn parsed(text: &str, name: &str, folder: &Path) -> Result<Card> {
+    Card::parse(text, &folder.join(format!("{name}.toml")))
+}
+
+fn string(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+fn strings(texts: &[String]) -> String {
+    let texts: Vec<String> = texts.iter().map(|text| string(text)).collect();
+    format!("[{}]", texts.join(", "))
+}
+
+fn head(name: &str, beside: bool, findings: &Findings) -> String {
+    let metrics = match findings.task {
+        Task::Classification => r#"["accuracy", "f1-macro"]"#,
+        Task::Regression => r#"["pearson", "spearman"]"#,
+        Task::Tagging => r#"["span-f1", "span-precision", "span-recall"]"#,
+    };
+    let mut lines = vec![
+        format!("name = {}", string(name)),
+        format!("title = {}", string(name)),
+        format!(
+            "task = \"{}\"  # {}",
+            findings.task.word(),
+            findings.task_reason
+        ),
+        format!("metrics = {metrics}"),
+    ];
+    if beside {
+        lines.push("beside = true  # paths are below the folder of this card".into());
+    }
+    if !findings.labels.is_empty() {
+        lines.push(format!("labels = {}", strings(&findings.labels)));
+    }
+    if let Some([low, high]) = findings.range {
+        lines.push(format!("range = [{low:?}, {high:?}]  # the lowest and the highest score found; widen it to the whole scale"));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn layout_text(findings: &Findings, files: &[(&str, &Path, Option<&str>)]) -> String {
+    let mut lines = vec![
+        "\n[[layouts]]".to_string(),
+        "name = \"own\"".to_string(),
+        format!("format = {}  # {}", findings.format, findings.format_reason),
+        format!(
+            "columns = {}  # {}",
+            findings.columns, findings.columns_reason
+        ),
+    ];
+    if let Some(value) = &findings.unlabelled {
+        lines.push(format!("unlabelled = {}", string(value)));
+    }
+    lines.push("\n[layouts.files]".to_string());
+    for (split, path, sha256) in files {
+        // A card has forward slashes on every system.
+        let path: Vec<String> = path
+            .iter()
+            .map(|part| part.to_string_lossy().into_owned())
+            .collect();
+        let hash = sha256.map_or(String::new(), |hash| format!(", sha256 = \"{hash}\""));
+        lines.push(format!(
+            "{split} = {{ path = {}{hash} }}",
+            string(&path.join("/"))
+        ));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn card_text(name: &str, beside: bool, findings: &Findings, splits: &[Split]) -> String {
+    let mut text = "# Written by `totune data new`; a comment says why.\n".to_string();
+    text += &head(name, beside, findings);
+    for split in splits {
+        let Measured {
+            rows,
+            counts,
+            repeats,
+            words,
+            ..
+        } = &split.measured;
+        text += &format!("\n[splits.{}]\nrows = {rows}\n", split.name);
+        if !split.labelled {
+            text += "labelled = false  # no answers were found in it\n";
+        } else if !counts.is_empty() && (split.measured.unlabelled == 0 || words.is_some()) {
+            let numbers: Vec<String> = counts.iter().map(|(_, count)| count.to_string()).collect();
+            text += &format!("counts = [{}]\n", numbers.join(", "));
+        }
+        if let Some(words) = words {
+            text += &format!("words = {words}\n");
+        }
+        text += &format!("repeats = {repeats}\n");
+    }
+    let files: Vec<(&str, &Path, Option<&str>)> = splits
+        .iter()
+        .map(|split| {
+            (
+                split.name.as_str(),
+                split.path.as_path(),
+                Some(split.sha256.as_str()),
+            )
+        })
+        .collect();
+    text + &layout_text(findings, &files)
+}
+
+/// `a`, `b` and so on, for an error that lists columns.
+fn listed(names: &[String]) -> String {
+    quoted(names.iter().map(String::as_str))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::survey::{Verdict, check};
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        for (name, text) in files {
+            std::fs::write(dir.path().join(name), text).expect("a file");
+        }
+        dir
+    }
+
+    fn try_draft(files: &[(&str, &str)], wishes: &Wishes) -> Result<(Draft, Card)> {
+        let dir = folder(files);
+        let draft = draft(&dir.path().join(files[0].0), wishes, dir.path(), true)?;
+        let path = dir.path().join(format!("{}.toml", draft.name));
+        std::fs::write(&path, &draft.text).expect("a card");
+        let card = Card::read(&path).expect(&draft.text);
+        // Every file named in the card agrees with it.
+        let checked = check(&card, Path::new("nowhere"));
+        assert!(!checked.is_empty(), "{}", draft.text);
+        for checked in checked {
+            assert_eq!(
+                checked.verdict,
+                Verdict::Agrees,
+                "{}\n{}",
+                draft.text,
+                checked.text("file")
+            );
+            assert!(
+                checked.unstated.is_empty() || checked.measured.is_some_and(|m| m.unlabelled > 0)
+            );
+        }
+        Ok((draft, card))
+    }
+
+    fn drafted(files: &[(&str, &str)], wishes: &Wishes) -> (Draft, Card) {
+        try_draft(files, wishes).expect("a draft")
+    }
+
+    fn refused(files: &[(&str, &str)], wishes: &Wishes) -> String {
+        format!(
+            "{:#}",
+            try_draft(files, wishes).expect_err("nothing to guess")
+        )
+    }
+
+    const REVIEWS: &str = "id,text,stars\nr1,a fine film to see,good\nr2,not a fine film,bad\nr3,\"fine, fine\",good\n";
+
+    #[test]
+    fn a_table_with_telling_names_needs_no_option() {
+        let (draft, card) = drafted(
+            &[("reviews.csv", REVIEWS)],
+            &Wishes {
+                label: Some("stars".into()),
+                ..Wishes::default()
+            },
+        );
+        assert_eq!(draft.name, "reviews");
+        assert_eq!(card.task, Task::Classification);
+        assert_eq!(card.labels, ["bad", "good"]);
+        assert_eq!(card.splits["train"].counts, Some(vec![1, 2]));
+        let columns = &card.layouts[0].columns;
+        assert_eq!(
+            (columns.id.as_deref(), columns.text.names()),
+            (Some("id"), &["text".to_string()][..])
+        );
+        assert!(
+            draft.text.lines().filter(|line| !line.is_empty()).count() <= 18,
+            "{}",
+            draft.text
+        );
+    }
+
+    #[test]
+    fn pairs_scores_and_neighbouring_files_are_found() {
+        let train = "pair_ID\tsentence_A\tsentence_B\tscore\n1\ta dog runs\ta dog is running\t4.5\n2\ta cat\ta fox\t1.25\n";
+        let dev = "pair_ID\tsentence_A\tsentence_B\tscore\n7\ta hen\ta bird\t3.0\n";
+        let test = "pair_ID\tsentence_A\tsentence_B\n9\tan owl\ta bird\n";
+        let files = [
+            ("sim_train.tsv", train),
+            ("sim_dev.tsv", dev),
+            ("sim_test.tsv", test),
+        ];
+        let (draft, card) = drafted(&files, &Wishes::default());
+        assert_eq!((draft.name.as_str(), card.task), ("sim", Task::Regression));
+        assert_eq!(card.range, Some([1.25, 4.5]));
+        let names: Vec<&str> = card.split_names().into_iter().collect();
+        assert_eq!(names, ["dev", "test", "train"]);
+        assert!(!card.splits["test"].labelled && card.splits["dev"].labelled);
+        assert!(card.layouts[0].columns.second.is_some());
+    }
+
+    #[test]
+    fn json_lines_and_headerless_text_are_read() {
+        let lines = "{\"sentence\": \"it rained\", \"label\": 1}\n{\"sentence\": \"it was dry\", \"label\": 0}\n";
+        let (_, card) = drafted(&[("rain.jsonl", lines)], &Wishes::default());
+        assert_eq!(card.labels, ["0", "1"]);
+        let bare = "it rained on the whole valley today,1\nit was dry and warm in the valley,0\n";
+        let (draft, card) = drafted(&[("rain.csv", bare)], &Wishes::default());
+        assert_eq!(
+            card.layouts[0].columns.text.names(),
+            ["c1"],
+            "{}",
+            draft.text
+        );
+    }
+
+    #[test]
+    fn column_files_are_tagging() {
+        let text = "-DOCSTART- -X- O\n\nit PRP O\nrained VBD O\n\nNils NNP B-PER\nsang VBD O\n";
+        let (_, card) = drafted(&[("ner.txt", text)], &Wishes::default());
+        assert_eq!(
+            (card.task, card.labels.as_slice()),
+            (Task::Tagging, &["PER".to_string()][..])
+        );
+        assert_eq!(card.splits["train"].words, Some(4));
+    }
+
+    #[test]
+    fn what_is_ambiguous_is_asked_for_by_the_name_of_the_option() {
+        let two = "alpha,beta,label\nsome words here now,other words here now,x\nmore words are here,and more words here,y\n";
+        let vague = "alpha,beta\nx,y\nz,w\n";
+        let none = |text: &str| Wishes {
+            text: Some(text.into()),
+            ..Wishes::default()
+        };
+        for (name, text, wishes, says) in [
+            ("a.csv", two, Wishes::default(), "--text"),
+            ("a.csv", vague, Wishes::default(), "--header"),
+            (
+                "a.csv",
+                REVIEWS,
+                none("txt"),
+                "--text: no column `txt`; did you mean `text`?",
+            ),
+            (
+                "a.dat",
+                "one two three\nfour five six\n",
+                Wishes::default(),
+                "--separator",
+            ),
+            (
+                "a.json",
+                "[{\"text\": \"a\"}]",
+                Wishes::default(),
+                "one object a line",
+            ),
+        ] {
+            let error = refused(&[(name, text)], &wishes);
+            assert!(error.contains(says), "{says}: {error}");
+        }
+    }
+}
