@@ -536,6 +536,78 @@ fn jsonl() {
 }
 
 #[test]
+fn jsonl_of_words() {
+    let columns: Columns =
+        toml::from_str("text = 'word'\nlabel = 'ner'").expect("columns as in a card");
+    let format: Format = toml::from_str("kind = 'jsonl'").expect("a format as in a card");
+    let rows: [Row; 12] = [
+        (
+            "text",
+            b"hello\n",
+            "line 1: column 1: not JSON; expected an object",
+        ),
+        ("a list", b"[]\n", "line 1: .. expected an object"),
+        (
+            "words missing",
+            b"{\"ner\":[]}\n",
+            "line 1: no key `word` .. found `ner`",
+        ),
+        (
+            "tags missing",
+            b"{\"word\":[\"a\"]}\n",
+            "line 1: no key `ner` .. found `word`",
+        ),
+        (
+            "words that are text",
+            b"{\"word\":\"a b\",\"ner\":[]}\n",
+            "line 1: `word` is a string; expected a list",
+        ),
+        (
+            "words that are null",
+            b"{\"word\":null,\"ner\":[]}\n",
+            "line 1: `word` is .. expected a list",
+        ),
+        (
+            "a word that is null",
+            b"{\"word\":[null],\"ner\":[0]}\n",
+            "line 1: `word` has .. in its list; expected strings or integers",
+        ),
+        (
+            "a tag that is a fraction",
+            b"{\"word\":[\"a\"],\"ner\":[0.5]}\n",
+            "line 1: `ner` has .. in its list; expected strings or integers",
+        ),
+        (
+            "no words",
+            b"{\"word\":[],\"ner\":[]}\n",
+            "line 1: no words; expected at least one",
+        ),
+        (
+            "an empty word",
+            b"\n{\"word\":[\"a\",\"\"],\"ner\":[0,0]}\n",
+            "line 2: word 2 of 2 is empty; expected none to be",
+        ),
+        (
+            "a tag too few",
+            b"{\"word\":[\"a\",\"b\"],\"ner\":[0]}\n",
+            "line 1: 1 tags for 2 words; expected one for each",
+        ),
+        (
+            "cut within a line",
+            b"{\"word\":[\"a\"],\"ner\":[0]}\n{\"word\":[\"a",
+            "line 2: column .. not JSON",
+        ),
+    ];
+    let path = Path::new("some/file");
+    all_right(rows.iter().map(|(what, bytes, words)| {
+        match format.sentences(path, bytes, &columns, true) {
+            Ok(found) => Some(format!("{what}: read as {found:?}")),
+            Err(error) => differs(what, &error.to_string(), &format!("some/file: {words}")),
+        }
+    }));
+}
+
+#[test]
 fn sentiment_trees() {
     let deep = |n: usize| -> &'static [u8] { "(1 a ".repeat(n).into_bytes().leak() };
     check(
