@@ -70,6 +70,7 @@ impl Conversion<'_> {
             "{to}: is not empty, expected a folder that is new"
         );
         let tensors = self.tensors()?;
+        self.check_options(&tensors)?;
         let n_tensors = tensors.len();
         let parent = match self.to.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -146,6 +147,35 @@ impl Conversion<'_> {
             );
         }
         Ok(tensors)
+    }
+
+    /// ELMo's options say what the weights alone do not, and must fit them.
+    fn check_options(&self, tensors: &[(String, Lazy)]) -> Result<()> {
+        if self.from.format() != Format::Hdf5 {
+            return Ok(());
+        }
+        let shown = self.from.path().display();
+        let path = ElmoOptions::beside(self.from.path()).with_context(|| {
+            format!("{shown}: no `options.json` beside it, which ELMo's weights need")
+        })?;
+        let options = ElmoOptions::read(&path)?;
+        let mut expected = options.tensors();
+        expected.sort();
+        let found: Vec<(String, Vec<usize>)> = tensors
+            .iter()
+            .map(|(name, lazy)| (name.clone(), lazy.shape.clone()))
+            .collect();
+        let odd = expected.iter().find(|tensor| !found.contains(tensor));
+        ensure!(
+            odd.is_none() && found.len() == expected.len(),
+            "{shown}: does not fit {}: {}",
+            path.display(),
+            match odd {
+                Some((name, shape)) => format!("no tensor `{name}` of shape {shape:?}"),
+                None => format!("{} tensors, expected {}", found.len(), expected.len()),
+            }
+        );
+        Ok(())
     }
 
     fn copy_companions(&self, to: &Path) -> Result<Vec<String>> {

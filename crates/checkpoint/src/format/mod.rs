@@ -38,6 +38,16 @@ impl Format {
         Self::Tensorflow,
         Self::Hdf5,
     ];
+
+    /// The usual name of the file with the weights, for messages.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::Safetensors => "model.safetensors",
+            Self::Pytorch => "pytorch_model.bin",
+            Self::Tensorflow => "*.ckpt.index",
+            Self::Hdf5 => "*weights.hdf5",
+        }
+    }
 }
 
 impl fmt::Display for Format {

@@ -5,6 +5,7 @@
 //! of. (The crate `pytorch-reader` reads more (whole modules, archives of 2016) and passes what it does not know over
 //! in silence; here an unknown name is an error, and a view can never be larger than what it is a view of.)
 
+mod directory;
 mod legacy;
 mod pickle;
 mod zip;
