@@ -133,6 +133,10 @@ impl Encoder for Cliff {
         16
     }
 
+    fn has_pooler(&self) -> bool {
+        true
+    }
+
     fn with_dropout(self, _rate: f64) -> Self {
         self
     }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::Device;
 use serde::Deserialize;
+use totune_checkpoint::{Checkpoint, ElmoOptions, Format, Published};
 
-use crate::{Bert, BertConfig, Checkpoint};
+use crate::{Architecture, Bert, CardCheck};
 
 /// One pretrained checkpoint, as described by its card.
 #[derive(Debug, Clone, Deserialize)]
@@ -24,10 +25,13 @@ pub struct EncoderCard {
     /// Folder names to look for below the encoder root, such as `bert-base-uncased` or
     /// `models--google-bert--bert-base-uncased` (a Hugging Face cache).
     pub folders: Vec<String>,
-    /// File with the weights, in that folder.
-    pub weights: String,
-    /// SHA-256 of that file; checked when it is loaded. Not set where published copies differ.
-    pub sha256: Option<String>,
+    /// Formats that are looked for in that folder, in this order; all when not set.
+    #[serde(default = "all_formats")]
+    pub formats: Vec<Format>,
+    /// What identifies the weights in each format, as [`Checkpoint::hash`] defines it; checked when they are loaded.
+    /// Not set where published copies differ.
+    #[serde(default)]
+    pub sha256: BTreeMap<Format, String>,
     /// Parameters of the encoder, asserted when it is loaded.
     pub parameters: u64,
     /// Tensors in the file that are not part of the encoder: names, or prefixes ending in a point.
@@ -35,8 +39,8 @@ pub struct EncoderCard {
     pub ignore: Vec<String>,
     /// The vocabulary.
     pub vocabulary: Vocabulary,
-    /// The shape of the network.
-    pub architecture: BertConfig,
+    /// The network and its shape.
+    pub architecture: Architecture,
     /// Licence of the weights.
     pub licence: String,
     /// Where the checkpoint is described.
@@ -49,6 +53,10 @@ pub struct EncoderCard {
     /// What a reader of results should know about this checkpoint.
     #[serde(default)]
     pub note: Option<String>,
+}
+
+fn all_formats() -> Vec<Format> {
+    Format::ALL.to_vec()
 }
 
 /// What a card says about the vocabulary.
@@ -64,7 +72,7 @@ pub struct Vocabulary {
 pub struct LoadedEncoder {
     /// The network.
     pub encoder: Bert,
-    /// SHA-256 of the file with the weights.
+    /// What identifies the weights: of a single file its SHA-256.
     pub checkpoint_hash: String,
     /// The folder it was loaded from; the tokenizer lies in it too.
     pub dir: PathBuf,
@@ -89,21 +97,33 @@ impl EncoderCard {
 
     /// The folder with the checkpoint below one of `roots`, if it is there.
     pub fn locate(&self, roots: &[PathBuf]) -> Option<PathBuf> {
+        self.find(roots).ok()?.map(|(dir, _, _)| dir)
+    }
+
+    /// The folder with the checkpoint below one of `roots`, its format, and the file to open.
+    ///
+    /// # Errors
+    /// When two files of a folder could be meant.
+    pub fn find(&self, roots: &[PathBuf]) -> Result<Option<(PathBuf, Format, PathBuf)>> {
         let below = |root: &PathBuf| {
             let folders = self.folders.iter().map(|folder| root.join(folder));
             folders.flat_map(with_snapshots).collect::<Vec<_>>()
         };
-        roots
-            .iter()
-            .flat_map(below)
-            .find(|dir| dir.join(&self.weights).is_file())
+        for dir in roots.iter().flat_map(below).filter(|dir| dir.is_dir()) {
+            if let Some((format, file)) = totune_checkpoint::find(&dir, &self.formats)? {
+                return Ok(Some((dir, format, file)));
+            }
+        }
+        Ok(None)
     }
 
     /// What is missing, where to get it and where to put it; none when all is there.
     pub fn missing(&self, roots: &[PathBuf]) -> Option<String> {
-        if self.locate(roots).is_some() {
-            return None;
-        }
+        let ambiguous = match self.find(roots) {
+            Ok(Some(_)) => return None,
+            Ok(None) => String::new(),
+            Err(error) => format!("; {error:#}"),
+        };
         let places: Vec<String> = roots
             .iter()
             .map(|root| root.display().to_string())
@@ -112,12 +132,17 @@ impl EncoderCard {
             true => String::new(),
             false => format!("`totune encoders fetch {}`, or ", self.name),
         };
+        let names: Vec<&str> = self
+            .formats
+            .iter()
+            .map(|format| format.file_name())
+            .collect();
         Some(format!(
-            "encoder `{}` ({}): no `{}/{}` below {}\n  get it: {fetch}{}",
+            "encoder `{}` ({}): no folder `{}` with `{}` below {}{ambiguous}\n  get it: {fetch}{}",
             self.name,
             self.title,
             self.folders.join("` or `"),
-            self.weights,
+            names.join("` or `"),
             places.join(" or "),
             self.instructions.trim()
         ))
@@ -126,29 +151,40 @@ impl EncoderCard {
     /// Loads the checkpoint onto `device`.
     ///
     /// # Errors
-    /// When it is not there, its hash is not the card's, or a tensor is missing, unexpected or of another shape.
+    /// When it is not there, its hash is not the card's, a tensor is missing, unexpected or of another shape, or the
+    /// architecture cannot be trained yet.
     pub fn load(&self, roots: &[PathBuf], device: &Device) -> Result<LoadedEncoder> {
-        let Some(dir) = self.locate(roots) else {
+        let config = match &self.architecture {
+            Architecture::Bert(config) => config.clone(),
+            Architecture::Distilbert(config) => config.bert(),
+            Architecture::Elmo(_) => bail!(
+                "encoder `{}`: the architecture `{}` cannot be trained yet; its checkpoint can be listed, checked and \
+                 converted (`totune encoders`)",
+                self.name,
+                self.architecture
+            ),
+        };
+        let Some((dir, format, file)) = self.find(roots)? else {
             bail!(self.missing(roots).unwrap_or_default());
         };
-        let path = dir.join(&self.weights);
-        let mut checkpoint = Checkpoint::open(&path, "bert.")?;
+        let checkpoint = Checkpoint::open(&file)?;
         let checkpoint_hash = checkpoint.hash();
-        if let Some(expected) = &self.sha256 {
+        if let Some(expected) = self.sha256.get(&format) {
             ensure!(
                 &checkpoint_hash == expected,
                 "{}: sha-256 is {checkpoint_hash}, but the card `{}` expects {expected}",
-                path.display(),
+                file.display(),
                 self.name
             );
         }
-        let encoder = self.architecture.load(&mut checkpoint, device)?;
-        checkpoint.finish(&self.ignore)?;
+        let mut weights = Published::new(checkpoint, self.architecture.naming())?;
+        let encoder = config.load(&mut weights, device)?;
+        weights.finish(&self.ignore)?;
         let parameters = burn::module::Module::num_params(&encoder) as u64;
         ensure!(
             parameters == self.parameters,
             "{}: {parameters} parameters, but the card `{}` expects {}",
-            path.display(),
+            file.display(),
             self.name,
             self.parameters
         );
@@ -157,6 +193,28 @@ impl EncoderCard {
             checkpoint_hash,
             dir,
         })
+    }
+
+    /// Holds the checkpoint `file` against the card, without loading it: hash, names, shapes and counts.
+    ///
+    /// # Errors
+    /// When the file cannot be read. What is read and differs is part of the answer.
+    pub fn check(&self, file: &Path) -> Result<CardCheck> {
+        let mut check = CardCheck::new(file, &self.architecture, |_| self.ignore.clone())?;
+        check.expected_hash = self.sha256.get(&check.format).cloned();
+        check.expected_parameters = Some(self.parameters);
+        if let Architecture::Elmo(expected) = &self.architecture
+            && let Some(path) = ElmoOptions::beside(file)
+        {
+            let found = ElmoOptions::read(&path)?;
+            if found != *expected {
+                check.other.push(format!(
+                    "options     {} describes another network: {found:?}, expected {expected:?}",
+                    path.display()
+                ));
+            }
+        }
+        Ok(check)
     }
 }
 

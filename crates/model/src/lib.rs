@@ -11,20 +11,25 @@
 // Naming the LibTorch backend is deprecated in burn 0.22, the last release that has it.
 #![cfg_attr(feature = "tch", allow(deprecated))]
 
+mod architecture;
 mod card;
-mod checkpoint;
+mod check;
 mod classifier;
 mod encoder;
 pub mod fused;
 mod head;
 mod layer;
 mod pass;
+mod weights;
 
+pub use architecture::{Architecture, Described};
 pub use card::{EncoderCard, EncoderCatalogue, LoadedEncoder, Vocabulary};
-pub use checkpoint::{Checkpoint, RandomWeights, Weights};
+pub use check::CardCheck;
 pub use classifier::Classifier;
-pub use encoder::bert::{Bert, BertConfig};
+pub use encoder::bert::{Bert, BertConfig, PoolerKind};
+pub use encoder::distilbert::DistilBertConfig;
 pub use encoder::{Encoder, States};
 pub use head::{ClassifierHead, HeadSpec, Pooling};
 pub use layer::{Linear, Norm};
 pub use pass::{Pass, TokenBatch};
+pub use weights::{RandomWeights, Weights};

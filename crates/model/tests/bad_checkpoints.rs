@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use totune_model::{BertConfig, Checkpoint, EncoderCatalogue};
+use totune_checkpoint::{Naming, Published};
+use totune_model::{BertConfig, EncoderCatalogue};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -21,7 +22,7 @@ fn error(bytes: &[u8], change: impl Fn(&mut BertConfig)) -> String {
     let mut config: BertConfig = serde_json::from_str(&text).expect("a shape");
     change(&mut config);
     let load = || {
-        let mut checkpoint = Checkpoint::open(&path, "bert.")?;
+        let mut checkpoint = Published::open(&path, Naming::Bert)?;
         config.load(&mut checkpoint, &Device::flex())?;
         checkpoint.finish(&[])
     };
@@ -182,5 +183,19 @@ fn a_missing_checkpoint_says_where_to_get_it_and_where_to_put_it() {
             "/nowhere",
             "google-bert/",
         ],
+    );
+}
+
+#[test]
+fn an_architecture_that_cannot_be_trained_says_so_before_anything_is_looked_for() {
+    let cards = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../encoders");
+    let catalogue = EncoderCatalogue::read(&cards).expect("cards");
+    let card = catalogue.find("elmo-small").expect("a card");
+    let found = card
+        .load(&[PathBuf::from("/nowhere")], &Device::flex())
+        .expect_err("no ELMo yet");
+    check(
+        &found.to_string(),
+        &["elmo-small", "`elmo` cannot be trained yet"],
     );
 }

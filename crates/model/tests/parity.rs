@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor};
 use safetensors::SafeTensors;
+use totune_checkpoint::{Naming, Published};
 use totune_model::{
-    Bert, BertConfig, Checkpoint, Encoder, EncoderCatalogue, Pass, States, TokenBatch,
+    Bert, BertConfig, DistilBertConfig, Encoder, EncoderCatalogue, Pass, States, TokenBatch,
 };
 
 /// Largest difference to transformers allowed on a CPU.
@@ -78,14 +79,17 @@ impl Reference {
         for (i, hidden) in states.hidden.iter().enumerate() {
             compare(&format!("hidden.{i}"), flat(hidden));
         }
-        compare("pooled", flat(states.pooled.as_ref().expect("a pooler")));
+        if let Some(pooled) = &states.pooled {
+            compare("pooled", flat(pooled));
+        }
     }
 }
 
 fn odd(file: &str, device: &Device) -> anyhow::Result<Bert> {
     let text = std::fs::read_to_string(project("fixtures/model/odd.json"))?;
     let config: BertConfig = serde_json::from_str(&text)?;
-    let mut checkpoint = Checkpoint::open(&project(&format!("fixtures/model/{file}")), "bert.")?;
+    let path = project(&format!("fixtures/model/{file}"));
+    let mut checkpoint = Published::open(&path, Naming::Bert)?;
     let bert = config.load(&mut checkpoint, device)?;
     checkpoint.finish(&["cls.".to_string()])?;
     Ok(bert)
@@ -122,6 +126,116 @@ fn heads_of_pretraining_are_left_out_by_name() {
         "odd.pretraining.safetensors",
         "odd.pretraining.reference.safetensors",
     );
+}
+
+/// The tiny BERT of `fixtures/checkpoint`.
+fn tiny() -> BertConfig {
+    let text = std::fs::read_to_string(project("fixtures/checkpoint/safetensors/config.json"));
+    serde_json::from_str(&text.expect("a committed file")).expect("a shape")
+}
+
+#[test]
+fn every_format_gives_the_states_of_transformers_and_of_one_another() {
+    let reference = Reference::read("fixtures/checkpoint/bert.reference.safetensors");
+    for device in devices() {
+        let mut first: Option<Vec<Vec<f32>>> = None;
+        for name in [
+            "safetensors",
+            "safetensors-sharded",
+            "pytorch",
+            "pytorch-sharded",
+            "pytorch-legacy",
+            "views.bin",
+            "tensorflow",
+        ] {
+            let path = project(&format!("fixtures/checkpoint/{name}"));
+            let mut weights = Published::open(&path, Naming::Bert).expect("a checkpoint");
+            let bert = tiny().load(&mut weights, &device).expect("a BERT");
+            let heads = ["cls.", "classifier.", "embeddings.position_ids"];
+            weights
+                .finish(&heads.map(String::from))
+                .expect("nothing left over");
+            let states = bert.encode(&reference.batch(&device), &Pass::evaluation());
+            reference.check(&states);
+            let states: Vec<Vec<f32>> = states
+                .hidden
+                .iter()
+                .map(|hidden| hidden.to_data().try_to_vec().expect("f32"))
+                .collect();
+            assert_eq!(first.get_or_insert(states.clone()), &states, "{name}");
+        }
+    }
+}
+
+#[test]
+fn distilbert_matches_transformers() {
+    let config = DistilBertConfig {
+        vocab_size: 17,
+        dim: 8,
+        n_layers: 2,
+        n_heads: 2,
+        hidden_dim: 12,
+        max_position_embeddings: 10,
+        dropout: 0.1,
+        attention_dropout: 0.1,
+    };
+    let reference = Reference::read("fixtures/checkpoint/distilbert.reference.safetensors");
+    for device in devices() {
+        let path = project("fixtures/checkpoint/distilbert");
+        let mut weights = Published::open(&path, Naming::DistilBert).expect("a checkpoint");
+        let bert = config.bert().load(&mut weights, &device).expect("a BERT");
+        let heads = ["vocab_transform.", "vocab_layer_norm.", "vocab_projector."];
+        weights
+            .finish(&heads.map(String::from))
+            .expect("nothing left over");
+        let states = bert.encode(&reference.batch(&device), &Pass::evaluation());
+        assert_eq!(states.hidden.len(), 3);
+        assert!(states.pooled.is_none());
+        reference.check(&states);
+        let head = totune_model::HeadSpec {
+            pooling: totune_model::Pooling::Pooler,
+            dropout: 0.1,
+        };
+        let error = totune_model::Classifier::new(bert, &head, 2, 1, &device)
+            .expect_err("nothing to pool with");
+        assert!(error.to_string().contains("needs an encoder with a pooler"));
+    }
+}
+
+#[test]
+fn a_shape_lists_the_tensors_that_are_taken() {
+    /// Any shape will do; what is asked for is noted.
+    #[derive(Default)]
+    struct Asked(Vec<(String, Vec<usize>)>);
+
+    impl totune_model::Weights for Asked {
+        fn take(
+            &mut self,
+            name: &str,
+            shape: &[usize],
+        ) -> anyhow::Result<burn::tensor::TensorData> {
+            self.0.push((name.to_string(), shape.to_vec()));
+            let zeros = vec![0f32; shape.iter().product()];
+            Ok(burn::tensor::TensorData::new(zeros, shape.to_vec()))
+        }
+    }
+
+    let mut bare = tiny();
+    bare.type_vocab_size = 0;
+    bare.pooler = totune_model::PoolerKind::None;
+    for config in [tiny(), bare] {
+        let mut asked = Asked::default();
+        let bert = config.load(&mut asked, &Device::flex()).expect("a BERT");
+        let mut listed = config.tensors();
+        listed.sort();
+        asked.0.sort();
+        assert_eq!(asked.0, listed);
+        let n: usize = listed
+            .iter()
+            .map(|(_, shape)| shape.iter().product::<usize>())
+            .sum();
+        assert_eq!(burn::module::Module::num_params(&bert), n);
+    }
 }
 
 #[test]

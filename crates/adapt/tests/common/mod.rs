@@ -35,6 +35,7 @@ pub fn encoder(seed: u64, device: &Device) -> Bert {
         layer_norm_eps: 1e-12,
         hidden_dropout_prob: 0.1,
         attention_probs_dropout_prob: 0.1,
+        pooler: totune_model::PoolerKind::Tanh,
     };
     // Wider than BERT's 0.02, so that so small a network has something to say.
     config

@@ -68,6 +68,7 @@ impl Case {
             layer_norm_eps: 1e-12,
             hidden_dropout_prob: self.dropout,
             attention_probs_dropout_prob: self.dropout,
+            pooler: totune_model::PoolerKind::Tanh,
         }
     }
 

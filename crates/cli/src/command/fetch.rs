@@ -8,6 +8,7 @@ use anyhow::Result;
 use clap::Args;
 use indicatif::HumanBytes;
 use serde::Serialize;
+use totune_checkpoint::Format;
 use totune_data::{Card, Catalogue};
 use totune_fetch::{
     Allow, Fetch, Fetcher, Job, Kind, Progress, Settings, Sha256, Silent, Source, State,
@@ -189,12 +190,13 @@ fn of_dataset(context: &Context, settings: &Settings, card: &Card) -> Result<Wan
 fn of_encoder(context: &Context, card: &EncoderCard) -> Wanted {
     let root = context.roots.of_encoder(&context.project, card.fixture);
     let job = |mut download: totune_fetch::Download| {
-        let weights =
-            matches!(&download.source, Source::Hub { path, .. } if path.as_str() == card.weights);
-        if weights && download.sha256.is_none() {
-            download.sha256 = card
-                .sha256
-                .clone()
+        if let (Source::Hub { path, .. }, None) = (&download.source, &download.sha256) {
+            // Of weights in one file the card knows the hash.
+            let format = Format::ALL
+                .into_iter()
+                .find(|format| format.file_name() == path.as_str());
+            download.sha256 = format
+                .and_then(|format| card.sha256.get(&format).cloned())
                 .and_then(|sha256| Sha256::try_from(sha256).ok());
         }
         Job {

@@ -10,6 +10,8 @@
 //! | `layers.<i>.attention.output`, `.norm` | `encoder.layer.<i>.attention.output.{dense, LayerNorm}` |
 //! | `layers.<i>.feed_forward.{intermediate, output, norm}` | `encoder.layer.<i>.{intermediate.dense, output.dense, output.LayerNorm}` |
 //! | `pooler.dense` | `pooler.dense` |
+//!
+//! Segments and the pooler may be absent, as in a DistilBERT.
 
 use anyhow::{Result, ensure};
 use burn::module::{Module, Param};
@@ -37,7 +39,7 @@ pub struct BertConfig {
     pub intermediate_size: usize,
     /// Longest sequence.
     pub max_position_embeddings: usize,
-    /// Segments (token types).
+    /// Segments (token types); 0 where the network knows none.
     pub type_vocab_size: usize,
     /// Added to the variance in layer normalisation.
     pub layer_norm_eps: f64,
@@ -45,6 +47,20 @@ pub struct BertConfig {
     pub hidden_dropout_prob: f64,
     /// Dropout on attention probabilities.
     pub attention_probs_dropout_prob: f64,
+    /// What stands above the first token of the top layer.
+    #[serde(default)]
+    pub pooler: PoolerKind,
+}
+
+/// What stands above the first token of the top layer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolerKind {
+    /// `tanh(W h + b)`, trained to tell whether two sentences follow one another.
+    #[default]
+    Tanh,
+    /// Nothing.
+    None,
 }
 
 impl BertConfig {
@@ -64,10 +80,54 @@ impl BertConfig {
         Ok(Bert {
             embeddings: Embeddings::load(self, weights, device)?,
             layers,
-            pooler: Pooler {
-                dense: Linear::load(weights, "pooler.dense", [hidden, hidden], device)?,
+            pooler: match self.pooler {
+                PoolerKind::Tanh => Some(Pooler {
+                    dense: Linear::load(weights, "pooler.dense", [hidden, hidden], device)?,
+                }),
+                PoolerKind::None => None,
             },
         })
+    }
+
+    /// Every tensor that [`BertConfig::load`] takes: its published name, and its shape.
+    pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
+        let (hidden, wide) = (self.hidden_size, self.intermediate_size);
+        let mut tensors = Vec::new();
+        for (table, rows) in [
+            ("word", self.vocab_size),
+            ("position", self.max_position_embeddings),
+            ("token_type", self.type_vocab_size),
+        ] {
+            if rows > 0 {
+                tensors.push((
+                    format!("embeddings.{table}_embeddings.weight"),
+                    vec![rows, hidden],
+                ));
+            }
+        }
+        let mut pair = |name: String, weight: Vec<usize>| {
+            tensors.push((format!("{name}.bias"), vec![weight[0]]));
+            tensors.push((format!("{name}.weight"), weight));
+        };
+        pair("embeddings.LayerNorm".to_string(), vec![hidden]);
+        for i in 0..self.num_hidden_layers {
+            for (part, weight) in [
+                ("attention.self.query", vec![hidden, hidden]),
+                ("attention.self.key", vec![hidden, hidden]),
+                ("attention.self.value", vec![hidden, hidden]),
+                ("attention.output.dense", vec![hidden, hidden]),
+                ("attention.output.LayerNorm", vec![hidden]),
+                ("intermediate.dense", vec![wide, hidden]),
+                ("output.dense", vec![hidden, wide]),
+                ("output.LayerNorm", vec![hidden]),
+            ] {
+                pair(format!("encoder.layer.{i}.{part}"), weight);
+            }
+        }
+        if self.pooler == PoolerKind::Tanh {
+            pair("pooler.dense".to_string(), vec![hidden, hidden]);
+        }
+        tensors
     }
 }
 
@@ -76,7 +136,7 @@ impl BertConfig {
 pub struct Bert {
     embeddings: Embeddings,
     layers: Vec<Layer>,
-    pooler: Pooler,
+    pooler: Option<Pooler>,
 }
 
 impl Encoder for Bert {
@@ -99,11 +159,8 @@ impl Encoder for Bert {
             x = bert.layers[i].forward(x, bias, block, pass);
             hidden.push(x.clone());
         }
-        let pooled = self.pooler.forward(x); // [batch, hidden]
-        States {
-            hidden,
-            pooled: Some(pooled),
-        }
+        let pooled = self.pooler.as_ref().map(|pooler| pooler.forward(x)); // [batch, hidden]
+        States { hidden, pooled }
     }
 
     fn n_layers(&self) -> usize {
@@ -111,7 +168,11 @@ impl Encoder for Bert {
     }
 
     fn hidden(&self) -> usize {
-        self.pooler.dense.bias.dims()[0]
+        self.embeddings.norm.bias.dims()[0]
+    }
+
+    fn has_pooler(&self) -> bool {
+        self.pooler.is_some()
     }
 
     fn with_dropout(mut self, rate: f64) -> Self {
@@ -137,7 +198,7 @@ fn attention_bias(mask: Tensor<2>) -> Tensor<4> {
 struct Embeddings {
     word: Param<Tensor<2>>,
     position: Param<Tensor<2>>,
-    segment: Param<Tensor<2>>,
+    segment: Option<Param<Tensor<2>>>,
     norm: Norm,
     dropout: f64,
 }
@@ -152,7 +213,10 @@ impl Embeddings {
         Ok(Self {
             word: table("word_embeddings", config.vocab_size)?,
             position: table("position_embeddings", config.max_position_embeddings)?,
-            segment: table("token_type_embeddings", config.type_vocab_size)?,
+            segment: match config.type_vocab_size {
+                0 => None,
+                rows => Some(table("token_type_embeddings", rows)?),
+            },
             norm: Norm::load(
                 weights,
                 "embeddings.LayerNorm",
@@ -172,9 +236,12 @@ impl Embeddings {
             "a batch of {seq} tokens is longer than the encoder's {positions} positions"
         );
         let word = embedding(self.word.val(), batch.ids.clone()); // [batch, seq, hidden]
-        let segment = embedding(self.segment.val(), batch.type_ids.clone()); // [batch, seq, hidden]
+        let word = match &self.segment {
+            Some(segment) => word + embedding(segment.val(), batch.type_ids.clone()),
+            None => word,
+        };
         let position = self.position.val().narrow(0, 0, seq).unsqueeze::<3>(); // [1, seq, hidden]
-        let x = self.norm.forward(word + segment + position);
+        let x = self.norm.forward(word + position);
         fused::dropout(x, pass.rate(0, self.dropout), pass.draw())
     }
 }

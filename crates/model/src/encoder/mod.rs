@@ -6,6 +6,7 @@ use burn::tensor::Tensor;
 use crate::{Pass, TokenBatch};
 
 pub mod bert;
+pub mod distilbert;
 
 /// What an encoder makes of a batch.
 #[derive(Debug)]
@@ -38,6 +39,9 @@ pub trait Encoder: Module + ModuleDisplay {
 
     /// Width of the hidden states.
     fn hidden(&self) -> usize;
+
+    /// Whether [`States::pooled`] is there.
+    fn has_pooler(&self) -> bool;
 
     /// The same encoder with one rate for all its dropouts, instead of those of its checkpoint.
     fn with_dropout(self, rate: f64) -> Self;

@@ -64,6 +64,10 @@ impl ClassifierHead {
             "pooling = \"concat-4\" needs an encoder of at least 4 layers, this one has {}",
             encoder.n_layers()
         );
+        anyhow::ensure!(
+            spec.pooling != Pooling::Pooler || encoder.has_pooler(),
+            "pooling = \"pooler\" needs an encoder with a pooler, this one has none"
+        );
         let mut weights = RandomWeights::new(seed, INIT_SD);
         Ok(Self {
             output: Linear::load(&mut weights, "head.output", [width, n_labels], device)?,

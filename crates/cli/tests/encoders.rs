@@ -1,0 +1,124 @@
+//! `totune encoders`: what is listed, what a check finds, what a conversion leaves behind.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use support::Checkout;
+
+/// A checkpoint of `fixtures/checkpoint`.
+fn fixture(name: &str) -> String {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures/checkpoint")
+        .join(name);
+    path.to_str().expect("UTF-8").to_string()
+}
+
+#[test]
+fn the_list_says_what_is_found_and_what_is_missing() {
+    let checkout = Checkout::new();
+    let out = checkout.succeed(&["encoders", "list", "--json"]);
+    let rows: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let row = |name: &str| {
+        let rows = rows.as_array().expect("rows");
+        rows.iter()
+            .find(|row| row["name"] == name)
+            .expect("a row")
+            .clone()
+    };
+    assert_eq!(row("fixture-bert")["format"], "safetensors");
+    assert_eq!(row("fixture-bert")["parameters"], 46_656);
+    assert_eq!(row("elmo-original")["architecture"], "elmo");
+    assert_eq!(row("elmo-original")["format"], serde_json::Value::Null);
+
+    let out = checkout.succeed(&["encoders", "list"]);
+    assert!(
+        out.contains("fixture-bert             bert             46,656  safetensors  fixtures/"),
+        "{out}"
+    );
+    assert!(
+        out.contains("109,482,240  missing      BERT-base uncased"),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_check_ends_well_or_with_every_difference() {
+    let checkout = Checkout::new();
+    let out = checkout.succeed(&["encoders", "check"]);
+    assert!(out.contains("fixture-bert: well\n"), "{out}");
+    for own in ["tensorflow", "elmo", "safetensors/model.safetensors"] {
+        let out = checkout.succeed(&["encoders", "check", &fixture(own)]);
+        assert!(out.contains(": well\n"), "{own}: {out}");
+    }
+
+    let card = checkout.path("encoders/fixture-bert.toml");
+    let text = fs::read_to_string(&card).expect("a card");
+    fs::write(
+        &card,
+        text.replace("intermediate_size = 64", "intermediate_size = 65"),
+    )
+    .expect("a card");
+    let said = checkout.run(&["encoders", "check", "fixture-bert"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    assert!(
+        said.out.starts_with("fixture-bert: 12 differences\n"),
+        "{}",
+        said.out
+    );
+    assert!(
+        said.out
+            .contains("encoder.layer.3.output.dense.weight: found [32, 64], expected [32, 65]"),
+        "{}",
+        said.out
+    );
+
+    let said = checkout.run(&["encoders", "check", "bert-base-uncased"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.out.contains("get it: "), "{}", said.out);
+    let said = checkout.run(&["encoders", "check", "fixture-brt"]);
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.err
+            .contains("unknown encoder `fixture-brt`; there are fixture-bert"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn a_conversion_is_checked_like_what_it_came_from() {
+    let checkout = Checkout::new();
+    for (from, dtype) in [("tensorflow", "f32"), ("elmo", "f16")] {
+        let to = checkout.path(from);
+        let to = to.to_str().expect("UTF-8");
+        let arguments = [
+            "encoders",
+            "convert",
+            &fixture(from),
+            "--to",
+            to,
+            "--dtype",
+            dtype,
+        ];
+        let out = checkout.succeed(&arguments);
+        assert!(
+            out.contains("model.safetensors: ") && out.contains("sha-256  "),
+            "{out}"
+        );
+        let out = checkout.succeed(&["encoders", "check", to]);
+        assert!(out.contains(": well\n"), "{out}");
+
+        let said = checkout.run(&arguments);
+        assert_eq!(said.code, Some(2));
+        assert!(said.err.contains("is not empty"), "{}", said.err);
+    }
+    let said = checkout.run(&["encoders", "convert", "no/where", "--to", "x"]);
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.err.contains("no/where: cannot be read"),
+        "{}",
+        said.err
+    );
+}

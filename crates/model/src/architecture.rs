@@ -1,0 +1,154 @@
+//! Which network a checkpoint is of, and which tensors that takes.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use totune_checkpoint::{ElmoOptions, Naming};
+
+use crate::{BertConfig, CardCheck, DistilBertConfig};
+
+/// The shape of a network, by its kind.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Architecture {
+    /// BERT, and what differs from it in size alone.
+    Bert(BertConfig),
+    /// DistilBERT.
+    Distilbert(DistilBertConfig),
+    /// ELMo.
+    Elmo(ElmoOptions),
+}
+
+impl Architecture {
+    /// The names its checkpoints are published under.
+    pub fn naming(&self) -> Naming {
+        match self {
+            Self::Bert(_) => Naming::Bert,
+            Self::Distilbert(_) => Naming::DistilBert,
+            Self::Elmo(_) => Naming::Elmo,
+        }
+    }
+
+    /// Every tensor of the network: its published name, and its shape.
+    pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
+        match self {
+            Self::Bert(config) => config.tensors(),
+            Self::Distilbert(config) => config.bert().tensors(),
+            Self::Elmo(options) => options.tensors(),
+        }
+    }
+
+    /// How many numbers these tensors are.
+    pub fn parameters(&self) -> u64 {
+        self.tensors()
+            .iter()
+            .map(|(_, shape)| shape.iter().map(|&dim| dim as u64).product::<u64>())
+            .sum()
+    }
+}
+
+impl fmt::Display for Architecture {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.pad(match self {
+            Self::Bert(_) => "bert",
+            Self::Distilbert(_) => "distilbert",
+            Self::Elmo(_) => "elmo",
+        })
+    }
+}
+
+/// What the files beside some weights say of their network.
+#[derive(Debug, Clone)]
+pub struct Described {
+    /// The network.
+    pub architecture: Architecture,
+    /// The file that says so, by its name.
+    pub by: String,
+}
+
+impl Described {
+    /// Reads `config.json`, `bert_config.json` or ELMo's options beside the file `weights`.
+    ///
+    /// # Errors
+    /// When there is none of them, or the network it describes is not known here.
+    pub fn beside(weights: &Path) -> Result<Self> {
+        for name in ["config.json", "bert_config.json"] {
+            let path = weights.with_file_name(name);
+            if path.is_file() {
+                let architecture = read_config(&path)?;
+                return Ok(Self {
+                    architecture,
+                    by: name.to_string(),
+                });
+            }
+        }
+        let path = ElmoOptions::beside(weights).with_context(|| {
+            format!(
+                "{}: neither `config.json` nor `bert_config.json` nor ELMo's `options.json` beside it, which would say \
+                 what network it is",
+                weights.display()
+            )
+        })?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Self {
+            by: name.into_owned(),
+            architecture: Architecture::Elmo(ElmoOptions::read(&path)?),
+        })
+    }
+}
+
+impl Described {
+    /// Holds the checkpoint `file` against the network. Tensors outside of it (the head of a task) are not counted as
+    /// differences, those that are left over inside of it are.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn check(&self, file: &Path) -> Result<CardCheck> {
+        let network = self.architecture.tensors();
+        let scope = |name: &str| name.split('.').next().unwrap_or_default().to_string();
+        let scopes: BTreeSet<String> = network.iter().map(|(name, _)| scope(name)).collect();
+        CardCheck::new(file, &self.architecture, |weights| {
+            let outside = weights
+                .tensors()
+                .filter(|(name, _)| !scopes.contains(&scope(name)))
+                .map(|(name, _)| name.to_string());
+            outside
+                .chain(["embeddings.position_ids".to_string()]) // 0, 1, 2, …: no weights
+                .collect()
+        })
+    }
+}
+
+/// A `config.json` as Google and Hugging Face write it.
+fn read_config(path: &Path) -> Result<Architecture> {
+    #[derive(Deserialize)]
+    struct Kind {
+        /// Not in Google's own files.
+        #[serde(default = "bert")]
+        model_type: String,
+    }
+    fn bert() -> String {
+        "bert".to_string()
+    }
+    let shown = path.display();
+    let text = fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
+    let mut values: serde_json::Value =
+        serde_json::from_str(&text).with_context(|| format!("{shown}: not JSON"))?;
+    // Google's files leave it out, and their code uses this one.
+    if let Some(keys) = values.as_object_mut() {
+        keys.entry("layer_norm_eps")
+            .or_insert_with(|| 1e-12_f64.into());
+    }
+    let kind: Kind = serde_json::from_value(values.clone())
+        .with_context(|| format!("{shown}: not the description of a network"))?;
+    let architecture = match kind.model_type.as_str() {
+        "bert" => serde_json::from_value(values).map(Architecture::Bert),
+        "distilbert" => serde_json::from_value(values).map(Architecture::Distilbert),
+        other => bail!("{shown}: model_type: found `{other}`, expected `bert` or `distilbert`"),
+    };
+    architecture.with_context(|| format!("{shown}: not the shape of a {}", kind.model_type))
+}

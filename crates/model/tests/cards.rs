@@ -1,0 +1,141 @@
+//! Every committed card, held against arithmetic and against the real files where they are.
+
+use std::path::{Path, PathBuf};
+
+use totune_model::{Architecture, BertConfig, Described, EncoderCatalogue};
+
+fn project(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+}
+
+/// Parameters by the formula one would use on paper: embeddings, layers, pooler.
+fn by_hand(architecture: &Architecture) -> u64 {
+    let count = match architecture {
+        Architecture::Bert(bert) => {
+            let h = bert.hidden_size;
+            layers(bert) + bert.type_vocab_size * h + (h * h + h)
+        }
+        Architecture::Distilbert(config) => layers(&config.bert()),
+        Architecture::Elmo(elmo) => {
+            let (cnn, lstm) = (&elmo.char_cnn, &elmo.lstm);
+            let (dim, cell, proj) = (cnn.embedding.dim, lstm.dim, lstm.projection_dim);
+            let wide: usize = cnn.filters.iter().map(|[_, n]| n).sum();
+            let filters: usize = cnn.filters.iter().map(|[w, n]| n * (w * dim + 1)).sum();
+            let highway = cnn.n_highway * 2 * (wide + 1) * wide;
+            let one_lstm = (2 * proj + 1) * 4 * cell + cell * proj;
+            261 * dim + filters + highway + (wide + 1) * proj + 2 * lstm.n_layers * one_lstm
+        }
+    };
+    count as u64
+}
+
+fn layers(bert: &BertConfig) -> usize {
+    let (h, wide) = (bert.hidden_size, bert.intermediate_size);
+    let layer = 4 * (h * h + h) + 2 * h + (h * wide + wide) + (wide * h + h) + 2 * h;
+    (bert.vocab_size + bert.max_position_embeddings) * h + 2 * h + bert.num_hidden_layers * layer
+}
+
+#[test]
+fn every_card_says_how_many_parameters_its_architecture_has() {
+    let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
+    assert!(catalogue.names().len() >= 14);
+    for name in catalogue.names() {
+        let card = catalogue.find(name).expect("a card");
+        assert_eq!(by_hand(&card.architecture), card.parameters, "{name}");
+        assert_eq!(card.architecture.parameters(), card.parameters, "{name}");
+        for hash in card.sha256.values() {
+            let is_hex = hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+            assert!(is_hex, "{name}: {hash}");
+        }
+    }
+}
+
+#[test]
+fn the_published_counts_are_met() {
+    let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
+    for (name, published) in [
+        ("bert-base-uncased", 109_482_240),
+        ("bert-base-cased", 108_310_272),
+        ("elmo-original", 93_600_848),
+    ] {
+        let card = catalogue.find(name).expect("a card");
+        assert_eq!(card.parameters, published, "{name}");
+    }
+}
+
+#[test]
+fn a_checkpoint_that_fits_its_card_has_no_differences_and_one_that_does_not_has_each() {
+    let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
+    let card = catalogue.find("fixture-bert").expect("a card");
+    let (_, _, file) = card
+        .find(&[project("fixtures/encoders")])
+        .expect("one file")
+        .expect("a committed file");
+    let check = card.check(&file).expect("a checkpoint");
+    assert_eq!(check.lines(), Vec::<String>::new());
+
+    let mut other = card.clone();
+    other.parameters += 1;
+    other
+        .sha256
+        .values_mut()
+        .for_each(|hash| *hash = "0".repeat(64));
+    if let Architecture::Bert(config) = &mut other.architecture {
+        config.num_hidden_layers = 3;
+        config.vocab_size += 1;
+    }
+    let lines = other.check(&file).expect("a checkpoint").lines();
+    let count = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+    assert_eq!(count("sha-256"), 1, "{lines:#?}");
+    assert_eq!(count("parameters"), 1);
+    assert_eq!(count("shape       embeddings.word_embeddings.weight"), 1);
+    assert_eq!(count("unexpected  encoder.layer.3."), 16);
+    assert_eq!(lines.len(), 19);
+}
+
+#[test]
+fn a_folder_of_ones_own_is_held_against_what_lies_in_it() {
+    for (folder, weights) in [
+        ("safetensors", "model.safetensors"),
+        ("tensorflow", "bert_model.ckpt.index"),
+        ("elmo", "tiny_weights.hdf5"),
+    ] {
+        let file = project(&format!("fixtures/checkpoint/{folder}/{weights}"));
+        let described = Described::beside(&file).expect("a description");
+        let check = described.check(&file).expect("a checkpoint");
+        assert_eq!(check.lines(), Vec::<String>::new(), "{folder}");
+        assert_eq!(check.parameters, described.architecture.parameters());
+    }
+    let bare = project("fixtures/checkpoint/pytorch/pytorch_model.bin");
+    let error = Described::beside(&bare).expect_err("nothing beside it");
+    assert!(
+        error.to_string().contains("neither `config.json`"),
+        "{error}"
+    );
+}
+
+/// Needs the real files: set `TOTUNE_ENCODERS` to a folder that has them, else it says that it was passed over.
+#[test]
+fn real_checkpoints_fit_what_lies_beside_them() {
+    let Some(root) = std::env::var_os("TOTUNE_ENCODERS").map(PathBuf::from) else {
+        eprintln!("passed over: TOTUNE_ENCODERS is not set");
+        return;
+    };
+    for file in [
+        "all-MiniLM-L6-v2/model.safetensors",
+        "formats/camphr_ner_bert/pytorch_model.bin",
+        "formats/keras_bert_test_checkpoint/bert_model.ckpt.index",
+        "elmo-tiny/lm_weights.hdf5",
+    ] {
+        let file = root.join(file);
+        let described = Described::beside(&file).expect("a description");
+        let mut lines = described.check(&file).expect("a checkpoint").lines();
+        if file.ends_with("camphr_ner_bert/pytorch_model.bin") {
+            // It was saved without a pooler, as taggers are.
+            lines.retain(|line| !line.starts_with("missing     pooler.dense."));
+        }
+        assert_eq!(lines, Vec::<String>::new(), "{}", file.display());
+    }
+}
