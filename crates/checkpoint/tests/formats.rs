@@ -202,3 +202,39 @@ fn real_files_of_every_format_are_read() {
         }
     }
 }
+
+/// SHA-256 over an ELMo's tensors in the order of their names, as `fixtures/make/checkpoints.py --digest` does it
+/// with h5py.
+fn elmo_digest(path: &Path) -> String {
+    use sha2::{Digest, Sha256};
+    let mut weights = Published::open(path, Naming::Elmo).expect("a checkpoint");
+    let mut all: Vec<(String, Vec<usize>)> = weights
+        .tensors()
+        .map(|(name, shape)| (name.to_string(), shape.to_vec()))
+        .collect();
+    all.sort();
+    let mut hash = Sha256::new();
+    for (name, shape) in all {
+        for value in weights.take(&name, &shape).expect("a tensor").values {
+            hash.update(value.to_le_bytes());
+        }
+    }
+    let digest = hash.finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn elmos_numbers_are_those_that_h5py_reads() {
+    assert_eq!(
+        elmo_digest(&fixture("elmo")),
+        "1c5122bedd093fa054c3394acdfccf467209abb5efb7940e82ff3ac95c206ee8"
+    );
+    let Some(root) = std::env::var_os("TOTUNE_ENCODERS").map(PathBuf::from) else {
+        eprintln!("passed over the real file: TOTUNE_ENCODERS is not set");
+        return;
+    };
+    assert_eq!(
+        elmo_digest(&root.join("elmo-tiny")),
+        "453ab3720bc0274d3b1a1a02d166f4947d8175018972e287302995759a914ef4"
+    );
+}
