@@ -37,6 +37,11 @@ impl Clock {
         Ok(())
     }
 
+    /// Counts time that was spent elsewhere on its behalf.
+    pub(crate) fn add(&mut self, seconds: f64) {
+        self.total += Duration::from_secs_f64(seconds);
+    }
+
     /// Seconds counted so far, without waiting for the device.
     pub(crate) fn seconds(&self) -> f64 {
         let running = self.running.map_or(Duration::ZERO, |since| since.elapsed());

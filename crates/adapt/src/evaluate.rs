@@ -2,83 +2,61 @@
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
-use burn::tensor::activation::log_softmax;
-use totune_data::BatchPlan;
+use totune_data::{BatchPlan, Target};
 use totune_model::{Classifier, Encoder, Pass};
 
-use crate::batch::token_batch;
+use crate::batch::outputs;
+use crate::cache::Start;
+use crate::question::Question;
 use crate::task::Examples;
 
 /// What a model says about a list of examples, in their order.
 #[derive(Debug, Clone)]
 pub struct Evaluation {
-    /// Mean cross-entropy.
+    /// Mean loss: cross-entropy or squared error.
     pub loss: f64,
-    /// The most probable label of each example; the first of them in a tie.
-    pub predicted: Vec<usize>,
-    /// Probabilities of all labels for each example.
-    pub probabilities: Vec<Vec<f32>>,
+    /// The answer to each example: the most probable label, the first of them in a tie, or the score.
+    pub predicted: Vec<Target>,
+    /// Probabilities of all labels for each example, or its score alone.
+    pub scores: Vec<Vec<f32>>,
 }
 
-/// Scores `examples` in batches of `batch_size`, without dropout.
+/// Scores `examples` in batches of `batch_size`, without dropout, from what was kept for `start` where there is such.
 ///
 /// `model` is a validation snapshot ([`burn::module::Module::valid`]), so that no graph is built. Batches hold examples
 /// of similar length, which saves padding; the result is in the order of the examples.
 pub fn evaluate<E: Encoder>(
     model: &Classifier<E>,
+    question: &Question,
     examples: &Examples,
     batch_size: usize,
+    start: Option<Start>,
     device: &Device,
 ) -> Result<Evaluation> {
-    let labels = examples.classes();
     let plan = BatchPlan {
         size: batch_size,
         bucketing: true,
     };
     let mut loss = vec![0.0; examples.len()];
-    let mut predicted = vec![0; examples.len()];
-    let mut probabilities = vec![Vec::new(); examples.len()];
+    let mut predicted = vec![Target::Unknown; examples.len()];
+    let mut scores = vec![Vec::new(); examples.len()];
     for indices in plan.sequential(&examples.lengths()) {
-        let batch = token_batch(examples, &indices, device);
-        let logits = model.forward(&batch, &Pass::evaluation()); // [batch, labels]
-        let [_, n_labels] = logits.dims();
-        let scores: Vec<f32> = log_softmax(logits, 1)
+        let pass = Pass::evaluation();
+        let outputs = outputs(model, examples, &indices, start, &pass, device); // [batch, n_outputs]
+        let rows: Vec<f32> = question
+            .report(outputs)
             .into_data()
             .try_to_vec()
             .ok()
             .context("the scores of a batch are not 32-bit floats")?;
-        for (&i, row) in indices.iter().zip(scores.chunks(n_labels)) {
-            loss[i] = -f64::from(row[labels[i]]);
-            predicted[i] = largest(row);
-            probabilities[i] = row.iter().map(|score| score.exp()).collect();
+        for (&i, row) in indices.iter().zip(rows.chunks(question.n_outputs())) {
+            (loss[i], predicted[i], scores[i]) = question.answer(row, &examples.targets[i]);
         }
     }
     Ok(Evaluation {
         // Summed in the order of the examples, so that batching does not show.
         loss: loss.iter().sum::<f64>() / examples.len() as f64,
         predicted,
-        probabilities,
+        scores,
     })
-}
-
-/// Index of the first largest value.
-fn largest(values: &[f32]) -> usize {
-    let mut best = 0;
-    for (i, value) in values.iter().enumerate() {
-        if *value > values[best] {
-            best = i;
-        }
-    }
-    best
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_of_equal_scores_is_predicted() {
-        assert_eq!(largest(&[0.1, 0.7, 0.2]), 1);
-        assert_eq!(largest(&[0.5, 0.5]), 0);
-    }
 }

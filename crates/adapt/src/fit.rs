@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use burn::module::Module;
-use burn::optim::GradientsParams;
+use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::Device;
 use rand::Rng;
 use totune_data::{BatchPlan, stream};
-use totune_model::fused::{AdamW, Rate, clip_global_norm, cross_entropy};
+use totune_model::fused::{AdamW, Rate, clip_global_norm};
 use totune_model::{Classifier, Encoder, Pass};
 
-use crate::batch::{label_batch, token_batch};
+use crate::batch::outputs;
+use crate::cache::Start;
 use crate::clock::Clock;
 use crate::evaluate::evaluate;
 use crate::outcome::{Divergence, Outcome, Prediction, Score, Stop};
@@ -42,8 +43,9 @@ pub fn fit<E: Encoder>(
     task.check()?;
     let head_seed = stream(seed, "head", 0).next_u64();
     let encoder = encoder.with_dropout(training.dropout);
-    let n_labels = task.labels.len();
-    let mut model = Classifier::new(encoder, &training.head, n_labels, head_seed, device)?.train();
+    let n_layers = encoder.n_layers();
+    let n_outputs = task.question.n_outputs();
+    let mut model = Classifier::new(encoder, &training.head, n_outputs, head_seed, device)?.train();
 
     let sizes = sizes(&model);
     let paths: Vec<String> = sizes.keys().cloned().collect();
@@ -60,7 +62,7 @@ pub fn fit<E: Encoder>(
     let mut stop = Stop::Epochs;
     'phases: for (phase_idx, (phase, assigned)) in plan.phases.iter().zip(&assignments).enumerate()
     {
-        run.phase = phase_idx;
+        run.begin(phase_idx, Start::of(phase, training, n_layers));
         model = require_gradients(model, &|path| assigned.contains_key(path));
         let mut optimizer = AdamW::new(&training.optimizer.config());
         for epoch_of_phase in 0..phase.epochs {
@@ -77,13 +79,14 @@ pub fn fit<E: Encoder>(
                 stop = Stop::Diverged(divergence);
                 break 'phases;
             }
-            match phase.stop {
-                StopRule::Epochs {} => {}
+            if run.has_stalled(&phase.stop)? {
+                stop = Stop::Plateau;
+                break;
             }
         }
     }
     match stop {
-        Stop::Epochs => run.stand_for_the_last_epoch(),
+        Stop::Epochs | Stop::Plateau => run.stand_for_the_last_epoch(),
         Stop::Diverged(_) => run.predictions.clear(),
     }
     Ok(Outcome {
@@ -96,6 +99,7 @@ pub fn fit<E: Encoder>(
         epochs: run.epoch,
         steps: run.step,
         train_seconds: run.train_clock.seconds(),
+        cache_seconds: run.cache_seconds,
         eval_seconds: run.eval_clock.seconds(),
     })
 }
@@ -109,11 +113,14 @@ struct Run<'a> {
     watch: &'a mut dyn Watch,
     batches: BatchPlan,
     lengths: Vec<usize>,
-    classes: Vec<usize>,
     steps_per_epoch: usize,
     /// Of all phases, at most.
     epochs: usize,
     phase: usize,
+    /// Where its passes begin.
+    start: Option<Start>,
+    /// Scores on dev of its epochs.
+    dev_scores: Vec<f64>,
     /// Finished, over all phases.
     epoch: usize,
     /// Taken, over all phases.
@@ -122,6 +129,7 @@ struct Run<'a> {
     predictions: Vec<Prediction>,
     train_clock: Clock,
     eval_clock: Clock,
+    cache_seconds: f64,
 }
 
 impl<'a> Run<'a> {
@@ -139,7 +147,6 @@ impl<'a> Run<'a> {
         let lengths = task.train.lengths();
         Self {
             steps_per_epoch: batches.shuffled(&lengths, seed, 0).len(),
-            classes: task.train.classes(),
             task,
             training,
             seed,
@@ -149,13 +156,54 @@ impl<'a> Run<'a> {
             lengths,
             epochs: 0,
             phase: 0,
+            start: None,
+            dev_scores: Vec::new(),
             epoch: 0,
             step: 0,
             scores: Vec::new(),
             predictions: Vec::new(),
             train_clock: Clock::new(device),
             eval_clock: Clock::new(device),
+            cache_seconds: 0.0,
         }
+    }
+
+    /// Turns to a phase whose passes may begin at `start`. The first one that uses kept states pays for them.
+    fn begin(&mut self, phase: usize, start: Option<Start>) {
+        let paid = self.start;
+        self.phase = phase;
+        self.start = start;
+        self.dev_scores.clear();
+        if let Some(kept) = self.task.train.kept(start).filter(|_| paid != start) {
+            self.cache_seconds += kept.seconds();
+            self.train_clock.add(kept.seconds());
+        }
+    }
+
+    /// Whether the scores on dev say that the phase is over.
+    fn has_stalled(&self, rule: &StopRule) -> Result<bool> {
+        let StopRule::Plateau {
+            patience,
+            threshold,
+        } = *rule
+        else {
+            return Ok(false);
+        };
+        ensure!(
+            !self.dev_scores.is_empty(),
+            "stop: training is to end where the score on dev does, but there is no dev split with a score"
+        );
+        let mut best = f64::NEG_INFINITY;
+        let mut stalled = 0;
+        for &score in &self.dev_scores {
+            stalled = if score > best + threshold {
+                0
+            } else {
+                stalled + 1
+            };
+            best = best.max(score);
+        }
+        Ok(stalled >= patience)
     }
 
     /// One pass over the training examples; the mean of their losses, each taken before its step.
@@ -174,20 +222,27 @@ impl<'a> Run<'a> {
             .batches
             .shuffled(&self.lengths, self.seed, self.epoch as u64);
         for (i, indices) in order.iter().enumerate() {
-            let dropout_seed = stream(self.seed, "dropout", self.step as u64).next_u64();
-            let pass = Pass::training(dropout_seed)
-                .frozen(phase.frozen_below, self.training.frozen_dropout.is_on());
-            let batch = token_batch(&self.task.train, indices, self.device);
-            let labels = label_batch(&self.classes, indices, self.device);
-            let logits = model.forward(&batch, &pass); // [batch, labels]
-            let loss = cross_entropy(logits, labels); // [1]
-
-            let mean_loss = f64::from(loss.clone().into_scalar::<f32>());
-            if !mean_loss.is_finite() {
-                self.train_clock.stop()?;
-                return Ok((model, ControlFlow::Break(self.diverged("loss", mean_loss))));
+            let mut dropout_seeds = stream(self.seed, "dropout", self.step as u64);
+            let mut accumulated = GradientsAccumulator::new();
+            let mut mean_loss = 0.0;
+            for piece in self.pieces(indices) {
+                let pass = Pass::training(dropout_seeds.next_u64())
+                    .frozen(phase.frozen_below, self.training.frozen_dropout.is_on());
+                let (start, device) = (self.start, self.device);
+                let outputs = outputs(&model, &self.task.train, piece, start, &pass, device); // [batch, n_outputs]
+                let targets = &self.task.train.targets;
+                let share = piece.len() as f64 / indices.len() as f64;
+                let loss = self.task.question.loss(outputs, targets, piece, device); // [1]
+                mean_loss += share * f64::from(loss.clone().into_scalar::<f32>());
+                if !mean_loss.is_finite() {
+                    self.train_clock.stop()?;
+                    return Ok((model, ControlFlow::Break(self.diverged("loss", mean_loss))));
+                }
+                let loss = if share < 1.0 { loss * share } else { loss };
+                let gradients = GradientsParams::from_grads(loss.backward(), &model);
+                accumulated.accumulate(&model, gradients);
             }
-            let mut gradients = GradientsParams::from_grads(loss.backward(), &model);
+            let mut gradients = accumulated.grads();
             let norm = clip_global_norm(&model, &mut gradients, self.training.clip.max());
             if !norm.is_finite() {
                 self.train_clock.stop()?;
@@ -229,6 +284,14 @@ impl<'a> Run<'a> {
         ))
     }
 
+    /// A batch as it passes through the model: whole, or in pieces.
+    fn pieces<'b>(&self, indices: &'b [usize]) -> std::slice::Chunks<'b, usize> {
+        indices.chunks(match self.training.micro_batch_size {
+            0 => indices.len(),
+            size => size,
+        })
+    }
+
     /// Scores a snapshot of the model on everything but the training examples, and keeps its predictions.
     fn score<E: Encoder>(
         &mut self,
@@ -242,8 +305,10 @@ impl<'a> Run<'a> {
         for (split, examples) in self.task.scored() {
             let found = evaluate(
                 model,
+                &self.task.question,
                 examples,
                 self.training.evaluation_batch_size,
+                self.start,
                 self.device,
             )?;
             if !found.loss.is_finite() {
@@ -255,25 +320,23 @@ impl<'a> Run<'a> {
                 };
                 return Ok(ControlFlow::Break(self.diverged(what, found.loss)));
             }
-            let gold = examples.classes();
-            self.push(split, "loss", found.loss, gold.len());
-            let (n_labels, positive) = (self.task.labels.len(), self.task.positive);
-            for (metric, value) in
-                totune_stats::classification_scores(&gold, &found.predicted, n_labels, positive)
-            {
-                self.push(split, metric, value, gold.len());
+            let (gold, n) = (&examples.targets, examples.len());
+            self.push(split, "loss", found.loss, n);
+            let main = self.task.metrics.first();
+            let question = &self.task.question;
+            for (metric, value) in question.scores(gold, &found.predicted, &self.task.metrics) {
+                self.push(split, metric, value, n);
+                if split == "dev" && main.is_some_and(|main| main == metric) {
+                    self.dev_scores.push(value);
+                }
             }
-            let rows = examples
-                .ids
-                .iter()
-                .zip(gold)
-                .zip(found.predicted)
-                .zip(found.probabilities);
+            let answers = found.predicted.into_iter().zip(found.scores);
+            let rows = examples.ids.iter().zip(gold).zip(answers);
             self.predictions
-                .extend(rows.map(|(((id, gold), predicted), scores)| Prediction {
+                .extend(rows.map(|((id, gold), (predicted, scores))| Prediction {
                     split,
                     example_id: id.clone(),
-                    gold,
+                    gold: gold.clone(),
                     predicted,
                     scores,
                 }));

@@ -15,6 +15,7 @@
 //! This crate does not know papers, grids, result files, or how a device was chosen.
 
 mod batch;
+mod cache;
 mod clock;
 mod evaluate;
 mod fit;
@@ -22,6 +23,7 @@ mod optimizer;
 mod outcome;
 mod parameters;
 mod phase;
+mod question;
 mod schedule;
 mod strategy;
 mod task;
@@ -30,14 +32,16 @@ mod test_support;
 mod training;
 mod watch;
 
+pub use cache::{Activations, CacheFile, KeptExamples, Start, StoredDtype};
 pub use evaluate::{Evaluation, evaluate};
 pub use fit::fit;
 pub use optimizer::{Adam, BIAS_AND_NORM, Optimizer};
 pub use outcome::{Divergence, Outcome, Prediction, Score, Stop};
 pub use parameters::sizes;
 pub use phase::{Assigned, Group, Phase, Plan};
+pub use question::Question;
 pub use schedule::{Bert, Constant, Linear, Polynomial, Schedule};
 pub use strategy::{Adaptation, Frozen, Full, LastK, Part};
 pub use task::{Examples, TaskData};
-pub use training::{Clip, Dtype, StopRule, Switch, Training};
+pub use training::{Cache, Clip, Dtype, StopRule, Switch, Training};
 pub use watch::{EpochScores, StepEvent, Watch};

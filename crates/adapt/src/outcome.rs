@@ -1,5 +1,6 @@
 //! What a run leaves behind: scores over time, final predictions, costs, and how it ended.
 
+use totune_data::Target;
 use totune_model::{Classifier, Encoder};
 
 /// The result of a run.
@@ -21,8 +22,11 @@ pub struct Outcome<E: Encoder> {
     pub epochs: usize,
     /// Optimiser steps taken, over all phases.
     pub steps: usize,
-    /// Seconds in training, evaluation excluded (monotonic clock).
+    /// Seconds in training, evaluation excluded (monotonic clock). What it took to compute kept states of the training
+    /// examples is part of it, whichever run computed them.
     pub train_seconds: f64,
+    /// That part.
+    pub cache_seconds: f64,
     /// Seconds in evaluation.
     pub eval_seconds: f64,
 }
@@ -38,7 +42,7 @@ pub struct Score {
     pub step: usize,
     /// `train` (the mean loss of the epoch's steps), `dev` or `test`.
     pub split: &'static str,
-    /// `loss`, or a name that [`totune_stats::classification_scores`] gives.
+    /// `loss`, or a name that [`totune_stats::classification_scores_with`] or [`totune_stats::regression_scores`] gives.
     pub metric: &'static str,
     /// The score.
     pub value: f64,
@@ -57,11 +61,11 @@ pub struct Prediction {
     pub split: &'static str,
     /// Name of the example in the dataset.
     pub example_id: String,
-    /// Index of the expected label.
-    pub gold: usize,
-    /// Index of the predicted label.
-    pub predicted: usize,
-    /// Probability of each label.
+    /// What was expected.
+    pub gold: Target,
+    /// What the model answered.
+    pub predicted: Target,
+    /// Probability of each label, or the score alone.
     pub scores: Vec<f32>,
 }
 
@@ -70,6 +74,8 @@ pub struct Prediction {
 pub enum Stop {
     /// All epochs were run.
     Epochs,
+    /// The score on dev no longer rose.
+    Plateau,
     /// A number that should be finite was not.
     Diverged(Divergence),
 }
@@ -79,6 +85,7 @@ impl Stop {
     pub fn label(&self) -> &'static str {
         match self {
             Self::Epochs => "epochs",
+            Self::Plateau => "plateau",
             Self::Diverged(_) => "diverged",
         }
     }

@@ -64,6 +64,13 @@ impl Plan {
 }
 
 impl Phase {
+    /// Whether the pretrained pooler moves.
+    pub(crate) fn moves_pooler(&self) -> bool {
+        self.groups
+            .iter()
+            .any(|group| group.pattern.starts_with(r"^encoder\.pooler"))
+    }
+
     /// Decides for each path whether and how it moves; fixed parameters are absent from the result.
     ///
     /// A pattern that matches nothing is an error, and so is a parameter that moves in a block which builds no graph:

@@ -3,13 +3,16 @@
 use anyhow::{Result, ensure};
 use totune_data::{Encoded, Example, Target, Tokenizer};
 
+use crate::cache::{KeptExamples, Start};
+use crate::question::Question;
+
 /// The data of one run.
 #[derive(Debug, Clone)]
 pub struct TaskData {
-    /// Labels in the dataset's order; scores and predictions refer to them by index.
-    pub labels: Vec<String>,
-    /// The label that precision, recall and F1 are about, if the task has one.
-    pub positive: Option<usize>,
+    /// What is asked about each example.
+    pub question: Question,
+    /// Metrics to report, the main one first: it decides where training may end sooner.
+    pub metrics: Vec<String>,
     /// What is learned from.
     pub train: Examples,
     /// What decisions during training may look at, if there is such a part.
@@ -18,7 +21,7 @@ pub struct TaskData {
     pub test: Examples,
 }
 
-/// Encoded examples in order; the three lists have the same length.
+/// Encoded examples in order; the first three lists have the same length.
 #[derive(Debug, Clone, Default)]
 pub struct Examples {
     /// Names, for predictions.
@@ -27,6 +30,8 @@ pub struct Examples {
     pub rows: Vec<Encoded>,
     /// What is expected.
     pub targets: Vec<Target>,
+    /// What was kept of the frozen part of the model for them, from one start or from several.
+    pub kept: Vec<KeptExamples>,
 }
 
 impl Examples {
@@ -43,6 +48,7 @@ impl Examples {
             rows: tokenizer.encode_all(&chosen, max_length, threads)?,
             ids: chosen.iter().map(|example| example.id.clone()).collect(),
             targets: chosen.into_iter().map(|example| example.target).collect(),
+            kept: Vec::new(),
         })
     }
 
@@ -61,12 +67,12 @@ impl Examples {
         self.rows.iter().map(|row| row.ids.len()).collect()
     }
 
-    /// The expected label of each example.
-    pub(crate) fn classes(&self) -> Vec<usize> {
-        self.targets
+    /// What was kept of the examples for a run that begins at `start`.
+    pub(crate) fn kept(&self, start: Option<Start>) -> Option<&KeptExamples> {
+        let start = start?;
+        self.kept
             .iter()
-            .map(|target| target.class().expect("`check` refuses other targets"))
-            .collect()
+            .find(|kept| kept.activations.start() == start)
     }
 }
 
@@ -89,22 +95,8 @@ impl TaskData {
                 examples.ids.len(),
                 examples.targets.len()
             );
-            let odd = examples
-                .targets
-                .iter()
-                .position(|target| target.class().is_none());
-            if let Some(at) = odd {
-                anyhow::bail!(
-                    "example `{}` of the {split} split has no class; expected one to train a classifier on",
-                    examples.ids[at]
-                );
-            }
-            let n_labels = self.labels.len();
-            if let Some(class) = examples.classes().into_iter().find(|&c| c >= n_labels) {
-                anyhow::bail!(
-                    "the {split} split has a target {class}, expected less than {n_labels}, the number of labels"
-                );
-            }
+            self.question
+                .check(split, &examples.ids, &examples.targets)?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use totune_model::{HeadSpec, Pooling};
 use crate::optimizer::Optimizer;
 use crate::schedule::{Constant, Schedule};
 use crate::strategy::Adaptation;
-use crate::training::{Clip, Dtype, StopRule, Switch, Training};
+use crate::training::{Cache, Clip, Dtype, StopRule, Switch, Training};
 
 /// Plain settings around one adaptation.
 pub(crate) fn training(adaptation: Adaptation) -> Training {
@@ -27,6 +27,8 @@ pub(crate) fn training(adaptation: Adaptation) -> Training {
         clip: Clip::GlobalNorm { max: 1.0 },
         bucketing: Switch::Off,
         dtype: Dtype::F32,
+        cache: Cache::Off,
+        micro_batch_size: 0,
     }
 }
 

@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_model::HeadSpec;
 
+use crate::cache::{Start, StoredDtype};
 use crate::optimizer::Optimizer;
 use crate::phase::Plan;
 use crate::schedule::Schedule;
@@ -42,6 +43,39 @@ pub struct Training {
     pub bucketing: Switch,
     /// Number type of the arithmetic.
     pub dtype: Dtype,
+    /// Whether states of the frozen part are computed once and kept.
+    #[serde(default, skip_serializing_if = "Cache::is_off")]
+    pub cache: Cache,
+    /// Examples that pass through the model at once, where that is fewer than `batch-size`: the gradients of a batch are
+    /// added up over its pieces. 0 stands for the whole batch.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub micro_batch_size: usize,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+/// Whether states of the frozen part are computed once and kept.
+///
+/// New settings like this one are written only where they are not as before, so that the ids of earlier runs stay.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Cache {
+    /// They are computed in every pass.
+    #[default]
+    Off,
+    /// They are kept where the strategy leaves something fixed, and `frozen-dropout` does not forbid it.
+    On {
+        /// Number type they are kept in.
+        dtype: StoredDtype,
+    },
+}
+
+impl Cache {
+    fn is_off(&self) -> bool {
+        *self == Self::Off
+    }
 }
 
 /// `"on"` or `"off"`.
@@ -67,6 +101,14 @@ impl Switch {
 pub enum StopRule {
     /// Nothing: all epochs are run.
     Epochs {},
+    /// The score on dev, by the dataset's main metric, has not risen by more than `threshold` above the best before
+    /// for `patience` epochs in a row. The model is the one of the last epoch.
+    Plateau {
+        /// Epochs without a rise.
+        patience: usize,
+        /// What counts as a rise, in units of the metric.
+        threshold: f64,
+    },
 }
 
 /// What is done to a gradient before the update.
@@ -120,6 +162,16 @@ impl Training {
         self.adaptation.plan(self, n_layers)
     }
 
+    /// Where its phases can begin when the frozen part is not computed again, each place once.
+    pub fn starts(&self, n_layers: usize) -> Result<Vec<Start>> {
+        let mut starts = Vec::new();
+        for phase in self.plan(n_layers)?.phases {
+            let start = Start::of(&phase, self, n_layers);
+            starts.extend(start.filter(|start| !starts.contains(start)));
+        }
+        Ok(starts)
+    }
+
     /// Refuses values out of range, naming the key; what depends on the encoder is left to [`Training::plan`].
     pub fn validate(&self) -> Result<()> {
         for (key, found) in [
@@ -141,6 +193,20 @@ impl Training {
             ensure!(
                 (0.0..1.0).contains(&found),
                 "{key}: found {found}, expected from 0 to less than 1"
+            );
+        }
+        if let StopRule::Plateau {
+            patience,
+            threshold,
+        } = self.stop
+        {
+            ensure!(
+                patience >= 1,
+                "stop.patience: found {patience}, expected at least 1"
+            );
+            ensure!(
+                threshold.is_finite() && threshold >= 0.0,
+                "stop.threshold: found {threshold}, expected 0 or more"
             );
         }
         if let Clip::GlobalNorm { max } = self.clip {

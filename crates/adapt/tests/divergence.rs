@@ -116,13 +116,22 @@ impl Cliff {
 }
 
 impl Encoder for Cliff {
-    fn encode(&self, batch: &TokenBatch, _pass: &Pass) -> States {
+    fn below(&self, _block: usize, batch: &TokenBatch, _pass: &Pass) -> Tensor<3> {
+        let [n, seq] = batch.shape();
+        Tensor::zeros([n, seq, 16], &Device::flex())
+    }
+
+    fn above(&self, x: Tensor<3>, _block: usize, batch: &TokenBatch, _pass: &Pass) -> States {
         let [n, _] = batch.shape();
         let pooled = self.pooler.weight.val().sqrt() * 0.0; // [1, hidden]
         States {
-            hidden: Vec::new(),
+            hidden: vec![x],
             pooled: Some(pooled.repeat_dim(0, n)),
         }
+    }
+
+    fn draws(&self, _block: usize) -> u64 {
+        0
     }
 
     fn n_layers(&self) -> usize {

@@ -6,8 +6,8 @@ use burn::tensor::Device;
 use common::{devices, eight, encoder, final_score, run, run_on, training};
 use totune_adapt::{
     Adaptation, Bert as BertSchedule, EpochScores, Examples, Frozen, Full, LastK, Optimizer,
-    Outcome, Prediction, Schedule, Score, StepEvent, Stop, Switch, TaskData, Training, Watch,
-    evaluate, fit,
+    Outcome, Prediction, Question, Schedule, Score, StepEvent, Stop, StopRule, Switch, TaskData,
+    Training, Watch, evaluate, fit,
 };
 use totune_data::{Example, Input, Target, Tokenizer};
 use totune_model::{Bert, Pooling};
@@ -92,11 +92,10 @@ fn the_number_of_data_threads_does_not_show() {
             Examples::encode(&tokenizer, &examples, indices, 12, threads).expect("plain text")
         };
         let task = TaskData {
-            labels: vec!["no".into(), "yes".into()],
-            positive: Some(1),
             train: encode(&[0, 1, 2, 3]),
             dev: Some(encode(&[4])),
             test: encode(&[4, 5]),
+            ..eight()
         };
         rows(run(&task, &training(Adaptation::Full(Full::new(1e-3))), 5))
     };
@@ -199,9 +198,9 @@ fn scores_and_predictions_say_where_they_belong() {
     for prediction in &outcome.predictions {
         let sum: f32 = prediction.scores.iter().sum();
         assert!((sum - 1.0).abs() < 1e-6, "{prediction:?}");
-        let other = 1 - prediction.predicted;
+        let class = prediction.predicted.class().expect("a label");
         assert!(
-            prediction.scores[prediction.predicted] >= prediction.scores[other],
+            prediction.scores[class] >= prediction.scores[1 - class],
             "{prediction:?}"
         );
     }
@@ -288,8 +287,11 @@ fn the_devices_agree_on_what_is_learned() {
 fn the_batch_size_of_the_evaluation_shows_in_rounding_only() {
     let outcome = run(&eight(), &training(Adaptation::Full(Full::new(1e-3))), 1);
     let model = burn::module::Module::valid(&outcome.model);
-    let score =
-        |size| evaluate(&model, &eight().test, size, &Device::flex()).expect("flex does not fail");
+    let (task, device) = (eight(), Device::flex());
+    let score = |size| {
+        let scored = evaluate(&model, &task.question, &task.test, size, None, &device);
+        scored.expect("flex does not fail")
+    };
     let (one, eight) = (score(1), score(8));
     assert!(
         (one.loss - eight.loss).abs() < 1e-5,
@@ -298,10 +300,10 @@ fn the_batch_size_of_the_evaluation_shows_in_rounding_only() {
         eight.loss
     );
     for (a, b) in one
-        .probabilities
+        .scores
         .iter()
         .flatten()
-        .zip(eight.probabilities.iter().flatten())
+        .zip(eight.scores.iter().flatten())
     {
         assert!((a - b).abs() < 1e-5, "{a} {b}");
     }
@@ -329,10 +331,12 @@ fn settings_and_data_that_cannot_run_are_refused() {
     empty.train = Examples::default();
     assert_eq!(refused(&empty, &full), "the train split has no examples");
     let mut one_label = eight();
-    one_label.labels.pop();
+    if let Question::Class { labels, .. } = &mut one_label.question {
+        labels.pop();
+    }
     assert_eq!(
         refused(&one_label, &full),
-        "the train split has a target 1, expected less than 1, the number of labels"
+        "example `example-1` of the train split has the label 1, expected less than 1, the number of labels"
     );
 }
 
@@ -342,6 +346,7 @@ fn first(examples: &Examples, n: usize) -> Examples {
         ids: examples.ids[..n].to_vec(),
         rows: examples.rows[..n].to_vec(),
         targets: examples.targets[..n].to_vec(),
+        kept: Vec::new(),
     }
 }
 
@@ -352,4 +357,80 @@ fn rows(outcome: Outcome<Bert>) -> (Vec<Score>, Vec<Prediction>) {
         .iter_mut()
         .for_each(|score| score.train_seconds = 0.0);
     (scores, outcome.predictions)
+}
+
+/// The same sentences with a number to learn for each.
+fn scored() -> TaskData {
+    let mut task = eight();
+    task.question = Question::Score {};
+    task.metrics = vec!["pearson".into()];
+    for examples in [&mut task.train, &mut task.test] {
+        let values = (0..8).map(|i| Target::Value(f64::from(i * 5 % 8) / 2.0));
+        examples.targets = values.collect();
+    }
+    task
+}
+
+#[test]
+fn a_regression_is_learned_by_heart() {
+    let mut settings = training(Adaptation::Full(Full::new(3e-3)));
+    settings.epochs = 120;
+    let outcome = run(&scored(), &settings, 3);
+    assert!(final_score(&outcome, "test", "pearson") > 0.99);
+    assert!(final_score(&outcome, "test", "mse") < 0.05);
+    let prediction = &outcome.predictions[3];
+    assert_eq!(prediction.gold, Target::Value(3.5));
+    let Target::Value(found) = prediction.predicted else {
+        panic!("expected a number, found {:?}", prediction.predicted);
+    };
+    assert_eq!(prediction.scores, [found as f32]);
+}
+
+#[test]
+fn training_ends_where_the_score_on_dev_no_longer_rises() {
+    let mut task = eight();
+    task.dev = Some(task.test.clone());
+    let mut settings = training(Adaptation::Frozen(Frozen::new(1e-9)));
+    settings.epochs = 30;
+    settings.stop = StopRule::Plateau {
+        patience: 2,
+        threshold: 0.001,
+    };
+    let outcome = run(&task, &settings, 3);
+    assert_eq!(
+        (outcome.epochs, outcome.stop),
+        (3, Stop::Plateau),
+        "the first, and two without a rise"
+    );
+    assert!(final_score(&run(&task, &settings, 3), "dev", "accuracy") > 0.0);
+    task.dev = None;
+    let error = fit(
+        encoder(1, &Device::flex()),
+        &task,
+        &settings,
+        3,
+        &Device::flex(),
+        &mut (),
+    );
+    let error = error
+        .map(|_| ())
+        .expect_err("there is no dev split")
+        .to_string();
+    assert_eq!(
+        error,
+        "stop: training is to end where the score on dev does, but there is no dev split with a score"
+    );
+}
+
+#[test]
+fn a_batch_in_pieces_takes_the_steps_of_a_whole_one() {
+    let mut settings = training(Adaptation::Full(Full::new(1e-3)));
+    settings.epochs = 4;
+    let whole = run(&eight(), &settings, 3);
+    settings.micro_batch_size = 3; // of 4
+    let pieces = run(&eight(), &settings, 3);
+    assert_eq!(whole.steps, pieces.steps);
+    for (a, b) in whole.scores.iter().zip(&pieces.scores) {
+        assert!((a.value - b.value).abs() < 1e-4, "{a:?} became {b:?}");
+    }
 }

@@ -67,6 +67,17 @@ pub struct Global {
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Global options")]
     pub threads: Option<u16>,
 
+    /// Megabytes that kept states of frozen layers may take, below `runs/states`
+    #[arg(
+        long,
+        global = true,
+        value_name = "MIB",
+        env = "TOTUNE_STATES_BUDGET",
+        default_value_t = 4096,
+        help_heading = "Global options"
+    )]
+    pub states_budget: u64,
+
     /// Print results and errors only
     #[arg(long, short, global = true, help_heading = "Global options")]
     pub quiet: bool,

@@ -55,6 +55,7 @@ impl Context {
             device: chosen.device,
             device_name: chosen.name,
             threads,
+            states_budget: self.global.states_budget << 20,
             stop: signals::stop_flag()?,
         })
     }

@@ -22,6 +22,8 @@ pub struct Dataset {
     pub labels: Vec<String>,
     /// The index of the positive label, where the card names one.
     pub positive: Option<usize>,
+    /// Metrics to report, the main one first.
+    pub metrics: Vec<String>,
     /// Examples in file order.
     pub examples: Vec<Example>,
     /// Of a tagging dataset, what its labels are and how the file's tags were read.
@@ -140,6 +142,7 @@ impl Card {
             hash,
             labels,
             positive: self.positive_index(),
+            metrics: self.metrics.clone(),
             examples,
             tagging,
         }

@@ -411,7 +411,7 @@ fn a_split_out_of_range_is_refused_where_it_is_written() {
         ),
         (
             "kind = 'kfold', folds = 10, by = 'file'",
-            "line 2: unknown choice `kfold`; did you mean `k-fold`? expected `hold-out` or `k-fold`",
+            "line 2: unknown choice `kfold`; did you mean `k-fold`? expected one of `hold-out`, `k-fold`, `files`",
         ),
         (
             "kind = 'k-fold', folds = 10, by = 'shuffled'",

@@ -84,6 +84,7 @@ fn folds_of_twelve_uneven_classes_are_scikit_learns() {
         labels: (0..12).map(|class| class.to_string()).collect(),
         positive: None,
         examples,
+        metrics: Vec::new(),
         tagging: None,
     };
     assert_eq!(witness.cases.len(), 15);

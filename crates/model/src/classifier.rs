@@ -15,6 +15,20 @@ pub struct Classifier<E: Module> {
     pub head: ClassifierHead,
 }
 
+/// What the frozen part of a model gave for a batch.
+#[derive(Debug, Clone)]
+pub enum Kept {
+    /// What one block of the encoder gave.
+    States {
+        /// The block, counted as in [`Pass`].
+        block: usize,
+        /// `[batch, seq, hidden]`.
+        states: Tensor<3>,
+    },
+    /// What stands for each example, `[batch, width]`: the head alone is left to compute.
+    Pooled(Tensor<2>),
+}
+
 impl<E: Encoder> Classifier<E> {
     /// Puts a new head with `n_labels` outputs, drawn from `seed`, on a pretrained encoder.
     pub fn new(
@@ -32,5 +46,21 @@ impl<E: Encoder> Classifier<E> {
     pub fn forward(&self, batch: &TokenBatch, pass: &Pass) -> Tensor<2> {
         let states = self.encoder.encode(batch, pass);
         self.head.forward(&states, batch, pass)
+    }
+
+    /// As [`Classifier::forward`], but from what was kept of the frozen blocks instead of the tokens.
+    ///
+    /// Dropout above them is what it would have been, so that with none in the frozen blocks both give the same.
+    pub fn forward_from(&self, kept: Kept, batch: &TokenBatch, pass: &Pass) -> Tensor<2> {
+        match kept {
+            Kept::States { block, states } => {
+                let states = self.encoder.above(states, block, batch, pass);
+                self.head.forward(&states, batch, pass)
+            }
+            Kept::Pooled(pooled) => {
+                pass.skip_to(self.encoder.draws(self.encoder.n_layers()));
+                self.head.score(pooled, pass)
+            }
+        }
     }
 }

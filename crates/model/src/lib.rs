@@ -25,7 +25,7 @@ mod weights;
 pub use architecture::{Architecture, Described};
 pub use card::{EncoderCard, EncoderCatalogue, LoadedEncoder, Vocabulary};
 pub use check::CardCheck;
-pub use classifier::Classifier;
+pub use classifier::{Classifier, Kept};
 pub use encoder::bert::{Bert, BertConfig, PoolerKind};
 pub use encoder::distilbert::DistilBertConfig;
 pub use encoder::{Encoder, States};

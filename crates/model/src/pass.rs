@@ -119,6 +119,12 @@ impl Pass {
         if on { rate } else { 0.0 }
     }
 
+    /// Goes on as after `n` draws: the blocks that would have made them are not computed where their states are at
+    /// hand, and what comes above them drops out as it would have.
+    pub(crate) fn skip_to(&self, n: u64) {
+        self.draws.set(n);
+    }
+
     /// A fresh seed for the next dropout of this pass.
     pub(crate) fn draw(&self) -> u64 {
         let draw = self.draws.get();

@@ -8,7 +8,8 @@ use totune_data::Catalogue;
 use totune_model::EncoderCatalogue;
 use totune_record::{RunRow, Tables};
 
-use crate::{Plan, PlannedRun, Project, Roots, State, Store};
+use crate::inputs::one_hash;
+use crate::{Plan, PlannedRun, Project, Roots, RunSpec, State, Store};
 
 /// What was collected.
 #[derive(Debug, Clone)]
@@ -76,16 +77,21 @@ fn refuse_stale(project: &Project, roots: &Roots, runs: &[RunRow]) -> Result<()>
     let mut hashes = BTreeMap::new();
     let mut stale = Vec::new();
     for run in runs {
-        if !hashes.contains_key(&run.dataset) {
+        let spec: RunSpec = serde_json::from_str(&run.spec)
+            .with_context(|| format!("run {}: its spec cannot be read", run.run_id))?;
+        let splits = spec.split.splits();
+        let read = format!("{} {}", run.dataset, splits.join(" "));
+        if !hashes.contains_key(&read) {
             let card = datasets.find(&run.dataset)?;
-            let here = card.locate(&roots.data, "train").is_some();
+            let here = card.missing(&roots.data, &splits).is_none();
+            let load = |split: &&str| Ok(card.load_split(&roots.data, split)?.hash);
             let hash = here
-                .then(|| card.load(&roots.data))
+                .then(|| splits.iter().map(load).collect::<Result<Vec<_>>>())
                 .transpose()?
-                .map(|dataset| dataset.hash);
-            hashes.insert(run.dataset.clone(), hash);
+                .map(|hashes| one_hash(&hashes));
+            hashes.insert(read.clone(), hash);
         }
-        if differs(&run.dataset_hash, hashes[&run.dataset].as_deref()) {
+        if differs(&run.dataset_hash, hashes[&read].as_deref()) {
             stale.push(format!("{}: dataset `{}`", run.run_id, run.dataset));
         }
         if !run.encoder.is_empty()

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use totune_record::{RunRow, Tables};
 
 use crate::provenance::{self, Code};
+use crate::states::States;
 use crate::store::Claim;
 use crate::work::{self, Outcome};
 use crate::{
@@ -29,6 +30,8 @@ pub struct Machine {
     pub device_name: String,
     /// Threads the arithmetic may use.
     pub threads: usize,
+    /// Bytes that kept states of frozen layers may take, mapped and on disk.
+    pub states_budget: u64,
     /// Set from outside to stop at the next step; what was begun counts as cut off.
     pub stop: Arc<AtomicBool>,
 }
@@ -70,8 +73,8 @@ pub fn execute(
             project,
             roots,
             specs(),
-            &machine.device,
-            machine.threads,
+            machine,
+            States::new(store.states(), machine.states_budget),
             progress,
         )?,
         code: Code::of(&project.root),
@@ -81,7 +84,7 @@ pub fn execute(
         begun: AtomicUsize::new(0),
         to_run: to_run.len(),
     };
-    let (together, alone): (Vec<&PlannedRun>, _) = to_run
+    let (together, mut alone): (Vec<&PlannedRun>, _) = to_run
         .iter()
         .copied()
         .partition(|run| run.spec.runs_in_parallel());
@@ -89,6 +92,8 @@ pub fn execute(
         .par_iter()
         .map(|run| sweep.run(run))
         .collect::<Result<_>>()?;
+    // Runs that begin at the same kept states go one after the other, so that those are mapped once.
+    alone.sort_by_cached_key(|run| run.spec.affinity());
     for run in alone {
         provenance::reset_peak_memory();
         ends.push(sweep.run(run)?);
@@ -223,10 +228,6 @@ impl Sweep<'_> {
 
     /// A run's row before it has run.
     fn row(&self, spec: &RunSpec) -> RunRow {
-        let dataset = self
-            .inputs
-            .dataset(&spec.dataset)
-            .map(|dataset| dataset.hash.clone());
         let pretrained = spec
             .encoder()
             .and_then(|name| self.inputs.encoder(name).ok());
@@ -239,7 +240,7 @@ impl Sweep<'_> {
             code_commit: self.code.commit.clone(),
             code_dirty: self.code.dirty,
             dataset: spec.dataset.clone(),
-            dataset_hash: dataset.unwrap_or_default(),
+            dataset_hash: self.inputs.dataset_hash(spec).unwrap_or_default(),
             encoder: spec.encoder().unwrap_or_default().to_string(),
             checkpoint_hash: pretrained
                 .map(|found| found.loaded.checkpoint_hash.clone())

@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
-use totune_data::{Catalogue, Dataset, Encoded, Tokenizer};
-use totune_model::{Bert, EncoderCatalogue, LoadedEncoder};
+use totune_adapt::{Activations, Cache};
+use totune_data::{Catalogue, Dataset, Encoded, Tokenizer, sha256_hex};
+use totune_model::{Bert, Encoder, EncoderCatalogue, LoadedEncoder};
 
-use crate::{Progress, Project, RunSpec};
+use crate::states::{Key, States};
+use crate::{Machine, Progress, Project, RunSpec, TuneWork};
 
 /// Where datasets and encoders are looked for; fixtures always come from the project itself.
 #[derive(Debug, Clone)]
@@ -44,8 +46,9 @@ pub fn missing<'a>(
     let mut messages = Vec::new();
     if !datasets.is_empty() {
         let catalogue = Catalogue::read(&project.root.join("datasets"))?;
-        for name in datasets {
-            messages.extend(catalogue.find(name)?.missing(&roots.data, &["train"]));
+        for (name, splits) in datasets {
+            let splits: Vec<&str> = splits.into_iter().collect();
+            messages.extend(catalogue.find(name)?.missing(&roots.data, &splits));
         }
     }
     if !encoders.is_empty() {
@@ -58,14 +61,15 @@ pub fn missing<'a>(
     Ok((!messages.is_empty()).then(|| messages.join("\n\n")))
 }
 
-/// The names of the datasets and encoders that specs read, each once.
+/// The splits of each dataset and the encoders that specs read.
 fn names<'a>(
     specs: impl IntoIterator<Item = &'a RunSpec>,
-) -> (BTreeSet<&'a str>, BTreeSet<&'a str>) {
-    let mut datasets = BTreeSet::new();
+) -> (BTreeMap<&'a str, BTreeSet<&'a str>>, BTreeSet<&'a str>) {
+    let mut datasets: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut encoders = BTreeSet::new();
     for spec in specs {
-        datasets.insert(spec.dataset.as_str());
+        let splits = datasets.entry(&spec.dataset).or_default();
+        splits.extend(spec.split.splits());
         encoders.extend(spec.encoder());
     }
     (datasets, encoders)
@@ -73,9 +77,12 @@ fn names<'a>(
 
 /// Datasets, encoders and encoded texts in memory.
 pub struct Inputs {
-    datasets: BTreeMap<String, Dataset>,
+    /// By dataset and split.
+    datasets: BTreeMap<(String, String), Dataset>,
     encoders: BTreeMap<String, Pretrained>,
-    encoded: Mutex<BTreeMap<(String, String, usize), Texts>>,
+    encoded: Mutex<BTreeMap<(String, String, String, usize), Texts>>,
+    states: States,
+    device: Device,
     threads: usize,
 }
 
@@ -112,23 +119,27 @@ impl Inputs {
         project: &Project,
         roots: &Roots,
         specs: impl IntoIterator<Item = &'a RunSpec>,
-        device: &Device,
-        threads: usize,
+        machine: &Machine,
+        states: States,
         progress: &dyn Progress,
     ) -> Result<Self> {
         let (dataset_names, encoder_names) = names(specs);
         let mut datasets = BTreeMap::new();
-        for name in dataset_names {
+        for (name, splits) in dataset_names {
             progress.preparing(&format!("reading {name}"));
             let catalogue = Catalogue::read(&project.root.join("datasets"))?;
-            datasets.insert(name.to_string(), catalogue.find(name)?.load(&roots.data)?);
+            let card = catalogue.find(name)?;
+            for split in splits {
+                let dataset = card.load_split(&roots.data, split)?;
+                datasets.insert((name.to_string(), split.to_string()), dataset);
+            }
         }
         let mut encoders = BTreeMap::new();
         for name in encoder_names {
             progress.preparing(&format!("loading {name}"));
             let catalogue = EncoderCatalogue::read(&project.root.join("encoders"))?;
             let card = catalogue.find(name)?;
-            let loaded = card.load(&[roots.of_encoder(project, card.fixture)], device)?;
+            let loaded = card.load(&[roots.of_encoder(project, card.fixture)], &machine.device)?;
             let tokenizer = Tokenizer::open(&loaded.dir, card.vocabulary.lowercase)?;
             encoders.insert(name.to_string(), Pretrained { loaded, tokenizer });
         }
@@ -136,15 +147,24 @@ impl Inputs {
             datasets,
             encoders,
             encoded: Mutex::default(),
-            threads,
+            states,
+            device: machine.device.clone(),
+            threads: machine.threads,
         })
     }
 
-    /// A dataset that was loaded.
-    pub(crate) fn dataset(&self, name: &str) -> Result<&Dataset> {
+    /// A split of a dataset that was loaded.
+    pub(crate) fn dataset(&self, name: &str, split: &str) -> Result<&Dataset> {
         self.datasets
-            .get(name)
-            .with_context(|| format!("dataset `{name}` was not loaded for this sweep"))
+            .get(&(name.to_string(), split.to_string()))
+            .with_context(|| format!("{split} of dataset `{name}` was not loaded for this sweep"))
+    }
+
+    /// What a run reads, as one hash: that of its only split, or one over those of all.
+    pub(crate) fn dataset_hash(&self, spec: &RunSpec) -> Result<String> {
+        let hashes = spec.split.splits().into_iter();
+        let hashes = hashes.map(|split| Ok(self.dataset(&spec.dataset, split)?.hash.clone()));
+        Ok(one_hash(&hashes.collect::<Result<Vec<_>>>()?))
     }
 
     /// An encoder that was loaded.
@@ -154,20 +174,68 @@ impl Inputs {
             .with_context(|| format!("encoder `{name}` was not loaded for this sweep"))
     }
 
-    /// A dataset's examples for an encoder at a maximum length, encoded the first time they are asked for.
-    pub(crate) fn encoded(&self, dataset: &str, encoder: &str, max_length: usize) -> Result<Texts> {
-        let key = (dataset.to_string(), encoder.to_string(), max_length);
+    /// A split's examples for an encoder at a maximum length, encoded the first time they are asked for.
+    pub(crate) fn encoded(
+        &self,
+        dataset: &str,
+        split: &str,
+        encoder: &str,
+        max_length: usize,
+    ) -> Result<Texts> {
+        let key = (dataset.into(), split.into(), encoder.into(), max_length);
         let mut encoded = self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(texts) = encoded.get(&key) {
             return Ok(texts.clone());
         }
         let tokenizer = &self.encoder(encoder)?.tokenizer;
         let texts = Arc::new(tokenizer.encode_all(
-            &self.dataset(dataset)?.examples,
+            &self.dataset(dataset, split)?.examples,
             max_length,
             self.threads,
         )?);
         encoded.insert(key, texts.clone());
         Ok(texts)
+    }
+
+    /// What the frozen part of a run's model gives for every example of a split, for each place its phases begin at;
+    /// nothing where the run asks for no cache, or where it would not fit the budget.
+    pub(crate) fn kept(
+        &self,
+        spec: &RunSpec,
+        work: &TuneWork,
+        split: &str,
+    ) -> Result<Vec<Arc<Activations>>> {
+        let training = &work.training;
+        let Cache::On { dtype } = training.cache else {
+            return Ok(Vec::new());
+        };
+        let pretrained = self.encoder(&work.encoder)?;
+        let encoder = &pretrained.loaded.encoder;
+        let rows = self.encoded(&spec.dataset, split, &work.encoder, training.max_length)?;
+        let mut kept = Vec::new();
+        for start in training.starts(encoder.n_layers())? {
+            let key = Key {
+                checkpoint: &pretrained.loaded.checkpoint_hash,
+                tokenizer: pretrained.tokenizer.hash(),
+                dataset: &self.dataset(&spec.dataset, split)?.hash,
+                max_length: training.max_length,
+                start,
+                dtype,
+            };
+            let size = Activations::estimate(&rows, start, dtype, encoder.hidden());
+            kept.extend(self.states.get(&key, size, || {
+                let batch_size = training.evaluation_batch_size;
+                Activations::compute(encoder, &rows, start, dtype, batch_size, &self.device)
+            })?);
+        }
+        Ok(kept)
+    }
+}
+
+/// One hash for what a run reads of a dataset.
+pub(crate) fn one_hash(hashes: &[String]) -> String {
+    match hashes {
+        [only] => only.clone(),
+        several => sha256_hex(several.join("\n").as_bytes()),
     }
 }

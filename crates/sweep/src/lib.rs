@@ -19,6 +19,7 @@ mod progress;
 mod project;
 mod provenance;
 mod spec;
+mod states;
 mod store;
 mod suggest;
 mod work;

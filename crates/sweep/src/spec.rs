@@ -159,6 +159,18 @@ impl RunSpec {
         }
     }
 
+    /// What runs share that begin at the same kept states of frozen layers.
+    pub(crate) fn affinity(&self) -> Vec<String> {
+        match &self.work {
+            Work::Sparse(_) => vec![self.dataset.clone()],
+            Work::Tune(work) => vec![
+                self.dataset.clone(),
+                work.encoder.clone(),
+                work.training.adaptation.label(),
+            ],
+        }
+    }
+
     /// Whether runs of this kind share the processor well: many at once, each on one thread.
     pub fn runs_in_parallel(&self) -> bool {
         match &self.work {
@@ -170,6 +182,7 @@ impl RunSpec {
 
 fn split_label(split: &Split) -> String {
     let (kind, duplicates) = match split {
+        Split::Files(files) => return format!("test on {}", files.test),
         Split::HoldOut(split) => ("hold-out".to_string(), kebab(&split.duplicates)),
         Split::KFold(split) => (
             format!("{} folds by {}", split.folds, kebab(&split.by)),

@@ -51,6 +51,11 @@ impl Store {
         self.root.join(id)
     }
 
+    /// The folder with kept states of frozen layers.
+    pub(crate) fn states(&self) -> PathBuf {
+        self.root.join("states")
+    }
+
     /// How far a run has come, and what says so.
     pub fn state(&self, id: &str) -> (State, String) {
         let folder = self.folder(id);

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use totune_adapt::{
-    Adaptation, Clip, Constant, Dtype, Examples, Optimizer, Outcome, Schedule, StopRule, Switch,
-    TaskData, Training, fit,
+    Adaptation, Cache, Clip, Constant, Dtype, Examples, Optimizer, Outcome, Question, Schedule,
+    StopRule, Switch, TaskData, Training, fit,
 };
 use totune_data::{Encoded, Target};
 use totune_model::{Bert, BertConfig, HeadSpec, Pooling, RandomWeights};
@@ -63,6 +63,8 @@ pub fn training(adaptation: Adaptation) -> Training {
         clip: Clip::GlobalNorm { max: 1.0 },
         bucketing: Switch::Off,
         dtype: Dtype::F32,
+        cache: Cache::Off,
+        micro_batch_size: 0,
     }
 }
 
@@ -81,10 +83,14 @@ pub fn eight() -> TaskData {
         ids: (0..8).map(|i| format!("example-{i}")).collect(),
         rows: rows.collect(),
         targets: labels.into_iter().map(Target::Class).collect(),
+        kept: Vec::new(),
     };
     TaskData {
-        labels: vec!["no".into(), "yes".into()],
-        positive: Some(1),
+        question: Question::Class {
+            labels: vec!["no".into(), "yes".into()],
+            positive: Some(1),
+        },
+        metrics: vec!["accuracy".into()],
         train: examples.clone(),
         dev: None,
         test: examples,

@@ -197,6 +197,7 @@ mod tests {
                     labels: Vec::new(),
                     positive: None,
                     examples: examples.collect(),
+                    metrics: Vec::new(),
                     tagging: None,
                 },
                 dir,

@@ -66,7 +66,7 @@ fn majority(unit: &[usize], classes: &[usize]) -> usize {
 
 /// How many of each stratum are held out: the share of each rounded down, and what is missing from the share of all,
 /// rounded, given to those that lost most (the method of the largest remainder).
-fn quotas(sizes: &[usize], share: f64) -> Vec<usize> {
+pub(super) fn quotas(sizes: &[usize], share: f64) -> Vec<usize> {
     let exact: Vec<f64> = sizes.iter().map(|&size| size as f64 * share).collect();
     let mut quotas: Vec<usize> = exact.iter().map(|exact| exact.floor() as usize).collect();
     let total = (sizes.iter().sum::<usize>() as f64 * share).round() as usize;
@@ -106,6 +106,7 @@ mod tests {
             labels: vec!["a".into(), "b".into()],
             positive: None,
             examples,
+            metrics: Vec::new(),
             tagging: None,
         }
     }

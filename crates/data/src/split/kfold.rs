@@ -236,6 +236,7 @@ mod tests {
             labels: vec!["a".into(), "b".into()],
             positive: None,
             examples,
+            metrics: Vec::new(),
             tagging: None,
         }
     }

@@ -1,12 +1,16 @@
 //! Dividing a dataset into what a model learns from and what it is judged on.
 
+mod files;
 mod holdout;
 mod kfold;
 mod numpy;
 
+pub use files::Files;
+
 use crate::duplicates::first_occurrences;
 use crate::{Dataset, Input};
 use anyhow::{Result, anyhow, bail, ensure};
+use holdout::quotas;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::collections::HashSet;
 
@@ -20,6 +24,9 @@ pub enum Split {
     /// Every example is tested once.
     #[serde(rename = "k-fold", deserialize_with = "KFold::checked")]
     KFold(KFold),
+    /// The files the dataset comes in.
+    #[serde(deserialize_with = "Files::checked")]
+    Files(Files),
 }
 
 /// One test set drawn at random, with the same share of every class.
@@ -74,12 +81,14 @@ pub enum Duplicates {
     Group,
 }
 
-/// Both sides of a division, as ascending indices into the examples.
+/// The sides of a division, as ascending indices into the examples of `train`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// To learn from.
     pub train: Vec<usize>,
-    /// To be judged on.
+    /// To decide by while learning; often none.
+    pub dev: Vec<usize>,
+    /// To be judged on; none where [`Split::test_split`] names another split, all of which is.
     pub test: Vec<usize>,
     /// Test examples whose text is also in `train`.
     pub leaked: usize,
@@ -89,12 +98,28 @@ impl Split {
     /// How many divisions there are.
     pub fn n_folds(&self) -> usize {
         match self {
-            Split::HoldOut(_) => 1,
+            Split::HoldOut(_) | Split::Files(_) => 1,
             Split::KFold(k_fold) => k_fold.folds,
         }
     }
 
-    /// Division number `fold`, counted from zero.
+    /// The split of the dataset that is judged on; `train` where a part of it is.
+    pub fn test_split(&self) -> &str {
+        match self {
+            Split::HoldOut(_) | Split::KFold(_) => "train",
+            Split::Files(files) => &files.test,
+        }
+    }
+
+    /// The splits of the dataset that are read.
+    pub fn splits(&self) -> Vec<&str> {
+        match self {
+            Split::HoldOut(_) | Split::KFold(_) => vec!["train"],
+            Split::Files(files) => vec!["train", &files.test],
+        }
+    }
+
+    /// Division number `fold`, counted from zero, of `dataset`, the `train` split.
     pub fn divide(&self, dataset: &Dataset, fold: usize) -> Result<Parts> {
         self.check()?;
         ensure!(
@@ -102,6 +127,16 @@ impl Split {
             "fold {fold}; expected one below {}",
             self.n_folds()
         );
+        if let Split::Files(files) = self {
+            let held_out = files.held_out(dataset);
+            let (dev, train) = (0..held_out.len()).partition(|&index| held_out[index]);
+            return Ok(Parts {
+                train,
+                dev,
+                test: Vec::new(),
+                leaked: 0,
+            });
+        }
         let classes = classes(dataset)?;
         let first = first_occurrences(&dataset.examples);
         let tested: Vec<bool> = match self {
@@ -110,6 +145,7 @@ impl Split {
                 let folds = k_fold.assign(dataset, &classes, &first)?;
                 folds.iter().map(|&of| of == fold).collect()
             }
+            Split::Files(_) => unreachable!("divided above"),
         };
         let (test, train): (Vec<usize>, Vec<usize>) =
             (0..tested.len()).partition(|&index| tested[index]);
@@ -129,6 +165,7 @@ impl Split {
             .count();
         Ok(Parts {
             train,
+            dev: Vec::new(),
             test,
             leaked,
         })
@@ -139,6 +176,7 @@ impl Split {
         match self {
             Split::HoldOut(hold_out) => hold_out.check(),
             Split::KFold(k_fold) => k_fold.check(),
+            Split::Files(files) => files.check(),
         }
     }
 }
@@ -210,6 +248,7 @@ mod tests {
             r#"{"kind":"hold-out","test":0.2,"seed":7,"duplicates":"keep"}"#,
             r#"{"kind":"k-fold","folds":10,"by":"file","duplicates":"group"}"#,
             r#"{"kind":"k-fold","folds":10,"by":"shuffled","seed":0,"duplicates":"keep"}"#,
+            r#"{"kind":"files","test":"dev","dev":0.1,"seed":3}"#,
         ] {
             let split: Split = serde_json::from_str(json).expect(json);
             assert_eq!(serde_json::to_string(&split).expect("JSON"), json);
@@ -230,6 +269,7 @@ mod tests {
             labels: vec![],
             positive: None,
             examples: vec![],
+            metrics: Vec::new(),
             tagging: None,
         };
         assert_eq!(

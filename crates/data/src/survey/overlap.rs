@@ -80,6 +80,7 @@ mod tests {
             labels: Vec::new(),
             positive: None,
             examples: examples.collect(),
+            metrics: Vec::new(),
             tagging: None,
         };
         (name.to_string(), dataset)

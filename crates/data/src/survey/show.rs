@@ -325,6 +325,7 @@ mod tests {
             labels: vec!["O".into(), "B-X".into()],
             positive: None,
             examples: examples.collect(),
+            metrics: Vec::new(),
             tagging: None,
         }
     }

@@ -313,6 +313,7 @@ mod tests {
             labels: vec!["no".into(), "yes".into()],
             positive: None,
             examples: examples.collect(),
+            metrics: Vec::new(),
             tagging: None,
         }
     }

@@ -13,6 +13,8 @@
 //!
 //! Segments and the pooler may be absent, as in a DistilBERT.
 
+use std::ops::Range;
+
 use anyhow::{Result, ensure};
 use burn::module::{Module, Param};
 use burn::tensor::activation::gelu;
@@ -139,28 +141,34 @@ pub struct Bert {
     pooler: Option<Pooler>,
 }
 
-impl Encoder for Bert {
-    fn encode(&self, batch: &TokenBatch, pass: &Pass) -> States {
-        // Nothing below the lowest trainable block needs a graph: it runs on plain tensors, which the blocks
-        // above take as constants.
-        let frozen = (pass.frozen_below > 0).then(|| (self.valid(), batch.inner()));
-        let at = |block: usize| match &frozen {
-            Some((bert, batch)) if block < pass.frozen_below => (bert, batch),
-            _ => (self, batch),
-        };
+/// Seeds that one layer draws: attention probabilities and the outputs of its two sublayers.
+const DRAWS_OF_A_LAYER: u64 = 3;
 
-        let (bert, batch) = at(0);
-        let mut x = bert.embeddings.forward(batch, pass); // [batch, seq, hidden]
-        let mut hidden = vec![x.clone()];
-        for i in 0..self.layers.len() {
-            let block = i + 1;
-            let (bert, batch) = at(block);
-            let bias = batch.mask.clone().map(attention_bias); // [batch, 1, 1, seq]
-            x = bert.layers[i].forward(x, bias, block, pass);
-            hidden.push(x.clone());
+impl Encoder for Bert {
+    fn below(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
+        let mut x = if pass.frozen_below > 0 {
+            self.valid().embeddings.forward(&batch.inner(), pass)
+        } else {
+            self.embeddings.forward(batch, pass)
+        }; // [batch, seq, hidden]
+        if block > 0 {
+            let lower = self.layers(x, 1..block + 1, batch, pass);
+            x = lower.into_iter().next_back().expect("at least one layer");
         }
-        let pooled = self.pooler.as_ref().map(|pooler| pooler.forward(x)); // [batch, hidden]
+        x
+    }
+
+    fn above(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States {
+        pass.skip_to(self.draws(block));
+        let mut hidden = vec![x.clone()];
+        hidden.extend(self.layers(x, block + 1..self.layers.len() + 1, batch, pass));
+        let top = hidden.last().expect("at least what it began with").clone();
+        let pooled = self.pooler.as_ref().map(|pooler| pooler.forward(top)); // [batch, hidden]
         States { hidden, pooled }
+    }
+
+    fn draws(&self, block: usize) -> u64 {
+        1 + DRAWS_OF_A_LAYER * block as u64
     }
 
     fn n_layers(&self) -> usize {
@@ -183,6 +191,33 @@ impl Encoder for Bert {
             layer.feed_forward.dropout = rate;
         }
         self
+    }
+}
+
+impl Bert {
+    /// The states that each of `blocks` (1 is the lowest layer) gives, from `x`, what the block below gave.
+    ///
+    /// Nothing below the lowest trainable block needs a graph: it runs on plain tensors, which the blocks above take
+    /// as constants.
+    fn layers(
+        &self,
+        mut x: Tensor<3>,
+        blocks: Range<usize>,
+        batch: &TokenBatch,
+        pass: &Pass,
+    ) -> Vec<Tensor<3>> {
+        let frozen = (blocks.start < pass.frozen_below).then(|| (self.valid(), batch.inner()));
+        let mut states = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let (bert, batch) = match &frozen {
+                Some((bert, batch)) if block < pass.frozen_below => (bert, batch),
+                _ => (self, batch),
+            };
+            let bias = batch.mask.clone().map(attention_bias); // [batch, 1, 1, seq]
+            x = bert.layers[block - 1].forward(x, bias, block, pass);
+            states.push(x.clone());
+        }
+        states
     }
 }
 

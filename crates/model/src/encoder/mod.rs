@@ -11,7 +11,8 @@ pub mod distilbert;
 /// What an encoder makes of a batch.
 #[derive(Debug)]
 pub struct States {
-    /// Hidden states from the bottom up, each `[batch, seq, hidden]`: the embeddings, then one per layer.
+    /// Hidden states from the bottom up, each `[batch, seq, hidden]`: those the pass began with (the embeddings, when it
+    /// was a whole one), then one per layer above.
     pub hidden: Vec<Tensor<3>>,
     /// What the pretrained pooler makes of the first token, `[batch, hidden]`; none where the encoder has none.
     pub pooled: Option<Tensor<2>>,
@@ -32,7 +33,20 @@ impl States {
 /// Its parameters lie below `embeddings`, `layers.<i>` and, where there is one, `pooler`.
 pub trait Encoder: Module + ModuleDisplay {
     /// Passes a batch through all layers.
-    fn encode(&self, batch: &TokenBatch, pass: &Pass) -> States;
+    fn encode(&self, batch: &TokenBatch, pass: &Pass) -> States {
+        let x = self.below(0, batch, pass);
+        self.above(x, 0, batch, pass)
+    }
+
+    /// The states that block `block` gives, `[batch, seq, hidden]`; block 0 is the embeddings, `i` is `layers[i - 1]`.
+    fn below(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3>;
+
+    /// Passes `x`, what block `block` gave for this batch, through the blocks above it. The states returned begin
+    /// with `x`. Dropout in those blocks is the same whether `x` was computed in this pass or kept from another one.
+    fn above(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States;
+
+    /// How many seeds of a pass blocks `0..=block` use up.
+    fn draws(&self, block: usize) -> u64;
 
     /// Number of layers above the embeddings.
     fn n_layers(&self) -> usize;

@@ -78,27 +78,42 @@ impl ClassifierHead {
 
     /// Scores each label from an encoder's states: `[batch, labels]`.
     pub fn forward(&self, states: &States, batch: &TokenBatch, pass: &Pass) -> Tensor<2> {
-        let pooled = self.pool(states, batch); // [batch, width]
+        self.score(self.pooling.of(states, batch), pass)
+    }
+
+    /// Scores each label from what stands for each example, `[batch, width]`.
+    pub(crate) fn score(&self, pooled: Tensor<2>, pass: &Pass) -> Tensor<2> {
         let rate = if pass.training { self.dropout } else { 0.0 };
         self.output
             .forward(fused::dropout(pooled, rate, pass.draw()))
     }
+}
 
-    fn pool(&self, states: &States, batch: &TokenBatch) -> Tensor<2> {
+impl Pooling {
+    /// How many layers below the top it reads.
+    pub fn depth(self) -> usize {
+        match self {
+            Self::Pooler | Self::First | Self::Mean => 0,
+            Self::Concat4 => 3,
+        }
+    }
+
+    /// The vector that stands for each example, `[batch, width]`.
+    pub fn of(self, states: &States, batch: &TokenBatch) -> Tensor<2> {
         let first = |hidden: &Tensor<3>| hidden.clone().narrow(1, 0, 1).squeeze_dim(1);
-        match self.pooling {
-            Pooling::Pooler => states
+        match self {
+            Self::Pooler => states
                 .pooled
                 .clone()
                 .expect("pooling = \"pooler\" needs an encoder with a pooler"),
-            Pooling::First => first(&states.top()),
-            Pooling::Mean => {
+            Self::First => first(&states.top()),
+            Self::Mean => {
                 let weights = batch.weights().unsqueeze_dim::<3>(2); // [batch, seq, 1]
                 let sum = (states.top() * weights.clone()).sum_dim(1).squeeze_dim(1);
                 let count = weights.sum_dim(1).squeeze_dim(1); // [batch, 1]
                 sum / count
             }
-            Pooling::Concat4 => {
+            Self::Concat4 => {
                 let top = &states.hidden[states.hidden.len() - 4..];
                 Tensor::cat(top.iter().rev().map(first).collect(), 1)
             }

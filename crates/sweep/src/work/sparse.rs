@@ -16,7 +16,7 @@ pub(super) fn perform(
     mut run: RunRow,
     inputs: &Inputs,
 ) -> Result<Outcome> {
-    let dataset = inputs.dataset(&spec.dataset)?;
+    let dataset = inputs.dataset(&spec.dataset, "train")?;
     let labels = dataset.labels.len();
     ensure!(
         labels == 2,

@@ -4,8 +4,10 @@ use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 
 use anyhow::Result;
-use totune_adapt::{EpochScores, Examples, StepEvent, Stop, TaskData, Watch, fit};
-use totune_data::Dataset;
+use totune_adapt::{
+    EpochScores, Examples, KeptExamples, Question, StepEvent, Stop, TaskData, Watch, fit,
+};
+use totune_data::Target;
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use super::Outcome;
@@ -21,8 +23,8 @@ pub(super) fn perform(
     progress: &dyn Progress,
 ) -> Result<Outcome> {
     let training = &work.training;
-    let dataset = inputs.dataset(&spec.dataset)?;
-    let task = task_data(spec, work, dataset, inputs)?;
+    let dataset = inputs.dataset(&spec.dataset, "train")?;
+    let task = task_data(spec, work, inputs)?;
     let encoder = inputs.encoder(&work.encoder)?.fresh();
     let mut watch = Listener { machine, progress };
     let outcome = fit(
@@ -42,6 +44,7 @@ pub(super) fn perform(
     run.stop_reason = outcome.stop.label().to_string();
     run.train_seconds = outcome.train_seconds;
     run.eval_seconds = outcome.eval_seconds;
+    run.cache_seconds = outcome.cache_seconds;
     if let Stop::Diverged(divergence) = &outcome.stop {
         run.status = "diverged".to_string();
         run.error = divergence.to_string();
@@ -66,8 +69,8 @@ pub(super) fn perform(
             split: prediction.split.to_string(),
             example_id: prediction.example_id,
             position: 0,
-            gold: dataset.labels[prediction.gold].clone(),
-            predicted: dataset.labels[prediction.predicted].clone(),
+            gold: shown(&prediction.gold, &dataset.labels),
+            predicted: shown(&prediction.predicted, &dataset.labels),
             scores: prediction.scores,
         });
     Ok(Outcome {
@@ -77,31 +80,58 @@ pub(super) fn perform(
     })
 }
 
-fn task_data(
-    spec: &RunSpec,
-    work: &TuneWork,
-    dataset: &Dataset,
-    inputs: &Inputs,
-) -> Result<TaskData> {
-    let encoded = inputs.encoded(&spec.dataset, &work.encoder, work.training.max_length)?;
-    let parts = spec.split.divide(dataset, spec.fold)?;
-    let examples = |part: &[usize]| Examples {
-        ids: part
-            .iter()
-            .map(|&index| dataset.examples[index].id.clone())
-            .collect(),
-        rows: part.iter().map(|&index| encoded[index].clone()).collect(),
-        targets: part
-            .iter()
-            .map(|&index| dataset.examples[index].target.clone())
-            .collect(),
+/// A target as rows have it: the label's name, or the number.
+fn shown(target: &Target, labels: &[String]) -> String {
+    match target {
+        Target::Class(class) => labels[*class].clone(),
+        Target::Value(value) => value.to_string(),
+        other => unreachable!("a classifier neither learns nor gives {other:?}"),
+    }
+}
+
+fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskData> {
+    let train = inputs.dataset(&spec.dataset, "train")?;
+    let parts = spec.split.divide(train, spec.fold)?;
+    let examples = |split: &str, part: &[usize]| -> Result<Examples> {
+        let dataset = inputs.dataset(&spec.dataset, split)?;
+        let max_length = work.training.max_length;
+        let encoded = inputs.encoded(&spec.dataset, split, &work.encoder, max_length)?;
+        let chosen = || part.iter().map(|&index| &dataset.examples[index]);
+        let kept = inputs.kept(spec, work, split)?.into_iter();
+        Ok(Examples {
+            ids: chosen().map(|example| example.id.clone()).collect(),
+            rows: part.iter().map(|&index| encoded[index].clone()).collect(),
+            targets: chosen().map(|example| example.target.clone()).collect(),
+            kept: kept
+                .map(|activations| KeptExamples {
+                    activations,
+                    places: part.to_vec(),
+                })
+                .collect(),
+        })
     };
+    let test = match spec.split.test_split() {
+        "train" => examples("train", &parts.test)?,
+        split => {
+            let n = inputs.dataset(&spec.dataset, split)?.examples.len();
+            examples(split, &(0..n).collect::<Vec<_>>())?
+        }
+    };
+    let question = if train.labels.is_empty() {
+        Question::Score {}
+    } else {
+        Question::Class {
+            labels: train.labels.clone(),
+            positive: train.positive,
+        }
+    };
+    let dev = (!parts.dev.is_empty()).then(|| examples("train", &parts.dev));
     Ok(TaskData {
-        labels: dataset.labels.clone(),
-        positive: dataset.positive,
-        train: examples(&parts.train),
-        dev: None,
-        test: examples(&parts.test),
+        question,
+        metrics: train.metrics.clone(),
+        train: examples("train", &parts.train)?,
+        dev: dev.transpose()?,
+        test,
     })
 }
 

@@ -1,0 +1,274 @@
+//! States of examples, one after the other without padding.
+
+use anyhow::{Context, Result, bail};
+use burn::tensor::{Device, Tensor, TensorData};
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+use totune_data::{BatchPlan, Encoded};
+use totune_model::{Encoder, Pass};
+
+use super::Start;
+use super::file::Bytes;
+use crate::batch::token_batch;
+use crate::task::Examples;
+
+/// Number type that states are kept in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoredDtype {
+    /// As computed.
+    F32,
+    /// 11 significant bits, up to 65,504.
+    F16,
+    /// 8 significant bits, the range of f32.
+    Bf16,
+}
+
+impl StoredDtype {
+    /// Bytes per number.
+    pub fn size(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+        }
+    }
+
+    /// Appends `values` as they are kept.
+    fn write(self, values: &[f32], to: &mut Vec<u8>) {
+        match self {
+            Self::F32 => values.iter().for_each(|v| to.extend(v.to_le_bytes())),
+            Self::F16 => values
+                .iter()
+                .for_each(|v| to.extend(f16::from_f32(*v).to_le_bytes())),
+            Self::Bf16 => values
+                .iter()
+                .for_each(|v| to.extend(bf16::from_f32(*v).to_le_bytes())),
+        }
+    }
+
+    /// Reads what [`StoredDtype::write`] wrote into `to`, whose length says how much.
+    fn read(self, bytes: &[u8], to: &mut [f32]) {
+        match self {
+            Self::F32 => {
+                for (value, bytes) in to.iter_mut().zip(bytes.chunks_exact(4)) {
+                    *value = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+                }
+            }
+            Self::F16 => {
+                let halves: Vec<f16> = pairs(bytes).map(f16::from_le_bytes).collect();
+                halves.convert_to_f32_slice(to);
+            }
+            Self::Bf16 => {
+                let halves: Vec<bf16> = pairs(bytes).map(bf16::from_le_bytes).collect();
+                halves.convert_to_f32_slice(to);
+            }
+        }
+    }
+}
+
+fn pairs(bytes: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
+    bytes.chunks_exact(2).map(|b| [b[0], b[1]])
+}
+
+/// What the shape of kept states is; the head of a cache file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct Shape {
+    pub start: Start,
+    pub dtype: StoredDtype,
+    /// Numbers per token, or per example where there is one vector for each.
+    pub width: usize,
+    /// Tokens of each example; 1 where there is one vector for each.
+    pub lengths: Vec<u32>,
+    /// What it took to compute them.
+    pub seconds: f64,
+}
+
+impl Shape {
+    /// Bytes of all states.
+    pub fn n_bytes(&self) -> usize {
+        let tokens: usize = self.lengths.iter().map(|&n| n as usize).sum();
+        tokens * self.width * self.dtype.size()
+    }
+}
+
+/// What the frozen part of a model gave for each example of a dataset.
+#[derive(Debug)]
+pub struct Activations {
+    pub(super) shape: Shape,
+    /// Where each example begins, in tokens; one more than there are examples.
+    offsets: Vec<usize>,
+    pub(super) bytes: Bytes,
+}
+
+impl Activations {
+    pub(super) fn new(shape: Shape, bytes: Bytes) -> Self {
+        let mut offsets = Vec::with_capacity(shape.lengths.len() + 1);
+        offsets.push(0);
+        for &length in &shape.lengths {
+            offsets.push(offsets[offsets.len() - 1] + length as usize);
+        }
+        Self {
+            shape,
+            offsets,
+            bytes,
+        }
+    }
+
+    /// Runs the frozen part of `encoder` over `rows`, without dropout, in batches of `batch_size`.
+    ///
+    /// # Errors
+    /// When the device fails, or a number does not fit `dtype`.
+    pub fn compute<E: Encoder>(
+        encoder: &E,
+        rows: &[Encoded],
+        start: Start,
+        dtype: StoredDtype,
+        batch_size: usize,
+        device: &Device,
+    ) -> Result<Self> {
+        let clock = Instant::now();
+        let encoder = encoder.valid();
+        let examples = Examples {
+            rows: rows.to_vec(),
+            ..Examples::default()
+        };
+        let lengths = examples.lengths();
+        let plan = BatchPlan {
+            size: batch_size,
+            bucketing: true,
+        };
+        let mut kept: Vec<Vec<u8>> = vec![Vec::new(); rows.len()];
+        let mut width = encoder.hidden();
+        for indices in plan.sequential(&lengths) {
+            let batch = token_batch(&examples, &indices, device);
+            let pass = Pass::evaluation();
+            let (values, seq) = match start {
+                Start::Block(block) => {
+                    let states = encoder.below(block, &batch, &pass); // [batch, seq, hidden]
+                    let [_, seq, _] = states.dims();
+                    (numbers(states)?, seq)
+                }
+                Start::Pooled(pooling) => {
+                    let pooled = pooling.of(&encoder.encode(&batch, &pass), &batch); // [batch, width]
+                    width = pooled.dims()[1];
+                    (numbers(pooled)?, 1)
+                }
+            };
+            for (&i, row) in indices.iter().zip(values.chunks_exact(seq * width)) {
+                let n = match start {
+                    Start::Block(_) => lengths[i],
+                    Start::Pooled(_) => 1,
+                };
+                let row = &row[..n * width];
+                if dtype == StoredDtype::F16
+                    && let Some(large) = row.iter().find(|v| v.abs() > f16::MAX.to_f32())
+                {
+                    bail!(
+                        "a state of {large} does not fit f16, whose largest number is 65504; keep f32 or bf16"
+                    );
+                }
+                kept[i].reserve_exact(row.len() * dtype.size());
+                dtype.write(row, &mut kept[i]);
+            }
+        }
+        let shape = Shape {
+            start,
+            dtype,
+            width,
+            lengths: match start {
+                Start::Block(_) => lengths.iter().map(|&n| n as u32).collect(),
+                Start::Pooled(_) => vec![1; rows.len()],
+            },
+            seconds: clock.elapsed().as_secs_f64(),
+        };
+        Ok(Self::new(shape, Bytes::Memory(kept.concat())))
+    }
+
+    /// How many bytes states of `rows` would take, before anything is computed.
+    pub fn estimate(rows: &[Encoded], start: Start, dtype: StoredDtype, hidden: usize) -> usize {
+        let numbers = match start {
+            Start::Block(_) => rows.iter().map(|row| row.ids.len()).sum::<usize>() * hidden,
+            Start::Pooled(pooling) => rows.len() * hidden * (pooling.depth() + 1),
+        };
+        numbers * dtype.size()
+    }
+
+    /// Where a run begins with them.
+    pub fn start(&self) -> Start {
+        self.shape.start
+    }
+
+    /// Examples.
+    pub fn len(&self) -> usize {
+        self.shape.lengths.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.shape.lengths.is_empty()
+    }
+
+    /// Seconds it took to compute them, whether now or in another process.
+    pub fn seconds(&self) -> f64 {
+        self.shape.seconds
+    }
+
+    /// Bytes they take.
+    pub fn n_bytes(&self) -> usize {
+        self.shape.n_bytes()
+    }
+
+    /// The states of the examples at `places` as f32, padded with zeros: `[batch, seq, width]`.
+    ///
+    /// # Panics
+    /// When an example is longer than `seq`.
+    pub(super) fn gather(&self, places: &[usize], seq: usize, device: &Device) -> Tensor<3> {
+        let width = self.shape.width;
+        let mut values = vec![0f32; places.len() * seq * width];
+        for (&place, row) in places.iter().zip(values.chunks_exact_mut(seq * width)) {
+            let (from, to) = (self.offsets[place], self.offsets[place + 1]);
+            assert!(to - from <= seq, "{} tokens do not fit {seq}", to - from);
+            let size = width * self.shape.dtype.size();
+            let bytes = &self.bytes.as_slice()[from * size..to * size];
+            self.shape
+                .dtype
+                .read(bytes, &mut row[..(to - from) * width]);
+        }
+        Tensor::from_data(TensorData::new(values, [places.len(), seq, width]), device)
+    }
+}
+
+fn numbers<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>> {
+    let values = tensor.into_data().try_to_vec().ok();
+    values.context("the states of a batch are not 32-bit floats")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_kept_as_their_type_has_them() {
+        let values = [0.0, 1.0, -2.5, 1e-3, 3.0e4];
+        for (dtype, relative) in [
+            (StoredDtype::F32, 0.0),
+            (StoredDtype::F16, 0.5f32.powi(11)),
+            (StoredDtype::Bf16, 0.5f32.powi(8)),
+        ] {
+            let mut bytes = Vec::new();
+            dtype.write(&values, &mut bytes);
+            assert_eq!(bytes.len(), values.len() * dtype.size());
+            let mut read = [0.0; 5];
+            dtype.read(&bytes, &mut read);
+            for (a, b) in values.iter().zip(read) {
+                assert!(
+                    (a - b).abs() <= relative * a.abs(),
+                    "{dtype:?}: {a} became {b}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Kept states in a file that many runs and processes share.
+//!
+//! The file is written under another name and renamed when it is whole, so that one that was cut off is never seen
+//! under its own. It is mapped, not read: processes share its pages, and the system may drop them when memory is short.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use memmap2::Mmap;
+
+use super::activations::{Activations, Shape};
+
+/// First bytes of a cache file, the last of which counts its versions.
+const MAGIC: &[u8; 16] = b"totune states  1";
+
+/// Where the numbers lie.
+#[derive(Debug)]
+pub(super) enum Bytes {
+    /// In this process.
+    Memory(Vec<u8>),
+    /// In a mapped file, from the given byte on.
+    File(Mmap, usize),
+}
+
+impl Bytes {
+    pub fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Memory(bytes) => bytes,
+            Self::File(map, from) => &map[*from..],
+        }
+    }
+}
+
+/// A file for kept states, named by everything they depend on.
+#[derive(Debug, Clone)]
+pub struct CacheFile {
+    path: PathBuf,
+}
+
+impl CacheFile {
+    /// The file in `folder` for states that depend on `key` and nothing else; `key` is made of letters and digits.
+    pub fn new(folder: &Path, key: &str) -> Self {
+        Self {
+            path: folder.join(format!("{key}.states")),
+        }
+    }
+
+    /// What the file holds, or what `compute` gives, which is then put into the file.
+    ///
+    /// Of several processes that ask at once, one computes and the others wait. A file that is damaged is made again.
+    pub fn get(&self, compute: impl FnOnce() -> Result<Activations>) -> Result<Activations> {
+        if let Ok(activations) = self.open() {
+            return Ok(activations);
+        }
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)
+            .with_context(|| format!("{}: cannot be made", folder.display()))?;
+        let lock_path = self.path.with_extension("lock");
+        let lock = File::create(&lock_path)
+            .with_context(|| format!("{}: cannot be made", lock_path.display()))?;
+        lock.lock()
+            .with_context(|| format!("{}: cannot be locked", lock_path.display()))?;
+        if let Ok(activations) = self.open() {
+            return Ok(activations);
+        }
+        let computed = compute()?;
+        self.write(&computed)
+            .with_context(|| format!("{}: cannot be written", self.path.display()))?;
+        self.open()
+    }
+
+    fn write(&self, activations: &Activations) -> Result<()> {
+        let part = self.path.with_extension("part");
+        let mut out = BufWriter::new(File::create(&part)?);
+        let head = serde_json::to_vec(&activations.shape)?;
+        out.write_all(MAGIC)?;
+        out.write_all(&(head.len() as u64).to_le_bytes())?;
+        out.write_all(&head)?;
+        out.write_all(activations.bytes.as_slice())?;
+        let file = out.into_inner()?;
+        file.sync_all()?;
+        fs::rename(&part, &self.path)?;
+        Ok(())
+    }
+
+    fn open(&self) -> Result<Activations> {
+        let path = self.path.display();
+        let file = File::open(&self.path).with_context(|| format!("{path}: cannot be opened"))?;
+        // SAFETY: nobody writes to a file under this name: it is renamed into place when whole. Whoever truncates it
+        // by hand ends the process, as with any mapped file.
+        let map =
+            unsafe { Mmap::map(&file) }.with_context(|| format!("{path}: cannot be mapped"))?;
+        let head = map.get(16..24).filter(|_| &map[..16] == MAGIC);
+        let head = head.with_context(|| format!("{path}: does not begin as a cache of states"))?;
+        let length = u64::from_le_bytes(head.try_into().expect("8 bytes"));
+        let end = usize::try_from(length).ok().and_then(|n| n.checked_add(24));
+        let json = end.and_then(|end| map.get(24..end));
+        let json = json.with_context(|| format!("{path}: ends within its head"))?;
+        let shape: Shape =
+            serde_json::from_slice(json).with_context(|| format!("{path}: not a head"))?;
+        let from = 24 + json.len();
+        let (found, expected) = (map.len() - from, shape.n_bytes());
+        ensure!(
+            found == expected,
+            "{path}: {found} bytes of states, expected {expected}"
+        );
+        Ok(Activations::new(shape, Bytes::File(map, from)))
+    }
+}

@@ -1,0 +1,94 @@
+//! Where a run can begin when the frozen part of its model is not computed again.
+
+use serde::{Deserialize, Serialize};
+use totune_model::Pooling;
+
+use crate::phase::Phase;
+use crate::training::Training;
+
+/// Where a pass through a model begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// With what block `i` gave, that is `layers[i - 1]`.
+    Block(usize),
+    /// With the vector that stands for each example.
+    Pooled(Pooling),
+}
+
+impl Start {
+    /// Where a phase can begin, for an encoder of `n_layers` layers; `None` where nothing that costs time is fixed.
+    ///
+    /// A fixed layer with dropout gives something else each time, so there is nothing to keep of it.
+    pub fn of(phase: &Phase, training: &Training, n_layers: usize) -> Option<Self> {
+        if training.frozen_dropout.is_on() && training.dropout > 0.0 {
+            return None;
+        }
+        let pooling = training.head.pooling;
+        if phase.frozen_below > n_layers && !phase.moves_pooler() {
+            return Some(Self::Pooled(pooling));
+        }
+        // A head may read more than the top layer.
+        let highest = n_layers.checked_sub(pooling.depth())?;
+        let block = phase.frozen_below.checked_sub(1)?.min(highest);
+        (block > 0).then_some(Self::Block(block))
+    }
+}
+
+impl std::fmt::Display for Start {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Block(block) => write!(f, "block {block}"),
+            Self::Pooled(pooling) => write!(f, "{pooling:?} pooling"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::{Adaptation, Frozen, Full, LastK, Part};
+    use crate::test_support::training;
+    use crate::training::Switch;
+
+    #[test]
+    fn a_run_begins_above_what_is_fixed_and_below_what_its_head_reads() {
+        let mut tuned_pooler = Frozen::new(1.0);
+        tuned_pooler.pooler = Part::Trainable;
+        let frozen = || Adaptation::Frozen(Frozen::new(1.0));
+        let last = |k| Adaptation::LastK(LastK::new(k, 1.0));
+        for (adaptation, pooling, expected) in [
+            (frozen(), Pooling::Mean, Some(Start::Pooled(Pooling::Mean))),
+            (
+                frozen(),
+                Pooling::Pooler,
+                Some(Start::Pooled(Pooling::Pooler)),
+            ),
+            (
+                Adaptation::Frozen(tuned_pooler),
+                Pooling::Pooler,
+                Some(Start::Block(6)),
+            ),
+            (last(1), Pooling::Mean, Some(Start::Block(5))),
+            (last(2), Pooling::First, Some(Start::Block(4))),
+            (last(2), Pooling::Concat4, Some(Start::Block(3))),
+            (last(5), Pooling::Concat4, Some(Start::Block(1))),
+            (last(6), Pooling::Mean, None), // only the embeddings are fixed
+            (Adaptation::Full(Full::new(1.0)), Pooling::Mean, None),
+        ] {
+            let mut settings = training(adaptation);
+            settings.head.pooling = pooling;
+            settings.frozen_dropout = Switch::Off;
+            let start = |settings: &Training| {
+                let plan = settings.plan(6).expect("valid settings");
+                Start::of(&plan.phases[0], settings, 6)
+            };
+            let label = settings.adaptation.label();
+            assert_eq!(start(&settings), expected, "{label} {pooling:?}");
+            settings.frozen_dropout = Switch::On;
+            assert_eq!(start(&settings), None, "{label}: dropout in what is fixed");
+            settings.dropout = 0.0;
+            assert_eq!(start(&settings), expected, "{label}: no dropout at all");
+        }
+    }
+}

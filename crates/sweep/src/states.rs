@@ -1,0 +1,151 @@
+//! Kept states of frozen layers, shared by all runs and processes that agree on what they depend on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use totune_adapt::{Activations, CacheFile, Start, StoredDtype};
+use totune_data::sha256_hex;
+
+/// Everything that kept states depend on.
+#[derive(Debug, Serialize)]
+pub(crate) struct Key<'a> {
+    pub checkpoint: &'a str,
+    pub tokenizer: &'a str,
+    pub dataset: &'a str,
+    pub max_length: usize,
+    pub start: Start,
+    pub dtype: StoredDtype,
+}
+
+/// The folder with kept states, and how many bytes it may hold.
+#[derive(Debug)]
+pub(crate) struct States {
+    folder: PathBuf,
+    budget: u64,
+    /// Those in use, the latest last.
+    open: Mutex<Vec<(String, Arc<Activations>)>>,
+}
+
+impl States {
+    pub fn new(folder: PathBuf, budget: u64) -> Self {
+        Self {
+            folder,
+            budget,
+            open: Mutex::default(),
+        }
+    }
+
+    /// What is kept under `key`, or what `compute` gives, of which `size` bytes are expected; nothing where that is
+    /// more than the budget.
+    ///
+    /// The files that nobody asked for longest make room. One that another process still reads stays with it, since
+    /// it is mapped.
+    pub fn get(
+        &self,
+        key: &Key,
+        size: usize,
+        compute: impl FnOnce() -> Result<Activations>,
+    ) -> Result<Option<Arc<Activations>>> {
+        let size = size as u64;
+        if size > self.budget {
+            return Ok(None);
+        }
+        let name = serde_json::to_string(key).expect("a key is plain data");
+        let name = sha256_hex(name.as_bytes())[..32].to_string();
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = open.iter().position(|(other, _)| *other == name) {
+            let found = open.remove(at);
+            open.push(found.clone());
+            return Ok(Some(found.1));
+        }
+        let mut in_use: u64 = open.iter().map(|(_, kept)| kept.n_bytes() as u64).sum();
+        while in_use + size > self.budget && !open.is_empty() {
+            in_use -= open.remove(0).1.n_bytes() as u64;
+        }
+        let path = self.folder.join(format!("{name}.states"));
+        if !path.exists() {
+            make_room(&self.folder, self.budget - size)?;
+        }
+        let kept = Arc::new(CacheFile::new(&self.folder, &name).get(compute)?);
+        // What was asked for last goes last.
+        let now = fs::File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        now.with_context(|| format!("{}: cannot be dated", path.display()))?;
+        open.push((name, kept.clone()));
+        Ok(Some(kept))
+    }
+}
+
+/// Removes the oldest files of kept states in `folder` until they take at most `budget` bytes.
+fn make_room(folder: &Path, budget: u64) -> Result<()> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "states")
+        {
+            let about = entry.metadata();
+            let about =
+                about.with_context(|| format!("{}: cannot be looked at", path.display()))?;
+            files.push((about.modified().ok(), about.len(), path));
+        }
+    }
+    files.sort();
+    let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+    for (_, size, path) in files {
+        if total <= budget {
+            break;
+        }
+        fs::remove_file(&path).with_context(|| format!("{}: cannot be removed", path.display()))?;
+        total -= size;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_states_make_room() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (age, name) in [
+            (3, "a.states"),
+            (1, "b.states"),
+            (2, "c.states"),
+            (9, "d.lock"),
+        ] {
+            let path = folder.path().join(name);
+            fs::write(&path, [0; 100]).expect("a file");
+            let then = SystemTime::now() - std::time::Duration::from_secs(age);
+            let file = fs::File::options()
+                .write(true)
+                .open(&path)
+                .expect("the file");
+            file.set_modified(then).expect("a date");
+        }
+        let left = |budget| {
+            make_room(folder.path(), budget).expect("room");
+            let mut names: Vec<String> = fs::read_dir(folder.path())
+                .expect("the folder")
+                .map(|entry| {
+                    entry
+                        .expect("an entry")
+                        .file_name()
+                        .into_string()
+                        .expect("UTF-8")
+                })
+                .collect();
+            names.sort();
+            names.join(" ")
+        };
+        assert_eq!(left(300), "a.states b.states c.states d.lock");
+        assert_eq!(left(250), "b.states c.states d.lock");
+        assert_eq!(left(100), "b.states d.lock");
+        assert_eq!(left(0), "d.lock");
+    }
+}
