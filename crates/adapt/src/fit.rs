@@ -42,7 +42,9 @@ pub fn fit<E: Encoder>(
     let plan = training.plan(encoder.n_layers())?;
     task.check()?;
     let head_seed = stream(seed, "head", 0).next_u64();
-    let encoder = encoder.with_dropout(training.dropout);
+    let encoder = encoder
+        .with_dropout(training.dropout)
+        .with_precision(training.dtype.precision());
     let n_layers = encoder.n_layers();
     let n_outputs = task.question.n_outputs();
     let mut model = Classifier::new(encoder, &training.head, n_outputs, head_seed, device)?.train();

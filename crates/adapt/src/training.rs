@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_model::HeadSpec;
+use totune_model::fused::Precision;
 
 use crate::cache::{Start, StoredDtype};
 use crate::optimizer::Optimizer;
@@ -141,6 +142,8 @@ impl Clip {
 pub enum Dtype {
     /// 32-bit floats throughout.
     F32,
+    /// Products of the encoder's layers in bfloat16, all else in f32: weights, normalisation, softmax, loss, updates.
+    Bf16Mixed,
 }
 
 impl Dtype {
@@ -148,6 +151,15 @@ impl Dtype {
     pub fn label(self) -> &'static str {
         match self {
             Self::F32 => "f32",
+            Self::Bf16Mixed => "bf16-mixed",
+        }
+    }
+
+    /// What the products of the encoder's layers are made of.
+    pub fn precision(self) -> Precision {
+        match self {
+            Self::F32 => Precision::F32,
+            Self::Bf16Mixed => Precision::Bf16,
         }
     }
 }

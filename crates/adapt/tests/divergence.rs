@@ -149,4 +149,8 @@ impl Encoder for Cliff {
     fn with_dropout(self, _rate: f64) -> Self {
         self
     }
+
+    fn with_precision(self, _precision: totune_model::fused::Precision) -> Self {
+        self
+    }
 }

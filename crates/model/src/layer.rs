@@ -5,7 +5,7 @@ use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 
 use crate::Weights;
-use crate::fused;
+use crate::fused::{self, Precision};
 
 /// `y = x Wᵀ + b`, with `W` stored `[out, in]` as PyTorch checkpoints have it.
 #[derive(Module, Debug)]
@@ -14,6 +14,9 @@ pub struct Linear {
     pub weight: Param<Tensor<2>>,
     /// `[out]`.
     pub bias: Param<Tensor<1>>,
+    /// What its products are made of.
+    #[module(skip)]
+    pub precision: Precision,
 }
 
 impl Linear {
@@ -27,12 +30,13 @@ impl Linear {
         Ok(Self {
             weight: parameter(weights, &format!("{name}.weight"), [output, input], device)?,
             bias: parameter(weights, &format!("{name}.bias"), [output], device)?,
+            precision: Precision::F32,
         })
     }
 
     /// `[.., in]` to `[.., out]`.
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        fused::linear(x, self.weight.val(), self.bias.val())
+        fused::linear(x, self.weight.val(), self.bias.val(), self.precision)
     }
 }
 

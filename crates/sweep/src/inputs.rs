@@ -115,7 +115,7 @@ impl ModuleMapper for Copy {
 
 impl Inputs {
     /// Loads and verifies all that the specs read.
-    pub fn load<'a>(
+    pub(crate) fn load<'a>(
         project: &Project,
         roots: &Roots,
         specs: impl IntoIterator<Item = &'a RunSpec>,
@@ -210,7 +210,8 @@ impl Inputs {
             return Ok(Vec::new());
         };
         let pretrained = self.encoder(&work.encoder)?;
-        let encoder = &pretrained.loaded.encoder;
+        let encoder = pretrained.loaded.encoder.clone();
+        let encoder = encoder.with_precision(training.dtype.precision());
         let rows = self.encoded(&spec.dataset, split, &work.encoder, training.max_length)?;
         let mut kept = Vec::new();
         for start in training.starts(encoder.n_layers())? {
@@ -219,13 +220,14 @@ impl Inputs {
                 tokenizer: pretrained.tokenizer.hash(),
                 dataset: &self.dataset(&spec.dataset, split)?.hash,
                 max_length: training.max_length,
+                computed: training.dtype.label(),
                 start,
                 dtype,
             };
             let size = Activations::estimate(&rows, start, dtype, encoder.hidden());
             kept.extend(self.states.get(&key, size, || {
                 let batch_size = training.evaluation_batch_size;
-                Activations::compute(encoder, &rows, start, dtype, batch_size, &self.device)
+                Activations::compute(&encoder, &rows, start, dtype, batch_size, &self.device)
             })?);
         }
         Ok(kept)

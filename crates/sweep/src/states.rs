@@ -17,6 +17,8 @@ pub(crate) struct Key<'a> {
     pub tokenizer: &'a str,
     pub dataset: &'a str,
     pub max_length: usize,
+    /// Number type of the arithmetic.
+    pub computed: &'static str,
     pub start: Start,
     pub dtype: StoredDtype,
 }

@@ -23,6 +23,7 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::{Encoder, States};
+use crate::fused::Precision;
 use crate::layer::{Linear, Norm, parameter};
 use crate::{Pass, TokenBatch, Weights, fused};
 
@@ -189,6 +190,23 @@ impl Encoder for Bert {
             layer.attention.dropout = rate;
             layer.attention.attention_dropout = rate;
             layer.feed_forward.dropout = rate;
+        }
+        self
+    }
+
+    fn with_precision(mut self, precision: Precision) -> Self {
+        for layer in &mut self.layers {
+            let (attention, feed_forward) = (&mut layer.attention, &mut layer.feed_forward);
+            for linear in [
+                &mut attention.query,
+                &mut attention.key,
+                &mut attention.value,
+                &mut attention.output,
+                &mut feed_forward.intermediate,
+                &mut feed_forward.output,
+            ] {
+                linear.precision = precision;
+            }
         }
         self
     }

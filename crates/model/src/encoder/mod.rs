@@ -3,6 +3,7 @@
 use burn::module::{Module, ModuleDisplay};
 use burn::tensor::Tensor;
 
+use crate::fused::Precision;
 use crate::{Pass, TokenBatch};
 
 pub mod bert;
@@ -59,4 +60,7 @@ pub trait Encoder: Module + ModuleDisplay {
 
     /// The same encoder with one rate for all its dropouts, instead of those of its checkpoint.
     fn with_dropout(self, rate: f64) -> Self;
+
+    /// The same encoder with the products of its layers at another precision; pooler and normalisations stay at f32.
+    fn with_precision(self, precision: Precision) -> Self;
 }

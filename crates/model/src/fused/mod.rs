@@ -22,7 +22,7 @@ pub use attention::attention;
 pub use cross_entropy::cross_entropy;
 pub use dropout::dropout;
 pub use layer_norm::layer_norm;
-pub use linear::linear;
+pub use linear::{Precision, linear};
 
 #[cfg(all(test, feature = "tch"))]
 mod compare {
