@@ -15,11 +15,11 @@ use totune_model::{Classifier, Encoder, Pass};
 use crate::batch::outputs;
 use crate::cache::Start;
 use crate::clock::Clock;
-use crate::evaluate::evaluate;
+use crate::evaluate::{Evaluation, evaluate};
 use crate::outcome::{Divergence, Outcome, Prediction, Score, Stop};
 use crate::parameters::{require_gradients, sizes};
 use crate::phase::{Assigned, Phase};
-use crate::task::TaskData;
+use crate::task::{Examples, TaskData};
 use crate::training::{StopRule, Training};
 use crate::watch::{EpochScores, StepEvent, Watch};
 
@@ -88,7 +88,10 @@ pub fn fit<E: Encoder>(
         }
     }
     match stop {
-        Stop::Epochs | Stop::Plateau => run.stand_for_the_last_epoch(),
+        Stop::Epochs | Stop::Plateau => {
+            run.stand_for_the_last_epoch();
+            run.answer(&model.valid())?;
+        }
         Stop::Diverged(_) => run.predictions.clear(),
     }
     Ok(Outcome {
@@ -332,16 +335,7 @@ impl<'a> Run<'a> {
                     self.dev_scores.push(value);
                 }
             }
-            let answers = found.predicted.into_iter().zip(found.scores);
-            let rows = examples.ids.iter().zip(gold).zip(answers);
-            self.predictions
-                .extend(rows.map(|((id, gold), (predicted, scores))| Prediction {
-                    split,
-                    example_id: id.clone(),
-                    gold: gold.clone(),
-                    predicted,
-                    scores,
-                }));
+            self.keep(split, examples, found);
         }
         self.eval_clock.stop()?;
         self.watch.epoch(&EpochScores {
@@ -351,6 +345,32 @@ impl<'a> Run<'a> {
             scores: &self.scores[first_new..],
         });
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Answers what the final model is to answer without being judged.
+    fn answer<E: Encoder>(&mut self, model: &Classifier<E>) -> Result<()> {
+        let task = self.task;
+        for (split, examples) in &task.predict {
+            let (batch_size, start) = (self.training.evaluation_batch_size, self.start);
+            let question = &task.question;
+            let found = evaluate(model, question, examples, batch_size, start, self.device)?;
+            self.keep(split, examples, found);
+        }
+        Ok(())
+    }
+
+    /// Keeps what the model said about the examples of a split.
+    fn keep(&mut self, split: &str, examples: &Examples, found: Evaluation) {
+        let answers = found.predicted.into_iter().zip(found.scores);
+        let rows = examples.ids.iter().zip(&examples.targets).zip(answers);
+        self.predictions
+            .extend(rows.map(|((id, gold), (predicted, scores))| Prediction {
+                split: split.to_string(),
+                example_id: id.clone(),
+                gold: gold.clone(),
+                predicted,
+                scores,
+            }));
     }
 
     fn push(&mut self, split: &'static str, metric: &'static str, value: f64, n: usize) {

@@ -10,7 +10,8 @@ pub struct Outcome<E: Encoder> {
     pub model: Classifier<E>,
     /// Scores in the order they were taken.
     pub scores: Vec<Score>,
-    /// Predictions of the final model for dev (if there is one) and test; none after a divergence.
+    /// Predictions of the final model for dev (if there is one), test and what was to be answered only; none after a
+    /// divergence.
     pub predictions: Vec<Prediction>,
     /// Why training ended.
     pub stop: Stop,
@@ -57,8 +58,8 @@ pub struct Score {
 /// What the final model says about one example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// `dev` or `test`.
-    pub split: &'static str,
+    /// `dev`, `test`, or the name of a split that was answered only.
+    pub split: String,
     /// Name of the example in the dataset.
     pub example_id: String,
     /// What was expected.

@@ -85,17 +85,27 @@ impl Question {
         }
     }
 
-    /// The loss, the answer and the scores to store of one example, from its row of [`Question::report`].
+    /// The loss, the answer and the scores to store of one example, from its row of [`Question::report`]. There is no
+    /// loss where nobody knows what is right.
     pub(crate) fn answer(&self, row: &[f32], target: &Target) -> (f64, Target, Vec<f32>) {
+        let known = *target != Target::Unknown;
         match self {
             Self::Class { .. } => {
-                let loss = -f64::from(row[class(target)]);
+                let loss = if known {
+                    -f64::from(row[class(target)])
+                } else {
+                    0.0
+                };
                 let probabilities = row.iter().map(|log_p| log_p.exp()).collect();
                 (loss, Target::Class(largest(row)), probabilities)
             }
             Self::Score {} => {
                 let found = f64::from(row[0]);
-                let loss = (found - value(target)).powi(2);
+                let loss = if known {
+                    (found - value(target)).powi(2)
+                } else {
+                    0.0
+                };
                 (loss, Target::Value(found), row.to_vec())
             }
         }

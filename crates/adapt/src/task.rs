@@ -19,6 +19,8 @@ pub struct TaskData {
     pub dev: Option<Examples>,
     /// What the result is measured on.
     pub test: Examples,
+    /// What the final model answers without being judged on it, by the names of the splits.
+    pub predict: Vec<(String, Examples)>,
 }
 
 /// Encoded examples in order; the first three lists have the same length.

@@ -183,7 +183,7 @@ fn scores_and_predictions_say_where_they_belong() {
     let named: Vec<_> = outcome
         .predictions
         .iter()
-        .map(|p| (p.split, p.example_id.as_str()))
+        .map(|p| (p.split.as_str(), p.example_id.as_str()))
         .collect();
     assert_eq!(
         named[..4],
@@ -432,5 +432,25 @@ fn a_batch_in_pieces_takes_the_steps_of_a_whole_one() {
     assert_eq!(whole.steps, pieces.steps);
     for (a, b) in whole.scores.iter().zip(&pieces.scores) {
         assert!((a.value - b.value).abs() < 1e-4, "{a:?} became {b:?}");
+    }
+}
+
+#[test]
+fn what_nobody_knows_the_answer_to_is_answered_and_not_scored() {
+    let mut task = eight();
+    let mut unknown = first(&task.test, 3);
+    unknown.targets = vec![Target::Unknown; 3];
+    task.predict = vec![("hidden".into(), unknown)];
+    let outcome = run(&task, &training(Adaptation::Full(Full::new(1e-3))), 1);
+    assert!(outcome.scores.iter().all(|score| score.split != "hidden"));
+    let answers = outcome.predictions.iter().filter(|p| p.split == "hidden");
+    let answers: Vec<&Prediction> = answers.collect();
+    assert_eq!(answers.len(), 3);
+    for (answer, known) in answers.iter().zip(&outcome.predictions) {
+        assert_eq!(answer.gold, Target::Unknown);
+        assert_eq!(
+            (&answer.example_id, &answer.predicted),
+            (&known.example_id, &known.predicted)
+        );
     }
 }

@@ -94,6 +94,7 @@ pub fn eight() -> TaskData {
         train: examples.clone(),
         dev: None,
         test: examples,
+        predict: Vec::new(),
     }
 }
 

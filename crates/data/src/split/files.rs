@@ -17,6 +17,9 @@ pub struct Files {
     pub dev: f64,
     /// The seed of the drawing; not the seed of a run, so that runs can share a split.
     pub seed: u64,
+    /// Splits without published answers that the final model answers, such as a `test` for a submission.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub predict: Vec<String>,
 }
 
 impl Files {

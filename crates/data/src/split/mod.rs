@@ -115,7 +115,18 @@ impl Split {
     pub fn splits(&self) -> Vec<&str> {
         match self {
             Split::HoldOut(_) | Split::KFold(_) => vec!["train"],
-            Split::Files(files) => vec!["train", &files.test],
+            Split::Files(files) => {
+                let predict = files.predict.iter().map(String::as_str);
+                ["train", &files.test].into_iter().chain(predict).collect()
+            }
+        }
+    }
+
+    /// The splits that the final model answers without being judged on them.
+    pub fn predicted(&self) -> &[String] {
+        match self {
+            Split::HoldOut(_) | Split::KFold(_) => &[],
+            Split::Files(files) => &files.predict,
         }
     }
 
@@ -249,6 +260,7 @@ mod tests {
             r#"{"kind":"k-fold","folds":10,"by":"file","duplicates":"group"}"#,
             r#"{"kind":"k-fold","folds":10,"by":"shuffled","seed":0,"duplicates":"keep"}"#,
             r#"{"kind":"files","test":"dev","dev":0.1,"seed":3}"#,
+            r#"{"kind":"files","test":"dev","dev":0.0,"seed":3,"predict":["test"]}"#,
         ] {
             let split: Split = serde_json::from_str(json).expect(json);
             assert_eq!(serde_json::to_string(&split).expect("JSON"), json);

@@ -66,7 +66,7 @@ pub(super) fn perform(
         .into_iter()
         .map(|prediction| PredictionRow {
             run_id: run.run_id.clone(),
-            split: prediction.split.to_string(),
+            split: prediction.split,
             example_id: prediction.example_id,
             position: 0,
             gold: shown(&prediction.gold, &dataset.labels),
@@ -85,6 +85,7 @@ fn shown(target: &Target, labels: &[String]) -> String {
     match target {
         Target::Class(class) => labels[*class].clone(),
         Target::Value(value) => value.to_string(),
+        Target::Unknown => String::new(),
         other => unreachable!("a classifier neither learns nor gives {other:?}"),
     }
 }
@@ -110,13 +111,16 @@ fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskDat
                 .collect(),
         })
     };
+    let whole = |split: &str| {
+        let n = inputs.dataset(&spec.dataset, split)?.examples.len();
+        examples(split, &(0..n).collect::<Vec<_>>())
+    };
     let test = match spec.split.test_split() {
         "train" => examples("train", &parts.test)?,
-        split => {
-            let n = inputs.dataset(&spec.dataset, split)?.examples.len();
-            examples(split, &(0..n).collect::<Vec<_>>())?
-        }
+        split => whole(split)?,
     };
+    let predicted = spec.split.predicted().iter();
+    let predict = predicted.map(|split| Ok((split.clone(), whole(split)?)));
     let question = if train.labels.is_empty() {
         Question::Score {}
     } else {
@@ -132,6 +136,7 @@ fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskDat
         train: examples("train", &parts.train)?,
         dev: dev.transpose()?,
         test,
+        predict: predict.collect::<Result<_>>()?,
     })
 }
 
