@@ -94,12 +94,12 @@ fn refuse_stale(project: &Project, roots: &Roots, runs: &[RunRow]) -> Result<()>
         if differs(&run.dataset_hash, hashes[&read].as_deref()) {
             stale.push(format!("{}: dataset `{}`", run.run_id, run.dataset));
         }
-        if !run.encoder.is_empty()
-            && differs(
-                &run.checkpoint_hash,
-                encoders.find(&run.encoder)?.sha256.as_deref(),
-            )
-        {
+        if !run.encoder.is_empty() && !run.checkpoint_hash.is_empty() {
+            // A checkpoint may circulate in several formats, each with a hash of its own.
+            let pinned = &encoders.find(&run.encoder)?.sha256;
+            if pinned.is_empty() || pinned.values().any(|hash| *hash == run.checkpoint_hash) {
+                continue;
+            }
             stale.push(format!("{}: encoder `{}`", run.run_id, run.encoder));
         }
     }
