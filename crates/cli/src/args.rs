@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
@@ -59,6 +59,20 @@ pub struct Global {
     )]
     pub encoders: Option<PathBuf>,
 
+    /// Folder where encoded texts are kept for the next start, or `off` [default: .cache/ in the project]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        env = "TOTUNE_CACHE",
+        help_heading = "Global options"
+    )]
+    pub cache: Option<PathBuf>,
+
+    /// Encode texts anew and keep nothing, as `--cache off`
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub no_cache: bool,
+
     /// auto, cpu, cuda, cuda:<n> or flex; auto prefers CUDA, then LibTorch on the processor, then flex
     #[arg(long, global = true, value_name = "DEVICE", default_value_t = Wish::Auto, help_heading = "Global options")]
     pub device: Wish,
@@ -81,6 +95,15 @@ pub struct Global {
     /// Print results and errors only
     #[arg(long, short, global = true, help_heading = "Global options")]
     pub quiet: bool,
+}
+
+impl Global {
+    /// Where encoded texts are kept; nowhere where that was switched off.
+    pub fn cache_folder(&self, project: &Path) -> Option<PathBuf> {
+        let asked = self.cache.as_deref();
+        let off = self.no_cache || asked.is_some_and(|folder| folder == Path::new("off"));
+        (!off).then(|| asked.map_or_else(|| project.join(".cache"), Path::to_path_buf))
+    }
 }
 
 /// The commands.

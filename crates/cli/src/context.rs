@@ -35,6 +35,7 @@ impl Context {
                 .clone()
                 .unwrap_or_else(|| project.root.join("data")),
             encoders: global.encoders.clone().unwrap_or_else(hugging_face_cache),
+            cache: global.cache_folder(&project.root),
         };
         let store = Store::new(project.root.join("runs"));
         Ok(Self {

@@ -96,6 +96,7 @@ pub fn doctor(
     let roots = Roots {
         data: data_root.map_or_else(|| project.join("data"), Path::to_path_buf),
         encoders: encoder_root.map_or_else(hugging_face_cache, Path::to_path_buf),
+        cache: None,
     };
     let project = Project {
         root: project.to_path_buf(),

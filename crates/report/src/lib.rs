@@ -20,6 +20,7 @@ mod own;
 mod page;
 mod plan;
 mod plot;
+pub mod portrait;
 mod provenance;
 mod runs;
 mod sample;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
 use totune_adapt::{Activations, Cache};
-use totune_data::{Catalogue, Dataset, Encoded, Tokenizer, sha256_hex};
+use totune_data::{Catalogue, Dataset, Encoded, EncodedCache, Source, Tokenizer, sha256_hex};
 use totune_model::{Bert, Encoder, EncoderCatalogue, LoadedEncoder};
 
 use crate::states::{Key, States};
@@ -21,6 +21,8 @@ pub struct Roots {
     pub data: PathBuf,
     /// Folder with checkpoints, such as a Hugging Face cache.
     pub encoders: PathBuf,
+    /// Folder where encoded texts are kept for the next start; without one they are encoded each time.
+    pub cache: Option<PathBuf>,
 }
 
 impl Roots {
@@ -81,6 +83,7 @@ pub struct Inputs {
     datasets: BTreeMap<(String, String), Dataset>,
     encoders: BTreeMap<String, Pretrained>,
     encoded: Mutex<BTreeMap<(String, String, String, usize), Texts>>,
+    cache: Option<EncodedCache>,
     states: States,
     device: Device,
     threads: usize,
@@ -147,6 +150,7 @@ impl Inputs {
             datasets,
             encoders,
             encoded: Mutex::default(),
+            cache: roots.cache.as_deref().map(EncodedCache::new),
             states,
             device: machine.device.clone(),
             threads: machine.threads,
@@ -188,12 +192,25 @@ impl Inputs {
             return Ok(texts.clone());
         }
         let tokenizer = &self.encoder(encoder)?.tokenizer;
-        let texts = Arc::new(tokenizer.encode_all(
-            &self.dataset(dataset, split)?.examples,
-            max_length,
-            self.threads,
-        )?);
+        let dataset = self.dataset(dataset, split)?;
+        let texts = Arc::new(self.encode(tokenizer, dataset, max_length)?);
         encoded.insert(key, texts.clone());
+        Ok(texts)
+    }
+
+    fn encode(
+        &self,
+        tokenizer: &Tokenizer,
+        dataset: &Dataset,
+        max_length: usize,
+    ) -> Result<Vec<Encoded>> {
+        let Some(cache) = &self.cache else {
+            return tokenizer.encode_all(&dataset.examples, max_length, self.threads);
+        };
+        let (texts, source) = cache.encode_all(tokenizer, dataset, max_length, self.threads)?;
+        if let Source::Encoder { note: Some(note) } = source {
+            eprintln!("note: {note}");
+        }
         Ok(texts)
     }
 

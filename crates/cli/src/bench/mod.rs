@@ -3,6 +3,7 @@
 //! Each side runs in a process of its own that sleeps while the other works, so that neither disturbs the other and
 //! each one's peak memory is its own. The peer is `bench/peer.py`; ours is this binary, started again as `worker`.
 
+mod data;
 mod side;
 mod table;
 mod worker;
@@ -13,6 +14,7 @@ use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use totune_model::BertConfig;
 
+pub use data::{DataOptions, data, worker as data_worker};
 use side::Side;
 pub use worker::worker;
 
@@ -192,7 +194,8 @@ pub fn peer(options: &PeerOptions) -> Result<PathBuf> {
 
 fn compare(options: &PeerOptions, case: &Case, fused: &Case) -> Result<Outcome> {
     let script = options.project.join("bench/peer.py");
-    let python = |name, case| Side::python(name, &options.python, &script, case);
+    let python =
+        |name, case: &Case| Side::python(name, &options.python, &script, case, case.threads);
     let mut sides = vec![Side::ours(case)?, python("pytorch", case)?];
     if case.mode == Mode::Train {
         sides.push(python("pytorch-fused", fused)?);
@@ -220,7 +223,7 @@ fn compare(options: &PeerOptions, case: &Case, fused: &Case) -> Result<Outcome> 
                 median,
                 tokens_per_second: tokens / median,
                 seconds,
-                peak_memory: side.finish()?,
+                peak_memory: side.finish()?["peak_memory"].as_u64().unwrap_or(0),
             })
         })
         .collect::<Result<_>>()?;

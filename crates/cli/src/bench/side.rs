@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::Case;
@@ -27,20 +28,39 @@ impl Side {
         let mut command = Command::new(binary);
         let threads = case.threads.to_string();
         command.args(["--threads", &threads, "--device", "cpu", "bench", "worker"]);
-        Self::start("totune", command, case)
+        Self::start("totune", command, case, case.threads)
+    }
+
+    /// This binary again, as a worker of the comparison of reading.
+    pub fn data(name: &str, case: &impl Serialize, threads: usize) -> Result<Self> {
+        let binary = std::env::current_exe().context("this program cannot be found")?;
+        let mut command = Command::new(binary);
+        command.args(["bench", "data-worker"]);
+        Self::start(name, command, case, threads)
     }
 
     /// The peer script under `python`.
-    pub fn python(name: &str, python: &Path, script: &Path, case: &Case) -> Result<Self> {
+    pub fn python(
+        name: &str,
+        python: &Path,
+        script: &Path,
+        case: &impl Serialize,
+        threads: usize,
+    ) -> Result<Self> {
         let mut command = Command::new(python);
         command.arg(script);
-        Self::start(name, command, case)
+        Self::start(name, command, case, threads)
     }
 
-    fn start(name: &str, mut command: Command, case: &Case) -> Result<Self> {
+    fn start(
+        name: &str,
+        mut command: Command,
+        case: &impl Serialize,
+        threads: usize,
+    ) -> Result<Self> {
         command
             .arg(serde_json::to_string(case)?)
-            .env("OMP_NUM_THREADS", case.threads.to_string())
+            .env("OMP_NUM_THREADS", threads.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut process = command
@@ -82,12 +102,12 @@ impl Side {
         Ok(seconds)
     }
 
-    /// Ends the process; its peak memory in bytes.
-    pub fn finish(mut self) -> Result<u64> {
+    /// Ends the process; what it says last, with its `peak_memory` in bytes.
+    pub fn finish(mut self) -> Result<Value> {
         self.input = None; // closing the pipe is the signal to end
         let answer = self.read()?;
         self.process.wait()?;
-        Ok(answer["peak_memory"].as_u64().unwrap_or(0))
+        Ok(answer)
     }
 
     fn read(&mut self) -> Result<Value> {

@@ -83,7 +83,7 @@ fn versions(outcomes: &[Outcome]) -> Vec<String> {
 }
 
 /// Processor, cores and memory, as Linux tells them.
-fn machine() -> String {
+pub fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, key: &str| {
         let line = text.lines().find(|line| line.starts_with(key))?;

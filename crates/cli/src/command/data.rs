@@ -1,101 +1,124 @@
-//! `totune data`: which datasets and encoders there are, and whether their files are.
+//! `totune data`: which datasets there are, whether their files are what their cards say, and what is in them.
+
+mod check;
+mod list;
+mod new;
+mod show;
+mod stats;
 
 use std::path::Path;
 
-use anyhow::Result;
-use clap::{Args, Subcommand};
-use totune_data::Catalogue;
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Subcommand;
+use totune_data::{Card, Catalogue, Tokenizer};
 use totune_model::EncoderCatalogue;
 
 use crate::command::fetch;
 use crate::context::Context;
-use crate::exit;
 
-/// Datasets and encoders: which there are, and where their files are found
+/// Datasets: which there are, whether their files match their cards, and what is in them
 #[derive(Debug, Subcommand)]
 pub enum Data {
-    List(List),
-    Check(Check),
+    List(list::List),
+    Check(check::Check),
+    Stats(stats::Stats),
+    Show(show::Show),
+    New(new::New),
     Fetch(fetch::FetchDatasets),
 }
 
-/// List every card, and where its files are found
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  totune data list --data ~/data")]
-pub struct List {}
-
-/// Read datasets and verify them against their cards; say what is missing and where to get it
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  totune data check\n  totune data check disaster-tweets")]
-pub struct Check {
-    /// Datasets to check; all when none is named
-    pub names: Vec<String>,
-}
-
 impl Data {
-    /// Lists or checks.
+    /// Does what was asked.
     pub fn run(self, context: &Context) -> Result<u8> {
         match self {
-            Self::List(_) => list(context),
+            Self::List(list) => list.run(context),
             Self::Check(check) => check.run(context),
+            Self::Stats(stats) => stats.run(context),
+            Self::Show(show) => show.run(context),
+            Self::New(new) => new.run(context),
             Self::Fetch(fetch) => fetch.run(context),
         }
     }
 }
 
-fn list(context: &Context) -> Result<u8> {
-    println!("datasets below {}", context.roots.data.display());
+/// The card called `name`, or the card at that path.
+fn card(context: &Context, name: &str) -> Result<Card> {
+    let path = Path::new(name);
+    if path.extension().is_some_and(|end| end == "toml") || path.components().count() > 1 {
+        return Card::read(path);
+    }
     let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
-    for card in datasets.cards() {
-        let place = card.locate(&context.roots.data, "train");
-        let place = place.as_ref().map(|(_, path)| path.as_path());
-        print_card(context, &card.name, &card.title, place);
-    }
-    println!("encoders below {}", context.roots.encoders.display());
-    let encoders = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
-    for name in encoders.names() {
-        let card = encoders.find(name)?;
-        let place = card.locate(&[context.roots.of_encoder(&context.project, card.fixture)]);
-        print_card(context, &card.name, &card.title, place.as_deref());
-    }
-    Ok(exit::OK)
+    datasets.find(name).cloned()
 }
 
-fn print_card(context: &Context, name: &str, title: &str, place: Option<&Path>) {
-    let place = place.map_or_else(|| "missing".to_string(), |place| context.shown(place));
-    println!("  {name:<20} {title}\n  {:<20} {place}", "");
+/// Which tokenizer to cut texts with.
+#[derive(Debug, clap::Args)]
+struct Wordpieces {
+    /// Encoder whose tokenizer cuts the texts
+    #[arg(long, value_name = "NAME")]
+    encoder: Option<String>,
+    /// Folder with a `tokenizer.json` or a `vocab.txt`, instead of an encoder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "encoder")]
+    vocabulary: Option<std::path::PathBuf>,
+    /// With a bare `vocab.txt`: keep upper case and accents
+    #[arg(long, requires = "vocabulary")]
+    cased: bool,
 }
 
-impl Check {
-    fn run(self, context: &Context) -> Result<u8> {
-        let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
-        let names = if self.names.is_empty() {
-            datasets.names()
-        } else {
-            self.names.iter().map(String::as_str).collect()
-        };
-        let mut code = exit::OK;
-        for name in names {
-            let card = datasets.find(name)?;
-            if let Some(missing) = card.missing(&context.roots.data, &["train"]) {
-                println!("{missing}");
-                code = exit::SOME_FAILED;
-                continue;
-            }
-            let dataset = card.load(&context.roots.data)?;
-            let counts: Vec<String> = dataset
-                .labels
-                .iter()
-                .zip(dataset.counts())
-                .map(|(label, count)| format!("{count} {label}"))
-                .collect();
-            println!(
-                "dataset `{name}`: {} examples ({}), {} of them repeat an earlier text",
-                dataset.examples.len(),
-                counts.join(", "),
-                dataset.repeats().rows
-            );
+impl Wordpieces {
+    fn open(&self, context: &Context) -> Result<Option<Tokenizer>> {
+        if let Some(folder) = &self.vocabulary {
+            return Tokenizer::open(folder, !self.cased).map(Some);
         }
-        Ok(code)
+        let Some(name) = &self.encoder else {
+            return Ok(None);
+        };
+        let encoders = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
+        let card = encoders.find(name)?;
+        let roots = [context.roots.of_encoder(&context.project, card.fixture)];
+        let Some(folder) = card.locate(&roots) else {
+            let missing = card.missing(&roots);
+            bail!(missing.unwrap_or_else(|| format!("encoder `{name}` is gone")));
+        };
+        Tokenizer::open(&folder, card.vocabulary.lowercase).map(Some)
     }
+}
+
+/// The splits of `card` that are there, or the one that was asked for.
+fn splits<'a>(context: &Context, card: &'a Card, wanted: Option<&'a str>) -> Result<Vec<String>> {
+    let root = &context.roots.data;
+    if let Some(split) = wanted {
+        return Ok(vec![split.to_string()]);
+    }
+    let listed = totune_data::survey::listed(card, root);
+    let there = listed
+        .splits
+        .into_iter()
+        .filter(|split| split.places.iter().any(|place| place.found));
+    let names: Vec<String> = there.map(|split| split.split).collect();
+    if names.is_empty() {
+        let all: Vec<&str> = card.split_names().into_iter().collect();
+        bail!(card.missing(root, &all).context("a card without files")?);
+    }
+    Ok(names)
+}
+
+/// Columns of a line on this terminal, or 100 where the text goes elsewhere.
+fn columns() -> usize {
+    let asked = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    asked.or_else(terminal).unwrap_or(100).clamp(40, 240)
+}
+
+/// Prints `value` as JSON.
+fn print_json(value: &impl serde::Serialize) -> Result<()> {
+    println!("{}", serde_json::to_string_pretty(value)?);
+    Ok(())
+}
+
+fn at_least_one(n: usize, option: &str) -> Result<()> {
+    ensure!(n > 0, "{option}: 0; expected at least 1");
+    Ok(())
 }

@@ -4,16 +4,20 @@
 //! them into SVG or PNG. Glyphs come from an embedded font, so a figure is the same on every machine.
 
 pub(crate) mod axis;
+pub(crate) mod bars;
 pub(crate) mod boxes;
 mod canvas;
+pub(crate) mod steps;
 
 use std::path::Path;
 
 use anyhow::Result;
 use plotters::backend::{BitMapBackend, SVGBackend};
 
+use crate::plot::bars::BarPanel;
 use crate::plot::boxes::BoxPanel;
 use crate::plot::canvas::{Canvas, Frame, on_drawing_area};
+use crate::plot::steps::StepPanel;
 
 /// Width and height of one panel, in the units of an SVG pixel.
 const PANEL: (f64, f64) = (440.0, 400.0);
@@ -34,12 +38,18 @@ pub(crate) struct Figure {
 pub(crate) enum Panel {
     /// Distributions side by side.
     Boxes(BoxPanel),
+    /// Shares of a whole side by side.
+    Bars(BarPanel),
+    /// How numbers are spread.
+    Steps(StepPanel),
 }
 
 impl Panel {
     fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
         match self {
             Self::Boxes(panel) => panel.draw(canvas, frame),
+            Self::Bars(panel) => panel.draw(canvas, frame),
+            Self::Steps(panel) => panel.draw(canvas, frame),
         }
     }
 }

@@ -1,0 +1,96 @@
+//! `totune data stats`.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use totune_data::survey::{Answers, LIMITS, Statistics, overlaps, statistics_text};
+use totune_report::portrait::{self, Portrait, SplitPortrait};
+
+use super::{Wordpieces, columns, print_json};
+use crate::context::Context;
+use crate::exit;
+
+/// Count rows, labels, lengths, repeats and what splits share
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune data stats fixture-tweets --encoder fixture-bert
+  totune data stats mnli --encoder all-minilm-l6-v2 --figure mnli.png
+  totune data stats reviews.toml --vocabulary ~/bert --json")]
+pub struct Stats {
+    /// Dataset, or path of a card
+    name: String,
+    #[command(flatten)]
+    wordpieces: Wordpieces,
+    /// Only this split; without it, all that are there and what they share
+    #[arg(long)]
+    split: Option<String>,
+    /// Draw lengths and answers into this .svg or .png
+    #[arg(long, value_name = "FILE")]
+    figure: Option<PathBuf>,
+    /// For programs: everything that was counted
+    #[arg(long)]
+    json: bool,
+}
+
+impl Stats {
+    pub(super) fn run(self, context: &Context) -> Result<u8> {
+        let card = super::card(context, &self.name)?;
+        let tokenizer = self.wordpieces.open(context)?;
+        let names = super::splits(context, &card, self.split.as_deref())?;
+        let mut datasets = Vec::new();
+        for split in names {
+            let dataset = card.load_split(&context.roots.data, &split)?;
+            datasets.push((split, dataset));
+        }
+        let statistics = datasets
+            .iter()
+            .map(|(split, dataset)| {
+                Statistics::of(dataset, split, tokenizer.as_ref(), context.threads())
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let shared = overlaps(&datasets);
+        if let Some(path) = &self.figure {
+            picture(&card.name, card.fixture, &statistics).write(path)?;
+        }
+        if self.json {
+            print_json(&serde_json::json!({ "splits": statistics, "overlaps": shared }))?;
+        } else {
+            print!("{}", statistics_text(&statistics, &shared, columns()));
+        }
+        if let Some(path) = &self.figure {
+            eprintln!("{}", path.display());
+        }
+        Ok(exit::OK)
+    }
+}
+
+fn picture(name: &str, fixture: bool, statistics: &[Statistics]) -> Portrait {
+    let pieces = statistics.iter().all(|split| split.pieces.is_some());
+    let split = |split: &Statistics| {
+        let spread = split
+            .pieces
+            .as_ref()
+            .map_or(&split.words, |pieces| &pieces.spread);
+        SplitPortrait {
+            split: split.split.clone(),
+            lengths: spread.histogram.clone(),
+            answers: match &split.answers {
+                Answers::Labels(counts) => {
+                    let counts = counts.iter();
+                    let counts = counts.map(|count| (count.label.clone(), count.count));
+                    portrait::Answers::Labels(counts.collect())
+                }
+                Answers::Scores { values, .. } => portrait::Answers::Scores(values.clone()),
+            },
+        }
+    };
+    Portrait {
+        name: name.to_string(),
+        unit: if pieces { "wordpieces" } else { "words" }.to_string(),
+        limits: if pieces { LIMITS.to_vec() } else { vec![] },
+        splits: statistics.iter().map(split).collect(),
+        stamp: fixture.then(|| "FIXTURE: made-up data".to_string()),
+    }
+}

@@ -1,0 +1,150 @@
+//! `totune data`: what is listed, checked, counted, shown and written, and the exit codes.
+
+mod support;
+
+use std::fs;
+
+use serde_json::Value;
+use support::Checkout;
+
+const REVIEWS: &str =
+    "id,text,label\n1,a fine film,good\n2,\"fine, fine\",good\n3,a dull film,bad\n";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn every_split_is_listed_with_the_layout_it_was_found_in() {
+    let checkout = Checkout::with(&[]);
+    let table = checkout.succeed(&["data", "list"]);
+    assert!(table.starts_with("dataset "), "{table}");
+    let line = |name: &str| {
+        table
+            .lines()
+            .find(|line| line.starts_with(name))
+            .expect("a line")
+    };
+    assert!(
+        line("fixture-tweets").ends_with("fixtures/data/tweets.csv"),
+        "{table}"
+    );
+    assert!(line("disaster-tweets").ends_with("missing"), "{table}");
+    let listed = json(&checkout.succeed(&["data", "list", "fixture-tweets", "--json"]));
+    assert_eq!(
+        listed[0]["splits"][0]["places"][0]["found"],
+        Value::Bool(true)
+    );
+}
+
+#[test]
+fn a_changed_file_fails_the_check_and_the_difference_is_shown() {
+    let checkout = Checkout::with(&[]);
+    let said = checkout.run(&["data", "check", "fixture-tweets"]);
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    assert!(said.out.contains("agrees"), "{}", said.out);
+    let card = checkout.path("datasets/fixture-tweets.toml");
+    let text = fs::read_to_string(&card).expect("the card");
+    fs::write(&card, text.replace("repeats = 6", "repeats = 7")).expect("another card");
+    let said = checkout.run(&["data", "check", "fixture-tweets"]);
+    assert_eq!(said.code, Some(1), "{}", said.out);
+    assert!(said.out.contains("repeats  7         6"), "{}", said.out);
+    let checked = json(
+        &checkout
+            .run(&["data", "check", "fixture-tweets", "--json"])
+            .out,
+    );
+    assert_eq!(checked[0]["differences"][0]["fact"], "repeats");
+    let said = checkout.run(&["data", "check", "disaster-tweets"]);
+    assert_eq!(said.code, Some(1), "{}", said.out);
+    assert!(said.err.contains("kaggle.com"), "{}", said.err);
+}
+
+#[test]
+fn statistics_are_printed_and_drawn() {
+    let checkout = Checkout::with(&[]);
+    let figure = checkout.path("tweets.png");
+    let figure = figure.to_str().expect("a path");
+    let arguments = [
+        "data",
+        "stats",
+        "fixture-tweets",
+        "--encoder",
+        "fixture-bert",
+    ];
+    let text = checkout.succeed(&[&arguments[..], &["--figure", figure]].concat());
+    for expected in ["no-disaster", "57.1 %", "wordpieces", "over 128"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(fs::read(figure).expect("a picture").starts_with(b"\x89PNG"));
+    let counted = json(&checkout.succeed(&[&arguments[..], &["--json"]].concat()));
+    assert_eq!(counted["splits"][0]["rows"], 240);
+}
+
+#[test]
+fn examples_are_shown_as_a_model_gets_them() {
+    let checkout = Checkout::with(&[]);
+    let arguments = [
+        "data",
+        "show",
+        "fixture-tweets",
+        "--encoder",
+        "fixture-bert",
+        "--rows",
+        "2",
+    ];
+    let text = checkout.succeed(&arguments);
+    assert!(
+        text.starts_with("2 of 240 examples of fixture-tweets train"),
+        "{text}"
+    );
+    assert!(text.contains("\n  piece   [CLS] "), "{text}");
+    let shown = json(&checkout.succeed(&[&arguments[..], &["--json"]].concat()));
+    let lengths: Vec<usize> = (0..2)
+        .map(|at| shown[at]["tokens"]["ids"].as_array().expect("ids").len())
+        .collect();
+    assert_eq!(lengths[0], lengths[1]);
+}
+
+#[test]
+fn a_new_card_loads_at_once_and_is_never_overwritten() {
+    let checkout = Checkout::with(&[]);
+    checkout.write("mine/reviews.csv", REVIEWS);
+    let file = checkout.path("mine/reviews.csv");
+    let file = file.to_str().expect("a path");
+    let said = checkout.run(&["data", "new", file]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let card = checkout.path("mine/reviews.toml");
+    let card = card.to_str().expect("a path");
+    assert!(
+        checkout
+            .succeed(&["data", "check", card])
+            .contains("agrees")
+    );
+    let before = fs::read(card).expect("the card");
+    let said = checkout.run(&["data", "new", file]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("never overwritten"), "{}", said.err);
+    assert_eq!(fs::read(card).expect("the card"), before);
+
+    // Below the data root, the card goes to the others.
+    checkout.write("data/reviews.csv", REVIEWS);
+    let file = checkout.path("data/reviews.csv");
+    checkout.succeed(&["data", "new", file.to_str().expect("a path")]);
+    assert!(
+        checkout
+            .succeed(&["data", "check", "reviews"])
+            .contains("agrees")
+    );
+}
+
+#[test]
+fn a_file_that_is_not_clear_is_asked_about_and_nothing_is_written() {
+    let checkout = Checkout::with(&[]);
+    checkout.write("mine/vague.csv", "alpha,beta\nx,y\nz,w\n");
+    let file = checkout.path("mine/vague.csv");
+    let said = checkout.run(&["data", "new", file.to_str().expect("a path")]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("--header"), "{}", said.err);
+    assert!(!checkout.path("mine/vague.toml").exists());
+}
