@@ -16,7 +16,7 @@ fn json(text: &str) -> Value {
 
 #[test]
 fn every_split_is_listed_with_the_layout_it_was_found_in() {
-    let checkout = Checkout::with(&[]);
+    let checkout = Checkout::new();
     let table = checkout.succeed(&["data", "list"]);
     assert!(table.starts_with("dataset "), "{table}");
     let line = |name: &str| {
@@ -39,7 +39,7 @@ fn every_split_is_listed_with_the_layout_it_was_found_in() {
 
 #[test]
 fn a_changed_file_fails_the_check_and_the_difference_is_shown() {
-    let checkout = Checkout::with(&[]);
+    let checkout = Checkout::new();
     let said = checkout.run(&["data", "check", "fixture-tweets"]);
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
     assert!(said.out.contains("agrees"), "{}", said.out);
@@ -62,7 +62,7 @@ fn a_changed_file_fails_the_check_and_the_difference_is_shown() {
 
 #[test]
 fn statistics_are_printed_and_drawn() {
-    let checkout = Checkout::with(&[]);
+    let checkout = Checkout::new();
     let figure = checkout.path("tweets.png");
     let figure = figure.to_str().expect("a path");
     let arguments = [
@@ -83,7 +83,7 @@ fn statistics_are_printed_and_drawn() {
 
 #[test]
 fn examples_are_shown_as_a_model_gets_them() {
-    let checkout = Checkout::with(&[]);
+    let checkout = Checkout::new();
     let arguments = [
         "data",
         "show",
@@ -108,7 +108,7 @@ fn examples_are_shown_as_a_model_gets_them() {
 
 #[test]
 fn a_new_card_loads_at_once_and_is_never_overwritten() {
-    let checkout = Checkout::with(&[]);
+    let checkout = Checkout::new();
     checkout.write("mine/reviews.csv", REVIEWS);
     let file = checkout.path("mine/reviews.csv");
     let file = file.to_str().expect("a path");
@@ -140,7 +140,7 @@ fn a_new_card_loads_at_once_and_is_never_overwritten() {
 
 #[test]
 fn a_file_that_is_not_clear_is_asked_about_and_nothing_is_written() {
-    let checkout = Checkout::with(&[]);
+    let checkout = Checkout::new();
     checkout.write("mine/vague.csv", "alpha,beta\nx,y\nz,w\n");
     let file = checkout.path("mine/vague.csv");
     let said = checkout.run(&["data", "new", file.to_str().expect("a path")]);
