@@ -174,7 +174,7 @@ mod tests {
         let outputs = Tensor::<2>::from_data([[1.0], [4.0], [9.0]], &device);
         let targets = [Target::Value(2.0), Target::Value(0.0), Target::Value(2.0)];
         let question = Question::Score {};
-        let loss = question.loss(outputs.clone().slice([0..2]), &targets, &[2, 0], &device);
+        let loss = question.loss(outputs.clone().narrow(0, 0, 2), &targets, &[2, 0], &device);
         assert_eq!(loss.into_scalar::<f32>(), 2.5); // ((1 - 2)² + (4 - 2)²) / 2
         let (loss, answer, scores) = question.answer(&[9.0], &targets[1]);
         assert_eq!(

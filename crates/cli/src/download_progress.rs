@@ -109,20 +109,15 @@ impl Progress for Lines {
                 said: now,
             });
         }
-        if let (
-            Event::Bytes {
-                file, done, total, ..
-            },
-            Some(pace),
-        ) = (*event, pace.as_mut())
+        let due = pace.as_mut().filter(|pace| pace.said.elapsed() >= PATIENCE);
+        if let Event::Bytes {
+            file, done, total, ..
+        } = *event
+            && let Some(pace) = due
         {
-            if pace.said.elapsed() >= PATIENCE {
-                pace.said = Instant::now();
-                eprintln!(
-                    "{file}: {}",
-                    so_far(done, total, pace.from, pace.since.elapsed())
-                );
-            }
+            pace.said = Instant::now();
+            let took = pace.since.elapsed();
+            eprintln!("{file}: {}", so_far(done, total, pace.from, took));
         }
         if let Some(line) = line(event) {
             eprintln!("{line}");

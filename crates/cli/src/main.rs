@@ -23,6 +23,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     memory::keep_freed_memory();
+    signals::end_with_the_reader();
     let args = args::Args::parse();
     match command::run(args) {
         Ok(code) => code,

@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: the first asks the sweep to stop at its next step, the second ends the process at once.
+//! Signals: the first Ctrl-C or SIGTERM asks the sweep to stop at its next step, the second ends the process at once;
+//! a reader that went away ends it quietly.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,6 +9,20 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::exit;
+
+/// Ends the process quietly when whoever reads its output stops reading, as `head` does.
+///
+/// Rust ignores SIGPIPE, so that a write to a closed pipe comes back as an error, and `println!` panics on it.
+pub fn end_with_the_reader() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let message = panic.payload_as_str().unwrap_or_default();
+        if message.starts_with("failed printing to std") && message.contains("Broken pipe") {
+            std::process::exit(exit::OK.into());
+        }
+        usual(panic);
+    }));
+}
 
 /// A flag that the first signal sets.
 pub fn stop_flag() -> Result<Arc<AtomicBool>> {

@@ -47,10 +47,10 @@ fn the_list_says_what_is_found_and_what_is_missing() {
 fn a_check_ends_well_or_with_every_difference() {
     let checkout = Checkout::new();
     let out = checkout.succeed(&["encoders", "check"]);
-    assert!(out.contains("fixture-bert: well\n"), "{out}");
+    assert!(out.contains("fixture-bert: agrees\n"), "{out}");
     for own in ["tensorflow", "elmo", "safetensors/model.safetensors"] {
         let out = checkout.succeed(&["encoders", "check", &fixture(own)]);
-        assert!(out.contains(": well\n"), "{own}: {out}");
+        assert!(out.contains(": agrees\n"), "{own}: {out}");
     }
 
     let card = checkout.path("encoders/fixture-bert.toml");
@@ -108,7 +108,7 @@ fn a_conversion_is_checked_like_what_it_came_from() {
             "{out}"
         );
         let out = checkout.succeed(&["encoders", "check", to]);
-        assert!(out.contains(": well\n"), "{out}");
+        assert!(out.contains(": agrees\n"), "{out}");
 
         let said = checkout.run(&arguments);
         assert_eq!(said.code, Some(2));

@@ -239,7 +239,7 @@ impl Checked {
         /// More than a screen says no more than that it is another checkpoint.
         const MOST: usize = 40;
         let verdict = match self.differences.len() {
-            0 => "well".to_string(),
+            0 => "agrees".to_string(),
             1 => "1 difference".to_string(),
             n => format!("{n} differences"),
         };
