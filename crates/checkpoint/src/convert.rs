@@ -267,7 +267,12 @@ fn write_tensors(path: &Path, tensors: Vec<(String, Lazy)>) -> Result<()> {
             return Err(error);
         }
     }
-    written.with_context(|| format!("{}: cannot be written", path.display()))
+    written.with_context(|| format!("{}: cannot be written", path.display()))?;
+    // The library makes a file for its owner alone; weights are for whoever may read the folder.
+    #[cfg(unix)]
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .with_context(|| format!("{}: cannot be opened to others", path.display()))?;
+    Ok(())
 }
 
 /// Flushes what was written and gives it its name.

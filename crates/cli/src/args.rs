@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{bench, collect, data, doctor, encoders, papers, report, reproduce, sweep};
+use crate::command::{
+    bench, collect, data, doctor, encoders, papers, report, reproduce, submit, sweep,
+};
 use crate::device::Wish;
 use crate::exit;
 
@@ -120,6 +122,7 @@ pub enum Command {
     #[command(subcommand)]
     Encoders(encoders::Encoders),
     Doctor(doctor::Doctor),
+    Submit(submit::Submit),
     #[command(subcommand)]
     Bench(bench::Bench),
 }

@@ -34,3 +34,4 @@ pub use project::Project;
 pub use provenance::peak_memory;
 pub use spec::{LogisticSettings, RunSpec, SparseWork, TuneWork, Work};
 pub use store::{State, Store};
+pub use work::HIDDEN;

@@ -16,6 +16,7 @@ pub mod fetch;
 pub mod papers;
 pub mod report;
 pub mod reproduce;
+pub mod submit;
 pub mod sweep;
 
 /// Runs what was typed.
@@ -33,6 +34,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Command::Papers(command) => command.run(&context),
         Command::Data(command) => command.run(&context),
         Command::Encoders(command) => command.run(&context),
+        Command::Submit(command) => command.run(&context),
         Command::Bench(command) => command.run(&context),
         Command::Doctor(_) => unreachable!("handled above"),
     };

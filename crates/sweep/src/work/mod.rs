@@ -11,6 +11,8 @@ use crate::{Inputs, Machine, Progress, RunSpec, Work};
 mod sparse;
 mod tune;
 
+pub use tune::HIDDEN;
+
 /// What a run found out, and what it cost.
 #[derive(Debug, Clone)]
 pub(crate) struct Outcome {

@@ -90,6 +90,10 @@ fn shown(target: &Target, labels: &[String]) -> String {
     }
 }
 
+/// What rows put before the name of a split that is answered without being judged on: `test` in rows is what a run was
+/// judged on, whatever file that was.
+pub const HIDDEN: &str = "hidden-";
+
 fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskData> {
     let train = inputs.dataset(&spec.dataset, "train")?;
     let parts = spec.split.divide(train, spec.fold)?;
@@ -120,7 +124,7 @@ fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskDat
         split => whole(split)?,
     };
     let predicted = spec.split.predicted().iter();
-    let predict = predicted.map(|split| Ok((split.clone(), whole(split)?)));
+    let predict = predicted.map(|split| Ok((format!("{HIDDEN}{split}"), whole(split)?)));
     let question = if train.labels.is_empty() {
         Question::Score {}
     } else {

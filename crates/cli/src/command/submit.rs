@@ -1,0 +1,81 @@
+//! `totune submit`: what a run answered of a hidden test set, in the form in which the benchmark takes it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, anyhow, ensure};
+use clap::Args;
+use totune_data::{Card, Catalogue, Target, Task};
+use totune_record::{PredictionRow, write_atomically};
+use totune_sweep::HIDDEN;
+
+use crate::context::Context;
+use crate::exit;
+
+/// Write a run's answers to a test set without labels as GLUE's site takes them
+///
+/// A run answers such a set where its split names it: `split = { kind = "files", test = "dev", predict = ["test"], … }`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  totune submit 5f2c9a1be07d4433 --to submission/")]
+pub struct Submit {
+    /// Id of the run, as `totune sweep plan` lists it
+    pub run: String,
+    /// Folder for the files; made where it is not there
+    #[arg(long, value_name = "FOLDER", default_value = "submission")]
+    pub to: PathBuf,
+}
+
+impl Submit {
+    /// Writes a file for each split that the run answered without being judged on it.
+    pub fn run(self, context: &Context) -> Result<u8> {
+        let tables = context.store.tables(&self.run)?;
+        let run = tables.runs.first();
+        let run = run.with_context(|| format!("run {}: its table of runs is empty", self.run))?;
+        let cards = Catalogue::read(&context.project.root.join("datasets"))?;
+        let card = cards.find(&run.dataset)?;
+        let mut splits: BTreeMap<&str, Vec<&PredictionRow>> = BTreeMap::new();
+        for row in &tables.predictions {
+            if let Some(split) = row.split.strip_prefix(HIDDEN) {
+                splits.entry(split).or_default().push(row);
+            }
+        }
+        ensure!(
+            !splits.is_empty(),
+            "run {}: answered no split without labels; expected one under `predict` in the split of its experiment",
+            self.run
+        );
+        let mut files = Vec::new();
+        for (split, rows) in splits {
+            let answers = rows.iter().map(|row| answer(card, row));
+            let answers = answers.collect::<Result<Vec<_>>>()?;
+            let ids = rows.iter().map(|row| row.example_id.as_str());
+            files.push(card.submission(split, ids, &answers)?);
+        }
+        std::fs::create_dir_all(&self.to)
+            .with_context(|| format!("{}: cannot be made", self.to.display()))?;
+        for file in files {
+            let path = self.to.join(file.file);
+            write_atomically(&path, &file.bytes)?;
+            println!("{}", path.display());
+        }
+        Ok(exit::OK)
+    }
+}
+
+/// What a row says was answered.
+fn answer(card: &Card, row: &PredictionRow) -> Result<Target> {
+    let found = &row.predicted;
+    let target = if card.task == Task::Regression {
+        found.parse().ok().map(Target::Value)
+    } else {
+        let class = card.labels.iter().position(|label| label == found);
+        class.map(Target::Class)
+    };
+    target.ok_or_else(|| {
+        anyhow!(
+            "example `{}`: `{found}` is no answer of dataset `{}`",
+            row.example_id,
+            card.name
+        )
+    })
+}
