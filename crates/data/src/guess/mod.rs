@@ -78,9 +78,15 @@ pub fn draft(file: &Path, wishes: &Wishes, folder: &Path, beside: bool) -> Resul
         plain,
         "--name: `{name}`; expected letters, digits, hyphens and underscores"
     );
-    let findings = findings(file, &bytes, wishes)
-        .with_context(|| file.display().to_string())
-        .map_err(|error| anyhow!("{error:#}"))?;
+    let findings = findings(file, &bytes, wishes).map_err(|error| {
+        // What a reader says names the file already; what was guessed does not.
+        let (file, said) = (file.display().to_string(), format!("{error:#}"));
+        if said.starts_with(&file) {
+            anyhow!("{said}")
+        } else {
+            anyhow!("{file}: {said}")
+        }
+    })?;
     let mut notes = Vec::new();
     let mut splits = Vec::new();
     for (split, path) in siblings::splits(file) {
