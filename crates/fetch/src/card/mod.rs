@@ -37,6 +37,7 @@ mod unpack;
 
 use serde::Deserialize;
 
+#[cfg(feature = "net")]
 pub(crate) use name::leaves;
 pub use name::{Below, Repo, Revision, Sha256, WebUrl};
 pub use unpack::{ArchiveFormat, Member, Unpack};
