@@ -124,8 +124,6 @@ struct Run<'a> {
     phase: usize,
     /// Where its passes begin.
     start: Option<Start>,
-    /// Scores on dev of its epochs.
-    dev_scores: Vec<f64>,
     /// Finished, over all phases.
     epoch: usize,
     /// Taken, over all phases.
@@ -162,7 +160,6 @@ impl<'a> Run<'a> {
             epochs: 0,
             phase: 0,
             start: None,
-            dev_scores: Vec::new(),
             epoch: 0,
             step: 0,
             scores: Vec::new(),
@@ -178,7 +175,6 @@ impl<'a> Run<'a> {
         let paid = self.start;
         self.phase = phase;
         self.start = start;
-        self.dev_scores.clear();
         if let Some(kept) = self.task.train.kept(start).filter(|_| paid != start) {
             self.cache_seconds += kept.seconds();
             self.train_clock.add(kept.seconds());
@@ -190,25 +186,34 @@ impl<'a> Run<'a> {
         let StopRule::Plateau {
             patience,
             threshold,
-        } = *rule
+            metric,
+        } = rule
         else {
             return Ok(false);
         };
+        let metric = metric.as_ref().or(self.task.metrics.first());
+        let scores = self.scores.iter().filter(|score| {
+            score.split == "dev"
+                && score.phase == self.phase
+                && Some(score.metric) == metric.map(|metric| metric.as_str())
+        });
+        let scores: Vec<f64> = scores.map(|score| score.value).collect();
         ensure!(
-            !self.dev_scores.is_empty(),
-            "stop: training is to end where the score on dev does, but there is no dev split with a score"
+            !scores.is_empty(),
+            "stop: training is to end where {} on dev does, but there is no dev split with such a score",
+            metric.map_or("the score", String::as_str)
         );
         let mut best = f64::NEG_INFINITY;
         let mut stalled = 0;
-        for &score in &self.dev_scores {
-            stalled = if score > best + threshold {
+        for score in scores {
+            stalled = if score > best + *threshold {
                 0
             } else {
                 stalled + 1
             };
             best = best.max(score);
         }
-        Ok(stalled >= patience)
+        Ok(stalled >= *patience)
     }
 
     /// One pass over the training examples; the mean of their losses, each taken before its step.
@@ -327,13 +332,9 @@ impl<'a> Run<'a> {
             }
             let (gold, n) = (&examples.targets, examples.len());
             self.push(split, "loss", found.loss, n);
-            let main = self.task.metrics.first();
             let question = &self.task.question;
             for (metric, value) in question.scores(gold, &found.predicted, &self.task.metrics) {
                 self.push(split, metric, value, n);
-                if split == "dev" && main.is_some_and(|main| main == metric) {
-                    self.dev_scores.push(value);
-                }
             }
             self.keep(split, examples, found);
         }

@@ -102,13 +102,16 @@ impl Switch {
 pub enum StopRule {
     /// Nothing: all epochs are run.
     Epochs {},
-    /// The score on dev, by the dataset's main metric, has not risen by more than `threshold` above the best before
-    /// for `patience` epochs in a row. The model is the one of the last epoch.
+    /// The score on dev has not risen by more than `threshold` above the best before for `patience` epochs in a row. The
+    /// model is the one of the last epoch.
     Plateau {
         /// Epochs without a rise.
         patience: usize,
         /// What counts as a rise, in units of the metric.
         threshold: f64,
+        /// Which of the dataset's metrics; its main one where this is left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metric: Option<String>,
     },
 }
 
@@ -210,6 +213,7 @@ impl Training {
         if let StopRule::Plateau {
             patience,
             threshold,
+            metric: _,
         } = self.stop
         {
             ensure!(

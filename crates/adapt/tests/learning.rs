@@ -395,6 +395,7 @@ fn training_ends_where_the_score_on_dev_no_longer_rises() {
     settings.stop = StopRule::Plateau {
         patience: 2,
         threshold: 0.001,
+        metric: None,
     };
     let outcome = run(&task, &settings, 3);
     assert_eq!(
@@ -418,7 +419,7 @@ fn training_ends_where_the_score_on_dev_no_longer_rises() {
         .to_string();
     assert_eq!(
         error,
-        "stop: training is to end where the score on dev does, but there is no dev split with a score"
+        "stop: training is to end where accuracy on dev does, but there is no dev split with such a score"
     );
 }
 

@@ -12,6 +12,7 @@ use totune_data::Split;
 use totune_stats::Features;
 
 use crate::spec::LogisticSettings;
+use crate::vary::Changes;
 use crate::{RunSpec, SparseWork, TuneWork, Work, profile, suggest};
 
 /// What the runs of an experiment do.
@@ -28,6 +29,7 @@ pub enum Kind {
 ///
 /// Every plural multiplies the runs: `datasets`, `encoders`, `features`, `seeds`, and each `[[split]]` (a k-fold
 /// split by its folds) and `[[adaptation]]`. In a `tune` experiment every other key is a setting of the training.
+/// `[[for]]` replaces keys for some datasets, and each `[[variant]]` replaces keys once more for all runs.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     /// Paper it belongs to: the folder's name.
@@ -143,11 +145,27 @@ impl Experiment {
 
     fn expand_inner(&self, profile: &str) -> Result<Vec<RunSpec>> {
         let overlay = profile::find(&self.profiles, profile)?;
-        let grid = profile::overlay(&self.base, profile, overlay)?;
-        let runs = match self.kind {
-            Kind::Sparse => self.expand_sparse(profile, &grid)?,
-            Kind::Tune => self.expand_tune(profile, &grid)?,
+        let mut grid = profile::overlay(&self.base, profile, overlay)?;
+        let changes = Changes::take(&mut grid)?;
+        self.check_names(&changes)?;
+        let datasets = match self.kind {
+            Kind::Sparse => typed::<SparseGrid>(&grid, &self.source)?.datasets,
+            Kind::Tune => typed::<TuneGrid>(&grid, &self.source)?.datasets,
         };
+        some("datasets", &datasets)?;
+        let mut runs = Vec::new();
+        for dataset in &datasets {
+            for grid in changes.grids(&grid, dataset) {
+                runs.extend(match self.kind {
+                    Kind::Sparse => {
+                        self.expand_sparse(profile, dataset, &typed(&grid, &self.source)?)?
+                    }
+                    Kind::Tune => {
+                        self.expand_tune(profile, dataset, &typed(&grid, &self.source)?)?
+                    }
+                });
+            }
+        }
         let mut seen = BTreeMap::new();
         for run in &runs {
             run.validate()?;
@@ -160,28 +178,44 @@ impl Experiment {
         Ok(runs)
     }
 
-    fn expand_sparse(&self, profile: &str, grid: &Table) -> Result<Vec<RunSpec>> {
-        let grid: SparseGrid = typed(grid, &self.source)?;
-        some("datasets", &grid.datasets)?;
+    fn expand_sparse(
+        &self,
+        profile: &str,
+        dataset: &str,
+        grid: &SparseGrid,
+    ) -> Result<Vec<RunSpec>> {
         some("features", &grid.features)?;
         some("seeds", &grid.seeds)?;
         let mut runs = Vec::new();
-        for dataset in &grid.datasets {
+        for (split, fold) in folds(&grid.split)? {
+            for features in &grid.features {
+                for seed in &grid.seeds {
+                    let work = Work::Sparse(SparseWork {
+                        features: *features,
+                        logistic: grid.logistic,
+                    });
+                    runs.push(self.run(profile, dataset, split, fold, *seed, work));
+                }
+            }
+        }
+        Ok(runs)
+    }
+
+    fn expand_tune(&self, profile: &str, dataset: &str, grid: &TuneGrid) -> Result<Vec<RunSpec>> {
+        some("encoders", &grid.encoders)?;
+        some("adaptation", &grid.adaptation)?;
+        some("seeds", &grid.seeds)?;
+        let mut runs = Vec::new();
+        for encoder in &grid.encoders {
             for (split, fold) in folds(&grid.split)? {
-                for features in &grid.features {
+                for adaptation in &grid.adaptation {
+                    let training = self.training(&grid.training, adaptation)?;
                     for seed in &grid.seeds {
-                        let work = SparseWork {
-                            features: *features,
-                            logistic: grid.logistic,
-                        };
-                        runs.push(self.run(
-                            profile,
-                            dataset,
-                            split,
-                            fold,
-                            *seed,
-                            Work::Sparse(work),
-                        ));
+                        let work = Work::Tune(Box::new(TuneWork {
+                            encoder: encoder.clone(),
+                            training: training.clone(),
+                        }));
+                        runs.push(self.run(profile, dataset, split, fold, *seed, work));
                     }
                 }
             }
@@ -189,31 +223,23 @@ impl Experiment {
         Ok(runs)
     }
 
-    fn expand_tune(&self, profile: &str, grid: &Table) -> Result<Vec<RunSpec>> {
-        let grid: TuneGrid = typed(grid, &self.source)?;
-        some("datasets", &grid.datasets)?;
-        some("encoders", &grid.encoders)?;
-        some("adaptation", &grid.adaptation)?;
-        some("seeds", &grid.seeds)?;
-        let mut runs = Vec::new();
-        for dataset in &grid.datasets {
-            for encoder in &grid.encoders {
-                for (split, fold) in folds(&grid.split)? {
-                    for adaptation in &grid.adaptation {
-                        let training = self.training(&grid.training, adaptation)?;
-                        for seed in &grid.seeds {
-                            let work = TuneWork {
-                                encoder: encoder.clone(),
-                                training: training.clone(),
-                            };
-                            let work = Work::Tune(Box::new(work));
-                            runs.push(self.run(profile, dataset, split, fold, *seed, work));
-                        }
-                    }
-                }
-            }
+    /// A dataset that `[[for]]` names is one of this file, in whatever profile.
+    fn check_names(&self, changes: &Changes) -> Result<()> {
+        let tables =
+            std::iter::once(&self.base).chain(self.profiles.iter().map(|(_, table)| table));
+        let known: Vec<&str> = tables
+            .filter_map(|table| table.get("datasets")?.as_array())
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        for name in changes.datasets() {
+            ensure!(
+                known.contains(&name),
+                "[[for]]: {}",
+                suggest::unknown("dataset", name, &known)
+            );
         }
-        Ok(runs)
+        Ok(())
     }
 
     fn training(&self, shared: &Table, adaptation: &Value) -> Result<Training> {

@@ -214,13 +214,14 @@ impl Inputs {
         Ok(texts)
     }
 
-    /// What the frozen part of a run's model gives for every example of a split, for each place its phases begin at;
-    /// nothing where the run asks for no cache, or where it would not fit the budget.
+    /// What the frozen part of a run's model gives for the examples of a split that the run `uses`, in that order, for
+    /// each place its phases begin at; nothing where the run asks for no cache, or where it would not fit the budget.
     pub(crate) fn kept(
         &self,
         spec: &RunSpec,
         work: &TuneWork,
         split: &str,
+        uses: &[usize],
     ) -> Result<Vec<Arc<Activations>>> {
         let training = &work.training;
         let Cache::On { dtype } = training.cache else {
@@ -229,13 +230,15 @@ impl Inputs {
         let pretrained = self.encoder(&work.encoder)?;
         let encoder = pretrained.loaded.encoder.clone();
         let encoder = encoder.with_precision(training.dtype.precision());
-        let rows = self.encoded(&spec.dataset, split, &work.encoder, training.max_length)?;
+        let all = self.encoded(&spec.dataset, split, &work.encoder, training.max_length)?;
+        let rows: Vec<Encoded> = uses.iter().map(|&index| all[index].clone()).collect();
         let mut kept = Vec::new();
         for start in training.starts(encoder.n_layers())? {
             let key = Key {
                 checkpoint: &pretrained.loaded.checkpoint_hash,
                 tokenizer: pretrained.tokenizer.hash(),
                 dataset: &self.dataset(&spec.dataset, split)?.hash,
+                uses: &indices_hash(uses),
                 max_length: training.max_length,
                 computed: training.dtype.label(),
                 start,
@@ -249,6 +252,13 @@ impl Inputs {
         }
         Ok(kept)
     }
+}
+
+fn indices_hash(indices: &[usize]) -> String {
+    let bytes = indices
+        .iter()
+        .flat_map(|&index| (index as u64).to_le_bytes());
+    sha256_hex(&bytes.collect::<Vec<u8>>())
 }
 
 /// One hash for what a run reads of a dataset.

@@ -22,6 +22,7 @@ mod spec;
 mod states;
 mod store;
 mod suggest;
+mod vary;
 mod work;
 
 pub use collect::{Collected, collect};

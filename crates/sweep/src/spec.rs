@@ -128,8 +128,10 @@ impl RunSpec {
         match &self.work {
             Work::Sparse(work) => parts.push(kebab(&work.features)),
             Work::Tune(work) => {
+                parts.push(self.dataset.clone());
                 parts.push(work.encoder.clone());
                 parts.push(work.training.adaptation.label());
+                parts.push(format!("lr {:e}", work.training.adaptation.lr()));
             }
         }
         parts.push(split_label(&self.split));
@@ -284,7 +286,7 @@ mod tests {
         assert_eq!(spec.id(), "5916faad31072a55");
         assert_eq!(
             spec.label(),
-            "table-2 · bert-base-uncased · last-2 · hold-out · seed 1"
+            "table-2 · disaster-tweets · bert-base-uncased · last-2 · lr 5e-5 · hold-out · seed 1"
         );
     }
 

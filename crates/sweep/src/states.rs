@@ -16,6 +16,8 @@ pub(crate) struct Key<'a> {
     pub checkpoint: &'a str,
     pub tokenizer: &'a str,
     pub dataset: &'a str,
+    /// Hash over the places of its examples that states are kept of.
+    pub uses: &'a str,
     pub max_length: usize,
     /// Number type of the arithmetic.
     pub computed: &'static str,

@@ -52,6 +52,15 @@ impl Adaptation {
         }
     }
 
+    /// The peak learning rate.
+    pub fn lr(&self) -> f64 {
+        match self {
+            Self::Frozen(settings) => settings.lr,
+            Self::Full(settings) => settings.lr,
+            Self::LastK(settings) => settings.lr,
+        }
+    }
+
     /// The phases of this strategy for an encoder of `n_layers` layers, with everything else as `training` says.
     pub fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
         match self {
@@ -63,11 +72,7 @@ impl Adaptation {
 
     /// Refuses values that no encoder allows, naming the key.
     pub fn validate(&self) -> Result<()> {
-        let lr = match self {
-            Self::Frozen(settings) => settings.lr,
-            Self::Full(settings) => settings.lr,
-            Self::LastK(settings) => settings.lr,
-        };
+        let lr = self.lr();
         ensure!(
             lr.is_finite() && lr > 0.0,
             "adaptation.lr: found {lr}, expected more than 0"

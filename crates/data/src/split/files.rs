@@ -4,12 +4,13 @@ use super::quotas;
 use crate::Dataset;
 use crate::random::{shuffle, stream};
 use anyhow::{Result, ensure};
+use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::collections::BTreeMap;
 
 /// `train` to learn from, a part of it held out to decide by, another file to be judged on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Files {
     /// The split to be judged on, such as `dev`.
     pub test: String,
@@ -20,6 +21,13 @@ pub struct Files {
     /// Splits without published answers that the final model answers, such as a `test` for a submission.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub predict: Vec<String>,
+    /// How many examples of `train` are used, those held out included; all where it is left out. They are drawn with
+    /// the seed, with the same share of every class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub train_limit: Option<usize>,
+    /// How many examples of the split to be judged on are used, drawn likewise; all where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_limit: Option<usize>,
 }
 
 impl Files {
@@ -33,6 +41,12 @@ impl Files {
             self.test != "train",
             "test: `train`; expected the name of another split"
         );
+        for (key, limit) in [
+            ("train-limit", self.train_limit),
+            ("test-limit", self.test_limit),
+        ] {
+            ensure!(limit != Some(0), "{key}: 0; expected at least 1");
+        }
         Ok(())
     }
 
@@ -42,24 +56,122 @@ impl Files {
         Ok(files)
     }
 
-    /// Which examples of `train` are held out. Those without a class are drawn as if they had the same.
-    pub(super) fn held_out(&self, train: &Dataset) -> Vec<bool> {
-        let mut strata: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
-        for (index, example) in train.examples.iter().enumerate() {
-            strata
-                .entry(example.target.class())
-                .or_default()
-                .push(index);
+    /// The examples of `train` to learn from, and those held out, in ascending order.
+    pub(super) fn parts(&self, train: &Dataset) -> (Vec<usize>, Vec<usize>) {
+        let used = limited(train, self.train_limit, self.seed);
+        let held_out = drawn(train, &used, self.dev, &mut |stratum| {
+            stream(self.seed, "dev", stratum)
+        });
+        let (dev, learn) = used.into_iter().partition(|&index| held_out[index]);
+        (learn, dev)
+    }
+
+    /// The examples of the split to be judged on, in ascending order.
+    pub(super) fn tested(&self, test: &Dataset) -> Vec<usize> {
+        limited(test, self.test_limit, self.seed)
+    }
+}
+
+/// At most `limit` examples.
+fn limited(dataset: &Dataset, limit: Option<usize>, seed: u64) -> Vec<usize> {
+    let all: Vec<usize> = (0..dataset.examples.len()).collect();
+    let Some(limit) = limit.filter(|&limit| limit < all.len()) else {
+        return all;
+    };
+    let share = limit as f64 / all.len() as f64;
+    let chosen = drawn(dataset, &all, share, &mut |stratum| {
+        stream(seed, "limit", stratum)
+    });
+    all.into_iter().filter(|&index| chosen[index]).collect()
+}
+
+/// Which examples are among the `share` of those at `indices` that is drawn from every class. Those without a class are
+/// drawn as if they had the same.
+fn drawn(
+    dataset: &Dataset,
+    indices: &[usize],
+    share: f64,
+    random: &mut dyn FnMut(u64) -> ChaCha8Rng,
+) -> Vec<bool> {
+    let mut strata: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    for &index in indices {
+        let class = dataset.examples[index].target.class();
+        strata.entry(class).or_default().push(index);
+    }
+    let sizes: Vec<usize> = strata.values().map(Vec::len).collect();
+    let mut chosen = vec![false; dataset.examples.len()];
+    let quotas = quotas(&sizes, share);
+    for ((stratum, (_, mut members)), quota) in (0..).zip(strata).zip(quotas) {
+        shuffle(&mut members, &mut random(stratum));
+        members[..quota]
+            .iter()
+            .for_each(|&index| chosen[index] = true);
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Example, Input, Target};
+
+    /// `n` examples, every fourth of class 1.
+    fn dataset(n: usize) -> Dataset {
+        let example = |index: usize| Example {
+            id: index.to_string(),
+            input: Input::Text(format!("text {index}")),
+            target: Target::Class(usize::from(index % 4 == 0)),
+            group: None,
+        };
+        Dataset {
+            name: "t".into(),
+            hash: String::new(),
+            labels: vec!["a".into(), "b".into()],
+            positive: None,
+            examples: (0..n).map(example).collect(),
+            metrics: Vec::new(),
+            tagging: None,
         }
-        let sizes: Vec<usize> = strata.values().map(Vec::len).collect();
-        let mut held_out = vec![false; train.examples.len()];
-        let quotas = quotas(&sizes, self.dev);
-        for ((stratum, (_, mut members)), quota) in (0..).zip(strata).zip(quotas) {
-            shuffle(&mut members, &mut stream(self.seed, "dev", stratum));
-            members[..quota]
-                .iter()
-                .for_each(|&index| held_out[index] = true);
+    }
+
+    fn files(train_limit: Option<usize>, test_limit: Option<usize>) -> Files {
+        Files {
+            test: "dev".into(),
+            dev: 0.1,
+            seed: 13,
+            predict: Vec::new(),
+            train_limit,
+            test_limit,
         }
-        held_out
+    }
+
+    #[test]
+    fn a_limit_keeps_the_share_of_every_class_on_both_sides() {
+        let dataset = dataset(400);
+        let ones = |part: &[usize]| part.iter().filter(|&&index| index % 4 == 0).count();
+        let (learn, dev) = files(Some(200), None).parts(&dataset);
+        assert_eq!((learn.len(), ones(&learn)), (180, 45));
+        assert_eq!((dev.len(), ones(&dev)), (20, 5));
+        assert!(learn.iter().all(|index| !dev.contains(index)));
+        let tested = files(None, Some(40)).tested(&dataset);
+        assert_eq!((tested.len(), ones(&tested)), (40, 10));
+        assert!(tested.is_sorted() && learn.is_sorted() && dev.is_sorted());
+    }
+
+    #[test]
+    fn a_limit_above_the_number_of_examples_changes_nothing() {
+        let dataset = dataset(40);
+        let without = files(None, None);
+        let with = files(Some(40), Some(1000));
+        assert_eq!(with.parts(&dataset), without.parts(&dataset));
+        assert_eq!(with.tested(&dataset).len(), 40);
+    }
+
+    #[test]
+    fn a_limit_of_nothing_is_refused_and_one_left_out_is_not_written() {
+        let error = files(Some(0), None).check().expect_err("refused");
+        assert_eq!(error.to_string(), "train-limit: 0; expected at least 1");
+        let written = serde_json::to_string(&files(None, None)).expect("plain data");
+        assert_eq!(written, r#"{"test":"dev","dev":0.1,"seed":13}"#);
     }
 }

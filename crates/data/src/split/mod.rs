@@ -88,7 +88,7 @@ pub struct Parts {
     pub train: Vec<usize>,
     /// To decide by while learning; often none.
     pub dev: Vec<usize>,
-    /// To be judged on; none where [`Split::test_split`] names another split, all of which is.
+    /// To be judged on; none where [`Split::test_split`] names another split, which [`Split::tested`] is for.
     pub test: Vec<usize>,
     /// Test examples whose text is also in `train`.
     pub leaked: usize,
@@ -122,6 +122,15 @@ impl Split {
         }
     }
 
+    /// Which examples of `test`, the split that [`Split::test_split`] names, are judged on; all of them but where a
+    /// limit is set.
+    pub fn tested(&self, test: &Dataset) -> Vec<usize> {
+        match self {
+            Split::HoldOut(_) | Split::KFold(_) => (0..test.examples.len()).collect(),
+            Split::Files(files) => files.tested(test),
+        }
+    }
+
     /// The splits that the final model answers without being judged on them.
     pub fn predicted(&self) -> &[String] {
         match self {
@@ -139,8 +148,7 @@ impl Split {
             self.n_folds()
         );
         if let Split::Files(files) = self {
-            let held_out = files.held_out(dataset);
-            let (dev, train) = (0..held_out.len()).partition(|&index| held_out[index]);
+            let (train, dev) = files.parts(dataset);
             return Ok(Parts {
                 train,
                 dev,

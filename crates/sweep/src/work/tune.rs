@@ -97,12 +97,14 @@ pub const HIDDEN: &str = "hidden-";
 fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskData> {
     let train = inputs.dataset(&spec.dataset, "train")?;
     let parts = spec.split.divide(train, spec.fold)?;
-    let examples = |split: &str, part: &[usize]| -> Result<Examples> {
+    // `part` of what the run `uses` of a split.
+    let examples = |split: &str, uses: &[usize], part: &[usize]| -> Result<Examples> {
         let dataset = inputs.dataset(&spec.dataset, split)?;
         let max_length = work.training.max_length;
         let encoded = inputs.encoded(&spec.dataset, split, &work.encoder, max_length)?;
         let chosen = || part.iter().map(|&index| &dataset.examples[index]);
-        let kept = inputs.kept(spec, work, split)?.into_iter();
+        let kept = inputs.kept(spec, work, split, uses)?.into_iter();
+        let place = |index| uses.binary_search(index).expect("a part of what is used");
         Ok(Examples {
             ids: chosen().map(|example| example.id.clone()).collect(),
             rows: part.iter().map(|&index| encoded[index].clone()).collect(),
@@ -110,18 +112,25 @@ fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskDat
             kept: kept
                 .map(|activations| KeptExamples {
                     activations,
-                    places: part.to_vec(),
+                    places: part.iter().map(place).collect(),
                 })
                 .collect(),
         })
     };
     let whole = |split: &str| {
         let n = inputs.dataset(&spec.dataset, split)?.examples.len();
-        examples(split, &(0..n).collect::<Vec<_>>())
+        let all: Vec<usize> = (0..n).collect();
+        examples(split, &all, &all)
     };
+    let mut uses = [&parts.train[..], &parts.dev, &parts.test].concat();
+    uses.sort_unstable();
+    let of_train = |part: &[usize]| examples("train", &uses, part);
     let test = match spec.split.test_split() {
-        "train" => examples("train", &parts.test)?,
-        split => whole(split)?,
+        "train" => of_train(&parts.test)?,
+        split => {
+            let tested = spec.split.tested(inputs.dataset(&spec.dataset, split)?);
+            examples(split, &tested, &tested)?
+        }
     };
     let predicted = spec.split.predicted().iter();
     let predict = predicted.map(|split| Ok((format!("{HIDDEN}{split}"), whole(split)?)));
@@ -133,11 +142,11 @@ fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskDat
             positive: train.positive,
         }
     };
-    let dev = (!parts.dev.is_empty()).then(|| examples("train", &parts.dev));
+    let dev = (!parts.dev.is_empty()).then(|| of_train(&parts.dev));
     Ok(TaskData {
         question,
         metrics: train.metrics.clone(),
-        train: examples("train", &parts.train)?,
+        train: of_train(&parts.train)?,
         dev: dev.transpose()?,
         test,
         predict: predict.collect::<Result<_>>()?,
