@@ -1,13 +1,15 @@
 //! Scores, intervals, significance tests, sparse features and linear models, as arithmetic on slices.
 //!
 //! [`metrics`] turns gold and predicted classes, numbers or tags into scores, [`summary`] describes a sample of scores,
-//! [`significance`] compares two of them, [`power`] says what a comparison could have seen at all.
+//! [`significance`] compares two of them, [`power`] says what a comparison could have seen at all, [`curve`] sets scores
+//! against the time they took.
 //! [`sparse`] turns texts into a [`Csr`] matrix as scikit-learn's vectorisers do, and [`linear`] fits a
 //! logistic regression to it.
 //!
 //! This crate knows no files, no tensors and no papers. Arithmetic here does not return errors: what has no
 //! answer is `None`, and what cannot be meant (two slices of different length) is an assertion.
 
+pub mod curve;
 pub mod linear;
 pub mod metrics;
 pub mod power;
@@ -16,6 +18,7 @@ pub mod sparse;
 mod student;
 pub mod summary;
 
+pub use curve::Curve;
 pub use linear::{Fitted, Logistic};
 pub use metrics::{
     Average, CLASSIFICATION_EXTRAS, Counts, Kind, PrecisionRecallF1, Reading, Scheme, Span,

@@ -1,0 +1,222 @@
+//! Time against score: what a run had reached by when, what repeats of it reach on average, and which of several
+//! is best within a time.
+//!
+//! A run is scored after each epoch, so what is known of it are points: seconds of training, and a score there.
+//! Whoever has a budget of time keeps the best model so far, so that most of what is asked of a curve is asked
+//! of its *running best*, the highest score up to each point, joined by straight lines. That is how scores at
+//! times between two epochs are compared; [`Curve::completed_within`] is what could in fact be had there, since
+//! nobody stops in the middle of an epoch and has a score.
+
+mod frontier;
+mod repeats;
+
+pub use frontier::{Reign, frontier};
+pub use repeats::{Epoch, Spread, Stopped, best_within, epochs};
+
+/// The scores of one run, or of the mean of several, over the seconds it trained.
+///
+/// Higher is better. At least one point; every number is finite, the seconds are positive and ascend strictly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Seconds and score after each epoch.
+    points: Vec<(f64, f64)>,
+    /// The highest score up to each point.
+    running: Vec<f64>,
+}
+
+impl Curve {
+    /// A curve through `(seconds, score)` after each epoch; `None` without points, or where a number is not
+    /// finite, the first time is not positive, or a time is not later than the one before.
+    pub fn new(points: Vec<(f64, f64)>) -> Option<Self> {
+        let finite = |&(seconds, score): &(f64, f64)| seconds.is_finite() && score.is_finite();
+        let starts = points.first().is_some_and(|&(seconds, _)| seconds > 0.0);
+        let ascends = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        if !starts || !ascends || !points.iter().all(finite) {
+            return None;
+        }
+        let running = points
+            .iter()
+            .scan(f64::NEG_INFINITY, |best, &(_, score)| {
+                *best = best.max(score);
+                Some(*best)
+            })
+            .collect();
+        Some(Self { points, running })
+    }
+
+    /// Seconds and score after each epoch, as given.
+    pub fn points(&self) -> &[(f64, f64)] {
+        &self.points
+    }
+
+    /// Seconds at the first point.
+    pub fn start(&self) -> f64 {
+        self.points[0].0
+    }
+
+    /// Seconds at the last point.
+    pub fn end(&self) -> f64 {
+        self.points[self.points.len() - 1].0
+    }
+
+    /// The highest score of all.
+    pub fn best(&self) -> f64 {
+        self.running[self.running.len() - 1]
+    }
+
+    /// The height of the running best at `seconds`, by straight lines between epochs; the best of all after the
+    /// last.
+    ///
+    /// `None` before the first point: nothing has been trained for a whole epoch there, and what an untrained
+    /// model scores is not among the points, so there is nothing to draw a line from.
+    pub fn best_within(&self, seconds: f64) -> Option<f64> {
+        let after = self.finished(seconds);
+        let before = after.checked_sub(1)?;
+        if after == self.points.len() {
+            return Some(self.best());
+        }
+        let (left, right) = (self.points[before].0, self.points[after].0);
+        let (low, high) = (self.running[before], self.running[after]);
+        Some(low + (high - low) * ((seconds - left) / (right - left)))
+    }
+
+    /// The highest score of the epochs that were finished by `seconds`; `None` where none was.
+    pub fn completed_within(&self, seconds: f64) -> Option<f64> {
+        let finished = self.finished(seconds);
+        Some(self.running[finished.checked_sub(1)?])
+    }
+
+    /// The first time at which the running best is at least `score`; `None` where it never is.
+    pub fn time_to(&self, score: f64) -> Option<f64> {
+        let at = self.running.iter().position(|&best| best >= score)?;
+        let Some(before) = at.checked_sub(1) else {
+            return Some(self.start());
+        };
+        let (left, right) = (self.points[before].0, self.points[at].0);
+        let (low, high) = (self.running[before], self.running[at]);
+        Some(left + (right - left) * ((score - low) / (high - low)))
+    }
+
+    /// The mean height of the running best over the time from 0 to `seconds`, where the height is `floor` until
+    /// the first epoch is finished, and the best of all after the last.
+    ///
+    /// It is the score that one would have in hand, on average, if stopped at a moment drawn from that time at
+    /// random. Counting from 0 and not from the first point is what makes curves comparable whose epochs
+    /// take different times: a strategy that has nothing to show for longer pays for it. `floor` is what one has
+    /// without training: 0 where that counts as nothing, or the score of always answering the same.
+    ///
+    /// # Panics
+    /// If `seconds` is not positive and finite.
+    pub fn area_until(&self, seconds: f64, floor: f64) -> f64 {
+        assert!(
+            seconds > 0.0 && seconds.is_finite(),
+            "a budget is positive and finite, found {seconds} seconds"
+        );
+        let mut area = floor * self.start().min(seconds);
+        for (at, pair) in self.points.windows(2).enumerate() {
+            let (left, right) = (pair[0].0, pair[1].0.min(seconds));
+            if right <= left {
+                break;
+            }
+            let height = self.best_within(right).unwrap_or(self.running[at]);
+            area += (right - left) * 0.5 * (self.running[at] + height);
+        }
+        area += self.best() * (seconds - self.end()).max(0.0);
+        area / seconds
+    }
+
+    /// How many points lie at `seconds` or before.
+    fn finished(&self, seconds: f64) -> usize {
+        self.points.partition_point(|&(at, _)| at <= seconds)
+    }
+
+    /// The corners of the running best, in ascending order.
+    fn corners(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let seconds = self.points.iter().map(|&(seconds, _)| seconds);
+        seconds.zip(self.running.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Up, down, up: the running best is 0.5, 0.5, 0.7.
+    fn curve() -> Curve {
+        Curve::new(vec![(10.0, 0.5), (20.0, 0.4), (30.0, 0.7)]).expect("a curve")
+    }
+
+    #[test]
+    fn points_that_make_no_curve_are_refused() {
+        for points in [
+            vec![],
+            vec![(0.0, 0.5)],
+            vec![(f64::NAN, 0.5)],
+            vec![(1.0, f64::NAN)],
+            vec![(1.0, 0.5), (f64::INFINITY, 0.6)],
+            vec![(1.0, 0.5), (1.0, 0.6)],
+            vec![(2.0, 0.5), (1.0, 0.6)],
+        ] {
+            assert_eq!(Curve::new(points.clone()), None, "{points:?}");
+        }
+    }
+
+    #[test]
+    fn between_epochs_the_best_so_far_is_a_straight_line() {
+        for (seconds, within, completed) in [
+            (9.9, None, None),
+            (10.0, Some(0.5), Some(0.5)),
+            (20.0, Some(0.5), Some(0.5)),
+            (25.0, Some(0.6), Some(0.5)),
+            (30.0, Some(0.7), Some(0.7)),
+            (99.0, Some(0.7), Some(0.7)),
+        ] {
+            check(curve().best_within(seconds), within);
+            check(curve().completed_within(seconds), completed);
+        }
+    }
+
+    #[test]
+    fn a_score_is_reached_once_or_never() {
+        for (score, expected) in [
+            (0.1, Some(10.0)),
+            (0.5, Some(10.0)),
+            (0.6, Some(25.0)),
+            (0.7, Some(30.0)),
+            (0.71, None),
+            (f64::NAN, None),
+        ] {
+            check(curve().time_to(score), expected);
+        }
+    }
+
+    #[test]
+    fn the_area_is_the_mean_score_in_hand() {
+        for (seconds, floor, expected) in [
+            (5.0, 0.0, 0.0),
+            (5.0, 0.3, 0.3),
+            (20.0, 0.0, 0.25),
+            // 10 at 0, 10 at 0.5, 5 from 0.5 to 0.6.
+            (25.0, 0.0, (5.0 + 5.0 * 0.55) / 25.0),
+            // 10 at 0.2, 10 at 0.5, 10 from 0.5 to 0.7, 10 at 0.7.
+            (40.0, 0.2, (2.0 + 5.0 + 6.0 + 7.0) / 40.0),
+        ] {
+            check(Some(curve().area_until(seconds, floor)), Some(expected));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a budget is positive")]
+    fn no_time_is_no_budget() {
+        curve().area_until(0.0, 0.0);
+    }
+
+    #[track_caller]
+    fn check(found: Option<f64>, expected: Option<f64>) {
+        let same = match (found, expected) {
+            (Some(found), Some(expected)) => (found - expected).abs() < 1e-12,
+            (found, expected) => found == expected,
+        };
+        assert!(same, "found {found:?}, expected {expected:?}");
+    }
+}
