@@ -20,6 +20,9 @@ pub(crate) struct Plan {
     pub(crate) profiles: BTreeMap<String, String>,
     /// Named selections of runs, used by rows, figures and claims.
     pub(crate) groups: BTreeMap<String, Group>,
+    /// Named tasks, for what is shown or claimed of each of several.
+    #[serde(default)]
+    pub(crate) tasks: BTreeMap<String, Task>,
     /// Tables, in the order of the page.
     #[serde(default, rename = "table")]
     pub(crate) tables: Vec<TablePlan>,
@@ -49,6 +52,30 @@ pub(crate) struct Group {
     /// the paper's rows.
     #[serde(default)]
     pub(crate) paper_of: Vec<String>,
+}
+
+/// A task: one dataset, whole or in part, and the score it is judged by.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Task {
+    pub(crate) title: String,
+    /// Names of dataset cards, of all profiles: `["qqp", "qqp-subset", "fixture-questions"]`.
+    pub(crate) datasets: Vec<String>,
+    /// The metric it is judged by, such as `f1-positive`.
+    pub(crate) metric: String,
+    /// What an axis calls that metric: `F1`.
+    pub(crate) unit: String,
+    /// Sets of tasks it belongs to, in free words: `["large"]`.
+    #[serde(default)]
+    pub(crate) among: Vec<String>,
+}
+
+impl Task {
+    /// What a run of this task meets.
+    pub(crate) fn conditions(&self) -> Where {
+        let datasets = self.datasets.iter().cloned().map(toml::Value::String);
+        Where::from([("dataset".to_owned(), toml::Value::Array(datasets.collect()))])
+    }
 }
 
 /// One table: rows of groups, columns of scores.
@@ -233,6 +260,23 @@ impl Plan {
         }
     }
 
+    /// The task called `name`; `from` says who asks.
+    pub(crate) fn task(&self, name: &str, from: &str) -> Result<&Task> {
+        if let Some(task) = self.tasks.get(name) {
+            return Ok(task);
+        }
+        let names: Vec<&str> = self.tasks.keys().map(String::as_str).collect();
+        ensure!(
+            !names.is_empty(),
+            "{from}: unknown task `{name}`, expected a `[tasks.{name}]`; there is no task at all"
+        );
+        let near = did_you_mean(name, names.iter().copied());
+        bail!(
+            "{from}: unknown task `{name}`, expected one of: {}{near}",
+            names.join(", ")
+        )
+    }
+
     /// What the tables give as the paper's value of a measure for a group.
     ///
     /// Several tables may repeat a value under other conditions of ours; the paper's number is one.
@@ -270,6 +314,14 @@ impl Plan {
             for other in &group.paper_of {
                 self.group(other, &format!("{shown}: group `{name}`"))?;
             }
+        }
+        for (name, task) in &self.tasks {
+            let from = format!("{shown}: task `{name}`");
+            check_id(name, &from, &mut HashSet::new())?;
+            ensure!(
+                !task.datasets.is_empty(),
+                "{from}: found no dataset, expected at least one"
+            );
         }
         for table in &self.tables {
             let from = format!("{shown}: table `{}`", table.id);
@@ -373,6 +425,25 @@ mod tests {
             &PLAN.replace("paper = { accuracy", "paper = { acuracy"),
             "the paper's value `acuracy` has no column; did you mean `accuracy`?",
         );
+    }
+
+    #[test]
+    fn a_task_is_found_by_its_name_and_selects_its_datasets() {
+        let tasks = "[tasks.qqp]\ntitle = 'QQP'\ndatasets = ['qqp', 'qqp-subset']\nmetric = 'f1-positive'\nunit = 'F1'\n";
+        let plan: Plan = parse(&format!("{PLAN}{tasks}"), "report.toml").unwrap();
+        plan.check("report.toml").unwrap();
+        let conditions = plan.task("qqp", "here").unwrap().conditions();
+        assert_eq!(
+            conditions["dataset"].to_string(),
+            r#"["qqp", "qqp-subset"]"#
+        );
+        assert_eq!(
+            plan.task("qpq", "here").unwrap_err().to_string(),
+            "here: unknown task `qpq`, expected one of: qqp; did you mean `qqp`?"
+        );
+        let none: Plan = parse(PLAN, "report.toml").unwrap();
+        let error = none.task("qqp", "here").unwrap_err().to_string();
+        assert!(error.ends_with("there is no task at all"), "{error}");
     }
 
     #[test]

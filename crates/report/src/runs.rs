@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use totune_record::{RunRow, Tables};
+use totune_stats::Curve;
 
 use crate::plan::{Measure, Where};
 use crate::sample::{Key, Sample};
@@ -26,29 +27,53 @@ pub(crate) struct Run {
     facts: BTreeMap<String, Value>,
     /// Final scores by (split, metric).
     finals: BTreeMap<(String, String), f64>,
+    /// Scores after each epoch by (split, metric).
+    epochs: BTreeMap<(String, String), Vec<EpochScore>>,
+}
+
+/// A score after an epoch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct EpochScore {
+    /// Epochs finished, over all phases.
+    pub(crate) epoch: u32,
+    /// Seconds of training until then.
+    pub(crate) seconds: f64,
+    pub(crate) score: f64,
 }
 
 impl Runs {
     /// The runs of `tables`, each with its final scores.
     pub(crate) fn new(tables: &Tables) -> Result<Self> {
-        let mut finals: BTreeMap<&str, BTreeMap<(String, String), f64>> = BTreeMap::new();
+        type Scores<T> = BTreeMap<(String, String), T>;
+        let mut finals: BTreeMap<&str, Scores<f64>> = BTreeMap::new();
+        let mut epochs: BTreeMap<&str, Scores<Vec<EpochScore>>> = BTreeMap::new();
         // Rows are sorted by time within a run, so the last final score of a measure is the one that stays.
-        for eval in tables.evals.iter().filter(|eval| eval.is_final) {
+        for eval in &tables.evals {
             let key = (eval.split.clone(), eval.metric.clone());
-            finals
-                .entry(&eval.run_id)
-                .or_default()
-                .insert(key, eval.value);
+            let of_run = epochs.entry(&eval.run_id).or_default();
+            of_run.entry(key.clone()).or_default().push(EpochScore {
+                epoch: eval.epoch,
+                seconds: eval.train_seconds,
+                score: eval.value,
+            });
+            if eval.is_final {
+                finals
+                    .entry(&eval.run_id)
+                    .or_default()
+                    .insert(key, eval.value);
+            }
         }
         let runs = tables
             .runs
             .iter()
             .map(|row| {
                 let finals = finals.remove(row.run_id.as_str()).unwrap_or_default();
+                let epochs = epochs.remove(row.run_id.as_str()).unwrap_or_default();
                 Ok(Run {
                     row: row.clone(),
                     facts: facts(row)?,
                     finals,
+                    epochs,
                 })
             })
             .collect::<Result<Vec<_>>>()?;
@@ -141,7 +166,8 @@ impl Runs {
         Ok(sample)
     }
 
-    fn check_measure(&self, measure: &Measure, from: &str) -> Result<()> {
+    /// Fails where no run has the measure at all, with the near name; `from` says who asks.
+    pub(crate) fn check_measure(&self, measure: &Measure, from: &str) -> Result<()> {
         match measure {
             Measure::Score { metric, split } => {
                 let known = &self.measured;
@@ -199,7 +225,30 @@ impl Run {
         }
     }
 
-    fn key(&self) -> Key {
+    /// Its scores on `split` by `metric` after each epoch, in order; empty where it was not scored so.
+    pub(crate) fn epochs(&self, metric: &str, split: &str) -> &[EpochScore] {
+        let key = (split.to_owned(), metric.to_owned());
+        self.epochs.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The same against the seconds they took; `None` where there is no score, one is not finite, or an epoch
+    /// from the first to the last has none.
+    pub(crate) fn curve(&self, metric: &str, split: &str) -> Option<Curve> {
+        let scores = self.epochs(metric, split);
+        let every = scores
+            .iter()
+            .map(|score| score.epoch)
+            .eq(1..=scores.len() as u32);
+        let points = scores.iter().map(|score| (score.seconds, score.score));
+        every.then(|| Curve::new(points.collect()))?
+    }
+
+    /// What the spec or the row has at a dotted path.
+    pub(crate) fn fact(&self, path: &str) -> Option<&Value> {
+        self.facts.get(path)
+    }
+
+    pub(crate) fn key(&self) -> Key {
         let fold = self.facts.get("fold").and_then(Value::as_u64).unwrap_or(0);
         Key {
             fold,
