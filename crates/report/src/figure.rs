@@ -2,6 +2,8 @@
 
 use anyhow::Result;
 
+use crate::curves::{CurvesPlan, Drawn, draw};
+use crate::grid::Grid;
 use crate::plan::{BoxPlan, FigurePlan, Measure, Plan};
 use crate::plot::boxes::{BoxPanel, BoxSeries};
 use crate::plot::{Figure, Panel};
@@ -17,6 +19,10 @@ pub(crate) struct Drawing {
     /// What is missing from the picture.
     pub(crate) notes: Vec<String>,
     pub(crate) figure: Figure,
+    /// The table beside it, if it has one.
+    pub(crate) table: Option<Grid>,
+    /// Every number of the picture, if it tells them.
+    pub(crate) csv: Option<String>,
 }
 
 impl Drawing {
@@ -30,7 +36,34 @@ impl Drawing {
     ) -> Result<Self> {
         match figure {
             FigurePlan::Box(figure) => Self::boxes(figure, plan, runs, stamp, shown),
+            FigurePlan::Curves(figure) => Self::curves(figure, plan, runs, stamp, shown),
         }
+    }
+
+    fn curves(
+        figure: &CurvesPlan,
+        plan: &Plan,
+        runs: &Runs,
+        stamp: Option<String>,
+        shown: &str,
+    ) -> Result<Self> {
+        let from = format!("{shown}: figure `{}`", figure.id);
+        let Drawn {
+            panels,
+            notes,
+            table,
+            csv,
+        } = draw(figure, plan, runs, &from)?;
+        Ok(Self {
+            id: figure.id.clone(),
+            title: figure.title.clone(),
+            source: figure.source.clone(),
+            text: figure.text.clone(),
+            notes,
+            figure: Figure { panels, stamp },
+            table: Some(table),
+            csv: Some(csv),
+        })
     }
 
     fn boxes(
@@ -85,6 +118,8 @@ impl Drawing {
             text: figure.text.clone(),
             notes,
             figure: Figure { panels, stamp },
+            table: None,
+            csv: None,
         })
     }
 }

@@ -66,8 +66,75 @@ pub(crate) fn tables() -> Tables {
         let split = json!({ "kind": "hold-out", "test": 0.2, "seed": 1, "duplicates": "keep" });
         add(&mut tables, "table-1", work, split, 0, 0, mean + 0.004);
     }
+    add_curves(&mut tables);
     tables.sort();
     tables
+}
+
+/// Runs scored after every epoch, on a dataset of their own: the last layer is quick (its first epoch computes kept
+/// states) and stops at 0.7, all layers are slow and end above it, and one of those runs diverged.
+fn add_curves(tables: &mut Tables) {
+    let last = |k: u64| json!({ "kind": "last-k", "k": k, "lr": 1e-3 });
+    let full = json!({ "kind": "full", "lr": 2e-5 });
+    let (quick, middle) = ([0.60, 0.66, 0.69, 0.685, 0.685], [0.56, 0.68, 0.73, 0.74]);
+    for (adaptation, scores, [first, each], lengths, stop) in [
+        (last(1), &quick[..], [6.0, 2.0], [3, 4, 5], "plateau"),
+        (last(2), &middle[..], [7.0, 4.0], [4, 4, 4], "epochs"),
+        (
+            full,
+            &[0.50, 0.68, 0.77, 0.78][..],
+            [8.0, 8.0],
+            [4, 4, 4],
+            "epochs",
+        ),
+    ] {
+        for (seed, length) in (0..).zip(lengths) {
+            let points = (0..length).map(|epoch| {
+                let seconds = (first + each * epoch as f64) * (1.0 + 0.01 * seed as f64);
+                (seconds, scores[epoch] + 0.01 * (seed as f64 - 1.0))
+            });
+            add_curve(tables, &adaptation, seed, &points.collect::<Vec<_>>(), stop);
+        }
+    }
+    let full = json!({ "kind": "full", "lr": 2e-5 });
+    add_curve(tables, &full, 3, &[(8.0, 0.33)], "diverged");
+}
+
+fn add_curve(
+    tables: &mut Tables,
+    adaptation: &Value,
+    seed: u64,
+    points: &[(f64, f64)],
+    stop: &str,
+) {
+    let work = json!({ "kind": "tune", "encoder": "made-up-encoder", "training": { "adaptation": adaptation, "epochs": 5 } });
+    let split = json!({ "kind": "hold-out", "test": 0.2, "seed": 1, "duplicates": "keep" });
+    let before = tables.evals.len();
+    add(tables, "epochs", work, split, 0, seed, 0.0);
+    let mut scores = tables.evals.split_off(before);
+    scores.truncate(1);
+    let run = tables.runs.last_mut().expect("a run was added");
+    run.spec = run.spec.replace("made-up-letters", "made-up-epochs");
+    run.dataset = "made-up-epochs".into();
+    run.dataset_hash = "44".repeat(32);
+    run.epochs = points.len() as u32;
+    run.steps = 10 * points.len() as u64;
+    run.stop_reason = stop.into();
+    run.train_seconds = points[points.len() - 1].0;
+    if stop == "diverged" {
+        run.status = stop.into();
+        run.error = "loss is not a number".into();
+    }
+    for (epoch, &(train_seconds, value)) in (1..).zip(points) {
+        tables.evals.push(EvalRow {
+            epoch,
+            step: u64::from(epoch) * 10,
+            value,
+            train_seconds,
+            is_final: epoch as usize == points.len() && stop != "diverged",
+            ..scores[0].clone()
+        });
+    }
 }
 
 /// Ten numbers with mean 0 and standard deviation 1, in no order: (7i mod 10 - 4.5) / 3.0277.

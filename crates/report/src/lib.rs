@@ -12,7 +12,10 @@
 
 mod claims;
 mod compare;
+mod curves;
+mod epochs;
 mod figure;
+mod grid;
 mod judge;
 mod measure;
 mod output;
@@ -38,8 +41,14 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use totune_record::Tables;
 
+pub use crate::curves::{
+    CURVES_FILES, CurvesRequest, CurvesSummary, CurvesWritten, EpochSummary, GroupSummary,
+    LeadSummary, TimeTo, curves,
+};
+
 use crate::claims::Claims;
 use crate::figure::Drawing;
+use crate::grid::Grid;
 use crate::measure::Court;
 use crate::output::Staged;
 use crate::page::{Page, claims_csv, claims_latex, claims_markdown};
@@ -76,16 +85,7 @@ pub fn report(request: &Request) -> Result<Written> {
         paper,
         profile,
     } = request;
-    for (what, name) in [("paper", paper), ("profile", profile)] {
-        let plain = !name.is_empty()
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-        ensure!(
-            plain,
-            "{what}: found `{name}`, expected letters, digits, hyphens and underscores"
-        );
-    }
+    check_names(paper, profile)?;
     let experiments = project_root.join("experiments").join(paper);
     let plan_shown = format!("experiments/{paper}/report.toml");
     let claims_shown = format!("experiments/{paper}/claims.toml");
@@ -116,7 +116,12 @@ pub fn report(request: &Request) -> Result<Written> {
         .iter()
         .map(|table| Table::build(table, &plan, &runs, &plan_shown))
         .collect::<Result<Vec<_>>>()?;
-    let stamp = (profile == FIXTURE).then(|| "FIXTURE: made-up data, not a result".to_owned());
+    let epochs = plan
+        .epochs
+        .iter()
+        .map(|table| table.build(&plan, &runs, &plan_shown))
+        .collect::<Result<Vec<Grid>>>()?;
+    let stamp = stamp(profile);
     let drawings = plan
         .figures
         .iter()
@@ -135,6 +140,7 @@ pub fn report(request: &Request) -> Result<Written> {
         fixture: profile == FIXTURE,
         plan: &plan,
         tables: &tables,
+        epochs: &epochs,
         drawings: &drawings,
         judged: &judged,
         runs: &runs,
@@ -155,6 +161,13 @@ pub fn report(request: &Request) -> Result<Written> {
         )?;
         staged.write(&format!("tables/{}.csv", table.id), table.csv().as_bytes())?;
     }
+    let beside = drawings.iter().filter_map(|drawing| drawing.table.as_ref());
+    for grid in epochs.iter().chain(beside) {
+        let file = |ending: &str| format!("tables/{}.{ending}", grid.id);
+        staged.write(&file("md"), grid.markdown().as_bytes())?;
+        staged.write(&file("tex"), grid.latex().as_bytes())?;
+        staged.write(&file("csv"), grid.csv.as_bytes())?;
+    }
     staged.write("tables/claims.md", claims_markdown(&judged).as_bytes())?;
     staged.write("tables/claims.tex", claims_latex(&judged).as_bytes())?;
     staged.write("tables/claims.csv", claims_csv(&judged).as_bytes())?;
@@ -166,6 +179,9 @@ pub fn report(request: &Request) -> Result<Written> {
         staged.write_with(&format!("figures/{}.png", drawing.id), |path| {
             drawing.figure.write_png(path)
         })?;
+        if let Some(csv) = &drawing.csv {
+            staged.write(&format!("figures/{}.csv", drawing.id), csv.as_bytes())?;
+        }
     }
     let files = staged.publish()?;
     Ok(Written {
@@ -176,3 +192,23 @@ pub fn report(request: &Request) -> Result<Written> {
 
 /// The profile whose pages carry a warning.
 const FIXTURE: &str = "fixture";
+
+/// What is drawn into the pictures of a profile.
+fn stamp(profile: &str) -> Option<String> {
+    (profile == FIXTURE).then(|| "FIXTURE: made-up data, not a result".to_owned())
+}
+
+/// Names become folders, so they are plain.
+fn check_names(paper: &str, profile: &str) -> Result<()> {
+    for (what, name) in [("paper", paper), ("profile", profile)] {
+        let plain = !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+        ensure!(
+            plain,
+            "{what}: found `{name}`, expected letters, digits, hyphens and underscores"
+        );
+    }
+    Ok(())
+}

@@ -6,6 +6,7 @@ use minijinja::{Environment, context};
 use serde::Serialize;
 
 use crate::figure::Drawing;
+use crate::grid::Grid;
 use crate::judge::Judged;
 use crate::own::Own;
 use crate::plan::Plan;
@@ -28,6 +29,7 @@ pub(crate) struct Page<'a> {
     pub(crate) fixture: bool,
     pub(crate) plan: &'a Plan,
     pub(crate) tables: &'a [Table],
+    pub(crate) epochs: &'a [Grid],
     pub(crate) drawings: &'a [Drawing],
     pub(crate) judged: &'a [Judged<'a>],
     pub(crate) runs: &'a Runs,
@@ -70,6 +72,7 @@ impl Page<'_> {
             time => time(self.runs.all().iter()),
             verdicts => shown(verdict_counts(self.judged)),
             tables => shown(self.tables.iter().map(TableView::of).collect::<Vec<_>>()),
+            epochs => shown(self.epochs),
             figures => shown(figures),
             claims => shown(self.judged.iter().map(ClaimView::of).collect::<Vec<_>>()),
             differences => section(self.readme, DIFFERENCES),
@@ -146,6 +149,7 @@ struct FigureView<'a> {
     text: &'a str,
     notes: &'a [String],
     panels: Vec<Value>,
+    table: Option<&'a Grid>,
 }
 
 impl<'a> FigureView<'a> {
@@ -162,6 +166,7 @@ impl<'a> FigureView<'a> {
             source,
             text,
             notes,
+            table,
             ..
         } = drawing;
         Ok(Self {
@@ -171,6 +176,7 @@ impl<'a> FigureView<'a> {
             text,
             notes,
             panels,
+            table: table.as_ref(),
         })
     }
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
+use crate::curves::CurvesPlan;
+use crate::epochs::EpochsPlan;
 use crate::toml_file::did_you_mean;
 
 /// Conditions on runs: dotted paths into the spec or the row, each with the value or values it must have.
@@ -26,6 +28,9 @@ pub(crate) struct Plan {
     /// Tables, in the order of the page.
     #[serde(default, rename = "table")]
     pub(crate) tables: Vec<TablePlan>,
+    /// Tables of epochs, after the others.
+    #[serde(default)]
+    pub(crate) epochs: Vec<EpochsPlan>,
     /// Figures, in the order of the page.
     #[serde(default, rename = "figure")]
     pub(crate) figures: Vec<FigurePlan>,
@@ -200,6 +205,8 @@ pub(crate) struct PartPlan {
 pub(crate) enum FigurePlan {
     /// Box plots with the runs as dots, one panel per measure.
     Box(BoxPlan),
+    /// Scores over time, one panel per task, and a table beside them.
+    Curves(CurvesPlan),
 }
 
 /// Box plots side by side.
@@ -342,7 +349,19 @@ impl Plan {
                 }
             }
         }
-        for FigurePlan::Box(figure) in &self.figures {
+        for epochs in &self.epochs {
+            let from = format!("{shown}: epochs `{}`", epochs.id);
+            epochs.check(self, &from, &mut ids)?;
+        }
+        for figure in &self.figures {
+            let figure = match figure {
+                FigurePlan::Box(figure) => figure,
+                FigurePlan::Curves(figure) => {
+                    let from = format!("{shown}: figure `{}`", figure.id);
+                    figure.check(self, &from, &mut ids)?;
+                    continue;
+                }
+            };
             let from = format!("{shown}: figure `{}`", figure.id);
             check_id(&figure.id, &from, &mut ids)?;
             ensure!(

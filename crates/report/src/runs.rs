@@ -25,6 +25,8 @@ pub(crate) struct Run {
     pub(crate) row: RunRow,
     /// Values by dotted path, from the row and from the spec.
     facts: BTreeMap<String, Value>,
+    /// The paths that are from the spec.
+    asked: BTreeSet<String>,
     /// Final scores by (split, metric).
     finals: BTreeMap<(String, String), f64>,
     /// Scores after each epoch by (split, metric).
@@ -69,9 +71,11 @@ impl Runs {
             .map(|row| {
                 let finals = finals.remove(row.run_id.as_str()).unwrap_or_default();
                 let epochs = epochs.remove(row.run_id.as_str()).unwrap_or_default();
+                let (facts, asked) = facts(row)?;
                 Ok(Run {
                     row: row.clone(),
-                    facts: facts(row)?,
+                    facts,
+                    asked,
                     finals,
                     epochs,
                 })
@@ -243,6 +247,14 @@ impl Run {
         every.then(|| Curve::new(points.collect()))?
     }
 
+    /// What the spec alone has, by dotted path: what was asked of the run, and nothing of how it went.
+    pub(crate) fn asked(&self) -> BTreeMap<&str, &Value> {
+        self.asked
+            .iter()
+            .filter_map(|path| Some((path.as_str(), self.facts.get(path)?)))
+            .collect()
+    }
+
     /// What the spec or the row has at a dotted path.
     pub(crate) fn fact(&self, path: &str) -> Option<&Value> {
         self.facts.get(path)
@@ -267,8 +279,8 @@ impl Run {
     }
 }
 
-/// The leaves of the row and of the spec by dotted path; the spec wins where both have one.
-fn facts(row: &RunRow) -> Result<BTreeMap<String, Value>> {
+/// The leaves of the row and of the spec by dotted path, where the spec wins if both have one; and the paths of the spec.
+fn facts(row: &RunRow) -> Result<(BTreeMap<String, Value>, BTreeSet<String>)> {
     let from = || format!("runs.parquet: run `{}`", row.run_id);
     let mut facts = BTreeMap::new();
     let mut row_value = serde_json::to_value(row).with_context(from)?;
@@ -278,8 +290,11 @@ fn facts(row: &RunRow) -> Result<BTreeMap<String, Value>> {
     flatten("", row_value, &mut facts);
     let spec: Value =
         serde_json::from_str(&row.spec).with_context(|| format!("{}: spec is not JSON", from()))?;
-    flatten("", spec, &mut facts);
-    Ok(facts)
+    let mut asked = BTreeMap::new();
+    flatten("", spec, &mut asked);
+    let paths = asked.keys().cloned().collect();
+    facts.extend(asked);
+    Ok((facts, paths))
 }
 
 fn flatten(path: &str, value: Value, facts: &mut BTreeMap<String, Value>) {
@@ -336,11 +351,11 @@ mod tests {
         check(r#"experiment = "table-2""#, 30);
         check(r#""work.training.adaptation.kind" = "frozen""#, 10);
         check(
-            r#""work.training.adaptation.kind" = ["frozen", "full"]"#,
+            "experiment = \"table-2\"\n\"work.training.adaptation.kind\" = [\"frozen\", \"full\"]",
             20,
         );
-        check("seed = 3\n\"work.kind\" = \"tune\"", 3);
-        check("seed = 3.0\n\"work.kind\" = \"tune\"", 3);
+        check("seed = 5\n\"work.kind\" = \"tune\"", 3);
+        check("seed = 5.0\n\"work.kind\" = \"tune\"", 3);
         check(r#"dataset = "made-up-letters""#, 93);
     }
 

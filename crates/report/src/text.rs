@@ -60,6 +60,15 @@ pub(crate) fn readable(text: &str) -> String {
     }
 }
 
+/// Seconds with three digits, or all of a larger number: `0.42`, `4.20`, `42.0`, `420`, `4,200`.
+pub(crate) fn seconds(value: f64) -> String {
+    match value {
+        ..9.995 => fixed(value, 2),
+        ..99.95 => fixed(value, 1),
+        _ => count(value.round() as u64),
+    }
+}
+
 /// `1 run`, `2 runs`.
 pub(crate) fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
@@ -269,6 +278,12 @@ mod tests {
             (readable("12345").as_str(), readable("0.12345").as_str()),
             ("12,345", "0.12345")
         );
+    }
+
+    #[test]
+    fn seconds_have_three_digits() {
+        let shown = [0.416, 4.2, 9.996, 42.04, 99.96, 4199.6].map(seconds);
+        assert_eq!(shown, ["0.42", "4.20", "10.0", "42.0", "100", "4,200"]);
     }
 
     #[test]

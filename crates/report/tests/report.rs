@@ -29,6 +29,9 @@ fn a_report_is_one_page_with_its_tables_and_figures() {
         "tables/claims.csv",
         "figures/figure-1.svg",
         "figures/figure-1.png",
+        "figures/figure-2.csv",
+        "tables/figure-2-times.md",
+        "tables/epochs-letters.tex",
     ] {
         assert!(
             names.contains(&format!("reports/made-up/fixture/{name}")),
@@ -56,7 +59,7 @@ fn the_page_needs_nothing_from_outside_and_names_its_profile_first() {
     assert!(page.contains("<strong>FIXTURE.</strong>"));
     assert_eq!(
         page.matches("FIXTURE: made-up data, not a result").count(),
-        2,
+        3,
         "one stamp per panel"
     );
     assert!(
@@ -110,7 +113,7 @@ fn a_diverged_run_is_counted_on_the_page() {
     tables.write(&results).unwrap();
     let page = fs::read_to_string(report(&request(project.path())).unwrap().index).unwrap();
     for expected in [
-        "1 diverged, 92 ok",
+        "2 diverged, 101 ok",
         "9 seeds<span class=\"lost\">1 diverged</span>",
         "loss is not a number at step 7",
         "Frozen: 1 diverged left out",

@@ -145,6 +145,10 @@ pub(crate) trait Canvas {
     fn background(&mut self);
     /// A straight line.
     fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: Colour, width: f64);
+    /// A line through points.
+    fn path(&mut self, points: &[(f64, f64)], colour: Colour, width: f64);
+    /// A closed shape, filled.
+    fn polygon(&mut self, corners: &[(f64, f64)], fill: Colour);
     /// A rectangle between two corners, filled and outlined.
     fn rectangle(&mut self, from: (f64, f64), to: (f64, f64), fill: Colour, outline: Colour);
     /// A filled circle.
@@ -257,6 +261,19 @@ impl<DB: DrawingBackend> Canvas for AreaCanvas<'_, DB> {
             colour.stroke(self.width(width)),
         );
         let drawn = self.area.draw(&path);
+        self.note(drawn);
+    }
+
+    fn path(&mut self, points: &[(f64, f64)], colour: Colour, width: f64) {
+        let points: Vec<(i32, i32)> = points.iter().map(|&point| self.at(point)).collect();
+        let path = PathElement::new(points, colour.stroke(self.width(width)));
+        let drawn = self.area.draw(&path);
+        self.note(drawn);
+    }
+
+    fn polygon(&mut self, corners: &[(f64, f64)], fill: Colour) {
+        let corners: Vec<(i32, i32)> = corners.iter().map(|&corner| self.at(corner)).collect();
+        let drawn = self.area.draw(&Polygon::new(corners, fill.fill()));
         self.note(drawn);
     }
 

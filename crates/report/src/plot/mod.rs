@@ -7,7 +7,9 @@ pub(crate) mod axis;
 pub(crate) mod bars;
 pub(crate) mod boxes;
 mod canvas;
+pub(crate) mod lines;
 pub(crate) mod steps;
+pub(crate) mod time;
 
 use std::path::Path;
 
@@ -17,10 +19,13 @@ use plotters::backend::{BitMapBackend, SVGBackend};
 use crate::plot::bars::BarPanel;
 use crate::plot::boxes::BoxPanel;
 use crate::plot::canvas::{Canvas, Frame, on_drawing_area};
+use crate::plot::lines::LinePanel;
 use crate::plot::steps::StepPanel;
 
 /// Width and height of one panel, in the units of an SVG pixel.
 const PANEL: (f64, f64) = (440.0, 400.0);
+/// The same for lines, whose key stands below them.
+const LINES: (f64, f64) = (480.0, 430.0);
 /// Height of the strip under the panels of a file, which holds the stamp.
 const STRIP: f64 = 26.0;
 
@@ -42,6 +47,8 @@ pub(crate) enum Panel {
     Bars(BarPanel),
     /// How numbers are spread.
     Steps(StepPanel),
+    /// Scores over time.
+    Lines(LinePanel),
 }
 
 impl Panel {
@@ -50,29 +57,41 @@ impl Panel {
             Self::Boxes(panel) => panel.draw(canvas, frame),
             Self::Bars(panel) => panel.draw(canvas, frame),
             Self::Steps(panel) => panel.draw(canvas, frame),
+            Self::Lines(panel) => panel.draw(canvas, frame),
+        }
+    }
+
+    fn size(&self) -> (f64, f64) {
+        match self {
+            Self::Boxes(_) | Self::Bars(_) | Self::Steps(_) => PANEL,
+            Self::Lines(_) => LINES,
         }
     }
 }
 
 impl Figure {
     fn size(&self) -> (f64, f64) {
-        (PANEL.0 * self.panels.len() as f64, PANEL.1 + STRIP)
+        let sizes = || self.panels.iter().map(Panel::size);
+        let width = sizes().map(|(width, _)| width).sum();
+        let height = sizes().map(|(_, height)| height).fold(0.0, f64::max);
+        (width, height + STRIP)
     }
 
     fn draw(&self, canvas: &mut dyn Canvas) {
         canvas.background();
-        for (place, panel) in self.panels.iter().enumerate() {
-            panel.draw(
-                canvas,
-                Frame {
-                    left: PANEL.0 * place as f64,
-                    top: 0.0,
-                    width: PANEL.0,
-                    height: PANEL.1,
-                },
-            );
+        let mut left = 0.0;
+        for panel in &self.panels {
+            let (width, height) = panel.size();
+            let frame = Frame {
+                left,
+                top: 0.0,
+                width,
+                height,
+            };
+            panel.draw(canvas, frame);
+            left += width;
         }
-        self.draw_stamp(canvas, PANEL.1 + STRIP / 2.0);
+        self.draw_stamp(canvas, self.size().1 - STRIP / 2.0);
     }
 
     fn draw_stamp(&self, canvas: &mut dyn Canvas, y: f64) {
@@ -90,24 +109,20 @@ impl Figure {
     ///
     /// Ink, rules and paper take the colours of the page.
     pub(crate) fn inline(&self) -> Result<Vec<String>> {
-        let size = (
-            PANEL.0,
-            PANEL.1 + if self.stamp.is_some() { STRIP } else { 0.0 },
-        );
+        let strip = if self.stamp.is_some() { STRIP } else { 0.0 };
         self.panels
             .iter()
             .map(|panel| {
-                let text = svg(size, |canvas| {
-                    panel.draw(
-                        canvas,
-                        Frame {
-                            left: 0.0,
-                            top: 0.0,
-                            width: PANEL.0,
-                            height: PANEL.1,
-                        },
-                    );
-                    self.draw_stamp(canvas, PANEL.1 + STRIP / 2.0);
+                let (width, height) = panel.size();
+                let frame = Frame {
+                    left: 0.0,
+                    top: 0.0,
+                    width,
+                    height,
+                };
+                let text = svg((width, height + strip), |canvas| {
+                    panel.draw(canvas, frame);
+                    self.draw_stamp(canvas, height + STRIP / 2.0);
                 })?;
                 Ok(canvas::adopt_page_colours(&text))
             })

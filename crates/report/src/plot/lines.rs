@@ -1,0 +1,311 @@
+//! Scores over time: a line with a marker at each epoch, a band over the repeats, and the best within any time.
+
+use plotters::style::text_anchor::HPos;
+use totune_stats::curve::{Epoch, Reign};
+
+use crate::plot::axis::Axis;
+use crate::plot::canvas::{Canvas, Colour, Frame, MUTED, PAPER, RULE, Text, series_colour};
+use crate::plot::time::{Time, TimeAxis};
+use crate::text::fixed;
+
+/// One panel of lines over a shared axis of time.
+#[derive(Debug, Clone)]
+pub(crate) struct LinePanel {
+    /// What the panel shows.
+    pub(crate) title: String,
+    /// What the upright axis measures.
+    pub(crate) measure: String,
+    pub(crate) time: Time,
+    /// Lines, the first one drawn first.
+    pub(crate) lines: Vec<LineSeries>,
+    /// The highest of the lines at any time; empty for none.
+    pub(crate) frontier: Vec<Reign>,
+}
+
+/// One line.
+#[derive(Debug, Clone)]
+pub(crate) struct LineSeries {
+    /// Name in the key.
+    pub(crate) title: String,
+    /// Points from left to right; none leaves the name in the key, where it says so.
+    pub(crate) epochs: Vec<Epoch>,
+    /// Runs that the line stands for; a marker is hollow where fewer reached the epoch.
+    pub(crate) runs: usize,
+}
+
+/// Height of one row of the key.
+const ROW: f64 = 19.0;
+/// Width of the sample of a line in the key.
+const SAMPLE: f64 = 26.0;
+/// Width of a letter in the key, on average and with a little room.
+const LETTER: f64 = 7.7;
+/// The best within a time lies under everything, wide and pale.
+const FRONTIER: f64 = 9.0;
+
+impl LinePanel {
+    /// Draws the panel into `frame`.
+    pub(crate) fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
+        let key = self.key(frame.width - 24.0);
+        let rows = key.last().map_or(0, |item| item.row + 1);
+        let below = 52.0 + ROW * (rows as f64 + 1.0);
+        let plot = Frame {
+            left: frame.left + 58.0,
+            top: frame.top + 60.0,
+            width: frame.width - 58.0 - 22.0,
+            height: frame.height - 60.0 - below,
+        };
+        let bottom = plot.top + plot.height;
+        let left = frame.left + 12.0;
+        canvas.text(left, frame.top + 20.0, &self.title, &Text::heading());
+        let note = Text::note().anchored(HPos::Left);
+        canvas.text(left, frame.top + 40.0, &self.measure, &note);
+
+        let across = TimeAxis::around(self.points().map(|epoch| epoch.seconds.mean), self.time);
+        let up = Axis::around(
+            self.points()
+                .flat_map(|epoch| [epoch.score.low, epoch.score.high]),
+            5,
+        );
+        let place = Place {
+            across: &across,
+            up: &up,
+            plot,
+        };
+        for &tick in &up.ticks {
+            let y = place.y(tick);
+            canvas.line((plot.left, y), (plot.left + plot.width, y), RULE, 1.0);
+            let style = Text::note().anchored(HPos::Right);
+            canvas.text(plot.left - 8.0, y, &fixed(tick, up.decimals), &style);
+        }
+        for (seconds, label) in &across.ticks {
+            let x = place.x(*seconds);
+            canvas.line((x, bottom), (x, bottom + 5.0), MUTED, 1.0);
+            canvas.text(x, bottom + 16.0, label, &Text::note());
+        }
+        canvas.line(
+            (plot.left, bottom),
+            (plot.left + plot.width, bottom),
+            MUTED,
+            1.0,
+        );
+        let middle = plot.left + plot.width / 2.0;
+        canvas.text(middle, bottom + 35.0, &across.title, &Text::label());
+
+        let best: Vec<(f64, f64)> = self
+            .frontier
+            .iter()
+            .flat_map(|reign| reign.points.iter().copied())
+            .collect();
+        if !best.is_empty() {
+            canvas.path(&place.trace(&best), RULE, FRONTIER);
+        }
+        for (number, line) in self.lines.iter().enumerate() {
+            line.draw_band(canvas, &place, series_colour(number));
+        }
+        for (number, line) in self.lines.iter().enumerate() {
+            line.draw(canvas, &place, number);
+        }
+        let first = bottom + 58.0;
+        for item in &key {
+            self.draw_key(canvas, item, (left, first + ROW * item.row as f64));
+        }
+        let words = first + ROW * rows as f64;
+        canvas.text(left, words, &self.words(), &note);
+    }
+
+    fn points(&self) -> impl Iterator<Item = &Epoch> {
+        self.lines.iter().flat_map(|line| &line.epochs)
+    }
+
+    /// What the marks mean.
+    fn words(&self) -> String {
+        let several = self.lines.iter().any(|line| line.runs > 1);
+        let left = self.lines.iter().any(LineSeries::loses_runs);
+        let mut words = vec!["mark: epoch"];
+        words.extend(left.then_some("hollow: some runs had stopped"));
+        words.extend(several.then_some("band: lowest to highest run"));
+        words.join(", ")
+    }
+
+    /// Names of the lines, row by row within `width`.
+    fn key(&self, width: f64) -> Vec<KeyItem> {
+        let lines = self.lines.iter().enumerate().map(|(number, line)| {
+            let title = if line.epochs.is_empty() {
+                format!("{} (no run)", line.title)
+            } else {
+                line.title.clone()
+            };
+            (Some(number), title)
+        });
+        let best = (!self.frontier.is_empty()).then(|| (None, "best within the time".to_owned()));
+        let (mut row, mut offset) = (0, 0.0);
+        lines
+            .chain(best)
+            .map(|(line, text)| {
+                let wide = SAMPLE + 6.0 + LETTER * text.chars().count() as f64;
+                if offset > 0.0 && offset + wide > width {
+                    (row, offset) = (row + 1, 0.0);
+                }
+                let item = KeyItem {
+                    line,
+                    text,
+                    row,
+                    offset,
+                };
+                offset += wide + 12.0;
+                item
+            })
+            .collect()
+    }
+
+    fn draw_key(&self, canvas: &mut dyn Canvas, item: &KeyItem, (left, y): (f64, f64)) {
+        let left = left + item.offset;
+        match item.line {
+            None => canvas.path(&[(left, y), (left + SAMPLE, y)], RULE, FRONTIER),
+            Some(number) => {
+                let colour = series_colour(number);
+                canvas.path(&[(left, y), (left + SAMPLE, y)], colour, 2.0);
+                mark(canvas, (left + SAMPLE / 2.0, y), number, Mark::Full);
+            }
+        }
+        let style = Text::note().anchored(HPos::Left);
+        canvas.text(left + SAMPLE + 6.0, y, &item.text, &style);
+    }
+}
+
+/// A name in the key.
+#[derive(Debug, PartialEq)]
+struct KeyItem {
+    /// Number of the line; none for the best within the time.
+    line: Option<usize>,
+    text: String,
+    row: usize,
+    /// From the left end of the row.
+    offset: f64,
+}
+
+impl LineSeries {
+    fn loses_runs(&self) -> bool {
+        self.epochs.iter().any(|epoch| epoch.reached < self.runs)
+    }
+
+    fn draw_band(&self, canvas: &mut dyn Canvas, place: &Place, colour: Colour) {
+        if self.runs < 2 || self.epochs.len() < 2 {
+            return;
+        }
+        let side = |score: fn(&Epoch) -> f64| -> Vec<(f64, f64)> {
+            let points = self
+                .epochs
+                .iter()
+                .map(|epoch| (epoch.seconds.mean, score(epoch)));
+            place.trace(&points.collect::<Vec<_>>())
+        };
+        let mut corners = side(|epoch| epoch.score.high);
+        corners.extend(side(|epoch| epoch.score.low).into_iter().rev());
+        canvas.polygon(&corners, colour.faint(0.12));
+    }
+
+    fn draw(&self, canvas: &mut dyn Canvas, place: &Place, number: usize) {
+        let points: Vec<(f64, f64)> = self
+            .epochs
+            .iter()
+            .map(|epoch| (epoch.seconds.mean, epoch.score.mean))
+            .collect();
+        if points.len() > 1 {
+            canvas.path(&place.trace(&points), series_colour(number), 2.0);
+        }
+        for (epoch, point) in self.epochs.iter().zip(points) {
+            // One epoch has no band: its spread is a line through the mark.
+            if self.epochs.len() == 1 && self.runs > 1 {
+                let ends = [epoch.score.low, epoch.score.high];
+                let ends = ends.map(|score| place.at((epoch.seconds.mean, score)));
+                canvas.line(ends[0], ends[1], series_colour(number).faint(0.4), 4.0);
+            }
+            let kind = if epoch.reached < self.runs {
+                Mark::Hollow
+            } else {
+                Mark::Full
+            };
+            mark(canvas, place.at(point), number, kind);
+        }
+    }
+}
+
+/// From seconds and scores to the picture.
+struct Place<'a> {
+    across: &'a TimeAxis,
+    up: &'a Axis,
+    plot: Frame,
+}
+
+impl Place<'_> {
+    fn x(&self, seconds: f64) -> f64 {
+        self.plot.left + self.plot.width * self.across.share(seconds)
+    }
+
+    fn y(&self, score: f64) -> f64 {
+        self.plot.top + self.plot.height * (1.0 - self.up.share(score))
+    }
+
+    fn at(&self, (seconds, score): (f64, f64)) -> (f64, f64) {
+        (self.x(seconds), self.y(score))
+    }
+
+    /// Points joined by lines that are straight in time: on an axis by powers they bend, and where two of them cross
+    /// is where their numbers do.
+    fn trace(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        let mut trace: Vec<(f64, f64)> = Vec::new();
+        for pair in points.windows(2) {
+            let [from, to] = [pair[0], pair[1]];
+            let wide = self.x(to.0) - self.x(from.0);
+            let parts = if self.across.is_even() {
+                1
+            } else {
+                ((wide / 6.0).ceil() as usize).max(1)
+            };
+            trace.extend((0..parts).map(|part| {
+                let share = part as f64 / parts as f64;
+                self.at((
+                    from.0 + share * (to.0 - from.0),
+                    from.1 + share * (to.1 - from.1),
+                ))
+            }));
+        }
+        trace.extend(points.last().map(|&last| self.at(last)));
+        trace
+    }
+}
+
+/// How a mark is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Full,
+    Hollow,
+}
+
+/// The mark of line `number`: its shape tells it apart where its colour does not.
+fn mark(canvas: &mut dyn Canvas, (x, y): (f64, f64), number: usize, kind: Mark) {
+    let colour = series_colour(number);
+    let shape = |radius: f64| -> Vec<(f64, f64)> {
+        let around: &[(f64, f64)] = match number % 5 {
+            1 => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+            2 => &[(0.0, -1.25), (1.2, 0.9), (-1.2, 0.9)],
+            3 => &[(0.0, -1.35), (1.35, 0.0), (0.0, 1.35), (-1.35, 0.0)],
+            4 => &[(0.0, 1.25), (1.2, -0.9), (-1.2, -0.9)],
+            _ => &[],
+        };
+        around
+            .iter()
+            .map(|(across, down)| (x + across * radius, y + down * radius))
+            .collect()
+    };
+    for (radius, fill) in [(4.0, colour), (2.2, PAPER)] {
+        if fill == PAPER && kind == Mark::Full {
+            continue;
+        }
+        match shape(radius) {
+            corners if corners.is_empty() => canvas.dot((x, y), radius, fill),
+            corners => canvas.polygon(&corners, fill),
+        }
+    }
+}
