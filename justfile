@@ -35,6 +35,12 @@ reproduce PAPER PROFILE="paper" *ARGS: _build
 report PAPER PROFILE="paper" *ARGS: _build
     {{ totune }} report "$@"
 
+# Draw time against score for one task of a paper, such as `curves wang2023 mnli`
+[group('papers')]
+[no-exit-message]
+curves PAPER TASK *ARGS: _build
+    {{ totune }} curves "$@"
+
 # List what `reproduce` would run, and why (--json for programs)
 [group('papers')]
 [no-exit-message]

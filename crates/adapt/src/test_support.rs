@@ -12,6 +12,7 @@ pub(crate) fn training(adaptation: Adaptation) -> Training {
     Training {
         head: HeadSpec {
             pooling: Pooling::Pooler,
+            layers: totune_model::Layers::Top,
             dropout: 0.1,
         },
         adaptation,

@@ -10,7 +10,7 @@ use totune_adapt::{
     Activations, Adaptation, Cache, CacheFile, Frozen, KeptExamples, LastK, Part, StoredDtype,
     Switch, TaskData, Training, fit,
 };
-use totune_model::Pooling;
+use totune_model::{Layers, Pooling};
 
 /// The task with what is kept of all its examples.
 fn with_kept(task: &TaskData, activations: Arc<Activations>) -> TaskData {
@@ -42,15 +42,28 @@ fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
     let mut tuned_pooler = Frozen::new(1e-2);
     tuned_pooler.pooler = Part::Trainable;
     for device in devices() {
-        for (adaptation, pooling) in [
-            (Adaptation::Frozen(Frozen::new(1e-2)), Pooling::Mean),
-            (Adaptation::Frozen(Frozen::new(1e-2)), Pooling::Pooler),
-            (Adaptation::Frozen(tuned_pooler.clone()), Pooling::Pooler),
-            (Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::Mean),
-            (Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::First),
+        let frozen = || Adaptation::Frozen(Frozen::new(1e-2));
+        let top = Layers::Top;
+        let mix = |embeddings| Layers::Mix { embeddings };
+        for (adaptation, pooling, layers) in [
+            (frozen(), Pooling::Mean, top),
+            (frozen(), Pooling::Pooler, top),
+            (frozen(), Pooling::Mean, mix(true)),
+            (frozen(), Pooling::First, mix(false)),
+            (
+                Adaptation::Frozen(tuned_pooler.clone()),
+                Pooling::Pooler,
+                top,
+            ),
+            (Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::Mean, top),
+            (Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::First, top),
         ] {
-            let label = format!("{} {pooling:?} on {device:?}", adaptation.label());
-            let settings = settings(adaptation, pooling);
+            let label = format!(
+                "{} {pooling:?} {layers:?} on {device:?}",
+                adaptation.label()
+            );
+            let mut settings = settings(adaptation, pooling);
+            settings.head.layers = layers;
             let task = eight();
             let starts = settings.starts(2).expect("valid settings");
             let [start] = starts[..] else {
@@ -113,7 +126,7 @@ fn halves_are_near_and_take_half_the_room() {
         assert_eq!(2 * half.n_bytes(), full.n_bytes());
         assert_eq!(
             half.n_bytes(),
-            Activations::estimate(&task.train.rows, start, dtype, 16)
+            Activations::estimate(&encoder(1, &device), &task.train.rows, start, dtype)
         );
         let (a, b) = (loss(&full), loss(&half));
         assert!((a - b).abs() < 0.02 && a != b, "{dtype:?}: {a} became {b}");

@@ -9,7 +9,7 @@ use common::{devices, encoder, parameters, training};
 use rand::Rng;
 use totune_adapt::{Adaptation, Frozen, Full, LastK, Part, Training};
 use totune_data::stream;
-use totune_model::{Classifier, Pooling};
+use totune_model::{Classifier, Layers, Pooling};
 
 const EMBEDDINGS: &str = "encoder.embeddings.";
 const LAYER_0: &str = "encoder.layers.0.";
@@ -63,6 +63,14 @@ fn a_pooler_that_the_head_does_not_read_is_not_trainable() {
     let mut settings = training(Adaptation::Full(Full::new(1e-2)));
     settings.head.pooling = Pooling::Mean;
     check_training(&settings, &[EMBEDDINGS, LAYER_0, LAYER_1, HEAD]);
+}
+
+#[test]
+fn the_weights_of_a_mix_of_layers_move_with_the_head() {
+    let mut settings = training(Adaptation::Frozen(Frozen::new(1e-2)));
+    settings.head.pooling = Pooling::Mean;
+    settings.head.layers = Layers::Mix { embeddings: true };
+    check_training(&settings, &[HEAD]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bench, collect, data, doctor, encoders, papers, report, reproduce, submit, sweep,
+    bench, collect, curves, data, doctor, encoders, papers, report, reproduce, submit, sweep,
 };
 use crate::device::Wish;
 use crate::exit;
@@ -27,6 +27,7 @@ Examples:
   totune reproduce hart2020 fixture     a whole paper on tiny committed data, offline
   totune reproduce hart2020 small       real data, a small real encoder
   totune report hart2020 small          tables and figures again, without training
+  totune curves wang2023 mnli           time against score, one line per strategy
   totune doctor                         what this machine has and lacks";
 
 /// What every command shares.
@@ -113,6 +114,7 @@ impl Global {
 pub enum Command {
     Reproduce(reproduce::Reproduce),
     Report(report::Report),
+    Curves(curves::Curves),
     #[command(subcommand)]
     Sweep(sweep::Sweep),
     Collect(collect::Collect),

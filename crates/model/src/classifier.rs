@@ -25,7 +25,7 @@ pub enum Kept {
         /// `[batch, seq, hidden]`.
         states: Tensor<3>,
     },
-    /// What stands for each example, `[batch, width]`: the head alone is left to compute.
+    /// What the head reads of each example, `[batch, width]`: the head alone is left to compute.
     Pooled(Tensor<2>),
 }
 

@@ -29,7 +29,7 @@ pub use classifier::{Classifier, Kept};
 pub use encoder::bert::{Bert, BertConfig, PoolerKind};
 pub use encoder::distilbert::DistilBertConfig;
 pub use encoder::{Encoder, States};
-pub use head::{ClassifierHead, HeadSpec, Pooling};
+pub use head::{ClassifierHead, HeadSpec, Layers, Pooling, Readout, ScalarMix};
 pub use layer::{Linear, Norm};
 pub use pass::{Pass, TokenBatch};
 pub use weights::{RandomWeights, Weights};

@@ -194,6 +194,7 @@ fn distilbert_matches_transformers() {
         reference.check(&states);
         let head = totune_model::HeadSpec {
             pooling: totune_model::Pooling::Pooler,
+            layers: totune_model::Layers::Top,
             dropout: 0.1,
         };
         let error = totune_model::Classifier::new(bert, &head, 2, 1, &device)

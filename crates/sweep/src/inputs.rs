@@ -244,7 +244,7 @@ impl Inputs {
                 start,
                 dtype,
             };
-            let size = Activations::estimate(&rows, start, dtype, encoder.hidden());
+            let size = Activations::estimate(&encoder, &rows, start, dtype);
             kept.extend(self.states.get(&key, size, || {
                 let batch_size = training.evaluation_batch_size;
                 Activations::compute(&encoder, &rows, start, dtype, batch_size, &self.device)

@@ -151,10 +151,10 @@ impl Activations {
                     let [_, seq, _] = states.dims();
                     (numbers(states)?, seq)
                 }
-                Start::Pooled(pooling) => {
-                    let pooled = pooling.of(&encoder.encode(&batch, &pass), &batch); // [batch, width]
-                    width = pooled.dims()[1];
-                    (numbers(pooled)?, 1)
+                Start::Pooled(readout) => {
+                    let read = readout.of(&encoder.encode(&batch, &pass), &batch); // [batch, width]
+                    width = read.dims()[1];
+                    (numbers(read)?, 1)
                 }
             };
             for (&i, row) in indices.iter().zip(values.chunks_exact(seq * width)) {
@@ -188,10 +188,16 @@ impl Activations {
     }
 
     /// How many bytes states of `rows` would take, before anything is computed.
-    pub fn estimate(rows: &[Encoded], start: Start, dtype: StoredDtype, hidden: usize) -> usize {
+    pub fn estimate<E: Encoder>(
+        encoder: &E,
+        rows: &[Encoded],
+        start: Start,
+        dtype: StoredDtype,
+    ) -> usize {
+        let hidden = encoder.hidden();
         let numbers = match start {
             Start::Block(_) => rows.iter().map(|row| row.ids.len()).sum::<usize>() * hidden,
-            Start::Pooled(pooling) => rows.len() * hidden * (pooling.depth() + 1),
+            Start::Pooled(readout) => rows.len() * readout.width(hidden, encoder.n_layers()),
         };
         numbers * dtype.size()
     }

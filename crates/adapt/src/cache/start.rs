@@ -1,7 +1,7 @@
 //! Where a run can begin when the frozen part of its model is not computed again.
 
 use serde::{Deserialize, Serialize};
-use totune_model::Pooling;
+use totune_model::{Layers, Readout};
 
 use crate::phase::Phase;
 use crate::training::Training;
@@ -12,8 +12,8 @@ use crate::training::Training;
 pub enum Start {
     /// With what block `i` gave, that is `layers[i - 1]`.
     Block(usize),
-    /// With the vector that stands for each example.
-    Pooled(Pooling),
+    /// With what the head reads of each example.
+    Pooled(Readout),
 }
 
 impl Start {
@@ -24,12 +24,12 @@ impl Start {
         if training.frozen_dropout.is_on() && training.dropout > 0.0 {
             return None;
         }
-        let pooling = training.head.pooling;
+        let readout = training.head.readout();
         if phase.frozen_below > n_layers && !phase.moves_pooler() {
-            return Some(Self::Pooled(pooling));
+            return Some(Self::Pooled(readout));
         }
         // A head may read more than the top layer.
-        let highest = n_layers.checked_sub(pooling.depth())?;
+        let highest = n_layers.checked_sub(readout.depth(n_layers))?;
         let block = phase.frozen_below.checked_sub(1)?.min(highest);
         (block > 0).then_some(Self::Block(block))
     }
@@ -39,7 +39,10 @@ impl std::fmt::Display for Start {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Block(block) => write!(f, "block {block}"),
-            Self::Pooled(pooling) => write!(f, "{pooling:?} pooling"),
+            Self::Pooled(Readout { pooling, layers }) => match layers {
+                Layers::Top => write!(f, "{pooling:?} pooling"),
+                Layers::Mix { .. } => write!(f, "{pooling:?} pooling of all layers"),
+            },
         }
     }
 }
@@ -50,20 +53,23 @@ mod tests {
     use crate::strategy::{Adaptation, Frozen, Full, LastK, Part};
     use crate::test_support::training;
     use crate::training::Switch;
+    use totune_model::Pooling;
 
     #[test]
     fn a_run_begins_above_what_is_fixed_and_below_what_its_head_reads() {
         let mut tuned_pooler = Frozen::new(1.0);
         tuned_pooler.pooler = Part::Trainable;
         let frozen = || Adaptation::Frozen(Frozen::new(1.0));
+        let pooled = |pooling| {
+            Some(Start::Pooled(Readout {
+                pooling,
+                layers: Layers::Top,
+            }))
+        };
         let last = |k| Adaptation::LastK(LastK::new(k, 1.0));
         for (adaptation, pooling, expected) in [
-            (frozen(), Pooling::Mean, Some(Start::Pooled(Pooling::Mean))),
-            (
-                frozen(),
-                Pooling::Pooler,
-                Some(Start::Pooled(Pooling::Pooler)),
-            ),
+            (frozen(), Pooling::Mean, pooled(Pooling::Mean)),
+            (frozen(), Pooling::Pooler, pooled(Pooling::Pooler)),
             (
                 Adaptation::Frozen(tuned_pooler),
                 Pooling::Pooler,
@@ -90,5 +96,24 @@ mod tests {
             settings.dropout = 0.0;
             assert_eq!(start(&settings), expected, "{label}: no dropout at all");
         }
+    }
+
+    #[test]
+    fn a_mix_of_all_layers_leaves_nothing_to_begin_with_unless_all_of_them_are_fixed() {
+        let layers = Layers::Mix { embeddings: true };
+        let start = |adaptation| {
+            let mut settings = training(adaptation);
+            settings.head.pooling = Pooling::Mean;
+            settings.head.layers = layers;
+            settings.frozen_dropout = Switch::Off;
+            let plan = settings.plan(6).expect("valid settings");
+            Start::of(&plan.phases[0], &settings, 6)
+        };
+        let pooling = Pooling::Mean;
+        assert_eq!(
+            start(Adaptation::Frozen(Frozen::new(1.0))),
+            Some(Start::Pooled(Readout { pooling, layers }))
+        );
+        assert_eq!(start(Adaptation::LastK(LastK::new(1, 1.0))), None);
     }
 }

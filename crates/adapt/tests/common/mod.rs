@@ -48,6 +48,7 @@ pub fn training(adaptation: Adaptation) -> Training {
     Training {
         head: HeadSpec {
             pooling: Pooling::Pooler,
+            layers: totune_model::Layers::Top,
             dropout: 0.0,
         },
         adaptation,

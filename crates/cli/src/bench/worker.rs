@@ -53,6 +53,7 @@ impl Steps {
             .load(&mut RandomWeights::new(1, 0.02), device)?;
         let head = HeadSpec {
             pooling: Pooling::Pooler,
+            layers: totune_model::Layers::Top,
             dropout: case.dropout,
         };
         let model = Classifier::new(encoder, &head, 2, 1, device)?;

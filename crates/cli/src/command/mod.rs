@@ -9,6 +9,7 @@ use crate::context::Context;
 
 pub mod bench;
 pub mod collect;
+pub mod curves;
 pub mod data;
 pub mod doctor;
 pub mod encoders;
@@ -29,6 +30,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let code = match args.command {
         Command::Reproduce(command) => command.run(&context),
         Command::Report(command) => command.run(&context),
+        Command::Curves(command) => command.run(&context),
         Command::Sweep(command) => command.run(&context),
         Command::Collect(command) => command.run(&context),
         Command::Papers(command) => command.run(&context),

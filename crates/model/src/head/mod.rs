@@ -1,5 +1,9 @@
-//! Heads: what turns an encoder's states into scores for a task.
+//! Heads: from an encoder's hidden states to scores.
 
 mod classifier;
+mod mix;
+mod readout;
 
-pub use classifier::{ClassifierHead, HeadSpec, Pooling};
+pub use classifier::{ClassifierHead, HeadSpec};
+pub use mix::ScalarMix;
+pub use readout::{Layers, Pooling, Readout};

@@ -1,0 +1,106 @@
+//! `totune curves`: time against score, drawn from stored results.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use totune_report::{CurvesRequest, curves};
+
+use crate::context::Context;
+use crate::exit;
+
+/// Draw time against score: one line per strategy, from stored results
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune curves wang2023 mnli
+  totune curves wang2023 rte small --log-time
+  totune curves wang2023 cola small --where experiment=batch --metric matthews
+  totune curves mine reviews --group last-2 --group full --json
+
+The lines are means over runs with their range, with a marker at each epoch; a table says what each strategy reaches
+and when. Writes curves.svg and .png, the table as Markdown, LaTeX and CSV, and every score of every run as CSV.")]
+pub struct Curves {
+    /// Paper, or any other folder of results/
+    paper: String,
+    /// Task of its report.toml such as mnli, or a dataset that was run
+    task: String,
+    /// Profile [default: paper, small or fixture, the first that has results]
+    profile: Option<String>,
+    /// Only runs with this value: a path into the spec or row, such as work.training.batch-size=1; may be given several times
+    #[arg(long = "where", value_name = "KEY=VALUE", value_parser = condition)]
+    conditions: Vec<(String, String)>,
+    /// Only this group of report.toml, or this strategy such as last-2; may be given several times
+    #[arg(long, value_name = "NAME")]
+    group: Vec<String>,
+    /// Another metric than the task's own
+    #[arg(long)]
+    metric: Option<String>,
+    /// Another split than test
+    #[arg(long)]
+    split: Option<String>,
+    /// Time by powers of ten
+    #[arg(long)]
+    log_time: bool,
+    /// Where the files go [default: reports/<paper>/<profile>/curves/<task>]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Print the table as JSON, for programs
+    #[arg(long)]
+    json: bool,
+}
+
+/// `key=value`.
+fn condition(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_string(), value.trim().to_string()))
+        }
+        _ => Err("expected KEY=VALUE, such as experiment=batch".to_string()),
+    }
+}
+
+impl Curves {
+    /// Draws, and prints the table and the path of the picture.
+    pub fn run(self, context: &Context) -> Result<u8> {
+        let profile = match self.profile {
+            Some(profile) => profile,
+            None => first_with_results(context, &self.paper)?,
+        };
+        let written = curves(&CurvesRequest {
+            project_root: context.project.root.clone(),
+            paper: self.paper,
+            profile: profile.clone(),
+            task: self.task,
+            conditions: self.conditions,
+            groups: self.group,
+            metric: self.metric,
+            split: self.split,
+            log_time: self.log_time,
+            out: self.out,
+        })?;
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&written.summary)?);
+            return Ok(exit::OK);
+        }
+        if profile == "fixture" {
+            println!("FIXTURE: made-up data and a random encoder; nothing below is a result");
+        }
+        println!("{}", written.text.trim_end());
+        println!();
+        println!("{}", written.folder.join("curves.png").display());
+        Ok(exit::OK)
+    }
+}
+
+fn first_with_results(context: &Context, paper: &str) -> Result<String> {
+    for profile in ["paper", "small", "fixture"] {
+        let results = context.project.results(paper, profile);
+        if results.join("runs.parquet").is_file() {
+            return Ok(profile.to_string());
+        }
+    }
+    bail!(
+        "{paper}: no results of profile paper, small or fixture; `totune reproduce {paper} fixture` makes some"
+    )
+}
