@@ -5,7 +5,7 @@ use totune_stats::{
 };
 
 use crate::sample::{LEVEL, Sample, Shared};
-use crate::text::{fixed, p_equals, signed};
+use crate::text::{Scale, fixed, p_equals};
 
 /// Level at which a corrected p-value counts.
 pub(crate) const ALPHA: f64 = 0.05;
@@ -153,13 +153,18 @@ impl Comparison {
 
     /// `+0.009 [-0.012, 0.030]`.
     pub(crate) fn difference_text(&self, decimals: usize) -> String {
+        self.difference_in(Scale::Plain(decimals))
+    }
+
+    /// `+0.009 [-0.012, 0.030]`, `+0.90 [-1.20, 3.00] points`.
+    pub(crate) fn difference_in(&self, scale: Scale) -> String {
         let Interval { low, high } = self.interval;
-        format!(
-            "{} [{}, {}]",
-            signed(self.difference, decimals),
-            fixed(low, decimals),
-            fixed(high, decimals)
-        )
+        let (signed, low, high) = (
+            scale.signed(self.difference),
+            scale.number(low),
+            scale.number(high),
+        );
+        format!("{signed} [{low}, {high}]{}", scale.unit())
     }
 }
 

@@ -6,11 +6,11 @@
 use anyhow::Result;
 use totune_stats::holm;
 
-use crate::claims::{Check, Claim, Claims};
-use crate::measure::{Court, DIGITS, Measured};
+use crate::claims::{Claim, Claims};
+use crate::measure::{Court, Measured};
 use crate::own::Own;
-use crate::text::{fixed, p_equals, p_value};
-use crate::verdict::{self, Tested, Verdict};
+use crate::text::{Scale, fixed, p_equals, p_value};
+use crate::verdict::{Tested, Verdict};
 
 /// A claim with what was found.
 #[derive(Debug)]
@@ -76,25 +76,12 @@ fn conclude(claim: &Claim, measured: Measured, tested: Vec<Tested>) -> Judged<'_
             };
         }
     };
-    let verdict = match &claim.check {
-        Check::Order(_) => verdict::of_order(&tested),
-        Check::Difference(check) => {
-            verdict::of_difference(&tested[0], check.paper, check.tolerance)
-        }
-        Check::NoDifference(_) => verdict::of_no_difference(&tested[0]),
-        Check::Spread(_) => verdict::of_spread(&tested[0]),
-        Check::Value(_)
-        | Check::Arithmetic(_)
-        | Check::F1Bound(_)
-        | Check::PValue(_)
-        | Check::Power(_)
-        | Check::Statement(_) => unreachable!("these are settled when they are measured"),
-    };
+    let verdict = evidence.rule.verdict(&tested);
     let sentences = evidence
         .labels
         .iter()
         .zip(&tested)
-        .map(|(label, tested)| sentence(label, tested));
+        .map(|(label, tested)| sentence(label, tested, evidence.scale));
     let reasons = sentences.chain(evidence.notes).collect();
     // For an order, every neighbour has to hold, so the weakest speaks for all.
     let weakest = tested
@@ -120,6 +107,7 @@ fn sentence(
         comparison,
         corrected,
     }: &Tested,
+    scale: Scale,
 ) -> String {
     let beside = comparison
         .beside
@@ -127,7 +115,7 @@ fn sentence(
         .map_or(String::new(), |beside| format!("; {beside}"));
     format!(
         "{label}: {}; {}, {}, corrected {}{beside}",
-        comparison.difference_text(DIGITS),
+        comparison.difference_in(scale),
         comparison.test,
         p_equals(comparison.p),
         p_equals(*corrected),

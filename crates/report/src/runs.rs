@@ -220,7 +220,8 @@ pub(crate) struct Selection<'a> {
 }
 
 impl Run {
-    fn number(&self, measure: &Measure) -> Option<f64> {
+    /// A final score, or a number of the row.
+    pub(crate) fn number(&self, measure: &Measure) -> Option<f64> {
         match measure {
             Measure::Score { metric, split } => {
                 self.finals.get(&(split.clone(), metric.clone())).copied()
@@ -266,6 +267,14 @@ impl Run {
             fold,
             seed: self.row.seed,
         }
+    }
+
+    /// What was asked for: everything below `work` and `split`, by path.
+    pub(crate) fn setting(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.facts
+            .iter()
+            .filter(|(path, _)| path.starts_with("work.") || path.starts_with("split."))
+            .map(|(path, value)| (path.as_str(), value))
     }
 
     /// Dataset and everything below `path`, as one text that is equal where all of it is.

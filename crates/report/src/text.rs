@@ -20,6 +20,51 @@ pub(crate) fn signed(value: f64, decimals: usize) -> String {
     }
 }
 
+/// How a number is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// As it is, with so many digits.
+    Plain(usize),
+    /// A difference of scores, in hundredths: `+0.66 points`.
+    Points,
+    /// A share, in hundredths: `33.5 %`.
+    Percent,
+}
+
+impl Scale {
+    /// Without its unit.
+    pub(crate) fn number(self, value: f64) -> String {
+        match self {
+            Self::Plain(decimals) => fixed(value, decimals),
+            Self::Points => fixed(value * 100.0, 2),
+            Self::Percent => fixed(value * 100.0, 1),
+        }
+    }
+
+    /// With its sign, also when it is positive; without its unit.
+    pub(crate) fn signed(self, value: f64) -> String {
+        match self {
+            Self::Plain(decimals) => signed(value, decimals),
+            Self::Points => signed(value * 100.0, 2),
+            Self::Percent => signed(value * 100.0, 1),
+        }
+    }
+
+    /// What follows the number.
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            Self::Plain(_) => "",
+            Self::Points => " points",
+            Self::Percent => " %",
+        }
+    }
+
+    /// With sign and unit.
+    pub(crate) fn text(self, value: f64) -> String {
+        format!("{}{}", self.signed(value), self.unit())
+    }
+}
+
 /// A p-value: three digits, or the bound that three digits can show.
 pub(crate) fn p_value(p: f64) -> String {
     if p < 0.001 {

@@ -8,8 +8,10 @@
 //! |---|---|---|---|---|
 //! | value | within its tolerance | | outside it, but inside our 95 % interval | otherwise |
 //! | difference | counts, right sign, size within tolerance or the paper's inside our interval | counts, right sign, other size | does not count | counts, wrong sign |
+//! | several differences | each one is | all in the right direction, some count | otherwise | some one is |
 //! | order | all neighbours in order, all count | all in order, some count | otherwise | some reversed neighbour counts |
 //! | no difference | uncorrected p ≥ 0.05 | | uncorrected below, corrected above | counts |
+//! | repeats, shares | within the printed limits | | | otherwise |
 //! | spread | counts, right way | | does not count | counts, wrong way |
 //!
 //! What the paper's own numbers decide (sums, impossible scores, p-values, statements) is reproduced,
@@ -88,6 +90,31 @@ impl Tested {
     }
 }
 
+/// How comparisons decide a claim.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Rule {
+    /// Each is of neighbours in an order, the one the paper puts higher first.
+    Order,
+    /// Each has the size that the paper gives.
+    Differences { papers: Vec<f64>, tolerance: f64 },
+    /// There is no difference.
+    NoDifference,
+    /// The first side varies more.
+    Spread,
+}
+
+impl Rule {
+    /// The verdict on comparisons, at least one.
+    pub(crate) fn verdict(&self, tested: &[Tested]) -> Verdict {
+        match self {
+            Self::Order => of_order(tested),
+            Self::Differences { papers, tolerance } => of_differences(tested, papers, *tolerance),
+            Self::NoDifference => of_no_difference(&tested[0]),
+            Self::Spread => of_spread(&tested[0]),
+        }
+    }
+}
+
 /// The paper reports a value; `interval` is that of our mean minus the paper's.
 pub(crate) fn of_value(difference: f64, tolerance: f64, interval: Option<Interval>) -> Verdict {
     let inside = interval.is_some_and(|interval| interval.contains(0.0));
@@ -99,7 +126,7 @@ pub(crate) fn of_value(difference: f64, tolerance: f64, interval: Option<Interva
 }
 
 /// The paper reports that `a` is above `b` by `paper`, which is positive or negative.
-pub(crate) fn of_difference(tested: &Tested, paper: f64, tolerance: f64) -> Verdict {
+fn of_difference(tested: &Tested, paper: f64, tolerance: f64) -> Verdict {
     let ours = &tested.comparison;
     let size_agrees = within(ours.difference - paper, tolerance) || ours.interval.contains(paper);
     match (tested.counts(), (ours.difference > 0.0) == (paper > 0.0)) {
@@ -110,8 +137,39 @@ pub(crate) fn of_difference(tested: &Tested, paper: f64, tolerance: f64) -> Verd
     }
 }
 
+/// The paper reports several differences at once, such as at several times.
+fn of_differences(tested: &[Tested], papers: &[f64], tolerance: f64) -> Verdict {
+    let each: Vec<Verdict> = tested
+        .iter()
+        .zip(papers)
+        .map(|(tested, &paper)| of_difference(tested, paper, tolerance))
+        .collect();
+    let in_direction = tested
+        .iter()
+        .zip(papers)
+        .all(|(tested, &paper)| (tested.comparison.difference > 0.0) == (paper > 0.0));
+    if each.contains(&Verdict::Contradicted) {
+        Verdict::Contradicted
+    } else if each.iter().all(|verdict| *verdict == Verdict::Reproduced) {
+        Verdict::Reproduced
+    } else if in_direction && tested.iter().any(Tested::counts) {
+        Verdict::DirectionOnly
+    } else {
+        Verdict::WithinNoise
+    }
+}
+
+/// The paper gives limits that each number has to keep.
+pub(crate) fn of_limits(kept: bool) -> Verdict {
+    if kept {
+        Verdict::Reproduced
+    } else {
+        Verdict::Contradicted
+    }
+}
+
 /// The paper orders groups; each comparison is of neighbours, the one it puts higher first.
-pub(crate) fn of_order(neighbours: &[Tested]) -> Verdict {
+fn of_order(neighbours: &[Tested]) -> Verdict {
     if neighbours.iter().any(Tested::counts_down) {
         Verdict::Contradicted
     } else if neighbours.iter().all(Tested::counts_up) {
@@ -128,7 +186,7 @@ pub(crate) fn of_order(neighbours: &[Tested]) -> Verdict {
 }
 
 /// The paper finds no difference.
-pub(crate) fn of_no_difference(tested: &Tested) -> Verdict {
+fn of_no_difference(tested: &Tested) -> Verdict {
     if tested.counts() {
         Verdict::Contradicted
     } else if tested.comparison.p >= ALPHA {
@@ -139,7 +197,7 @@ pub(crate) fn of_no_difference(tested: &Tested) -> Verdict {
 }
 
 /// The paper finds that `a` varies more than `b`.
-pub(crate) fn of_spread(tested: &Tested) -> Verdict {
+fn of_spread(tested: &Tested) -> Verdict {
     if tested.counts_up() {
         Verdict::Reproduced
     } else if tested.counts_down() {
@@ -193,6 +251,32 @@ mod tests {
                 of_difference(&tested(ours, half, p, p), paper, 0.01),
                 expected,
                 "{ours} against {paper}"
+            );
+        }
+    }
+
+    #[test]
+    fn several_differences() {
+        let (right, unsure, large, wrong, wrong_unsure) = (
+            tested(0.03, 0.005, 0.001, 0.001),
+            tested(0.03, 0.05, 0.3, 0.3),
+            tested(0.09, 0.005, 0.001, 0.001),
+            tested(-0.03, 0.005, 0.001, 0.001),
+            tested(-0.03, 0.05, 0.3, 0.3),
+        );
+        for (found, expected) in [
+            (vec![&right, &right], Verdict::Reproduced),
+            (vec![&right, &unsure], Verdict::DirectionOnly),
+            (vec![&right, &large], Verdict::DirectionOnly),
+            (vec![&right, &wrong_unsure], Verdict::WithinNoise),
+            (vec![&unsure, &unsure], Verdict::WithinNoise),
+            (vec![&right, &wrong], Verdict::Contradicted),
+        ] {
+            let found: Vec<Tested> = found.into_iter().cloned().collect();
+            assert_eq!(
+                of_differences(&found, &[0.03, 0.03], 0.01),
+                expected,
+                "{found:?}"
             );
         }
     }

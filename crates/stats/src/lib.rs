@@ -29,8 +29,8 @@ pub use metrics::{
 };
 pub use power::minimal_detectable_difference;
 pub use significance::{
-    Bootstrap, Pairing, Permutation, Welch, cohens_d, holm, paired_bootstrap, paired_bootstrap_of,
-    permutation_test, welch,
+    Bootstrap, Pairing, Permutation, Stratified, Welch, cohens_d, holm, paired_bootstrap,
+    paired_bootstrap_of, permutation_test, stratified_t, welch,
 };
 pub use sparse::{Csr, Features, Vectorizer, tokens};
 pub use student::t_two_sided_p;

@@ -4,10 +4,12 @@ mod bootstrap;
 mod effect;
 mod holm;
 mod permutation;
+mod strata;
 mod welch;
 
 pub use bootstrap::{Bootstrap, paired_bootstrap, paired_bootstrap_of};
 pub use effect::cohens_d;
 pub use holm::holm;
 pub use permutation::{Pairing, Permutation, permutation_test};
+pub use strata::{Stratified, stratified_t};
 pub use welch::{Welch, welch};

@@ -1,181 +1,18 @@
-//! What the runs, and the paper's own tables, have to say about a claim.
+//! Groups of runs against the paper's values and against each other.
 
 use anyhow::Result;
 use totune_stats::{Interval, mean, quartiles};
 
-use crate::claims::{Check, Claim, Difference, Order, Pair, Side, Value};
+use super::{Court, DIGITS, Evidence, Measured, NOT_RECOVERED, Settled};
+use crate::claims::{Difference, Order, Pair, Side, Value};
 use crate::compare::{Comparison, POWER, compare};
-use crate::own::{self, Decided, Own};
-use crate::plan::{Measure, Plan, Where};
-use crate::runs::Runs;
+use crate::plan::{Measure, Where};
 use crate::sample::Sample;
 use crate::text::{decimals, fixed, signed};
-use crate::verdict::{self, Verdict};
-
-/// Digits of scores in claims.
-pub(crate) const DIGITS: usize = 3;
-
-/// What claims are measured against.
-pub(crate) struct Court<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) runs: &'a Runs,
-    /// Profile of the runs.
-    pub(crate) profile: &'a str,
-}
-
-/// What is known about a claim before p-values are corrected.
-pub(crate) enum Measured {
-    /// All there is to know.
-    Settled(Settled),
-    /// Runs were compared with runs.
-    Compared(Evidence),
-}
-
-/// A verdict that needs no correction.
-pub(crate) struct Settled {
-    pub(crate) paper: String,
-    pub(crate) ours: String,
-    pub(crate) effect: Option<f64>,
-    pub(crate) verdict: Verdict,
-    /// Whether the paper itself decides, and by what.
-    pub(crate) own: Option<Own>,
-    pub(crate) reasons: Vec<String>,
-}
-
-/// Comparisons of runs, and how to show them.
-pub(crate) struct Evidence {
-    pub(crate) paper: String,
-    pub(crate) ours: String,
-    pub(crate) comparisons: Vec<Comparison>,
-    /// What each comparison is of.
-    pub(crate) labels: Vec<String>,
-    pub(crate) notes: Vec<String>,
-}
-
-impl Measured {
-    /// Comparisons whose p-values belong to the page's correction.
-    pub(crate) fn comparisons(&self) -> &[Comparison] {
-        match self {
-            Self::Compared(evidence) => &evidence.comparisons,
-            Self::Settled(_) => &[],
-        }
-    }
-
-    fn own(
-        Decided {
-            by,
-            paper,
-            recomputed,
-            verdict,
-            reasons,
-        }: Decided,
-    ) -> Self {
-        Self::Settled(Settled {
-            paper,
-            ours: recomputed,
-            effect: None,
-            verdict,
-            own: Some(by),
-            reasons,
-        })
-    }
-
-    fn untestable(paper: &str, why: &str) -> Self {
-        Self::Settled(Settled {
-            paper: paper.to_owned(),
-            ours: String::new(),
-            effect: None,
-            verdict: Verdict::NotTestable,
-            own: None,
-            reasons: vec![why.to_owned()],
-        })
-    }
-}
-
-impl Evidence {
-    fn new(paper: String, ours: String) -> Self {
-        Self {
-            paper,
-            ours,
-            comparisons: vec![],
-            labels: vec![],
-            notes: vec![],
-        }
-    }
-
-    fn add(
-        &mut self,
-        comparison: Comparison,
-        (title_a, a): (&str, &Sample),
-        (title_b, b): (&str, &Sample),
-    ) {
-        self.comparisons.push(comparison);
-        self.labels.push(format!(
-            "{title_a} \u{2212} {title_b} ({} against {})",
-            a.unit(),
-            b.unit()
-        ));
-        for (title, sample) in [(title_a, a), (title_b, b)] {
-            if !sample.lost.is_empty() {
-                self.notes
-                    .push(format!("{title}: {} left out", sample.lost_text()));
-            }
-        }
-    }
-}
+use crate::verdict::{self, Rule};
 
 impl Court<'_> {
-    /// Measures `claim`; `from` names it in errors.
-    pub(crate) fn measure(&self, claim: &Claim, from: &str) -> Result<Measured> {
-        if !claim.profiles.is_empty()
-            && claim.profiles.iter().all(|profile| profile != self.profile)
-        {
-            let wanted = claim.profiles.join(" or ");
-            let why = format!(
-                "it takes the profile {wanted}; this page shows {}",
-                self.profile
-            );
-            return Ok(Measured::untestable(&self.paper_text(claim), &why));
-        }
-        match &claim.check {
-            Check::Value(check) => self.value(check, from),
-            Check::Order(check) => self.order(check, from),
-            Check::Difference(check) => self.difference(check, from),
-            Check::NoDifference(check) => self.no_difference(check, from),
-            Check::Spread(check) => self.spread(check, from),
-            Check::Arithmetic(check) => Ok(Measured::own(own::arithmetic(check))),
-            Check::PValue(check) => Ok(Measured::own(own::p_value(check))),
-            Check::Statement(check) => Ok(Measured::own(own::statement(check))),
-            Check::F1Bound(check) => {
-                let cell = |metric: &str| {
-                    self.plan
-                        .paper_value(&check.group, &Measure::score(metric, &check.split))
-                };
-                Ok(match (cell(&check.accuracy), cell(&check.f1)) {
-                    (Some(accuracy), Some(f1)) => Measured::own(own::f1_bound(check, accuracy, f1)),
-                    _ => Measured::untestable(
-                        NOT_RECOVERED,
-                        "no table gives both numbers of the paper",
-                    ),
-                })
-            }
-            Check::Power(check) => {
-                let cell = |group: &str| {
-                    self.plan
-                        .paper_value(group, &Measure::score(&check.metric, &check.split))
-                };
-                Ok(match (cell(&check.a), cell(&check.b)) {
-                    (Some(a), Some(b)) => Measured::own(own::power(check, a - b)),
-                    _ => Measured::untestable(
-                        NOT_RECOVERED,
-                        "no table gives both means of the paper",
-                    ),
-                })
-            }
-        }
-    }
-
-    fn value(&self, check: &Value, from: &str) -> Result<Measured> {
+    pub(super) fn value(&self, check: &Value, from: &str) -> Result<Measured> {
         let measure = Measure::score(&check.metric, &check.split);
         let Some(paper) = check
             .paper
@@ -231,7 +68,7 @@ impl Court<'_> {
         }))
     }
 
-    fn order(&self, check: &Order, from: &str) -> Result<Measured> {
+    pub(super) fn order(&self, check: &Order, from: &str) -> Result<Measured> {
         let measure = Measure::score(&check.metric, &check.split);
         let sides = check
             .groups
@@ -244,7 +81,7 @@ impl Court<'_> {
             })
             .collect::<Result<Vec<_>>>()?;
         let titles: Vec<&str> = sides.iter().map(|(title, _)| title.as_str()).collect();
-        let mut evidence = Evidence::new(titles.join(" > "), order_text(&sides));
+        let mut evidence = Evidence::new(titles.join(" > "), order_text(&sides), Rule::Order);
         for pair in sides.windows(2) {
             let [(title_a, a), (title_b, b)] = pair else {
                 unreachable!("windows of two")
@@ -260,14 +97,17 @@ impl Court<'_> {
         Ok(Measured::Compared(evidence))
     }
 
-    fn difference(&self, check: &Difference, from: &str) -> Result<Measured> {
+    pub(super) fn difference(&self, check: &Difference, from: &str) -> Result<Measured> {
         let measure = Measure::score(&check.metric, &check.split);
         let paper = signed(check.paper, decimals(check.paper).max(2));
+        let rule = Rule::Differences {
+            papers: vec![check.paper],
+            tolerance: check.tolerance,
+        };
         let mut measured = self.pair(
             (&check.a, &check.b),
-            &measure,
-            &check.conditions,
-            paper,
+            (&measure, &check.conditions),
+            (paper, rule),
             from,
         )?;
         let cells = self
@@ -282,14 +122,13 @@ impl Court<'_> {
         Ok(measured)
     }
 
-    fn no_difference(&self, check: &Pair, from: &str) -> Result<Measured> {
+    pub(super) fn no_difference(&self, check: &Pair, from: &str) -> Result<Measured> {
         let measure = Measure::score(&check.metric, &check.split);
         let paper = "no difference".to_owned();
         let mut measured = self.pair(
             (&check.a, &check.b),
-            &measure,
-            &check.conditions,
-            paper,
+            (&measure, &check.conditions),
+            (paper, Rule::NoDifference),
             from,
         )?;
         if let Measured::Compared(evidence) = &mut measured {
@@ -305,7 +144,7 @@ impl Court<'_> {
 
     /// Compares the distances from each side's median: the test of Brown and Forsythe (1974), with Welch's
     /// degrees of freedom since the distances need not vary alike.
-    fn spread(&self, check: &Pair, from: &str) -> Result<Measured> {
+    pub(super) fn spread(&self, check: &Pair, from: &str) -> Result<Measured> {
         let measure = Measure::score(&check.metric, &check.split);
         let (title_a, title_b) = (self.title(&check.a, from)?, self.title(&check.b, from)?);
         let a = self.sample(&check.a, &measure, &check.conditions, from)?;
@@ -334,6 +173,7 @@ impl Court<'_> {
         let mut evidence = Evidence::new(
             paper,
             format!("sd {} against {}", fixed(sd_a, 4), fixed(sd_b, 4)),
+            Rule::Spread,
         );
         if sd_b > 0.0 {
             evidence.notes.push(format!(
@@ -348,9 +188,8 @@ impl Court<'_> {
     fn pair(
         &self,
         (a, b): (&Side, &Side),
-        measure: &Measure,
-        conditions: &Where,
-        paper: String,
+        (measure, conditions): (&Measure, &Where),
+        (paper, rule): (String, Rule),
         from: &str,
     ) -> Result<Measured> {
         let (title_a, title_b) = (self.title(a, from)?, self.title(b, from)?);
@@ -358,7 +197,7 @@ impl Court<'_> {
         let b = self.sample(b, measure, conditions, from)?;
         Ok(match compare(&a, &b) {
             Ok(comparison) => {
-                let mut evidence = Evidence::new(paper, comparison.difference_text(DIGITS));
+                let mut evidence = Evidence::new(paper, comparison.difference_text(DIGITS), rule);
                 evidence.add(comparison, (&title_a, &a), (&title_b, &b));
                 Measured::Compared(evidence)
             }
@@ -381,7 +220,7 @@ impl Court<'_> {
         Ok(Sample::pooled(samples.collect::<Result<Vec<_>>>()?))
     }
 
-    fn title(&self, side: &Side, from: &str) -> Result<String> {
+    pub(super) fn title(&self, side: &Side, from: &str) -> Result<String> {
         let titles = side
             .names()
             .iter()
@@ -398,26 +237,7 @@ impl Court<'_> {
             .collect::<Option<Vec<_>>>()?;
         Some(mean(&cells))
     }
-
-    /// What the paper gives, for a claim that is not measured.
-    fn paper_text(&self, claim: &Claim) -> String {
-        match &claim.check {
-            Check::Value(check) => {
-                let measure = Measure::score(&check.metric, &check.split);
-                let paper = check
-                    .paper
-                    .or_else(|| self.plan.paper_value(&check.group, &measure));
-                paper.map_or(NOT_RECOVERED.to_owned(), |paper| {
-                    fixed(paper, decimals(paper).max(DIGITS))
-                })
-            }
-            Check::Difference(check) => signed(check.paper, decimals(check.paper).max(2)),
-            _ => claim.title.clone(),
-        }
-    }
 }
-
-const NOT_RECOVERED: &str = "not recovered";
 
 fn detectable_note(comparison: &Comparison) -> Option<String> {
     Some(format!(

@@ -1,0 +1,268 @@
+//! `claims.toml`: what the paper says, in a form that runs or arithmetic can decide.
+
+mod of_groups;
+mod of_paper;
+mod of_tasks;
+
+use std::collections::HashSet;
+
+use anyhow::{Result, bail};
+use serde::Deserialize;
+
+pub(crate) use self::of_groups::{Difference, Order, Pair, Side, Value};
+pub(crate) use self::of_paper::{
+    Arithmetic, F1Bound, MeanOf, PValue, Power, Reading, ShareOf, Statement,
+};
+pub(crate) use self::of_tasks::{
+    Budget, Duration, Epochs, OverTasks, Per, Repeats, SameTime, Saving, Share, Tasks, Which,
+};
+use crate::plan::{Plan, check_id};
+use crate::toml_file::did_you_mean;
+
+/// All claims of a paper.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Claims {
+    /// In the order of the page.
+    #[serde(default, rename = "claim")]
+    pub(crate) claims: Vec<Claim>,
+}
+
+/// One thing the paper says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Claim {
+    pub(crate) id: String,
+    /// The claim in a few words.
+    pub(crate) title: String,
+    /// The paper's own words.
+    pub(crate) says: String,
+    /// Where it says so.
+    pub(crate) source: String,
+    /// Who made the number.
+    pub(crate) by: By,
+    /// What a reader should know about how it is checked.
+    #[serde(default)]
+    pub(crate) note: String,
+    /// Profiles whose runs can decide it; none means all. A value of BERT-base, say, is not for another encoder.
+    #[serde(default)]
+    pub(crate) profiles: Vec<String>,
+    pub(crate) check: Check,
+}
+
+/// Whether the authors ran it or took it from elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum By {
+    Authors,
+    Copied,
+}
+
+impl By {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Authors => "run by the authors",
+            Self::Copied => "copied from other work",
+        }
+    }
+}
+
+/// How a claim is decided; to add a kind, add a variant here and its case in [`crate::measure`].
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum Check {
+    /// A group's mean is the paper's value.
+    Value(Value),
+    /// The means of groups come in an order.
+    Order(Order),
+    /// One group's mean is above another's by so much.
+    Difference(Difference),
+    /// Two groups' means do not differ.
+    NoDifference(Pair),
+    /// One group varies more than another.
+    Spread(Pair),
+    /// One group's mean score over tasks is above another's.
+    TaskDifference(OverTasks),
+    /// One group's mean score over tasks is a share lower than another's.
+    TaskRelative(OverTasks),
+    /// One group saves a share of another's time.
+    Saving(Saving),
+    /// One group takes longer than another on every task.
+    Slower(Duration),
+    /// Two groups take as long.
+    AsLong(Duration),
+    /// One group scores above another within the same time.
+    SameTime(SameTime),
+    /// One group scores above another with the epochs that fit a budget.
+    Budget(Budget),
+    /// Repeats of a setting lie together.
+    Repeats(Repeats),
+    /// So many of the parameters are trained.
+    Share(Share),
+    /// Printed terms add up to a printed total.
+    Arithmetic(Arithmetic),
+    /// Printed terms have a printed mean.
+    MeanOf(MeanOf),
+    /// Printed parts are printed shares of a whole.
+    ShareOf(ShareOf),
+    /// A printed F1 is possible at the printed accuracy.
+    F1Bound(F1Bound),
+    /// A printed p-value follows from the printed t and degrees of freedom.
+    PValue(PValue),
+    /// A printed test could have seen the difference it reports on.
+    Power(Power),
+    /// Two places in the paper, read side by side.
+    Statement(Statement),
+}
+
+impl Claims {
+    /// Checks what the types cannot: names that refer to groups, ids that name anchors, numbers in range.
+    pub(crate) fn check(&self, plan: &Plan, shown: &str) -> Result<()> {
+        let mut ids = HashSet::new();
+        for claim in &self.claims {
+            let from = format!("{shown}: claim `{}`", claim.id);
+            check_id(&claim.id, &from, &mut ids)?;
+            for name in claim.check.groups() {
+                plan.group(name, &from)?;
+            }
+            if let Some(profile) = claim
+                .profiles
+                .iter()
+                .find(|profile| !plan.profiles.contains_key(*profile))
+            {
+                let near = did_you_mean(profile, plan.profiles.keys().map(String::as_str));
+                bail!("{from}: unknown profile `{profile}`{near}");
+            }
+            claim.check.check(plan, &from)?;
+        }
+        Ok(())
+    }
+}
+
+impl Check {
+    fn check(&self, plan: &Plan, from: &str) -> Result<()> {
+        if let Some(tasks) = self.tasks() {
+            tasks.of(plan, from)?;
+        }
+        match self {
+            Self::Order(check) => check.check(from),
+            Self::Difference(check) => check.check(from),
+            Self::TaskDifference(check) | Self::TaskRelative(check) => check.check(from),
+            Self::Saving(check) => check.check(from),
+            Self::SameTime(check) => check.check(from),
+            Self::Budget(check) => check.check(from),
+            Self::Repeats(check) => check.check(from),
+            Self::Share(check) => check.check(from),
+            Self::Arithmetic(check) => check.check(from),
+            Self::MeanOf(check) => check.check(from),
+            Self::ShareOf(check) => check.check(from),
+            Self::F1Bound(check) => check.check(from),
+            Self::PValue(check) => check.check(from),
+            Self::Power(check) => check.check(from),
+            Self::Value(_)
+            | Self::NoDifference(_)
+            | Self::Spread(_)
+            | Self::Slower(_)
+            | Self::AsLong(_)
+            | Self::Statement(_) => Ok(()),
+        }
+    }
+
+    /// Groups that it names.
+    fn groups(&self) -> Vec<&String> {
+        match self {
+            Self::Value(check) => vec![&check.group],
+            Self::Order(check) => check.groups.iter().flat_map(Side::names).collect(),
+            Self::Difference(check) => sides(&check.a, &check.b),
+            Self::NoDifference(check) | Self::Spread(check) => sides(&check.a, &check.b),
+            Self::TaskDifference(check) | Self::TaskRelative(check) => sides(&check.a, &check.b),
+            Self::Saving(check) => sides(&check.a, &check.b),
+            Self::Slower(check) | Self::AsLong(check) => sides(&check.a, &check.b),
+            Self::SameTime(check) => sides(&check.a, &check.b),
+            Self::Budget(check) => sides(&check.a, &check.b),
+            Self::Repeats(check) => check.groups.iter().collect(),
+            Self::Share(check) => check.groups.iter().collect(),
+            Self::F1Bound(check) => vec![&check.group],
+            Self::Power(check) => vec![&check.a, &check.b],
+            Self::Arithmetic(_)
+            | Self::MeanOf(_)
+            | Self::ShareOf(_)
+            | Self::PValue(_)
+            | Self::Statement(_) => vec![],
+        }
+    }
+
+    /// Tasks that it is about, if it is about tasks.
+    fn tasks(&self) -> Option<Tasks<'_>> {
+        match self {
+            Self::TaskDifference(check) | Self::TaskRelative(check) => Some(check.tasks()),
+            Self::Saving(check) => Some(check.tasks()),
+            Self::Slower(check) | Self::AsLong(check) => Some(check.tasks()),
+            Self::SameTime(check) => Some(check.tasks()),
+            Self::Budget(check) => Some(check.tasks()),
+            Self::Repeats(check) => Some(check.tasks()),
+            Self::Share(check) => Some(check.tasks()),
+            _ => None,
+        }
+    }
+}
+
+fn sides<'a>(a: &'a Side, b: &'a Side) -> Vec<&'a String> {
+    a.names().iter().chain(b.names()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::toml_file::parse;
+
+    #[test]
+    fn what_is_misspelt_is_named_with_the_near_word() {
+        check("kind = \"ordr\"", "did you mean `order`?");
+        check(
+            "kind = \"value\"\nmetrik = \"accuracy\"",
+            "did you mean `metric`?",
+        );
+        check(&order("[\"ful\", \"frozen\"]"), "unknown group `ful`");
+        check(&order("[\"full\", \"frozn\"]"), "did you mean `frozen`?");
+    }
+
+    #[test]
+    fn what_cannot_be_decided_is_refused() {
+        check(
+            &order("[\"full\"]"),
+            "found 1 groups, expected at least two",
+        );
+        let difference = "kind = \"difference\"\nmetric = \"accuracy\"\nsplit = \"test\"\na = \"full\"\nb = \"frozen\"\ntolerance = 0.01";
+        check(&format!("{difference}\npaper = 0.0"), "use `no-difference`");
+        check(
+            "kind = \"p-value\"\nt = 1.0\ndf = 0\np = 0.5",
+            "found df = 0",
+        );
+        check(
+            "kind = \"arithmetic\"\nterms = [1, 2]\ntotal = 3\nshares = [0.5]",
+            "found 1 shares",
+        );
+    }
+
+    fn order(groups: &str) -> String {
+        format!("kind = \"order\"\nmetric = \"accuracy\"\nsplit = \"test\"\ngroups = {groups}")
+    }
+
+    #[track_caller]
+    fn check(check: &str, expected: &str) {
+        let text = format!(
+            "[[claim]]\nid = \"x\"\ntitle = \"\"\nsays = \"\"\nsource = \"\"\nby = \"authors\"\n[claim.check]\n{check}\n"
+        );
+        let read = parse::<Claims>(&text, "claims.toml");
+        let error = read
+            .and_then(|claims| claims.check(&fixture::plan(), "claims.toml"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("claims.toml: ") && error.contains(expected),
+            "{error}"
+        );
+    }
+}

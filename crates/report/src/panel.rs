@@ -1,0 +1,195 @@
+//! Two sides on the same tasks at the same seeds: what comparisons over tasks are made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, bail};
+use serde_json::Value;
+
+use crate::claims::Side;
+use crate::plan::{Plan, Task, Where};
+use crate::runs::{Run, Runs};
+use crate::sample::Key;
+use crate::text::counted;
+
+/// The split whose scores a task is judged by.
+pub(crate) const SPLIT: &str = "test";
+/// The part of a setting that says what is trained; runs that agree in it, but for its rate, are of one kind.
+const STRATEGY: &str = "work.training.adaptation.";
+const RATE: &str = "work.training.adaptation.lr";
+
+/// The runs of a side on one task.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Runners<'a> {
+    /// By fold and seed, then by kind. A side that pools several strategies has several kinds; runs of the same
+    /// setting at the same seed, from two experiments, share a place.
+    by_key: BTreeMap<Key, BTreeMap<String, Vec<&'a Run>>>,
+    /// Runs without a final score, by status.
+    pub(crate) lost: BTreeMap<String, usize>,
+    /// Why there is no run at all, if there is none.
+    pub(crate) note: Option<String>,
+}
+
+/// Two sides on one task.
+#[derive(Debug)]
+pub(crate) struct OnTask<'a> {
+    pub(crate) task: &'a Task,
+    /// In order of fold and seed.
+    pub(crate) pairs: Vec<Pair<'a>>,
+    pub(crate) a: Runners<'a>,
+    pub(crate) b: Runners<'a>,
+}
+
+/// The runs of both sides at one fold and seed; at least one each.
+#[derive(Debug)]
+pub(crate) struct Pair<'a> {
+    pub(crate) key: Key,
+    pub(crate) a: Vec<&'a Run>,
+    pub(crate) b: Vec<&'a Run>,
+}
+
+impl<'a> Runners<'a> {
+    /// The runs of `side` on `task` that meet `conditions` too; `from` says who asks.
+    pub(crate) fn of(
+        side: &Side,
+        task: &Task,
+        conditions: &Where,
+        (plan, runs): (&Plan, &'a Runs),
+        from: &str,
+    ) -> Result<Self> {
+        let mut result = Self::default();
+        for name in side.names() {
+            let mut all = plan.group(name, from)?.conditions.clone();
+            all.extend(conditions.clone());
+            all.extend(task.conditions());
+            let from = format!("{from}: group `{name}` on {}", task.title);
+            let selection = runs.select(&all, &from)?;
+            result.note = result.note.or(selection.note);
+            for run in selection.runs {
+                result.add(run, &from)?;
+            }
+        }
+        Ok(result)
+    }
+
+    fn add(&mut self, run: &'a Run, from: &str) -> Result<()> {
+        if run.row.status != "ok" {
+            *self.lost.entry(run.row.status.clone()).or_default() += 1;
+            return Ok(());
+        }
+        let place = self.by_key.entry(run.key()).or_default();
+        let same = place.entry(kind(run)).or_default();
+        if let Some(path) = same.first().and_then(|other| first_difference(other, run)) {
+            bail!(
+                "{from}: at seed {} found two runs that differ in `{path}`, expected one; name it in the group's `where`",
+                run.row.seed
+            );
+        }
+        same.push(run);
+        Ok(())
+    }
+
+    /// All that ended well, in order of fold, seed and kind.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &'a Run> {
+        self.by_key.values().flat_map(BTreeMap::values).flatten().copied()
+    }
+
+    /// The runs of each kind, over all seeds.
+    pub(crate) fn by_kind(&self) -> BTreeMap<&String, Vec<&'a Run>> {
+        let mut result: BTreeMap<&String, Vec<&'a Run>> = BTreeMap::new();
+        for (kind, runs) in self.by_key.values().flatten() {
+            // Repeats of one seed are one repeat.
+            result.entry(kind).or_default().extend(runs.first());
+        }
+        result
+    }
+
+    /// The mean of a number over the runs of each seed, in order of seed.
+    pub(crate) fn per_seed(&self, number: impl Fn(&Run) -> Option<f64>) -> Vec<f64> {
+        let seeds = self.by_key.values().filter_map(|kinds| {
+            let runs: Vec<&Run> = kinds.values().flatten().copied().collect();
+            average(&runs, &number)
+        });
+        seeds.collect()
+    }
+
+    /// Whether nothing was run, as opposed to nothing having ended well.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.by_key.is_empty() && self.lost.is_empty()
+    }
+
+    /// `3 diverged`; empty when none was lost.
+    pub(crate) fn lost_text(&self) -> String {
+        let parts: Vec<String> = self
+            .lost
+            .iter()
+            .map(|(status, n)| format!("{n} {status}"))
+            .collect();
+        parts.join(", ")
+    }
+}
+
+impl<'a> OnTask<'a> {
+    /// Pairs what both sides have at a seed. Where both pool several strategies, such as one to four layers at either
+    /// rate, each is paired with itself, so that a lost run takes its counterpart with it.
+    pub(crate) fn new(task: &'a Task, a: Runners<'a>, b: Runners<'a>) -> Self {
+        let pairs = a.by_key.iter().filter_map(|(key, left)| {
+            let right = b.by_key.get(key)?;
+            let common: BTreeSet<&String> = left
+                .keys()
+                .filter(|kind| right.contains_key(*kind))
+                .collect();
+            let pooled = left.len() > 1 && right.len() > 1 && !common.is_empty();
+            let take = |kinds: &BTreeMap<String, Vec<&'a Run>>| -> Vec<&'a Run> {
+                kinds
+                    .iter()
+                    .filter(|(kind, _)| !pooled || common.contains(kind))
+                    .flat_map(|(_, runs)| runs.iter().copied())
+                    .collect()
+            };
+            Some(Pair {
+                key: *key,
+                a: take(left),
+                b: take(right),
+            })
+        });
+        let pairs = pairs.collect();
+        Self { task, pairs, a, b }
+    }
+
+    /// Seeds of one side that the other lacks.
+    pub(crate) fn unpaired(&self) -> usize {
+        self.a.by_key.len() + self.b.by_key.len() - 2 * self.pairs.len()
+    }
+}
+
+/// The mean of a number over runs; `None` where one of them does not have it.
+pub(crate) fn average(runs: &[&Run], number: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
+    let numbers = runs.iter().map(|run| number(run)).collect::<Option<Vec<_>>>()?;
+    (!numbers.is_empty()).then(|| totune_stats::mean(&numbers))
+}
+
+/// `12 pairs of seeds`.
+pub(crate) fn pairs_text(n: usize) -> String {
+    format!("{} of seeds", counted(n, "pair"))
+}
+
+/// What is trained, without the rate.
+fn kind(run: &Run) -> String {
+    let parts: Vec<String> = run
+        .setting()
+        .filter(|(path, _)| path.starts_with(STRATEGY) && *path != RATE)
+        .map(|(path, value)| format!("{path}={value}"))
+        .collect();
+    parts.join(" ")
+}
+
+/// The first path in which the settings of two runs differ.
+fn first_difference(one: &Run, other: &Run) -> Option<String> {
+    let settings: [BTreeMap<&str, &Value>; 2] = [one, other].map(|run| run.setting().collect());
+    let [left, right] = &settings;
+    let paths: BTreeSet<&&str> = left.keys().chain(right.keys()).collect();
+    paths
+        .into_iter()
+        .find(|path| left.get(**path) != right.get(**path))
+        .map(|path| (*path).to_owned())
+}
