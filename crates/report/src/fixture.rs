@@ -311,22 +311,25 @@ pub(crate) fn task_tables() -> Tables {
         ("made-up-sounds", "accuracy", 0.85, 3.0, true),
     ] {
         for seed in 1..=3 {
-            let noise = |scale: f64, number: u64| scale * spread(number * 3 + seed * 5);
-            let mut tune = |kind: Tuned, epochs: u32, per_epoch: f64, score: f64| {
-                let per_epoch = second * per_epoch * (1.0 + noise(0.02, 7));
-                tuned(&mut tables, (dataset, metric, seed), kind, epochs, per_epoch, score);
+            let noise =
+                |scale: f64, number: u64| scale * spread(number * 3 + seed + dataset.len() as u64);
+            let mut tune = |number: u64, kind: Tuned, epochs: u32, per_epoch: f64, score: f64| {
+                let per_epoch = second * per_epoch * (1.0 + noise(0.02, 5 + number));
+                let run = (dataset, metric, seed);
+                tuned(&mut tables, run, kind, epochs, per_epoch, score);
             };
             let full = base + noise(0.004, 0);
-            tune(Tuned::new("full", None, 2e-5, "f32"), 4, 10.0, full);
-            tune(Tuned::new("full", None, 1e-3, "f32"), 3, 10.0, 0.4 * full);
             let (two, one) = if many { (0.001, 0.002) } else { (-0.02, -0.04) };
-            let epochs = if many { 8 } else { 3 };
             let two = full + two + noise(0.002, 1);
-            tune(Tuned::new("last-k", Some(2), 1e-3, "f32"), epochs, 6.0, two);
             let one = full + one + noise(0.002, 2);
-            tune(Tuned::new("last-k", Some(1), 1e-3, "f32"), 4, 4.0, one);
             let half = full + noise(0.001, 3);
-            tune(Tuned::new("full", None, 2e-5, "bf16-mixed"), 4, 6.0, half);
+            let hot = 0.4 * full + noise(0.01, 4);
+            tune(0, Tuned::new("full", None, 2e-5, "f32"), 4, 10.0, full);
+            tune(1, Tuned::new("full", None, 1e-3, "f32"), 3, 10.0, hot);
+            let epochs = if many { 8 } else { 3 };
+            tune(2, Tuned::new("last-k", Some(2), 1e-3, "f32"), epochs, 6.0, two);
+            tune(3, Tuned::new("last-k", Some(1), 1e-3, "f32"), 4, 4.0, one);
+            tune(4, Tuned::new("full", None, 2e-5, "bf16-mixed"), 4, 6.0, half);
         }
     }
     let hot = |row: &&mut RunRow| row.spec.contains("0.001") && row.spec.contains("\"full\"");

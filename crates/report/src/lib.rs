@@ -12,8 +12,12 @@
 
 mod claims;
 mod compare;
+<<<<<<< HEAD
 mod curves;
 mod epochs;
+=======
+mod contest;
+>>>>>>> 69fc259 (wip2)
 mod figure;
 mod grid;
 mod judge;

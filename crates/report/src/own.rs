@@ -1,8 +1,8 @@
-//! Claims that the paper's own numbers decide, without any run.
+//! Claims that the paper's own numbers or words decide, without any run.
 
 use totune_stats::{f1_upper_bound, mean, minimal_detectable_difference, t_two_sided_p};
 
-use crate::claims::{Arithmetic, F1Bound, MeanOf, PValue, Power, Reading, ShareOf, Statement};
+use crate::claims::{Arithmetic, F1Bound, MeanOf, PValue, Power, Reading, Second, ShareOf, Statement};
 use crate::compare::{ALPHA, POWER};
 use crate::text::{count, decimals, fixed, signed};
 use crate::verdict::{Verdict, within};
@@ -14,6 +14,8 @@ pub(crate) enum Own {
     Numbers,
     /// Its words, by reading.
     Words,
+    /// Its words beside someone else's, by reading.
+    Beside,
 }
 
 impl Own {
@@ -22,6 +24,7 @@ impl Own {
         match self {
             Self::Numbers => "by the paper's own numbers",
             Self::Words => "by the paper's own words",
+            Self::Beside => "beside another source",
         }
     }
 }
@@ -335,7 +338,10 @@ pub(crate) fn statement(check: &Statement) -> Decided {
         .iter()
         .map(|quote| format!("\u{201C}{}\u{201D} ({})", quote.text, quote.source));
     Decided {
-        by: Own::Words,
+        by: match check.second {
+            Second::Paper => Own::Words,
+            Second::Elsewhere => Own::Beside,
+        },
         paper: check.quotes[0].text.clone(),
         recomputed: check.quotes[1].text.clone(),
         verdict: match check.verdict {

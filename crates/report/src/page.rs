@@ -223,6 +223,7 @@ impl<'a> ClaimView<'a> {
                 None => ["Paper", "Ours"],
                 Some(Own::Numbers) => ["Paper", "Recomputed"],
                 Some(Own::Words) => ["In one place", "In another"],
+                Some(Own::Beside) => ["Paper", "Elsewhere"],
             },
             reasons: &judged.reasons,
         }

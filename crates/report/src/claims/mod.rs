@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 pub(crate) use self::of_groups::{Difference, Order, Pair, Side, Value};
 pub(crate) use self::of_paper::{
-    Arithmetic, F1Bound, MeanOf, PValue, Power, Reading, ShareOf, Statement,
+    Arithmetic, F1Bound, MeanOf, PValue, Power, Reading, Second, ShareOf, Statement,
 };
 pub(crate) use self::of_tasks::{
     Budget, Duration, Epochs, OverTasks, Per, Repeats, SameTime, Saving, Share, Tasks, Which,
@@ -111,7 +111,7 @@ pub(crate) enum Check {
     PValue(PValue),
     /// A printed test could have seen the difference it reports on.
     Power(Power),
-    /// Two places in the paper, read side by side.
+    /// Two quotations, read side by side.
     Statement(Statement),
 }
 
@@ -246,18 +246,65 @@ mod tests {
         );
     }
 
+    #[test]
+    fn checks_over_tasks_name_tasks_that_exist_and_sizes_with_tolerances() {
+        let tasks = |rest: &str| format!("kind = 'task-difference'\na = 'full'\nb = 'last-1'\n{rest}");
+        for (text, expected) in [
+            (tasks("tasks = ['leters']"), "did you mean `letters`?"),
+            (tasks("among = 'fev'"), "no task of report.toml is among `fev`; did you mean `few`?"),
+            (tasks("among = 'few'\ntasks = ['letters']"), "expected one of them or neither"),
+            (tasks("paper = 0.1"), "found `paper` without `tolerance`"),
+            (tasks("tolerance = 0.1"), "found `tolerance` without `paper`"),
+            (tasks("paper = 0.0\ntolerance = 0.1"), "found paper = 0"),
+            (tasks("score = 'last'"), "unknown variant `last`"),
+            (
+                "kind = 'saving'\na = 'full'\nb = 'last-1'\npaper = 0.0\ntolerance = 0.1".to_owned(),
+                "use `as-long`",
+            ),
+            (
+                "kind = 'same-time'\na = 'full'\nb = 'last-1'\nat = [1, 2]\npaper = [0.1]\ntolerance = 0.1".to_owned(),
+                "found 1 values of the paper, expected one for each of 2 times",
+            ),
+            (
+                "kind = 'same-time'\na = 'full'\nb = 'last-1'\nat = [0]".to_owned(),
+                "expected times above 0",
+            ),
+            (
+                "kind = 'budget'\na = 'full'\nb = 'last-1'\nepochs-of-b = 0".to_owned(),
+                "found epochs-of-b = 0",
+            ),
+            ("kind = 'repeats'\ngroups = []\nlimit = 0.01".to_owned(), "found no groups"),
+            (
+                "kind = 'share'\ngroups = ['full']\nprinted = [0.3, 0.2]\ntolerance = 0.01".to_owned(),
+                "the smaller one first",
+            ),
+            (
+                "kind = 'share-of'\nparts = [1, 2]\nwhole = 3\nprinted = [0.3]".to_owned(),
+                "found 1 printed shares",
+            ),
+            ("kind = 'mean-of'\nterms = []\nmean = 3".to_owned(), "found no terms"),
+        ] {
+            check_in(&fixture::task_plan(), &text, expected);
+        }
+    }
+
     fn order(groups: &str) -> String {
         format!("kind = \"order\"\nmetric = \"accuracy\"\nsplit = \"test\"\ngroups = {groups}")
     }
 
     #[track_caller]
     fn check(check: &str, expected: &str) {
+        check_in(&fixture::plan(), check, expected);
+    }
+
+    #[track_caller]
+    fn check_in(plan: &Plan, check: &str, expected: &str) {
         let text = format!(
             "[[claim]]\nid = \"x\"\ntitle = \"\"\nsays = \"\"\nsource = \"\"\nby = \"authors\"\n[claim.check]\n{check}\n"
         );
         let read = parse::<Claims>(&text, "claims.toml");
         let error = read
-            .and_then(|claims| claims.check(&fixture::plan(), "claims.toml"))
+            .and_then(|claims| claims.check(plan, "claims.toml"))
             .unwrap_err()
             .to_string();
         assert!(

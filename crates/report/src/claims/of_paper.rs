@@ -56,12 +56,27 @@ pub(crate) struct Power {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Statement {
+    /// The paper's, then what stands against it.
     pub(crate) quotes: [Quote; 2],
+    /// Whose words the second quotation is.
+    #[serde(default)]
+    pub(crate) second: Second,
     pub(crate) verdict: Reading,
     pub(crate) reason: String,
 }
 
-/// The paper's words and their place.
+/// Who says what stands against the paper.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Second {
+    /// The paper itself.
+    #[default]
+    Paper,
+    /// Someone else, whom the quotation's source names.
+    Elsewhere,
+}
+
+/// Words and their place.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Quote {

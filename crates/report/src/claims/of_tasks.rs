@@ -113,8 +113,9 @@ pub(crate) struct Budget {
     pub(crate) a: Side,
     pub(crate) b: Side,
     pub(crate) epochs_of_b: f64,
-    pub(crate) paper: f64,
-    pub(crate) tolerance: f64,
+    /// As in [`OverTasks`].
+    pub(crate) paper: Option<f64>,
+    pub(crate) tolerance: Option<f64>,
 }
 
 /// How far repeats of one setting lie apart, over all tasks and settings.
@@ -199,12 +200,7 @@ tasks_of!(
 
 impl OverTasks {
     pub(super) fn check(&self, from: &str) -> Result<()> {
-        sized(self.paper.is_some(), self.tolerance, from)?;
-        ensure!(
-            self.paper != Some(0.0),
-            "{from}: found paper = 0, expected a difference, or no `paper` for a direction alone"
-        );
-        Ok(())
+        sized(self.paper.as_slice(), self.tolerance, from)
     }
 }
 
@@ -232,7 +228,7 @@ impl SameTime {
             self.paper.len(),
             self.at.len()
         );
-        sized(!self.paper.is_empty(), self.tolerance, from)
+        sized(&self.paper, self.tolerance, from)
     }
 }
 
@@ -243,11 +239,7 @@ impl Budget {
             "{from}: found epochs-of-b = {}, expected more than 0",
             self.epochs_of_b
         );
-        ensure!(
-            self.paper != 0.0,
-            "{from}: found paper = 0, expected a difference"
-        );
-        Ok(())
+        sized(self.paper.as_slice(), self.tolerance, from)
     }
 }
 
@@ -281,10 +273,16 @@ impl Share {
     }
 }
 
-fn sized(paper: bool, tolerance: Option<f64>, from: &str) -> Result<()> {
-    match (paper, tolerance) {
-        (true, None) => bail!("{from}: found `paper` without `tolerance`, expected both"),
-        (false, Some(_)) => bail!("{from}: found `tolerance` without `paper`, expected both"),
-        _ => Ok(()),
+/// A size comes with its tolerance; without either the direction alone is claimed.
+fn sized(papers: &[f64], tolerance: Option<f64>, from: &str) -> Result<()> {
+    match (papers.is_empty(), tolerance) {
+        (false, None) => bail!("{from}: found `paper` without `tolerance`, expected both"),
+        (true, Some(_)) => bail!("{from}: found `tolerance` without `paper`, expected both"),
+        _ => {}
     }
+    ensure!(
+        !papers.contains(&0.0),
+        "{from}: found paper = 0, expected a difference, or no `paper` for a direction alone"
+    );
+    Ok(())
 }

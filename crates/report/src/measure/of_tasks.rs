@@ -1,158 +1,18 @@
 //! Scores over tasks, how far repeats lie apart, how much is trained.
 
 use anyhow::Result;
-use totune_stats::{mean, quartiles};
+use totune_stats::quartiles;
 
 use super::{Court, Evidence, Measured, Settled};
 use crate::claims::{OverTasks, Repeats, Share, Side, Tasks, Which};
 use crate::compare::Comparison;
-use crate::panel::{OnTask, Pair, Runners, SPLIT, average, pairs_text};
+use crate::contest::{Contender, Contest, On};
+use crate::panel::{Runners, SPLIT, average};
 use crate::plan::{Measure, Task, Where};
 use crate::runs::Run;
-use crate::strata::{effect, linear_over_tasks, over_tasks};
+use crate::strata::linear_over_tasks;
 use crate::text::{Scale, counted, decimals, fixed};
 use crate::verdict::{self, Rule, within};
-
-/// Two sides on several tasks.
-pub(super) struct Contest<'a> {
-    pub(super) title_a: String,
-    pub(super) title_b: String,
-    on: Vec<OnTask<'a>>,
-}
-
-/// A number of each side for every pair of seeds that has both, by task.
-pub(super) struct Numbers<'a> {
-    pub(super) tasks: Vec<On<'a>>,
-    /// What was left out.
-    pub(super) notes: Vec<String>,
-}
-
-/// The pairs of one task; at least one, as many on either side.
-pub(super) struct On<'a> {
-    pub(super) task: &'a Task,
-    pub(super) a: Vec<f64>,
-    pub(super) b: Vec<f64>,
-}
-
-impl<'a> Contest<'a> {
-    /// Reads `number` off each pair. `Err` says which task has not been run, or that no pair is left.
-    ///
-    /// A task that was run and has no pair, since all its runs diverged, is left out and named; one that was not run
-    /// yet is waited for.
-    pub(super) fn numbers(
-        &self,
-        number: impl Fn(&Task, &Pair) -> Option<(f64, f64)>,
-    ) -> Result<Numbers<'a>, String> {
-        let mut numbers = Numbers {
-            tasks: vec![],
-            notes: vec![],
-        };
-        let mut unpaired = 0;
-        for on in &self.on {
-            for (title, side) in [(&self.title_a, &on.a), (&self.title_b, &on.b)] {
-                if side.is_missing() {
-                    let note = side.note.as_deref().unwrap_or("no run");
-                    return Err(format!("{title} on {}: {note}", on.task.title));
-                }
-                if !side.lost.is_empty() {
-                    numbers.notes.push(format!(
-                        "{title} on {}: {} left out",
-                        on.task.title,
-                        side.lost_text()
-                    ));
-                }
-            }
-            unpaired += on.unpaired();
-            let found: Vec<(f64, f64)> = on
-                .pairs
-                .iter()
-                .filter_map(|pair| number(on.task, pair))
-                .filter(|(a, b)| a.is_finite() && b.is_finite())
-                .collect();
-            if found.len() < on.pairs.len() {
-                numbers.notes.push(format!(
-                    "on {} {} no number and is left out",
-                    on.task.title,
-                    match on.pairs.len() - found.len() {
-                        1 => "one pair has".to_owned(),
-                        n => format!("{n} pairs have"),
-                    }
-                ));
-            }
-            if found.is_empty() {
-                numbers
-                    .notes
-                    .push(format!("without {}, where no seed has both sides", on.task.title));
-                continue;
-            }
-            let (a, b) = found.into_iter().unzip();
-            numbers.tasks.push(On {
-                task: on.task,
-                a,
-                b,
-            });
-        }
-        if unpaired > 0 {
-            numbers.notes.push(format!(
-                "{} without a counterpart left out",
-                counted(unpaired, "seed")
-            ));
-        }
-        if numbers.tasks.is_empty() {
-            return Err(format!("no seed has both sides: {}", numbers.notes.join("; ")));
-        }
-        Ok(numbers)
-    }
-}
-
-impl Numbers<'_> {
-    /// Pairs on all tasks.
-    pub(super) fn n(&self) -> usize {
-        self.tasks.iter().map(|on| on.a.len()).sum()
-    }
-
-    /// `CoLA, RTE; 6 pairs of seeds`.
-    pub(super) fn of(&self) -> String {
-        let titles: Vec<&str> = self.tasks.iter().map(|on| on.task.title.as_str()).collect();
-        format!("{}; {}", titles.join(", "), pairs_text(self.n()))
-    }
-
-    /// Differences, by task.
-    pub(super) fn differences(&self) -> Vec<Vec<f64>> {
-        let of = |on: &On| on.a.iter().zip(&on.b).map(|(a, b)| a - b).collect();
-        self.tasks.iter().map(of).collect()
-    }
-
-    /// `by task: CoLA -1.20, RTE +0.30 points`; nothing for a single task.
-    pub(super) fn by_task(&self, values: &[Vec<f64>], scale: Scale) -> Option<String> {
-        let each = self.tasks.iter().zip(values);
-        let parts: Vec<String> = each
-            .map(|(on, values)| format!("{} {}", on.task.title, scale.signed(mean(values))))
-            .collect();
-        (parts.len() > 1).then(|| format!("by task: {}{}", parts.join(", "), scale.unit()))
-    }
-
-    /// The mean over tasks of either side's means.
-    fn means(&self) -> (f64, f64) {
-        let over = |side: fn(&On) -> f64| mean(&self.tasks.iter().map(side).collect::<Vec<_>>());
-        (over(|on| mean(&on.a)), over(|on| mean(&on.b)))
-    }
-
-    /// Cohen's d over the tasks.
-    fn effect(&self) -> Option<f64> {
-        let sides = self.tasks.iter().map(|on| (on.a.clone(), on.b.clone()));
-        effect(&sides.collect::<Vec<_>>())
-    }
-
-    /// Scores compared within tasks.
-    pub(super) fn compare_scores(&self) -> Result<Comparison, String> {
-        let comparison = over_tasks(&self.differences())?;
-        Ok(Comparison {
-            effect: self.effect(),
-            ..comparison
-        })
-    }
-}
 
 /// The score of a task that a run stands for.
 pub(crate) fn final_score(run: &Run, task: &Task) -> Option<f64> {
@@ -173,33 +33,22 @@ impl Court<'_> {
         tasks: Tasks,
         from: &str,
     ) -> Result<Contest<'_>> {
-        let on = tasks.of(self.plan, from)?.into_iter().map(|task| {
-            let of = |side| Runners::of(side, task, &Where::new(), (self.plan, self.runs), from);
-            Ok(OnTask::new(task, of(a)?, of(b)?))
-        });
-        Ok(Contest {
-            title_a: self.title(a, from)?,
-            title_b: self.title(b, from)?,
-            on: on.collect::<Result<_>>()?,
-        })
+        let (title_a, title_b) = (self.title(a, from)?, self.title(b, from)?);
+        let none = Where::new();
+        let contender = |side, title| Contender {
+            title,
+            side,
+            conditions: &none,
+        };
+        let sides = [contender(a, &title_a), contender(b, &title_b)];
+        let tasks = tasks.of(self.plan, from)?;
+        Contest::new(sides, &tasks, (self.plan, self.runs), from)
     }
 
     /// Scores of both sides, with what the paper says of their difference.
     fn scores(&self, check: &OverTasks, from: &str) -> Result<(String, Contest<'_>, Rule)> {
         let contest = self.contest((&check.a, &check.b), check.tasks(), from)?;
-        let (paper, rule) = match (check.paper, check.tolerance) {
-            (Some(paper), Some(tolerance)) => (
-                Scale::Points.text(paper),
-                Rule::Differences {
-                    papers: vec![paper],
-                    tolerance,
-                },
-            ),
-            _ => (
-                format!("{} above {}", contest.title_a, contest.title_b),
-                Rule::Order,
-            ),
-        };
+        let (paper, rule) = claimed(&contest, check.paper.as_slice(), check.tolerance);
         Ok((paper, contest, rule))
     }
 
@@ -395,6 +244,23 @@ impl Court<'_> {
     }
 }
 
+/// What the paper says of the difference of scores, and how it is held against ours.
+pub(super) fn claimed(
+    contest: &Contest,
+    papers: &[f64],
+    tolerance: Option<f64>,
+) -> (String, Rule) {
+    let Some(tolerance) = tolerance else {
+        let text = format!("{} above {}", contest.title_a, contest.title_b);
+        return (text, Rule::Order);
+    };
+    let scale = Scale::Points;
+    let each: Vec<String> = papers.iter().map(|&paper| scale.signed(paper)).collect();
+    let papers = papers.to_vec();
+    let rule = Rule::Differences { papers, tolerance };
+    (format!("{}{}", each.join(", "), scale.unit()), rule)
+}
+
 /// Trained parameters by all parameters.
 pub(crate) fn trained_share(run: &Run) -> Option<f64> {
     let (trained, total) = (run.row.params_trainable, run.row.params_total);
@@ -415,4 +281,150 @@ fn range_text(shares: &[f64]) -> String {
 fn share_lower(share: f64) -> String {
     let word = if share >= 0.0 { "lower" } else { "higher" };
     format!("{} % {word}", Scale::Percent.number(share.abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::claims::Claims;
+    use crate::fixture;
+    use crate::judge::judge;
+    use crate::measure::Court;
+    use crate::runs::Runs;
+    use crate::verdict::Verdict;
+
+    use Verdict::{Contradicted, DirectionOnly, NotTestable, Reproduced, WithinNoise};
+
+    #[test]
+    fn made_up_runs_decide_scores_over_tasks() {
+        // The made-up scores are chosen so that each verdict occurs; see `fixture::task_tables`.
+        let difference = "kind = 'task-difference'\na = 'last-2'\nb = 'full'";
+        check(difference, "among = 'few'\npaper = -0.02\ntolerance = 0.005", Reproduced);
+        check(difference, "among = 'few'\npaper = -0.05\ntolerance = 0.005", DirectionOnly);
+        check(difference, "among = 'few'\npaper = 0.02\ntolerance = 0.005", Contradicted);
+        check(difference, "tasks = ['sounds']\npaper = 0.001\ntolerance = 0.01", WithinNoise);
+        check(difference, "among = 'few'\nscore = 'best'", Contradicted);
+        let order = "kind = 'task-difference'\na = 'full'\nb = 'last-1'";
+        check(order, "among = 'few'", Reproduced);
+        check(order, "tasks = ['letters', 'digits']", Reproduced);
+    }
+
+    #[test]
+    fn made_up_runs_decide_relative_losses() {
+        let relative = "kind = 'task-relative'\na = 'full-hot'\nb = 'full'\ntolerance = 0.02";
+        check(relative, "paper = 0.6", Reproduced);
+        check(relative, "paper = 0.4", DirectionOnly);
+        check(relative, "paper = -0.6", Contradicted);
+    }
+
+    #[test]
+    fn made_up_runs_decide_times() {
+        let saving = "kind = 'saving'\na = 'last-2'\nb = 'full'\ntolerance = 0.05";
+        // 3 epochs of 6 against 4 of 10: 55 % saved; an epoch saves 40 %.
+        check(saving, "among = 'few'\npaper = 0.55", Reproduced);
+        check(saving, "among = 'few'\npaper = 0.3", DirectionOnly);
+        check(saving, "among = 'few'\npaper = -0.3", Contradicted);
+        check(saving, "per = 'epoch'\npaper = 0.4", Reproduced);
+        check(saving, "among = 'many'\npaper = 0.2", Contradicted);
+        let slower = "kind = 'slower'\na = 'last-2'\nb = 'full'";
+        check(slower, "among = 'many'", Reproduced);
+        check(slower, "among = 'few'", Contradicted);
+        let as_long = "kind = 'as-long'\nb = 'full'";
+        check(as_long, "among = 'few'\na = 'last-2'", Contradicted);
+    }
+
+    #[test]
+    fn made_up_runs_decide_what_is_reached_in_a_time() {
+        // Within an epoch of full tuning the last layer has finished two, and nears its score by halves.
+        let early = "kind = 'same-time'\na = 'last-1'\nb = 'full'";
+        check(early, "tasks = ['words']\nat = [1.0]", Reproduced);
+        check(early, "tasks = ['letters']\nat = [4.0]", Contradicted);
+        check(early, "tasks = ['letters']\nat = [0.5]", NotTestable);
+        let sized = "kind = 'same-time'\na = 'full'\nb = 'last-1'\nepochs-of = 'a'\ntasks = ['letters']\nat = [4.0, 5.0]";
+        check(sized, "paper = [0.04, 0.04]\ntolerance = 0.01", Reproduced);
+        check(sized, "paper = [0.04, 0.09]\ntolerance = 0.01", DirectionOnly);
+        let budget = "kind = 'budget'\na = 'last-1'\nb = 'full'\ntasks = ['words']";
+        // Within 1.2 epochs of full tuning: one epoch of it (-0.05 + 0.00625), three of the last layer (-0.0125 + 0.00625).
+        check(budget, "epochs-of-b = 1.2\npaper = 0.0375\ntolerance = 0.005", Reproduced);
+        check(budget, "epochs-of-b = 1.2", Reproduced);
+    }
+
+    #[test]
+    fn made_up_runs_decide_repeats_and_shares() {
+        let repeats = "kind = 'repeats'\ngroups = ['full', 'last-k']";
+        check(repeats, "limit = 0.02", Reproduced);
+        check(repeats, "limit = 0.0001", Contradicted);
+        let share = "kind = 'share'\ngroups = ['last-1', 'last-2']\ntolerance = 0.001";
+        // 421 and 821 of 4,321.
+        check(share, "printed = [0.0974, 0.19]", Reproduced);
+        check(share, "printed = [0.0974, 0.25]", Contradicted);
+        check("kind = 'share'\ngroups = ['last-3']\ntolerance = 0.001", "printed = [0.1, 0.2]", NotTestable);
+    }
+
+    #[test]
+    fn a_diverged_run_takes_its_seed_along_and_is_named() {
+        let text = claim("kind = 'task-relative'\na = 'full-hot'\nb = 'full'\ntolerance = 0.02\npaper = 0.6");
+        let reasons = judged(&text).1;
+        assert!(
+            reasons.contains("All layers, high rate on Sounds: 1 diverged left out"),
+            "{reasons}"
+        );
+        assert!(reasons.contains("11 pairs of seeds"), "{reasons}");
+        assert!(reasons.contains("1 seed without a counterpart left out"), "{reasons}");
+    }
+
+    #[test]
+    fn what_was_not_run_is_waited_for() {
+        let text = claim("kind = 'task-difference'\na = 'last-3'\nb = 'full'\ntasks = ['letters']");
+        let (verdict, reasons) = judged(&text);
+        assert_eq!(verdict, NotTestable);
+        assert!(
+            reasons.contains("Last three layers on Letters: no run has work.training.adaptation.k = 3"),
+            "{reasons}"
+        );
+    }
+
+    #[test]
+    fn two_settings_where_one_is_meant_are_refused() {
+        let text = claim("kind = 'task-difference'\na = 'last-2'\nb = 'any-dtype'\ntasks = ['letters']");
+        let claims: Claims = toml::from_str(&text).unwrap();
+        let plan = fixture::task_plan();
+        let runs = Runs::new(&fixture::task_tables()).unwrap();
+        let court = Court {
+            plan: &plan,
+            runs: &runs,
+            profile: "fixture",
+        };
+        let error = judge(&claims, &court, "claims.toml").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "claims.toml: claim `x`: group `any-dtype` on Letters: at seed 1 found two runs that differ in \
+             `work.training.dtype`, expected one; name it in the group's `where`"
+        );
+    }
+
+    #[track_caller]
+    fn check(kind: &str, rest: &str, expected: Verdict) {
+        let (verdict, reasons) = judged(&claim(&format!("{kind}\n{rest}")));
+        assert_eq!(verdict, expected, "{reasons}");
+    }
+
+    fn claim(check: &str) -> String {
+        format!(
+            "[[claim]]\nid = 'x'\ntitle = ''\nsays = ''\nsource = ''\nby = 'authors'\n[claim.check]\n{check}\n"
+        )
+    }
+
+    fn judged(text: &str) -> (Verdict, String) {
+        let claims: Claims = toml::from_str(text).unwrap();
+        let plan = fixture::task_plan();
+        claims.check(&plan, "claims.toml").unwrap();
+        let runs = Runs::new(&fixture::task_tables()).unwrap();
+        let court = Court {
+            plan: &plan,
+            runs: &runs,
+            profile: "fixture",
+        };
+        let judged = &judge(&claims, &court, "claims.toml").unwrap()[0];
+        (judged.verdict, format!("{}; ours: {}", judged.reasons.join("; "), judged.ours))
+    }
 }

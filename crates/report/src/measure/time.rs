@@ -3,10 +3,11 @@
 use anyhow::Result;
 use totune_stats::mean;
 
-use super::of_tasks::{Contest, Numbers, On};
+use super::of_tasks::claimed;
 use super::{Court, Evidence, Measured};
 use crate::claims::{Budget, Duration, Epochs, Per, SameTime, Saving};
 use crate::compare::Comparison;
+use crate::contest::{Contest, Numbers, On};
 use crate::panel::{Pair, SPLIT, average, pairs_text};
 use crate::plan::Task;
 use crate::runs::Run;
@@ -86,23 +87,7 @@ impl Court<'_> {
 
     pub(super) fn same_time(&self, check: &SameTime, from: &str) -> Result<Measured> {
         let contest = self.contest((&check.a, &check.b), check.tasks(), from)?;
-        let (paper, rule) = match check.tolerance {
-            Some(tolerance) => {
-                let each: Vec<String> = check
-                    .paper
-                    .iter()
-                    .map(|&paper| Scale::Points.signed(paper))
-                    .collect();
-                let paper = format!("{}{}", each.join(", "), Scale::Points.unit());
-                let papers = check.paper.clone();
-                let rule = Rule::Differences { papers, tolerance };
-                (paper, rule)
-            }
-            None => {
-                let (a, b) = (&contest.title_a, &contest.title_b);
-                (format!("{a} above {b} at each time"), Rule::Order)
-            }
-        };
+        let (paper, rule) = claimed(&contest, &check.paper, check.tolerance);
         let unit = match check.epochs_of {
             Epochs::A => &contest.title_a,
             Epochs::B => &contest.title_b,
@@ -145,16 +130,13 @@ impl Court<'_> {
             epochs_text(check.epochs_of_b),
             contest.title_b
         );
-        let rule = Rule::Differences {
-            papers: vec![check.paper],
-            tolerance: check.tolerance,
-        };
-        let paper = Scale::Points.text(check.paper);
+        let (paper, rule) = claimed(&contest, check.paper.as_slice(), check.tolerance);
         Ok(measured_scores(&contest, vec![(label, found)], paper, rule))
     }
 }
 
-fn times<'a>(contest: &Contest<'a>, per: Per) -> Result<Numbers<'a>, String> {
+/// Seconds of both sides.
+pub(crate) fn times<'a>(contest: &Contest<'a>, per: Per) -> Result<Numbers<'a>, String> {
     contest.numbers(|_: &Task, pair: &Pair| {
         let of = |runs| average(runs, |run| seconds(run, per));
         Some((of(&pair.a)?, of(&pair.b)?))
