@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
+use totune_adapt::Dtype;
 use totune_model::BertConfig;
 
 pub use data::{DataOptions, data, worker as data_worker};
@@ -45,6 +46,13 @@ pub struct Case {
     pub heads: usize,
     /// Feed-forward width.
     pub intermediate: usize,
+    /// Number type of the products of the encoder's layers.
+    #[serde(default = "f32")]
+    pub dtype: Dtype,
+}
+
+fn f32() -> Dtype {
+    Dtype::F32
 }
 
 /// What one step does.
@@ -125,6 +133,7 @@ fn cases(threads: usize) -> Vec<[Case; 2]> {
                     layers,
                     heads: 12,
                     intermediate,
+                    dtype: Dtype::F32,
                 };
                 cases.push([case("default"), case("fused")]);
             }

@@ -9,7 +9,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor};
 use serde_json::json;
 use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm, cross_entropy};
-use totune_model::{Bert, Classifier, HeadSpec, Pass, Pooling, RandomWeights, TokenBatch};
+use totune_model::{Bert, Classifier, Encoder, HeadSpec, Pass, Pooling, RandomWeights, TokenBatch};
 
 use super::{Case, Mode};
 
@@ -50,7 +50,8 @@ impl Steps {
     fn new(case: &Case, device: &Device) -> Result<Self> {
         let encoder = case
             .config()
-            .load(&mut RandomWeights::new(1, 0.02), device)?;
+            .load(&mut RandomWeights::new(1, 0.02), device)?
+            .with_precision(case.dtype.precision());
         let head = HeadSpec {
             pooling: Pooling::Pooler,
             layers: totune_model::Layers::Top,

@@ -22,7 +22,7 @@ pub use attention::attention;
 pub use cross_entropy::cross_entropy;
 pub use dropout::dropout;
 pub use layer_norm::layer_norm;
-pub use linear::{Precision, linear};
+pub use linear::{Bf16Products, Precision, bf16_products, linear};
 
 #[cfg(all(test, feature = "tch"))]
 mod compare {

@@ -5,6 +5,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/cpu/Utils.h>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -49,6 +50,17 @@ WIDEST void drop(const float *x, float *out, int64_t begin, int64_t end, uint32_
   }
 }
 
+// The nearest bfloat16, ties to even: the upper half of the bits, one higher where the lower half says so. What is not
+// a number stays one.
+WIDEST void round_bf16(const uint32_t *x, uint32_t *out, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; i++) {
+    uint32_t bits = x[i];
+    uint32_t nearest = (bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u;
+    uint32_t quiet = (bits | 0x00400000u) & 0xffff0000u;
+    out[i] = (bits & 0x7fffffffu) > 0x7f800000u ? quiet : nearest;
+  }
+}
+
 } // namespace
 
 extern "C" {
@@ -83,6 +95,26 @@ char *totune_dropout(Tensor *input, double rate, uint32_t threshold, uint32_t lo
     });
     *out = new Tensor(y);
   });
+}
+
+char *totune_round_bf16(Tensor *input, Tensor **out) {
+  return guarded([&] {
+    TORCH_CHECK(input->is_cpu() && input->scalar_type() == at::kFloat, "rounding: expected f32 in main memory");
+    Tensor x = input->contiguous();
+    Tensor y = at::empty_like(x);
+    auto from = static_cast<const uint32_t *>(x.const_data_ptr());
+    auto to = static_cast<uint32_t *>(y.data_ptr());
+    at::parallel_for(0, x.numel(), 32768, [&](int64_t begin, int64_t end) { round_bf16(from, to, begin, end); });
+    *out = new Tensor(y);
+  });
+}
+
+int totune_init_amx() {
+  try {
+    return at::cpu::init_amx();
+  } catch (...) {
+    return 0;
+  }
 }
 
 char *totune_adamw(int n, Tensor *const *params, Tensor *const *grads, Tensor *const *firsts,

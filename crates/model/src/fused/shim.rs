@@ -21,6 +21,8 @@ unsafe extern "C" {
         high: c_uint,
         out: *mut *mut c_void,
     ) -> *mut c_char;
+    fn totune_round_bf16(x: *mut c_void, out: *mut *mut c_void) -> *mut c_char;
+    fn totune_init_amx() -> c_int;
     fn totune_adamw(
         n: c_int,
         params: *const *mut c_void,
@@ -92,6 +94,29 @@ pub fn dropout(x: &Tensor, rate: f64, seed: u64) -> Tensor {
         ));
         Tensor::from_ptr(out.cast())
     }
+}
+
+/// A new tensor: the nearest bfloat16 numbers to those of `x`, ties to even, as f32. `x` is f32 in main memory.
+pub fn rounded(x: &Tensor) -> Tensor {
+    let mut out = ptr::null_mut();
+    // SAFETY: `x` is a live tensor; the callee writes a new one.
+    unsafe {
+        check(totune_round_bf16(handle(x), &mut out));
+        Tensor::from_ptr(out.cast())
+    }
+}
+
+/// Whether the processor has tile units for bfloat16 and the system lets this process use them.
+pub fn has_bf16_tiles() -> bool {
+    static FOUND: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *FOUND.get_or_init(|| {
+        #[cfg(target_arch = "x86_64")]
+        let told = std::arch::x86_64::__cpuid_count(7, 0).edx & (1 << 22) != 0; // AMX-BF16
+        #[cfg(not(target_arch = "x86_64"))]
+        let told = false;
+        // SAFETY: no arguments; libtorch asks the system for the permission that its own kernels need.
+        told && unsafe { totune_init_amx() } != 0
+    })
 }
 
 /// Parameters with one rate, their gradients and their moments.
