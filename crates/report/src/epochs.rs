@@ -7,7 +7,7 @@ use serde::Deserialize;
 use totune_stats::curve::{Epoch, Spread, Stopped, epochs};
 use totune_stats::sd;
 
-use crate::curves::{Chosen, Line, Lines, counts, test};
+use crate::curves::{Chosen, Line, Lines, counts, missing, test};
 use crate::grid::{Grid, GridCell, GridPart};
 use crate::plan::{Plan, Where, check_id};
 use crate::runs::Runs;
@@ -76,7 +76,7 @@ impl EpochsPlan {
                 title: String::new(),
                 rows: rows.iter().map(|row| row.cells(longest)).collect(),
             }],
-            notes: notes(&rows, &format!("{} ({})", task.unit, self.split)),
+            notes: notes(&lines, &format!("{} ({})", task.unit, self.split)),
             csv: csv(&self.id, &rows),
         })
     }
@@ -125,39 +125,37 @@ impl<'a> Row<'a> {
                 }
             }
         });
-        let mut ended = self.line.stops.clone();
-        ended.extend(self.line.lost.clone());
-        let ended = if ended.is_empty() {
-            "no run".to_owned()
-        } else {
-            counts(&ended)
-        };
         [GridCell::of(&self.line.title)]
             .into_iter()
             .chain(epochs)
-            .chain([GridCell::of(ended)])
+            .chain([GridCell::of(ended(self.line))])
             .collect()
     }
 }
 
-fn notes(rows: &[Row], measure: &str) -> Vec<String> {
-    let mut notes = vec![format!(
+/// How the cells are to be read, and what is missing from them.
+fn notes(lines: &[Line], measure: &str) -> Vec<String> {
+    let cells = format!(
         "{measure} / seconds of training: means over the runs that finished the epoch; bold: the best epoch of a row among \
          those that all its runs finished"
-    )];
-    for Row { line, .. } in rows {
-        if let Some(note) = &line.note {
-            notes.push(format!("{}: empty, since {note}", line.title));
-        }
-        if !line.lost.is_empty() {
-            notes.push(format!(
-                "{}: not in the means: {}",
-                line.title,
-                counts(&line.lost)
-            ));
-        }
+    );
+    [cells].into_iter().chain(missing(lines, "empty")).collect()
+}
+
+/// `2 × plateau, 1 × epoch limit`.
+fn ended(line: &Line) -> String {
+    let stops = line.stops.iter().map(|(why, n)| {
+        // `epochs` alone would read as a number of them.
+        let why = if why == "epochs" { "epoch limit" } else { why };
+        format!("{n} × {why}")
+    });
+    let lost = line.lost.iter().map(|(why, n)| format!("{n} × {why}"));
+    let each: Vec<String> = stops.chain(lost).collect();
+    if each.is_empty() {
+        "no run".to_owned()
+    } else {
+        each.join(", ")
     }
-    notes
 }
 
 fn csv(id: &str, rows: &[Row]) -> String {

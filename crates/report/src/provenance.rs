@@ -23,7 +23,7 @@ pub(crate) struct Ended {
     pub(crate) runs: usize,
     /// `30 ok, 1 diverged`.
     pub(crate) statuses: String,
-    /// Training, evaluation and caching together.
+    /// Training and evaluation together.
     pub(crate) time: String,
 }
 
@@ -150,10 +150,10 @@ pub(crate) fn statuses(runs: &[&Run]) -> String {
     parts.join(", ")
 }
 
-/// Training, evaluation and caching together.
+/// Training, which includes what caching took, and evaluation together.
 pub(crate) fn time<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
     let seconds: f64 = runs
-        .map(|run| run.row.train_seconds + run.row.eval_seconds + run.row.cache_seconds)
+        .map(|run| run.row.train_seconds + run.row.eval_seconds)
         .sum();
     match seconds {
         ..60.0 => format!("{} seconds", fixed(seconds, 1)),

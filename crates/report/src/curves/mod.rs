@@ -167,11 +167,14 @@ impl Lines {
         (metric, split): (&str, &str),
         from: &str,
     ) -> Result<Vec<Line>> {
-        runs.check_measure(&Measure::score(metric, split), from)?;
         let line = |group: &Chosen| {
             let mut all = group.conditions.clone();
             all.extend(conditions.clone());
             let selection = runs.select(&all, &format!("{from}: group `{}`", group.name))?;
+            // Where nothing was run yet, nobody can know a metric.
+            if !selection.runs.is_empty() {
+                runs.check_measure(&Measure::score(metric, split), from)?;
+            }
             Ok(Line::of(
                 group,
                 &selection.runs,
@@ -217,19 +220,13 @@ impl Lines {
         lines.filter_map(|(place, line)| Some((place, line.mean.as_ref()?)))
     }
 
-    /// What is missing, group by group.
+    /// What is missing.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        for line in &self.lines {
-            let name = format!("{}, {}", self.title, line.title);
-            if let Some(note) = &line.note {
-                notes.push(format!("{name}: no line, since {note}"));
-            }
-            if !line.lost.is_empty() {
-                notes.push(format!("{name}: not in the means: {}", counts(&line.lost)));
-            }
-        }
+        let notes = missing(&self.lines, "no line");
         notes
+            .into_iter()
+            .map(|note| format!("{}, {note}", self.title))
+            .collect()
     }
 
     /// One line for each score of each run.
@@ -322,7 +319,29 @@ impl Line {
     }
 }
 
-/// `2 plateau, 1 epochs`.
+/// Which runs are missing from `lines`, with the lines that lack runs for the same reason together; `empty` is what a line
+/// without any is called.
+pub(crate) fn missing(lines: &[Line], empty: &str) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for line in lines {
+        let note = line
+            .note
+            .as_ref()
+            .map(|note| format!("{empty}, since {note}"));
+        let lost =
+            (!line.lost.is_empty()).then(|| format!("not in the means: {}", counts(&line.lost)));
+        for reason in note.into_iter().chain(lost) {
+            match reasons.iter_mut().find(|(other, _)| *other == reason) {
+                Some((_, titles)) => titles.push(&line.title),
+                None => reasons.push((reason, vec![&line.title])),
+            }
+        }
+    }
+    let note = |(reason, titles): (String, Vec<&str>)| format!("{}: {reason}", titles.join(", "));
+    reasons.into_iter().map(note).collect()
+}
+
+/// `1 diverged, 2 failed`.
 pub(crate) fn counts(counts: &BTreeMap<String, usize>) -> String {
     let parts: Vec<String> = counts
         .iter()

@@ -12,13 +12,13 @@ const DIGITS: usize = 3;
 pub(crate) fn table(id: String, title: String, tasks: &[CurvesSummary]) -> Grid {
     let head = [
         "Strategy",
-        "Best mean score",
-        "Seconds per epoch",
-        "Seconds to the end",
+        "Best score",
+        "s per epoch",
+        "s in all",
         "Area",
-        "Seconds to 90 %",
-        "Seconds to 95 %",
-        "Seconds to 99 %",
+        "s to 90 %",
+        "s to 95 %",
+        "s to 99 %",
         "Runs",
     ];
     Grid {
@@ -33,9 +33,9 @@ pub(crate) fn table(id: String, title: String, tasks: &[CurvesSummary]) -> Grid 
 }
 
 /// How the columns are to be read.
-const NOTE: &str = "Read off the mean lines. Area: mean score in hand over the time from 0 to the end of the slowest line, 0 until the \
-first epoch is finished; a line that ends before keeps its best. Seconds to a share of the best mean score of any line, by \
-straight lines between epochs. Training time without evaluation, with computing kept states of frozen layers";
+const NOTE: &str = "Read off the mean lines. s: seconds of training, with computing kept states of frozen layers and without evaluation. \
+Area: mean score in hand over the time from 0 to the end of the slowest line, 0 until the first epoch is finished; a line that ends \
+before keeps its best. s to 90 %: until that share of the best score of any line is reached, by straight lines between epochs";
 
 fn part(task: &CurvesSummary) -> GridPart {
     let mut title = format!("{} ({} on {})", task.title, task.metric, task.split);

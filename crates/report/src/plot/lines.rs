@@ -33,12 +33,16 @@ pub(crate) struct LineSeries {
     pub(crate) runs: usize,
 }
 
+/// Size of the texts of axes and key: more than a note's, since a page shrinks the picture.
+const SIZE: f64 = 15.0;
 /// Height of one row of the key.
-const ROW: f64 = 19.0;
+const ROW: f64 = 20.0;
 /// Width of the sample of a line in the key.
 const SAMPLE: f64 = 26.0;
 /// Width of a letter in the key, on average and with a little room.
-const LETTER: f64 = 7.7;
+const LETTER: f64 = 7.0;
+/// Room between two columns of the key.
+const GAP: f64 = 10.0;
 /// The best within a time lies under everything, wide and pale.
 const FRONTIER: f64 = 9.0;
 
@@ -47,7 +51,7 @@ impl LinePanel {
     pub(crate) fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
         let key = self.key(frame.width - 24.0);
         let rows = key.last().map_or(0, |item| item.row + 1);
-        let below = 52.0 + ROW * (rows as f64 + 1.0);
+        let below = 55.0 + ROW * (rows as f64 + 1.0);
         let plot = Frame {
             left: frame.left + 58.0,
             top: frame.top + 60.0,
@@ -57,8 +61,7 @@ impl LinePanel {
         let bottom = plot.top + plot.height;
         let left = frame.left + 12.0;
         canvas.text(left, frame.top + 20.0, &self.title, &Text::heading());
-        let note = Text::note().anchored(HPos::Left);
-        canvas.text(left, frame.top + 40.0, &self.measure, &note);
+        canvas.text(left, frame.top + 41.0, &self.measure, &small(HPos::Left));
 
         let across = TimeAxis::around(self.points().map(|epoch| epoch.seconds.mean), self.time);
         let up = Axis::around(
@@ -74,13 +77,13 @@ impl LinePanel {
         for &tick in &up.ticks {
             let y = place.y(tick);
             canvas.line((plot.left, y), (plot.left + plot.width, y), RULE, 1.0);
-            let style = Text::note().anchored(HPos::Right);
-            canvas.text(plot.left - 8.0, y, &fixed(tick, up.decimals), &style);
+            let label = fixed(tick, up.decimals);
+            canvas.text(plot.left - 8.0, y, &label, &small(HPos::Right));
         }
         for (seconds, label) in &across.ticks {
             let x = place.x(*seconds);
             canvas.line((x, bottom), (x, bottom + 5.0), MUTED, 1.0);
-            canvas.text(x, bottom + 16.0, label, &Text::note());
+            canvas.text(x, bottom + 17.0, label, &small(HPos::Center));
         }
         canvas.line(
             (plot.left, bottom),
@@ -89,7 +92,7 @@ impl LinePanel {
             1.0,
         );
         let middle = plot.left + plot.width / 2.0;
-        canvas.text(middle, bottom + 35.0, &across.title, &Text::label());
+        canvas.text(middle, bottom + 37.0, &across.title, &Text::label());
 
         let best: Vec<(f64, f64)> = self
             .frontier
@@ -105,11 +108,12 @@ impl LinePanel {
         for (number, line) in self.lines.iter().enumerate() {
             line.draw(canvas, &place, number);
         }
-        let first = bottom + 58.0;
+        let first = bottom + 61.0;
         for item in &key {
             self.draw_key(canvas, item, (left, first + ROW * item.row as f64));
         }
         let words = first + ROW * rows as f64;
+        let note = Text::note().anchored(HPos::Left);
         canvas.text(left, words, &self.words(), &note);
     }
 
@@ -127,7 +131,7 @@ impl LinePanel {
         words.join(", ")
     }
 
-    /// Names of the lines, row by row within `width`.
+    /// Names of the lines in as many columns as `width` has room for.
     fn key(&self, width: f64) -> Vec<KeyItem> {
         let lines = self.lines.iter().enumerate().map(|(number, line)| {
             let title = if line.epochs.is_empty() {
@@ -138,24 +142,27 @@ impl LinePanel {
             (Some(number), title)
         });
         let best = (!self.frontier.is_empty()).then(|| (None, "best within the time".to_owned()));
-        let (mut row, mut offset) = (0, 0.0);
-        lines
-            .chain(best)
-            .map(|(line, text)| {
-                let wide = SAMPLE + 6.0 + LETTER * text.chars().count() as f64;
-                if offset > 0.0 && offset + wide > width {
-                    (row, offset) = (row + 1, 0.0);
-                }
-                let item = KeyItem {
-                    line,
-                    text,
-                    row,
-                    offset,
-                };
-                offset += wide + 12.0;
-                item
-            })
-            .collect()
+        let items: Vec<(Option<usize>, String)> = lines.chain(best).collect();
+        let widths = |columns: usize| -> Vec<f64> {
+            let wide = |column: usize| {
+                let texts = items.iter().skip(column).step_by(columns);
+                let longest = texts.map(|(_, text)| text.chars().count()).max();
+                SAMPLE + 6.0 + LETTER * longest.unwrap_or(0) as f64 + GAP
+            };
+            (0..columns).map(wide).collect()
+        };
+        let widths = (2..=items.len())
+            .rev()
+            .map(widths)
+            .find(|widths| widths.iter().sum::<f64>() <= width)
+            .unwrap_or_else(|| vec![width]);
+        let place = |(at, (line, text)): (usize, (Option<usize>, String))| KeyItem {
+            line,
+            text,
+            row: at / widths.len(),
+            offset: widths[..at % widths.len()].iter().sum(),
+        };
+        items.into_iter().enumerate().map(place).collect()
     }
 
     fn draw_key(&self, canvas: &mut dyn Canvas, item: &KeyItem, (left, y): (f64, f64)) {
@@ -168,8 +175,15 @@ impl LinePanel {
                 mark(canvas, (left + SAMPLE / 2.0, y), number, Mark::Full);
             }
         }
-        let style = Text::note().anchored(HPos::Left);
-        canvas.text(left + SAMPLE + 6.0, y, &item.text, &style);
+        canvas.text(left + SAMPLE + 6.0, y, &item.text, &small(HPos::Left));
+    }
+}
+
+fn small(across: HPos) -> Text {
+    Text {
+        size: SIZE,
+        across,
+        ..Text::note()
     }
 }
 
@@ -306,6 +320,87 @@ fn mark(canvas: &mut dyn Canvas, (x, y): (f64, f64), number: usize, kind: Mark) 
         match shape(radius) {
             corners if corners.is_empty() => canvas.dot((x, y), radius, fill),
             corners => canvas.polygon(&corners, fill),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use totune_stats::curve::Spread;
+
+    use super::*;
+
+    #[test]
+    fn the_key_stands_in_columns_that_fit() {
+        let places = |width: f64| -> Vec<(usize, f64)> {
+            let key = panel(&["All layers", "Last layer", "Last two layers"]).key(width);
+            key.iter().map(|item| (item.row, item.offset)).collect()
+        };
+        let short = SAMPLE + 6.0 + 10.0 * LETTER + GAP;
+        assert_eq!(places(380.0), [(0, 0.0), (0, short), (0, 2.0 * short)]);
+        let long = short + 5.0 * LETTER;
+        assert_eq!(places(300.0), [(0, 0.0), (0, long), (1, 0.0)]);
+        assert_eq!(places(100.0), [(0, 0.0), (1, 0.0), (2, 0.0)]);
+    }
+
+    #[test]
+    fn by_powers_of_ten_a_line_stays_straight_in_time() {
+        let (across, up) = (
+            TimeAxis::around([1.0, 100.0].into_iter(), Time::Log),
+            Axis::around([0.0, 1.0].into_iter(), 5),
+        );
+        let plot = Frame {
+            left: 0.0,
+            top: 0.0,
+            width: 200.0,
+            height: 100.0,
+        };
+        let place = Place {
+            across: &across,
+            up: &up,
+            plot,
+        };
+        let trace = place.trace(&[(1.0, 0.0), (100.0, 1.0)]);
+        assert!(trace.len() > 20, "{trace:?}");
+        for (x, y) in trace {
+            let seconds = 10f64.powf(x / 100.0);
+            assert!((100.0 - y - (seconds - 1.0) / 0.99).abs() < 1e-9, "{x} {y}");
+        }
+    }
+
+    #[test]
+    fn what_marks_mean_is_said_where_it_is_seen() {
+        assert_eq!(
+            panel(&["a"]).words(),
+            "mark: epoch, band: lowest to highest run"
+        );
+        let mut panel = panel(&["a"]);
+        panel.lines[0].epochs[0].reached = 1;
+        assert_eq!(
+            panel.words(),
+            "mark: epoch, hollow: some runs had stopped, band: lowest to highest run"
+        );
+        panel.lines[0].runs = 1;
+        assert_eq!(panel.words(), "mark: epoch");
+    }
+
+    fn panel(titles: &[&str]) -> LinePanel {
+        let one = |value: f64| Spread::of(&[value, value]).unwrap();
+        let line = |title: &&str| LineSeries {
+            title: title.to_string(),
+            epochs: vec![Epoch {
+                seconds: one(4.0),
+                score: one(0.5),
+                reached: 2,
+            }],
+            runs: 2,
+        };
+        LinePanel {
+            title: "Letters".into(),
+            measure: "Accuracy".into(),
+            time: Time::Linear,
+            lines: titles.iter().map(line).collect(),
+            frontier: vec![],
         }
     }
 }
