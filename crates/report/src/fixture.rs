@@ -327,15 +327,35 @@ pub(crate) fn task_tables() -> Tables {
             tune(0, Tuned::new("full", None, 2e-5, "f32"), 4, 10.0, full);
             tune(1, Tuned::new("full", None, 1e-3, "f32"), 3, 10.0, hot);
             let epochs = if many { 8 } else { 3 };
-            tune(2, Tuned::new("last-k", Some(2), 1e-3, "f32"), epochs, 6.0, two);
+            tune(
+                2,
+                Tuned::new("last-k", Some(2), 1e-3, "f32"),
+                epochs,
+                6.0,
+                two,
+            );
             tune(3, Tuned::new("last-k", Some(1), 1e-3, "f32"), 4, 4.0, one);
-            tune(4, Tuned::new("full", None, 2e-5, "bf16-mixed"), 4, 6.0, half);
+            tune(
+                4,
+                Tuned::new("full", None, 2e-5, "bf16-mixed"),
+                4,
+                6.0,
+                half,
+            );
         }
     }
     let hot = |row: &&mut RunRow| row.spec.contains("0.001") && row.spec.contains("\"full\"");
-    let last = tables.runs.iter_mut().rfind(hot).expect("there are such runs");
+    let last = tables
+        .runs
+        .iter_mut()
+        .rfind(hot)
+        .expect("there are such runs");
     last.status = "diverged".into();
-    tables.evals.iter_mut().filter(|eval| eval.run_id == last.run_id).for_each(|eval| eval.is_final = false);
+    tables
+        .evals
+        .iter_mut()
+        .filter(|eval| eval.run_id == last.run_id)
+        .for_each(|eval| eval.is_final = false);
     tables.sort();
     tables
 }

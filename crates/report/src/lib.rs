@@ -12,12 +12,9 @@
 
 mod claims;
 mod compare;
-<<<<<<< HEAD
+mod contest;
 mod curves;
 mod epochs;
-=======
-mod contest;
->>>>>>> 69fc259 (wip2)
 mod figure;
 mod grid;
 mod judge;
@@ -25,6 +22,7 @@ mod measure;
 mod output;
 mod own;
 mod page;
+mod paired;
 mod panel;
 mod plan;
 mod plot;
@@ -34,6 +32,7 @@ mod runs;
 mod sample;
 mod strata;
 mod table;
+mod takeaway;
 mod text;
 mod toml_file;
 mod verdict;
@@ -58,9 +57,11 @@ use crate::grid::Grid;
 use crate::measure::Court;
 use crate::output::Staged;
 use crate::page::{Page, claims_csv, claims_latex, claims_markdown};
+use crate::paired::Paired;
 use crate::plan::Plan;
 use crate::runs::Runs;
 use crate::table::Table;
+use crate::takeaway::Takeaway;
 
 /// Which page to write.
 #[derive(Debug, Clone)]
@@ -122,6 +123,11 @@ pub fn report(request: &Request) -> Result<Written> {
         .iter()
         .map(|table| Table::build(table, &plan, &runs, &plan_shown))
         .collect::<Result<Vec<_>>>()?;
+    let paired = plan
+        .paired
+        .iter()
+        .map(|asked| Paired::build(asked, &plan, &runs, &plan_shown))
+        .collect::<Result<Vec<_>>>()?;
     let epochs = plan
         .epochs
         .iter()
@@ -133,6 +139,11 @@ pub fn report(request: &Request) -> Result<Written> {
         .iter()
         .map(|figure| Drawing::build(figure, &plan, &runs, stamp.clone(), &plan_shown))
         .collect::<Result<Vec<_>>>()?;
+    let takeaway = plan
+        .takeaway
+        .as_ref()
+        .map(|asked| Takeaway::build(asked, &plan, &runs, &plan_shown))
+        .transpose()?;
     let court = Court {
         plan: &plan,
         runs: &runs,
@@ -145,7 +156,9 @@ pub fn report(request: &Request) -> Result<Written> {
         meaning,
         fixture: profile == FIXTURE,
         plan: &plan,
+        takeaway: takeaway.as_ref(),
         tables: &tables,
+        paired: &paired,
         epochs: &epochs,
         drawings: &drawings,
         judged: &judged,
@@ -156,6 +169,10 @@ pub fn report(request: &Request) -> Result<Written> {
     let target = project_root.join("reports").join(paper).join(profile);
     let mut staged = Staged::new(&target)?;
     staged.write("index.html", page.html()?.as_bytes())?;
+    if let Some(takeaway) = &takeaway {
+        staged.write("tables/takeaway.md", takeaway.markdown().as_bytes())?;
+        staged.write("tables/takeaway.csv", takeaway.csv().as_bytes())?;
+    }
     for table in &tables {
         staged.write(
             &format!("tables/{}.md", table.id),
@@ -166,6 +183,15 @@ pub fn report(request: &Request) -> Result<Written> {
             table.latex().as_bytes(),
         )?;
         staged.write(&format!("tables/{}.csv", table.id), table.csv().as_bytes())?;
+    }
+    for each in &paired {
+        for (kind, text) in [
+            ("md", each.markdown()),
+            ("tex", each.latex()),
+            ("csv", each.csv()),
+        ] {
+            staged.write(&format!("tables/{}.{kind}", each.id), text.as_bytes())?;
+        }
     }
     let beside = drawings.iter().filter_map(|drawing| drawing.table.as_ref());
     for grid in epochs.iter().chain(beside) {

@@ -2,7 +2,9 @@
 
 use totune_stats::{f1_upper_bound, mean, minimal_detectable_difference, t_two_sided_p};
 
-use crate::claims::{Arithmetic, F1Bound, MeanOf, PValue, Power, Reading, Second, ShareOf, Statement};
+use crate::claims::{
+    Arithmetic, F1Bound, MeanOf, PValue, Power, Reading, Second, ShareOf, Statement,
+};
 use crate::compare::{ALPHA, POWER};
 use crate::text::{count, decimals, fixed, signed};
 use crate::verdict::{Verdict, within};
@@ -100,7 +102,11 @@ pub(crate) fn arithmetic(check: &Arithmetic) -> Decided {
 pub(crate) fn mean_of(check: &MeanOf) -> Decided {
     let digits = most_decimals(&check.terms);
     let found = mean(&check.terms);
-    let terms: Vec<String> = check.terms.iter().map(|&term| fixed(term, digits)).collect();
+    let terms: Vec<String> = check
+        .terms
+        .iter()
+        .map(|&term| fixed(term, digits))
+        .collect();
     let (verdict, grant) = printed(
         found,
         check.mean,
@@ -202,7 +208,11 @@ fn percent(share: f64) -> String {
 }
 
 fn most_decimals(values: &[f64]) -> usize {
-    values.iter().map(|&value| decimals(value)).max().unwrap_or(0)
+    values
+        .iter()
+        .map(|&value| decimals(value))
+        .max()
+        .unwrap_or(0)
 }
 
 /// Whether an F1 of a class is possible at an accuracy: at most 2π / (2π + 1 - a) for a share π of the class.
@@ -391,15 +401,49 @@ mod tests {
     #[test]
     fn means_that_round_to_the_printed_one_and_means_that_do_not() {
         for (terms, mean, tolerance, recomputed, expected) in [
-            (&[0.66, 0.39, 0.19][..], 0.4, None, "mean 0.413", Verdict::Reproduced),
-            (&[0.29, 0.2, 0.04], 0.3, None, "mean 0.177", Verdict::Contradicted),
+            (
+                &[0.66, 0.39, 0.19][..],
+                0.4,
+                None,
+                "mean 0.413",
+                Verdict::Reproduced,
+            ),
+            (
+                &[0.29, 0.2, 0.04],
+                0.3,
+                None,
+                "mean 0.177",
+                Verdict::Contradicted,
+            ),
             // Terms just below 0.125 have a mean that rounds to 0.12; at 0.125 it rounds to 0.13.
-            (&[0.12, 0.12], 0.13, None, "mean 0.120", Verdict::WithinNoise),
-            (&[37.3, 49.61], 40.0, Some(5.0), "mean 43.455", Verdict::Reproduced),
-            (&[37.3, 49.61], 40.0, Some(2.0), "mean 43.455", Verdict::Contradicted),
+            (
+                &[0.12, 0.12],
+                0.13,
+                None,
+                "mean 0.120",
+                Verdict::WithinNoise,
+            ),
+            (
+                &[37.3, 49.61],
+                40.0,
+                Some(5.0),
+                "mean 43.455",
+                Verdict::Reproduced,
+            ),
+            (
+                &[37.3, 49.61],
+                40.0,
+                Some(2.0),
+                "mean 43.455",
+                Verdict::Contradicted,
+            ),
         ] {
             let terms = terms.to_vec();
-            let decided = mean_of(&MeanOf { terms, mean, tolerance });
+            let decided = mean_of(&MeanOf {
+                terms,
+                mean,
+                tolerance,
+            });
             assert_eq!(
                 (decided.recomputed.as_str(), decided.verdict),
                 (recomputed, expected),
@@ -412,11 +456,35 @@ mod tests {
     #[test]
     fn shares_of_layers_and_of_seconds() {
         for (parts, whole, shares, recomputed, expected) in [
-            (&[1.0, 3.0][..], 12.0, &[0.0833, 0.25][..], "8.33 %, 25.00 %", Verdict::Reproduced),
-            (&[1.0, 4.0], 12.0, &[0.0833, 0.25], "8.33 %, 33.33 %", Verdict::Contradicted),
+            (
+                &[1.0, 3.0][..],
+                12.0,
+                &[0.0833, 0.25][..],
+                "8.33 %, 25.00 %",
+                Verdict::Reproduced,
+            ),
+            (
+                &[1.0, 4.0],
+                12.0,
+                &[0.0833, 0.25],
+                "8.33 %, 33.33 %",
+                Verdict::Contradicted,
+            ),
             (&[1737.0], 3263.0, &[0.5323], "53.23 %", Verdict::Reproduced),
-            (&[1737.0], 3263.0, &[0.5324], "53.23 %", Verdict::WithinNoise),
-            (&[1526.0], 3263.0, &[0.5324], "46.77 %", Verdict::Contradicted),
+            (
+                &[1737.0],
+                3263.0,
+                &[0.5324],
+                "53.23 %",
+                Verdict::WithinNoise,
+            ),
+            (
+                &[1526.0],
+                3263.0,
+                &[0.5324],
+                "46.77 %",
+                Verdict::Contradicted,
+            ),
         ] {
             let decided = share_of(&ShareOf {
                 parts: parts.to_vec(),

@@ -9,10 +9,12 @@ use crate::figure::Drawing;
 use crate::grid::Grid;
 use crate::judge::Judged;
 use crate::own::Own;
+use crate::paired::Paired;
 use crate::plan::Plan;
 use crate::provenance::{Provenance, statuses, time};
 use crate::runs::{Run, Runs};
 use crate::table::{Table, pipe_table};
+use crate::takeaway::{self, Takeaway};
 use crate::text::{counted, csv_field, html, latex, markdown, readable};
 use crate::verdict::Verdict;
 
@@ -28,7 +30,9 @@ pub(crate) struct Page<'a> {
     /// Whether to warn that nothing here is a result.
     pub(crate) fixture: bool,
     pub(crate) plan: &'a Plan,
+    pub(crate) takeaway: Option<&'a Takeaway>,
     pub(crate) tables: &'a [Table],
+    pub(crate) paired: &'a [Paired],
     pub(crate) epochs: &'a [Grid],
     pub(crate) drawings: &'a [Drawing],
     pub(crate) judged: &'a [Judged<'a>],
@@ -58,6 +62,7 @@ impl Page<'_> {
         let all: Vec<&Run> = self.runs.all().iter().collect();
         let page = template.render(context! {
             style => Value::from_safe_string(include_str!("../templates/style.css").to_owned()),
+            takeaway_style => Value::from_safe_string(include_str!("../templates/takeaway.css").to_owned()),
             paper_id => self.paper,
             profile => self.profile,
             meaning => self.meaning,
@@ -67,11 +72,14 @@ impl Page<'_> {
                 authors => self.plan.paper.authors.as_str(),
                 question => self.plan.paper.question.as_str(),
             },
+            takeaway => shown(self.takeaway),
+            takeaway_legend => takeaway::LEGEND,
             n_runs => counted(all.len(), "run"),
             statuses => statuses(&all),
             time => time(self.runs.all().iter()),
             verdicts => shown(verdict_counts(self.judged)),
             tables => shown(self.tables.iter().map(TableView::of).collect::<Vec<_>>()),
+            paired => shown(self.paired.iter().map(PairedView::of).collect::<Vec<_>>()),
             epochs => shown(self.epochs),
             figures => shown(figures),
             claims => shown(self.judged.iter().map(ClaimView::of).collect::<Vec<_>>()),
@@ -138,6 +146,20 @@ impl<'a> TableView<'a> {
             width,
             all_notes: table.all_notes(),
         }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct PairedView<'a> {
+    #[serde(flatten)]
+    paired: &'a Paired,
+    legend: String,
+}
+
+impl<'a> PairedView<'a> {
+    fn of(paired: &'a Paired) -> Self {
+        let legend = paired.legend();
+        Self { paired, legend }
     }
 }
 

@@ -42,7 +42,6 @@ pub(crate) struct OnTask<'a> {
 /// The runs of both sides at one fold and seed; at least one each.
 #[derive(Debug)]
 pub(crate) struct Pair<'a> {
-    pub(crate) key: Key,
     pub(crate) a: Vec<&'a Run>,
     pub(crate) b: Vec<&'a Run>,
 }
@@ -90,7 +89,11 @@ impl<'a> Runners<'a> {
 
     /// All that ended well, in order of fold, seed and kind.
     pub(crate) fn all(&self) -> impl Iterator<Item = &'a Run> {
-        self.by_key.values().flat_map(BTreeMap::values).flatten().copied()
+        self.by_key
+            .values()
+            .flat_map(BTreeMap::values)
+            .flatten()
+            .copied()
     }
 
     /// The runs of each kind, over all seeds.
@@ -147,7 +150,6 @@ impl<'a> OnTask<'a> {
                     .collect()
             };
             Some(Pair {
-                key: *key,
                 a: take(left),
                 b: take(right),
             })
@@ -164,7 +166,10 @@ impl<'a> OnTask<'a> {
 
 /// The mean of a number over runs; `None` where one of them does not have it.
 pub(crate) fn average(runs: &[&Run], number: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
-    let numbers = runs.iter().map(|run| number(run)).collect::<Option<Vec<_>>>()?;
+    let numbers = runs
+        .iter()
+        .map(|run| number(run))
+        .collect::<Option<Vec<_>>>()?;
     (!numbers.is_empty()).then(|| totune_stats::mean(&numbers))
 }
 

@@ -7,6 +7,8 @@ use serde::Deserialize;
 
 use crate::curves::CurvesPlan;
 use crate::epochs::EpochsPlan;
+use crate::paired::PairedPlan;
+use crate::takeaway::TakeawayPlan;
 use crate::toml_file::did_you_mean;
 
 /// Conditions on runs: dotted paths into the spec or the row, each with the value or values it must have.
@@ -25,9 +27,14 @@ pub(crate) struct Plan {
     /// Named tasks, for what is shown or claimed of each of several.
     #[serde(default)]
     pub(crate) tasks: BTreeMap<String, Task>,
+    /// What the page says first.
+    pub(crate) takeaway: Option<TakeawayPlan>,
     /// Tables, in the order of the page.
     #[serde(default, rename = "table")]
     pub(crate) tables: Vec<TablePlan>,
+    /// Tables of pairs, in the order of the page.
+    #[serde(default, rename = "paired")]
+    pub(crate) paired: Vec<PairedPlan>,
     /// Tables of epochs, after the others.
     #[serde(default)]
     pub(crate) epochs: Vec<EpochsPlan>,
@@ -267,6 +274,18 @@ impl Plan {
         }
     }
 
+    /// The tasks called `names`, or all where there are none; `from` says who asks.
+    pub(crate) fn tasks_named(&self, names: &[String], from: &str) -> Result<Vec<&Task>> {
+        if names.is_empty() {
+            ensure!(
+                !self.tasks.is_empty(),
+                "{from}: report.toml has no tasks, expected `[tasks.<name>]`"
+            );
+            return Ok(self.tasks.values().collect());
+        }
+        names.iter().map(|name| self.task(name, from)).collect()
+    }
+
     /// The task called `name`; `from` says who asks.
     pub(crate) fn task(&self, name: &str, from: &str) -> Result<&Task> {
         if let Some(task) = self.tasks.get(name) {
@@ -329,6 +348,15 @@ impl Plan {
                 !task.datasets.is_empty(),
                 "{from}: found no dataset, expected at least one"
             );
+        }
+        if let Some(takeaway) = &self.takeaway {
+            takeaway.check(self, &format!("{shown}: takeaway"))?;
+            ids.insert("takeaway".to_owned());
+        }
+        for paired in &self.paired {
+            let from = format!("{shown}: paired `{}`", paired.id);
+            check_id(&paired.id, &from, &mut ids)?;
+            paired.check(self, &from)?;
         }
         for table in &self.tables {
             let from = format!("{shown}: table `{}`", table.id);

@@ -43,7 +43,11 @@ pub(crate) fn linear_over_tasks(tasks: &[Vec<f64>]) -> Result<Comparison, String
         return Err("no seed has both sides".to_owned());
     }
     if tasks.iter().all(|values| values.len() == 1) {
-        let place = if tasks.len() == 1 { "" } else { " on each task" };
+        let place = if tasks.len() == 1 {
+            ""
+        } else {
+            " on each task"
+        };
         return Err(format!(
             "a single pair of seeds{place} leaves nothing to measure the difference with"
         ));
@@ -95,7 +99,10 @@ pub(crate) fn effect(sides: &[(Vec<f64>, Vec<f64>)]) -> Option<f64> {
     let (mut squares, mut freedom) = (0.0, 0.0);
     for values in sides.iter().flat_map(|(a, b)| [a, b]) {
         let centre = mean(values);
-        squares += values.iter().map(|value| (value - centre).powi(2)).sum::<f64>();
+        squares += values
+            .iter()
+            .map(|value| (value - centre).powi(2))
+            .sum::<f64>();
         freedom += values.len() as f64 - 1.0;
     }
     let spread = (squares / freedom).sqrt();
@@ -135,7 +142,10 @@ mod tests {
             (vec![], "no seed has both sides"),
             (vec![vec![0.1, 0.2], vec![]], "no seed has both sides"),
             (vec![vec![0.1]], "a single pair of seeds leaves nothing"),
-            (vec![vec![0.1], vec![0.2]], "a single pair of seeds on each task leaves nothing"),
+            (
+                vec![vec![0.1], vec![0.2]],
+                "a single pair of seeds on each task leaves nothing",
+            ),
             (vec![vec![0.1, 0.1]], "the pairs do not vary"),
         ] {
             let found = over_tasks(&tasks).unwrap_err();
@@ -154,7 +164,10 @@ mod tests {
 
     #[test]
     fn an_effect_is_in_units_of_the_spread_between_runs() {
-        let sides = [(vec![2.0, 4.0], vec![1.0, 3.0]), (vec![12.0, 14.0], vec![9.0, 11.0])];
+        let sides = [
+            (vec![2.0, 4.0], vec![1.0, 3.0]),
+            (vec![12.0, 14.0], vec![9.0, 11.0]),
+        ];
         // Each side has variance 2; differences 1 and 3.
         assert!((effect(&sides).unwrap() - 2.0 / 2f64.sqrt()).abs() < 1e-12);
         assert_eq!(effect(&[(vec![1.0], vec![2.0])]), None);

@@ -119,6 +119,26 @@ pub(crate) fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn joined(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A title within a sentence: its first letter small, unless the word is an abbreviation or a single letter.
+pub(crate) fn in_sentence(title: &str) -> String {
+    let mut letters = title.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => title.to_owned(),
+    }
+}
+
 /// Digits after the point that a number was written with; trailing zeros are lost in reading TOML.
 pub(crate) fn decimals(value: f64) -> usize {
     format!("{value}")
@@ -306,6 +326,28 @@ mod tests {
         assert_eq!(signed(-0.0001, 3), "0.000");
         assert_eq!(signed(0.0125, 3), "+0.013");
         assert_eq!(signed(-0.5, 1), "-0.5");
+    }
+
+    #[test]
+    fn titles_fit_into_sentences() {
+        for (title, expected) in [
+            ("All layers", "all layers"),
+            ("BERT", "BERT"),
+            ("A", "A"),
+            ("12 layers", "12 layers"),
+            ("", ""),
+        ] {
+            assert_eq!(in_sentence(title), expected);
+        }
+        assert_eq!(joined(&["a", "b", "c"]), "a, b and c");
+        assert_eq!((joined(&["a"]).as_str(), joined(&[]).as_str()), ("a", ""));
+    }
+
+    #[test]
+    fn shares_and_points_are_hundredths() {
+        assert_eq!(Scale::Points.text(0.0066), "+0.66 points");
+        assert_eq!(Scale::Percent.text(-0.05), "-5.0 %");
+        assert_eq!(Scale::Plain(3).text(0.5), "+0.500");
     }
 
     #[test]

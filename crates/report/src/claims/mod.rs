@@ -248,7 +248,8 @@ mod tests {
 
     #[test]
     fn checks_over_tasks_name_tasks_that_exist_and_sizes_with_tolerances() {
-        let tasks = |rest: &str| format!("kind = 'task-difference'\na = 'full'\nb = 'last-1'\n{rest}");
+        let tasks =
+            |rest: &str| format!("kind = 'task-difference'\na = 'full'\nb = 'last-1'\n{rest}");
         for (text, expected) in [
             (tasks("tasks = ['leters']"), "did you mean `letters`?"),
             (tasks("among = 'fev'"), "no task of report.toml is among `fev`; did you mean `few`?"),

@@ -156,13 +156,6 @@ impl<'a> Tasks<'a> {
     /// Those of `plan`, in the order given, or in the plan's; `from` says who asks.
     pub(crate) fn of<'p>(self, plan: &'p Plan, from: &str) -> Result<Vec<&'p Task>> {
         match (self.names, self.among) {
-            ([], None) => {
-                ensure!(
-                    !plan.tasks.is_empty(),
-                    "{from}: report.toml has no tasks, expected `[tasks.<name>]`"
-                );
-                Ok(plan.tasks.values().collect())
-            }
             ([], Some(set)) => {
                 let found: Vec<&Task> = plan
                     .tasks
@@ -176,7 +169,7 @@ impl<'a> Tasks<'a> {
                 }
                 Ok(found)
             }
-            (names, None) => names.iter().map(|name| plan.task(name, from)).collect(),
+            (names, None) => plan.tasks_named(names, from),
             (_, Some(set)) => bail!(
                 "{from}: found `tasks` and `among = \"{set}\"`, expected one of them or neither"
             ),

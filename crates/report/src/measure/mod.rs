@@ -6,6 +6,8 @@ mod time;
 
 use anyhow::Result;
 
+pub(crate) use self::of_tasks::{final_score, trained_share};
+pub(crate) use self::time::seconds_of_both;
 use crate::claims::{Check, Claim};
 use crate::compare::Comparison;
 use crate::own::{self, Decided, Own};

@@ -245,11 +245,7 @@ impl Court<'_> {
 }
 
 /// What the paper says of the difference of scores, and how it is held against ours.
-pub(super) fn claimed(
-    contest: &Contest,
-    papers: &[f64],
-    tolerance: Option<f64>,
-) -> (String, Rule) {
+pub(super) fn claimed(contest: &Contest, papers: &[f64], tolerance: Option<f64>) -> (String, Rule) {
     let Some(tolerance) = tolerance else {
         let text = format!("{} above {}", contest.title_a, contest.title_b);
         return (text, Rule::Order);
@@ -298,10 +294,26 @@ mod tests {
     fn made_up_runs_decide_scores_over_tasks() {
         // The made-up scores are chosen so that each verdict occurs; see `fixture::task_tables`.
         let difference = "kind = 'task-difference'\na = 'last-2'\nb = 'full'";
-        check(difference, "among = 'few'\npaper = -0.02\ntolerance = 0.005", Reproduced);
-        check(difference, "among = 'few'\npaper = -0.05\ntolerance = 0.005", DirectionOnly);
-        check(difference, "among = 'few'\npaper = 0.02\ntolerance = 0.005", Contradicted);
-        check(difference, "tasks = ['sounds']\npaper = 0.001\ntolerance = 0.01", WithinNoise);
+        check(
+            difference,
+            "among = 'few'\npaper = -0.02\ntolerance = 0.005",
+            Reproduced,
+        );
+        check(
+            difference,
+            "among = 'few'\npaper = -0.05\ntolerance = 0.005",
+            DirectionOnly,
+        );
+        check(
+            difference,
+            "among = 'few'\npaper = 0.02\ntolerance = 0.005",
+            Contradicted,
+        );
+        check(
+            difference,
+            "tasks = ['sounds']\npaper = 0.001\ntolerance = 0.01",
+            WithinNoise,
+        );
         check(difference, "among = 'few'\nscore = 'best'", Contradicted);
         let order = "kind = 'task-difference'\na = 'full'\nb = 'last-1'";
         check(order, "among = 'few'", Reproduced);
@@ -341,10 +353,18 @@ mod tests {
         check(early, "tasks = ['letters']\nat = [0.5]", NotTestable);
         let sized = "kind = 'same-time'\na = 'full'\nb = 'last-1'\nepochs-of = 'a'\ntasks = ['letters']\nat = [4.0, 5.0]";
         check(sized, "paper = [0.04, 0.04]\ntolerance = 0.01", Reproduced);
-        check(sized, "paper = [0.04, 0.09]\ntolerance = 0.01", DirectionOnly);
+        check(
+            sized,
+            "paper = [0.04, 0.09]\ntolerance = 0.01",
+            DirectionOnly,
+        );
         let budget = "kind = 'budget'\na = 'last-1'\nb = 'full'\ntasks = ['words']";
         // Within 1.2 epochs of full tuning: one epoch of it (-0.05 + 0.00625), three of the last layer (-0.0125 + 0.00625).
-        check(budget, "epochs-of-b = 1.2\npaper = 0.0375\ntolerance = 0.005", Reproduced);
+        check(
+            budget,
+            "epochs-of-b = 1.2\npaper = 0.0375\ntolerance = 0.005",
+            Reproduced,
+        );
         check(budget, "epochs-of-b = 1.2", Reproduced);
     }
 
@@ -357,19 +377,28 @@ mod tests {
         // 421 and 821 of 4,321.
         check(share, "printed = [0.0974, 0.19]", Reproduced);
         check(share, "printed = [0.0974, 0.25]", Contradicted);
-        check("kind = 'share'\ngroups = ['last-3']\ntolerance = 0.001", "printed = [0.1, 0.2]", NotTestable);
+        check(
+            "kind = 'share'\ngroups = ['last-3']\ntolerance = 0.001",
+            "printed = [0.1, 0.2]",
+            NotTestable,
+        );
     }
 
     #[test]
     fn a_diverged_run_takes_its_seed_along_and_is_named() {
-        let text = claim("kind = 'task-relative'\na = 'full-hot'\nb = 'full'\ntolerance = 0.02\npaper = 0.6");
+        let text = claim(
+            "kind = 'task-relative'\na = 'full-hot'\nb = 'full'\ntolerance = 0.02\npaper = 0.6",
+        );
         let reasons = judged(&text).1;
         assert!(
             reasons.contains("All layers, high rate on Sounds: 1 diverged left out"),
             "{reasons}"
         );
         assert!(reasons.contains("11 pairs of seeds"), "{reasons}");
-        assert!(reasons.contains("1 seed without a counterpart left out"), "{reasons}");
+        assert!(
+            reasons.contains("1 seed without a counterpart left out"),
+            "{reasons}"
+        );
     }
 
     #[test]
@@ -378,14 +407,17 @@ mod tests {
         let (verdict, reasons) = judged(&text);
         assert_eq!(verdict, NotTestable);
         assert!(
-            reasons.contains("Last three layers on Letters: no run has work.training.adaptation.k = 3"),
+            reasons.contains(
+                "Last three layers on Letters: no run has work.training.adaptation.k = 3"
+            ),
             "{reasons}"
         );
     }
 
     #[test]
     fn two_settings_where_one_is_meant_are_refused() {
-        let text = claim("kind = 'task-difference'\na = 'last-2'\nb = 'any-dtype'\ntasks = ['letters']");
+        let text =
+            claim("kind = 'task-difference'\na = 'last-2'\nb = 'any-dtype'\ntasks = ['letters']");
         let claims: Claims = toml::from_str(&text).unwrap();
         let plan = fixture::task_plan();
         let runs = Runs::new(&fixture::task_tables()).unwrap();
@@ -394,7 +426,9 @@ mod tests {
             runs: &runs,
             profile: "fixture",
         };
-        let error = judge(&claims, &court, "claims.toml").unwrap_err().to_string();
+        let error = judge(&claims, &court, "claims.toml")
+            .unwrap_err()
+            .to_string();
         assert_eq!(
             error,
             "claims.toml: claim `x`: group `any-dtype` on Letters: at seed 1 found two runs that differ in \
@@ -425,6 +459,9 @@ mod tests {
             profile: "fixture",
         };
         let judged = &judge(&claims, &court, "claims.toml").unwrap()[0];
-        (judged.verdict, format!("{}; ours: {}", judged.reasons.join("; "), judged.ours))
+        (
+            judged.verdict,
+            format!("{}; ours: {}", judged.reasons.join("; "), judged.ours),
+        )
     }
 }

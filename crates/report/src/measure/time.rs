@@ -16,7 +16,7 @@ use crate::text::{Scale, fixed};
 use crate::verdict::Rule;
 
 /// Seconds of training, to the stop or by epochs finished.
-pub(crate) fn seconds(run: &Run, per: Per) -> Option<f64> {
+fn seconds(run: &Run, per: Per) -> Option<f64> {
     let all = Some(run.row.train_seconds).filter(|&seconds| seconds > 0.0);
     match per {
         Per::Run => all,
@@ -45,7 +45,12 @@ impl Court<'_> {
     pub(super) fn as_long(&self, check: &Duration, from: &str) -> Result<Measured> {
         let contest = self.contest((&check.a, &check.b), check.tasks(), from)?;
         let paper = "no difference in time".to_owned();
-        Ok(measured_saving(&contest, Per::Run, paper, Rule::NoDifference))
+        Ok(measured_saving(
+            &contest,
+            Per::Run,
+            paper,
+            Rule::NoDifference,
+        ))
     }
 
     /// Every task is a comparison of its own.
@@ -54,7 +59,7 @@ impl Court<'_> {
         let contest = self.contest((&check.a, &check.b), check.tasks(), from)?;
         let (title_a, title_b) = (&contest.title_a, &contest.title_b);
         let paper = format!("{title_a} takes longer than {title_b}");
-        let numbers = match times(&contest, Per::Run) {
+        let numbers = match contest.numbers(seconds_of_both(Per::Run)) {
             Ok(numbers) if numbers.tasks.len() == tasks.len() => numbers,
             Ok(numbers) => return Ok(Measured::untestable(&paper, &numbers.notes.join("; "))),
             Err(why) => return Ok(Measured::untestable(&paper, &why)),
@@ -72,7 +77,11 @@ impl Court<'_> {
                     return Ok(Measured::untestable(&paper, &why));
                 }
             };
-            ours.push(format!("{} {}", on.task.title, scale.text(comparison.difference)));
+            ours.push(format!(
+                "{} {}",
+                on.task.title,
+                scale.text(comparison.difference)
+            ));
             evidence.labels.push(format!(
                 "time of {title_a} beyond that of {title_b}, as a share of it ({}, {})",
                 on.task.title,
@@ -135,18 +144,18 @@ impl Court<'_> {
     }
 }
 
-/// Seconds of both sides.
-pub(crate) fn times<'a>(contest: &Contest<'a>, per: Per) -> Result<Numbers<'a>, String> {
-    contest.numbers(|_: &Task, pair: &Pair| {
+/// Seconds of both sides of a pair.
+pub(crate) fn seconds_of_both(per: Per) -> impl Fn(&Task, &Pair) -> Option<(f64, f64)> {
+    move |_, pair| {
         let of = |runs| average(runs, |run| seconds(run, per));
         Some((of(&pair.a)?, of(&pair.b)?))
-    })
+    }
 }
 
 /// The mean over tasks of the share of `b`'s time that `a` saves.
 fn measured_saving(contest: &Contest, per: Per, paper: String, rule: Rule) -> Measured {
     let (title_a, title_b) = (&contest.title_a, &contest.title_b);
-    let compared = times(contest, per).and_then(|numbers| {
+    let compared = contest.numbers(seconds_of_both(per)).and_then(|numbers| {
         let values = saved(&numbers);
         Ok((linear_over_tasks(&values)?, values, numbers))
     });
@@ -179,7 +188,9 @@ fn measured_saving(contest: &Contest, per: Per, paper: String, rule: Rule) -> Me
             )
         })
         .collect();
-    evidence.notes.push(format!("seconds: {}", seconds.join(", ")));
+    evidence
+        .notes
+        .push(format!("seconds: {}", seconds.join(", ")));
     evidence.notes.extend(numbers.notes);
     Measured::Compared(evidence)
 }
