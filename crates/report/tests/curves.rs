@@ -82,6 +82,23 @@ fn runs_without_a_plan_are_drawn_by_their_dataset() {
 }
 
 #[test]
+fn a_condition_narrows_what_groups_hold_and_never_widens_it() {
+    let project = project();
+    let mut request = request(project.path());
+    let k = "work.training.adaptation.k".to_owned();
+    request.conditions = vec![(k.clone(), "1,2".into())];
+    let runs = |request: &CurvesRequest| -> Vec<usize> {
+        let groups = curves(request).unwrap().summary.groups;
+        groups.iter().map(|group| group.runs).collect()
+    };
+    assert_eq!(runs(&request), [3, 3, 0], "full tuning has no k");
+    request.groups = vec!["last-2".into(), "last-layer".into()];
+    assert_eq!(runs(&request), [3, 3]);
+    request.conditions = vec![(k, "2".into())];
+    assert_eq!(runs(&request), [3, 0]);
+}
+
+#[test]
 fn a_folder_of_ones_own_is_replaced_only_if_it_holds_curves_alone() {
     let project = project();
     let out = project.path().join("mine");
@@ -139,7 +156,7 @@ fn what_is_unknown_is_named_with_the_near_one() {
 fn a_task_whose_runs_have_no_line_says_why() {
     check_error(
         |request| request.task = "made-up-letters".into(),
-        "task `made-up-letters` has no line to draw: Last layer: no run has",
+        "task `made-up-letters` has no line to draw: Last layer: none of its runs is among those asked for",
     );
     check_error(
         |request| {

@@ -19,7 +19,7 @@ use totune_stats::curve::{Epoch, Reign, Stopped, epochs, frontier};
 
 use crate::plan::{Measure, Plan, Where};
 use crate::plot::time::Time;
-use crate::runs::{Run, Runs};
+use crate::runs::{Run, Runs, Selection};
 use crate::text::csv_field;
 
 pub use request::{CURVES_FILES, CurvesRequest, CurvesWritten, curves};
@@ -159,7 +159,7 @@ pub(crate) struct RunLine {
 }
 
 impl Lines {
-    /// What the runs of each of `groups` have under `conditions`, by `metric` on `split`.
+    /// What the runs of each of `groups` that also meet `conditions` have, by `metric` on `split`.
     pub(crate) fn gather(
         runs: &Runs,
         groups: &[Chosen],
@@ -167,22 +167,31 @@ impl Lines {
         (metric, split): (&str, &str),
         from: &str,
     ) -> Result<Vec<Line>> {
+        let among = runs.select(conditions, from)?;
+        let ids: HashSet<&str> = among
+            .runs
+            .iter()
+            .map(|run| run.row.run_id.as_str())
+            .collect();
         let line = |group: &Chosen| {
-            let mut all = group.conditions.clone();
-            all.extend(conditions.clone());
-            let selection = runs.select(&all, &format!("{from}: group `{}`", group.name))?;
-            // Where nothing was run yet, nobody can know a metric.
-            if !selection.runs.is_empty() {
-                runs.check_measure(&Measure::score(metric, split), from)?;
-            }
-            Ok(Line::of(
-                group,
-                &selection.runs,
-                (metric, split),
-                selection.note,
-            ))
+            let from = format!("{from}: group `{}`", group.name);
+            let Selection { mut runs, note } = runs.select(&group.conditions, &from)?;
+            // Both must hold, where a map that is extended by another would let go of the first value of a path.
+            runs.retain(|run| ids.contains(run.row.run_id.as_str()));
+            let other = || "none of its runs is among those asked for".to_owned();
+            let note = among.note.clone().or(note);
+            let note = note.or_else(|| runs.is_empty().then(other));
+            Ok((runs, note))
         };
-        groups.iter().map(line).collect()
+        let found = groups.iter().map(line).collect::<Result<Vec<_>>>()?;
+        // Where nothing was run yet, nobody can know a metric.
+        if found.iter().any(|(runs, _)| !runs.is_empty()) {
+            runs.check_measure(&Measure::score(metric, split), from)?;
+        }
+        let lines = groups.iter().zip(found);
+        Ok(lines
+            .map(|(group, (runs, note))| Line::of(group, &runs, (metric, split), note))
+            .collect())
     }
 
     /// The longest mean time a group took: the budget that areas are taken over.
