@@ -275,7 +275,7 @@ impl Place<'_> {
             let parts = if self.across.is_even() {
                 1
             } else {
-                ((wide / 6.0).ceil() as usize).max(1)
+                ((wide / 16.0).ceil() as usize).max(1)
             };
             trace.extend((0..parts).map(|part| {
                 let share = part as f64 / parts as f64;
@@ -361,7 +361,7 @@ mod tests {
             plot,
         };
         let trace = place.trace(&[(1.0, 0.0), (100.0, 1.0)]);
-        assert!(trace.len() > 20, "{trace:?}");
+        assert!(trace.len() > 10, "{trace:?}");
         for (x, y) in trace {
             let seconds = 10f64.powf(x / 100.0);
             assert!((100.0 - y - (seconds - 1.0) / 0.99).abs() < 1e-9, "{x} {y}");
