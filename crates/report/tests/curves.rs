@@ -99,6 +99,17 @@ fn a_condition_narrows_what_groups_hold_and_never_widens_it() {
 }
 
 #[test]
+fn groups_are_looked_for_in_the_experiment_that_is_asked_for() {
+    let project = project();
+    let mut request = request(project.path());
+    request.groups = vec!["full".into()];
+    let error = curves(&request).unwrap_err().to_string();
+    assert!(error.contains("Unfrozen: none of its runs"), "{error}");
+    request.conditions = vec![("experiment".into(), "epochs".into())];
+    assert_eq!(curves(&request).unwrap().summary.groups[0].runs, 3);
+}
+
+#[test]
 fn a_folder_of_ones_own_is_replaced_only_if_it_holds_curves_alone() {
     let project = project();
     let out = project.path().join("mine");

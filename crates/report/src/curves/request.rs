@@ -30,7 +30,8 @@ pub struct CurvesRequest {
     /// A task of the paper's `report.toml`, or the name of a dataset that was run.
     pub task: String,
     /// Further conditions on the runs: dotted paths into spec or row, each with a value, or several set apart by
-    /// commas, as in `("work.training.batch-size", "1")`.
+    /// commas, as in `("work.training.batch-size", "1")`. They narrow what the groups hold, but for
+    /// `experiment`: the groups of a paper are then looked for in that one.
     pub conditions: Vec<(String, String)>,
     /// Groups to draw, by name. None: those of the first figure of kind `curves` in `report.toml` that shows the
     /// task; without such a figure, one per adaptation, learning rate and encoder found in the runs, named as in
@@ -75,6 +76,8 @@ pub const CURVES_FILES: [&str; 6] = [
 
 /// Metrics by which a dataset is judged where nobody says by which, in this order.
 const USUAL: [&str; 3] = ["accuracy", "spearman", "span-f1"];
+/// Where runs come from, which the groups of a paper name too: what is asked for takes its place.
+const EXPERIMENT: &str = "experiment";
 /// Metric a run watched to know when to stop.
 const STOP_METRIC: &str = "work.training.stop.metric";
 
@@ -109,7 +112,12 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
         task.metric = usual_metric(&selection.runs, &split, &from)?;
         task.unit = task.metric.clone();
     }
-    let (groups, mixed) = groups(request, (&name, plan.as_ref()), &selection.runs, &from)?;
+    let (mut groups, mixed) = groups(request, (&name, plan.as_ref()), &selection.runs, &from)?;
+    if conditions.contains_key(EXPERIMENT) {
+        for group in &mut groups {
+            group.conditions.remove(EXPERIMENT);
+        }
+    }
     let lines = Lines {
         lines: Lines::gather(&runs, &groups, &conditions, (&task.metric, &split), &from)?,
         title: task.title,
