@@ -62,7 +62,7 @@ impl Page<'_> {
         let all: Vec<&Run> = self.runs.all().iter().collect();
         let page = template.render(context! {
             style => Value::from_safe_string(include_str!("../templates/style.css").to_owned()),
-            takeaway_style => Value::from_safe_string(include_str!("../templates/takeaway.css").to_owned()),
+            blocks_style => Value::from_safe_string(include_str!("../templates/blocks.css").to_owned()),
             paper_id => self.paper,
             profile => self.profile,
             meaning => self.meaning,

@@ -63,6 +63,16 @@ impl Scale {
     pub(crate) fn text(self, value: f64) -> String {
         format!("{}{}", self.signed(value), self.unit())
     }
+
+    /// A value of the paper: with its sign and as many digits as were written, without its unit.
+    pub(crate) fn printed(self, value: f64) -> String {
+        let written = decimals(value);
+        match self {
+            Self::Plain(least) => signed(value, written.max(least)),
+            Self::Points => signed(value * 100.0, written.saturating_sub(2).max(2)),
+            Self::Percent => signed(value * 100.0, written.saturating_sub(2).max(1)),
+        }
+    }
 }
 
 /// A p-value: three digits, or the bound that three digits can show.
@@ -348,6 +358,10 @@ mod tests {
         assert_eq!(Scale::Points.text(0.0066), "+0.66 points");
         assert_eq!(Scale::Percent.text(-0.05), "-5.0 %");
         assert_eq!(Scale::Plain(3).text(0.5), "+0.500");
+        assert_eq!(Scale::Points.printed(-0.002125), "-0.2125");
+        assert_eq!(Scale::Points.printed(0.0066), "+0.66");
+        assert_eq!(Scale::Percent.printed(0.3348), "+33.48");
+        assert_eq!(Scale::Percent.printed(0.4), "+40.0");
     }
 
     #[test]

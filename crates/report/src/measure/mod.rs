@@ -2,13 +2,18 @@
 
 mod of_groups;
 mod of_tasks;
+mod settings;
 mod time;
+
+#[cfg(test)]
+mod tests;
 
 use anyhow::Result;
 
-pub(crate) use self::of_tasks::{final_score, trained_share};
+pub(crate) use self::of_tasks::final_score;
+pub(crate) use self::settings::trained_share;
 pub(crate) use self::time::seconds_of_both;
-use crate::claims::{Check, Claim};
+use crate::claims::{Budget, Check, Claim, OverTasks};
 use crate::compare::Comparison;
 use crate::own::{self, Decided, Own};
 use crate::plan::{Measure, Plan};
@@ -209,6 +214,20 @@ impl Court<'_> {
                 })
             }
             Check::Difference(check) => signed(check.paper, decimals(check.paper).max(2)),
+            Check::TaskDifference(OverTasks {
+                paper: Some(paper), ..
+            })
+            | Check::Budget(Budget {
+                paper: Some(paper), ..
+            }) => of_tasks::points_text(&[*paper]),
+            Check::TaskRelative(OverTasks {
+                paper: Some(paper), ..
+            }) => of_tasks::share_lower(*paper),
+            Check::SameTime(check) if !check.paper.is_empty() => {
+                of_tasks::points_text(&check.paper)
+            }
+            Check::Saving(check) => time::saving_text(check.paper),
+            Check::Share(check) => settings::limits_text(check.printed),
             _ => claim.title.clone(),
         }
     }

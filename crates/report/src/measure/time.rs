@@ -33,7 +33,7 @@ fn saved(numbers: &Numbers) -> Vec<Vec<f64>> {
 
 impl Court<'_> {
     pub(super) fn saving(&self, check: &Saving, from: &str) -> Result<Measured> {
-        let paper = format!("{} %", Scale::Percent.signed(check.paper));
+        let paper = saving_text(check.paper);
         let rule = Rule::Differences {
             papers: vec![check.paper],
             tolerance: check.tolerance,
@@ -233,6 +233,11 @@ fn measured_scores(
     }
     evidence.ours = format!("{}{}", ours.join(", "), scale.unit());
     Measured::Compared(evidence)
+}
+
+/// `+33.48 %`.
+pub(super) fn saving_text(share: f64) -> String {
+    format!("{} %", Scale::Percent.printed(share))
 }
 
 /// `1.26 epochs`, `1 epoch`.
