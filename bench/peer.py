@@ -1,9 +1,10 @@
-"""One side of `totune bench peer`: PyTorch + transformers doing the same training step or inference.
+"""One side of `totune bench peer` and `totune bench bf16`: PyTorch + transformers doing the same training step or inference.
 
 Started with a JSON object (see `Case` in crates/cli/src/bench) as its only argument. For each line `N` on standard
 input it runs N steps and prints {"seconds": [...]}; at the end of input it prints {"peak_memory": bytes}.
 """
 
+import itertools
 import json
 import resource
 import sys
@@ -11,6 +12,38 @@ import time
 
 import torch
 from transformers import BertConfig, BertForSequenceClassification, __version__
+
+
+def made_up(case):
+    """A batch without padding, and its labels."""
+    shape = (case["batch"], case["seq"])
+    generator = torch.Generator().manual_seed(2)
+    ids = torch.randint(1000, case["vocab"], shape, generator=generator)
+    inputs = {
+        "input_ids": ids,
+        "token_type_ids": torch.zeros_like(ids),
+        "attention_mask": torch.ones_like(ids),
+    }
+    return inputs, torch.randint(0, 2, (case["batch"],), generator=generator)
+
+
+def read(path):
+    """The batches of a file (see `Row` in crates/cli/src/bench/bf16.rs), padded to the longest row of each."""
+    with open(path, encoding="utf-8") as file:
+        batches = json.load(file)
+
+    def padded(rows, key):
+        tensors = [torch.tensor(row[key]) for row in rows]
+        return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)
+
+    def batch(rows):
+        ids = padded(rows, "ids")
+        lengths = torch.tensor([len(row["ids"]) for row in rows])
+        mask = (torch.arange(ids.shape[1]) < lengths.unsqueeze(1)).long()
+        inputs = {"input_ids": ids, "token_type_ids": padded(rows, "types"), "attention_mask": mask}
+        return inputs, torch.tensor([row["label"] for row in rows])
+
+    return [batch(rows) for rows in batches]
 
 
 def main():
@@ -30,21 +63,16 @@ def main():
     config._attn_implementation = "sdpa"
     model = BertForSequenceClassification(config)
     assert model.config._attn_implementation == "sdpa"
-    shape = (case["batch"], case["seq"])
-    generator = torch.Generator().manual_seed(2)
-    ids = torch.randint(1000, case["vocab"], shape, generator=generator)
-    inputs = {
-        "input_ids": ids,
-        "token_type_ids": torch.zeros_like(ids),
-        "attention_mask": torch.ones_like(ids),
-    }
-    labels = torch.randint(0, 2, (case["batch"],), generator=generator)
+    # Gone round, one for each step.
+    batches = itertools.cycle(read(case["batches"]) if case["batches"] else [made_up(case)])
+    autocast = torch.autocast("cpu", dtype=torch.bfloat16, enabled=case["dtype"] == "bf16-mixed")
 
     if case["mode"] == "inference":
         model.eval()
 
         def step():
-            with torch.inference_mode():
+            inputs, _ = next(batches)
+            with torch.inference_mode(), autocast:
                 return model(**inputs).logits.argmax(1).sum().item()
     else:
         model.train()
@@ -52,8 +80,10 @@ def main():
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, weight_decay=0.01, **fused)
 
         def step():
-            logits = model(**inputs).logits
-            loss = torch.nn.functional.cross_entropy(logits, labels)
+            inputs, labels = next(batches)
+            with autocast:
+                logits = model(**inputs).logits
+                loss = torch.nn.functional.cross_entropy(logits, labels)
             value = loss.item()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

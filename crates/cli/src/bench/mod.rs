@@ -1,8 +1,12 @@
-//! `totune bench peer`: our training step and inference beside PyTorch + transformers, alternating in one run.
+//! `totune bench`: side by side with other programs, and with ourselves set otherwise. A file or folder for each.
+//!
+//! Here is `totune bench peer`: our training step and inference beside PyTorch + transformers, alternating in one run.
 //!
 //! Each side runs in a process of its own that sleeps while the other works, so that neither disturbs the other and
 //! each one's peak memory is its own. The peer is `bench/peer.py`; ours is this binary, started again as `worker`.
 
+mod bf16;
+mod cache;
 mod data;
 mod side;
 mod table;
@@ -15,6 +19,8 @@ use serde::{Deserialize, Serialize};
 use totune_adapt::Dtype;
 use totune_model::BertConfig;
 
+pub use bf16::{Bf16Options, bf16};
+pub use cache::{CacheOptions, TASKS, cache, worker as cache_worker};
 pub use data::{DataOptions, data, worker as data_worker};
 use side::Side;
 pub use worker::worker;
@@ -47,12 +53,9 @@ pub struct Case {
     /// Feed-forward width.
     pub intermediate: usize,
     /// Number type of the products of the encoder's layers.
-    #[serde(default = "f32")]
     pub dtype: Dtype,
-}
-
-fn f32() -> Dtype {
-    Dtype::F32
+    /// File with the batches to go round ([`bf16::Row`]); without one, a batch of made-up tokens.
+    pub batches: Option<PathBuf>,
 }
 
 /// What one step does.
@@ -134,6 +137,7 @@ fn cases(threads: usize) -> Vec<[Case; 2]> {
                     heads: 12,
                     intermediate,
                     dtype: Dtype::F32,
+                    batches: None,
                 };
                 cases.push([case("default"), case("fused")]);
             }

@@ -1,5 +1,6 @@
 //! One side of a comparison, in a process of its own.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -16,6 +17,8 @@ pub struct Side {
     pub name: String,
     /// What runs, with versions.
     pub version: String,
+    /// All that it said first.
+    pub hello: Value,
     process: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -29,6 +32,20 @@ impl Side {
         let threads = case.threads.to_string();
         command.args(["--threads", &threads, "--device", "cpu", "bench", "worker"]);
         Self::start("totune", command, case, case.threads)
+    }
+
+    /// This binary again with `globals`, as the worker called `command`.
+    pub fn worker(
+        name: &str,
+        globals: &[OsString],
+        command: &str,
+        case: &impl Serialize,
+        threads: usize,
+    ) -> Result<Self> {
+        let binary = std::env::current_exe().context("this program cannot be found")?;
+        let mut process = Command::new(binary);
+        process.args(globals).args(["bench", command]);
+        Self::start(name, process, case, threads)
     }
 
     /// This binary again, as a worker of the comparison of reading.
@@ -71,12 +88,14 @@ impl Side {
         let mut side = Self {
             name: name.to_string(),
             version: String::new(),
+            hello: Value::Null,
             process,
             input,
             output,
         };
         let hello = side.read()?;
         side.version = hello["version"].as_str().unwrap_or_default().to_string();
+        side.hello = hello;
         Ok(side)
     }
 
@@ -120,4 +139,19 @@ impl Side {
         serde_json::from_str(&line)
             .with_context(|| format!("{}: said `{}`", self.name, line.trim()))
     }
+}
+
+/// Runs `steps` steps on each side, `chunk` at a time, so that what disturbs the machine for a while disturbs all of
+/// them; the seconds of each step, side by side.
+pub fn alternate(sides: &mut [Side], steps: usize, chunk: usize) -> Result<Vec<Vec<f64>>> {
+    let mut seconds = vec![Vec::with_capacity(steps); sides.len()];
+    let mut done = 0;
+    while done < steps {
+        let n = chunk.clamp(1, steps - done);
+        for (side, seconds) in sides.iter_mut().zip(&mut seconds) {
+            seconds.extend(side.run(n)?);
+        }
+        done += n;
+    }
+    Ok(seconds)
 }

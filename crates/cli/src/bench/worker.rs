@@ -11,7 +11,7 @@ use serde_json::json;
 use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm, cross_entropy};
 use totune_model::{Bert, Classifier, Encoder, HeadSpec, Pass, Pooling, RandomWeights, TokenBatch};
 
-use super::{Case, Mode};
+use super::{Case, Mode, bf16};
 
 /// Answers requests on standard input until it ends.
 pub fn worker(case: &str, device: &Device, version: &str) -> Result<()> {
@@ -41,8 +41,8 @@ struct Steps {
     /// Taken and put back by each step.
     model: Option<Classifier<Bert>>,
     optimizer: AdamW,
-    batch: TokenBatch,
-    labels: Tensor<1, Int>,
+    /// Gone round, one for each step.
+    batches: Vec<(TokenBatch, Tensor<1, Int>)>,
     taken: u64,
 }
 
@@ -62,10 +62,10 @@ impl Steps {
             Mode::Train => model.train(),
             Mode::Inference => model,
         };
-        let shape = [case.batch, case.seq];
-        let n = case.batch * case.seq;
-        let ids: Vec<i64> = (0..n as i64).map(|i| 1000 + i * 7919 % 29000).collect();
-        let labels: Vec<i64> = (0..case.batch as i64).map(|i| i % 2).collect();
+        let batches = match &case.batches {
+            Some(file) => bf16::batches(file, device)?,
+            None => vec![made_up(case, device)],
+        };
         Ok(Self {
             mode: case.mode,
             model: Some(model),
@@ -75,24 +75,24 @@ impl Steps {
                 epsilon: 1e-8,
                 bias_correction: true,
             }),
-            batch: TokenBatch::new(ids, vec![0; n], &vec![true; n], shape, device),
-            labels: Tensor::from_data(labels.as_slice(), device),
+            batches,
             taken: 0,
         })
     }
 
     fn step(&mut self) {
         let model = self.model.take().expect("put back by the step before");
+        let (batch, labels) = &self.batches[self.taken as usize % self.batches.len()];
         self.taken += 1;
         let model = match self.mode {
             Mode::Inference => {
-                let logits = model.forward(&self.batch, &Pass::evaluation());
+                let logits = model.forward(batch, &Pass::evaluation());
                 let _: i64 = logits.argmax(1).sum().into_scalar();
                 model
             }
             Mode::Train => {
-                let logits = model.forward(&self.batch, &Pass::training(self.taken));
-                let loss = cross_entropy(logits, self.labels.clone());
+                let logits = model.forward(batch, &Pass::training(self.taken));
+                let loss = cross_entropy(logits, labels.clone());
                 let _: f32 = loss.clone().into_scalar();
                 let mut grads = GradientsParams::from_grads(loss.backward(), &model);
                 clip_global_norm(&model, &mut grads, Some(1.0));
@@ -105,4 +105,14 @@ impl Steps {
         };
         self.model = Some(model);
     }
+}
+
+/// One batch without padding.
+fn made_up(case: &Case, device: &Device) -> (TokenBatch, Tensor<1, Int>) {
+    let shape = [case.batch, case.seq];
+    let n = case.batch * case.seq;
+    let ids: Vec<i64> = (0..n as i64).map(|i| 1000 + i * 7919 % 29000).collect();
+    let labels: Vec<i64> = (0..case.batch as i64).map(|i| i % 2).collect();
+    let batch = TokenBatch::new(ids, vec![0; n], &vec![true; n], shape, device);
+    (batch, Tensor::from_data(labels.as_slice(), device))
 }

@@ -1,4 +1,4 @@
-//! `totune bench`: our training step, inference and reading beside other programs'.
+//! `totune bench`: side by side with other programs.
 
 use std::path::PathBuf;
 
@@ -10,13 +10,17 @@ use crate::bench::{self, PeerOptions};
 use crate::context::Context;
 use crate::exit;
 
-/// Time training, inference and reading beside other programs
+/// Time training, inference, reading and the cache beside other programs
 #[derive(Debug, Subcommand)]
 pub enum Bench {
     Peer(Peer),
     Data(Data),
+    Cache(CacheArgs),
+    Bf16(Bf16Args),
     #[command(hide = true)]
     Worker(Worker),
+    #[command(hide = true)]
+    CacheWorker(Worker),
     #[command(hide = true)]
     DataWorker(Worker),
 }
@@ -71,7 +75,73 @@ pub struct Data {
     rows: usize,
 }
 
-/// One side of the comparison, started by `bench peer`
+/// Time what keeping the states of frozen layers saves, beside the arithmetic and beside PyTorch
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune bench cache                                            about ten minutes on two cores
+  totune bench cache --only rte --sweep none                    epochs of one task
+  totune bench cache --only none --sweep rte --epochs 3         a longer sweep, nothing else
+  totune bench cache --only cola --layers 4 --sweep none        one more strategy
+
+Takes RTE, MRPC and CoLA below the data root and all-MiniLM-L6-v2 below the encoder root, whole. What a run does not
+measure stays in cache.json as it was, if that is of the same machine.
+Needs a Python with torch and transformers. Nothing else should run meanwhile.")]
+pub struct CacheArgs {
+    /// Python with torch and transformers
+    #[arg(long, default_value = "python3", env = "TOTUNE_PYTHON")]
+    python: PathBuf,
+    /// Folder for cache.json and cache.md [default: results/bench in the project]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Epochs that are timed of each side; `last-1`, whose scores are compared, takes at least two
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
+    /// Only this task's epochs, or `none`; may be given more than once [default: rte, mrpc and cola]
+    #[arg(long, value_name = "TASK")]
+    only: Vec<String>,
+    /// Top layers that move, 0 for `frozen`; may be given more than once
+    #[arg(long, value_name = "K", default_values_t = [1, 2, 0], value_parser = clap::value_parser!(u16).range(0..6))]
+    layers: Vec<u16>,
+    /// Task whose sweep of 40 runs is run whole, or `none`; may be given more than once
+    #[arg(long, value_name = "TASK", default_values_t = ["cola".to_string()])]
+    sweep: Vec<String>,
+    /// Epochs of each run of a sweep
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    epochs: u16,
+    /// Epochs of PyTorch that are timed of each kind, for a sweep
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    peer_epochs: u16,
+    /// Time PyTorch with length bucketing too
+    #[arg(long)]
+    bucketed: bool,
+}
+
+/// Time bfloat16 products against f32, ours and PyTorch's, alternating in one run
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune bench bf16
+  totune bench bf16 --only 'rte, 32 bucketed, training' --rounds 1
+
+Takes RTE, MRPC and CoLA below the data root and the tokenizer of all-MiniLM-L6-v2 below the encoder root.
+Needs a Python with torch and transformers. Nothing else should run meanwhile.")]
+pub struct Bf16Args {
+    /// Python with torch and transformers
+    #[arg(long, default_value = "python3", env = "TOTUNE_PYTHON")]
+    python: PathBuf,
+    /// Folder for bf16.json and bf16.md [default: results/bench in the project]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Rounds of alternation
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
+    /// Only cases whose name contains this; may be given more than once
+    #[arg(long)]
+    only: Vec<String>,
+}
+
+/// One side of a comparison, started by the command for it
 #[derive(Debug, Args)]
 pub struct Worker {
     /// The case, as JSON
@@ -107,6 +177,30 @@ impl Bench {
                 })?;
                 println!("{}", page.display());
             }
+            Self::Cache(args) => {
+                let project = &context.project;
+                let page = bench::cache(&args.options(context), project, &context.roots)?;
+                println!("{}", page.display());
+            }
+            Self::Bf16(args) => {
+                let project = &context.project;
+                let out = args
+                    .out
+                    .unwrap_or_else(|| bench::default_out(&project.root));
+                let options = bench::Bf16Options {
+                    out,
+                    python: args.python,
+                    rounds: args.rounds.into(),
+                    threads: context
+                        .global
+                        .threads
+                        .map_or(vec![1, context.threads()], |n| vec![n.into()]),
+                    only: args.only,
+                };
+                let page = bench::bf16(&options, project, &context.roots)?;
+                println!("{}", page.display());
+            }
+            Self::CacheWorker(worker) => bench::cache_worker(&worker.case, context)?,
             Self::DataWorker(worker) => bench::data_worker(&worker.case)?,
             Self::Worker(worker) => {
                 let machine = context.machine()?;
@@ -114,6 +208,38 @@ impl Bench {
             }
         }
         Ok(exit::OK)
+    }
+}
+
+impl CacheArgs {
+    fn options(self, context: &Context) -> bench::CacheOptions {
+        let chosen = |tasks: Vec<String>| -> Vec<String> {
+            let wanted = tasks.into_iter().filter(|task| task != "none");
+            wanted.collect()
+        };
+        let tasks = match self.only.as_slice() {
+            [] => bench::TASKS.map(str::to_string).to_vec(),
+            _ => chosen(self.only),
+        };
+        let mut orders = vec!["random".to_string()];
+        if self.bucketed {
+            orders.push("bucketed".to_string());
+        }
+        bench::CacheOptions {
+            python: self.python,
+            out: self
+                .out
+                .unwrap_or_else(|| bench::default_out(&context.project.root)),
+            rounds: self.rounds.into(),
+            threads: context.threads(),
+            tasks,
+            layers: self.layers.into_iter().map(usize::from).collect(),
+            sweeps: chosen(self.sweep),
+            epochs: self.epochs.into(),
+            peer_epochs: self.peer_epochs.into(),
+            orders,
+            budget: context.global.states_budget,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod sparse;
 mod tune;
 
 pub use tune::HIDDEN;
+pub(crate) use tune::task_data;
 
 /// What a run found out, and what it cost.
 #[derive(Debug, Clone)]

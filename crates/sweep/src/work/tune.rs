@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use totune_adapt::{
-    EpochScores, Examples, KeptExamples, Question, StepEvent, Stop, TaskData, Watch, fit,
+    EpochScores, Examples, KeptExamples, Question, StepEvent, Stop, TaskData, Watch,
 };
 use totune_data::Target;
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use super::Outcome;
 use crate::execute::Stop as StopFromOutside;
+use crate::prepared::Prepared;
 use crate::{Inputs, Machine, Progress, RunSpec, TuneWork};
 
 pub(super) fn perform(
@@ -24,17 +25,8 @@ pub(super) fn perform(
 ) -> Result<Outcome> {
     let training = &work.training;
     let dataset = inputs.dataset(&spec.dataset, "train")?;
-    let task = task_data(spec, work, inputs)?;
-    let encoder = inputs.encoder(&work.encoder)?.fresh();
     let mut watch = Listener { machine, progress };
-    let outcome = fit(
-        encoder,
-        &task,
-        training,
-        spec.seed,
-        &machine.device,
-        &mut watch,
-    )?;
+    let outcome = Prepared::new(spec, work, inputs)?.fit(&machine.device, &mut watch)?;
 
     run.dtype = training.dtype.label().to_string();
     run.params_total = outcome.params_total as u64;
@@ -94,7 +86,8 @@ fn shown(target: &Target, labels: &[String]) -> String {
 /// judged on, whatever file that was.
 pub const HIDDEN: &str = "hidden-";
 
-fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskData> {
+/// The examples of a run, with what is kept for them.
+pub(crate) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskData> {
     let train = inputs.dataset(&spec.dataset, "train")?;
     let parts = spec.split.divide(train, spec.fold)?;
     // `part` of what the run `uses` of a split.
