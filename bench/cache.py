@@ -12,6 +12,10 @@ import time
 
 import torch
 from transformers import AutoModel, __version__
+from transformers.utils import logging
+
+logging.set_verbosity_error()
+logging.disable_progress_bar()
 
 DROPOUT = 0.1
 

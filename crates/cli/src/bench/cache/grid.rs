@@ -73,7 +73,7 @@ frozen-dropout = "off"
 bucketing = "on"
 dtype = "f32"
 head = {{ pooling = "mean", dropout = 0.1 }}
-optimizer = {{ kind = "adamw", betas = [0.9, 0.999], epsilon = 1e-8, weight-decay = 0.01, no-decay = ['\.bias$', 'norm\.'] }}
+optimizer = {{ kind = "adam-w", betas = [0.9, 0.999], epsilon = 1e-8, weight-decay = 0.01, no-decay = ['\.bias$', 'norm\.'] }}
 schedule = {{ kind = "constant", warmup = 0.0 }}
 stop = {{ kind = "epochs" }}
 clip = {{ kind = "global-norm", max = 1.0 }}

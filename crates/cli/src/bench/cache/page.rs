@@ -127,7 +127,7 @@ fn scores(text: &mut String, results: &Results) {
          Kept states are mapped files, which count as memory of the process while they are read; the budget is {}.\n\n\
          | task | strategy | rate | epochs | scores differ by | probabilities by | reached | states kept | peak with | peak without |\n\
          |---|---|--:|--:|--:|--:|---|--:|--:|--:|\n",
-        megabytes(results.budget)
+        mebibytes(results.budget)
     );
     for (name, label, found) in all(results) {
         let worst = found.score_difference.max(found.answer_difference);
@@ -241,7 +241,7 @@ fn sweeps(text: &mut String, results: &Results) {
             text,
             "\nStates of {name} on disk: {} of a budget of {}; peak memory of the sweep: {}.",
             megabytes(sweep.states),
-            megabytes(results.budget),
+            mebibytes(results.budget),
             megabytes(sweep.peak)
         );
     }
@@ -272,4 +272,89 @@ fn shares(text: &mut String, results: &Results) {
 
 fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+/// A budget, as it was typed.
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::results::{Peer, Share, Task};
+    use super::*;
+
+    fn results() -> Results {
+        let found = Epochs {
+            k: 1,
+            lr: 2e-5,
+            with: vec![10.0],
+            without: vec![20.0],
+            kept: Vec::new(),
+            score_difference: 2e-9,
+            answer_difference: 3e-4,
+            peak_with: 2_000_000,
+            peak_without: 1_000_000,
+        };
+        let peer = |strategy: &str| Peer {
+            strategy: strategy.to_string(),
+            order: "random".to_string(),
+            epochs: vec![9.5],
+            scoring: 0.5,
+            peak: 0,
+        };
+        let sweep = Sweep {
+            runs: 40,
+            epochs: 2,
+            seconds: 100.0,
+            filling: 1.0,
+            training: 90.0,
+            scoring: 5.0,
+            states: 7_000_000,
+            peak: 0,
+            peers: vec![peer("frozen"), peer("last-1")],
+        };
+        let mut task = Task {
+            examples: 2490,
+            sweep: Some(sweep),
+            ..Task::default()
+        };
+        task.epochs.insert("last-1".to_string(), found);
+        let mut results = Results {
+            budget: 4096 << 20,
+            ..Results::default()
+        };
+        results.tasks.insert("rte".to_string(), task);
+        results.shares.push(Share {
+            dataset: "rte".to_string(),
+            examples: 2490,
+            bucketed: 0.5,
+            random: 0.25,
+        });
+        results
+    }
+
+    #[test]
+    fn each_table_says_what_was_reached_and_what_was_not() {
+        let page = markdown(&results());
+        for line in [
+            "| rte | 2490 | last-1 | 1 | 20.00 s | 10.00 s | 2.00 | 2.67 | -25 % | **no** |",
+            "| rte | last-1 | 2e-5 | 1 | 2.0e-9 | 3.0e-4 | **no** | 0.0 MB | 2.0 MB | 1.0 MB |",
+            "frozen 9.5 s + dev 0.5 s, measured on 1 epoch(s), times 40; last-1 9.5 s + dev 0.5 s, measured on 1 epoch(s), \
+             times 40 | 800 s | 8.00 | yes |",
+            "States of rte on disk: 7.0 MB of a budget of 4096 MiB",
+            "| rte | 2490 | 25.0 % | 50.0 % | **no** |",
+        ] {
+            assert!(page.contains(line), "expected {line} in\n{page}");
+        }
+    }
+
+    #[test]
+    fn tables_of_what_was_not_measured_are_left_out() {
+        let page = markdown(&Results::default());
+        assert!(
+            !page.contains("whole sweep") && !page.contains("filling"),
+            "{page}"
+        );
+    }
 }

@@ -1,7 +1,6 @@
 //! How much of what is computed is real, with length bucketing and without.
 
-use anyhow::Result;
-use totune_data::{BatchPlan, Catalogue, Fill};
+use totune_data::{BatchPlan, Fill};
 
 use super::grid::{BATCH, MAX_LENGTH};
 use super::results::Share;
@@ -19,24 +18,28 @@ const TASKS: [&[&str]; 8] = [
     &["rte"],
 ];
 
-/// Shares of the tasks whose training file is there: of each the first card that finds one.
-pub fn shares(bench: &Bench) -> Result<Vec<Share>> {
-    let catalogue = Catalogue::read(&bench.project.root.join("datasets"))?;
-    let mut shares = Vec::new();
-    for cards in TASKS {
-        let there = |name: &&&str| {
-            let card = catalogue.find(name);
-            card.is_ok_and(|card| card.missing(&bench.roots.data, &["train"]).is_none())
-        };
-        let Some(name) = cards.iter().find(there) else {
-            eprintln!("{}: no training file below the data root", cards[0]);
-            continue;
-        };
-        let (_, texts) = encoded(bench, name, "train", MAX_LENGTH)?;
-        let lengths: Vec<usize> = texts.iter().map(|text| text.ids.len()).collect();
-        shares.push(share(name, &lengths));
-    }
-    Ok(shares)
+/// Shares of the tasks whose training file is there, as one of its cards describes it.
+pub fn shares(bench: &Bench) -> Vec<Share> {
+    let of = |cards: &&[&str]| {
+        let mut why = None;
+        for name in *cards {
+            match encoded(bench, name, "train", MAX_LENGTH) {
+                Ok((_, texts)) => {
+                    let lengths: Vec<usize> = texts.iter().map(|text| text.ids.len()).collect();
+                    return Some(share(name, &lengths));
+                }
+                Err(error) => why = Some(error),
+            }
+        }
+        let why = why.map(|error| format!("{error:#}")).unwrap_or_default();
+        let line = why.lines().next().unwrap_or_default();
+        eprintln!(
+            "{}: left out of the shares of real tokens: {line}",
+            cards[0]
+        );
+        None
+    };
+    TASKS.iter().filter_map(of).collect()
 }
 
 /// Of the first epoch with seed 1.
