@@ -159,7 +159,7 @@ fn compare(
             (batches.len(), tokens)
         }
         None => {
-            let steps = (TOKENS / (BATCH * f32.seq)).max(2);
+            let steps = (TOKENS / (BATCH * f32.seq)).max(1);
             (steps, steps * BATCH * f32.seq)
         }
     };

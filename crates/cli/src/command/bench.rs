@@ -79,7 +79,7 @@ pub struct Data {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  totune bench cache                                            about ten minutes on two cores
+  totune bench cache                                            about twelve minutes on two cores
   totune bench cache --only rte --sweep none                    epochs of one task
   totune bench cache --only none --sweep rte --epochs 3         a longer sweep, nothing else
   totune bench cache --only cola --layers 4 --sweep none        one more strategy
@@ -107,7 +107,7 @@ pub struct CacheArgs {
     #[arg(long, value_name = "TASK", default_values_t = ["cola".to_string()])]
     sweep: Vec<String>,
     /// Epochs of each run of a sweep
-    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     epochs: u16,
     /// Epochs of PyTorch that are timed of each kind, for a sweep
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

@@ -96,7 +96,7 @@ pub fn cache(options: &CacheOptions, project: &Project, roots: &Roots) -> Result
     let encoders = EncoderCatalogue::read(&project.root.join("encoders"))?;
     let card = encoders.find(ENCODER)?;
     let encoder = card
-        .locate(&[roots.encoders.clone()])
+        .locate(std::slice::from_ref(&roots.encoders))
         .context("found above")?;
     let bench = Bench {
         options,

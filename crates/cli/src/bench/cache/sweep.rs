@@ -106,7 +106,7 @@ pub fn measure(bench: &Bench, dataset: &str, orders: &[&str]) -> Result<Sweep> {
 /// Runs `totune sweep run` on a store of its own.
 fn ours(bench: &Bench, dataset: &str) -> Result<Sweep> {
     let folder = bench.scratch.root.join(format!("sweep-{dataset}"));
-    let (project, store) = scratch(&bench.project, &folder)?;
+    let (project, store) = scratch(bench.project, &folder)?;
     let grid = Grid {
         name: "bench",
         dataset,
