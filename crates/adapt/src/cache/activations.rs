@@ -35,16 +35,28 @@ impl StoredDtype {
         }
     }
 
-    /// Appends `values` as they are kept.
-    fn write(self, values: &[f32], to: &mut Vec<u8>) {
+    /// Writes `values` as they are kept into `to`, which is as long as they are.
+    fn write(self, values: &[f32], to: &mut [u8]) {
         match self {
-            Self::F32 => values.iter().for_each(|v| to.extend(v.to_le_bytes())),
-            Self::F16 => values
-                .iter()
-                .for_each(|v| to.extend(f16::from_f32(*v).to_le_bytes())),
-            Self::Bf16 => values
-                .iter()
-                .for_each(|v| to.extend(bf16::from_f32(*v).to_le_bytes())),
+            Self::F32 => {
+                for (value, to) in values.iter().zip(to.chunks_exact_mut(4)) {
+                    to.copy_from_slice(&value.to_le_bytes());
+                }
+            }
+            Self::F16 => {
+                let mut halves = vec![f16::ZERO; values.len()];
+                halves.convert_from_f32_slice(values);
+                for (half, to) in halves.iter().zip(to.chunks_exact_mut(2)) {
+                    to.copy_from_slice(&half.to_le_bytes());
+                }
+            }
+            Self::Bf16 => {
+                let mut halves = vec![bf16::ZERO; values.len()];
+                halves.convert_from_f32_slice(values);
+                for (half, to) in halves.iter().zip(to.chunks_exact_mut(2)) {
+                    to.copy_from_slice(&half.to_le_bytes());
+                }
+            }
         }
     }
 
@@ -140,29 +152,40 @@ impl Activations {
             size: batch_size,
             bucketing: true,
         };
-        let mut kept: Vec<Vec<u8>> = vec![Vec::new(); rows.len()];
-        let mut width = encoder.hidden();
+        let shape = Shape {
+            start,
+            dtype,
+            width: match start {
+                Start::Block(_) => encoder.hidden(),
+                Start::Pooled(readout) => readout.width(encoder.hidden(), encoder.n_layers()),
+            },
+            lengths: match start {
+                Start::Block(_) => lengths.iter().map(|&n| n as u32).collect(),
+                Start::Pooled(_) => vec![1; rows.len()],
+            },
+            seconds: 0.0,
+        };
+        // In one piece from the beginning: a second copy would double what filling takes.
+        let mut bytes = vec![0; shape.n_bytes()];
+        let mut kept = Self::new(shape, Bytes::Memory(Vec::new()));
+        let size = kept.shape.width * dtype.size(); // of one token
         for indices in plan.sequential(&lengths) {
             let batch = token_batch(&examples, &indices, device);
             let pass = Pass::evaluation();
-            let (values, seq) = match start {
+            let values = match start {
                 Start::Block(block) => {
-                    let states = encoder.below(block, &batch, &pass); // [batch, seq, hidden]
-                    let [_, seq, _] = states.dims();
-                    (numbers(states)?, seq)
+                    numbers(encoder.below(block, &batch, &pass))? // [batch, seq, hidden]
                 }
                 Start::Pooled(readout) => {
-                    let read = readout.of(&encoder.encode(&batch, &pass), &batch); // [batch, width]
-                    width = read.dims()[1];
-                    (numbers(read)?, 1)
+                    numbers(readout.of(&encoder.encode(&batch, &pass), &batch))? // [batch, width]
                 }
             };
-            for (&i, row) in indices.iter().zip(values.chunks_exact(seq * width)) {
-                let n = match start {
-                    Start::Block(_) => lengths[i],
-                    Start::Pooled(_) => 1,
-                };
-                let row = &row[..n * width];
+            for (&i, row) in indices
+                .iter()
+                .zip(values.chunks(values.len() / indices.len()))
+            {
+                let (from, to) = (kept.offsets[i], kept.offsets[i + 1]);
+                let row = &row[..(to - from) * kept.shape.width];
                 if dtype == StoredDtype::F16
                     && let Some(large) = row.iter().find(|v| v.abs() > f16::MAX.to_f32())
                 {
@@ -170,21 +193,12 @@ impl Activations {
                         "a state of {large} does not fit f16, whose largest number is 65504; keep f32 or bf16"
                     );
                 }
-                kept[i].reserve_exact(row.len() * dtype.size());
-                dtype.write(row, &mut kept[i]);
+                dtype.write(row, &mut bytes[from * size..to * size]);
             }
         }
-        let shape = Shape {
-            start,
-            dtype,
-            width,
-            lengths: match start {
-                Start::Block(_) => lengths.iter().map(|&n| n as u32).collect(),
-                Start::Pooled(_) => vec![1; rows.len()],
-            },
-            seconds: clock.elapsed().as_secs_f64(),
-        };
-        Ok(Self::new(shape, Bytes::Memory(kept.concat())))
+        kept.bytes = Bytes::Memory(bytes);
+        kept.shape.seconds = clock.elapsed().as_secs_f64();
+        Ok(kept)
     }
 
     /// How many bytes states of `rows` would take, before anything is computed.
@@ -264,9 +278,8 @@ mod tests {
             (StoredDtype::F16, 0.5f32.powi(11)),
             (StoredDtype::Bf16, 0.5f32.powi(8)),
         ] {
-            let mut bytes = Vec::new();
+            let mut bytes = vec![0; values.len() * dtype.size()];
             dtype.write(&values, &mut bytes);
-            assert_eq!(bytes.len(), values.len() * dtype.size());
             let mut read = [0.0; 5];
             dtype.read(&bytes, &mut read);
             for (a, b) in values.iter().zip(read) {
