@@ -120,7 +120,7 @@ mod tests {
         let example = |index: usize| Example {
             id: index.to_string(),
             input: Input::Text(format!("text {index}")),
-            target: Target::Class(usize::from(index % 4 == 0)),
+            target: Target::Class(usize::from(index.is_multiple_of(4))),
             group: None,
         };
         Dataset {
@@ -148,7 +148,11 @@ mod tests {
     #[test]
     fn a_limit_keeps_the_share_of_every_class_on_both_sides() {
         let dataset = dataset(400);
-        let ones = |part: &[usize]| part.iter().filter(|&&index| index % 4 == 0).count();
+        let ones = |part: &[usize]| {
+            part.iter()
+                .filter(|&&index| index.is_multiple_of(4))
+                .count()
+        };
         let (learn, dev) = files(Some(200), None).parts(&dataset);
         assert_eq!((learn.len(), ones(&learn)), (180, 45));
         assert_eq!((dev.len(), ones(&dev)), (20, 5));
