@@ -28,7 +28,7 @@ def made_up(case):
 
 
 def read(path):
-    """The batches of a file (see `Row` in crates/cli/src/bench/bf16.rs), padded to the longest row of each."""
+    """The batches of a file (see `Row` in crates/cli/src/bench/bf16/batches.rs), padded to the longest row of each."""
     with open(path, encoding="utf-8") as file:
         batches = json.load(file)
 

@@ -54,7 +54,7 @@ pub struct Case {
     pub intermediate: usize,
     /// Number type of the products of the encoder's layers.
     pub dtype: Dtype,
-    /// File with the batches to go round ([`bf16::Row`]); without one, a batch of made-up tokens.
+    /// File with the batches to go round (`bf16/batches.rs`); without one, a batch of made-up tokens.
     pub batches: Option<PathBuf>,
 }
 

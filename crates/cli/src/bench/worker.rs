@@ -63,7 +63,7 @@ impl Steps {
             Mode::Inference => model,
         };
         let batches = match &case.batches {
-            Some(file) => bf16::batches(file, device)?,
+            Some(file) => bf16::on_device(file, device)?,
             None => vec![made_up(case, device)],
         };
         Ok(Self {
