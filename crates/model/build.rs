@@ -1,7 +1,11 @@
-//! Compiles the C++ shim of the fused operations against the libtorch that tch links.
+//! Compiles the C++ of the fused operations against the libtorch that tch links.
+
+const SOURCES: [&str; 2] = ["src/fused/shim.cpp", "src/fused/crf/crf.cpp"];
 
 fn main() {
-    println!("cargo:rerun-if-changed=src/fused/shim.cpp");
+    for source in SOURCES {
+        println!("cargo:rerun-if-changed={source}");
+    }
     println!("cargo:rerun-if-env-changed=LIBTORCH");
     #[cfg(feature = "tch")]
     compile_shim();
@@ -21,6 +25,6 @@ fn compile_shim() {
         .opt_level(3)
         .include(format!("{libtorch}/include"))
         .include(format!("{libtorch}/include/torch/csrc/api/include"))
-        .file("src/fused/shim.cpp")
+        .files(SOURCES)
         .compile("totune_shim");
 }

@@ -11,7 +11,7 @@ use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
 use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::backend::libtorch::TchTensor;
+use burn::backend::libtorch::{LibTorchDevice, TchTensor};
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{DispatchDevice, LibTorch};
 use burn::tensor::{Device, Float, Int, Tensor};
@@ -23,6 +23,14 @@ pub fn owns(device: &Device) -> bool {
     matches!(
         device.clone().inner().as_dispatch(),
         DispatchDevice::LibTorch(_)
+    )
+}
+
+/// Whether tensors on `device` are LibTorch's and lie in main memory, where C++ of our own can read them.
+pub fn owns_in_main_memory(device: &Device) -> bool {
+    matches!(
+        device.clone().inner().as_dispatch(),
+        DispatchDevice::LibTorch(LibTorchDevice::Cpu)
     )
 }
 

@@ -8,21 +8,25 @@
 
 mod adamw;
 mod attention;
+mod crf;
 mod cross_entropy;
 mod dropout;
 mod layer_norm;
 #[cfg(feature = "tch")]
 mod libtorch;
 mod linear;
+mod lstm;
 #[cfg(feature = "tch")]
 mod shim;
 
 pub use adamw::{AdamW, AdamWConfig, Rate, clip_global_norm};
 pub use attention::attention;
+pub use crf::{CrfWeights, crf_log_likelihood};
 pub use cross_entropy::cross_entropy;
 pub use dropout::dropout;
 pub use layer_norm::layer_norm;
 pub use linear::{Bf16Products, Precision, bf16_products, linear};
+pub use lstm::{LstmWeights, bilstm, lstm};
 
 #[cfg(all(test, feature = "tch"))]
 mod compare {

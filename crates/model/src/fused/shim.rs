@@ -35,7 +35,7 @@ unsafe extern "C" {
 }
 
 /// Panics with libtorch's message, as tch's own methods do (out of memory, most often).
-fn check(message: *mut c_char) {
+pub fn check(message: *mut c_char) {
     if !message.is_null() {
         // SAFETY: the shim returns null or a string of its own.
         let message = unsafe { CStr::from_ptr(message) }.to_string_lossy();
@@ -43,7 +43,8 @@ fn check(message: *mut c_char) {
     }
 }
 
-fn handle(tensor: &Tensor) -> *mut c_void {
+/// As the C++ functions take it.
+pub fn handle(tensor: &Tensor) -> *mut c_void {
     tensor.as_ptr().cast_mut().cast()
 }
 

@@ -1,0 +1,208 @@
+//! How new networks begin.
+
+use std::collections::HashMap;
+
+use anyhow::{Result, bail};
+use burn::tensor::TensorData;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::Weights;
+
+/// From what new weights are drawn.
+///
+/// A tensor is told by its name: that of an LSTM ends in `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0` (or
+/// another layer, or `_reverse` behind it), those of a linear layer or a convolution in `weight` and `bias`. A scale of
+/// a normalisation, a `weight` with one dimension, is one, and its `bias` zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Init {
+    /// PyTorch's own (`reset_parameters`, Kaiming uniform with a = √5): uniform within ±1/√in for weights and biases,
+    /// within ±1/√hidden for an LSTM.
+    Pytorch,
+    /// AllenNLP's for ESIM: weights uniform within ±√(6 / (in + out)) (Glorot and Bengio 2010, equation 16), those between
+    /// the states of an LSTM orthogonal (Saxe et al. 2014), biases zero, but one for forget gates, in `bias_hh`.
+    Esim,
+    /// Normal with standard deviation √(2 / in) (He et al. 2015, equation 10), biases zero.
+    KaimingNormal,
+}
+
+/// New weights for a network.
+///
+/// Each tensor has its own stream of random numbers, by seed and name, so that a further layer changes no other.
+#[derive(Debug)]
+pub struct NewWeights {
+    init: Init,
+    seed: u64,
+    /// Inputs of the layers whose weights were taken, by their name; 0 for a normalisation.
+    fan_in: HashMap<String, usize>,
+}
+
+impl NewWeights {
+    /// Weights that depend on the seed, and on each tensor's name and shape.
+    pub fn new(init: Init, seed: u64) -> Self {
+        Self {
+            init,
+            seed,
+            fan_in: HashMap::new(),
+        }
+    }
+
+    fn draws(&self, name: &str) -> Draws {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(fnv1a(name));
+        Draws(rng)
+    }
+
+    fn lstm(&self, kind: Kind, shape: &[usize], draws: &mut Draws) -> Result<Vec<f32>> {
+        let (gates, n) = (shape[0], shape.iter().product());
+        let hidden = gates / 4;
+        Ok(match (self.init, kind) {
+            (Init::Pytorch, _) => draws.uniform(n, (hidden as f64).powf(-0.5)),
+            (_, Kind::BiasIh) | (Init::KaimingNormal, Kind::BiasHh) => vec![0.0; n],
+            (Init::Esim, Kind::BiasHh) => (0..n)
+                .map(|i| f32::from(i / hidden == 1)) // the second of the four gates forgets
+                .collect(),
+            (Init::Esim, Kind::WeightIh) => draws.uniform(n, glorot(shape)),
+            (Init::Esim, Kind::WeightHh) => draws.orthogonal(gates, shape[1]),
+            (Init::KaimingNormal, _) => draws.normals(n, (2.0 / shape[1] as f64).sqrt()),
+        })
+    }
+}
+
+/// A tensor of an LSTM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    WeightIh,
+    WeightHh,
+    BiasIh,
+    BiasHh,
+}
+
+impl Kind {
+    fn of(part: &str) -> Option<Self> {
+        let kind = match part.rsplit_once("_l")?.0 {
+            "weight_ih" => Self::WeightIh,
+            "weight_hh" => Self::WeightHh,
+            "bias_ih" => Self::BiasIh,
+            "bias_hh" => Self::BiasHh,
+            _ => return None,
+        };
+        Some(kind)
+    }
+}
+
+impl Weights for NewWeights {
+    fn take(&mut self, name: &str, shape: &[usize]) -> Result<TensorData> {
+        let n: usize = shape.iter().product();
+        let (layer, part) = name.rsplit_once('.').unwrap_or(("", name));
+        let mut draws = self.draws(name);
+        let values = match (part, shape) {
+            (_, [gates, ..]) if Kind::of(part).is_some() => {
+                let kind = Kind::of(part).expect("it was looked at");
+                if gates % 4 != 0 {
+                    bail!("{name}: found {gates} rows, expected four gates of one size");
+                }
+                self.lstm(kind, shape, &mut draws)?
+            }
+            ("weight", [_]) => {
+                self.fan_in.insert(layer.to_string(), 0);
+                vec![1.0; n]
+            }
+            ("weight", [_, rest @ ..]) => {
+                let fan_in: usize = rest.iter().product();
+                self.fan_in.insert(layer.to_string(), fan_in);
+                match self.init {
+                    Init::Pytorch => draws.uniform(n, (fan_in as f64).powf(-0.5)),
+                    Init::Esim => draws.uniform(n, glorot(shape)),
+                    Init::KaimingNormal => draws.normals(n, (2.0 / fan_in as f64).sqrt()),
+                }
+            }
+            ("bias", [_]) => match (self.init, self.fan_in.get(layer)) {
+                (_, None) => bail!("{name}: asked for before {layer}.weight, whose size it needs"),
+                (Init::Pytorch, Some(&fan_in @ 1..)) => {
+                    draws.uniform(n, (fan_in as f64).powf(-0.5))
+                }
+                _ => vec![0.0; n],
+            },
+            _ => bail!("{name}: no rule for a new tensor of this name and shape {shape:?}"),
+        };
+        Ok(TensorData::new(values, shape.to_vec()))
+    }
+}
+
+/// √(6 / (in + out)); each place of a convolution's window counts as an input, and as an output.
+fn glorot(shape: &[usize]) -> f64 {
+    let window: usize = shape[2..].iter().product();
+    (6.0 / ((shape[0] + shape[1]) * window) as f64).sqrt()
+}
+
+/// Random numbers of one tensor.
+pub(crate) struct Draws(ChaCha8Rng);
+
+impl Draws {
+    /// Those of `seed`.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    /// From 0 to 1, without 1.
+    fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Uniform within ±`bound`.
+    pub(crate) fn uniform(&mut self, n: usize, bound: f64) -> Vec<f32> {
+        (0..n)
+            .map(|_| ((2.0 * self.unit() - 1.0) * bound) as f32)
+            .collect()
+    }
+
+    /// Normal with standard deviation `sd`.
+    pub(crate) fn normals(&mut self, n: usize, sd: f64) -> Vec<f32> {
+        (0..n).map(|_| (self.normal() * sd) as f32).collect()
+    }
+
+    /// By Box and Muller.
+    fn normal(&mut self) -> f64 {
+        let (u, v) = (1.0 - self.unit(), self.unit());
+        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    }
+
+    /// A matrix whose columns (or rows, where there are fewer) have length one and right angles, all such matrices being
+    /// equally likely: normal vectors made orthogonal one after the other.
+    fn orthogonal(&mut self, rows: usize, columns: usize) -> Vec<f32> {
+        let (n, length) = (rows.min(columns), rows.max(columns));
+        let mut vectors: Vec<Vec<f64>> = Vec::with_capacity(n);
+        for _ in 0..n {
+            let mut vector: Vec<f64> = (0..length).map(|_| self.normal()).collect();
+            for other in &vectors {
+                let share = dot(&vector, other);
+                for (a, b) in vector.iter_mut().zip(other) {
+                    *a -= share * b;
+                }
+            }
+            let norm = dot(&vector, &vector).sqrt();
+            vector.iter_mut().for_each(|a| *a /= norm);
+            vectors.push(vector);
+        }
+        let value = |row: usize, column: usize| match rows < columns {
+            true => vectors[row][column] as f32,
+            false => vectors[column][row] as f32,
+        };
+        let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+        places.map(|(row, column)| value(row, column)).collect()
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// A number for a name: 64-bit FNV-1a.
+fn fnv1a(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
