@@ -8,22 +8,26 @@ use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::Device;
 use rand::Rng;
-use totune_data::{BatchPlan, stream};
+use totune_data::{BatchPlan, random, stream};
 use totune_model::fused::{AdamW, Rate, clip_global_norm};
 use totune_model::{Classifier, Encoder, Pass};
 
 use crate::batch::outputs;
+use crate::best::Best;
 use crate::cache::Start;
 use crate::clock::Clock;
 use crate::evaluate::{Evaluation, evaluate};
 use crate::outcome::{Divergence, Outcome, Prediction, Score, Stop};
 use crate::parameters::{require_gradients, sizes};
-use crate::phase::{Assigned, Phase};
+use crate::phase::{Assigned, Moments, Phase};
+use crate::stop::{StopRule, has_parted, has_stalled};
 use crate::task::{Examples, TaskData};
-use crate::training::{StopRule, Training};
+use crate::training::{Keep, Training};
 use crate::watch::{EpochScores, StepEvent, Watch};
 
 /// Puts a new head on `encoder`, trains as `training` says, and scores after every epoch.
+///
+/// A phase goes on with the model the one before left, and with its optimiser or a fresh one, as it says.
 ///
 /// `device` is the plain device the encoder lies on. All chance comes from `seed`: the head's first weights, the order
 /// of the examples, dropout. A loss or gradient that is not finite ends the run before its step is applied; that is
@@ -57,16 +61,23 @@ pub fn fit<E: Encoder>(
         .enumerate()
         .map(|(i, phase)| phase.assign(&paths).with_context(|| format!("phase {i}")))
         .collect::<Result<Vec<_>>>()?;
-    let trainable: BTreeSet<&String> = assignments.iter().flat_map(BTreeMap::keys).collect();
+    let moving = assignments.iter().flat_map(BTreeMap::keys);
+    let trainable: BTreeSet<&str> = moving.map(String::as_str).collect();
 
     let mut run = Run::new(task, training, seed, device, watch);
     run.epochs = plan.phases.iter().map(|phase| phase.epochs).sum();
     let mut stop = Stop::Epochs;
+    let mut best = Best::default();
+    let mut optimizer = AdamW::new(&training.optimizer.config());
     'phases: for (phase_idx, (phase, assigned)) in plan.phases.iter().zip(&assignments).enumerate()
     {
         run.begin(phase_idx, Start::of(phase, training, n_layers));
         model = require_gradients(model, &|path| assigned.contains_key(path));
-        let mut optimizer = AdamW::new(&training.optimizer.config());
+        // Moments are kept by parameter, so that those of a parameter that moves in both phases go on.
+        if phase.moments == Moments::Fresh {
+            optimizer = AdamW::new(&training.optimizer.config());
+        }
+        stop = Stop::Epochs;
         for epoch_of_phase in 0..phase.epochs {
             let trained = run.train(model, &mut optimizer, phase, assigned, epoch_of_phase)?;
             model = trained.0;
@@ -77,19 +88,40 @@ pub fn fit<E: Encoder>(
                     break 'phases;
                 }
             };
-            if let ControlFlow::Break(divergence) = run.score(&model.valid(), mean_loss)? {
+            if let ControlFlow::Break(divergence) = run.score(&model.valid(), mean_loss, phase)? {
                 stop = Stop::Diverged(divergence);
                 break 'phases;
             }
-            if run.has_stalled(&phase.stop)? {
-                stop = Stop::Plateau;
+            if training.keep == Keep::Best {
+                let metric = training.stop.metric();
+                let purpose = "keep: the epoch with the best %s on dev is to stand for the run";
+                let score = run
+                    .dev(metric, purpose)?
+                    .pop()
+                    .expect("an epoch has been scored");
+                best.offer(score, run.epoch, &model, &trainable, &run.predictions);
+            }
+            if let Some(reason) = run.ends(&phase.stop)? {
+                stop = reason;
                 break;
             }
+            run.scale = phase.schedule.scale(|plateau| {
+                let purpose = "schedule: the rate is to fall where %s on dev no longer rises";
+                run.dev(plateau.metric.as_ref(), purpose)
+            })?;
         }
     }
     match stop {
-        Stop::Epochs | Stop::Plateau => {
-            run.stand_for_the_last_epoch();
+        Stop::Epochs | Stop::Plateau | Stop::Gap => {
+            let mut epoch = run.epoch;
+            model = match best.take(model) {
+                Ok(best) => {
+                    (epoch, run.predictions) = (best.0, best.2);
+                    best.1
+                }
+                Err(last) => last,
+            };
+            run.stand_for(epoch);
             run.answer(&model.valid())?;
         }
         Stop::Diverged(_) => run.predictions.clear(),
@@ -124,6 +156,10 @@ struct Run<'a> {
     phase: usize,
     /// Where its passes begin.
     start: Option<Start>,
+    /// What a schedule that looks at scores multiplies the rate by.
+    scale: f64,
+    /// Some examples of train, to compare with dev.
+    sample: Option<Examples>,
     /// Finished, over all phases.
     epoch: usize,
     /// Taken, over all phases.
@@ -160,6 +196,8 @@ impl<'a> Run<'a> {
             epochs: 0,
             phase: 0,
             start: None,
+            scale: 1.0,
+            sample: None,
             epoch: 0,
             step: 0,
             scores: Vec::new(),
@@ -175,45 +213,59 @@ impl<'a> Run<'a> {
         let paid = self.start;
         self.phase = phase;
         self.start = start;
+        self.scale = 1.0;
         if let Some(kept) = self.task.train.kept(start).filter(|_| paid != start) {
             self.cache_seconds += kept.seconds();
             self.train_clock.add(kept.seconds());
         }
     }
 
-    /// Whether the scores on dev say that the phase is over.
-    fn has_stalled(&self, rule: &StopRule) -> Result<bool> {
-        let StopRule::Plateau {
-            patience,
-            threshold,
-            metric,
-        } = rule
-        else {
-            return Ok(false);
-        };
-        let metric = metric.as_ref().or(self.task.metrics.first());
+    /// Why the phase is over, if the scores say so.
+    fn ends(&self, rule: &StopRule) -> Result<Option<Stop>> {
+        let purpose = "stop: training is to end where %s on dev does";
+        let dev = || self.dev(rule.metric(), purpose);
+        Ok(match *rule {
+            StopRule::Epochs {} => None,
+            StopRule::Plateau {
+                patience,
+                threshold,
+                metric: _,
+            } => has_stalled(&dev()?, patience, threshold).then_some(Stop::Plateau),
+            StopRule::Gap { gap, rise, .. } => {
+                let dev = dev()?;
+                let train = self.of_phase("train", self.metric(rule.metric()));
+                let train = *train.last().expect("scored with dev");
+                has_parted(&dev, train, gap, rise).then_some(Stop::Gap)
+            }
+        })
+    }
+
+    /// What a decision looks at: the metric it names, or the dataset's main one.
+    fn metric<'m>(&'m self, named: Option<&'m String>) -> &'m str {
+        named
+            .or(self.task.metrics.first())
+            .map_or("the score", String::as_str)
+    }
+
+    /// The scores of this phase, in the order they were taken.
+    fn of_phase(&self, split: &str, metric: &str) -> Vec<f64> {
         let scores = self.scores.iter().filter(|score| {
-            score.split == "dev"
-                && score.phase == self.phase
-                && Some(score.metric) == metric.map(|metric| metric.as_str())
+            score.split == split && score.phase == self.phase && score.metric == metric
         });
-        let scores: Vec<f64> = scores.map(|score| score.value).collect();
+        scores.map(|score| score.value).collect()
+    }
+
+    /// The scores of this phase on dev; an error that begins with `purpose` (where `%s` stands for the metric) if there
+    /// are none.
+    fn dev(&self, named: Option<&String>, purpose: &str) -> Result<Vec<f64>> {
+        let metric = self.metric(named);
+        let scores = self.of_phase("dev", metric);
         ensure!(
             !scores.is_empty(),
-            "stop: training is to end where {} on dev does, but there is no dev split with such a score",
-            metric.map_or("the score", String::as_str)
+            "{}, but there is no dev split with such a score",
+            purpose.replace("%s", metric)
         );
-        let mut best = f64::NEG_INFINITY;
-        let mut stalled = 0;
-        for score in scores {
-            stalled = if score > best + *threshold {
-                0
-            } else {
-                stalled + 1
-            };
-            best = best.max(score);
-        }
-        Ok(stalled >= *patience)
+        Ok(scores)
     }
 
     /// One pass over the training examples; the mean of their losses, each taken before its step.
@@ -263,7 +315,7 @@ impl<'a> Run<'a> {
             }
 
             let step_of_phase = epoch_of_phase * self.steps_per_epoch + i;
-            let scheduled = |peak| phase.schedule.rate(peak, step_of_phase, steps);
+            let scheduled = |peak| self.scale * phase.schedule.rate(peak, step_of_phase, steps);
             model = optimizer.step(model, gradients, &|path| {
                 let Assigned { lr, weight_decay } = *assigned.get(path)?;
                 Some(Rate {
@@ -307,6 +359,7 @@ impl<'a> Run<'a> {
         &mut self,
         model: &Classifier<E>,
         train_loss: f64,
+        phase: &Phase,
     ) -> Result<ControlFlow<Divergence>> {
         self.eval_clock.start()?;
         let first_new = self.scores.len();
@@ -338,6 +391,9 @@ impl<'a> Run<'a> {
             }
             self.keep(split, examples, found);
         }
+        if let StopRule::Gap { metric, .. } = &phase.stop {
+            self.compare(model, metric.as_ref())?;
+        }
         self.eval_clock.stop()?;
         self.watch.epoch(&EpochScores {
             phase: self.phase,
@@ -346,6 +402,41 @@ impl<'a> Run<'a> {
             scores: &self.scores[first_new..],
         });
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Scores some examples of train, and says how far the score lies above the one on dev.
+    fn compare<E: Encoder>(
+        &mut self,
+        model: &Classifier<E>,
+        metric: Option<&String>,
+    ) -> Result<()> {
+        let (task, seed) = (self.task, self.seed);
+        let n_dev = task.dev.as_ref().map_or(0, Examples::len);
+        let sample = self.sample.take().unwrap_or_else(|| {
+            let mut indices: Vec<usize> = (0..task.train.len()).collect();
+            random::shuffle(&mut indices, &mut stream(seed, "gap", 0));
+            indices.truncate(n_dev);
+            task.train.part(&indices)
+        });
+        if sample.is_empty() {
+            return Ok(()); // without dev, which the rule itself complains about
+        }
+        let question = &task.question;
+        let (batch_size, start) = (self.training.evaluation_batch_size, self.start);
+        let found = evaluate(model, question, &sample, batch_size, start, self.device)?;
+        let n = sample.len();
+        for (metric, value) in question.scores(&sample.targets, &found.predicted, &task.metrics) {
+            self.push("train", metric, value, n);
+        }
+        let last = |split| {
+            let scores = self.of_phase(split, self.metric(metric));
+            scores.last().copied()
+        };
+        if let (Some(train), Some(dev)) = (last("train"), last("dev")) {
+            self.push("train", "gap", train - dev, n);
+        }
+        self.sample = Some(sample);
+        Ok(())
     }
 
     /// Answers what the final model is to answer without being judged.
@@ -398,9 +489,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn stand_for_the_last_epoch(&mut self) {
+    fn stand_for(&mut self, epoch: usize) {
         for score in &mut self.scores {
-            score.is_final = score.epoch == self.epoch;
+            score.is_final = score.epoch == epoch;
         }
     }
 }

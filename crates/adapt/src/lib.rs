@@ -15,6 +15,7 @@
 //! This crate does not know papers, grids, result files, or how a device was chosen.
 
 mod batch;
+mod best;
 mod cache;
 mod clock;
 mod evaluate;
@@ -23,8 +24,10 @@ mod optimizer;
 mod outcome;
 mod parameters;
 mod phase;
+mod plateau;
 mod question;
 mod schedule;
+mod stop;
 mod strategy;
 mod task;
 #[cfg(test)]
@@ -38,10 +41,12 @@ pub use fit::fit;
 pub use optimizer::{Adam, BIAS_AND_NORM, Optimizer};
 pub use outcome::{Divergence, Outcome, Prediction, Score, Stop};
 pub use parameters::sizes;
-pub use phase::{Assigned, Group, Phase, Plan};
+pub use phase::{Assigned, Group, Moments, Phase, Plan};
+pub use plateau::Plateau;
 pub use question::Question;
-pub use schedule::{Bert, Constant, Linear, Polynomial, Schedule};
-pub use strategy::{Adaptation, Frozen, Full, LastK, Part};
+pub use schedule::{Bert, Constant, Linear, Polynomial, Schedule, SlantedTriangular};
+pub use stop::StopRule;
+pub use strategy::{Adaptation, Frozen, Full, GradualUnfreezing, LastK, Part, StackAndFinetune};
 pub use task::{Examples, TaskData};
-pub use training::{Cache, Clip, Dtype, StopRule, Switch, Training};
+pub use training::{Cache, Clip, Dtype, Keep, Switch, Training};
 pub use watch::{EpochScores, StepEvent, Watch};

@@ -6,7 +6,7 @@ use totune_model::{Classifier, Encoder};
 /// The result of a run.
 #[derive(Debug)]
 pub struct Outcome<E: Encoder> {
-    /// The adapted model; after a divergence, as it was before the step that diverged.
+    /// The adapted model the run stands for; after a divergence, as it was before the step that diverged.
     pub model: Classifier<E>,
     /// Scores in the order they were taken.
     pub scores: Vec<Score>,
@@ -41,9 +41,9 @@ pub struct Score {
     pub epoch: usize,
     /// Optimiser steps taken so far.
     pub step: usize,
-    /// `train` (the mean loss of the epoch's steps), `dev` or `test`.
+    /// `train` (the mean loss of the epoch's steps, and what a rule of a gap measured), `dev` or `test`.
     pub split: &'static str,
-    /// `loss`, or a name that [`totune_stats::classification_scores_with`] or [`totune_stats::regression_scores`] gives.
+    /// `loss`, `gap` (train minus dev), or a name that [`totune_stats::classification_scores_with`] or [`totune_stats::regression_scores`] gives.
     pub metric: &'static str,
     /// The score.
     pub value: f64,
@@ -70,13 +70,15 @@ pub struct Prediction {
     pub scores: Vec<f32>,
 }
 
-/// Why training ended.
+/// Why training ended; of several phases, the last.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
     /// All epochs were run.
     Epochs,
     /// The score on dev no longer rose.
     Plateau,
+    /// The scores on train and dev parted.
+    Gap,
     /// A number that should be finite was not.
     Diverged(Divergence),
 }
@@ -87,6 +89,7 @@ impl Stop {
         match self {
             Self::Epochs => "epochs",
             Self::Plateau => "plateau",
+            Self::Gap => "gap",
             Self::Diverged(_) => "diverged",
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
-use burn::tensor::Tensor;
+use burn::tensor::{Tensor, TensorData};
 
 /// The number of elements of every parameter, by path.
 pub fn sizes<M: Module>(module: &M) -> BTreeMap<String, usize> {
@@ -19,6 +19,87 @@ pub(crate) fn require_gradients<M: Module>(module: M, trainable: &dyn Fn(&str) -
         trainable,
     };
     module.map(&mut mapper)
+}
+
+/// Values of parameters by path, outside the device: no step of an optimiser that works in place reaches them.
+pub(crate) type Values = BTreeMap<String, TensorData>;
+
+/// The values of the parameters for whose path `wanted` says so.
+pub(crate) fn copy<M: Module>(module: &M, wanted: &dyn Fn(&str) -> bool) -> Values {
+    let mut visitor = Copy {
+        path: Vec::new(),
+        wanted,
+        values: BTreeMap::new(),
+    };
+    module.visit(&mut visitor);
+    visitor.values
+}
+
+/// The module with these values for these parameters.
+pub(crate) fn restore<M: Module>(module: M, values: Values) -> M {
+    let mut mapper = Restore {
+        path: Vec::new(),
+        values,
+    };
+    module.map(&mut mapper)
+}
+
+struct Copy<'a> {
+    path: Vec<String>,
+    wanted: &'a dyn Fn(&str) -> bool,
+    values: Values,
+}
+
+impl ModuleVisitor for Copy<'_> {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.into());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let path = self.path.join(".");
+        if (self.wanted)(&path) {
+            // Converting gives the bytes a place of their own, where `into_data` may share those of the tensor.
+            let data = param.val().into_data();
+            self.values.insert(
+                path,
+                TensorData::from_bytes_vec(
+                    data.as_bytes().to_vec(),
+                    data.shape().clone(),
+                    data.dtype(),
+                ),
+            );
+        }
+    }
+}
+
+struct Restore {
+    path: Vec<String>,
+    values: Values,
+}
+
+impl ModuleMapper for Restore {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.into());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let Some(data) = self.values.remove(&self.path.join(".")) else {
+            return param;
+        };
+        param.map(|value| {
+            let required = value.is_require_grad();
+            let restored = Tensor::from_data(data, &value.inner().device());
+            Tensor::from_inner(restored).set_require_grad(required)
+        })
+    }
 }
 
 #[derive(Default)]

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use burn::module::{ParamGroup, ParamId};
 
 use crate::schedule::Schedule;
-use crate::training::StopRule;
+use crate::stop::StopRule;
 
 /// The phases of one run, in order; each starts from the parameters the one before left.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,9 +30,23 @@ pub struct Phase {
     pub epochs: usize,
     /// What may end it sooner.
     pub stop: StopRule,
+    /// Whether its optimiser begins anew.
+    pub moments: Moments,
     /// The lowest block with a parameter that moves: 0 for the embeddings, `i` for `layers[i-1]`, one more than the
     /// number of layers if none does. All blocks below it are fixed and need no gradient.
     pub frozen_below: usize,
+}
+
+/// What the optimiser of a phase begins with.
+///
+/// Moments and step counts belong to parameters. Kept, those of a parameter that goes on moving go on, and one that
+/// begins to move has none yet, as in PyTorch where gradients are switched on during training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moments {
+    /// None.
+    Fresh,
+    /// Those the phase before left.
+    Kept,
 }
 
 /// Parameters that share a learning rate.
@@ -149,6 +163,7 @@ mod tests {
             schedule: Schedule::Constant(Constant { warmup: 0.0 }),
             epochs: 1,
             stop: StopRule::Epochs {},
+            moments: Moments::Fresh,
             frozen_below: 0,
         }
     }

@@ -6,6 +6,8 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use crate::plateau::Plateau;
+
 /// How the learning rate moves through the `T` steps of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -18,6 +20,10 @@ pub enum Schedule {
     Bert(Bert),
     /// TensorFlow's `polynomial_decay`, without warm-up.
     Polynomial(Polynomial),
+    /// A short rise and a long fall (Howard and Ruder 2018, section 3.2).
+    SlantedTriangular(SlantedTriangular),
+    /// The peak rate until the score on dev no longer rises, and a part of it from there on.
+    Plateau(Plateau),
 }
 
 /// `lr · t/W` for `t < W`, then `lr`; `W = ⌈warmup · T⌉`.
@@ -57,10 +63,36 @@ pub struct Polynomial {
     pub end: f64,
 }
 
+/// `lr · (1 + p · (ratio − 1)) / ratio`, where `p = t/C` for `t < C`, then `p = 1 − (t−C)/(T−C)`; `C = ⌊cut-frac · T⌋`.
+///
+/// Howard and Ruder write `C · (1/cut-frac − 1)` for `T − C`. Both are the same where `cut-frac · T` is whole; else
+/// theirs falls below `lr / ratio` before the end, and AllenNLP, like this, divides by the steps that are left.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SlantedTriangular {
+    /// Share of the steps spent rising.
+    #[serde(default = "tenth")]
+    pub cut_frac: f64,
+    /// How many times the peak is larger than the lowest rate.
+    #[serde(default = "thirty_two")]
+    pub ratio: f64,
+}
+
+/// Howard and Ruder's.
+fn tenth() -> f64 {
+    0.1
+}
+
+/// Howard and Ruder's.
+fn thirty_two() -> f64 {
+    32.0
+}
+
 impl Schedule {
     /// The learning rate of step `step` (from 0) of `steps`, where the group's own rate is `peak`.
     ///
-    /// From `step = steps` on the rate stays where the schedule ends.
+    /// From `step = steps` on the rate stays where the schedule ends. What depends on scores is not part of it:
+    /// [`Schedule::scale`].
     pub fn rate(&self, peak: f64, step: usize, steps: usize) -> f64 {
         let (t, total) = (step.min(steps) as f64, steps.max(1) as f64);
         match self {
@@ -87,6 +119,24 @@ impl Schedule {
             Self::Polynomial(Polynomial { power, end }) => {
                 (peak - end) * (1.0 - t / total).powf(*power) + end
             }
+            Self::SlantedTriangular(SlantedTriangular { cut_frac, ratio }) => {
+                let cut = (cut_frac * total).floor();
+                let p = if t < cut {
+                    t / cut
+                } else {
+                    1.0 - (t - cut) / (total - cut)
+                };
+                peak * (1.0 + p * (ratio - 1.0)) / ratio
+            }
+            Self::Plateau(_) => peak,
+        }
+    }
+
+    /// What the rate is multiplied by after epochs of this phase with these scores on dev.
+    pub(crate) fn scale(&self, scores: impl FnOnce(&Plateau) -> Result<Vec<f64>>) -> Result<f64> {
+        match self {
+            Self::Plateau(plateau) => Ok(plateau.scale(&scores(plateau)?)),
+            _ => Ok(1.0),
         }
     }
 
@@ -109,6 +159,17 @@ impl Schedule {
                     "schedule.end: found {end}, expected a rate of 0 or more"
                 );
             }
+            Self::SlantedTriangular(SlantedTriangular { cut_frac, ratio }) => {
+                ensure!(
+                    (0.0..1.0).contains(cut_frac),
+                    "schedule.cut-frac: found {cut_frac}, expected a share of the steps, from 0 to less than 1"
+                );
+                ensure!(
+                    ratio.is_finite() && *ratio >= 1.0,
+                    "schedule.ratio: found {ratio}, expected 1 or more"
+                );
+            }
+            Self::Plateau(plateau) => plateau.validate()?,
         }
         Ok(())
     }
@@ -181,6 +242,25 @@ mod tests {
             }),
             [1000, 829, 676, 541, 424, 325, 244, 181, 136, 109],
         );
+    }
+
+    #[test]
+    fn slanted_triangular_rises_for_its_share_and_falls_for_the_rest() {
+        let slanted =
+            |cut_frac, ratio| Schedule::SlantedTriangular(SlantedTriangular { cut_frac, ratio });
+        check(
+            slanted(0.2, 5.0),
+            [200, 600, 1000, 900, 800, 700, 600, 500, 400, 300],
+        );
+        // Part of a step of rising is none.
+        check(
+            slanted(0.09, 10.0),
+            [1000, 910, 820, 730, 640, 550, 460, 370, 280, 190],
+        );
+        check(slanted(0.5, 1.0), [1000; 10]);
+        assert_eq!(slanted(0.1, 32.0).rate(3.2, 99, 10), 0.1);
+        let read: Schedule = toml::from_str("kind = 'slanted-triangular'").expect("defaults");
+        assert_eq!(read, slanted(0.1, 32.0));
     }
 
     #[test]

@@ -69,6 +69,23 @@ impl Examples {
         self.rows.iter().map(|row| row.ids.len()).collect()
     }
 
+    /// Those at `indices`, in that order.
+    pub(crate) fn part(&self, indices: &[usize]) -> Self {
+        fn chosen<T: Clone>(all: &[T], indices: &[usize]) -> Vec<T> {
+            indices.iter().map(|&i| all[i].clone()).collect()
+        }
+        let kept = self.kept.iter().map(|kept| KeptExamples {
+            activations: kept.activations.clone(),
+            places: chosen(&kept.places, indices),
+        });
+        Self {
+            ids: chosen(&self.ids, indices),
+            rows: chosen(&self.rows, indices),
+            targets: chosen(&self.targets, indices),
+            kept: kept.collect(),
+        }
+    }
+
     /// What was kept of the examples for a run that begins at `start`.
     pub(crate) fn kept(&self, start: Option<Start>) -> Option<&KeptExamples> {
         let start = start?;

@@ -4,8 +4,9 @@ use totune_model::{HeadSpec, Pooling};
 
 use crate::optimizer::Optimizer;
 use crate::schedule::{Constant, Schedule};
+use crate::stop::StopRule;
 use crate::strategy::Adaptation;
-use crate::training::{Cache, Clip, Dtype, StopRule, Switch, Training};
+use crate::training::{Cache, Clip, Dtype, Keep, Switch, Training};
 
 /// Plain settings around one adaptation.
 pub(crate) fn training(adaptation: Adaptation) -> Training {
@@ -30,6 +31,7 @@ pub(crate) fn training(adaptation: Adaptation) -> Training {
         dtype: Dtype::F32,
         cache: Cache::Off,
         micro_batch_size: 0,
+        keep: Keep::Last,
     }
 }
 
@@ -48,11 +50,7 @@ pub(crate) fn check_plan(
     };
     let found: Vec<&str> = phase.groups.iter().map(|g| g.pattern.as_str()).collect();
     assert_eq!(found, patterns);
-    let lr = match &settings.adaptation {
-        Adaptation::Frozen(s) => s.lr,
-        Adaptation::Full(s) => s.lr,
-        Adaptation::LastK(s) => s.lr,
-    };
+    let lr = settings.adaptation.lr();
     assert!(
         phase
             .groups

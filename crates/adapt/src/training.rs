@@ -9,6 +9,7 @@ use crate::cache::{Start, StoredDtype};
 use crate::optimizer::Optimizer;
 use crate::phase::Plan;
 use crate::schedule::Schedule;
+use crate::stop::StopRule;
 use crate::strategy::Adaptation;
 
 /// The settings of a run, fully resolved: every field is written down, none has a silent default.
@@ -51,6 +52,9 @@ pub struct Training {
     /// added up over its pieces. 0 stands for the whole batch.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub micro_batch_size: usize,
+    /// Which epoch's model the run stands for.
+    #[serde(default, skip_serializing_if = "Keep::is_last")]
+    pub keep: Keep,
 }
 
 fn is_zero(n: &usize) -> bool {
@@ -96,23 +100,22 @@ impl Switch {
     }
 }
 
-/// What may end a phase before its epochs are over.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum StopRule {
-    /// Nothing: all epochs are run.
-    Epochs {},
-    /// The score on dev has not risen by more than `threshold` above the best before for `patience` epochs in a row. The
-    /// model is the one of the last epoch.
-    Plateau {
-        /// Epochs without a rise.
-        patience: usize,
-        /// What counts as a rise, in units of the metric.
-        threshold: f64,
-        /// Which of the dataset's metrics; its main one where this is left out.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        metric: Option<String>,
-    },
+/// Which epoch's model a run stands for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// The last one's.
+    #[default]
+    Last,
+    /// That of the epoch with the best score on dev, over all phases and the first of several: its scores are the final
+    /// ones, and predictions are its. The metric is the one that `stop` names, or the dataset's main one.
+    Best,
+}
+
+impl Keep {
+    fn is_last(&self) -> bool {
+        *self == Self::Last
+    }
 }
 
 /// What is done to a gradient before the update.
@@ -177,6 +180,20 @@ impl Training {
         self.adaptation.plan(self, n_layers)
     }
 
+    /// The setting by which training looks at scores on dev, if there is one: such a run needs a dev split.
+    pub fn looks_at_dev(&self) -> Option<&'static str> {
+        let by_rule = |stop: &StopRule| *stop != StopRule::Epochs {};
+        match (&self.adaptation, &self.schedule) {
+            _ if self.keep == Keep::Best => Some("keep"),
+            _ if by_rule(&self.stop) => Some("stop"),
+            (_, Schedule::Plateau(_)) => Some("schedule"),
+            (Adaptation::StackAndFinetune(stack), _) if by_rule(&stack.stack_stop) => {
+                Some("adaptation.stack-stop")
+            }
+            _ => None,
+        }
+    }
+
     /// Where its phases can begin when the frozen part is not computed again, each place once.
     pub fn starts(&self, n_layers: usize) -> Result<Vec<Start>> {
         let mut starts = Vec::new();
@@ -210,21 +227,7 @@ impl Training {
                 "{key}: found {found}, expected from 0 to less than 1"
             );
         }
-        if let StopRule::Plateau {
-            patience,
-            threshold,
-            metric: _,
-        } = self.stop
-        {
-            ensure!(
-                patience >= 1,
-                "stop.patience: found {patience}, expected at least 1"
-            );
-            ensure!(
-                threshold.is_finite() && threshold >= 0.0,
-                "stop.threshold: found {threshold}, expected 0 or more"
-            );
-        }
+        self.stop.validate("stop")?;
         if let Clip::GlobalNorm { max } = self.clip {
             ensure!(
                 max.is_finite() && max > 0.0,
@@ -296,7 +299,7 @@ mod tests {
             (
                 r#""last-k""#,
                 r#""last""#,
-                "unknown variant `last`, expected one of `frozen`, `full`, `last-k`",
+                "unknown variant `last`, expected one of `frozen`, `full`, `last-k`, `gradual-unfreezing`, `stack-and-finetune`",
             ),
             ("epsilon = 1e-6", "eps = 1e-6", "unknown field `eps`"),
             (

@@ -46,6 +46,7 @@ fn last_k_with_embeddings_jumps_over_the_layers_between() {
         lr: 1e-2,
         pooler: Part::Frozen,
         embeddings: Part::Trainable,
+        layer_decay: 1.0,
     };
     check(Adaptation::LastK(settings), &[EMBEDDINGS, LAYER_1, HEAD]);
 }

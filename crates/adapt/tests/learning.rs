@@ -5,18 +5,25 @@ mod common;
 use burn::tensor::Device;
 use common::{devices, eight, encoder, final_score, run, run_on, training};
 use totune_adapt::{
-    Adaptation, Bert as BertSchedule, EpochScores, Examples, Frozen, Full, LastK, Optimizer,
-    Outcome, Prediction, Question, Schedule, Score, StepEvent, Stop, StopRule, Switch, TaskData,
-    Training, Watch, evaluate, fit,
+    Adaptation, Bert as BertSchedule, EpochScores, Examples, Frozen, Full, GradualUnfreezing,
+    LastK, Optimizer, Outcome, Prediction, Question, Schedule, Score, StackAndFinetune, StepEvent,
+    Stop, StopRule, Switch, TaskData, Training, Watch, evaluate, fit,
 };
 use totune_data::{Example, Input, Target, Tokenizer};
 use totune_model::{Bert, Pooling};
 
 #[test]
 fn every_strategy_learns_eight_examples_by_heart() {
+    let mut stacking = StackAndFinetune::new(1e-2, 10, 5e-3);
+    stacking.stack_stop = StopRule::Epochs {};
     for (adaptation, pooling) in [
         (Adaptation::Full(Full::new(5e-3)), Pooling::Pooler),
         (Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::Pooler),
+        (
+            Adaptation::GradualUnfreezing(GradualUnfreezing::new(5e-3, 0.9)),
+            Pooling::Pooler,
+        ),
+        (Adaptation::StackAndFinetune(stacking), Pooling::Pooler),
         // 16 fixed features and 8 examples: a linear layer on them suffices.
         (Adaptation::Frozen(Frozen::new(1e-1)), Pooling::First),
     ] {

@@ -29,6 +29,7 @@ impl Frozen {
     pub(super) fn plan(&self, training: &Training, n_layers: usize) -> Plan {
         let trained = Trained {
             lr: self.lr,
+            layer_decay: 1.0,
             pooler: self.pooler,
             layers: n_layers..n_layers,
             embeddings: Part::Frozen,

@@ -16,6 +16,10 @@ pub struct Full {
     pub pooler: Part,
     /// Word, position and type vectors and their layer norm.
     pub embeddings: Part,
+    /// What the rate of each layer is multiplied by to give that of the next lower one, down to the embeddings; the
+    /// head, the pooler and the top layer have `lr`.
+    #[serde(default = "super::no_decay", skip_serializing_if = "super::is_one")]
+    pub layer_decay: f64,
 }
 
 impl Full {
@@ -25,6 +29,7 @@ impl Full {
             lr,
             pooler: Part::Trainable,
             embeddings: Part::Trainable,
+            layer_decay: 1.0,
         }
     }
 
@@ -32,6 +37,7 @@ impl Full {
     pub(super) fn plan(&self, training: &Training, n_layers: usize) -> Plan {
         let trained = Trained {
             lr: self.lr,
+            layer_decay: self.layer_decay,
             pooler: self.pooler,
             layers: 0..n_layers,
             embeddings: self.embeddings,
@@ -46,7 +52,7 @@ impl Full {
 mod tests {
     use super::*;
     use crate::strategy::Adaptation;
-    use crate::test_support::check_plan;
+    use crate::test_support::{check_plan, training};
 
     #[test]
     fn everything_moves() {
@@ -62,6 +68,17 @@ mod tests {
                 r"^encoder\.embeddings\.",
             ],
         );
+    }
+
+    #[test]
+    fn lower_layers_move_more_slowly_when_asked() {
+        let mut settings = Full::new(0.5);
+        settings.layer_decay = 0.5;
+        let training = training(Adaptation::Full(settings));
+        let plan = training.plan(3).expect("valid settings");
+        let rates: Vec<f64> = plan.phases[0].groups.iter().map(|g| g.lr).collect();
+        // Head, pooler, layers 2, 1, 0, embeddings.
+        assert_eq!(rates, [0.5, 0.5, 0.5, 0.25, 0.125, 0.0625]);
     }
 
     #[test]

@@ -20,6 +20,10 @@ pub struct LastK {
     /// Word, position and type vectors and their layer norm. When they move, the fixed layers between them and the
     /// top still carry gradients, so nothing is saved but the update.
     pub embeddings: Part,
+    /// What the rate of each layer is multiplied by to give that of the next lower one, down to the embeddings; the
+    /// head, the pooler and the top layer have `lr`.
+    #[serde(default = "super::no_decay", skip_serializing_if = "super::is_one")]
+    pub layer_decay: f64,
 }
 
 impl LastK {
@@ -30,6 +34,7 @@ impl LastK {
             lr,
             pooler: Part::Trainable,
             embeddings: Part::Frozen,
+            layer_decay: 1.0,
         }
     }
 
@@ -42,6 +47,7 @@ impl LastK {
         );
         let trained = Trained {
             lr: self.lr,
+            layer_decay: self.layer_decay,
             pooler: self.pooler,
             layers: n_layers - self.k..n_layers,
             embeddings: self.embeddings,
@@ -88,6 +94,16 @@ mod tests {
                 r"^encoder\.embeddings\.",
             ],
         );
+    }
+
+    #[test]
+    fn embeddings_below_fixed_layers_move_at_the_rate_of_their_depth() {
+        let mut settings = LastK::new(1, 0.5);
+        (settings.embeddings, settings.layer_decay) = (Part::Trainable, 0.5);
+        let plan = training(Adaptation::LastK(settings)).plan(3);
+        let groups = &plan.expect("valid settings").phases[0].groups;
+        let rates: Vec<f64> = groups.iter().map(|group| group.lr).collect();
+        assert_eq!(rates, [0.5, 0.5, 0.5, 0.0625]);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use totune_adapt::{
-    Adaptation, Cache, Clip, Constant, Dtype, Examples, Optimizer, Outcome, Question, Schedule,
-    StopRule, Switch, TaskData, Training, fit,
+    Adaptation, Cache, Clip, Constant, Dtype, Examples, Keep, Optimizer, Outcome, Question,
+    Schedule, StopRule, Switch, TaskData, Training, fit,
 };
 use totune_data::{Encoded, Target};
 use totune_model::{Bert, BertConfig, HeadSpec, Pooling, RandomWeights};
@@ -66,6 +66,7 @@ pub fn training(adaptation: Adaptation) -> Training {
         dtype: Dtype::F32,
         cache: Cache::Off,
         micro_batch_size: 0,
+        keep: Keep::Last,
     }
 }
 

@@ -1,0 +1,141 @@
+//! What may end a phase before its epochs are over.
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+/// What may end a phase before its epochs are over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum StopRule {
+    /// Nothing: all epochs are run.
+    Epochs {},
+    /// The score on dev has not risen by more than `threshold` above the best before for `patience` epochs in a row.
+    Plateau {
+        /// Epochs without a rise.
+        patience: usize,
+        /// What counts as a rise, in units of the metric.
+        threshold: f64,
+        /// Which of the dataset's metrics; its main one where this is left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metric: Option<String>,
+    },
+    /// The score on examples of `train` has come to lie more than `gap` above the one on dev, or dev has risen by less
+    /// than `rise` above its best before.
+    ///
+    /// Both are taken after the epoch, without dropout, on equally many examples: those of `train` are drawn once with
+    /// the run's seed, as many as dev has.
+    Gap {
+        /// Largest distance at which training goes on, in units of the metric.
+        gap: f64,
+        /// Smallest rise at which it goes on, in units of the metric.
+        rise: f64,
+        /// Which of the dataset's metrics; its main one where this is left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metric: Option<String>,
+    },
+}
+
+impl StopRule {
+    /// The metric it names, if it names one.
+    pub(crate) fn metric(&self) -> Option<&String> {
+        match self {
+            Self::Epochs {} => None,
+            Self::Plateau { metric, .. } | Self::Gap { metric, .. } => metric.as_ref(),
+        }
+    }
+
+    /// Refuses values out of range, naming the key, which begins with `at`.
+    pub(crate) fn validate(&self, at: &str) -> Result<()> {
+        let not_negative = |key: &str, found: f64| {
+            ensure!(
+                found.is_finite() && found >= 0.0,
+                "{at}.{key}: found {found}, expected 0 or more"
+            );
+            Ok(())
+        };
+        match *self {
+            Self::Epochs {} => Ok(()),
+            Self::Plateau {
+                patience,
+                threshold,
+                metric: _,
+            } => {
+                ensure!(
+                    patience >= 1,
+                    "{at}.patience: found {patience}, expected at least 1"
+                );
+                not_negative("threshold", threshold)
+            }
+            Self::Gap {
+                gap,
+                rise,
+                metric: _,
+            } => {
+                not_negative("gap", gap)?;
+                not_negative("rise", rise)
+            }
+        }
+    }
+}
+
+/// Whether the last `patience` of these scores did not rise by more than `threshold` above the best before.
+pub(crate) fn has_stalled(scores: &[f64], patience: usize, threshold: f64) -> bool {
+    let mut best = f64::NEG_INFINITY;
+    let mut stalled = 0;
+    for &score in scores {
+        stalled = if score > best + threshold {
+            0
+        } else {
+            stalled + 1
+        };
+        best = best.max(score);
+    }
+    stalled >= patience
+}
+
+/// Whether the last of these scores on dev rose by less than `rise` above the best before, or `train` lies more than
+/// `gap` above it.
+pub(crate) fn has_parted(dev: &[f64], train: f64, gap: f64, rise: f64) -> bool {
+    let Some((&last, before)) = dev.split_last() else {
+        return false;
+    };
+    let best = before.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    train - last > gap || last - best < rise
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plateau_is_so_many_epochs_without_a_rise() {
+        for (scores, expected) in [
+            (&[0.5][..], false),
+            (&[0.5, 0.5], false),
+            (&[0.5, 0.5, 0.4], true),
+            (&[0.5, 0.4, 0.6, 0.6], false),
+            (&[0.5, 0.505, 0.509], true), // each compared with the best so far, which is not a rise of 0.01
+            (&[0.5, 0.6, 0.7], false),
+        ] {
+            assert_eq!(has_stalled(scores, 2, 0.01), expected, "{scores:?}");
+        }
+    }
+
+    #[test]
+    fn train_and_dev_part_by_a_gap_or_by_a_dev_that_no_longer_rises() {
+        for (dev, train, expected) in [
+            (&[0.5][..], 0.505, false),
+            (&[0.5], 0.52, true),
+            (&[0.5], 0.1, false),
+            (&[0.5, 0.51], 0.515, false),
+            (&[0.5, 0.501], 0.505, true),
+            (&[0.5, 0.6, 0.55], 0.55, true),
+        ] {
+            assert_eq!(
+                has_parted(dev, train, 0.01, 0.002),
+                expected,
+                "{dev:?} {train}"
+            );
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Gradual unfreezing: one more layer moves in each epoch, from the top (Howard and Ruder 2018, section 3.3).
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::{Part, Trained};
+use crate::phase::{Moments, Plan};
+use crate::stop::StopRule;
+use crate::training::Training;
+
+/// The head learns first; then one more layer joins at a time, the top one first and the embeddings last.
+///
+/// Each opening is a phase with a schedule of its own, and the last one, in which everything moves, takes all epochs
+/// that are left. With a slanted triangle this is what AllenNLP does: one triangle per epoch while something is
+/// frozen, one over the rest. The optimiser goes on from phase to phase. A stopping rule holds in the last one alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct GradualUnfreezing {
+    /// Peak learning rate of the head, the pooler and the top layer.
+    pub lr: f64,
+    /// What the rate of each layer is multiplied by to give that of the next lower one; 1 for the same rate in all.
+    pub decay: f64,
+    /// Epochs before the next layer joins.
+    #[serde(default = "one")]
+    pub epochs_per_layer: usize,
+    /// Word, position and type vectors and their layer norm, or whatever stands in their place.
+    pub embeddings: Part,
+    /// The tanh layer over `[CLS]`; it moves with the head.
+    pub pooler: Part,
+}
+
+/// Howard and Ruder's.
+fn one() -> usize {
+    1
+}
+
+impl GradualUnfreezing {
+    /// Everything opens, one layer per epoch.
+    pub fn new(lr: f64, decay: f64) -> Self {
+        Self {
+            lr,
+            decay,
+            epochs_per_layer: 1,
+            embeddings: Part::Trainable,
+            pooler: Part::Trainable,
+        }
+    }
+
+    /// One phase with the head alone and one per opening; an error if the epochs do not suffice to open everything.
+    pub(super) fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
+        let openings = n_layers + usize::from(self.embeddings == Part::Trainable);
+        let before = openings * self.epochs_per_layer;
+        ensure!(
+            training.epochs > before,
+            "epochs: found {}, expected at least {}: {before} before the last of {openings} openings, and one in which \
+             everything moves",
+            training.epochs,
+            before + 1
+        );
+        let phase = |opened: usize| {
+            let trained = Trained {
+                lr: self.lr,
+                layer_decay: self.decay,
+                pooler: self.pooler,
+                layers: n_layers - opened.min(n_layers)..n_layers,
+                embeddings: match opened > n_layers {
+                    true => Part::Trainable,
+                    false => Part::Frozen,
+                },
+            };
+            let mut phase = trained.phase(training);
+            phase.moments = Moments::Kept;
+            if opened < openings {
+                phase.epochs = self.epochs_per_layer;
+                phase.stop = StopRule::Epochs {};
+            } else {
+                phase.epochs = training.epochs - before;
+            }
+            phase
+        };
+        Ok(Plan {
+            phases: (0..=openings).map(phase).collect(),
+        })
+    }
+
+    /// Refuses values that no encoder allows, naming the key.
+    pub(super) fn validate(&self) -> Result<()> {
+        ensure!(
+            self.epochs_per_layer >= 1,
+            "adaptation.epochs-per-layer: found 0, expected at least 1"
+        );
+        super::check_decay("adaptation.decay", self.decay)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::Adaptation;
+    use crate::test_support::training;
+
+    fn plan(settings: &GradualUnfreezing, epochs: usize, n_layers: usize) -> Result<Plan> {
+        let mut training = training(Adaptation::GradualUnfreezing(settings.clone()));
+        training.epochs = epochs;
+        training.plan(n_layers)
+    }
+
+    /// Epochs, the frozen line, and the patterns with their rates, of each phase.
+    fn table(plan: &Plan) -> Vec<(usize, usize, Vec<(&str, f64)>)> {
+        plan.phases
+            .iter()
+            .map(|phase| {
+                let groups = phase.groups.iter();
+                let groups = groups.map(|g| (g.pattern.as_str(), g.lr)).collect();
+                (phase.epochs, phase.frozen_below, groups)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn one_more_layer_joins_in_each_phase_at_a_lower_rate() {
+        let plan = plan(&GradualUnfreezing::new(0.5, 0.5), 7, 2).expect("enough epochs");
+        let (head, pooler) = ((r"^head\.", 0.5), (r"^encoder\.pooler\.", 0.5));
+        let (top, low) = (
+            (r"^encoder\.layers\.1\.", 0.5),
+            (r"^encoder\.layers\.0\.", 0.25),
+        );
+        let embeddings = (r"^encoder\.embeddings\.", 0.125);
+        assert_eq!(
+            table(&plan),
+            [
+                (1, 3, vec![head, pooler]),
+                (1, 2, vec![head, pooler, top]),
+                (1, 1, vec![head, pooler, top, low]),
+                (4, 0, vec![head, pooler, top, low, embeddings]),
+            ]
+        );
+        assert!(plan.phases.iter().all(|p| p.moments == Moments::Kept));
+    }
+
+    #[test]
+    fn fixed_embeddings_end_the_unfreezing_one_phase_sooner() {
+        let mut settings = GradualUnfreezing::new(0.5, 0.5);
+        settings.embeddings = Part::Frozen;
+        settings.epochs_per_layer = 2;
+        let plan = plan(&settings, 5, 2).expect("enough epochs");
+        let epochs: Vec<_> = table(&plan).iter().map(|row| (row.0, row.1)).collect();
+        assert_eq!(epochs, [(2, 3), (2, 2), (1, 1)]);
+    }
+
+    #[test]
+    fn a_stopping_rule_waits_until_everything_moves() {
+        let mut training = training(Adaptation::GradualUnfreezing(GradualUnfreezing::new(
+            0.5, 0.5,
+        )));
+        training.epochs = 9;
+        training.stop = StopRule::Plateau {
+            patience: 1,
+            threshold: 0.0,
+            metric: None,
+        };
+        let phases = training.plan(2).expect("enough epochs").phases;
+        let (last, before) = phases.split_last().expect("phases");
+        assert_eq!(last.stop, training.stop);
+        assert!(before.iter().all(|phase| phase.stop == StopRule::Epochs {}));
+    }
+
+    #[test]
+    fn too_few_epochs_to_open_everything_are_refused() {
+        let message = |settings: &GradualUnfreezing, epochs| {
+            let error = plan(settings, epochs, 2).expect_err("refused");
+            error.to_string()
+        };
+        assert_eq!(
+            message(&GradualUnfreezing::new(0.5, 0.5), 3),
+            "epochs: found 3, expected at least 4: 3 before the last of 3 openings, and one in which everything moves"
+        );
+        assert_eq!(
+            message(&GradualUnfreezing::new(0.5, 0.0), 4),
+            "adaptation.decay: found 0, expected more than 0 and at most 1"
+        );
+        let mut settings = GradualUnfreezing::new(0.5, 0.5);
+        settings.epochs_per_layer = 0;
+        assert_eq!(
+            message(&settings, 4),
+            "adaptation.epochs-per-layer: found 0, expected at least 1"
+        );
+    }
+}

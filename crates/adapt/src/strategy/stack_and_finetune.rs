@@ -1,0 +1,155 @@
+//! Stack, then fine-tune: the head alone until it begins to overfit, then everything (Wang et al. 2019).
+//!
+//! With a linear head this is linear probing, then fine-tuning (Kumar et al. 2022).
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::{Part, Trained};
+use crate::phase::Plan;
+use crate::stop::StopRule;
+use crate::training::Training;
+
+/// Two phases, each with the run's schedule from its beginning and a fresh optimiser.
+///
+/// The run's `epochs` and `stop` are those of the second one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct StackAndFinetune {
+    /// Peak learning rate of the head alone.
+    pub stack_lr: f64,
+    /// Epochs of the head alone, at most.
+    pub stack_epochs: usize,
+    /// What ends them sooner.
+    pub stack_stop: StopRule,
+    /// Peak learning rate when everything moves.
+    pub lr: f64,
+    /// The tanh layer over `[CLS]`, in the second phase; in the first it is fixed.
+    pub pooler: Part,
+    /// Word, position and type vectors and their layer norm, in the second phase.
+    pub embeddings: Part,
+    /// What the rate of each layer is multiplied by to give that of the next lower one, in the second phase.
+    #[serde(default = "super::no_decay", skip_serializing_if = "super::is_one")]
+    pub layer_decay: f64,
+}
+
+impl StackAndFinetune {
+    /// Everything moves in the second phase; the first one ends at a gap of a point or a rise of less than a fifth.
+    pub fn new(stack_lr: f64, stack_epochs: usize, lr: f64) -> Self {
+        Self {
+            stack_lr,
+            stack_epochs,
+            stack_stop: StopRule::Gap {
+                gap: 0.01,
+                rise: 0.002,
+                metric: None,
+            },
+            lr,
+            pooler: Part::Trainable,
+            embeddings: Part::Trainable,
+            layer_decay: 1.0,
+        }
+    }
+
+    /// Two phases.
+    pub(super) fn plan(&self, training: &Training, n_layers: usize) -> Plan {
+        let stack = Trained {
+            lr: self.stack_lr,
+            layer_decay: 1.0,
+            pooler: Part::Frozen,
+            layers: n_layers..n_layers,
+            embeddings: Part::Frozen,
+        };
+        let mut stack = stack.phase(training);
+        stack.epochs = self.stack_epochs;
+        stack.stop = self.stack_stop.clone();
+        let finetune = Trained {
+            lr: self.lr,
+            layer_decay: self.layer_decay,
+            pooler: self.pooler,
+            layers: 0..n_layers,
+            embeddings: self.embeddings,
+        };
+        Plan {
+            phases: vec![stack, finetune.phase(training)],
+        }
+    }
+
+    /// Refuses values that no encoder allows, naming the key.
+    pub(super) fn validate(&self) -> Result<()> {
+        super::check_rate("adaptation.stack-lr", self.stack_lr)?;
+        ensure!(
+            self.stack_epochs >= 1,
+            "adaptation.stack-epochs: found 0, expected at least 1 (the strategy without a phase for the head is `full`)"
+        );
+        self.stack_stop.validate("adaptation.stack-stop")?;
+        super::check_decay("adaptation.layer-decay", self.layer_decay)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phase::Moments;
+    use crate::strategy::Adaptation;
+    use crate::test_support::training;
+
+    #[test]
+    fn the_head_moves_first_and_then_everything_with_a_fresh_optimiser() {
+        let settings = StackAndFinetune::new(1e-3, 3, 2e-5);
+        let mut training = training(Adaptation::StackAndFinetune(settings.clone()));
+        training.epochs = 5;
+        let plan = training.plan(2).expect("valid settings");
+        let [stack, finetune] = &plan.phases[..] else {
+            panic!("expected two phases, found {}", plan.phases.len());
+        };
+        let patterns = |phase: &crate::phase::Phase| -> Vec<String> {
+            phase.groups.iter().map(|g| g.pattern.clone()).collect()
+        };
+        assert_eq!(patterns(stack), [r"^head\."]);
+        assert_eq!((stack.epochs, stack.frozen_below), (3, 3));
+        assert_eq!(stack.groups[0].lr, 1e-3);
+        assert_eq!(stack.stop, settings.stack_stop);
+        assert_eq!(
+            patterns(finetune),
+            [
+                r"^head\.",
+                r"^encoder\.pooler\.",
+                r"^encoder\.layers\.1\.",
+                r"^encoder\.layers\.0\.",
+                r"^encoder\.embeddings\.",
+            ]
+        );
+        assert_eq!((finetune.epochs, finetune.frozen_below), (5, 0));
+        assert!(finetune.groups.iter().all(|group| group.lr == 2e-5));
+        assert_eq!(finetune.stop, training.stop);
+        assert_eq!(finetune.moments, Moments::Fresh);
+    }
+
+    #[test]
+    fn values_out_of_range_name_their_key() {
+        let message = |change: fn(&mut StackAndFinetune)| {
+            let mut settings = StackAndFinetune::new(1e-3, 3, 2e-5);
+            change(&mut settings);
+            let adaptation = Adaptation::StackAndFinetune(settings);
+            adaptation.validate().expect_err("refused").to_string()
+        };
+        assert_eq!(
+            message(|s| s.stack_lr = 0.0),
+            "adaptation.stack-lr: found 0, expected more than 0"
+        );
+        assert!(message(|s| s.stack_epochs = 0).starts_with("adaptation.stack-epochs: found 0"));
+        assert_eq!(
+            message(|s| s.stack_stop = StopRule::Gap {
+                gap: -1.0,
+                rise: 0.0,
+                metric: None
+            }),
+            "adaptation.stack-stop.gap: found -1, expected 0 or more"
+        );
+        assert_eq!(
+            message(|s| s.layer_decay = 1.5),
+            "adaptation.layer-decay: found 1.5, expected more than 0 and at most 1"
+        );
+    }
+}
