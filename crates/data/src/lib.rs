@@ -46,4 +46,5 @@ pub use random::stream;
 pub use split::{Duplicates, Files, FoldKind, HoldOut, KFold, Parts, Split};
 pub use submission::Submission;
 pub use texts::{Gutenberg, Lines, Switch, TextCard, TextFile, TextFormat, WikiText};
+pub use tokenize::characters;
 pub use tokenize::{Alignment, Encoded, Piece, Tokenizer, Window, WordContext};

@@ -1,5 +1,6 @@
 //! BERT's wordpiece: text in, ids out.
 
+pub mod characters;
 mod memo;
 mod windows;
 mod words;

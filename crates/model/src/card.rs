@@ -9,7 +9,7 @@ use burn::tensor::Device;
 use serde::Deserialize;
 use totune_checkpoint::{Checkpoint, ElmoOptions, Format, Published};
 
-use crate::{Architecture, Bert, CardCheck};
+use crate::{Architecture, Bert, CardCheck, Elmo, Weights};
 
 /// One pretrained checkpoint, as described by its card.
 #[derive(Debug, Clone, Deserialize)]
@@ -69,9 +69,9 @@ pub struct Vocabulary {
 
 /// An encoder on a device, and which bytes it was made of.
 #[derive(Debug)]
-pub struct LoadedEncoder {
+pub struct LoadedEncoder<E = Bert> {
     /// The network.
-    pub encoder: Bert,
+    pub encoder: E,
     /// What identifies the weights: of a single file its SHA-256.
     pub checkpoint_hash: String,
     /// The folder it was loaded from; the tokenizer lies in it too.
@@ -148,22 +148,44 @@ impl EncoderCard {
         ))
     }
 
-    /// Loads the checkpoint onto `device`.
+    /// Loads the checkpoint of a BERT, or of what differs from it in size alone, onto `device`.
     ///
     /// # Errors
     /// When it is not there, its hash is not the card's, a tensor is missing, unexpected or of another shape, or the
-    /// architecture cannot be trained yet.
+    /// architecture is another one.
     pub fn load(&self, roots: &[PathBuf], device: &Device) -> Result<LoadedEncoder> {
         let config = match &self.architecture {
             Architecture::Bert(config) => config.clone(),
             Architecture::Distilbert(config) => config.bert(),
-            Architecture::Elmo(_) => bail!(
-                "encoder `{}`: the architecture `{}` cannot be trained yet; its checkpoint can be listed, checked and \
-                 converted (`totune encoders`)",
-                self.name,
-                self.architecture
-            ),
+            Architecture::Elmo(_) => return self.another("`bert` or `distilbert`"),
         };
+        self.load_as(roots, |weights| config.load(weights, device))
+    }
+
+    /// Loads the checkpoint of an ELMo onto `device`.
+    ///
+    /// # Errors
+    /// As [`EncoderCard::load`].
+    pub fn load_elmo(&self, roots: &[PathBuf], device: &Device) -> Result<LoadedEncoder<Elmo>> {
+        let Architecture::Elmo(options) = &self.architecture else {
+            return self.another("`elmo`");
+        };
+        self.load_as(roots, |weights| Elmo::load(options, weights, device))
+    }
+
+    fn another<T>(&self, expected: &str) -> Result<T> {
+        bail!(
+            "encoder `{}`: the architecture is `{}`, expected {expected}",
+            self.name,
+            self.architecture
+        )
+    }
+
+    fn load_as<E: burn::module::Module>(
+        &self,
+        roots: &[PathBuf],
+        load: impl FnOnce(&mut dyn Weights) -> Result<E>,
+    ) -> Result<LoadedEncoder<E>> {
         let Some((dir, format, file)) = self.find(roots)? else {
             bail!(self.missing(roots).unwrap_or_default());
         };
@@ -178,7 +200,7 @@ impl EncoderCard {
             );
         }
         let mut weights = Published::new(checkpoint, self.architecture.naming())?;
-        let encoder = config.load(&mut weights, device)?;
+        let encoder = load(&mut weights)?;
         weights.finish(&self.ignore)?;
         let parameters = burn::module::Module::num_params(&encoder) as u64;
         ensure!(

@@ -32,6 +32,7 @@ pub use classifier::{Classifier, Kept};
 pub use crf::{Constraints, Crf};
 pub use encoder::bert::{Bert, BertConfig, PoolerKind};
 pub use encoder::distilbert::DistilBertConfig;
+pub use encoder::elmo::{Elmo, LstmState};
 pub use encoder::{Encoder, States};
 pub use head::{ClassifierHead, HeadSpec, Layers, Pooling, Readout, ScalarMix};
 pub use init::{Init, NewWeights};

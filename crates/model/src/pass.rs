@@ -13,6 +13,10 @@ pub struct TokenBatch {
     pub type_ids: Tensor<2, Int>,
     /// 1 for a real piece, 0 for padding, `[batch, seq]`; none where nothing is padded.
     pub mask: Option<Tensor<2>>,
+    /// Character ids of each word, `[batch, seq, 50]`, for encoders that read those.
+    pub characters: Option<Tensor<3, Int>>,
+    /// Whether the two texts of a pair, though in one row, do not see each other; `type_ids` tell them apart.
+    pub apart: bool,
 }
 
 impl TokenBatch {
@@ -44,6 +48,8 @@ impl TokenBatch {
             ids: Tensor::from_data(TensorData::new(ids, shape), device),
             type_ids: Tensor::from_data(TensorData::new(type_ids, shape), device),
             mask,
+            characters: None,
+            apart: false,
         }
     }
 
@@ -58,6 +64,8 @@ impl TokenBatch {
             ids: self.ids.clone().inner(),
             type_ids: self.type_ids.clone().inner(),
             mask: self.mask.clone().map(Tensor::inner),
+            characters: self.characters.clone().map(Tensor::inner),
+            ..self.clone()
         }
     }
 

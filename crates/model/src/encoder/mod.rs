@@ -8,6 +8,7 @@ use crate::{Pass, TokenBatch};
 
 pub mod bert;
 pub mod distilbert;
+pub mod elmo;
 
 /// What an encoder makes of a batch.
 #[derive(Debug)]

@@ -16,6 +16,7 @@ mod layer_norm;
 mod libtorch;
 mod linear;
 mod lstm;
+mod projected_lstm;
 #[cfg(feature = "tch")]
 mod shim;
 
@@ -27,6 +28,7 @@ pub use dropout::dropout;
 pub use layer_norm::layer_norm;
 pub use linear::{Bf16Products, Precision, bf16_products, linear};
 pub use lstm::{LstmWeights, bilstm, lstm};
+pub use projected_lstm::{Clip, Memory, projected_lstm, projected_lstm_from};
 
 #[cfg(all(test, feature = "tch"))]
 mod compare {

@@ -1,0 +1,96 @@
+//! Whether a batch begins with what the one before it left in the LSTMs.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
+
+use super::order::indices;
+use crate::fused::Memory;
+
+/// What each batch begins with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LstmState {
+    /// Nothing: the states of a sentence depend on that sentence alone.
+    #[default]
+    Reset,
+    /// What the batch before it left, as in the released code: the states of a sentence depend on all that was read
+    /// before it, in that order.
+    Carry,
+}
+
+/// What is left of the batches so far, by layer and direction; clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Carried(Arc<Mutex<Vec<[Option<Memory>; 2]>>>);
+
+impl Carried {
+    fn slots(&self) -> MutexGuard<'_, Vec<[Option<Memory>; 2]>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.slots().clear();
+    }
+
+    /// What the sentences with these numbers begin with, a row for each; nothing at the beginning.
+    pub fn get(&self, layer: usize, direction: usize, sentences: &[usize]) -> Option<Memory> {
+        let slots = self.slots();
+        let memory = slots.get(layer)?[direction].as_ref()?;
+        let rows: Vec<i64> = sentences.iter().map(|&i| i as i64).collect();
+        let most = sentences.iter().max().map_or(0, |&i| i + 1);
+        let take = |t: &Tensor<2>| {
+            let t = padded(t.clone(), most);
+            let rows = indices(&rows, &t.device());
+            t.select(0, rows)
+        };
+        Some(Memory {
+            state: take(&memory.state),
+            cell: take(&memory.cell),
+        })
+    }
+
+    /// Keeps what the sentences with these numbers ended with, and what was kept of others.
+    pub fn put(&self, layer: usize, direction: usize, sentences: &[usize], after: Memory) {
+        let mut slots = self.slots();
+        if slots.len() <= layer {
+            slots.resize_with(layer + 1, Default::default);
+        }
+        let most = sentences.iter().max().map_or(0, |&i| i + 1);
+        let slot = &mut slots[layer][direction];
+        let before = slot.take();
+        let merge = |before: Option<Tensor<2>>, after: Tensor<2>| {
+            let after = after.inner();
+            let [_, width] = after.dims();
+            let before = match before {
+                Some(before) => padded(before, most),
+                None => Tensor::zeros([most, width], &after.device()),
+            };
+            let kept = before.dims()[0];
+            // Rows of what was kept, then of what is new; each sentence takes its newest.
+            let mut newest: Vec<i64> = (0..kept as i64).collect();
+            for (k, &i) in sentences.iter().enumerate() {
+                newest[i] = (kept + k) as i64;
+            }
+            let rows = Tensor::cat(vec![before, after], 0);
+            let newest = indices(&newest, &rows.device());
+            rows.select(0, newest)
+        };
+        let (state, cell) = before.map(|m| (m.state, m.cell)).unzip();
+        *slot = Some(Memory {
+            state: merge(state, after.state),
+            cell: merge(cell, after.cell),
+        });
+    }
+}
+
+/// At least `rows` rows, new ones zero.
+fn padded(t: Tensor<2>, rows: usize) -> Tensor<2> {
+    let [n, width] = t.dims();
+    if n >= rows {
+        return t;
+    }
+    let device = t.device();
+    Tensor::cat(vec![t, Tensor::zeros([rows - n, width], &device)], 0)
+}

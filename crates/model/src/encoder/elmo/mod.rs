@@ -1,0 +1,344 @@
+//! ELMo (Peters et al. 2018): words from their characters, and a language model in each direction.
+//!
+//! | here | checkpoint (names of `totune_checkpoint`) |
+//! |---|---|
+//! | `embeddings.characters` | `char_embedding.weight` |
+//! | `embeddings.filters.<i>`, `.highway.<k>.{transform, carry}`, `.projection` | `char_cnn.<i>`, `highway.<k>.{transform, carry}`, `projection` |
+//! | `layers.<i>.{forward, backward}.input.{weight, bias}` | `{forward, backward}.<i>.{input.weight, bias}` |
+//! | `layers.<i>.{forward, backward}.{state, projection}` | `{forward, backward}.<i>.{state, projection}.weight` |
+//!
+//! The directions never meet: a state is what the forward LSTM gives beside what the backward one gives, and each goes on
+//! from its own half. Block 0 is the word twice. Each sentence is read between two marks, which are put around it here
+//! and whose states are left out.
+//!
+//! Padding is not computed, so it has no influence. Nothing is dropped out: the released network has no dropout inside.
+
+use std::ops::Range;
+
+use anyhow::Result;
+use burn::module::{Module, Param};
+use burn::tensor::{Device, Int, Tensor};
+use totune_checkpoint::ElmoOptions;
+
+use self::carry::Carried;
+use self::order::{DIRECTIONS, Order, Sentence, indices};
+use self::words::{CharacterEncoder, marks};
+use super::{Encoder, States};
+use crate::fused::{self, Clip, Memory, Precision};
+use crate::layer::{Linear, parameter};
+use crate::{Pass, TokenBatch, Weights};
+
+mod carry;
+mod order;
+mod words;
+
+pub use self::carry::LstmState;
+
+/// An ELMo encoder. Its batches have [`TokenBatch::characters`]; their ids are not read.
+#[derive(Module, Debug)]
+pub struct Elmo {
+    embeddings: CharacterEncoder,
+    layers: Vec<Layer>,
+    /// Whether each layer but the first adds its input to its output.
+    skip: bool,
+    #[module(skip)]
+    state: LstmState,
+    #[module(skip)]
+    carried: Carried,
+}
+
+/// One LSTM in each direction.
+#[derive(Module, Debug)]
+struct Layer {
+    forward: Lstm,
+    backward: Lstm,
+}
+
+impl Layer {
+    fn direction(&self, direction: usize) -> &Lstm {
+        [&self.forward, &self.backward][direction]
+    }
+}
+
+/// An LSTM with a projection and clipping.
+#[derive(Module, Debug)]
+struct Lstm {
+    /// `[4 cell, width]`, gates in PyTorch's order.
+    input: Linear,
+    /// `[4 cell, width]`.
+    state: Param<Tensor<2>>,
+    /// `[width, cell]`.
+    projection: Param<Tensor<2>>,
+    clip_cell: f64,
+    clip_projection: f64,
+}
+
+impl Elmo {
+    /// Takes all weights from `weights` and puts them on `device`.
+    ///
+    /// # Errors
+    /// When a tensor is missing or has another shape, or the options cannot be meant.
+    pub fn load(options: &ElmoOptions, weights: &mut dyn Weights, device: &Device) -> Result<Self> {
+        options.check()?;
+        let width = options.lstm.projection_dim;
+        let layers = (0..options.lstm.n_layers).map(|i| {
+            Ok(Layer {
+                forward: Lstm::load(options, weights, &format!("forward.{i}"), device)?,
+                backward: Lstm::load(options, weights, &format!("backward.{i}"), device)?,
+            })
+        });
+        let layers = layers.collect::<Result<_>>()?;
+        Ok(Self {
+            embeddings: CharacterEncoder::load(&options.char_cnn, width, weights, device)?,
+            layers,
+            skip: options.lstm.use_skip_connections,
+            state: LstmState::Reset,
+            carried: Carried::default(),
+        })
+    }
+
+    /// The same encoder, with what each batch begins with; nothing is left of batches before.
+    pub fn with_state(mut self, state: LstmState) -> Self {
+        self.state = state;
+        self.carried = Carried::default();
+        self
+    }
+
+    /// With [`LstmState::Carry`]: the next batch begins with nothing. Every clone forgets as well.
+    pub fn forget(&self) {
+        self.carried.clear();
+    }
+
+    /// The states that each of `blocks` (1 is the lowest layer) gives, from `x`, what the block below gave.
+    fn layers(
+        &self,
+        x: Tensor<3>,
+        blocks: Range<usize>,
+        batch: &TokenBatch,
+        pass: &Pass,
+    ) -> Vec<Tensor<3>> {
+        let [rows, seq, hidden] = x.dims();
+        let (n, width) = (rows * seq, hidden / 2);
+        let carry = self.state == LstmState::Carry;
+        assert!(
+            !carry || blocks.start <= 1,
+            "an LSTM that carries its state needs what the layers below leave, so it cannot go on from kept states"
+        );
+        let order = Order::new(&Sentence::of(batch, batch.apart), n, carry);
+        if order.running.is_empty() || blocks.is_empty() {
+            return blocks.map(|_| x.zeros_like()).collect();
+        }
+        let below = blocks.start - 1;
+        let x = x.reshape([n, hidden]);
+        let mut given = vec![Vec::with_capacity(2); blocks.len()];
+        for direction in DIRECTIONS {
+            let own = x.clone().narrow(1, direction * width, width); // [n, width]
+            let marks = self.marks(below, direction, pass);
+            let mut packed = order.pack(own, marks, direction); // [steps of all, width]
+            for (given, block) in given.iter_mut().zip(blocks.clone()) {
+                packed = match carry {
+                    true => self.carry(packed, block, direction, &order),
+                    false => self.layer(packed, block, direction, &order.running, pass),
+                };
+                given.push(order.unpack(packed.clone(), direction)); // [n, width]
+            }
+        }
+        let joined = |halves| Tensor::cat(halves, 1).reshape([rows, seq, hidden]);
+        given.into_iter().map(joined).collect()
+    }
+
+    /// What `block` makes of packed rows `[.., width]` in one direction.
+    fn layer(
+        &self,
+        x: Tensor<2>,
+        block: usize,
+        direction: usize,
+        running: &[usize],
+        pass: &Pass,
+    ) -> Tensor<2> {
+        let layer = &self.layers[block - 1];
+        let out = match block < pass.frozen_below {
+            // No graph is needed there; x has none either.
+            true => layer
+                .valid()
+                .direction(direction)
+                .forward(x.clone(), running),
+            false => layer.direction(direction).forward(x.clone(), running),
+        };
+        self.skipping(out, x, block)
+    }
+
+    /// As [`Elmo::layer`], from what the batch before it left, and leaving what it ends with. No gradient goes from one
+    /// batch to another.
+    fn carry(&self, x: Tensor<2>, block: usize, direction: usize, order: &Order) -> Tensor<2> {
+        let before = self.carried.get(block - 1, direction, &order.sentences);
+        let lstm = self.layers[block - 1].direction(direction);
+        let (out, after) = lstm.remembering(x.clone(), &order.running, before);
+        self.carried
+            .put(block - 1, direction, &order.sentences, after);
+        self.skipping(out, x, block)
+    }
+
+    fn skipping(&self, out: Tensor<2>, x: Tensor<2>, block: usize) -> Tensor<2> {
+        if self.skip && block > 1 { out + x } else { out }
+    }
+
+    /// What `block` gives in one direction for the marks, each the first of its sentence: `[2, width]`. At its first
+    /// mark a sentence is like any other, so this can be computed without it. Above the embeddings the row of the mark
+    /// that comes last in this direction is none of a sentence's, and is not read.
+    fn marks(&self, block: usize, direction: usize, pass: &Pass) -> Tensor<2> {
+        let ids = marks(&self.embeddings.device());
+        let x = match pass.frozen_below > 0 {
+            true => self.embeddings.valid().forward(ids.inner()),
+            false => self.embeddings.forward(ids),
+        }; // [2, width]
+        (1..block + 1).fold(x, |x, block| {
+            self.layer(x, block, direction, &[2], pass) // two sentences of one step each
+        })
+    }
+}
+
+impl Lstm {
+    fn load(
+        options: &ElmoOptions,
+        weights: &mut dyn Weights,
+        name: &str,
+        device: &Device,
+    ) -> Result<Self> {
+        let (cell, width) = (options.lstm.dim, options.lstm.projection_dim);
+        let mut take = |part: &str, shape: [usize; 2]| {
+            parameter(weights, &format!("{name}.{part}.weight"), shape, device)
+        };
+        let input = take("input", [4 * cell, width])?;
+        let state = take("state", [4 * cell, width])?;
+        let projection = take("projection", [width, cell])?;
+        Ok(Self {
+            input: Linear {
+                weight: input,
+                bias: parameter(weights, &format!("{name}.bias"), [4 * cell], device)?,
+                precision: Precision::F32,
+            },
+            state,
+            projection,
+            clip_cell: bound(options.lstm.cell_clip),
+            clip_projection: bound(options.lstm.proj_clip),
+        })
+    }
+
+    fn clip(&self) -> Clip {
+        Clip {
+            cell: self.clip_cell,
+            projection: self.clip_projection,
+        }
+    }
+
+    /// Packed rows `[.., width]` to the outputs of their steps, `[.., width]`.
+    fn forward(&self, x: Tensor<2>, running: &[usize]) -> Tensor<2> {
+        let (state, projection) = (self.state.val(), self.projection.val());
+        let x = self.input.forward(x); // [.., 4 cell]
+        fused::projected_lstm(x, state, projection, running, self.clip())
+    }
+
+    fn remembering(
+        &self,
+        x: Tensor<2>,
+        running: &[usize],
+        before: Option<Memory>,
+    ) -> (Tensor<2>, Memory) {
+        let (state, projection) = (self.state.val(), self.projection.val());
+        let x = self.input.forward(x); // [.., 4 cell]
+        fused::projected_lstm_from(x, state, projection, running, self.clip(), before)
+    }
+}
+
+/// In the released code a clip of 0 is none.
+fn bound(clip: f64) -> f64 {
+    if clip > 0.0 { clip } else { f64::INFINITY }
+}
+
+impl Encoder for Elmo {
+    fn below(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
+        let mut x = if pass.frozen_below > 0 {
+            read(&self.embeddings.valid(), &batch.inner())
+        } else {
+            read(&self.embeddings, batch)
+        }; // [batch, seq, 2 width]
+        if block > 0 {
+            let lower = self.layers(x, 1..block + 1, batch, pass);
+            x = lower.into_iter().next_back().expect("at least one layer");
+        }
+        x
+    }
+
+    fn above(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States {
+        pass.skip_to(self.draws(block));
+        let mut hidden = vec![x.clone()];
+        hidden.extend(self.layers(x, block + 1..self.layers.len() + 1, batch, pass));
+        States {
+            hidden,
+            pooled: None,
+        }
+    }
+
+    fn draws(&self, _block: usize) -> u64 {
+        0
+    }
+
+    fn n_layers(&self) -> usize {
+        self.layers.len()
+    }
+
+    fn hidden(&self) -> usize {
+        2 * self.embeddings.width()
+    }
+
+    fn has_pooler(&self) -> bool {
+        false
+    }
+
+    /// ELMo has no dropout inside, so this changes nothing.
+    fn with_dropout(self, _rate: f64) -> Self {
+        self
+    }
+
+    /// The products of the layers' inputs; those within a sequence, each made of the one before it, stay at f32.
+    fn with_precision(mut self, precision: Precision) -> Self {
+        for layer in &mut self.layers {
+            for lstm in [&mut layer.forward, &mut layer.backward] {
+                lstm.input.precision = precision;
+            }
+        }
+        self
+    }
+}
+
+/// The words of a batch, each twice, `[batch, seq, 2 width]`; zero at padding.
+fn read(embeddings: &CharacterEncoder, batch: &TokenBatch) -> Tensor<3> {
+    let [rows, seq] = batch.shape();
+    let characters: Tensor<3, Int> = batch
+        .characters
+        .clone()
+        .expect("a batch for ELMo has characters");
+    let [_, _, length] = characters.dims();
+    let characters = characters.reshape([rows * seq, length]);
+    let found = match &batch.mask {
+        None => embeddings.forward(characters),
+        Some(_) => {
+            let real: Vec<i64> = Sentence::of(batch, false)
+                .into_iter()
+                .flat_map(|s| s.first as i64..(s.first + s.words) as i64)
+                .collect();
+            let mut places = vec![real.len() as i64; rows * seq];
+            for (k, &row) in real.iter().enumerate() {
+                places[row as usize] = k as i64;
+            }
+            let chosen = indices(&real, &characters.device());
+            let found = embeddings.forward(characters.select(0, chosen)); // [words, width]
+            let device = found.device();
+            let nothing = Tensor::zeros([1, found.dims()[1]], &device);
+            Tensor::cat(vec![found, nothing], 0).select(0, indices(&places, &device))
+        }
+    }; // [batch seq, width]
+    let [_, width] = found.dims();
+    Tensor::cat(vec![found.clone(), found], 1).reshape([rows, seq, 2 * width])
+}

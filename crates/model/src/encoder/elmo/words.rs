@@ -1,0 +1,137 @@
+//! ELMo's words from their characters: a convolution over the characters of each, highway layers, a projection.
+
+use anyhow::Result;
+use burn::module::{Module, Param};
+use burn::tensor::activation::{relu, sigmoid};
+use burn::tensor::module::embedding;
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use totune_checkpoint::CharCnn;
+
+use crate::Weights;
+use crate::fused::{Precision, linear};
+use crate::layer::{Linear, parameter};
+
+/// Ids of a word.
+pub const CHARACTERS: usize = 50;
+/// Rows of the embedding: the ids from 1 on. What id 0 stands for is no character and is all zero.
+const ROWS: usize = 261;
+
+/// What begins and ends a sentence: a word of the mark alone, `[2, 50]`.
+pub fn marks(device: &Device) -> Tensor<2, Int> {
+    // As in the paper's code, one added: the marks of a word's beginning, of the sentence, of the word's end, padding.
+    let word = |mark: i64| {
+        let mut ids = [261; CHARACTERS];
+        ids[..3].copy_from_slice(&[259, mark, 260]);
+        ids
+    };
+    let ids = [word(257), word(258)].concat();
+    Tensor::from_data(TensorData::new(ids, [2, CHARACTERS]), device)
+}
+
+/// From the characters of words to one vector for each.
+#[derive(Module, Debug)]
+pub struct CharacterEncoder {
+    characters: Param<Tensor<2>>,
+    filters: Vec<Filters>,
+    highway: Vec<Highway>,
+    projection: Linear,
+    /// Whether `tanh` stands behind the convolution, and not `relu`.
+    tanh: bool,
+}
+
+/// The filters of one width.
+#[derive(Module, Debug)]
+struct Filters {
+    /// `[filters, dim, width]`.
+    weight: Param<Tensor<3>>,
+    bias: Param<Tensor<1>>,
+}
+
+/// `c ⊙ x + (1 - c) ⊙ relu(transform(x))`, with `c = σ(carry(x))`.
+#[derive(Module, Debug)]
+struct Highway {
+    transform: Linear,
+    carry: Linear,
+}
+
+impl CharacterEncoder {
+    pub fn load(
+        cnn: &CharCnn,
+        width: usize,
+        weights: &mut dyn Weights,
+        device: &Device,
+    ) -> Result<Self> {
+        let dim = cnn.embedding.dim;
+        let all: usize = cnn.filters.iter().map(|[_, n]| n).sum();
+        let filters = |(i, &[width, n]): (usize, &[usize; 2])| {
+            Ok(Filters {
+                weight: parameter(
+                    weights,
+                    &format!("char_cnn.{i}.weight"),
+                    [n, dim, width],
+                    device,
+                )?,
+                bias: parameter(weights, &format!("char_cnn.{i}.bias"), [n], device)?,
+            })
+        };
+        let filters = cnn.filters.iter().enumerate().map(filters);
+        let filters = filters.collect::<Result<_>>()?;
+        let mut highway = Vec::with_capacity(cnn.n_highway);
+        for k in 0..cnn.n_highway {
+            let mut gate = |name: &str| {
+                let name = format!("highway.{k}.{name}");
+                Linear::load(weights, &name, [all, all], device)
+            };
+            highway.push(Highway {
+                transform: gate("transform")?,
+                carry: gate("carry")?,
+            });
+        }
+        Ok(Self {
+            characters: parameter(weights, "char_embedding.weight", [ROWS, dim], device)?,
+            filters,
+            highway,
+            projection: Linear::load(weights, "projection", [all, width], device)?,
+            tanh: cnn.activation == "tanh",
+        })
+    }
+
+    /// Width of what it makes of a word.
+    pub fn width(&self) -> usize {
+        self.projection.bias.dims()[0]
+    }
+
+    /// Where its weights lie.
+    pub fn device(&self) -> Device {
+        self.characters.device()
+    }
+
+    /// `[words, 50]` to `[words, width]`.
+    pub fn forward(&self, ids: Tensor<2, Int>) -> Tensor<2> {
+        let [words, length] = ids.dims();
+        let rows = self.characters.val();
+        let [_, dim] = rows.dims();
+        let nothing = Tensor::zeros([1, dim], &rows.device());
+        let x = embedding(Tensor::cat(vec![nothing, rows], 0), ids); // [words, 50, dim]
+        let mut found = Vec::with_capacity(self.filters.len());
+        for filters in &self.filters {
+            let [n, _, width] = filters.weight.dims();
+            let places = length + 1 - width;
+            // A convolution as one product: the characters under the filters lie side by side.
+            let under = (0..width).map(|k| x.clone().narrow(1, k, places)).collect();
+            let under: Tensor<3> = Tensor::cat(under, 2); // [words, places, width dim]
+            let weight = filters.weight.val().swap_dims(1, 2); // [filters, width, dim]
+            let weight = weight.reshape([n, width * dim]);
+            let product = linear(under, weight, filters.bias.val(), Precision::F32); // [words, places, filters]
+            found.push(product.max_dim(1).reshape([words, n]));
+        }
+        let found = Tensor::cat(found, 1); // [words, all filters]
+        let mut x = if self.tanh { found.tanh() } else { relu(found) };
+        for layer in &self.highway {
+            let carry = sigmoid(layer.carry.forward(x.clone()));
+            let new = relu(layer.transform.forward(x.clone()));
+            x = carry * (x - new.clone()) + new;
+        }
+        self.projection.forward(x)
+    }
+}

@@ -1,0 +1,467 @@
+//! ELMo against a reference of its equations in numpy (`fixtures/make/elmo.py`), and against the outputs that were
+//! published with a biLM.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
+use safetensors::SafeTensors;
+use totune_checkpoint::{Checkpoint, ElmoOptions, Naming, Published};
+use totune_model::{Elmo, Encoder, EncoderCatalogue, LstmState, Pass, States, TokenBatch, Weights};
+
+/// Largest difference to the reference allowed on a CPU.
+const TOLERANCE: f32 = 2e-6;
+
+fn project(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+}
+
+fn devices() -> Vec<Device> {
+    vec![
+        #[cfg(feature = "tch")]
+        #[allow(deprecated)]
+        Device::libtorch(),
+        Device::flex(),
+    ]
+}
+
+fn flat<const D: usize>(t: Tensor<D>) -> Vec<f32> {
+    t.into_data().try_to_vec().expect("f32")
+}
+
+type Words = Vec<String>;
+
+/// What fixtures/make/elmo.py wrote.
+struct Reference {
+    file: Vec<u8>,
+    sentences: Vec<Words>,
+    cases: serde_json::Value,
+}
+
+impl Reference {
+    fn read() -> Self {
+        let text = std::fs::read_to_string(project("fixtures/model/elmo.json"));
+        let mut json: serde_json::Value =
+            serde_json::from_str(&text.expect("a committed file")).expect("JSON");
+        Self {
+            file: std::fs::read(project("fixtures/model/elmo.safetensors"))
+                .expect("a committed file"),
+            sentences: serde_json::from_value(json["sentences"].take()).expect("sentences"),
+            cases: json["cases"].take(),
+        }
+    }
+
+    fn tensor(&self, name: &str) -> Vec<f32> {
+        let file = SafeTensors::deserialize(&self.file).expect("safetensors");
+        let view = file.tensor(name).expect("a stored tensor");
+        let numbers = view.data().chunks_exact(4);
+        numbers
+            .map(|b| f32::from_le_bytes(b.try_into().expect("four bytes")))
+            .collect()
+    }
+
+    fn encoder(&self, case: &str, device: &Device) -> Elmo {
+        let folder = project("fixtures/encoders/fixture-elmo");
+        let mut options = ElmoOptions::read(&folder.join("options.json")).expect("options");
+        options.lstm = serde_json::from_value(self.cases[case].clone()).expect("a case");
+        load(&options, &folder.join("weights.hdf5"), device)
+    }
+}
+
+fn load(options: &ElmoOptions, file: &Path, device: &Device) -> Elmo {
+    let mut weights = Published::open(file, Naming::Elmo).expect("an ELMo");
+    let elmo = Elmo::load(options, &mut weights, device).expect("all weights");
+    weights.finish(&[]).expect("nothing left over");
+    elmo
+}
+
+/// A word as ELMo reads it; `totune_data::characters` has tests of its own.
+fn spell(word: &str) -> [i64; 50] {
+    let mut ids = [261; 50];
+    let bytes = &word.as_bytes()[..word.len().min(48)];
+    ids[0] = 259;
+    for (id, &byte) in ids[1..].iter_mut().zip(bytes) {
+        *id = i64::from(byte) + 1;
+    }
+    ids[1 + bytes.len()] = 260;
+    ids
+}
+
+/// Each row is one sentence, or two that are apart; `more` columns of padding behind the longest.
+fn batch(rows: &[Vec<&Words>], more: usize, device: &Device) -> TokenBatch {
+    let length = |row: &Vec<&Words>| row.iter().map(|words| words.len()).sum::<usize>();
+    let seq = rows.iter().map(length).max().expect("rows") + more;
+    let n = rows.len() * seq;
+    let (mut types, mut mask) = (vec![0; n], vec![false; n]);
+    let mut characters = vec![0; n * 50];
+    for (row, sentences) in rows.iter().enumerate() {
+        let words = sentences
+            .iter()
+            .enumerate()
+            .flat_map(|(side, words)| words.iter().map(move |word| (side as i64, word)));
+        for (column, (side, word)) in words.enumerate() {
+            let at = row * seq + column;
+            (types[at], mask[at]) = (side, true);
+            characters[at * 50..][..50].copy_from_slice(&spell(word));
+        }
+    }
+    let mut batch = TokenBatch::new(vec![0; n], types, &mask, [rows.len(), seq], device);
+    let characters = TensorData::new(characters, [rows.len(), seq, 50]);
+    batch.characters = Some(Tensor::<3, Int>::from_data(characters, device));
+    batch.apart = rows.iter().any(|row| row.len() > 1);
+    batch
+}
+
+fn singles(sentences: &[Words]) -> Vec<Vec<&Words>> {
+    sentences.iter().map(|words| vec![words]).collect()
+}
+
+/// The states of `n` words of a row, from `first` on, flat.
+fn part(states: &Tensor<3>, row: usize, first: usize, n: usize) -> Vec<f32> {
+    let [_, _, width] = states.dims();
+    flat(
+        states
+            .clone()
+            .slice([row..row + 1, first..first + n, 0..width]),
+    )
+}
+
+#[track_caller]
+fn near(what: &str, found: &[f32], expected: &[f32], tolerance: f32) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let pairs = found.iter().zip(expected);
+    let worst = pairs.fold(0f32, |m, (a, b)| m.max((a - b).abs()));
+    assert!(worst <= tolerance, "{what} differs by {worst}");
+}
+
+/// Holds row `row` of some states against what was stored of a sentence.
+#[track_caller]
+fn check(reference: &Reference, case: &str, sentence: usize, states: &States, row: usize) {
+    let n = reference.sentences[sentence].len();
+    for (layer, hidden) in states.hidden.iter().enumerate() {
+        let name = format!("{case}.{sentence}.{layer}");
+        near(
+            &name,
+            &part(hidden, row, 0, n),
+            &reference.tensor(&name),
+            TOLERANCE,
+        );
+        let [_, seq, _] = hidden.dims();
+        let padding = part(hidden, row, n, seq - n);
+        assert!(padding.iter().all(|&x| x == 0.0), "{name}: padding");
+    }
+}
+
+#[test]
+fn states_match_numpy_with_skip_connections_and_without() {
+    let reference = Reference::read();
+    for device in devices() {
+        for case in ["skip", "tight"] {
+            let elmo = reference.encoder(case, &device);
+            assert_eq!((elmo.n_layers(), elmo.hidden()), (2, 16));
+            let batch = batch(&singles(&reference.sentences), 0, &device);
+            let states = elmo.encode(&batch, &Pass::evaluation());
+            assert_eq!(states.hidden.len(), 3);
+            for sentence in 0..reference.sentences.len() {
+                check(&reference, case, sentence, &states, sentence);
+            }
+        }
+    }
+}
+
+struct Gradient<'a> {
+    path: Vec<String>,
+    grads: &'a Gradients,
+    found: BTreeMap<String, Vec<f32>>,
+}
+
+impl ModuleVisitor for Gradient<'_> {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.into());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let grad = param.val().grad(self.grads);
+        let grad = grad.expect("every parameter has a gradient");
+        self.found.insert(self.path.join("."), flat(grad));
+    }
+}
+
+#[test]
+fn gradients_of_all_parameters_match_pytorch() {
+    let reference = Reference::read();
+    for device in devices() {
+        for case in ["skip", "tight"] {
+            let device = device.clone().autodiff();
+            let elmo = reference.encoder(case, &device);
+            let batch = batch(&singles(&reference.sentences), 1, &device);
+            let states = elmo.encode(&batch, &Pass::training(1));
+            let mut sum = Tensor::<1>::zeros([1], &device);
+            let mut count = 0;
+            for (row, words) in reference.sentences.iter().enumerate() {
+                for hidden in &states.hidden {
+                    let n = words.len() * elmo.hidden();
+                    let weights: Vec<f32> = (count..count + n)
+                        .map(|n| (0.7 * n as f64).cos() as f32)
+                        .collect();
+                    count += n;
+                    let own = [row..row + 1, 0..words.len(), 0..elmo.hidden()];
+                    let own = hidden.clone().slice(own).reshape([n]);
+                    let weights = Tensor::from_data(TensorData::new(weights, [n]), &device);
+                    sum = sum + (own * weights).sum();
+                }
+            }
+            let mut visitor = Gradient {
+                path: Vec::new(),
+                grads: &sum.backward(),
+                found: BTreeMap::new(),
+            };
+            elmo.visit(&mut visitor);
+            assert_eq!(visitor.found.len(), 1 + 3 * 2 + 2 * 4 + 2 + 2 * 2 * 4);
+            for (path, found) in &visitor.found {
+                let expected = reference.tensor(&format!("{case}.grad.{path}"));
+                let scale = expected.iter().fold(1f32, |m, x| m.max(x.abs()));
+                near(path, found, &expected, TOLERANCE * scale);
+            }
+        }
+    }
+}
+
+#[test]
+fn more_padding_and_other_rows_change_nothing() {
+    let reference = Reference::read();
+    for device in devices() {
+        let elmo = reference.encoder("skip", &device);
+        let encode = |rows: &[Vec<&Words>], more| {
+            elmo.encode(&batch(rows, more, &device), &Pass::evaluation())
+        };
+        for words in &reference.sentences {
+            let n = words.len();
+            let alone = encode(&[vec![words]], 0);
+            let empty = Words::new();
+            let among = encode(
+                &[vec![&empty], vec![&reference.sentences[2]], vec![words]],
+                5,
+            );
+            for (a, b) in alone.hidden.iter().zip(&among.hidden) {
+                // Products of other sizes are summed in another order.
+                near("a row", &part(a, 0, 0, n), &part(b, 2, 0, n), 5e-7);
+                let [_, seq, _] = b.dims();
+                assert!(part(b, 0, 0, seq).iter().all(|&x| x == 0.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_sides_of_a_pair_are_read_as_if_each_stood_alone() {
+    let reference = Reference::read();
+    let [a, b, ..] = &reference.sentences[..] else {
+        unreachable!()
+    };
+    for device in devices() {
+        let elmo = reference.encoder("skip", &device);
+        let rows = [vec![a, b], vec![b, a]];
+        let states = elmo.encode(&batch(&rows, 2, &device), &Pass::evaluation());
+        for (layer, hidden) in states.hidden.iter().enumerate() {
+            for (row, sides) in [[0, 1], [1, 0]].into_iter().enumerate() {
+                let mut first = 0;
+                for sentence in sides {
+                    let name = format!("skip.{sentence}.{layer}");
+                    let n = reference.sentences[sentence].len();
+                    let found = part(hidden, row, first, n);
+                    near(&name, &found, &reference.tensor(&name), TOLERANCE);
+                    first += n;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn passing_on_from_kept_states_is_the_same() {
+    let reference = Reference::read();
+    for device in devices() {
+        let elmo = reference.encoder("skip", &device);
+        let batch = batch(&singles(&reference.sentences), 0, &device);
+        let pass = Pass::evaluation();
+        let whole = elmo.encode(&batch, &pass);
+        for block in 0..=elmo.n_layers() {
+            let kept = elmo.below(block, &batch, &pass);
+            let above = elmo.above(kept, block, &batch, &pass);
+            assert_eq!(above.hidden.len(), elmo.n_layers() + 1 - block);
+            for (a, b) in above.hidden.into_iter().zip(&whole.hidden[block..]) {
+                near("a layer", &flat(a), &flat(b.clone()), 5e-7);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_frozen_has_no_gradient_and_gives_the_same() {
+    let reference = Reference::read();
+    for device in devices() {
+        let device = device.autodiff();
+        let elmo = reference.encoder("skip", &device);
+        let batch = batch(&singles(&reference.sentences), 0, &device);
+        let whole = elmo.encode(&batch, &Pass::training(1));
+        for frozen in 1..=2 {
+            let states = elmo.encode(&batch, &Pass::training(1).frozen(frozen, true));
+            for (a, b) in states.hidden.iter().zip(&whole.hidden) {
+                let (a, b) = (a.clone().inner(), b.clone().inner());
+                near("a layer", &flat(a), &flat(b), 5e-7);
+            }
+            let grads = states.top().sum().backward();
+            let mut moved = Moved {
+                path: Vec::new(),
+                grads: &grads,
+                found: Vec::new(),
+            };
+            elmo.visit(&mut moved);
+            let lowest = format!("layers.{}.", frozen - 1);
+            assert!(moved.found.iter().all(|path| *path >= lowest), "{frozen}");
+            assert_eq!(moved.found.len(), (3 - frozen) * 2 * 4);
+        }
+    }
+}
+
+struct Moved<'a> {
+    path: Vec<String>,
+    grads: &'a Gradients,
+    found: Vec<String>,
+}
+
+impl ModuleVisitor for Moved<'_> {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.into());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if param.val().grad(self.grads).is_some() {
+            self.found.push(self.path.join("."));
+        }
+    }
+}
+
+#[test]
+fn carried_states_go_on_from_the_batch_before_until_they_are_forgotten() {
+    let reference = Reference::read();
+    for device in devices() {
+        let elmo = reference
+            .encoder("skip", &device)
+            .with_state(LstmState::Carry);
+        for _ in 0..2 {
+            for first in [0, 2] {
+                let rows = singles(&reference.sentences[first..first + 2]);
+                let states = elmo.encode(&batch(&rows, 0, &device), &Pass::evaluation());
+                for row in 0..2 {
+                    check(&reference, "carry", first + row, &states, row);
+                }
+            }
+            elmo.forget();
+        }
+    }
+}
+
+/// Weights that are all zero, for counting them.
+struct Zeros;
+
+impl Weights for Zeros {
+    fn take(&mut self, _name: &str, shape: &[usize]) -> anyhow::Result<TensorData> {
+        let n = shape.iter().product();
+        Ok(TensorData::new(vec![0f32; n], shape.to_vec()))
+    }
+}
+
+#[test]
+fn the_original_has_as_many_parameters_as_its_card_says() {
+    let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
+    for (name, expected) in [("elmo-original", 93_600_848), ("elmo-small", 13_593_296)] {
+        let card = catalogue.find(name).expect("a card");
+        let totune_model::Architecture::Elmo(options) = &card.architecture else {
+            panic!("{name} is no ELMo");
+        };
+        let elmo = Elmo::load(options, &mut Zeros, &Device::flex()).expect("an ELMo");
+        assert_eq!(elmo.num_params(), expected, "{name}");
+        assert_eq!(card.parameters, expected as u64, "{name}");
+    }
+}
+
+#[test]
+fn the_fixture_is_loaded_by_its_card() {
+    let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
+    let card = catalogue.find("fixture-elmo").expect("a card");
+    let roots = [project("fixtures/encoders")];
+    let loaded = card.load_elmo(&roots, &Device::flex()).expect("an ELMo");
+    assert_eq!(loaded.checkpoint_hash.len(), 64);
+    let reference = Reference::read();
+    let batch = batch(&singles(&reference.sentences[..1]), 0, &Device::flex());
+    let states = loaded.encoder.encode(&batch, &Pass::evaluation());
+    check(&reference, "skip", 0, &states, 0);
+}
+
+/// The biLM of bilm-tf's tests. Its sentences were read three at a time, the k-th of each of three files, and the states
+/// were carried on from batch to batch.
+///
+/// Needs the real files: set `TOTUNE_ENCODERS` to a folder that has them, else it says that it was passed over.
+#[test]
+fn a_published_bilm_gives_its_published_outputs() {
+    let Some(root) = std::env::var_os("TOTUNE_ENCODERS").map(PathBuf::from) else {
+        eprintln!("passed over: TOTUNE_ENCODERS is not set");
+        return;
+    };
+    let folder = root.join("elmo-tiny");
+    let options = ElmoOptions::read(&folder.join("options.json")).expect("options");
+    assert!(!options.lstm.use_skip_connections);
+    let text = std::fs::read_to_string(folder.join("lm_embeddings_sentences.json"));
+    let texts: Vec<Vec<String>> =
+        serde_json::from_str(&text.expect("sentences")).expect("lists of texts");
+    let outputs: Vec<Checkpoint> = (0..texts.len())
+        .map(|i| {
+            let file = folder.join(format!("lm_embeddings_{i}.hdf5"));
+            Checkpoint::open(&file).expect("expected outputs")
+        })
+        .collect();
+    for device in devices() {
+        let elmo =
+            load(&options, &folder.join("lm_weights.hdf5"), &device).with_state(LstmState::Carry);
+        for k in 0..texts[0].len() {
+            let split = |texts: &Vec<String>| texts[k].split(' ').map(String::from).collect();
+            let words: Vec<Words> = texts.iter().map(split).collect();
+            let states = elmo.encode(&batch(&singles(&words), 0, &device), &Pass::evaluation());
+            for (row, words) in words.iter().enumerate() {
+                // [direction, words, width]
+                let expected = outputs[row].tensor(&k.to_string()).expect("a sentence");
+                let (n, width) = (words.len(), elmo.hidden() / 2);
+                assert_eq!(expected.shape, [2, n, width]);
+                let top = states.top();
+                for direction in 0..2 {
+                    let half = [
+                        row..row + 1,
+                        0..n,
+                        direction * width..(direction + 1) * width,
+                    ];
+                    let found = flat(top.clone().slice(half));
+                    let expected = &expected.values[direction * n * width..][..n * width];
+                    near(
+                        &format!("sentence {k} of file {row}"),
+                        &found,
+                        expected,
+                        TOLERANCE,
+                    );
+                }
+            }
+        }
+    }
+}
