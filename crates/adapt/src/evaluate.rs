@@ -1,6 +1,6 @@
 //! Scoring a model on examples it does not learn from.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use burn::tensor::Device;
 use totune_data::{BatchPlan, Target};
 use totune_model::{Classifier, Encoder, Pass};
@@ -15,9 +15,9 @@ use crate::task::Examples;
 pub struct Evaluation {
     /// Mean loss: cross-entropy or squared error.
     pub loss: f64,
-    /// The answer to each example: the most probable label, the first of them in a tie, or the score.
+    /// The answer to each example: the most probable label, the first of them in a tie, the score, or a tag per word.
     pub predicted: Vec<Target>,
-    /// Probabilities of all labels for each example, or its score alone.
+    /// Probabilities of all labels for each example, or its score alone; none of words.
     pub scores: Vec<Vec<f32>>,
 }
 
@@ -42,15 +42,10 @@ pub fn evaluate<E: Encoder>(
     let mut scores = vec![Vec::new(); examples.len()];
     for indices in plan.sequential(&examples.lengths()) {
         let pass = Pass::evaluation();
-        let outputs = outputs(model, examples, &indices, start, &pass, device); // [batch, n_outputs]
-        let rows: Vec<f32> = question
-            .report(outputs)
-            .into_data()
-            .try_to_vec()
-            .ok()
-            .context("the scores of a batch are not 32-bit floats")?;
-        for (&i, row) in indices.iter().zip(rows.chunks(question.n_outputs())) {
-            (loss[i], predicted[i], scores[i]) = question.answer(row, &examples.targets[i]);
+        let output = outputs(model, examples, &indices, start, &pass, device);
+        let answers = question.answers(output, &examples.targets, &indices)?;
+        for (&i, answer) in indices.iter().zip(answers) {
+            (loss[i], predicted[i], scores[i]) = (answer.loss, answer.predicted, answer.scores);
         }
     }
     Ok(Evaluation {

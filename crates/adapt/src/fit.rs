@@ -45,6 +45,16 @@ pub fn fit<E: Encoder>(
 ) -> Result<Outcome<E>> {
     let plan = training.plan(encoder.n_layers())?;
     task.check()?;
+    ensure!(
+        training.head.is_tagger() == task.question.is_about_words(),
+        "head: found `{}`, which {}",
+        training.head.label(),
+        if training.head.is_tagger() {
+            "tags words; the dataset asks about whole examples"
+        } else {
+            "answers for whole examples; the dataset asks about words, which `kind = \"tagger\"` is for"
+        }
+    );
     let head_seed = stream(seed, "head", 0).next_u64();
     let encoder = encoder
         .with_dropout(training.dropout)
@@ -291,7 +301,7 @@ impl<'a> Run<'a> {
                 let pass = Pass::training(dropout_seeds.next_u64())
                     .frozen(phase.frozen_below, self.training.frozen_dropout.is_on());
                 let (start, device) = (self.start, self.device);
-                let outputs = outputs(&model, &self.task.train, piece, start, &pass, device); // [batch, n_outputs]
+                let outputs = outputs(&model, &self.task.train, piece, start, &pass, device);
                 let targets = &self.task.train.targets;
                 let share = piece.len() as f64 / indices.len() as f64;
                 let loss = self.task.question.loss(outputs, targets, piece, device); // [1]
@@ -383,11 +393,11 @@ impl<'a> Run<'a> {
                 };
                 return Ok(ControlFlow::Break(self.diverged(what, found.loss)));
             }
-            let (gold, n) = (&examples.targets, examples.len());
+            let n = examples.len();
             self.push(split, "loss", found.loss, n);
             let question = &self.task.question;
-            for (metric, value) in question.scores(gold, &found.predicted, &self.task.metrics) {
-                self.push(split, metric, value, n);
+            for (metric, value) in question.scores(examples, &found.predicted, &self.task.metrics) {
+                self.push(split, &metric, value, n);
             }
             self.keep(split, examples, found);
         }
@@ -425,8 +435,8 @@ impl<'a> Run<'a> {
         let (batch_size, start) = (self.training.evaluation_batch_size, self.start);
         let found = evaluate(model, question, &sample, batch_size, start, self.device)?;
         let n = sample.len();
-        for (metric, value) in question.scores(&sample.targets, &found.predicted, &task.metrics) {
-            self.push("train", metric, value, n);
+        for (metric, value) in question.scores(&sample, &found.predicted, &task.metrics) {
+            self.push("train", &metric, value, n);
         }
         let last = |split| {
             let scores = self.of_phase(split, self.metric(metric));
@@ -465,13 +475,13 @@ impl<'a> Run<'a> {
             }));
     }
 
-    fn push(&mut self, split: &'static str, metric: &'static str, value: f64, n: usize) {
+    fn push(&mut self, split: &'static str, metric: &str, value: f64, n: usize) {
         self.scores.push(Score {
             phase: self.phase,
             epoch: self.epoch,
             step: self.step,
             split,
-            metric,
+            metric: metric.to_string(),
             value,
             n,
             train_seconds: self.train_clock.seconds(),

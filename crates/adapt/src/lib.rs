@@ -47,6 +47,6 @@ pub use question::Question;
 pub use schedule::{Bert, Constant, Linear, Polynomial, Schedule, SlantedTriangular};
 pub use stop::StopRule;
 pub use strategy::{Adaptation, Frozen, Full, GradualUnfreezing, LastK, Part, StackAndFinetune};
-pub use task::{Examples, TaskData};
+pub use task::{Examples, Places, TaskData};
 pub use training::{Cache, Clip, Dtype, Keep, Switch, Training};
 pub use watch::{EpochScores, StepEvent, Watch};

@@ -43,8 +43,9 @@ pub struct Score {
     pub step: usize,
     /// `train` (the mean loss of the epoch's steps, and what a rule of a gap measured), `dev` or `test`.
     pub split: &'static str,
-    /// `loss`, `gap` (train minus dev), or a name that [`totune_stats::classification_scores_with`] or [`totune_stats::regression_scores`] gives.
-    pub metric: &'static str,
+    /// `loss`, `gap` (train minus dev), or a name that [`totune_stats::classification_scores_with`],
+    /// [`totune_stats::regression_scores`] or [`totune_stats::tagging_scores`] gives.
+    pub metric: String,
     /// The score.
     pub value: f64,
     /// Examples scored.

@@ -23,7 +23,17 @@ pub struct TaskData {
     pub predict: Vec<(String, Examples)>,
 }
 
-/// Encoded examples in order; the first three lists have the same length.
+/// Where the scored words of a row lie.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Places {
+    /// Of their first pieces.
+    pub starts: Vec<u32>,
+    /// Of their last pieces.
+    pub ends: Vec<u32>,
+}
+
+/// Encoded examples in order; the first three lists have the same length. Of sentences whose words are tagged, a long one
+/// is several rows that follow each other under one name.
 #[derive(Debug, Clone, Default)]
 pub struct Examples {
     /// Names, for predictions.
@@ -32,6 +42,8 @@ pub struct Examples {
     pub rows: Vec<Encoded>,
     /// What is expected.
     pub targets: Vec<Target>,
+    /// Where the words lie that are tagged; none where examples have one answer each.
+    pub places: Vec<Places>,
     /// What was kept of the frozen part of the model for them, from one start or from several.
     pub kept: Vec<KeptExamples>,
 }
@@ -50,7 +62,7 @@ impl Examples {
             rows: tokenizer.encode_all(&chosen, max_length, threads)?,
             ids: chosen.iter().map(|example| example.id.clone()).collect(),
             targets: chosen.into_iter().map(|example| example.target).collect(),
-            kept: Vec::new(),
+            ..Self::default()
         })
     }
 
@@ -82,6 +94,10 @@ impl Examples {
             ids: chosen(&self.ids, indices),
             rows: chosen(&self.rows, indices),
             targets: chosen(&self.targets, indices),
+            places: match self.places.is_empty() {
+                true => Vec::new(),
+                false => chosen(&self.places, indices),
+            },
             kept: kept.collect(),
         }
     }
@@ -114,8 +130,7 @@ impl TaskData {
                 examples.ids.len(),
                 examples.targets.len()
             );
-            self.question
-                .check(split, &examples.ids, &examples.targets)?;
+            self.question.check(split, examples)?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! What the unit tests of several files share.
 
-use totune_model::{HeadSpec, Pooling};
+use totune_data::{Pairs, WordContext};
+use totune_model::{HeadSpec, LinearSpec, Pooling};
 
 use crate::optimizer::Optimizer;
 use crate::schedule::{Constant, Schedule};
@@ -8,14 +9,22 @@ use crate::stop::StopRule;
 use crate::strategy::Adaptation;
 use crate::training::{Cache, Clip, Dtype, Keep, Switch, Training};
 
+/// The linear head of some settings.
+pub(crate) fn linear(settings: &mut Training) -> &mut LinearSpec {
+    match &mut settings.head {
+        HeadSpec::Linear(spec) => spec,
+        HeadSpec::Network(_) => unreachable!("these settings have a linear head"),
+    }
+}
+
 /// Plain settings around one adaptation.
 pub(crate) fn training(adaptation: Adaptation) -> Training {
     Training {
-        head: HeadSpec {
+        head: HeadSpec::Linear(LinearSpec {
             pooling: Pooling::Pooler,
             layers: totune_model::Layers::Top,
             dropout: 0.1,
-        },
+        }),
         adaptation,
         optimizer: Optimizer::adamw(),
         schedule: Schedule::Constant(Constant { warmup: 0.0 }),
@@ -30,6 +39,8 @@ pub(crate) fn training(adaptation: Adaptation) -> Training {
         bucketing: Switch::Off,
         dtype: Dtype::F32,
         cache: Cache::Off,
+        pairs: Pairs::Joint,
+        context: WordContext::Sentence,
         micro_batch_size: 0,
         keep: Keep::Last,
     }

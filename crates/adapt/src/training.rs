@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
+use totune_data::{Pairs, WordContext};
 use totune_model::HeadSpec;
 use totune_model::fused::Precision;
 
@@ -55,6 +56,20 @@ pub struct Training {
     /// Which epoch's model the run stands for.
     #[serde(default, skip_serializing_if = "Keep::is_last")]
     pub keep: Keep,
+    /// How the two texts of a pair are read.
+    #[serde(default, skip_serializing_if = "Pairs::is_joint")]
+    pub pairs: Pairs,
+    /// What is read beside the sentence whose words are tagged.
+    #[serde(default = "sentence", skip_serializing_if = "is_sentence")]
+    pub context: WordContext,
+}
+
+fn sentence() -> WordContext {
+    WordContext::Sentence
+}
+
+fn is_sentence(context: &WordContext) -> bool {
+    *context == WordContext::Sentence
 }
 
 fn is_zero(n: &usize) -> bool {
@@ -218,15 +233,12 @@ impl Training {
             "max-length: found {}, expected at least 3 (`[CLS]`, one wordpiece, `[SEP]`)",
             self.max_length
         );
-        for (key, found) in [
-            ("dropout", self.dropout),
-            ("head.dropout", self.head.dropout),
-        ] {
-            ensure!(
-                (0.0..1.0).contains(&found),
-                "{key}: found {found}, expected from 0 to less than 1"
-            );
-        }
+        ensure!(
+            (0.0..1.0).contains(&self.dropout),
+            "dropout: found {}, expected from 0 to less than 1",
+            self.dropout
+        );
+        self.head.validate()?;
         self.stop.validate("stop")?;
         if let Clip::GlobalNorm { max } = self.clip {
             ensure!(
@@ -245,7 +257,7 @@ mod tests {
     use super::*;
     use crate::schedule::Linear;
     use crate::strategy::{Frozen, Full, LastK};
-    use crate::test_support::training;
+    use crate::test_support::{linear, training};
 
     const TOML: &str = r#"
         batch-size = 32
@@ -344,7 +356,7 @@ mod tests {
             "dropout: found 1, expected from 0 to less than 1",
         );
         check(
-            |t| t.head.dropout = -0.1,
+            |t| linear(t).dropout = -0.1,
             "head.dropout: found -0.1, expected from 0 to less than 1",
         );
         check(

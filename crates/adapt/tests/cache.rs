@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::sync::Arc;
 
-use common::{devices, eight, encoder, run_on, training};
+use common::{devices, eight, encoder, linear, run_on, training};
 use totune_adapt::{
     Activations, Adaptation, Cache, CacheFile, Frozen, KeptExamples, LastK, Part, StoredDtype,
     Switch, TaskData, Training, fit,
@@ -26,8 +26,8 @@ fn with_kept(task: &TaskData, activations: Arc<Activations>) -> TaskData {
 
 fn settings(adaptation: Adaptation, pooling: Pooling) -> Training {
     let mut settings = training(adaptation);
-    settings.head.pooling = pooling;
-    settings.head.dropout = 0.2;
+    linear(&mut settings).pooling = pooling;
+    linear(&mut settings).dropout = 0.2;
     settings.dropout = 0.2;
     settings.frozen_dropout = Switch::Off;
     settings.epochs = 5;
@@ -63,7 +63,7 @@ fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
                 adaptation.label()
             );
             let mut settings = settings(adaptation, pooling);
-            settings.head.layers = layers;
+            linear(&mut settings).layers = layers;
             let task = eight();
             let starts = settings.starts(2).expect("valid settings");
             let [start] = starts[..] else {
@@ -84,7 +84,7 @@ fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
             assert!(from_kept.train_seconds > from_kept.cache_seconds, "{label}");
             assert_eq!(from_tokens.scores.len(), from_kept.scores.len(), "{label}");
             for (a, b) in from_tokens.scores.iter().zip(&from_kept.scores) {
-                assert_eq!((a.epoch, a.split, a.metric), (b.epoch, b.split, b.metric));
+                assert_eq!((a.epoch, a.split, &a.metric), (b.epoch, b.split, &b.metric));
                 let difference = (a.value - b.value).abs();
                 assert!(difference < 1e-4, "{label}: {a:?} became {b:?}");
             }

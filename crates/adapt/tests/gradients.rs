@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use burn::tensor::Device;
-use common::{devices, encoder, parameters, training};
+use common::{devices, encoder, linear, parameters, training};
 use rand::Rng;
 use totune_adapt::{Adaptation, Frozen, Full, LastK, Part, Training};
 use totune_data::stream;
@@ -62,15 +62,15 @@ fn full_moves_everything() {
 #[test]
 fn a_pooler_that_the_head_does_not_read_is_not_trainable() {
     let mut settings = training(Adaptation::Full(Full::new(1e-2)));
-    settings.head.pooling = Pooling::Mean;
+    linear(&mut settings).pooling = Pooling::Mean;
     check_training(&settings, &[EMBEDDINGS, LAYER_0, LAYER_1, HEAD]);
 }
 
 #[test]
 fn the_weights_of_a_mix_of_layers_move_with_the_head() {
     let mut settings = training(Adaptation::Frozen(Frozen::new(1e-2)));
-    settings.head.pooling = Pooling::Mean;
-    settings.head.layers = Layers::Mix { embeddings: true };
+    linear(&mut settings).pooling = Pooling::Mean;
+    linear(&mut settings).layers = Layers::Mix { embeddings: true };
     check_training(&settings, &[HEAD]);
 }
 

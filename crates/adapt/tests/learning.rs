@@ -3,7 +3,7 @@
 mod common;
 
 use burn::tensor::Device;
-use common::{devices, eight, encoder, final_score, run, run_on, training};
+use common::{devices, eight, encoder, final_score, linear, run, run_on, training};
 use totune_adapt::{
     Adaptation, Bert as BertSchedule, EpochScores, Examples, Frozen, Full, GradualUnfreezing,
     LastK, Optimizer, Outcome, Prediction, Question, Schedule, Score, StackAndFinetune, StepEvent,
@@ -28,7 +28,7 @@ fn every_strategy_learns_eight_examples_by_heart() {
         (Adaptation::Frozen(Frozen::new(1e-1)), Pooling::First),
     ] {
         let mut settings = training(adaptation);
-        settings.head.pooling = pooling;
+        linear(&mut settings).pooling = pooling;
         settings.epochs = 120;
         let outcome = run(&eight(), &settings, 3);
         let label = settings.adaptation.label();
@@ -56,7 +56,8 @@ fn the_same_seed_gives_the_same_rows_and_another_seed_others() {
         Adaptation::Frozen(Frozen::new(1e-3)),
     ] {
         let mut settings = training(adaptation);
-        (settings.dropout, settings.head.dropout) = (0.1, 0.1);
+        settings.dropout = 0.1;
+        linear(&mut settings).dropout = 0.1;
         settings.bucketing = Switch::On;
         for device in devices() {
             let run = |seed| rows(run_on(&device, &eight(), &settings, seed));
@@ -353,7 +354,7 @@ fn first(examples: &Examples, n: usize) -> Examples {
         ids: examples.ids[..n].to_vec(),
         rows: examples.rows[..n].to_vec(),
         targets: examples.targets[..n].to_vec(),
-        kept: Vec::new(),
+        ..Examples::default()
     }
 }
 

@@ -319,7 +319,7 @@ fn stacking_ends_where_train_and_dev_part_and_fine_tuning_runs_its_epochs() {
     let of = |split: &str, metric: &str| -> Vec<f64> {
         let scores = outcome.scores.iter();
         scores
-            .filter(|s| (s.split, s.metric, s.phase) == (split, metric, 0))
+            .filter(|s| (s.split, s.metric.as_str(), s.phase) == (split, metric, 0))
             .map(|s| s.value)
             .collect()
     };
@@ -374,8 +374,8 @@ fn each_phase_begins_at_the_states_its_own_frozen_part_gives() {
         Adaptation::StackAndFinetune(StackAndFinetune::new(1e-2, 3, 1e-3)),
     ] {
         let mut settings = training(adaptation);
-        settings.head.pooling = totune_model::Pooling::Mean;
-        settings.head.dropout = 0.2;
+        common::linear(&mut settings).pooling = totune_model::Pooling::Mean;
+        common::linear(&mut settings).dropout = 0.2;
         settings.dropout = 0.2;
         settings.frozen_dropout = Switch::Off;
         settings.epochs = 5;
@@ -414,7 +414,7 @@ fn each_phase_begins_at_the_states_its_own_frozen_part_gives() {
             assert!(b.cache_seconds > 0.0 && a.cache_seconds == 0.0);
             assert_eq!(a.scores.len(), b.scores.len());
             for (a, b) in a.scores.iter().zip(&b.scores) {
-                assert_eq!((a.phase, a.epoch, a.metric), (b.phase, b.epoch, b.metric));
+                assert_eq!((a.phase, a.epoch, &a.metric), (b.phase, b.epoch, &b.metric));
                 assert!((a.value - b.value).abs() < 1e-4, "{a:?} became {b:?}");
             }
         }

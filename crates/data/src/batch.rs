@@ -1,6 +1,9 @@
 //! Which examples go through a model together, and as what rectangle.
 
+use std::ops::Range;
+
 use crate::Encoded;
+use crate::characters::CHARACTERS;
 use crate::random::{shuffle, stream};
 
 /// A rectangle of ids, row-major `[batch, seq]`, as wide as its longest row.
@@ -16,6 +19,12 @@ pub struct Padded {
     pub batch: usize,
     /// Columns.
     pub seq: usize,
+    /// Where the texts of each row lie.
+    pub texts: Vec<Vec<Range<usize>>>,
+    /// Whether the texts of pairs do not see each other.
+    pub apart: bool,
+    /// Character ids, `[batch, seq, 50]`, zeros where there is no word; none where no row has any.
+    pub characters: Vec<u16>,
 }
 
 impl Padded {
@@ -29,13 +38,23 @@ impl Padded {
             mask: vec![false; batch * seq],
             batch,
             seq,
+            texts: rows.iter().map(|row| row.texts()).collect(),
+            apart: rows.iter().any(|row| row.apart),
+            characters: Vec::new(),
         };
+        if rows.iter().any(|row| !row.characters.is_empty()) {
+            padded.characters = vec![0; batch * seq * CHARACTERS];
+        }
         for (row, encoded) in rows.iter().enumerate() {
             let start = row * seq;
             for (column, (&id, &type_id)) in encoded.ids.iter().zip(&encoded.type_ids).enumerate() {
                 padded.ids[start + column] = i64::from(id);
                 padded.type_ids[start + column] = i64::from(type_id);
                 padded.mask[start + column] = true;
+            }
+            for (column, word) in encoded.characters.iter().enumerate() {
+                let at = (start + column) * CHARACTERS;
+                padded.characters[at..at + CHARACTERS].copy_from_slice(word);
             }
         }
         padded
@@ -137,10 +156,12 @@ mod tests {
         let long = Encoded {
             ids: vec![2, 7, 3, 8, 3],
             type_ids: vec![0, 0, 0, 1, 1],
+            ..Encoded::default()
         };
         let short = Encoded {
             ids: vec![2, 3],
             type_ids: vec![0, 0],
+            ..Encoded::default()
         };
         let padded = Padded::new(&[&long, &short], 9);
         assert_eq!((padded.batch, padded.seq), (2, 5));

@@ -12,7 +12,9 @@ use crate::{Example, Input, sha256_hex};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use memo::{Cutting, Memo};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use tokenizers::AddedToken;
@@ -33,13 +35,57 @@ pub struct Tokenizer {
     pad: u32,
 }
 
-/// One example as ids: `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`, without padding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One example as ids: `[CLS] a [SEP]`, `[CLS] a [SEP] b [SEP]` or, where the texts of a pair are read apart,
+/// `[CLS] a [SEP] [CLS] b [SEP]`; without padding.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Encoded {
-    /// Wordpiece ids.
+    /// Wordpiece ids; of an encoder that reads characters, one 0 per word.
     pub ids: Vec<u32>,
     /// 0 up to the first `[SEP]`, 1 after it.
     pub type_ids: Vec<u8>,
+    /// Whether the texts of a pair, though in one row, do not see each other.
+    pub apart: bool,
+    /// Of an encoder that reads characters, those of each word; such rows have no special tokens.
+    pub characters: Vec<characters::WordCharacters>,
+}
+
+impl Encoded {
+    /// Where its texts lie, without special tokens: one range, or the two of a pair.
+    pub fn texts(&self) -> Vec<Range<usize>> {
+        let n = self.ids.len();
+        let first = self.type_ids.iter().position(|&kind| kind == 1);
+        if !self.characters.is_empty() {
+            return match first {
+                Some(at) => vec![0..at, at..n],
+                None => vec![0..n; 1],
+            };
+        }
+        // Each text is followed by `[SEP]`; `[CLS]` comes first, and before the second one where it is read apart.
+        match first {
+            Some(at) => vec![1..at - 1, at + usize::from(self.apart)..n - 1],
+            None => vec![1..n - 1; 1],
+        }
+    }
+}
+
+/// How the two texts of a pair are read. A single text is read the same way with either.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pairs {
+    /// As one input, `[CLS] a [SEP] b [SEP]`: every layer relates the one to the other.
+    #[default]
+    Joint,
+    /// Each as if it stood alone.
+    Separate,
+}
+
+impl Pairs {
+    /// Whether it is the way of BERT's released code.
+    pub fn is_joint(&self) -> bool {
+        *self == Self::Joint
+    }
 }
 
 impl Tokenizer {
@@ -219,7 +265,21 @@ impl Tokenizer {
             ids.push(self.sep);
             type_ids.resize(n, 1);
         }
-        Encoded { ids, type_ids }
+        Encoded {
+            ids,
+            type_ids,
+            ..Encoded::default()
+        }
+    }
+
+    /// A pair that was encoded as one input, as two: `[CLS] a [SEP] [CLS] b [SEP]`, one id longer. Others stay as they are.
+    pub fn separate(&self, mut encoded: Encoded) -> Encoded {
+        if let Some(second) = encoded.type_ids.iter().position(|&kind| kind == 1) {
+            encoded.ids.insert(second, self.cls);
+            encoded.type_ids.insert(second, 1);
+            encoded.apart = true;
+        }
+        encoded
     }
 
     /// Encodes `examples` on `threads` threads of its own; the result is that of [`Tokenizer::encode`] for each,
@@ -365,6 +425,25 @@ mod tests {
             .encode(&Input::Text(text.into()), 16)
             .expect("ids")
             .ids
+    }
+
+    #[test]
+    fn texts_lie_between_the_special_tokens_however_a_pair_is_read() {
+        let dir = folder(&PIECES);
+        let tokenizer = Tokenizer::open(dir.path(), false).expect("a tokenizer");
+        let pair = Input::Pair("fire".into(), "Re e".into());
+        let joint = tokenizer.encode(&pair, 16).expect("ids");
+        assert_eq!(joint.ids, [2, 5, 3, 7, 8, 3]);
+        assert_eq!(joint.texts(), [1..2, 3..5]);
+        let apart = tokenizer.separate(joint);
+        assert_eq!(apart.ids, [2, 5, 3, 2, 7, 8, 3]);
+        assert_eq!(apart.type_ids, [0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(apart.texts(), [1..2, 4..6]);
+        let single = tokenizer
+            .encode(&Input::Text("fire".into()), 16)
+            .expect("ids");
+        assert_eq!(tokenizer.separate(single.clone()), single);
+        assert_eq!(single.texts(), [Range { start: 1, end: 2 }]);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 #![cfg_attr(feature = "tch", allow(deprecated))]
 
 mod architecture;
+mod batch;
 mod card;
 mod check;
 mod classifier;
@@ -26,6 +27,7 @@ mod recurrent;
 mod weights;
 
 pub use architecture::{Architecture, Described};
+pub use batch::{Side, TokenBatch, WordPlaces, Words};
 pub use card::{EncoderCard, EncoderCatalogue, LoadedEncoder, Vocabulary};
 pub use check::CardCheck;
 pub use classifier::{Classifier, Kept};
@@ -34,9 +36,12 @@ pub use encoder::bert::{Bert, BertConfig, PoolerKind};
 pub use encoder::distilbert::DistilBertConfig;
 pub use encoder::elmo::{Elmo, LstmState};
 pub use encoder::{Encoder, States};
-pub use head::{ClassifierHead, HeadSpec, Layers, Pooling, Readout, ScalarMix};
+pub use head::{
+    ClassifierHead, Head, HeadSpec, Layers, LinearSpec, NetworkHead, NetworkKind, NetworkSpec,
+    Output, Pooling, Readout, Reads, ScalarMix, Tagger, TaggerSpec, Tags,
+};
 pub use init::{Init, NewWeights};
 pub use layer::{Linear, Norm};
-pub use pass::{Pass, TokenBatch};
+pub use pass::Pass;
 pub use recurrent::{BiLstm, BiLstmLayer, Lstm, LstmCell};
 pub use weights::{RandomWeights, Weights};

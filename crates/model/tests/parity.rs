@@ -192,11 +192,11 @@ fn distilbert_matches_transformers() {
         assert_eq!(states.hidden.len(), 3);
         assert!(states.pooled.is_none());
         reference.check(&states);
-        let head = totune_model::HeadSpec {
+        let head = totune_model::HeadSpec::Linear(totune_model::LinearSpec {
             pooling: totune_model::Pooling::Pooler,
             layers: totune_model::Layers::Top,
             dropout: 0.1,
-        };
+        });
         let error = totune_model::Classifier::new(bert, &head, 2, 1, &device)
             .expect_err("nothing to pool with");
         assert!(error.to_string().contains("needs an encoder with a pooler"));

@@ -29,7 +29,8 @@ pub enum Kind {
 ///
 /// Every plural multiplies the runs: `datasets`, `encoders`, `features`, `seeds`, and each `[[split]]` (a k-fold
 /// split by its folds) and `[[adaptation]]`. In a `tune` experiment every other key is a setting of the training.
-/// `[[for]]` replaces keys for some datasets, and each `[[variant]]` replaces keys once more for all runs.
+/// `[[for]]` replaces keys for some datasets, and each `[[variant]]` replaces keys once more, for all runs or for those
+/// of the datasets it names.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     /// Paper it belongs to: the folder's name.

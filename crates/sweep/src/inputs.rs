@@ -7,10 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
+use serde::Serialize;
 use totune_adapt::{Activations, Cache};
-use totune_data::{Catalogue, Dataset, Encoded, EncodedCache, Source, Tokenizer, sha256_hex};
+use totune_data::{
+    Alignment, Catalogue, Dataset, Encoded, EncodedCache, Pairs, Piece, Source, Tokenizer,
+    WordContext, sha256_hex,
+};
 use totune_model::{Bert, Encoder, EncoderCatalogue, LoadedEncoder};
 
+use crate::rows::Rows;
 use crate::states::{Key, States};
 use crate::{Machine, Progress, Project, RunSpec, TuneWork};
 
@@ -82,15 +87,36 @@ pub struct Inputs {
     /// By dataset and split.
     datasets: BTreeMap<(String, String), Dataset>,
     encoders: BTreeMap<String, Pretrained>,
-    encoded: Mutex<BTreeMap<(String, String, String, usize), Texts>>,
+    /// By dataset, split, encoder and how that reads.
+    rows: Mutex<BTreeMap<RowsKey, Arc<Rows>>>,
     cache: Option<EncodedCache>,
     states: States,
     device: Device,
     threads: usize,
 }
 
-/// The examples of a dataset as an encoder's tokenizer cuts them, in the dataset's order.
-type Texts = Arc<Vec<Encoded>>;
+type RowsKey = (String, String, String, Reading);
+
+/// How an encoder reads examples.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Reading {
+    max_length: usize,
+    pairs: Pairs,
+    /// Of sentences whose words are tagged, what is read beside them.
+    tagged: Option<WordContext>,
+}
+
+impl Reading {
+    /// How a run's encoder reads `dataset`.
+    pub fn of(work: &TuneWork, dataset: &Dataset) -> Self {
+        let training = &work.training;
+        Self {
+            max_length: training.max_length,
+            pairs: training.pairs,
+            tagged: dataset.tagging.as_ref().map(|_| training.context),
+        }
+    }
+}
 
 /// An encoder as its checkpoint has it, and its tokenizer.
 pub(crate) struct Pretrained {
@@ -149,7 +175,7 @@ impl Inputs {
         Ok(Self {
             datasets,
             encoders,
-            encoded: Mutex::default(),
+            rows: Mutex::default(),
             cache: roots.cache.as_deref().map(EncodedCache::new),
             states,
             device: machine.device.clone(),
@@ -178,24 +204,58 @@ impl Inputs {
             .with_context(|| format!("encoder `{name}` was not loaded for this sweep"))
     }
 
-    /// A split's examples for an encoder at a maximum length, encoded the first time they are asked for.
-    pub(crate) fn encoded(
+    /// A split's examples as an encoder reads them, encoded the first time they are asked for.
+    pub(crate) fn rows(
         &self,
         dataset: &str,
         split: &str,
         encoder: &str,
-        max_length: usize,
-    ) -> Result<Texts> {
-        let key = (dataset.into(), split.into(), encoder.into(), max_length);
-        let mut encoded = self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(texts) = encoded.get(&key) {
-            return Ok(texts.clone());
+        reading: &Reading,
+    ) -> Result<Arc<Rows>> {
+        let key = (
+            dataset.into(),
+            split.into(),
+            encoder.into(),
+            reading.clone(),
+        );
+        let mut known = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rows) = known.get(&key) {
+            return Ok(rows.clone());
         }
         let tokenizer = &self.encoder(encoder)?.tokenizer;
         let dataset = self.dataset(dataset, split)?;
-        let texts = Arc::new(self.encode(tokenizer, dataset, max_length)?);
-        encoded.insert(key, texts.clone());
-        Ok(texts)
+        let rows = match reading.tagged {
+            Some(context) => {
+                let alignment = Alignment {
+                    piece: Piece::First,
+                    context,
+                    max_length: reading.max_length,
+                };
+                let windows = tokenizer.windows(&dataset.examples, &alignment, self.threads)?;
+                Rows::of_windows(windows)
+            }
+            None => Rows::of_texts(self.texts(tokenizer, dataset, reading)?),
+        };
+        let rows = Arc::new(rows);
+        known.insert(key, rows.clone());
+        Ok(rows)
+    }
+
+    fn texts(
+        &self,
+        tokenizer: &Tokenizer,
+        dataset: &Dataset,
+        reading: &Reading,
+    ) -> Result<Vec<Encoded>> {
+        if reading.pairs.is_joint() {
+            return self.encode(tokenizer, dataset, reading.max_length);
+        }
+        // The second `[CLS]` takes a place.
+        let joint = self.encode(tokenizer, dataset, reading.max_length - 1)?;
+        Ok(joint
+            .into_iter()
+            .map(|row| tokenizer.separate(row))
+            .collect())
     }
 
     fn encode(
@@ -214,14 +274,15 @@ impl Inputs {
         Ok(texts)
     }
 
-    /// What the frozen part of a run's model gives for the examples of a split that the run `uses`, in that order, for
-    /// each place its phases begin at; nothing where the run asks for no cache, or where it would not fit the budget.
+    /// What the frozen part of a run's model gives for those `rows` of a split that the run uses, in their order, for each
+    /// place its phases begin at; nothing where the run asks for no cache, or where it would not fit the budget.
     pub(crate) fn kept(
         &self,
         spec: &RunSpec,
         work: &TuneWork,
         split: &str,
-        uses: &[usize],
+        rows: &Rows,
+        used: &[usize],
     ) -> Result<Vec<Arc<Activations>>> {
         let training = &work.training;
         let Cache::On { dtype } = training.cache else {
@@ -230,16 +291,16 @@ impl Inputs {
         let pretrained = self.encoder(&work.encoder)?;
         let encoder = pretrained.loaded.encoder.clone();
         let encoder = encoder.with_precision(training.dtype.precision());
-        let all = self.encoded(&spec.dataset, split, &work.encoder, training.max_length)?;
-        let rows: Vec<Encoded> = uses.iter().map(|&index| all[index].clone()).collect();
+        let dataset = self.dataset(&spec.dataset, split)?;
+        let rows: Vec<Encoded> = used.iter().map(|&row| rows.encoded[row].clone()).collect();
         let mut kept = Vec::new();
         for start in training.starts(encoder.n_layers())? {
             let key = Key {
                 checkpoint: &pretrained.loaded.checkpoint_hash,
                 tokenizer: pretrained.tokenizer.hash(),
-                dataset: &self.dataset(&spec.dataset, split)?.hash,
-                uses: &indices_hash(uses),
-                max_length: training.max_length,
+                dataset: &dataset.hash,
+                rows: &indices_hash(used),
+                reading: &Reading::of(work, dataset),
                 computed: training.dtype.label(),
                 start,
                 dtype,

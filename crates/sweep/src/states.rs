@@ -10,15 +10,17 @@ use serde::Serialize;
 use totune_adapt::{Activations, CacheFile, Start, StoredDtype};
 use totune_data::sha256_hex;
 
+use crate::inputs::Reading;
+
 /// Everything that kept states depend on.
 #[derive(Debug, Serialize)]
 pub(crate) struct Key<'a> {
     pub checkpoint: &'a str,
     pub tokenizer: &'a str,
     pub dataset: &'a str,
-    /// Hash over the places of its examples that states are kept of.
-    pub uses: &'a str,
-    pub max_length: usize,
+    /// Hash over the places of the rows that states are kept of.
+    pub rows: &'a str,
+    pub reading: &'a Reading,
     /// Number type of the arithmetic.
     pub computed: &'static str,
     pub start: Start,

@@ -9,11 +9,20 @@ use toml::{Table, Value};
 /// `[[for]]` and `[[variant]]` of a grid.
 ///
 /// Both replace whole top-level keys, as a profile does: first `[[for]]` in the order of the file, where it names the
-/// dataset, then the variant. Variants multiply the runs.
+/// dataset, then the variant. Variants multiply the runs; one that names datasets does so for those alone.
 #[derive(Debug)]
 pub(crate) struct Changes {
     settings_for: Vec<For>,
-    variants: Vec<Table>,
+    variants: Vec<Variant>,
+}
+
+/// One more comparison.
+#[derive(Debug, Default, Deserialize)]
+struct Variant {
+    /// Which datasets it is for; all where it is left out.
+    datasets: Option<Vec<String>>,
+    #[serde(flatten)]
+    settings: Table,
 }
 
 /// Settings of some datasets.
@@ -25,28 +34,23 @@ struct For {
 }
 
 /// What neither may change: what the file is, and what they hang on.
-const FIXED: [&str; 6] = ["paper", "experiment", "kind", "datasets", "for", "variant"];
+const FIXED: [&str; 5] = ["paper", "experiment", "kind", "for", "variant"];
 
 impl Changes {
     /// Takes `[[for]]` and `[[variant]]` out of a grid.
     pub fn take(grid: &mut Table) -> Result<Self> {
-        let settings_for = take(grid, "for")?
-            .into_iter()
-            .map(|entry| {
-                For::deserialize(Value::Table(entry))
-                    .map_err(|error| anyhow::anyhow!("[[for]]: {}", error.message()))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let mut variants = take(grid, "variant")?;
+        let settings_for: Vec<For> = entries(grid, "for")?;
+        let mut variants: Vec<Variant> = entries(grid, "variant")?;
         let tables = settings_for.iter().map(|entry| ("for", &entry.settings));
-        for (key, table) in tables.chain(variants.iter().map(|table| ("variant", table))) {
+        let of_variants = variants.iter().map(|entry| ("variant", &entry.settings));
+        for (key, table) in tables.chain(of_variants) {
             if let Some(fixed) = table.keys().find(|key| FIXED.contains(&key.as_str())) {
                 bail!("[[{key}]]: `{fixed}` cannot change inside an experiment");
             }
             ensure!(!table.is_empty(), "[[{key}]]: found nothing to change");
         }
         if variants.is_empty() {
-            variants.push(Table::new());
+            variants.push(Variant::default());
         }
         Ok(Self {
             settings_for,
@@ -54,7 +58,7 @@ impl Changes {
         })
     }
 
-    /// The grids of one dataset, one per variant.
+    /// The grids of one dataset, one per variant that is for it.
     pub fn grids<'a>(
         &'a self,
         grid: &'a Table,
@@ -65,18 +69,36 @@ impl Changes {
         for entry in self.settings_for.iter().filter(named) {
             own.extend(entry.settings.clone());
         }
-        self.variants.iter().map(move |variant| {
+        let meant = move |variant: &&Variant| {
+            let datasets = variant.datasets.as_ref();
+            datasets.is_none_or(|names| names.iter().any(|name| name == dataset))
+        };
+        self.variants.iter().filter(meant).map(move |variant| {
             let mut grid = own.clone();
-            grid.extend(variant.clone());
+            grid.extend(variant.settings.clone());
             grid
         })
     }
 
-    /// Every dataset that `[[for]]` names.
+    /// Every dataset that `[[for]]` or a variant names.
     pub fn datasets(&self) -> BTreeSet<&str> {
-        let names = self.settings_for.iter().flat_map(|entry| &entry.datasets);
-        names.map(String::as_str).collect()
+        let named = self.settings_for.iter().flat_map(|entry| &entry.datasets);
+        let meant = self
+            .variants
+            .iter()
+            .flat_map(|entry| &entry.datasets)
+            .flatten();
+        named.chain(meant).map(String::as_str).collect()
     }
+}
+
+/// The tables of a list of them.
+fn entries<T: serde::de::DeserializeOwned>(grid: &mut Table, key: &str) -> Result<Vec<T>> {
+    let read = |entry| {
+        T::deserialize(Value::Table(entry))
+            .map_err(|error| anyhow::anyhow!("[[{key}]]: {}", error.message()))
+    };
+    take(grid, key)?.into_iter().map(read).collect()
 }
 
 fn take(grid: &mut Table, key: &str) -> Result<Vec<Table>> {
@@ -126,6 +148,19 @@ mod tests {
     }
 
     #[test]
+    fn a_variant_that_names_datasets_is_for_those_alone() {
+        let text =
+            "[[variant]]\ndatasets = ['x']\na = 1\n[[variant]]\ndatasets = ['x', 'y']\na = 2";
+        let mut grid = parse(text);
+        let changes = Changes::take(&mut grid).expect("changes");
+        let grids = |dataset| changes.grids(&grid, dataset).collect::<Vec<_>>();
+        assert_eq!(grids("x"), [parse("a = 1"), parse("a = 2")]);
+        assert_eq!(grids("y"), [parse("a = 2")]);
+        assert_eq!(grids("z"), [] as [Table; 0]);
+        assert_eq!(changes.datasets(), BTreeSet::from(["x", "y"]));
+    }
+
+    #[test]
     fn without_changes_there_is_one_grid() {
         let mut grid = parse("a = 1");
         let changes = Changes::take(&mut grid).expect("changes");
@@ -143,8 +178,8 @@ mod tests {
                 "[[for]]: `paper` cannot change inside an experiment",
             ),
             (
-                "[[variant]]\ndatasets = ['x']",
-                "[[variant]]: `datasets` cannot change inside an experiment",
+                "[[variant]]\nkind = 'k'",
+                "[[variant]]: `kind` cannot change inside an experiment",
             ),
             ("[[for]]\nepochs = 1", "[[for]]: missing field `datasets`"),
             ("[[variant]]", "[[variant]]: found nothing to change"),

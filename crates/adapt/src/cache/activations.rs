@@ -155,12 +155,9 @@ impl Activations {
         let shape = Shape {
             start,
             dtype,
-            width: match start {
-                Start::Block(_) => encoder.hidden(),
-                Start::Pooled(readout) => readout.width(encoder.hidden(), encoder.n_layers()),
-            },
+            width: width(&encoder, start),
             lengths: match start {
-                Start::Block(_) => lengths.iter().map(|&n| n as u32).collect(),
+                Start::Block(_) | Start::Tokens(_) => lengths.iter().map(|&n| n as u32).collect(),
                 Start::Pooled(_) => vec![1; rows.len()],
             },
             seconds: 0.0,
@@ -175,6 +172,9 @@ impl Activations {
             let values = match start {
                 Start::Block(block) => {
                     numbers(encoder.below(block, &batch, &pass))? // [batch, seq, hidden]
+                }
+                Start::Tokens(layers) => {
+                    numbers(layers.of(&encoder.encode(&batch, &pass)))? // [batch, seq, width]
                 }
                 Start::Pooled(readout) => {
                     numbers(readout.of(&encoder.encode(&batch, &pass), &batch))? // [batch, width]
@@ -208,12 +208,11 @@ impl Activations {
         start: Start,
         dtype: StoredDtype,
     ) -> usize {
-        let hidden = encoder.hidden();
-        let numbers = match start {
-            Start::Block(_) => rows.iter().map(|row| row.ids.len()).sum::<usize>() * hidden,
-            Start::Pooled(readout) => rows.len() * readout.width(hidden, encoder.n_layers()),
+        let vectors = match start {
+            Start::Block(_) | Start::Tokens(_) => rows.iter().map(|row| row.ids.len()).sum(),
+            Start::Pooled(_) => rows.len(),
         };
-        numbers * dtype.size()
+        vectors * width(encoder, start) * dtype.size()
     }
 
     /// Where a run begins with them.
@@ -258,6 +257,16 @@ impl Activations {
                 .read(bytes, &mut row[..(to - from) * width]);
         }
         Tensor::from_data(TensorData::new(values, [places.len(), seq, width]), device)
+    }
+}
+
+/// Numbers per token, or per example where there is one vector for each.
+fn width<E: Encoder>(encoder: &E, start: Start) -> usize {
+    let (hidden, n_layers) = (encoder.hidden(), encoder.n_layers());
+    match start {
+        Start::Block(_) => hidden,
+        Start::Tokens(layers) => hidden * layers.count(n_layers),
+        Start::Pooled(readout) => readout.width(hidden, n_layers),
     }
 }
 

@@ -38,6 +38,7 @@ impl KeptExamples {
                 block,
                 states: self.activations.gather(&places, seq, device),
             },
+            Start::Tokens(_) => Kept::Tokens(self.activations.gather(&places, seq, device)),
             Start::Pooled(_) => {
                 let pooled: Tensor<3> = self.activations.gather(&places, 1, device); // [batch, 1, width]
                 Kept::Pooled(pooled.squeeze_dim(1))

@@ -1,7 +1,7 @@
 //! Where a run can begin when the frozen part of its model is not computed again.
 
 use serde::{Deserialize, Serialize};
-use totune_model::{Layers, Readout};
+use totune_model::{Layers, Readout, Reads};
 
 use crate::phase::Phase;
 use crate::training::Training;
@@ -14,6 +14,8 @@ pub enum Start {
     Block(usize),
     /// With what the head reads of each example.
     Pooled(Readout),
+    /// With what the head reads of each token.
+    Tokens(Layers),
 }
 
 impl Start {
@@ -24,12 +26,15 @@ impl Start {
         if training.frozen_dropout.is_on() && training.dropout > 0.0 {
             return None;
         }
-        let readout = training.head.readout();
+        let reads = training.head.reads();
         if phase.frozen_below > n_layers && !phase.moves_pooler() {
-            return Some(Self::Pooled(readout));
+            return Some(match reads {
+                Reads::Vector(readout) => Self::Pooled(readout),
+                Reads::Tokens(layers) => Self::Tokens(layers),
+            });
         }
         // A head may read more than the top layer.
-        let highest = n_layers.checked_sub(readout.depth(n_layers))?;
+        let highest = n_layers.checked_sub(reads.depth(n_layers))?;
         let block = phase.frozen_below.checked_sub(1)?.min(highest);
         (block > 0).then_some(Self::Block(block))
     }
@@ -39,6 +44,8 @@ impl std::fmt::Display for Start {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Block(block) => write!(f, "block {block}"),
+            Self::Tokens(Layers::Top) => write!(f, "the top layer"),
+            Self::Tokens(Layers::Mix { .. }) => write!(f, "all layers"),
             Self::Pooled(Readout { pooling, layers }) => match layers {
                 Layers::Top => write!(f, "{pooling:?} pooling"),
                 Layers::Mix { .. } => write!(f, "{pooling:?} pooling of all layers"),
@@ -51,7 +58,7 @@ impl std::fmt::Display for Start {
 mod tests {
     use super::*;
     use crate::strategy::{Adaptation, Frozen, Full, LastK, Part};
-    use crate::test_support::training;
+    use crate::test_support::{linear, training};
     use crate::training::Switch;
     use totune_model::Pooling;
 
@@ -83,7 +90,7 @@ mod tests {
             (Adaptation::Full(Full::new(1.0)), Pooling::Mean, None),
         ] {
             let mut settings = training(adaptation);
-            settings.head.pooling = pooling;
+            linear(&mut settings).pooling = pooling;
             settings.frozen_dropout = Switch::Off;
             let start = |settings: &Training| {
                 let plan = settings.plan(6).expect("valid settings");
@@ -103,8 +110,8 @@ mod tests {
         let layers = Layers::Mix { embeddings: true };
         let start = |adaptation| {
             let mut settings = training(adaptation);
-            settings.head.pooling = Pooling::Mean;
-            settings.head.layers = layers;
+            linear(&mut settings).pooling = Pooling::Mean;
+            linear(&mut settings).layers = layers;
             settings.frozen_dropout = Switch::Off;
             let plan = settings.plan(6).expect("valid settings");
             Start::of(&plan.phases[0], &settings, 6)

@@ -105,8 +105,11 @@ mod tests {
         training.plan(n_layers)
     }
 
+    /// Epochs, lowest open block, and patterns with their rates.
+    type Row<'a> = (usize, usize, Vec<(&'a str, f64)>);
+
     /// Epochs, the frozen line, and the patterns with their rates, of each phase.
-    fn table(plan: &Plan) -> Vec<(usize, usize, Vec<(&str, f64)>)> {
+    fn table(plan: &Plan) -> Vec<Row<'_>> {
         plan.phases
             .iter()
             .map(|phase| {

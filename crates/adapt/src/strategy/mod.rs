@@ -7,7 +7,6 @@
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
-use totune_model::Pooling;
 
 use crate::phase::{Group, Moments, Phase, Plan};
 use crate::training::Training;
@@ -162,7 +161,7 @@ impl Trained {
         let rate = |layers_above: usize| self.lr * self.layer_decay.powi(layers_above as i32);
         let mut patterns = vec![(r"^head\.".to_string(), self.lr)];
         // A head that reads the states directly leaves the pooler without a gradient, so it is no part of the model.
-        if self.pooler == Part::Trainable && training.head.pooling == Pooling::Pooler {
+        if self.pooler == Part::Trainable && training.head.reads_pooler() {
             patterns.push((r"^encoder\.pooler\.".into(), self.lr));
         }
         let lowest_layer = self.layers.start;

@@ -9,8 +9,8 @@ use totune_adapt::{
     Adaptation, Cache, Clip, Constant, Dtype, Examples, Keep, Optimizer, Outcome, Question,
     Schedule, StopRule, Switch, TaskData, Training, fit,
 };
-use totune_data::{Encoded, Target};
-use totune_model::{Bert, BertConfig, HeadSpec, Pooling, RandomWeights};
+use totune_data::{Encoded, Pairs, Target, WordContext};
+use totune_model::{Bert, BertConfig, HeadSpec, LinearSpec, Pooling, RandomWeights};
 
 /// The devices to test on: flex, and LibTorch where it is built in, since it has fused operations of its own.
 pub fn devices() -> Vec<Device> {
@@ -43,14 +43,22 @@ pub fn encoder(seed: u64, device: &Device) -> Bert {
         .expect("random weights have every shape")
 }
 
+/// The linear head of some settings.
+pub fn linear(settings: &mut Training) -> &mut LinearSpec {
+    match &mut settings.head {
+        HeadSpec::Linear(spec) => spec,
+        HeadSpec::Network(_) => unreachable!("these settings have a linear head"),
+    }
+}
+
 /// Settings without dropout and with four examples per step.
 pub fn training(adaptation: Adaptation) -> Training {
     Training {
-        head: HeadSpec {
+        head: HeadSpec::Linear(LinearSpec {
             pooling: Pooling::Pooler,
             layers: totune_model::Layers::Top,
             dropout: 0.0,
-        },
+        }),
         adaptation,
         optimizer: Optimizer::adamw(),
         schedule: Schedule::Constant(Constant { warmup: 0.0 }),
@@ -65,6 +73,8 @@ pub fn training(adaptation: Adaptation) -> Training {
         bucketing: Switch::Off,
         dtype: Dtype::F32,
         cache: Cache::Off,
+        pairs: Pairs::Joint,
+        context: WordContext::Sentence,
         micro_batch_size: 0,
         keep: Keep::Last,
     }
@@ -79,13 +89,14 @@ pub fn eight() -> TaskData {
         Encoded {
             type_ids: vec![0; ids.len()],
             ids,
+            ..Encoded::default()
         }
     });
     let examples = Examples {
         ids: (0..8).map(|i| format!("example-{i}")).collect(),
         rows: rows.collect(),
         targets: labels.into_iter().map(Target::Class).collect(),
-        kept: Vec::new(),
+        ..Examples::default()
     };
     TaskData {
         question: Question::Class {

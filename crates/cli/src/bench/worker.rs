@@ -9,7 +9,9 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor};
 use serde_json::json;
 use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm, cross_entropy};
-use totune_model::{Bert, Classifier, Encoder, HeadSpec, Pass, Pooling, RandomWeights, TokenBatch};
+use totune_model::{
+    Bert, Classifier, Encoder, HeadSpec, LinearSpec, Pass, Pooling, RandomWeights, TokenBatch,
+};
 
 use super::{Case, Mode, bf16};
 
@@ -52,11 +54,11 @@ impl Steps {
             .config()
             .load(&mut RandomWeights::new(1, 0.02), device)?
             .with_precision(case.dtype.precision());
-        let head = HeadSpec {
+        let head = HeadSpec::Linear(LinearSpec {
             pooling: Pooling::Pooler,
             layers: totune_model::Layers::Top,
             dropout: case.dropout,
-        };
+        });
         let model = Classifier::new(encoder, &head, 2, 1, device)?;
         let model = match case.mode {
             Mode::Train => model.train(),
@@ -86,12 +88,12 @@ impl Steps {
         self.taken += 1;
         let model = match self.mode {
             Mode::Inference => {
-                let logits = model.forward(batch, &Pass::evaluation());
+                let logits = model.forward(batch, &Pass::evaluation()).labels();
                 let _: i64 = logits.argmax(1).sum().into_scalar();
                 model
             }
             Mode::Train => {
-                let logits = model.forward(batch, &Pass::training(self.taken));
+                let logits = model.forward(batch, &Pass::training(self.taken)).labels();
                 let loss = cross_entropy(logits, labels.clone());
                 let _: f32 = loss.clone().into_scalar();
                 let mut grads = GradientsParams::from_grads(loss.backward(), &model);

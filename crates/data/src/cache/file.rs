@@ -120,6 +120,7 @@ pub(super) fn decode(bytes: &[u8], key: &str, rows: usize) -> Result<Vec<Encoded
                 _ => own.map(|id| word(id) as u32).collect(),
             },
             type_ids,
+            ..Encoded::default()
         });
     }
     ensure!(ids.is_empty(), "{} bytes of no row", ids.len());
@@ -144,7 +145,7 @@ mod tests {
                 .into_iter()
                 .map(|(ids, first)| {
                     let type_ids = (0..ids.len()).map(|at| u8::from(at >= first)).collect();
-                    Encoded { ids, type_ids }
+                    Encoded { ids, type_ids, ..Encoded::default() }
                 })
                 .collect();
             let key = "a".repeat(KEY);

@@ -16,6 +16,9 @@ pub struct Files {
     pub test: String,
     /// Share of `train` that is held out, from 0 (none) to less than 1; of a classification, of every class.
     pub dev: f64,
+    /// A split to decide by instead of a share of `train`, such as `dev` where `test` has published answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dev_split: Option<String>,
     /// The seed of the drawing; not the seed of a run, so that runs can share a split.
     pub seed: u64,
     /// Splits without published answers that the final model answers, such as a `test` for a submission.
@@ -25,6 +28,9 @@ pub struct Files {
     /// the seed, with the same share of every class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_limit: Option<usize>,
+    /// How many examples of `dev-split` are used, drawn likewise; all where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dev_limit: Option<usize>,
     /// How many examples of the split to be judged on are used, drawn likewise; all where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_limit: Option<usize>,
@@ -41,8 +47,14 @@ impl Files {
             self.test != "train",
             "test: `train`; expected the name of another split"
         );
+        ensure!(
+            self.dev_split.is_none() || self.dev == 0.0,
+            "dev: {}; expected 0 beside `dev-split`, which is decided by instead",
+            self.dev
+        );
         for (key, limit) in [
             ("train-limit", self.train_limit),
+            ("dev-limit", self.dev_limit),
             ("test-limit", self.test_limit),
         ] {
             ensure!(limit != Some(0), "{key}: 0; expected at least 1");
@@ -69,6 +81,11 @@ impl Files {
     /// The examples of the split to be judged on, in ascending order.
     pub(super) fn tested(&self, test: &Dataset) -> Vec<usize> {
         limited(test, self.test_limit, self.seed)
+    }
+
+    /// The examples of the split to decide by, in ascending order.
+    pub(super) fn decided(&self, dev: &Dataset) -> Vec<usize> {
+        limited(dev, self.dev_limit, self.seed)
     }
 }
 
@@ -138,9 +155,11 @@ mod tests {
         Files {
             test: "dev".into(),
             dev: 0.1,
+            dev_split: None,
             seed: 13,
             predict: Vec::new(),
             train_limit,
+            dev_limit: None,
             test_limit,
         }
     }

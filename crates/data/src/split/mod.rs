@@ -116,8 +116,9 @@ impl Split {
         match self {
             Split::HoldOut(_) | Split::KFold(_) => vec!["train"],
             Split::Files(files) => {
-                let predict = files.predict.iter().map(String::as_str);
-                ["train", &files.test].into_iter().chain(predict).collect()
+                let others = files.dev_split.iter().chain(&files.predict);
+                let others = others.map(String::as_str);
+                ["train", &files.test].into_iter().chain(others).collect()
             }
         }
     }
@@ -128,6 +129,22 @@ impl Split {
         match self {
             Split::HoldOut(_) | Split::KFold(_) => (0..test.examples.len()).collect(),
             Split::Files(files) => files.tested(test),
+        }
+    }
+
+    /// The split of the dataset that is decided by, where that is a file of its own.
+    pub fn dev_split(&self) -> Option<&str> {
+        match self {
+            Split::HoldOut(_) | Split::KFold(_) => None,
+            Split::Files(files) => files.dev_split.as_deref(),
+        }
+    }
+
+    /// Which examples of `dev`, the split that [`Split::dev_split`] names, are decided by.
+    pub fn decided(&self, dev: &Dataset) -> Vec<usize> {
+        match self {
+            Split::HoldOut(_) | Split::KFold(_) => Vec::new(),
+            Split::Files(files) => files.decided(dev),
         }
     }
 

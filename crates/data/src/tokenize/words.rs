@@ -21,7 +21,7 @@ pub enum Piece {
 }
 
 /// What a model sees beside the sentence whose words are scored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Context {
     /// Nothing.
@@ -54,6 +54,8 @@ pub struct Window {
     pub words: Range<usize>,
     /// For each of `words`, the place among the ids that stands for it.
     pub positions: Vec<u32>,
+    /// For each of `words`, the place of its last piece.
+    pub ends: Vec<u32>,
 }
 
 impl Tokenizer {
@@ -216,15 +218,17 @@ impl Document {
             Piece::Last => self.before[word + 1] - 1,
         };
         // One place further on, for `[CLS]`.
-        let positions = cut
-            .scored
-            .clone()
-            .map(|word| (place(word) - from + 1) as u32);
+        let shifted = |place: usize| (place - from + 1) as u32;
+        let words = || cut.scored.clone();
         Window {
-            positions: positions.collect(),
+            positions: words().map(|word| shifted(place(word))).collect(),
+            ends: words()
+                .map(|word| shifted(self.before[word + 1] - 1))
+                .collect(),
             encoded: Encoded {
                 type_ids: vec![0; ids.len()],
                 ids,
+                ..Encoded::default()
             },
             example,
             words: cut.scored.start - start..cut.scored.end - start,

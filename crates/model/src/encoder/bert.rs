@@ -231,19 +231,12 @@ impl Bert {
                 Some((bert, batch)) if block < pass.frozen_below => (bert, batch),
                 _ => (self, batch),
             };
-            let bias = batch.mask.clone().map(attention_bias); // [batch, 1, 1, seq]
+            let bias = batch.attention_bias();
             x = bert.layers[block - 1].forward(x, bias, block, pass);
             states.push(x.clone());
         }
         states
     }
-}
-
-/// `(1 - mask) * -10000`, `[batch, seq]` to `[batch, 1, 1, seq]`, as in the released code: large enough that a
-/// padded key's probability is exactly zero in f32.
-fn attention_bias(mask: Tensor<2>) -> Tensor<4> {
-    let [batch, seq] = mask.dims();
-    ((mask - 1.0) * 10_000.0).reshape([batch, 1, 1, seq])
 }
 
 /// Word, position and segment embeddings, summed, normalised, dropped.
@@ -290,10 +283,17 @@ impl Embeddings {
         );
         let word = embedding(self.word.val(), batch.ids.clone()); // [batch, seq, hidden]
         let word = match &self.segment {
+            // A text that stands alone is of the first segment.
+            Some(segment) if batch.apart => {
+                word + embedding(segment.val(), batch.type_ids.zeros_like())
+            }
             Some(segment) => word + embedding(segment.val(), batch.type_ids.clone()),
             None => word,
         };
-        let position = self.position.val().narrow(0, 0, seq).unsqueeze::<3>(); // [1, seq, hidden]
+        let position = match batch.positions() {
+            Some(places) => embedding(self.position.val(), places), // [batch, seq, hidden]
+            None => self.position.val().narrow(0, 0, seq).unsqueeze::<3>(), // [1, seq, hidden]
+        };
         let x = self.norm.forward(word + position);
         fused::dropout(x, pass.rate(0, self.dropout), pass.draw())
     }

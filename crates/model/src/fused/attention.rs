@@ -7,8 +7,8 @@ use super::dropout;
 
 /// `dropout(softmax(q kᵀ / sqrt(head_dim) + bias)) v`.
 ///
-/// `q`, `k`, `v` and the result are `[batch, heads, seq, head_dim]`; `bias` is `[batch, 1, 1, seq]`, zero for real
-/// keys and very negative for padding. It gets no gradient.
+/// `q`, `k`, `v` and the result are `[batch, heads, seq, head_dim]`; `bias` is `[batch, 1, 1, seq]` or
+/// `[batch, 1, seq, seq]`, zero for keys that are seen and very negative for others. It gets no gradient.
 pub fn attention(
     q: Tensor<4>,
     k: Tensor<4>,

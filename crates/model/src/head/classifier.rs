@@ -9,10 +9,10 @@ use super::{Layers, Pooling, Readout, ScalarMix};
 use crate::layer::Linear;
 use crate::{Encoder, Pass, RandomWeights, States, TokenBatch, fused};
 
-/// How a classifier head looks.
+/// How a linear classifier looks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct HeadSpec {
+pub struct LinearSpec {
     /// Which vector stands for an example.
     pub pooling: Pooling,
     /// Which layers that vector is of.
@@ -22,7 +22,7 @@ pub struct HeadSpec {
     pub dropout: f64,
 }
 
-impl HeadSpec {
+impl LinearSpec {
     /// What such a head reads of an encoder's states.
     pub fn readout(&self) -> Readout {
         Readout {
@@ -46,16 +46,15 @@ pub struct ClassifierHead {
 const INIT_SD: f64 = 0.02;
 
 impl ClassifierHead {
-    /// A new head for `encoder` with `n_labels` outputs; weights are drawn from `seed`, biases are zero.
+    /// A new head for `encoder`, which was checked, with `n_labels` outputs; weights are drawn from `seed`, biases are zero.
     pub fn new<E: Encoder>(
-        spec: &HeadSpec,
+        spec: &LinearSpec,
         encoder: &E,
         n_labels: usize,
         seed: u64,
         device: &Device,
     ) -> Result<Self> {
         let readout = spec.readout();
-        readout.check(encoder)?;
         let (hidden, n_layers) = (encoder.hidden(), encoder.n_layers());
         let mixed = readout.mixed(n_layers);
         let width = match mixed {

@@ -22,6 +22,14 @@ impl ScalarMix {
         }
     }
 
+    /// Mixes the states of tokens: `[batch, seq, layers * width]` to `[batch, seq, width]`.
+    pub fn of_tokens(&self, states: Tensor<3>) -> Tensor<3> {
+        let [batch, seq, all] = states.dims();
+        let [layers] = self.weights.dims();
+        self.forward(states.reshape([batch * seq, all]))
+            .reshape([batch, seq, all / layers])
+    }
+
     /// Mixes vectors that lie one layer after the other: `[batch, layers * width]` to `[batch, width]`.
     ///
     /// Means over tokens and choices of one commute with it, so it may come after them.

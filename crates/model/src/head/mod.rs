@@ -2,8 +2,86 @@
 
 mod classifier;
 mod mix;
+mod network;
+mod output;
 mod readout;
+mod spec;
+mod tagger;
 
-pub use classifier::{ClassifierHead, HeadSpec};
+use anyhow::Result;
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+
+pub use classifier::{ClassifierHead, LinearSpec};
 pub use mix::ScalarMix;
+pub use network::{NetworkHead, NetworkKind};
+pub use output::{Output, Tags};
 pub use readout::{Layers, Pooling, Readout};
+pub use spec::{HeadSpec, NetworkSpec, Reads};
+pub use tagger::{Tagger, TaggerSpec};
+
+use crate::{Encoder, Pass, States, TokenBatch};
+
+/// What is new in a classifier.
+#[derive(Module, Debug)]
+pub enum Head {
+    /// A linear classifier over one vector per example.
+    Linear(ClassifierHead),
+    /// A network over token states.
+    Network(NetworkHead),
+}
+
+impl Head {
+    /// A new head for `encoder` with `n_outputs` outputs, drawn from `seed`.
+    ///
+    /// # Errors
+    /// When the encoder does not have what the head reads.
+    pub fn new<E: Encoder>(
+        spec: &HeadSpec,
+        encoder: &E,
+        n_outputs: usize,
+        seed: u64,
+        device: &Device,
+    ) -> Result<Self> {
+        spec.check(encoder)?;
+        Ok(match spec {
+            HeadSpec::Linear(spec) => {
+                let head = ClassifierHead::new(spec, encoder, n_outputs, seed, device)?;
+                Self::Linear(head)
+            }
+            HeadSpec::Network(spec) => {
+                Self::Network(NetworkHead::new(spec, encoder, n_outputs, seed, device)?)
+            }
+        })
+    }
+
+    /// What it makes of an encoder's states.
+    pub fn forward(&self, states: &States, batch: &TokenBatch, pass: &Pass) -> Output {
+        match self {
+            Self::Linear(head) => Output::Labels(head.forward(states, batch, pass)),
+            Self::Network(head) => head.forward(states, batch, pass),
+        }
+    }
+
+    /// What it makes of the vector that it reads of each example, `[batch, width]`.
+    ///
+    /// # Panics
+    /// When it reads the states of all tokens.
+    pub(crate) fn score_vectors(&self, read: Tensor<2>, pass: &Pass) -> Output {
+        match self {
+            Self::Linear(head) => Output::Labels(head.score(read, pass)),
+            Self::Network(_) => panic!("a network reads the states of all tokens"),
+        }
+    }
+
+    /// What it makes of the states that it reads of each token, `[batch, seq, width]`.
+    ///
+    /// # Panics
+    /// When it reads one vector per example.
+    pub(crate) fn score_tokens(&self, read: Tensor<3>, batch: &TokenBatch, pass: &Pass) -> Output {
+        match self {
+            Self::Linear(_) => panic!("a linear head reads one vector per example"),
+            Self::Network(head) => head.score(read, batch, pass),
+        }
+    }
+}

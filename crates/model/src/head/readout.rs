@@ -21,6 +21,13 @@ pub enum Pooling {
     Concat4,
 }
 
+impl Pooling {
+    /// Whether it can be taken of any layer.
+    pub fn is_of_any_layer(self) -> bool {
+        matches!(self, Self::First | Self::Mean)
+    }
+}
+
 /// Which layers that vector is of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -39,6 +46,28 @@ impl Layers {
     /// Whether it is the top one.
     pub fn is_top(&self) -> bool {
         *self == Self::Top
+    }
+
+    /// How many there are of them, of an encoder with `n_layers`.
+    pub fn count(&self, n_layers: usize) -> usize {
+        match self {
+            Self::Top => 1,
+            Self::Mix { embeddings } => n_layers + usize::from(*embeddings),
+        }
+    }
+
+    /// The states of each token in these layers, one layer after the other from the bottom up: `[batch, seq, layers * hidden]`.
+    ///
+    /// # Panics
+    /// When a mix is asked of states that do not begin with the embeddings.
+    pub fn of(&self, states: &States) -> Tensor<3> {
+        match self {
+            Self::Top => states.top(),
+            Self::Mix { embeddings } => {
+                let lowest = usize::from(!embeddings);
+                Tensor::cat(states.hidden[lowest..].to_vec(), 2)
+            }
+        }
     }
 }
 
@@ -63,10 +92,6 @@ impl Readout {
         ensure!(
             self.pooling != Pooling::Pooler || encoder.has_pooler(),
             "pooling = \"pooler\" needs an encoder with a pooler, this one has none"
-        );
-        ensure!(
-            self.layers.is_top() || matches!(self.pooling, Pooling::First | Pooling::Mean),
-            "layers: a mix needs pooling = \"first\" or \"mean\", which every layer has"
         );
         Ok(())
     }

@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use totune_adapt::{
-    EpochScores, Examples, KeptExamples, Question, StepEvent, Stop, TaskData, Watch,
+    EpochScores, Examples, KeptExamples, Prediction, Question, StepEvent, Stop, TaskData, Watch,
 };
-use totune_data::Target;
+use totune_data::{Dataset, Target};
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use super::Outcome;
 use crate::execute::Stop as StopFromOutside;
+use crate::inputs::Reading;
 use crate::prepared::Prepared;
 use crate::{Inputs, Machine, Progress, RunSpec, TuneWork};
 
@@ -47,29 +48,50 @@ pub(super) fn perform(
         epoch: score.epoch as u32,
         step: score.step as u64,
         split: score.split.to_string(),
-        metric: score.metric.to_string(),
+        metric: score.metric,
         value: score.value,
         n: score.n as u64,
         train_seconds: score.train_seconds,
         is_final: score.is_final,
     });
-    let predictions = outcome
-        .predictions
-        .into_iter()
-        .map(|prediction| PredictionRow {
-            run_id: run.run_id.clone(),
-            split: prediction.split,
-            example_id: prediction.example_id,
-            position: 0,
-            gold: shown(&prediction.gold, &dataset.labels),
-            predicted: shown(&prediction.predicted, &dataset.labels),
-            scores: prediction.scores,
-        });
+    let predictions = predictions(&run.run_id, outcome.predictions, &dataset.labels);
     Ok(Outcome {
         evals: evals.collect(),
-        predictions: predictions.collect(),
+        predictions,
         run,
     })
+}
+
+/// Predictions as rows: one for each example, or for each word of the sentences of test.
+fn predictions(run_id: &str, found: Vec<Prediction>, labels: &[String]) -> Vec<PredictionRow> {
+    let mut rows: Vec<PredictionRow> = Vec::new();
+    for prediction in found {
+        let row = |position, gold: String, predicted: String| PredictionRow {
+            run_id: run_id.to_string(),
+            split: prediction.split.clone(),
+            example_id: prediction.example_id.clone(),
+            position,
+            gold,
+            predicted,
+            scores: prediction.scores.clone(),
+        };
+        match (&prediction.gold, &prediction.predicted) {
+            // A row per word: those of test are what tables are about.
+            (Target::Tags(_), _) if prediction.split != "test" => {}
+            (Target::Tags(gold), Target::Tags(predicted)) => {
+                // A long sentence is several predictions.
+                let before = rows
+                    .last()
+                    .filter(|row| row.example_id == prediction.example_id);
+                let first = before.map_or(0, |row| row.position + 1);
+                let words = (first..).zip(gold.iter().zip(predicted));
+                let named = |tag: &usize| labels[*tag].clone();
+                rows.extend(words.map(|(word, (gold, tag))| row(word, named(gold), named(tag))));
+            }
+            (gold, predicted) => rows.push(row(0, shown(gold, labels), shown(predicted, labels))),
+        }
+    }
+    rows
 }
 
 /// A target as rows have it: the label's name, or the number.
@@ -93,15 +115,22 @@ pub(crate) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Res
     // `part` of what the run `uses` of a split.
     let examples = |split: &str, uses: &[usize], part: &[usize]| -> Result<Examples> {
         let dataset = inputs.dataset(&spec.dataset, split)?;
-        let max_length = work.training.max_length;
-        let encoded = inputs.encoded(&spec.dataset, split, &work.encoder, max_length)?;
-        let chosen = || part.iter().map(|&index| &dataset.examples[index]);
-        let kept = inputs.kept(spec, work, split, uses)?.into_iter();
-        let place = |index| uses.binary_search(index).expect("a part of what is used");
+        let rows = inputs.rows(
+            &spec.dataset,
+            split,
+            &work.encoder,
+            &Reading::of(work, dataset),
+        )?;
+        let (used, part) = (rows.rows_of(uses), rows.rows_of(part));
+        let kept = inputs.kept(spec, work, split, &rows, &used)?.into_iter();
+        let place = |row| used.binary_search(row).expect("a part of what is used");
+        let example = |&row: &usize| &dataset.examples[rows.example(row)];
+        let target = |row: &usize| rows.target(*row, &example(row).target);
         Ok(Examples {
-            ids: chosen().map(|example| example.id.clone()).collect(),
-            rows: part.iter().map(|&index| encoded[index].clone()).collect(),
-            targets: chosen().map(|example| example.target.clone()).collect(),
+            ids: part.iter().map(|row| example(row).id.clone()).collect(),
+            rows: part.iter().map(|&row| rows.encoded[row].clone()).collect(),
+            targets: part.iter().map(target).collect(),
+            places: part.iter().filter_map(|&row| rows.places(row)).collect(),
             kept: kept
                 .map(|activations| KeptExamples {
                     activations,
@@ -110,40 +139,48 @@ pub(crate) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Res
                 .collect(),
         })
     };
-    let whole = |split: &str| {
-        let n = inputs.dataset(&spec.dataset, split)?.examples.len();
-        let all: Vec<usize> = (0..n).collect();
-        examples(split, &all, &all)
+    let all_of = |split: &str, chosen: &dyn Fn(&Dataset) -> Vec<usize>| {
+        let chosen = chosen(inputs.dataset(&spec.dataset, split)?);
+        examples(split, &chosen, &chosen)
     };
+    let whole = |dataset: &Dataset| (0..dataset.examples.len()).collect();
     let mut uses = [&parts.train[..], &parts.dev, &parts.test].concat();
     uses.sort_unstable();
     let of_train = |part: &[usize]| examples("train", &uses, part);
     let test = match spec.split.test_split() {
         "train" => of_train(&parts.test)?,
-        split => {
-            let tested = spec.split.tested(inputs.dataset(&spec.dataset, split)?);
-            examples(split, &tested, &tested)?
-        }
+        split => all_of(split, &|dataset| spec.split.tested(dataset))?,
+    };
+    let dev = match spec.split.dev_split() {
+        Some(split) => Some(all_of(split, &|dataset| spec.split.decided(dataset))?),
+        None if parts.dev.is_empty() => None,
+        None => Some(of_train(&parts.dev)?),
     };
     let predicted = spec.split.predicted().iter();
-    let predict = predicted.map(|split| Ok((format!("{HIDDEN}{split}"), whole(split)?)));
-    let question = if train.labels.is_empty() {
-        Question::Score {}
-    } else {
-        Question::Class {
-            labels: train.labels.clone(),
-            positive: train.positive,
-        }
-    };
-    let dev = (!parts.dev.is_empty()).then(|| of_train(&parts.dev));
+    let predict = predicted.map(|split| Ok((format!("{HIDDEN}{split}"), all_of(split, &whole)?)));
     Ok(TaskData {
-        question,
+        question: question(train),
         metrics: train.metrics.clone(),
         train: of_train(&parts.train)?,
-        dev: dev.transpose()?,
+        dev,
         test,
         predict: predict.collect::<Result<_>>()?,
     })
+}
+
+/// What is asked about the examples of a dataset.
+fn question(dataset: &Dataset) -> Question {
+    let labels = dataset.labels.clone();
+    if dataset.tagging.is_some() {
+        Question::Tags { labels }
+    } else if labels.is_empty() {
+        Question::Score {}
+    } else {
+        Question::Class {
+            labels,
+            positive: dataset.positive,
+        }
+    }
 }
 
 /// Passes events on, and stops the run when asked to.

@@ -104,6 +104,7 @@ pub fn on_device(file: &Path, device: &Device) -> Result<Vec<(TokenBatch, Tensor
         let texts = rows.into_iter().map(|row| Encoded {
             ids: row.ids,
             type_ids: row.types,
+            ..Encoded::default()
         });
         let texts: Vec<Encoded> = texts.collect();
         let padded = Padded::new(&texts.iter().collect::<Vec<_>>(), 0);

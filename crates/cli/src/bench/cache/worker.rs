@@ -108,6 +108,7 @@ fn first(examples: &Examples, n: usize) -> Examples {
         ids: examples.ids[..n].to_vec(),
         rows: examples.rows[..n].to_vec(),
         targets: examples.targets[..n].to_vec(),
+        places: examples.places.iter().take(n).cloned().collect(),
         kept: examples
             .kept
             .iter()

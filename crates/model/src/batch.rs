@@ -1,0 +1,279 @@
+//! What goes into an encoder: a padded batch of tokens, and where in it a head finds texts and words.
+
+use std::ops::Range;
+
+use burn::tensor::{Device, Int, Tensor, TensorData};
+
+/// A padded batch on a device.
+#[derive(Debug, Clone)]
+pub struct TokenBatch {
+    /// Wordpiece ids, `[batch, seq]`.
+    pub ids: Tensor<2, Int>,
+    /// Segment of each piece, 0 or 1, `[batch, seq]`.
+    pub type_ids: Tensor<2, Int>,
+    /// 1 for a real piece, 0 for padding, `[batch, seq]`; none where nothing is padded.
+    pub mask: Option<Tensor<2>>,
+    /// Character ids of each word, `[batch, seq, 50]`, for encoders that read those.
+    pub characters: Option<Tensor<3, Int>>,
+    /// Whether the two texts of a pair, though in one row, do not see each other; `type_ids` tell them apart.
+    pub apart: bool,
+    /// Where the texts of each row lie, without special tokens.
+    pub texts: Vec<Vec<Range<usize>>>,
+    /// Where the words of each row lie that a tagger is asked about; none where it is not.
+    pub words: Option<Words>,
+}
+
+/// Where the scored words of a batch lie: for each row the places of their first and of their last pieces.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Words {
+    /// Of first pieces.
+    pub starts: Vec<Vec<u32>>,
+    /// Of last pieces.
+    pub ends: Vec<Vec<u32>>,
+}
+
+/// States of one text of each row, or of whole rows.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// `[batch, seq, width]`; zero at padding.
+    pub states: Tensor<3>,
+    /// 1 for a real place, 0 for padding, `[batch, seq]`.
+    pub mask: Tensor<2>,
+}
+
+/// Places of words as tensors, each `[batch, words]`; padding points at place 0.
+#[derive(Debug, Clone)]
+pub struct WordPlaces {
+    /// Of first pieces.
+    pub starts: Tensor<2, Int>,
+    /// Of last pieces.
+    pub ends: Tensor<2, Int>,
+    /// 1 for a word, 0 for padding.
+    pub mask: Tensor<2>,
+}
+
+impl TokenBatch {
+    /// Puts a row-major `[batch, seq]` batch of single texts on `device`.
+    ///
+    /// # Panics
+    /// When a slice does not have `batch * seq` elements.
+    pub fn new(
+        ids: Vec<i64>,
+        type_ids: Vec<i64>,
+        mask: &[bool],
+        shape: [usize; 2],
+        device: &Device,
+    ) -> Self {
+        let n = shape[0] * shape[1];
+        assert!(
+            ids.len() == n && type_ids.len() == n && mask.len() == n,
+            "a batch of shape {shape:?} needs {n} ids, type ids and mask values, got {}, {}, {}",
+            ids.len(),
+            type_ids.len(),
+            mask.len()
+        );
+        let padded = mask.iter().any(|real| !real);
+        let mask = padded.then(|| {
+            let values: Vec<f32> = mask.iter().map(|&real| f32::from(u8::from(real))).collect();
+            Tensor::from_data(TensorData::new(values, shape), device)
+        });
+        Self {
+            ids: Tensor::from_data(TensorData::new(ids, shape), device),
+            type_ids: Tensor::from_data(TensorData::new(type_ids, shape), device),
+            mask,
+            characters: None,
+            apart: false,
+            texts: Vec::new(),
+            words: None,
+        }
+    }
+
+    /// `[batch, seq]`.
+    pub fn shape(&self) -> [usize; 2] {
+        self.ids.dims()
+    }
+
+    /// The same batch outside any graph.
+    pub(crate) fn inner(&self) -> Self {
+        Self {
+            ids: self.ids.clone().inner(),
+            type_ids: self.type_ids.clone().inner(),
+            mask: self.mask.clone().map(Tensor::inner),
+            characters: self.characters.clone().map(Tensor::inner),
+            ..self.clone()
+        }
+    }
+
+    /// The mask as weights, `[batch, seq]`: ones where nothing is padded.
+    pub fn weights(&self) -> Tensor<2> {
+        match &self.mask {
+            Some(mask) => mask.clone(),
+            None => Tensor::ones(self.shape(), &self.ids.device()),
+        }
+    }
+
+    /// What is added to attention scores: `(1 - mask) * -10000` as in BERT's released code, large enough that a key that
+    /// is not seen has a probability of exactly zero in f32. `[batch, 1, 1, seq]`; where texts are apart
+    /// `[batch, 1, seq, seq]`; none where everything sees everything.
+    pub(crate) fn attention_bias(&self) -> Option<Tensor<4>> {
+        let [batch, seq] = self.shape();
+        let padding = self.mask.clone();
+        let padding = padding.map(|mask| ((mask - 1.0) * 10_000.0).reshape([batch, 1, 1, seq]));
+        if !self.apart {
+            return padding;
+        }
+        let text = self.type_ids.clone().float();
+        let (query, key): (Tensor<4>, Tensor<4>) = (
+            text.clone().reshape([batch, 1, seq, 1]),
+            text.reshape([batch, 1, 1, seq]),
+        );
+        let other = (query - key).square() * -10_000.0; // [batch, 1, seq, seq]
+        Some(match padding {
+            Some(padding) => other + padding,
+            None => other,
+        })
+    }
+
+    /// The place of each piece in its text, `[batch, seq]`, where the second text begins anew; none where it does not.
+    pub(crate) fn positions(&self) -> Option<Tensor<2, Int>> {
+        let [batch, seq] = self.shape();
+        self.apart.then(|| {
+            let places = self.texts.iter().flat_map(|texts| {
+                // The second text begins with its `[CLS]`.
+                let second = texts.get(1).map_or(seq, |text| text.start - 1);
+                (0..seq).map(move |at| if at < second { at } else { at - second } as i64)
+            });
+            let places: Vec<i64> = places.collect();
+            Tensor::from_data(TensorData::new(places, [batch, seq]), &self.ids.device())
+        })
+    }
+
+    /// States of whole rows, special tokens among them.
+    pub fn whole(&self, states: Tensor<3>) -> Side {
+        Side {
+            states,
+            mask: self.weights(),
+        }
+    }
+
+    /// Of `states` `[batch, seq, width]` those of text `text` (0 or 1) of each row, without special tokens.
+    ///
+    /// # Panics
+    /// When a row does not have such a text.
+    pub fn side(&self, states: &Tensor<3>, text: usize) -> Side {
+        let ranges: Vec<Range<usize>> = self.texts.iter().map(|row| row[text].clone()).collect();
+        gather(states, &ranges)
+    }
+
+    /// As [`TokenBatch::side`], but beginning with the `[CLS]` before the text, of encoders that have one.
+    pub fn side_from_first(&self, states: &Tensor<3>, text: usize) -> Side {
+        let marked = usize::from(self.characters.is_none());
+        let ranges = self.texts.iter().map(|row| {
+            let Range { start, end } = row[text].clone();
+            start - marked..end
+        });
+        gather(states, &ranges.collect::<Vec<_>>())
+    }
+
+    /// Where the scored words lie; none where no tagger is asked.
+    pub fn word_places(&self) -> Option<WordPlaces> {
+        let words = self.words.as_ref()?;
+        let device = self.ids.device();
+        let batch = words.starts.len();
+        let n = words.starts.iter().map(Vec::len).max().unwrap_or(0);
+        let places = |rows: &[Vec<u32>]| {
+            let mut places = vec![0i64; batch * n];
+            for (row, to) in rows.iter().zip(places.chunks_mut(n.max(1))) {
+                for (&place, to) in row.iter().zip(to) {
+                    *to = i64::from(place);
+                }
+            }
+            Tensor::from_data(TensorData::new(places, [batch, n]), &device)
+        };
+        let mut mask = vec![0f32; batch * n];
+        for (row, to) in words.starts.iter().zip(mask.chunks_mut(n.max(1))) {
+            to[..row.len()].fill(1.0);
+        }
+        Some(WordPlaces {
+            starts: places(&words.starts),
+            ends: places(&words.ends),
+            mask: Tensor::from_data(TensorData::new(mask, [batch, n]), &device),
+        })
+    }
+}
+
+/// The states at a range of places of each row, padded with zeros.
+fn gather(states: &Tensor<3>, ranges: &[Range<usize>]) -> Side {
+    let [batch, seq, width] = states.dims();
+    let device = states.device();
+    let n = ranges.iter().map(Range::len).max().unwrap_or(0);
+    let mut places = vec![0i64; batch * n];
+    let mut mask = vec![0f32; batch * n];
+    for (row, range) in ranges.iter().enumerate() {
+        for (column, place) in range.clone().enumerate() {
+            places[row * n + column] = (row * seq + place) as i64;
+            mask[row * n + column] = 1.0;
+        }
+    }
+    let places: Tensor<1, Int> = Tensor::from_data(TensorData::new(places, [batch * n]), &device);
+    let mask: Tensor<2> = Tensor::from_data(TensorData::new(mask, [batch, n]), &device);
+    let flat: Tensor<2> = states.clone().reshape([batch * seq, width]);
+    let chosen: Tensor<3> = flat.select(0, places).reshape([batch, n, width]);
+    Side {
+        states: chosen * mask.clone().unsqueeze_dim::<3>(2),
+        mask,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(apart: bool) -> TokenBatch {
+        let mask = [true, true, true, true, true, false];
+        let types = vec![0, 0, 0, 1, 1, 0];
+        let mut batch = TokenBatch::new(vec![1; 6], types, &mask, [1, 6], &Device::flex());
+        batch.texts = vec![vec![1..2, 4..5]];
+        batch.apart = apart;
+        batch
+    }
+
+    #[test]
+    fn texts_that_are_apart_neither_see_each_other_nor_count_on() {
+        let bias = pair(true).attention_bias().expect("a bias").into_data();
+        let bias: Vec<f32> = bias.try_to_vec().expect("f32");
+        let seen: Vec<Vec<usize>> = bias
+            .chunks(6)
+            .map(|row| (0..6).filter(|&key| row[key] == 0.0).collect())
+            .collect();
+        assert_eq!(
+            seen[..5],
+            [
+                vec![0, 1, 2],
+                vec![0, 1, 2],
+                vec![0, 1, 2],
+                vec![3, 4],
+                vec![3, 4]
+            ]
+        );
+        let places = pair(true).positions().expect("places").into_data();
+        assert_eq!(places.try_to_vec::<i64>().expect("i64"), [0, 1, 2, 0, 1, 2]);
+        assert!(pair(false).positions().is_none());
+    }
+
+    #[test]
+    fn a_side_is_the_states_of_its_text_and_zero_elsewhere() {
+        let states: Vec<f32> = (0..12).map(|i| i as f32).collect();
+        let states = Tensor::from_data(TensorData::new(states, [2, 6, 1]), &Device::flex());
+        let side = gather(&states, &[1..4, 2..3]);
+        let values = |tensor: TensorData| tensor.try_to_vec::<f32>().expect("f32");
+        assert_eq!(
+            values(side.states.into_data()),
+            [1.0, 2.0, 3.0, 8.0, 0.0, 0.0]
+        );
+        assert_eq!(
+            values(side.mask.into_data()),
+            [1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
+        );
+    }
+}
