@@ -9,7 +9,7 @@ use burn::tensor::Device;
 use serde::Deserialize;
 use totune_checkpoint::{Checkpoint, ElmoOptions, Format, Published};
 
-use crate::{Architecture, Bert, CardCheck, Elmo, Weights};
+use crate::{AnyEncoder, Architecture, Bert, CardCheck, Elmo, Weights};
 
 /// One pretrained checkpoint, as described by its card.
 #[derive(Debug, Clone, Deserialize)]
@@ -76,6 +76,16 @@ pub struct LoadedEncoder<E = Bert> {
     pub checkpoint_hash: String,
     /// The folder it was loaded from; the tokenizer lies in it too.
     pub dir: PathBuf,
+}
+
+impl<E> LoadedEncoder<E> {
+    fn map<F>(self, to: impl FnOnce(E) -> F) -> LoadedEncoder<F> {
+        LoadedEncoder {
+            encoder: to(self.encoder),
+            checkpoint_hash: self.checkpoint_hash,
+            dir: self.dir,
+        }
+    }
 }
 
 impl EncoderCard {
@@ -171,6 +181,21 @@ impl EncoderCard {
             return self.another("`elmo`");
         };
         self.load_as(roots, |weights| Elmo::load(options, weights, device))
+    }
+
+    /// Loads the checkpoint, whatever its architecture, onto `device`.
+    ///
+    /// # Errors
+    /// As [`EncoderCard::load`].
+    pub fn load_any(
+        &self,
+        roots: &[PathBuf],
+        device: &Device,
+    ) -> Result<LoadedEncoder<AnyEncoder>> {
+        Ok(match &self.architecture {
+            Architecture::Elmo(_) => self.load_elmo(roots, device)?.map(AnyEncoder::Elmo),
+            _ => self.load(roots, device)?.map(AnyEncoder::Bert),
+        })
     }
 
     fn another<T>(&self, expected: &str) -> Result<T> {

@@ -32,6 +32,7 @@ pub use card::{EncoderCard, EncoderCatalogue, LoadedEncoder, Vocabulary};
 pub use check::CardCheck;
 pub use classifier::{Classifier, Kept};
 pub use crf::{Constraints, Crf};
+pub use encoder::any::AnyEncoder;
 pub use encoder::bert::{Bert, BertConfig, PoolerKind};
 pub use encoder::distilbert::DistilBertConfig;
 pub use encoder::elmo::{Elmo, LstmState};

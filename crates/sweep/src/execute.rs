@@ -246,7 +246,7 @@ impl Sweep<'_> {
                 .map(|found| found.loaded.checkpoint_hash.clone())
                 .unwrap_or_default(),
             tokenizer_hash: pretrained
-                .map(|found| found.tokenizer.hash().to_string())
+                .map(|found| found.reader.hash().to_string())
                 .unwrap_or_default(),
             seed: spec.seed,
             device: self.machine.device_name.clone(),

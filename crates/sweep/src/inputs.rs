@@ -10,11 +10,11 @@ use burn::tensor::{Device, Tensor};
 use serde::Serialize;
 use totune_adapt::{Activations, Cache};
 use totune_data::{
-    Alignment, Catalogue, Dataset, Encoded, EncodedCache, Pairs, Piece, Source, Tokenizer,
-    WordContext, sha256_hex,
+    Catalogue, Dataset, Encoded, EncodedCache, Pairs, Tokenizer, WordContext, sha256_hex,
 };
-use totune_model::{Bert, Encoder, EncoderCatalogue, LoadedEncoder};
+use totune_model::{AnyEncoder, Encoder, EncoderCatalogue, LoadedEncoder};
 
+use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::states::{Key, States};
 use crate::{Machine, Progress, Project, RunSpec, TuneWork};
@@ -100,10 +100,10 @@ type RowsKey = (String, String, String, Reading);
 /// How an encoder reads examples.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Reading {
-    max_length: usize,
-    pairs: Pairs,
+    pub max_length: usize,
+    pub pairs: Pairs,
     /// Of sentences whose words are tagged, what is read beside them.
-    tagged: Option<WordContext>,
+    pub tagged: Option<WordContext>,
 }
 
 impl Reading {
@@ -118,10 +118,10 @@ impl Reading {
     }
 }
 
-/// An encoder as its checkpoint has it, and its tokenizer.
+/// An encoder as its checkpoint has it, and what cuts texts for it.
 pub(crate) struct Pretrained {
-    pub loaded: LoadedEncoder,
-    pub tokenizer: Tokenizer,
+    pub loaded: LoadedEncoder<AnyEncoder>,
+    pub reader: Reader,
 }
 
 impl Pretrained {
@@ -129,7 +129,7 @@ impl Pretrained {
     ///
     /// Clones of a module share their parameters, and the fused optimiser changes parameters in place; without a
     /// copy of every number, the second run would start where the first one ended.
-    pub fn fresh(&self) -> Bert {
+    pub fn fresh(&self) -> AnyEncoder {
         self.loaded.encoder.clone().map(&mut Copy)
     }
 }
@@ -168,9 +168,16 @@ impl Inputs {
             progress.preparing(&format!("loading {name}"));
             let catalogue = EncoderCatalogue::read(&project.root.join("encoders"))?;
             let card = catalogue.find(name)?;
-            let loaded = card.load(&[roots.of_encoder(project, card.fixture)], &machine.device)?;
-            let tokenizer = Tokenizer::open(&loaded.dir, card.vocabulary.lowercase)?;
-            encoders.insert(name.to_string(), Pretrained { loaded, tokenizer });
+            let root = roots.of_encoder(project, card.fixture);
+            let loaded = card.load_any(&[root], &machine.device)?;
+            let reader = match &loaded.encoder {
+                AnyEncoder::Elmo(_) => Reader::Characters,
+                AnyEncoder::Bert(_) => {
+                    let lowercase = card.vocabulary.lowercase;
+                    Reader::Pieces(Box::new(Tokenizer::open(&loaded.dir, lowercase)?))
+                }
+            };
+            encoders.insert(name.to_string(), Pretrained { loaded, reader });
         }
         Ok(Self {
             datasets,
@@ -222,56 +229,12 @@ impl Inputs {
         if let Some(rows) = known.get(&key) {
             return Ok(rows.clone());
         }
-        let tokenizer = &self.encoder(encoder)?.tokenizer;
+        let reader = &self.encoder(encoder)?.reader;
         let dataset = self.dataset(dataset, split)?;
-        let rows = match reading.tagged {
-            Some(context) => {
-                let alignment = Alignment {
-                    piece: Piece::First,
-                    context,
-                    max_length: reading.max_length,
-                };
-                let windows = tokenizer.windows(&dataset.examples, &alignment, self.threads)?;
-                Rows::of_windows(windows)
-            }
-            None => Rows::of_texts(self.texts(tokenizer, dataset, reading)?),
-        };
+        let rows = reader.rows(dataset, reading, self.cache.as_ref(), self.threads)?;
         let rows = Arc::new(rows);
         known.insert(key, rows.clone());
         Ok(rows)
-    }
-
-    fn texts(
-        &self,
-        tokenizer: &Tokenizer,
-        dataset: &Dataset,
-        reading: &Reading,
-    ) -> Result<Vec<Encoded>> {
-        if reading.pairs.is_joint() {
-            return self.encode(tokenizer, dataset, reading.max_length);
-        }
-        // The second `[CLS]` takes a place.
-        let joint = self.encode(tokenizer, dataset, reading.max_length - 1)?;
-        Ok(joint
-            .into_iter()
-            .map(|row| tokenizer.separate(row))
-            .collect())
-    }
-
-    fn encode(
-        &self,
-        tokenizer: &Tokenizer,
-        dataset: &Dataset,
-        max_length: usize,
-    ) -> Result<Vec<Encoded>> {
-        let Some(cache) = &self.cache else {
-            return tokenizer.encode_all(&dataset.examples, max_length, self.threads);
-        };
-        let (texts, source) = cache.encode_all(tokenizer, dataset, max_length, self.threads)?;
-        if let Source::Encoder { note: Some(note) } = source {
-            eprintln!("note: {note}");
-        }
-        Ok(texts)
     }
 
     /// What the frozen part of a run's model gives for those `rows` of a split that the run uses, in their order, for each
@@ -297,7 +260,7 @@ impl Inputs {
         for start in training.starts(encoder.n_layers())? {
             let key = Key {
                 checkpoint: &pretrained.loaded.checkpoint_hash,
-                tokenizer: pretrained.tokenizer.hash(),
+                tokenizer: pretrained.reader.hash(),
                 dataset: &dataset.hash,
                 rows: &indices_hash(used),
                 reading: &Reading::of(work, dataset),

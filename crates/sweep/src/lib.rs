@@ -19,6 +19,7 @@ mod profile;
 mod progress;
 mod project;
 mod provenance;
+mod reader;
 mod rows;
 mod spec;
 mod states;

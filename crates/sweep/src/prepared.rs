@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use burn::tensor::Device;
 use totune_adapt::{Outcome, TaskData, Training, Watch, fit};
-use totune_model::Bert;
+use totune_model::AnyEncoder;
 
 use crate::states::States;
 use crate::work::task_data;
@@ -17,7 +17,7 @@ pub struct Prepared {
     /// The examples, with what is kept of the frozen part for them.
     pub task: TaskData,
     /// As its checkpoint has it, and nobody else's.
-    pub encoder: Bert,
+    pub encoder: AnyEncoder,
     /// The settings.
     pub training: Training,
     /// Seed of everything random in the run.
@@ -35,7 +35,7 @@ impl Prepared {
     }
 
     /// Runs it.
-    pub fn fit(self, device: &Device, watch: &mut dyn Watch) -> Result<Outcome<Bert>> {
+    pub fn fit(self, device: &Device, watch: &mut dyn Watch) -> Result<Outcome<AnyEncoder>> {
         fit(
             self.encoder,
             &self.task,

@@ -6,6 +6,7 @@ use burn::tensor::Tensor;
 use crate::fused::Precision;
 use crate::{Pass, TokenBatch};
 
+pub mod any;
 pub mod bert;
 pub mod distilbert;
 pub mod elmo;

@@ -1,0 +1,130 @@
+//! An encoder whose kind is known at run time only.
+
+use std::fmt;
+
+use burn::module::{
+    Content, Devices, Module, ModuleDisplay, ModuleDisplayDefault, ModuleMapper, ModuleVisitor,
+};
+use burn::tensor::{Device, Tensor};
+
+use super::{Encoder, States};
+use crate::fused::Precision;
+use crate::{Bert, Elmo, Pass, TokenBatch};
+
+/// One of the encoders. Its parameters have the paths of the encoder it is: no name of a variant stands before them, which
+/// is why [`Module`] is implemented by hand.
+// Few exist, and those are large.
+#[expect(clippy::large_enum_variant)]
+#[derive(Debug, Clone)]
+pub enum AnyEncoder {
+    /// BERT, or what differs from it in size alone.
+    Bert(Bert),
+    /// ELMo.
+    Elmo(Elmo),
+}
+
+/// The same for whichever it is.
+macro_rules! each {
+    ($any:expr, $encoder:ident => $value:expr) => {
+        match $any {
+            AnyEncoder::Bert($encoder) => $value,
+            AnyEncoder::Elmo($encoder) => $value,
+        }
+    };
+}
+
+/// The same for whichever it is, as one of them again.
+macro_rules! mapped {
+    ($any:expr, $encoder:ident => $value:expr) => {
+        match $any {
+            AnyEncoder::Bert($encoder) => AnyEncoder::Bert($value),
+            AnyEncoder::Elmo($encoder) => AnyEncoder::Elmo($value),
+        }
+    };
+}
+
+impl Module for AnyEncoder {
+    fn visit<V: ModuleVisitor>(&self, visitor: &mut V) {
+        each!(self, encoder => encoder.visit(visitor));
+    }
+
+    fn map<M: ModuleMapper>(self, mapper: &mut M) -> Self {
+        mapped!(self, encoder => encoder.map(mapper))
+    }
+
+    fn to_device(self, device: &Device) -> Self {
+        mapped!(self, encoder => encoder.to_device(device))
+    }
+
+    fn fork(self, device: &Device) -> Self {
+        mapped!(self, encoder => encoder.fork(device))
+    }
+
+    fn collect_devices(&self, devices: Devices) -> Devices {
+        each!(self, encoder => encoder.collect_devices(devices))
+    }
+
+    fn valid(&self) -> Self {
+        mapped!(self, encoder => encoder.valid())
+    }
+
+    fn train(self) -> Self {
+        mapped!(self, encoder => encoder.train())
+    }
+
+    fn materialize(self) -> Self {
+        mapped!(self, encoder => encoder.materialize())
+    }
+
+    fn num_params(&self) -> usize {
+        each!(self, encoder => Module::num_params(encoder))
+    }
+}
+
+impl ModuleDisplayDefault for AnyEncoder {
+    fn content(&self, content: Content) -> Option<Content> {
+        each!(self, encoder => encoder.content(content))
+    }
+}
+
+impl ModuleDisplay for AnyEncoder {}
+
+impl fmt::Display for AnyEncoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        each!(self, encoder => fmt::Display::fmt(encoder, f))
+    }
+}
+
+impl Encoder for AnyEncoder {
+    fn below(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
+        each!(self, encoder => encoder.below(block, batch, pass))
+    }
+
+    fn above(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States {
+        each!(self, encoder => encoder.above(x, block, batch, pass))
+    }
+
+    fn draws(&self, block: usize) -> u64 {
+        each!(self, encoder => encoder.draws(block))
+    }
+
+    fn n_layers(&self) -> usize {
+        each!(self, encoder => encoder.n_layers())
+    }
+
+    fn hidden(&self) -> usize {
+        each!(self, encoder => encoder.hidden())
+    }
+
+    fn has_pooler(&self) -> bool {
+        each!(self, encoder => encoder.has_pooler())
+    }
+
+    fn with_dropout(self, rate: f64) -> Self {
+        mapped!(self, encoder => encoder.with_dropout(rate))
+    }
+
+    fn with_precision(self, precision: Precision) -> Self {
+        mapped!(self, encoder => encoder.with_precision(precision))
+    }
+}

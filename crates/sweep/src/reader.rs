@@ -1,0 +1,112 @@
+//! How texts become what an encoder reads.
+
+use anyhow::Result;
+use totune_data::{
+    Alignment, Dataset, Encoded, EncodedCache, Pairs, Piece, Source, Tokenizer, Window,
+    WordContext, spelled, spelled_windows,
+};
+
+use crate::inputs::Reading;
+use crate::rows::Rows;
+
+/// What cuts texts for an encoder.
+pub(crate) enum Reader {
+    /// Into the pieces of its vocabulary.
+    Pieces(Box<Tokenizer>),
+    /// Into words, which it reads by their characters; the texts of a pair are always apart, and sentences alone.
+    Characters,
+}
+
+/// Stands for the hash of a tokenizer where there is none: how words and characters are made never changes.
+const CHARACTERS: &str = "characters-1";
+
+impl Reader {
+    /// What identifies it.
+    pub fn hash(&self) -> &str {
+        match self {
+            Self::Pieces(tokenizer) => tokenizer.hash(),
+            Self::Characters => CHARACTERS,
+        }
+    }
+
+    /// The examples of a dataset, on `threads` threads; texts that were cut before come from the cache.
+    pub fn rows(
+        &self,
+        dataset: &Dataset,
+        reading: &Reading,
+        cache: Option<&EncodedCache>,
+        threads: usize,
+    ) -> Result<Rows> {
+        Ok(match reading.tagged {
+            Some(context) => Rows::of_windows(self.windows(dataset, context, reading, threads)?),
+            None => Rows::of_texts(self.texts(dataset, reading, cache, threads)?),
+        })
+    }
+
+    fn windows(
+        &self,
+        dataset: &Dataset,
+        context: WordContext,
+        reading: &Reading,
+        threads: usize,
+    ) -> Result<Vec<Window>> {
+        let max_length = reading.max_length;
+        match self {
+            Self::Characters => spelled_windows(&dataset.examples, max_length),
+            Self::Pieces(tokenizer) => {
+                let alignment = Alignment {
+                    piece: Piece::First,
+                    context,
+                    max_length,
+                };
+                tokenizer.windows(&dataset.examples, &alignment, threads)
+            }
+        }
+    }
+
+    fn texts(
+        &self,
+        dataset: &Dataset,
+        reading: &Reading,
+        cache: Option<&EncodedCache>,
+        threads: usize,
+    ) -> Result<Vec<Encoded>> {
+        let max_length = reading.max_length;
+        match (self, reading.pairs) {
+            (Self::Characters, _) => {
+                let examples = dataset.examples.iter();
+                examples
+                    .map(|example| spelled(&example.input, max_length))
+                    .collect()
+            }
+            (Self::Pieces(tokenizer), Pairs::Joint) => {
+                encode(tokenizer, dataset, max_length, cache, threads)
+            }
+            (Self::Pieces(tokenizer), Pairs::Separate) => {
+                // The second `[CLS]` takes a place.
+                let joint = encode(tokenizer, dataset, max_length - 1, cache, threads)?;
+                Ok(joint
+                    .into_iter()
+                    .map(|row| tokenizer.separate(row))
+                    .collect())
+            }
+        }
+    }
+}
+
+fn encode(
+    tokenizer: &Tokenizer,
+    dataset: &Dataset,
+    max_length: usize,
+    cache: Option<&EncodedCache>,
+    threads: usize,
+) -> Result<Vec<Encoded>> {
+    let Some(cache) = cache else {
+        return tokenizer.encode_all(&dataset.examples, max_length, threads);
+    };
+    let (texts, source) = cache.encode_all(tokenizer, dataset, max_length, threads)?;
+    if let Source::Encoder { note: Some(note) } = source {
+        eprintln!("note: {note}");
+    }
+    Ok(texts)
+}
