@@ -1,6 +1,10 @@
 //! Compiles the C++ of the fused operations against the libtorch that tch links.
 
-const SOURCES: [&str; 2] = ["src/fused/shim.cpp", "src/fused/crf/crf.cpp"];
+const SOURCES: [&str; 3] = [
+    "src/fused/shim.cpp",
+    "src/fused/crf/crf.cpp",
+    "src/fused/projected_lstm/projected_lstm.cpp",
+];
 
 fn main() {
     for source in SOURCES {

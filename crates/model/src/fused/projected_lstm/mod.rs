@@ -14,6 +14,9 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::sigmoid;
 
+#[cfg(feature = "tch")]
+mod kernel;
+
 /// The bounds that cells and outputs are kept within; infinite where there are none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clip {
@@ -46,7 +49,12 @@ pub fn projected_lstm(
     running: &[usize],
     clip: Clip,
 ) -> Tensor<2> {
-    check(&x, &state, &projection, running);
+    #[cfg(feature = "tch")]
+    if super::libtorch::owns(&x.device()) {
+        check(&x, &state, &projection, running);
+        let kernel = kernel::ProjectedLstm::new(running, clip);
+        return super::libtorch::apply(kernel, [x.into(), state.into(), projection.into()]);
+    }
     projected_lstm_from(x, state, projection, running, clip, None).0
 }
 
