@@ -9,12 +9,21 @@
 //! were cut by other means (the Moses tokenizer before the language model's training, each dataset's own elsewhere);
 //! words that a dataset brings are taken as they are.
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use rayon::prelude::*;
 use tokenizers::normalizers::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::{
     NormalizedString, Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer,
 };
+
+use super::windows::cut;
+use super::words::Context;
+use super::{Encoded, Pairs, Window, shorten};
+use crate::{Example, Input};
+
+/// What identifies this way of reading a text, as the hash of a tokenizer does; another one gets another name.
+pub const NAME: &str = "elmo-characters-1";
 
 /// Ids of a word.
 pub const CHARACTERS: usize = 50;
@@ -72,6 +81,123 @@ pub fn words(text: &str) -> Result<Vec<String>> {
         .collect())
 }
 
+/// `input` as at most `max_length` words: one row, of a pair the words of the first text and then those of the second.
+///
+/// What is too long is shortened as [`super::Tokenizer::encode`] does. A text without a word is one of no characters.
+pub fn encode(input: &Input, max_length: usize, pairs: Pairs) -> Result<Encoded> {
+    let least = if input.second().is_some() { 2 } else { 1 };
+    ensure!(
+        max_length >= least,
+        "max_length: {max_length}; expected at least {least}, a word of each text"
+    );
+    let (first, second) = match input {
+        Input::Text(text) => (words(text)?, None),
+        Input::Words(words) => (words.clone(), None),
+        Input::Pair(first, second) => (words(first)?, Some(words(second)?)),
+    };
+    let spelled = |words: &[String]| match words {
+        [] => vec![spell("")],
+        words => words.iter().map(|word| spell(word)).collect(),
+    };
+    let mut characters = spelled(&first);
+    let second = second.map(|second| spelled(&second));
+    let (n_first, n_second) = shorten(
+        characters.len(),
+        second.as_ref().map_or(0, Vec::len),
+        max_length,
+    );
+    characters.truncate(n_first);
+    let apart = second.is_some() && pairs == Pairs::Separate;
+    characters.extend(second.into_iter().flatten().take(n_second));
+    Ok(encoded(characters, n_first, apart))
+}
+
+/// The first `n_first` words are those of the first text.
+fn encoded(characters: Vec<WordCharacters>, n_first: usize, apart: bool) -> Encoded {
+    let mut type_ids = vec![0; n_first];
+    type_ids.resize(characters.len(), 1);
+    Encoded {
+        ids: vec![0; characters.len()],
+        type_ids,
+        apart,
+        characters,
+    }
+}
+
+/// Encodes `examples` on `threads` threads, whose number changes nothing.
+pub fn encode_all(
+    examples: &[Example],
+    max_length: usize,
+    pairs: Pairs,
+    threads: usize,
+) -> Result<Vec<Encoded>> {
+    let encode = |example: &Example| {
+        encode(&example.input, max_length, pairs)
+            .with_context(|| format!("example `{}`", example.id))
+    };
+    pool(threads)?.install(|| examples.par_iter().map(encode).collect())
+}
+
+fn pool(threads: usize) -> Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.max(1))
+        .build()
+        .context("cannot start threads")
+}
+
+/// The sentences `examples` as windows in which every word is scored once, as [`super::Tokenizer::windows`] makes them,
+/// each word at its own place.
+///
+/// # Errors
+/// When an example is a text, or `context` asks for more than the sentence.
+pub fn windows(
+    examples: &[Example],
+    context: Context,
+    max_length: usize,
+    threads: usize,
+) -> Result<Vec<Window>> {
+    ensure!(
+        max_length > 0,
+        "max_length: 0; expected at least 1, one word"
+    );
+    if context != Context::Sentence {
+        bail!(
+            "context: `document`; expected `sentence`, which is what an encoder of characters reads"
+        );
+    }
+    let of = |(index, example): (usize, &Example)| {
+        let words = example
+            .input
+            .words()
+            .with_context(|| format!("example `{}`: a text; expected words", example.id))?;
+        let before: Vec<usize> = (0..=words.len()).collect();
+        let cuts = cut(&before, 0..words.len(), max_length, context);
+        let windows = cuts.into_iter().map(|cut| {
+            let held: Vec<_> = words[cut.held.clone()]
+                .iter()
+                .map(|word| spell(word))
+                .collect();
+            let places = cut
+                .scored
+                .clone()
+                .map(|word| (word - cut.held.start) as u32);
+            let places: Vec<u32> = places.collect();
+            let n = held.len();
+            Window {
+                encoded: encoded(held, n, false),
+                example: index,
+                words: cut.scored,
+                positions: places.clone(),
+                ends: places,
+            }
+        });
+        Ok(windows.collect())
+    };
+    let windows: Result<Vec<Vec<Window>>> =
+        pool(threads)?.install(|| examples.par_iter().enumerate().map(of).collect());
+    Ok(windows?.into_iter().flatten().collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +249,69 @@ mod tests {
         for (text, expected) in reference().texts {
             assert_eq!(words(&text).expect("words"), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_pair_is_one_row_and_the_longer_text_is_shortened() {
+        let pair = Input::Pair("One two three".into(), "Four .".into());
+        let row = encode(&pair, 4, Pairs::Separate).expect("a row");
+        assert_eq!(row.characters, ["One", "two", "Four", "."].map(spell));
+        assert_eq!(
+            (row.type_ids.as_slice(), row.apart),
+            (&[0, 0, 1, 1][..], true)
+        );
+        assert_eq!(row.texts(), [0..2, 2..4]);
+        let joint = encode(&pair, 9, Pairs::Joint).expect("a row");
+        assert_eq!((joint.characters.len(), joint.apart), (5, false));
+    }
+
+    #[test]
+    fn a_text_without_a_word_has_a_place_of_its_own() {
+        let pair = Input::Pair(" ".into(), "two words".into());
+        let row = encode(&pair, 9, Pairs::Separate).expect("a row");
+        assert_eq!(row.characters, ["", "two", "words"].map(spell));
+        assert_eq!(row.texts(), [0..1, 1..3]);
+        let text = encode(&Input::Text(String::new()), 9, Pairs::Joint).expect("a row");
+        assert_eq!(text.characters, [spell("")]);
+        let none = encode(&Input::Text("x".into()), 0, Pairs::Joint);
+        assert!(
+            none.expect_err("no room")
+                .to_string()
+                .contains("max_length")
+        );
+    }
+
+    #[test]
+    fn every_word_of_a_sentence_is_scored_once_at_its_own_place() {
+        let sentence = |words: &[&str]| Example {
+            id: "s".into(),
+            input: Input::Words(words.iter().map(|word| word.to_string()).collect()),
+            target: crate::Target::Unknown,
+            group: None,
+        };
+        let examples = [
+            sentence(&["a", "b-c", "d"]),
+            sentence(&["e", "f", "g", "h", "i"]),
+        ];
+        let found = windows(&examples, Context::Sentence, 4, 2).expect("windows");
+        assert_eq!(found[0].encoded.characters, ["a", "b-c", "d"].map(spell));
+        assert_eq!(
+            (found[0].positions.as_slice(), found[0].example),
+            (&[0, 1, 2][..], 0)
+        );
+        let scored: Vec<usize> = found[1..].iter().flat_map(|w| w.words.clone()).collect();
+        assert_eq!(scored, [0, 1, 2, 3, 4]);
+        for window in &found[1..] {
+            let Input::Words(words) = &examples[1].input else {
+                unreachable!()
+            };
+            for (word, &place) in window.words.clone().zip(&window.positions) {
+                assert_eq!(
+                    window.encoded.characters[place as usize],
+                    spell(&words[word])
+                );
+            }
+        }
+        assert!(windows(&examples, Context::Document, 4, 1).is_err());
     }
 }
