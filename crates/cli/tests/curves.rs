@@ -73,7 +73,11 @@ fn what_is_not_there_is_said_with_what_is() {
     let checkout = mine();
     for (arguments, expected) in [
         (["curves", "trial", "fixture-phrase"], "fixture-phrases"),
-        (["curves", "nobody", "mnli"], "nobody: no results"),
+        (
+            ["curves", "nobody", "mnli"],
+            "results: there is no `nobody`, found: trial",
+        ),
+        (["curves", "trail", "mnli"], "did you mean `trial`?"),
     ] {
         let said = checkout.run(&arguments);
         assert_eq!(said.code, Some(2), "{}", said.err);

@@ -228,11 +228,13 @@ impl Experiment {
     fn check_names(&self, changes: &Changes) -> Result<()> {
         let tables =
             std::iter::once(&self.base).chain(self.profiles.iter().map(|(_, table)| table));
-        let known: Vec<&str> = tables
+        let mut known: Vec<&str> = tables
             .filter_map(|table| table.get("datasets")?.as_array())
             .flatten()
             .filter_map(Value::as_str)
             .collect();
+        known.sort_unstable();
+        known.dedup();
         for name in changes.datasets() {
             ensure!(
                 known.contains(&name),

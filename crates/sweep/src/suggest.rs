@@ -19,9 +19,12 @@ pub(crate) fn unknown(what: &str, name: &str, existing: &[&str]) -> String {
 }
 
 /// Puts serde's "unknown field `x`, expected one of `a`, `b`" into our words, with the line of the key and the nearest
-/// name that exists.
+/// name that exists; what it says of the place ("in `split`", on a line of its own) goes before the message.
 pub(crate) fn explain(error: &str, source: &str) -> String {
-    let message = error.trim();
+    let (message, place) = match error.trim().rsplit_once("\nin `") {
+        Some((message, place)) => (message.trim(), format!("{}: ", place.trim_end_matches('`'))),
+        None => (error.trim(), String::new()),
+    };
     let missing = message
         .strip_prefix("missing field")
         .map(|rest| format!("missing key{rest}"));
@@ -49,7 +52,7 @@ pub(crate) fn explain(error: &str, source: &str) -> String {
             None => format!("{line}{ours} `{found}`; {expected}"),
         };
     }
-    missing.unwrap_or_else(|| message.to_string())
+    format!("{place}{}", missing.as_deref().unwrap_or(message))
 }
 
 /// The line, counted from 1, that sets `word` as a key or as a quoted value.
@@ -98,6 +101,17 @@ mod tests {
         let error = "unknown variant `tfidf`, expected one of `tf-idf`, `count`, `hash`";
         let expected = "line 2: unknown choice `tfidf`; did you mean `tf-idf`? expected one of `tf-idf`, `count`, `hash`";
         assert_eq!(explain(error, source), expected);
+    }
+
+    #[test]
+    fn where_it_is_stands_before_what_it_is() {
+        let error = "train-limit: 0; expected at least 1\nin `split`\n";
+        assert_eq!(
+            explain(error, ""),
+            "split: train-limit: 0; expected at least 1"
+        );
+        let error = "missing field `max`\nin `training.clip`\n";
+        assert_eq!(explain(error, ""), "training.clip: missing key `max`");
     }
 
     #[test]

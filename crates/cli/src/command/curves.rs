@@ -1,9 +1,10 @@
 //! `totune curves`: time against score, drawn from stored results.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use totune_data::near;
 use totune_report::{CurvesRequest, curves};
 
 use crate::context::Context;
@@ -18,8 +19,9 @@ Examples:
   totune curves wang2023 cola small --where experiment=batch --metric matthews
   totune curves mine reviews --group last-2 --group full --json
 
-The lines are means over runs with their range, with a marker at each epoch; a table says what each strategy reaches
-and when. Writes curves.svg and .png, the table as Markdown, LaTeX and CSV, and every score of every run as CSV.")]
+The lines are means over runs with their range, with a marker at each epoch; a table says what each
+strategy reaches and when. Writes curves.svg and .png, the table as Markdown, LaTeX and CSV, and
+every score of every run as CSV.")]
 pub struct Curves {
     /// Paper, or any other folder of results/
     paper: String,
@@ -93,14 +95,50 @@ impl Curves {
     }
 }
 
+/// The profile that is shown where none is named; without one, what there is instead.
 fn first_with_results(context: &Context, paper: &str) -> Result<String> {
+    let project = &context.project;
     for profile in ["paper", "small", "fixture"] {
-        let results = context.project.results(paper, profile);
+        let results = project.results(paper, profile);
         if results.join("runs.parquet").is_file() {
             return Ok(profile.to_string());
         }
     }
-    bail!(
-        "{paper}: no results of profile paper, small or fixture; `totune reproduce {paper} fixture` makes some"
-    )
+    let with_rows = |folder: &Path| -> Vec<String> {
+        let names = folders(folder);
+        let has_rows = |name: &String| folder.join(name).join("runs.parquet").is_file();
+        names.into_iter().filter(has_rows).collect()
+    };
+    let results = project.root.join("results");
+    let others = with_rows(&results.join(paper));
+    if !others.is_empty() {
+        bail!("{paper}: name a profile, found: {}", others.join(", "));
+    }
+    if project.papers()?.iter().any(|known| known == paper) {
+        bail!("{paper}: no results yet; `totune reproduce {paper} fixture` makes some");
+    }
+    let known = folders(&results)
+        .into_iter()
+        .filter(|name| !with_rows(&results.join(name)).is_empty())
+        .collect::<Vec<_>>();
+    let near = match near(paper, known.iter().map(String::as_str)) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => String::new(),
+    };
+    let found = match known.is_empty() {
+        true => "nothing".to_string(),
+        false => known.join(", "),
+    };
+    bail!("results: there is no `{paper}`, found: {found}{near}")
+}
+
+/// Names of the folders in one, sorted; none where it does not exist.
+fn folders(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
 }
