@@ -29,9 +29,10 @@ pub use metrics::{
 };
 pub use power::minimal_detectable_difference;
 pub use significance::{
-    Bootstrap, Pairing, Permutation, Stratified, Welch, cohens_d, holm, paired_bootstrap,
-    paired_bootstrap_of, permutation_test, stratified_t, welch,
+    Bootstrap, Correlation, Pairing, Permutation, Stratified, Welch, cohens_d, holm,
+    paired_bootstrap, paired_bootstrap_of, pearson_test, permutation_test, spearman_test,
+    stratified_t, welch,
 };
 pub use sparse::{Csr, Features, Vectorizer, tokens};
 pub use student::t_two_sided_p;
-pub use summary::{Interval, mean, quartiles, sd, t_interval};
+pub use summary::{Interval, mean, quartiles, sd, sd_interval, t_interval};

@@ -75,6 +75,11 @@ pub(crate) fn normal_tail(z: f64) -> f64 {
     0.5 * erfc(z * FRAC_1_SQRT_2)
 }
 
+/// The z ≥ 0 with P(Z ≤ z) = `p`, for `p` of one half or more.
+pub(crate) fn normal_quantile(p: f64) -> f64 {
+    quantile(p, f64::INFINITY)
+}
+
 #[track_caller]
 pub(crate) fn assert_level(level: f64) {
     assert!(

@@ -1,5 +1,7 @@
 //! What a sample of scores looks like: mean, spread, interval, quartiles.
 
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
 use crate::student;
 
 /// The arithmetic mean; `NaN` for an empty sample.
@@ -73,6 +75,23 @@ pub fn t_interval(values: &[f64], level: f64) -> Option<Interval> {
     let n = values.len() as f64;
     let half = student::quantile(0.5 + level / 2.0, n - 1.0) * sd(values) / n.sqrt();
     Some(Interval::around(mean(values), half))
+}
+
+/// The interval for a standard deviation that was estimated with `df` degrees of freedom, of normal numbers:
+/// sd √(df / χ²) between the quantiles of χ² on either side.
+///
+/// `None` where nothing varies or `df` is not above 0.
+///
+/// # Panics
+/// If `level` is not between 0 and 1.
+pub fn sd_interval(sd: f64, df: f64, level: f64) -> Option<Interval> {
+    student::assert_level(level);
+    let chi_squared = ChiSquared::new(df).ok()?;
+    let end = |p: f64| sd * (df / chi_squared.inverse_cdf(p)).sqrt();
+    (sd > 0.0).then(|| Interval {
+        low: end(0.5 + level / 2.0),
+        high: end(0.5 - level / 2.0),
+    })
 }
 
 /// Minimum, first quartile, median, third quartile and maximum, by linear interpolation between order

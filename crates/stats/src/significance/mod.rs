@@ -1,6 +1,7 @@
 //! Is the difference between two samples more than chance?
 
 mod bootstrap;
+mod correlation;
 mod effect;
 mod holm;
 mod permutation;
@@ -8,6 +9,7 @@ mod strata;
 mod welch;
 
 pub use bootstrap::{Bootstrap, paired_bootstrap, paired_bootstrap_of};
+pub use correlation::{Correlation, pearson_test, spearman_test};
 pub use effect::cohens_d;
 pub use holm::holm;
 pub use permutation::{Pairing, Permutation, permutation_test};
