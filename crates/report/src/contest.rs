@@ -1,10 +1,13 @@
 //! Two sides over tasks: a number of each for every pair of seeds, and what was left out.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use totune_stats::mean;
 
 use crate::claims::Side;
 use crate::compare::Comparison;
+use crate::label::labelled;
 use crate::panel::{OnTask, Pair, Runners, pairs_text};
 use crate::plan::{Plan, Task, Where};
 use crate::runs::Runs;
@@ -15,6 +18,8 @@ use crate::text::{Scale, counted};
 pub(crate) struct Contest<'a> {
     pub(crate) title_a: String,
     pub(crate) title_b: String,
+    /// What the runs of either side must not be taken for.
+    pub(crate) labels: BTreeSet<String>,
     on: Vec<OnTask<'a>>,
 }
 
@@ -54,10 +59,19 @@ impl<'a> Contest<'a> {
                 |who: Contender| Runners::of(who.side, task, who.conditions, (plan, runs), from);
             Ok(OnTask::new(task, of(a)?, of(b)?))
         });
+        let on = on.collect::<Result<Vec<OnTask>>>()?;
+        let labels = |side: fn(&OnTask<'a>) -> BTreeSet<String>| -> BTreeSet<String> {
+            on.iter().flat_map(side).collect()
+        };
+        let (of_a, of_b) = (
+            labels(|on| on.a.labels.clone()),
+            labels(|on| on.b.labels.clone()),
+        );
         Ok(Self {
-            title_a: a.title.to_owned(),
-            title_b: b.title.to_owned(),
-            on: on.collect::<Result<_>>()?,
+            title_a: labelled(a.title, &of_a),
+            title_b: labelled(b.title, &of_b),
+            labels: of_a.into_iter().chain(of_b).collect(),
+            on,
         })
     }
 

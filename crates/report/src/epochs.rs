@@ -122,6 +122,7 @@ impl<'a> Row<'a> {
                         if whole { "" } else { &some }
                     ),
                     best: whole && Some(epoch.score.mean) == best,
+                    ..GridCell::default()
                 }
             }
         });

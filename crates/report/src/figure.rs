@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use crate::curves::{CurvesPlan, Drawn, draw};
 use crate::grid::Grid;
+use crate::label::labelled;
 use crate::plan::{BoxPlan, FigurePlan, Measure, Plan};
 use crate::plot::boxes::{BoxPanel, BoxSeries};
 use crate::plot::{Figure, Panel};
@@ -37,6 +38,14 @@ impl Drawing {
         match figure {
             FigurePlan::Box(figure) => Self::boxes(figure, plan, runs, stamp, shown),
             FigurePlan::Curves(figure) => Self::curves(figure, plan, runs, stamp, shown),
+            FigurePlan::Search(figure) => {
+                let from = format!("{shown}: figure `{}`", figure.id);
+                figure.draw(plan, runs, stamp, &from)
+            }
+            FigurePlan::Layers(figure) => {
+                let from = format!("{shown}: figure `{}`", figure.id);
+                figure.draw(plan, runs, stamp, &from)
+            }
         }
     }
 
@@ -99,7 +108,7 @@ impl Drawing {
                 }
                 let paper = plan.paper_value(name, &measure);
                 boxes.push(BoxSeries {
-                    title: group.title.clone(),
+                    title: labelled(&group.title, &sample.labels),
                     values: sample.values,
                     paper,
                 });

@@ -3,6 +3,8 @@
 //! The scores are chosen so that every verdict occurs: `full` lies above `frozen` and varies more, `last-two`
 //! lies with `full`, sparse features differ by fold far more than from each other.
 
+pub(crate) mod probes;
+
 use std::path::PathBuf;
 
 use serde_json::{Value, json};

@@ -39,6 +39,8 @@ pub(crate) struct GridCell {
     pub(crate) beside: String,
     /// Whether it is the best of its row or column.
     pub(crate) best: bool,
+    /// For the style sheet of a page; empty for none.
+    pub(crate) class: String,
 }
 
 impl GridCell {
@@ -46,6 +48,14 @@ impl GridCell {
         Self {
             main: main.into(),
             ..Self::default()
+        }
+    }
+
+    /// The same with a class for the style sheet.
+    pub(crate) fn class(self, class: &str) -> Self {
+        Self {
+            class: class.to_owned(),
+            ..self
         }
     }
 
@@ -113,6 +123,7 @@ impl Grid {
                         },
                         beside: latex(&cell.beside),
                         best: cell.best,
+                        class: String::new(),
                     };
                     plain.text(strong)
                 };
@@ -189,6 +200,7 @@ mod tests {
             main: "0.9 & up".into(),
             beside: "4.2".into(),
             best: true,
+            ..GridCell::default()
         };
         let grid = Grid {
             id: "grid".into(),

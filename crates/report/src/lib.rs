@@ -17,7 +17,11 @@ mod curves;
 mod epochs;
 mod figure;
 mod grid;
+mod guidelines;
 mod judge;
+mod label;
+mod layers;
+mod matrix;
 mod measure;
 mod output;
 mod own;
@@ -30,6 +34,7 @@ pub mod portrait;
 mod provenance;
 mod runs;
 mod sample;
+mod search;
 mod strata;
 mod table;
 mod takeaway;
@@ -116,7 +121,8 @@ pub fn report(request: &Request) -> Result<Written> {
         results.join("runs.parquet").exists(),
         "results/{paper}/{profile}/runs.parquet: does not exist; run the experiments first (`./justw reproduce {paper} {profile}`)"
     );
-    let runs = Runs::new(&Tables::read(&results)?)?;
+    let mut runs = Runs::new(&Tables::read(&results)?)?;
+    runs.label(&plan.labels, &plan_shown)?;
 
     let tables = plan
         .tables
@@ -128,10 +134,19 @@ pub fn report(request: &Request) -> Result<Written> {
         .iter()
         .map(|asked| Paired::build(asked, &plan, &runs, &plan_shown))
         .collect::<Result<Vec<_>>>()?;
+    let guidelines = plan.guidelines.iter();
+    let guidelines = guidelines.map(|advice| advice.build(&plan, &runs, &plan_shown));
+    let matrices = plan
+        .matrices
+        .iter()
+        .map(|table| table.build(&plan, &runs, &plan_shown));
     let epochs = plan
         .epochs
         .iter()
-        .map(|table| table.build(&plan, &runs, &plan_shown))
+        .map(|table| table.build(&plan, &runs, &plan_shown));
+    let grids = guidelines
+        .chain(matrices)
+        .chain(epochs)
         .collect::<Result<Vec<Grid>>>()?;
     let stamp = stamp(profile);
     let drawings = plan
@@ -159,7 +174,7 @@ pub fn report(request: &Request) -> Result<Written> {
         takeaway: takeaway.as_ref(),
         tables: &tables,
         paired: &paired,
-        epochs: &epochs,
+        grids: &grids,
         drawings: &drawings,
         judged: &judged,
         runs: &runs,
@@ -194,7 +209,7 @@ pub fn report(request: &Request) -> Result<Written> {
         }
     }
     let beside = drawings.iter().filter_map(|drawing| drawing.table.as_ref());
-    for grid in epochs.iter().chain(beside) {
+    for grid in grids.iter().chain(beside) {
         let file = |ending: &str| format!("tables/{}.{ending}", grid.id);
         staged.write(&file("md"), grid.markdown().as_bytes())?;
         staged.write(&file("tex"), grid.latex().as_bytes())?;

@@ -33,7 +33,8 @@ pub(crate) struct Page<'a> {
     pub(crate) takeaway: Option<&'a Takeaway>,
     pub(crate) tables: &'a [Table],
     pub(crate) paired: &'a [Paired],
-    pub(crate) epochs: &'a [Grid],
+    /// Tables of short texts.
+    pub(crate) grids: &'a [Grid],
     pub(crate) drawings: &'a [Drawing],
     pub(crate) judged: &'a [Judged<'a>],
     pub(crate) runs: &'a Runs,
@@ -63,6 +64,7 @@ impl Page<'_> {
         let page = template.render(context! {
             style => Value::from_safe_string(include_str!("../templates/style.css").to_owned()),
             blocks_style => Value::from_safe_string(include_str!("../templates/blocks.css").to_owned()),
+            grids_style => self.grids_style(),
             paper_id => self.paper,
             profile => self.profile,
             meaning => self.meaning,
@@ -80,13 +82,31 @@ impl Page<'_> {
             verdicts => shown(verdict_counts(self.judged)),
             tables => shown(self.tables.iter().map(TableView::of).collect::<Vec<_>>()),
             paired => shown(self.paired.iter().map(PairedView::of).collect::<Vec<_>>()),
-            epochs => shown(self.epochs),
+            grids => shown(self.grids),
             figures => shown(figures),
             claims => shown(self.judged.iter().map(ClaimView::of).collect::<Vec<_>>()),
             differences => section(self.readme, DIFFERENCES),
             provenance => shown(Provenance::of(self.runs)),
         });
         page.context("page: could not be rendered")
+    }
+}
+
+impl Page<'_> {
+    /// The style of tables whose cells have one; nothing where no cell has.
+    fn grids_style(&self) -> Option<Value> {
+        let beside = self
+            .drawings
+            .iter()
+            .filter_map(|drawing| drawing.table.as_ref());
+        let mut cells = self.grids.iter().chain(beside).flat_map(|grid| {
+            grid.parts
+                .iter()
+                .flat_map(|part| part.rows.iter().flatten())
+        });
+        cells
+            .any(|cell| !cell.class.is_empty())
+            .then(|| Value::from_safe_string(include_str!("../templates/grids.css").to_owned()))
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::claims::Side;
 use crate::plan::{Plan, Task, Where};
 use crate::runs::{Run, Runs};
-use crate::sample::Key;
+use crate::sample::{Key, Sample};
 use crate::text::counted;
 
 /// The split whose scores a task is judged by.
@@ -27,6 +27,8 @@ pub(crate) struct Runners<'a> {
     pub(crate) lost: BTreeMap<String, usize>,
     /// Why there is no run at all, if there is none.
     pub(crate) note: Option<String>,
+    /// What the runs must not be taken for.
+    pub(crate) labels: BTreeSet<String>,
 }
 
 /// Two sides on one task.
@@ -71,6 +73,7 @@ impl<'a> Runners<'a> {
     }
 
     fn add(&mut self, run: &'a Run, from: &str) -> Result<()> {
+        self.labels.extend(run.labels().iter().cloned());
         if run.row.status != "ok" {
             *self.lost.entry(run.row.status.clone()).or_default() += 1;
             return Ok(());
@@ -104,6 +107,24 @@ impl<'a> Runners<'a> {
             result.entry(kind).or_default().extend(runs.first());
         }
         result
+    }
+
+    /// A number of each run, as a sample to compare with another.
+    pub(crate) fn sample(&self, number: impl Fn(&Run) -> Option<f64>) -> Sample {
+        let mut sample = Sample::default();
+        sample.lost = self.lost.clone();
+        sample.note = self.note.clone();
+        sample.labels = self.labels.clone();
+        for run in self.all() {
+            match number(run) {
+                Some(value) if value.is_finite() => {
+                    sample.push(value, run.key(), run.facts_under("split"));
+                }
+                Some(_) => *sample.lost.entry("not a number".to_owned()).or_default() += 1,
+                None => *sample.lost.entry("not scored".to_owned()).or_default() += 1,
+            }
+        }
+        sample
     }
 
     /// The mean of a number over the runs of each seed, in order of seed.

@@ -1,15 +1,19 @@
 //! The rows of a folder as runs that can be selected, and the numbers a selection has.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use totune_record::{RunRow, Tables};
 use totune_stats::Curve;
 
+use crate::label::LabelPlan;
 use crate::plan::{Measure, Where};
 use crate::sample::{Key, Sample};
 use crate::toml_file::did_you_mean;
+
+/// Between the name of a score and the number of the layer it is of; 0 is the embeddings.
+pub(crate) const LAYER: &str = "@layer-";
 
 /// All runs of a page.
 #[derive(Debug)]
@@ -31,6 +35,8 @@ pub(crate) struct Run {
     finals: BTreeMap<(String, String), f64>,
     /// Scores after each epoch by (split, metric).
     epochs: BTreeMap<(String, String), Vec<EpochScore>>,
+    /// What it must not be taken for; see [`LabelPlan`].
+    labels: BTreeSet<String>,
 }
 
 /// A score after an epoch.
@@ -78,6 +84,7 @@ impl Runs {
                     asked,
                     finals,
                     epochs,
+                    labels: BTreeSet::new(),
                 })
             })
             .collect::<Result<Vec<_>>>()?;
@@ -86,6 +93,21 @@ impl Runs {
             .flat_map(|run| run.finals.keys().cloned())
             .collect();
         Ok(Self { runs, measured })
+    }
+
+    /// Gives the runs their labels; `shown` names the file that has them.
+    pub(crate) fn label(&mut self, labels: &[LabelPlan], shown: &str) -> Result<()> {
+        for label in labels {
+            let from = format!("{shown}: label `{}`", label.text);
+            let selected = self.select(&label.conditions, &from)?.runs;
+            let ids: HashSet<String> = selected.iter().map(|run| run.row.run_id.clone()).collect();
+            for run in &mut self.runs {
+                if ids.contains(&run.row.run_id) {
+                    run.labels.insert(label.text.clone());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// All of them, sorted as in the file.
@@ -112,23 +134,20 @@ impl Runs {
         let mut ordered: Vec<(&String, &toml::Value)> = conditions.iter().collect();
         ordered.sort_by_key(|(path, _)| !self.runs.iter().all(|run| run.facts.contains_key(*path)));
         for (path, wanted) in ordered {
-            let wanted = alternatives(wanted).with_context(|| format!("{from}: where `{path}`"))?;
+            let wanted = Wanted::of(wanted).with_context(|| format!("{from}: where `{path}`"))?;
             let found: BTreeSet<String> = selected
                 .iter()
                 .filter_map(|run| run.facts.get(path))
                 .map(Value::to_string)
                 .collect();
-            if found.is_empty() && !selected.is_empty() && !known.contains(path.as_str()) {
+            let unknown = found.is_empty() && !known.contains(path.as_str());
+            if unknown && !selected.is_empty() && !wanted.unsaid {
                 let near = did_you_mean(path, known.iter().copied());
                 bail!("{from}: where: found path `{path}`, which no run's spec or row has{near}");
             }
-            selected.retain(|run| {
-                run.facts
-                    .get(path)
-                    .is_some_and(|fact| wanted.iter().any(|value| same(fact, value)))
-            });
+            selected.retain(|run| wanted.holds(run.facts.get(path)));
             if selected.is_empty() && note.is_none() {
-                let wanted: Vec<String> = wanted.iter().map(Value::to_string).collect();
+                let wanted: Vec<String> = wanted.values.iter().map(Value::to_string).collect();
                 let found: Vec<String> = found.into_iter().collect();
                 note = Some(format!(
                     "no run has {path} = {} (found: {})",
@@ -158,6 +177,7 @@ impl Runs {
         let mut sample = Sample::default();
         sample.note = selection.note;
         for run in selection.runs {
+            sample.labels.extend(run.labels.iter().cloned());
             if run.row.status != "ok" {
                 *sample.lost.entry(run.row.status.clone()).or_default() += 1;
                 continue;
@@ -259,6 +279,32 @@ impl Run {
             .collect()
     }
 
+    /// What it must not be taken for.
+    pub(crate) fn labels(&self) -> &BTreeSet<String> {
+        &self.labels
+    }
+
+    /// Final scores by layer of the metrics `<metric>@layer-<i>`.
+    pub(crate) fn layers(&self, metric: &str, split: &str) -> BTreeMap<u32, f64> {
+        let prefix = format!("{metric}{LAYER}");
+        let scores = self.finals.iter().filter_map(|((of, name), value)| {
+            let layer = name.strip_prefix(&prefix)?.parse().ok()?;
+            (of == split && value.is_finite()).then_some((layer, *value))
+        });
+        scores.collect()
+    }
+
+    /// Which part of the dataset its test scores are of: `dev`, where that file took the place of a test file.
+    pub(crate) fn scored_on(&self) -> String {
+        let text = |path: &str| self.facts.get(path).and_then(Value::as_str);
+        match (text("split.kind"), text("split.test")) {
+            (Some("files"), Some(file)) => file.to_owned(),
+            (Some("hold-out"), _) => "held out".to_owned(),
+            (Some("k-fold"), _) => "folds".to_owned(),
+            (kind, _) => kind.unwrap_or("test").to_owned(),
+        }
+    }
+
     /// What the spec or the row has at a dotted path.
     pub(crate) fn fact(&self, path: &str) -> Option<&Value> {
         self.facts.get(path)
@@ -281,7 +327,7 @@ impl Run {
     }
 
     /// Dataset and everything below `path`, as one text that is equal where all of it is.
-    fn facts_under(&self, path: &str) -> String {
+    pub(crate) fn facts_under(&self, path: &str) -> String {
         let below = self
             .facts
             .iter()
@@ -324,11 +370,38 @@ fn flatten(path: &str, value: Value, facts: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// The values a condition accepts: one, or any of a list.
-fn alternatives(wanted: &toml::Value) -> Result<Vec<Value>> {
-    match wanted {
-        toml::Value::Array(values) => values.iter().map(plain).collect(),
-        value => Ok(vec![plain(value)?]),
+/// What a condition accepts.
+struct Wanted {
+    /// One value, or any of a list.
+    values: Vec<Value>,
+    /// Whether a run that says nothing is meant too: a setting at its default is left out of specs.
+    unsaid: bool,
+}
+
+/// The key of a condition on a setting that may be left out: `{ default = "joint" }`.
+const DEFAULT: &str = "default";
+
+impl Wanted {
+    fn of(wanted: &toml::Value) -> Result<Self> {
+        let (wanted, unsaid) = match wanted {
+            toml::Value::Table(table) if table.len() == 1 => match table.get(DEFAULT) {
+                Some(value) => (value, true),
+                None => (wanted, false),
+            },
+            _ => (wanted, false),
+        };
+        let values = match wanted {
+            toml::Value::Array(values) => values.iter().map(plain).collect::<Result<_>>()?,
+            value => vec![plain(value)?],
+        };
+        Ok(Self { values, unsaid })
+    }
+
+    fn holds(&self, fact: Option<&Value>) -> bool {
+        match fact {
+            None => self.unsaid,
+            Some(fact) => self.values.iter().any(|value| same(fact, value)),
+        }
     }
 }
 
@@ -389,6 +462,17 @@ mod tests {
             note.as_deref(),
             Some(r#"no run has work.features = "tfidf" (found: "count", "hash", "tf-idf")"#)
         );
+    }
+
+    #[test]
+    fn a_default_is_met_by_runs_that_do_not_say() {
+        let k = |wanted: &str| {
+            let tuned = "experiment = \"table-2\"\n\"work.training.adaptation.k\"";
+            select(&format!("{tuned} = {wanted}")).unwrap().0
+        };
+        assert_eq!(k("2"), 10);
+        assert_eq!(k("{ default = 2 }"), 30);
+        assert_eq!(k("{ default = 3 }"), 20);
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub(crate) struct Sample {
     pub(crate) lost: BTreeMap<String, usize>,
     /// Why there is none at all, if so.
     pub(crate) note: Option<String>,
+    /// What its runs must not be taken for.
+    pub(crate) labels: BTreeSet<String>,
 }
 
 /// What two groups share run by run.
@@ -58,6 +60,7 @@ impl Sample {
                 *pool.lost.entry(status).or_default() += n;
             }
             pool.note = pool.note.or(sample.note);
+            pool.labels.extend(sample.labels);
         }
         pool
     }

@@ -1,8 +1,11 @@
 //! Tables: cells from runs, then Markdown, LaTeX and CSV of the same cells.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::label::labelled;
 use crate::plan::{Measure, Plan, TablePlan, Where};
 use crate::runs::Runs;
 use crate::sample::Sample;
@@ -169,8 +172,12 @@ impl Table {
             notes.push(format!("{name}: not in the means: {}", lost.join("; ")));
         }
         let folds = samples.iter().any(Sample::is_folds);
+        let labels: BTreeSet<String> = samples
+            .iter()
+            .flat_map(|sample| sample.labels.iter().cloned())
+            .collect();
         let row = Row {
-            title: group.title.clone(),
+            title: labelled(&group.title, &labels),
             cells,
             unit: units.join(" / "),
             lost: lost.join("; "),

@@ -11,7 +11,10 @@
 //! | several differences | each one is | all in the right direction, some count | otherwise | some one is |
 //! | order | all neighbours in order, all count | all in order, some count | otherwise | some reversed neighbour counts |
 //! | no difference | uncorrected p ≥ 0.05 | | uncorrected below, corrected above | counts |
-//! | repeats, shares | within the printed limits | | | otherwise |
+//! | repeats, shares, flat layers, late rises, zeros | within the limits | | | otherwise |
+//! | above at every layer | at every layer of every task | above on average on each task, and at most layers | | otherwise |
+//! | trend over layers | as an order, each task a comparison of layer and score | | | |
+//! | no correlation | as no difference | | | |
 //! | spread | counts, right way | | does not count | counts, wrong way |
 //!
 //! What the paper's own numbers decide (sums, impossible scores, p-values, statements) is reproduced,
@@ -168,6 +171,18 @@ pub(crate) fn of_limits(kept: bool) -> Verdict {
     }
 }
 
+/// The paper finds one group above another at every layer: `above` of `all` layers are, and `rises` are the mean
+/// differences by task.
+pub(crate) fn of_layers(above: usize, all: usize, rises: &[f64]) -> Verdict {
+    if above == all {
+        Verdict::Reproduced
+    } else if rises.iter().all(|&rise| rise > 0.0) && 2 * above > all {
+        Verdict::DirectionOnly
+    } else {
+        Verdict::Contradicted
+    }
+}
+
 /// The paper orders groups; each comparison is of neighbours, the one it puts higher first.
 fn of_order(neighbours: &[Tested]) -> Verdict {
     if neighbours.iter().any(Tested::counts_down) {
@@ -298,6 +313,18 @@ mod tests {
         ] {
             let neighbours: Vec<Tested> = neighbours.into_iter().cloned().collect();
             assert_eq!(of_order(&neighbours), expected, "{neighbours:?}");
+        }
+    }
+
+    #[test]
+    fn layers() {
+        for (above, rises, expected) in [
+            (6, &[0.1, 0.2][..], Verdict::Reproduced),
+            (5, &[0.1, 0.2], Verdict::DirectionOnly),
+            (5, &[0.1, -0.2], Verdict::Contradicted),
+            (3, &[0.1, 0.2], Verdict::Contradicted),
+        ] {
+            assert_eq!(of_layers(above, 6, rises), expected, "{above} of 6");
         }
     }
 

@@ -1,22 +1,29 @@
 //! `claims.toml`: what the paper says, in a form that runs or arithmetic can decide.
 
+mod of_cells;
 mod of_groups;
+mod of_layers;
 mod of_paper;
 mod of_tasks;
 
 use std::collections::HashSet;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
+pub(crate) use self::of_cells::{Cells, Lie, PrintedDifferences, matrix};
 pub(crate) use self::of_groups::{Difference, Order, Pair, Side, Value};
+pub(crate) use self::of_layers::{
+    LateRise, LayerTrend, LayersAbove, LayersFlat, LayersZero, NoCorrelation,
+};
 pub(crate) use self::of_paper::{
     Arithmetic, F1Bound, MeanOf, PValue, Power, Reading, Second, ShareOf, Statement,
 };
 pub(crate) use self::of_tasks::{
-    Budget, Duration, Epochs, OverTasks, Per, Repeats, SameTime, Saving, Share, Tasks, Which,
+    Budget, Deviation, Duration, Epochs, OverTasks, Per, Repeats, SameTime, Saving, Share,
+    TaskContrast, Tasks, Which,
 };
-use crate::plan::{Plan, check_id};
+use crate::plan::{Plan, Where, check_id};
 use crate::toml_file::did_you_mean;
 
 /// All claims of a paper.
@@ -85,6 +92,24 @@ pub(crate) enum Check {
     TaskDifference(OverTasks),
     /// One group's mean score over tasks is a share lower than another's.
     TaskRelative(OverTasks),
+    /// One group's score is above another's on each task by itself.
+    EachTask(OverTasks),
+    /// One group is further above another on some tasks than on others.
+    TaskContrast(TaskContrast),
+    /// The scores of a group's seeds have a standard deviation.
+    Deviation(Deviation),
+    /// Scores rise from layer to layer.
+    LayerTrend(LayerTrend),
+    /// One group is above another at every layer.
+    LayersAbove(LayersAbove),
+    /// Scores stay where they are after some layer.
+    LayersFlat(LayersFlat),
+    /// So much of a rise comes in the last layers.
+    LateRise(LateRise),
+    /// A number is next to nothing at every layer.
+    LayersZero(LayersZero),
+    /// Two rows of a matrix are uncorrelated over its columns.
+    NoCorrelation(NoCorrelation),
     /// One group saves a share of another's time.
     Saving(Saving),
     /// One group takes longer than another on every task.
@@ -99,6 +124,10 @@ pub(crate) enum Check {
     Repeats(Repeats),
     /// So many of the parameters are trained.
     Share(Share),
+    /// Printed cells of a matrix lie to each other in some way.
+    Cells(Cells),
+    /// Printed differences are those of the printed cells.
+    PrintedDifferences(PrintedDifferences),
     /// Printed terms add up to a printed total.
     Arithmetic(Arithmetic),
     /// Printed terms have a printed mean.
@@ -148,6 +177,25 @@ impl Check {
             Self::Order(check) => check.check(from),
             Self::Difference(check) => check.check(from),
             Self::TaskDifference(check) | Self::TaskRelative(check) => check.check(from),
+            Self::EachTask(check) => {
+                ensure!(
+                    check.paper.is_none(),
+                    "{from}: found `paper`, expected a direction alone, `a` above `b`"
+                );
+                check.check(from)
+            }
+            Self::TaskContrast(check) => check.check(plan, from),
+            Self::Deviation(check) => check.check(from),
+            Self::LayersFlat(check) => check.check(from),
+            Self::LateRise(check) => check.check(from),
+            Self::LayersZero(check) => check.check(from),
+            Self::NoCorrelation(check) => {
+                let table = matrix(plan, &check.table, from)?;
+                table.row(&check.x, from)?;
+                table.row(&check.y, from).map(|_| ())
+            }
+            Self::Cells(check) => check.check(plan, from),
+            Self::PrintedDifferences(check) => check.check(plan, from),
             Self::Saving(check) => check.check(from),
             Self::SameTime(check) => check.check(from),
             Self::Budget(check) => check.check(from),
@@ -164,6 +212,8 @@ impl Check {
             | Self::Spread(_)
             | Self::Slower(_)
             | Self::AsLong(_)
+            | Self::LayerTrend(_)
+            | Self::LayersAbove(_)
             | Self::Statement(_) => Ok(()),
         }
     }
@@ -175,7 +225,16 @@ impl Check {
             Self::Order(check) => check.groups.iter().flat_map(Side::names).collect(),
             Self::Difference(check) => sides(&check.a, &check.b),
             Self::NoDifference(check) | Self::Spread(check) => sides(&check.a, &check.b),
-            Self::TaskDifference(check) | Self::TaskRelative(check) => sides(&check.a, &check.b),
+            Self::TaskDifference(check) | Self::TaskRelative(check) | Self::EachTask(check) => {
+                sides(&check.a, &check.b)
+            }
+            Self::TaskContrast(check) => sides(&check.a, &check.b),
+            Self::Deviation(check) => check.groups.iter().collect(),
+            Self::LayerTrend(check) => vec![&check.group],
+            Self::LayersAbove(check) => vec![&check.a, &check.b],
+            Self::LayersFlat(check) => vec![&check.group],
+            Self::LateRise(check) => vec![&check.group],
+            Self::LayersZero(check) => check.groups.iter().collect(),
             Self::Saving(check) => sides(&check.a, &check.b),
             Self::Slower(check) | Self::AsLong(check) => sides(&check.a, &check.b),
             Self::SameTime(check) => sides(&check.a, &check.b),
@@ -184,7 +243,10 @@ impl Check {
             Self::Share(check) => check.groups.iter().collect(),
             Self::F1Bound(check) => vec![&check.group],
             Self::Power(check) => vec![&check.a, &check.b],
-            Self::Arithmetic(_)
+            Self::NoCorrelation(_)
+            | Self::Cells(_)
+            | Self::PrintedDifferences(_)
+            | Self::Arithmetic(_)
             | Self::MeanOf(_)
             | Self::ShareOf(_)
             | Self::PValue(_)
@@ -195,7 +257,15 @@ impl Check {
     /// Tasks that it is about, if it is about tasks.
     fn tasks(&self) -> Option<Tasks<'_>> {
         match self {
-            Self::TaskDifference(check) | Self::TaskRelative(check) => Some(check.tasks()),
+            Self::TaskDifference(check) | Self::TaskRelative(check) | Self::EachTask(check) => {
+                Some(check.tasks())
+            }
+            Self::Deviation(check) => Some(check.tasks()),
+            Self::LayerTrend(check) => Some(check.tasks()),
+            Self::LayersAbove(check) => Some(check.tasks()),
+            Self::LayersFlat(check) => Some(check.tasks()),
+            Self::LateRise(check) => Some(check.tasks()),
+            Self::LayersZero(check) => Some(check.tasks()),
             Self::Saving(check) => Some(check.tasks()),
             Self::Slower(check) | Self::AsLong(check) => Some(check.tasks()),
             Self::SameTime(check) => Some(check.tasks()),
@@ -204,6 +274,42 @@ impl Check {
             Self::Share(check) => Some(check.tasks()),
             _ => None,
         }
+    }
+}
+
+impl Check {
+    /// Conditions of every selection of runs that it looks at, for those that name groups.
+    pub(crate) fn selections(&self, plan: &Plan, from: &str) -> Result<Vec<Where>> {
+        let further = match self {
+            Self::Value(check) => check.conditions.clone(),
+            Self::Order(check) => check.conditions.clone(),
+            Self::Difference(check) => check.conditions.clone(),
+            Self::NoDifference(check) | Self::Spread(check) => check.conditions.clone(),
+            _ => Where::new(),
+        };
+        let tasks = match (self, self.tasks()) {
+            (Self::TaskContrast(check), _) => {
+                let names = check.tasks.iter().chain(&check.than);
+                names
+                    .map(|name| Ok(plan.task(name, from)?.conditions()))
+                    .collect::<Result<Vec<_>>>()?
+            }
+            (_, Some(tasks)) => {
+                let tasks = tasks.of(plan, from)?;
+                tasks.iter().map(|task| task.conditions()).collect()
+            }
+            (_, None) => vec![Where::new()],
+        };
+        let mut selections = Vec::new();
+        for name in self.groups() {
+            for task in &tasks {
+                let mut all = plan.group(name, from)?.conditions.clone();
+                all.extend(further.clone());
+                all.extend(task.clone());
+                selections.push(all);
+            }
+        }
+        Ok(selections)
     }
 }
 

@@ -36,6 +36,32 @@ pub(crate) enum Which {
     Best,
 }
 
+/// How `a - b` differs between two sets of tasks: larger on the first.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct TaskContrast {
+    pub(crate) a: Side,
+    pub(crate) b: Side,
+    /// Tasks where the paper finds the larger difference.
+    pub(crate) tasks: Vec<String>,
+    /// Tasks where it finds the smaller one.
+    pub(crate) than: Vec<String>,
+}
+
+/// How far the seeds of each of some groups lie apart, as a standard deviation.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Deviation {
+    #[serde(default)]
+    pub(crate) tasks: Vec<String>,
+    pub(crate) among: Option<String>,
+    pub(crate) groups: Vec<String>,
+    /// As printed, in units of the score.
+    pub(crate) paper: f64,
+    /// How far off still counts as the same.
+    pub(crate) tolerance: f64,
+}
+
 /// The share of `b`'s time that `a` saves.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -188,12 +214,52 @@ macro_rules! tasks_of {
 }
 
 tasks_of!(
-    OverTasks, Saving, Duration, SameTime, Budget, Repeats, Share
+    OverTasks, Deviation, Saving, Duration, SameTime, Budget, Repeats, Share
 );
 
 impl OverTasks {
     pub(super) fn check(&self, from: &str) -> Result<()> {
         sized(self.paper.as_slice(), self.tolerance, from)
+    }
+}
+
+impl TaskContrast {
+    pub(super) fn check(&self, plan: &Plan, from: &str) -> Result<()> {
+        for tasks in [&self.tasks, &self.than] {
+            ensure!(
+                !tasks.is_empty(),
+                "{from}: found no `tasks` or nothing in `than`, expected tasks on both sides"
+            );
+            plan.tasks_named(tasks, from)?;
+        }
+        Ok(())
+    }
+
+    /// All tasks, with what each counts: the mean over the first set less that over the second.
+    pub(crate) fn weights(&self) -> Vec<(&String, f64)> {
+        let of = |names: &[String], sign: f64| sign / names.len() as f64;
+        let first = of(&self.tasks, 1.0);
+        let second = of(&self.than, -1.0);
+        let names = self.tasks.iter().map(|name| (name, first));
+        names
+            .chain(self.than.iter().map(|name| (name, second)))
+            .collect()
+    }
+}
+
+impl Deviation {
+    pub(super) fn check(&self, from: &str) -> Result<()> {
+        ensure!(
+            !self.groups.is_empty(),
+            "{from}: found no groups, expected those whose seeds are compared"
+        );
+        ensure!(
+            self.paper > 0.0 && self.tolerance > 0.0,
+            "{from}: found paper = {}, tolerance = {}, expected both above 0",
+            self.paper,
+            self.tolerance
+        );
+        Ok(())
     }
 }
 

@@ -10,13 +10,14 @@ mod request;
 mod summary;
 mod table;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use totune_stats::Curve;
 use totune_stats::curve::{Epoch, Reign, Stopped, epochs, frontier};
 
+use crate::label::labelled;
 use crate::plan::{Measure, Plan, Where};
 use crate::plot::time::Time;
 use crate::runs::{Run, Runs, Selection};
@@ -273,7 +274,13 @@ impl Line {
     ) -> Self {
         let mut line = Self {
             name: group.name.clone(),
-            title: group.title.clone(),
+            title: labelled(
+                &group.title,
+                &selected
+                    .iter()
+                    .flat_map(|run| run.labels().iter().cloned())
+                    .collect::<BTreeSet<String>>(),
+            ),
             runs: vec![],
             epochs: vec![],
             mean: None,

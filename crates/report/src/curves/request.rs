@@ -95,8 +95,11 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
     } = request;
     crate::check_names(paper, profile)?;
     let results = existing(&project_root.join("results"), paper, profile)?;
-    let runs = Runs::new(&Tables::read(&results)?)?;
+    let mut runs = Runs::new(&Tables::read(&results)?)?;
     let plan = plan(project_root, paper)?;
+    if let Some(plan) = &plan {
+        runs.label(&plan.labels, &format!("experiments/{paper}/report.toml"))?;
+    }
     let from = format!("curves of {paper} {profile}");
     let (name, mut task) = task(request, plan.as_ref(), &runs, &from)?;
     let mut conditions = conditions(&request.conditions);
@@ -365,7 +368,7 @@ fn figure_of<'a>(plan: &'a Plan, task: &str) -> Option<&'a CurvesPlan> {
     let figures = || {
         plan.figures.iter().filter_map(|figure| match figure {
             FigurePlan::Curves(figure) => Some(figure),
-            FigurePlan::Box(_) => None,
+            FigurePlan::Box(_) | FigurePlan::Layers(_) | FigurePlan::Search(_) => None,
         })
     };
     let shows = |figure: &&CurvesPlan| figure.panels.iter().any(|panel| panel.task == task);

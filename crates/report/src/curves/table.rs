@@ -70,6 +70,7 @@ fn part(task: &CurvesSummary) -> GridPart {
                 main: value.map_or(String::new(), shown),
                 beside: String::new(),
                 best: is_best(value, best),
+                ..GridCell::default()
             };
         let score = |value: f64| fixed(value, DIGITS);
         let mut cells = vec![

@@ -1,19 +1,24 @@
 //! What the runs, and the paper's own numbers, have to say about a claim.
 
 mod of_groups;
+mod of_layers;
 mod of_tasks;
 mod settings;
 mod time;
 
 #[cfg(test)]
+mod layer_tests;
+#[cfg(test)]
 mod tests;
+
+use std::collections::BTreeSet;
 
 use anyhow::Result;
 
 pub(crate) use self::of_tasks::final_score;
 pub(crate) use self::settings::trained_share;
 pub(crate) use self::time::seconds_of_both;
-use crate::claims::{Budget, Check, Claim, OverTasks};
+use crate::claims::{Budget, Check, Claim, OverTasks, matrix};
 use crate::compare::Comparison;
 use crate::own::{self, Decided, Own};
 use crate::plan::{Measure, Plan};
@@ -152,6 +157,13 @@ impl Court<'_> {
             );
             return Ok(Measured::untestable(&self.paper_text(claim), &why));
         }
+        let labels = self.labels(&claim.check, from)?;
+        if !labels.is_empty() {
+            return Ok(Measured::untestable(
+                &self.paper_text(claim),
+                &labels_text(&labels),
+            ));
+        }
         match &claim.check {
             Check::Value(check) => self.value(check, from),
             Check::Order(check) => self.order(check, from),
@@ -160,6 +172,23 @@ impl Court<'_> {
             Check::Spread(check) => self.spread(check, from),
             Check::TaskDifference(check) => self.task_difference(check, from),
             Check::TaskRelative(check) => self.task_relative(check, from),
+            Check::EachTask(check) => self.each_task(check, from),
+            Check::TaskContrast(check) => self.task_contrast(check, from),
+            Check::Deviation(check) => self.deviation(check, from),
+            Check::LayerTrend(check) => self.layer_trend(check, from),
+            Check::LayersAbove(check) => self.layers_above(check, from),
+            Check::LayersFlat(check) => self.layers_flat(check, from),
+            Check::LateRise(check) => self.late_rise(check, from),
+            Check::LayersZero(check) => self.layers_zero(check, from),
+            Check::NoCorrelation(check) => self.no_correlation(check, from),
+            Check::Cells(check) => {
+                let table = matrix(self.plan, &check.table, from)?;
+                Ok(decided(own::cells(check, table, self.plan)))
+            }
+            Check::PrintedDifferences(check) => {
+                let table = matrix(self.plan, &check.table, from)?;
+                Ok(decided(own::printed_differences(check, table, self.plan)))
+            }
             Check::Repeats(check) => self.repeats(check, from),
             Check::Share(check) => self.share(check, from),
             Check::Saving(check) => self.saving(check, from),
@@ -201,6 +230,22 @@ impl Court<'_> {
         }
     }
 
+    /// What the runs that a check looks at must not be taken for.
+    fn labels(&self, check: &Check, from: &str) -> Result<BTreeSet<String>> {
+        let mut labels = BTreeSet::new();
+        // Without labelled runs there is nothing to look for, and claims that no run of a profile can meet stay as
+        // they are.
+        if self.runs.all().iter().all(|run| run.labels().is_empty()) {
+            return Ok(labels);
+        }
+        for conditions in check.selections(self.plan, from)? {
+            for run in self.runs.select(&conditions, from)?.runs {
+                labels.extend(run.labels().iter().cloned());
+            }
+        }
+        Ok(labels)
+    }
+
     /// What the paper gives, for a claim that is not measured.
     fn paper_text(&self, claim: &Claim) -> String {
         match &claim.check {
@@ -230,6 +275,19 @@ impl Court<'_> {
             Check::Share(check) => settings::limits_text(check.printed),
             _ => claim.title.clone(),
         }
+    }
+}
+
+/// Why labelled runs decide nothing.
+fn labels_text(labels: &BTreeSet<String>) -> String {
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    format!("its runs on this page are labelled: {}", labels.join("; "))
+}
+
+fn decided(found: Result<Decided, String>) -> Measured {
+    match found {
+        Ok(decided) => Measured::own(decided),
+        Err(why) => Measured::untestable(NOT_RECOVERED, &why),
     }
 }
 

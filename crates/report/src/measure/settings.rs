@@ -1,14 +1,15 @@
 //! One setting at a time: how far its repeats lie apart, how much of the model it trains.
 
 use anyhow::Result;
-use totune_stats::quartiles;
+use totune_stats::{Interval, quartiles, sd, sd_interval};
 
 use super::of_tasks::score;
 use super::{Court, Measured, Settled};
-use crate::claims::{Repeats, Share, Side};
+use crate::claims::{Deviation, Repeats, Share, Side, Which};
 use crate::panel::Runners;
 use crate::plan::Where;
 use crate::runs::Run;
+use crate::sample::LEVEL;
 use crate::text::{Scale, counted, decimals, fixed};
 use crate::verdict::{self, within};
 
@@ -74,6 +75,60 @@ impl Court<'_> {
                     points(check.limit)
                 ),
             ],
+        }))
+    }
+
+    /// The standard deviation over seeds, pooled over groups and tasks, against a printed one.
+    ///
+    /// The interval takes the scores as normal: (n - 1) s² / σ² is then a χ² of n - 1 degrees of freedom.
+    pub(super) fn deviation(&self, check: &Deviation, from: &str) -> Result<Measured> {
+        let scale = Scale::Points;
+        let points = |value: f64| format!("{}{}", scale.number(value), scale.unit());
+        let paper = format!("about {}", points(check.paper));
+        let (mut squares, mut freedom, mut reasons) = (0.0, 0.0, Vec::new());
+        for task in check.tasks().of(self.plan, from)? {
+            for name in &check.groups {
+                let side = Side::One(name.clone());
+                let place = (self.plan, self.runs);
+                let runners = Runners::of(&side, task, &Where::new(), place, from)?;
+                let scores = runners.per_seed(|run| score(run, task, Which::Final));
+                let title = format!("{} on {}", self.title(&side, from)?, task.title);
+                if scores.len() < 2 {
+                    let note = runners.note.clone();
+                    let note = note.unwrap_or_else(|| counted(scores.len(), "seed"));
+                    return Ok(Measured::untestable(&paper, &format!("{title}: {note}")));
+                }
+                let (found, n) = (sd(&scores), scores.len() as f64 - 1.0);
+                squares += n * found * found;
+                freedom += n;
+                reasons.push(format!(
+                    "{title}: {} over {}",
+                    points(found),
+                    counted(scores.len(), "seed")
+                ));
+            }
+        }
+        let found = (squares / freedom).sqrt();
+        let Some(interval) = sd_interval(found, freedom, LEVEL) else {
+            return Ok(Measured::untestable(&paper, "the seeds do not vary"));
+        };
+        reasons.push(format!(
+            "together {} with a 95 % interval of [{}, {}]",
+            points(found),
+            scale.number(interval.low),
+            scale.number(interval.high)
+        ));
+        let off = Interval {
+            low: interval.low - check.paper,
+            high: interval.high - check.paper,
+        };
+        Ok(Measured::Settled(Settled {
+            paper,
+            ours: points(found),
+            effect: None,
+            verdict: verdict::of_value(found - check.paper, check.tolerance, Some(off)),
+            own: None,
+            reasons,
         }))
     }
 

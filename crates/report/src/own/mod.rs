@@ -1,9 +1,11 @@
 //! Claims that the paper's own numbers or words decide, without any run.
 
+mod cells;
 mod rounding;
 
 use totune_stats::{f1_upper_bound, minimal_detectable_difference, t_two_sided_p};
 
+pub(crate) use self::cells::{cells, printed_differences};
 pub(crate) use self::rounding::{mean_of, share_of};
 use crate::claims::{Arithmetic, F1Bound, PValue, Power, Reading, Second, Statement};
 use crate::compare::{ALPHA, POWER};

@@ -11,6 +11,7 @@ use self::conclusion::{Found, conclusion};
 use crate::claims::{Per, Side};
 use crate::compare::Comparison;
 use crate::contest::{Contender, Contest, On};
+use crate::label::labelled;
 use crate::measure::seconds_of_both;
 use crate::panel::{SPLIT, average};
 use crate::plan::{Measure, Plan, Task, Where};
@@ -119,7 +120,7 @@ impl Paired {
                 let contest = Contest::new(sides, &[task], (plan, runs), &from)?;
                 let mut row = Row {
                     task: task.title.clone(),
-                    group: title.clone(),
+                    group: labelled(title, &contest.labels),
                     ..Row::default()
                 };
                 let place = format!("{title} on {}", task.title);

@@ -4,7 +4,9 @@ use plotters::style::text_anchor::HPos;
 use totune_stats::curve::{Epoch, Reign};
 
 use crate::plot::axis::Axis;
-use crate::plot::canvas::{Canvas, Colour, Frame, MUTED, PAPER, RULE, Text, series_colour};
+use crate::plot::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
+use crate::plot::key::{ROW, SAMPLE, columns, small};
+use crate::plot::mark::{Mark, mark};
 use crate::plot::time::{Time, TimeAxis};
 use crate::text::fixed;
 
@@ -33,16 +35,6 @@ pub(crate) struct LineSeries {
     pub(crate) runs: usize,
 }
 
-/// Size of the texts of axes and key: more than a note's, since a page shrinks the picture.
-const SIZE: f64 = 15.0;
-/// Height of one row of the key.
-const ROW: f64 = 20.0;
-/// Width of the sample of a line in the key.
-const SAMPLE: f64 = 26.0;
-/// Width of a letter in the key, on average and with a little room.
-const LETTER: f64 = 7.0;
-/// Room between two columns of the key.
-const GAP: f64 = 10.0;
 /// The best within a time lies under everything, wide and pale.
 const FRONTIER: f64 = 9.0;
 
@@ -143,26 +135,16 @@ impl LinePanel {
         });
         let best = (!self.frontier.is_empty()).then(|| (None, "best within the time".to_owned()));
         let items: Vec<(Option<usize>, String)> = lines.chain(best).collect();
-        let widths = |columns: usize| -> Vec<f64> {
-            let wide = |column: usize| {
-                let texts = items.iter().skip(column).step_by(columns);
-                let longest = texts.map(|(_, text)| text.chars().count()).max();
-                SAMPLE + 6.0 + LETTER * longest.unwrap_or(0) as f64 + GAP
+        let texts: Vec<&str> = items.iter().map(|(_, text)| text.as_str()).collect();
+        let places = columns(&texts, width);
+        let place =
+            |((line, text), (row, offset)): ((Option<usize>, String), (usize, f64))| KeyItem {
+                line,
+                text,
+                row,
+                offset,
             };
-            (0..columns).map(wide).collect()
-        };
-        let widths = (2..=items.len())
-            .rev()
-            .map(widths)
-            .find(|widths| widths.iter().sum::<f64>() <= width)
-            .unwrap_or_else(|| vec![width]);
-        let place = |(at, (line, text)): (usize, (Option<usize>, String))| KeyItem {
-            line,
-            text,
-            row: at / widths.len(),
-            offset: widths[..at % widths.len()].iter().sum(),
-        };
-        items.into_iter().enumerate().map(place).collect()
+        items.into_iter().zip(places).map(place).collect()
     }
 
     fn draw_key(&self, canvas: &mut dyn Canvas, item: &KeyItem, (left, y): (f64, f64)) {
@@ -176,14 +158,6 @@ impl LinePanel {
             }
         }
         canvas.text(left + SAMPLE + 6.0, y, &item.text, &small(HPos::Left));
-    }
-}
-
-fn small(across: HPos) -> Text {
-    Text {
-        size: SIZE,
-        across,
-        ..Text::note()
     }
 }
 
@@ -290,45 +264,12 @@ impl Place<'_> {
     }
 }
 
-/// How a mark is filled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    Full,
-    Hollow,
-}
-
-/// The mark of line `number`: its shape tells it apart where its colour does not.
-fn mark(canvas: &mut dyn Canvas, (x, y): (f64, f64), number: usize, kind: Mark) {
-    let colour = series_colour(number);
-    let shape = |radius: f64| -> Vec<(f64, f64)> {
-        let around: &[(f64, f64)] = match number % 5 {
-            1 => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
-            2 => &[(0.0, -1.25), (1.2, 0.9), (-1.2, 0.9)],
-            3 => &[(0.0, -1.35), (1.35, 0.0), (0.0, 1.35), (-1.35, 0.0)],
-            4 => &[(0.0, 1.25), (1.2, -0.9), (-1.2, -0.9)],
-            _ => &[],
-        };
-        around
-            .iter()
-            .map(|(across, down)| (x + across * radius, y + down * radius))
-            .collect()
-    };
-    for (radius, fill) in [(4.0, colour), (2.2, PAPER)] {
-        if fill == PAPER && kind == Mark::Full {
-            continue;
-        }
-        match shape(radius) {
-            corners if corners.is_empty() => canvas.dot((x, y), radius, fill),
-            corners => canvas.polygon(&corners, fill),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use totune_stats::curve::Spread;
 
     use super::*;
+    use crate::plot::key::{GAP, LETTER};
 
     #[test]
     fn the_key_stands_in_columns_that_fit() {

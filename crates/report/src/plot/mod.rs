@@ -7,7 +7,10 @@ pub(crate) mod axis;
 pub(crate) mod bars;
 pub(crate) mod boxes;
 mod canvas;
+mod key;
 pub(crate) mod lines;
+mod mark;
+pub(crate) mod series;
 pub(crate) mod steps;
 pub(crate) mod time;
 
@@ -20,6 +23,7 @@ use crate::plot::bars::BarPanel;
 use crate::plot::boxes::BoxPanel;
 use crate::plot::canvas::{Canvas, Frame, on_drawing_area};
 use crate::plot::lines::LinePanel;
+use crate::plot::series::SeriesPanel;
 use crate::plot::steps::StepPanel;
 
 /// Width and height of one panel, in the units of an SVG pixel.
@@ -49,6 +53,8 @@ pub(crate) enum Panel {
     Steps(StepPanel),
     /// Scores over time.
     Lines(LinePanel),
+    /// Scores over whole numbers.
+    Series(SeriesPanel),
 }
 
 impl Panel {
@@ -58,13 +64,14 @@ impl Panel {
             Self::Bars(panel) => panel.draw(canvas, frame),
             Self::Steps(panel) => panel.draw(canvas, frame),
             Self::Lines(panel) => panel.draw(canvas, frame),
+            Self::Series(panel) => panel.draw(canvas, frame),
         }
     }
 
     fn size(&self) -> (f64, f64) {
         match self {
             Self::Boxes(_) | Self::Bars(_) | Self::Steps(_) => PANEL,
-            Self::Lines(_) => LINES,
+            Self::Lines(_) | Self::Series(_) => LINES,
         }
     }
 }

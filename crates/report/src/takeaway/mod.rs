@@ -11,6 +11,7 @@ use totune_stats::mean;
 use self::sentences::{Beside, provenance, sentences};
 use crate::claims::{Per, Side};
 use crate::contest::{Contender, Contest, Numbers};
+use crate::label::labelled;
 use crate::measure::{final_score, seconds_of_both, trained_share};
 use crate::panel::{Runners, average};
 use crate::plan::{Plan, Task, Where};
@@ -107,7 +108,8 @@ impl Takeaway {
                 encoders.insert(run.row.encoder.as_str());
                 n_runs += 1;
             }
-            let mut row = Row::of(&group.title, &tasks, &on);
+            let labels: BTreeSet<&String> = on.iter().flat_map(|on| &on.labels).collect();
+            let mut row = Row::of(&labelled(&group.title, labels), &tasks, &on);
             row.baseline = *name == asked.baseline;
             for (task, runners) in tasks.iter().zip(&on) {
                 let lost = runners.lost_text();

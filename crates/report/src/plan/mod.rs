@@ -1,12 +1,23 @@
 //! `report.toml`: which runs form a group, which tables and figures a page shows.
 
+mod figure;
+mod measure;
+mod table;
+mod task;
+
 use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use crate::curves::CurvesPlan;
+pub(crate) use self::figure::{BoxPlan, FigurePlan};
+pub(crate) use self::measure::Measure;
+pub(crate) use self::table::{RowPlan, TablePlan};
+pub(crate) use self::task::Task;
 use crate::epochs::EpochsPlan;
+use crate::guidelines::GuidelinesPlan;
+use crate::label::LabelPlan;
+use crate::matrix::MatrixPlan;
 use crate::paired::PairedPlan;
 use crate::takeaway::TakeawayPlan;
 use crate::toml_file::did_you_mean;
@@ -27,11 +38,19 @@ pub(crate) struct Plan {
     /// Named tasks, for what is shown or claimed of each of several.
     #[serde(default)]
     pub(crate) tasks: BTreeMap<String, Task>,
+    /// What some runs must not be taken for.
+    #[serde(default, rename = "label")]
+    pub(crate) labels: Vec<LabelPlan>,
     /// What the page says first.
     pub(crate) takeaway: Option<TakeawayPlan>,
+    /// The paper's advice, before all tables.
+    pub(crate) guidelines: Option<GuidelinesPlan>,
     /// Tables, in the order of the page.
     #[serde(default, rename = "table")]
     pub(crate) tables: Vec<TablePlan>,
+    /// Tables of rows by tasks, before those of epochs.
+    #[serde(default, rename = "matrix")]
+    pub(crate) matrices: Vec<MatrixPlan>,
     /// Tables of pairs, in the order of the page.
     #[serde(default, rename = "paired")]
     pub(crate) paired: Vec<PairedPlan>,
@@ -64,198 +83,6 @@ pub(crate) struct Group {
     /// the paper's rows.
     #[serde(default)]
     pub(crate) paper_of: Vec<String>,
-}
-
-/// A task: one dataset, whole or in part, and the score it is judged by.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct Task {
-    pub(crate) title: String,
-    /// Names of dataset cards, of all profiles: `["qqp", "qqp-subset", "fixture-questions"]`.
-    pub(crate) datasets: Vec<String>,
-    /// The metric it is judged by, such as `f1-positive`.
-    pub(crate) metric: String,
-    /// What an axis calls that metric: `F1`.
-    pub(crate) unit: String,
-    /// Sets of tasks it belongs to, in free words: `["large"]`.
-    #[serde(default)]
-    pub(crate) among: Vec<String>,
-}
-
-impl Task {
-    /// What a run of this task meets.
-    pub(crate) fn conditions(&self) -> Where {
-        let datasets = self.datasets.iter().cloned().map(toml::Value::String);
-        Where::from([("dataset".to_owned(), toml::Value::Array(datasets.collect()))])
-    }
-}
-
-/// One table: rows of groups, columns of scores.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct TablePlan {
-    /// Name of its files and of its place on the page.
-    pub(crate) id: String,
-    pub(crate) title: String,
-    /// Where the paper's numbers are from; empty for a table the paper does not have.
-    #[serde(default)]
-    pub(crate) source: String,
-    /// A paragraph above the table.
-    #[serde(default)]
-    pub(crate) text: String,
-    /// Heading over the names of the rows.
-    pub(crate) stub: String,
-    #[serde(rename = "column")]
-    pub(crate) columns: Vec<ColumnPlan>,
-    #[serde(rename = "row")]
-    pub(crate) rows: Vec<RowPlan>,
-    /// Repeats all rows once per part, each part with further conditions; none is one part without.
-    #[serde(default, rename = "part")]
-    pub(crate) parts: Vec<PartPlan>,
-    /// Further conditions on every cell.
-    #[serde(default, rename = "where")]
-    pub(crate) conditions: Where,
-}
-
-/// One column: a final score of a split, or a number every run has.
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "ColumnText")]
-pub(crate) struct ColumnPlan {
-    /// Key of the paper's values in the rows.
-    pub(crate) id: String,
-    pub(crate) title: String,
-    pub(crate) measure: Measure,
-    /// Digits after the point.
-    pub(crate) decimals: usize,
-    /// Further conditions on the cells of this column.
-    pub(crate) conditions: Where,
-}
-
-/// A column as it is written.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct ColumnText {
-    id: String,
-    title: String,
-    metric: Option<String>,
-    split: Option<String>,
-    field: Option<String>,
-    #[serde(default = "three")]
-    decimals: usize,
-    #[serde(default, rename = "where")]
-    conditions: Where,
-}
-
-impl TryFrom<ColumnText> for ColumnPlan {
-    type Error = String;
-
-    fn try_from(text: ColumnText) -> Result<Self, String> {
-        let ColumnText {
-            id,
-            title,
-            metric,
-            split,
-            field,
-            decimals,
-            conditions,
-        } = text;
-        let measure = match (metric, split, field) {
-            (Some(metric), Some(split), None) => Measure::Score { metric, split },
-            (None, None, Some(field)) => Measure::Field { field },
-            _ => {
-                return Err(format!(
-                    "column `{id}`: expected `metric` and `split`, or `field` alone"
-                ));
-            }
-        };
-        Ok(Self {
-            id,
-            title,
-            measure,
-            decimals,
-            conditions,
-        })
-    }
-}
-
-/// Which number of a run is meant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Measure {
-    /// The final score of a metric on a split.
-    Score { metric: String, split: String },
-    /// A number that stands in the run's row, such as `train_seconds`.
-    Field { field: String },
-}
-
-/// One row: a group, and what the paper reports for it.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct RowPlan {
-    pub(crate) group: String,
-    /// The paper's values by column; one that could not be recovered is left out.
-    #[serde(default)]
-    pub(crate) paper: BTreeMap<String, f64>,
-}
-
-/// A repetition of all rows under further conditions.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct PartPlan {
-    pub(crate) title: String,
-    #[serde(rename = "where")]
-    pub(crate) conditions: Where,
-}
-
-/// One figure; to add a kind, add a variant here and a panel in `plot`.
-#[derive(Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub(crate) enum FigurePlan {
-    /// Box plots with the runs as dots, one panel per measure.
-    Box(BoxPlan),
-    /// Scores over time, one panel per task, and a table beside them.
-    Curves(CurvesPlan),
-}
-
-/// Box plots side by side.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct BoxPlan {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    #[serde(default)]
-    pub(crate) source: String,
-    #[serde(default)]
-    pub(crate) text: String,
-    /// Groups, from left to right.
-    pub(crate) groups: Vec<String>,
-    #[serde(rename = "panel")]
-    pub(crate) panels: Vec<PanelPlan>,
-    #[serde(default, rename = "where")]
-    pub(crate) conditions: Where,
-}
-
-/// One panel of a figure.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct PanelPlan {
-    /// What the axis measures, with its unit.
-    pub(crate) title: String,
-    pub(crate) metric: String,
-    pub(crate) split: String,
-}
-
-fn three() -> usize {
-    3
-}
-
-impl Measure {
-    /// The final score of `metric` on `split`.
-    pub(crate) fn score(metric: &str, split: &str) -> Self {
-        Self::Score {
-            metric: metric.to_owned(),
-            split: split.to_owned(),
-        }
-    }
 }
 
 impl Plan {
@@ -361,44 +188,20 @@ impl Plan {
         for table in &self.tables {
             let from = format!("{shown}: table `{}`", table.id);
             check_id(&table.id, &from, &mut ids)?;
-            for row in &table.rows {
-                self.group(&row.group, &from)?;
-                if let Some(key) = row
-                    .paper
-                    .keys()
-                    .find(|key| table.columns.iter().all(|column| column.id != **key))
-                {
-                    let near =
-                        did_you_mean(key, table.columns.iter().map(|column| column.id.as_str()));
-                    bail!(
-                        "{from}: row `{}`: the paper's value `{key}` has no column{near}",
-                        row.group
-                    );
-                }
-            }
+            table.check(self, &from)?;
+        }
+        if let Some(guidelines) = &self.guidelines {
+            guidelines.check(self, shown, &mut ids)?;
+        }
+        for matrix in &self.matrices {
+            matrix.check(self, shown, &mut ids)?;
         }
         for epochs in &self.epochs {
             let from = format!("{shown}: epochs `{}`", epochs.id);
             epochs.check(self, &from, &mut ids)?;
         }
         for figure in &self.figures {
-            let figure = match figure {
-                FigurePlan::Box(figure) => figure,
-                FigurePlan::Curves(figure) => {
-                    let from = format!("{shown}: figure `{}`", figure.id);
-                    figure.check(self, &from, &mut ids)?;
-                    continue;
-                }
-            };
-            let from = format!("{shown}: figure `{}`", figure.id);
-            check_id(&figure.id, &from, &mut ids)?;
-            ensure!(
-                !figure.panels.is_empty(),
-                "{from}: found no panel, expected at least one"
-            );
-            for group in &figure.groups {
-                self.group(group, &from)?;
-            }
+            figure.check(self, shown, &mut ids)?;
         }
         Ok(())
     }

@@ -1,0 +1,20 @@
+//! Which number of a run a column, a panel or a claim is about.
+
+/// Which number of a run is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// The final score of a metric on a split.
+    Score { metric: String, split: String },
+    /// A number that stands in the run's row, such as `train_seconds`.
+    Field { field: String },
+}
+
+impl Measure {
+    /// The final score of `metric` on `split`.
+    pub(crate) fn score(metric: &str, split: &str) -> Self {
+        Self::Score {
+            metric: metric.to_owned(),
+            split: split.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Numbers over whole numbers, such as the layers of an encoder: a line with a mark at each, a band over repeats.
+
+use plotters::style::text_anchor::HPos;
+use totune_stats::curve::Spread;
+
+use crate::plot::axis::Axis;
+use crate::plot::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
+use crate::plot::key::{ROW, SAMPLE, columns, small};
+use crate::plot::mark::{Mark, mark};
+use crate::text::fixed;
+
+/// One panel of lines over the same whole numbers.
+#[derive(Debug, Clone)]
+pub(crate) struct SeriesPanel {
+    /// What the panel shows.
+    pub(crate) title: String,
+    /// What the upright axis measures.
+    pub(crate) measure: String,
+    /// What the whole numbers are, such as `Layer`.
+    pub(crate) across: String,
+    /// Lines, the first one drawn first.
+    pub(crate) lines: Vec<Series>,
+}
+
+/// One line.
+#[derive(Debug, Clone)]
+pub(crate) struct Series {
+    /// Name in the key.
+    pub(crate) title: String,
+    /// Numbers from left to right; none leaves the name in the key, where it says so.
+    pub(crate) points: Vec<(u32, Spread)>,
+    /// Colour and mark: lines that belong together share them.
+    pub(crate) colour: usize,
+    pub(crate) stroke: Stroke,
+}
+
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Stroke {
+    /// Drawn through, with a full mark at each number.
+    #[default]
+    Solid,
+    /// In dashes, with hollow marks: a number to hold another against.
+    Dashed,
+}
+
+/// Length of a dash, and of the gap after it.
+const DASH: (f64, f64) = (7.0, 5.0);
+/// Steps that the longest axis is labelled at.
+const LABELS: u32 = 13;
+
+impl SeriesPanel {
+    /// Draws the panel into `frame`.
+    pub(crate) fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
+        let texts: Vec<String> = self.lines.iter().map(Series::text).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let key = columns(&texts, frame.width - 24.0);
+        let rows = key.last().map_or(0, |(row, _)| row + 1);
+        let below = 55.0 + ROW * (rows as f64 + 1.0);
+        let plot = Frame {
+            left: frame.left + 58.0,
+            top: frame.top + 60.0,
+            width: frame.width - 58.0 - 22.0,
+            height: frame.height - 60.0 - below,
+        };
+        let (left, bottom) = (frame.left + 12.0, plot.top + plot.height);
+        canvas.text(left, frame.top + 20.0, &self.title, &Text::heading());
+        canvas.text(left, frame.top + 41.0, &self.measure, &small(HPos::Left));
+
+        let up = Axis::around(
+            self.points()
+                .flat_map(|(_, spread)| [spread.low, spread.high]),
+            5,
+        );
+        let (first, last) = self.ends();
+        let place = Place {
+            first,
+            last,
+            up: &up,
+            plot,
+        };
+        for &tick in &up.ticks {
+            let y = place.y(tick);
+            canvas.line((plot.left, y), (plot.left + plot.width, y), RULE, 1.0);
+            let label = fixed(tick, up.decimals);
+            canvas.text(plot.left - 8.0, y, &label, &small(HPos::Right));
+        }
+        let step = (last - first).div_ceil(LABELS).max(1);
+        for at in (first..=last).step_by(step as usize) {
+            let x = place.x(at);
+            canvas.line((x, bottom), (x, bottom + 5.0), MUTED, 1.0);
+            canvas.text(x, bottom + 17.0, &at.to_string(), &small(HPos::Center));
+        }
+        canvas.line(
+            (plot.left, bottom),
+            (plot.left + plot.width, bottom),
+            MUTED,
+            1.0,
+        );
+        let middle = plot.left + plot.width / 2.0;
+        canvas.text(middle, bottom + 37.0, &self.across, &Text::label());
+
+        for line in &self.lines {
+            line.draw_band(canvas, &place);
+        }
+        for line in &self.lines {
+            line.draw(canvas, &place);
+        }
+        let top = bottom + 61.0;
+        for ((line, text), (row, offset)) in self.lines.iter().zip(texts).zip(key) {
+            let (x, y) = (left + offset, top + ROW * row as f64);
+            line.stroke
+                .draw(canvas, &[(x, y), (x + SAMPLE, y)], line.ink());
+            mark(canvas, (x + SAMPLE / 2.0, y), line.colour, line.mark());
+            canvas.text(x + SAMPLE + 6.0, y, text, &small(HPos::Left));
+        }
+        if self.has_band() {
+            let note = Text::note().anchored(HPos::Left);
+            let words = top + ROW * rows as f64;
+            canvas.text(left, words, "band: lowest to highest run", &note);
+        }
+    }
+
+    fn points(&self) -> impl Iterator<Item = &(u32, Spread)> {
+        self.lines.iter().flat_map(|line| &line.points)
+    }
+
+    /// The first and the last whole number of any line; 0 and 1 where there is none, and never the same.
+    fn ends(&self) -> (u32, u32) {
+        let all = || self.points().map(|(at, _)| *at);
+        let (first, last) = (all().min().unwrap_or(0), all().max().unwrap_or(1));
+        (first, last.max(first + 1))
+    }
+
+    fn has_band(&self) -> bool {
+        self.points().any(|(_, spread)| spread.low < spread.high)
+    }
+}
+
+impl Series {
+    fn text(&self) -> String {
+        if self.points.is_empty() {
+            format!("{} (no run)", self.title)
+        } else {
+            self.title.clone()
+        }
+    }
+
+    fn ink(&self) -> Colour {
+        series_colour(self.colour)
+    }
+
+    fn mark(&self) -> Mark {
+        match self.stroke {
+            Stroke::Solid => Mark::Full,
+            Stroke::Dashed => Mark::Hollow,
+        }
+    }
+
+    fn draw_band(&self, canvas: &mut dyn Canvas, place: &Place) {
+        if self.points.len() < 2 || self.points.iter().all(|(_, each)| each.low == each.high) {
+            return;
+        }
+        let upper = self
+            .points
+            .iter()
+            .map(|(at, each)| place.at(*at, each.high));
+        let lower = self.points.iter().rev();
+        let lower = lower.map(|(at, each)| place.at(*at, each.low));
+        let corners: Vec<(f64, f64)> = upper.chain(lower).collect();
+        canvas.polygon(&corners, self.ink().faint(0.12));
+    }
+
+    fn draw(&self, canvas: &mut dyn Canvas, place: &Place) {
+        let points = self
+            .points
+            .iter()
+            .map(|(at, each)| place.at(*at, each.mean));
+        let points: Vec<(f64, f64)> = points.collect();
+        if points.len() > 1 {
+            self.stroke.draw(canvas, &points, self.ink());
+        }
+        for point in points {
+            mark(canvas, point, self.colour, self.mark());
+        }
+    }
+}
+
+impl Stroke {
+    fn draw(self, canvas: &mut dyn Canvas, points: &[(f64, f64)], colour: Colour) {
+        match self {
+            Self::Solid => canvas.path(points, colour, 2.0),
+            Self::Dashed => {
+                for dash in dashes(points) {
+                    canvas.path(&dash, colour, 1.5);
+                }
+            }
+        }
+    }
+}
+
+/// The pieces of a line that are drawn where it is dashed.
+fn dashes(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
+    let (on, off) = DASH;
+    let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
+    // How far along the pattern of dash and gap the line is.
+    let mut along = 0.0;
+    for pair in points.windows(2) {
+        let [from, to] = [pair[0], pair[1]];
+        let length = (to.0 - from.0).hypot(to.1 - from.1);
+        let at = |share: f64| {
+            (
+                from.0 + share * (to.0 - from.0),
+                from.1 + share * (to.1 - from.1),
+            )
+        };
+        let mut gone = 0.0;
+        while gone < length {
+            let drawn = along < on;
+            let left = if drawn { on - along } else { on + off - along };
+            let next = (gone + left).min(length);
+            if drawn {
+                let (start, end) = (at(gone / length), at(next / length));
+                match pieces.last_mut() {
+                    // A dash that goes round a corner stays one.
+                    Some(piece) if along > 0.0 && piece.last() == Some(&start) => piece.push(end),
+                    _ => pieces.push(vec![start, end]),
+                }
+            }
+            along = if next - gone < left {
+                along + next - gone
+            } else if drawn {
+                on
+            } else {
+                0.0
+            };
+            gone = next;
+        }
+    }
+    pieces
+}
+
+/// From whole numbers and scores to the picture.
+struct Place<'a> {
+    first: u32,
+    last: u32,
+    up: &'a Axis,
+    plot: Frame,
+}
+
+impl Place<'_> {
+    fn x(&self, at: u32) -> f64 {
+        // A little room keeps the first and the last mark off the edges.
+        let share = f64::from(at - self.first) / f64::from(self.last - self.first);
+        self.plot.left + 8.0 + (self.plot.width - 16.0) * share
+    }
+
+    fn y(&self, score: f64) -> f64 {
+        self.plot.top + self.plot.height * (1.0 - self.up.share(score))
+    }
+
+    fn at(&self, at: u32, score: f64) -> (f64, f64) {
+        (self.x(at), self.y(score))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::{Figure, Panel};
+
+    #[test]
+    fn dashes_and_gaps_follow_each_other_round_corners() {
+        // 10 to the right, then down: dash 0-7, gap 7-12 (2 of it down), dash 12-19, gap 19-24.
+        let pieces = dashes(&[(0.0, 0.0), (10.0, 0.0), (10.0, 12.0)]);
+        let expected = vec![vec![(0.0, 0.0), (7.0, 0.0)], vec![(10.0, 2.0), (10.0, 9.0)]];
+        assert_eq!(pieces, expected);
+        let round = dashes(&[(0.0, 0.0), (5.0, 0.0), (5.0, 12.0)]);
+        assert_eq!(round[0], [(0.0, 0.0), (5.0, 0.0), (5.0, 2.0)]);
+    }
+
+    #[test]
+    fn a_line_without_points_stands_in_the_key_and_says_so() {
+        let panel = panel(vec![
+            series("Pretrained", &[]),
+            series("Tuned", &[(3, 0.5)]),
+        ]);
+        let svg = Figure {
+            panels: vec![Panel::Series(panel)],
+            stamp: None,
+        }
+        .svg()
+        .unwrap();
+        assert!(svg.contains("Pretrained (no run)"), "{svg}");
+        assert!(!svg.contains("band:"), "{svg}");
+    }
+
+    #[test]
+    fn the_ends_are_those_of_all_lines() {
+        let lines = vec![series("a", &[(1, 0.5), (6, 0.6)]), series("b", &[(0, 0.4)])];
+        assert_eq!(panel(lines).ends(), (0, 6));
+        assert_eq!(panel(vec![series("a", &[(2, 0.5)])]).ends(), (2, 3));
+        assert_eq!(panel(vec![]).ends(), (0, 1));
+    }
+
+    fn series(title: &str, points: &[(u32, f64)]) -> Series {
+        let spread = |value: f64| Spread::of(&[value]).unwrap();
+        Series {
+            title: title.to_owned(),
+            points: points
+                .iter()
+                .map(|(at, value)| (*at, spread(*value)))
+                .collect(),
+            colour: 0,
+            stroke: Stroke::Solid,
+        }
+    }
+
+    fn panel(lines: Vec<Series>) -> SeriesPanel {
+        SeriesPanel {
+            title: "Letters".into(),
+            measure: "Accuracy".into(),
+            across: "Layer".into(),
+            lines,
+        }
+    }
+}
