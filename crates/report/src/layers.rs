@@ -267,7 +267,10 @@ impl LayersPlan {
 impl Line {
     fn cells(&self, layers: &[u32]) -> Vec<GridCell> {
         let means = self.found.means();
-        let best = means.iter().map(|(_, mean)| *mean).max_by(f64::total_cmp);
+        let scores = || means.iter().map(|(_, mean)| *mean);
+        let best = scores().max_by(f64::total_cmp);
+        // Where all layers are alike none is the best.
+        let best = best.filter(|best| scores().any(|mean| mean < *best));
         let cells = layers.iter().map(|layer| {
             let Some(scores) = self.found.layers.get(layer) else {
                 return GridCell::default();
@@ -281,7 +284,7 @@ impl Line {
                 } else {
                     String::new()
                 },
-                best: means.len() > 1 && Some(spread.mean) == best,
+                best: Some(spread.mean) == best,
                 ..GridCell::default()
             }
         });
