@@ -110,7 +110,8 @@ fn the_papers_own_cells_and_words_get_the_verdicts_that_reading_gives_them() {
     let claims = fs::read_to_string(reports.join("tables/claims.csv")).unwrap();
     let (numbers, words) = ("by the paper's own numbers", "by the paper's own words");
     for (id, verdict, how) in [
-        ("differences-add-up", "reproduced", numbers),
+        // 83.3 - 86.3 is -3.0, and -3.3 is printed.
+        ("differences-add-up", "contradicted", numbers),
         ("above-skip-thoughts", "reproduced", numbers),
         // 76.0 and 74.7 against 75.8.
         ("paraphrase-above-skip-thoughts", "contradicted", numbers),
@@ -171,14 +172,18 @@ fn made_up_rows() -> Tables {
     let mut tables = Tables::default();
     let kinds = ["frozen", "full"];
     for (number, (_, dataset, metric)) in TASKS.into_iter().enumerate() {
-        for encoder in ["fixture-bert", "fixture-elmo"] {
+        for (encoder, experiment) in [
+            ("fixture-bert", "table-2"),
+            ("fixture-elmo", "table-2-elmo"),
+        ] {
+            let search = format!("{experiment}-search");
             for kind in kinds {
                 for seed in 1..=3 {
                     let score = 0.8 + spread(number as u64 + seed + kind.len() as u64);
                     let work = tune(encoder, kind, json!({ "kind": "esim" }), 1e-3);
                     add(
                         &mut tables,
-                        ("table-2", dataset, seed),
+                        (experiment, dataset, seed),
                         work,
                         &[("test", metric, score)],
                     );
@@ -186,7 +191,7 @@ fn made_up_rows() -> Tables {
                 for lr in [1e-3, 1e-4] {
                     let work = tune(encoder, kind, json!({ "kind": "esim" }), lr);
                     let scores = [("dev", metric, 0.7 + 100.0 * lr)];
-                    add(&mut tables, ("table-2-search", dataset, 1), work, &scores);
+                    add(&mut tables, (&search, dataset, 1), work, &scores);
                 }
             }
         }
@@ -264,8 +269,8 @@ fn made_up_rows() -> Tables {
         ("fixture-similarity", "pearson"),
     ] {
         for encoder in ["fixture-bert", "fixture-elmo"] {
-            for states in ["pretrained", "tuned"] {
-                let work = json!({ "kind": "probe", "encoder": encoder, "states": states });
+            for states in ["pretrained", "fine-tuned"] {
+                let work = json!({ "kind": "probe", "encoder": encoder, "states": states, "input": "mean" });
                 let names = [
                     metric,
                     "mi",

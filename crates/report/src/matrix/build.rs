@@ -208,8 +208,9 @@ impl MatrixPlan {
                 .collect();
             found.sort_unstable();
             found.dedup();
-            // A reason is for scoring another part, so it needs one.
-            let because = match found.is_empty() {
+            // A reason is for scoring another part than the paper.
+            let same = found.iter().all(|part| *part == place.column.paper_split);
+            let because = match same {
                 true => String::new(),
                 false => place.column.because.clone(),
             };
