@@ -38,8 +38,11 @@ pub use encoder::distilbert::DistilBertConfig;
 pub use encoder::elmo::{Elmo, LstmState};
 pub use encoder::{Encoder, States};
 pub use head::{
-    ClassifierHead, Head, HeadSpec, Layers, LinearSpec, NetworkHead, NetworkKind, NetworkSpec,
-    Output, Pooling, Readout, Reads, ScalarMix, Tagger, TaggerSpec, Tags,
+    Aggregation, Bcn, BcnSpec, BiAttention, BiAttentionSpec, Bimpm, BimpmSpec, ClassifierHead,
+    Context, DenseText, DenseTextSpec, Esim, EsimSpec, FullyConnected, FullyConnectedSpec, Head,
+    HeadSpec, HighwayLstm, HighwayLstmSpec, HighwayReading, Layers, LinearSpec, MatchReading,
+    NetworkHead, NetworkKind, NetworkSpec, Output, Pieces, Pooling, Readout, Reads, ScalarMix,
+    Siamese, SiameseSpec, SidePooling, Skips, Switch, TagOutput, Tagger, TaggerSpec, Tags,
 };
 pub use init::{Init, NewWeights};
 pub use layer::{Linear, Norm};

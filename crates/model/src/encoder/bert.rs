@@ -301,13 +301,14 @@ impl Embeddings {
 
 /// One transformer layer.
 #[derive(Module, Debug)]
-struct Layer {
+pub(crate) struct Layer {
     attention: Attention,
     feed_forward: FeedForward,
 }
 
 impl Layer {
-    fn load(
+    /// Takes the tensors of one layer, below `name`, from `weights`.
+    pub(crate) fn load(
         config: &BertConfig,
         weights: &mut dyn Weights,
         name: &str,
@@ -319,7 +320,9 @@ impl Layer {
         })
     }
 
-    fn forward(
+    /// `[batch, seq, hidden]` to the same shape; `bias` `[batch, 1, 1, seq]` is far below zero for padding, `block` says
+    /// where the layer lies.
+    pub(crate) fn forward(
         &self,
         x: Tensor<3>,
         bias: Option<Tensor<4>>,

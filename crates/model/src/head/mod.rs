@@ -1,10 +1,24 @@
 //! Heads: from an encoder's hidden states to scores.
+//!
+//! [`ClassifierHead`] scores one vector per example. The others are networks over token states, by their papers:
+//! each has its settings beside it, takes its weights by name, and is held in value and gradient against what
+//! `fixtures/make/networks.py` made of the same equations.
 
+mod bcn;
+mod bi_attention;
+mod bimpm;
 mod classifier;
+mod dense_text;
+mod esim;
+mod fully_connected;
+mod highway_lstm;
 mod mix;
 mod network;
 mod output;
 mod readout;
+mod settings;
+mod siamese;
+mod side;
 mod spec;
 mod tagger;
 
@@ -12,17 +26,28 @@ use anyhow::Result;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
+pub use bcn::{Bcn, BcnSpec};
+pub use bi_attention::{BiAttention, BiAttentionSpec};
+pub use bimpm::{Aggregation, Bimpm, BimpmSpec, Context, MatchReading};
 pub use classifier::{ClassifierHead, LinearSpec};
+pub use dense_text::{DenseText, DenseTextSpec, Skips};
+pub use esim::{Esim, EsimSpec};
+pub use fully_connected::{FullyConnected, FullyConnectedSpec};
+pub use highway_lstm::{HighwayLstm, HighwayLstmSpec, HighwayReading};
 pub use mix::ScalarMix;
 pub use network::{NetworkHead, NetworkKind};
 pub use output::{Output, Tags};
 pub use readout::{Layers, Pooling, Readout};
+pub use settings::Switch;
+pub use siamese::{Siamese, SiameseSpec, SidePooling};
 pub use spec::{HeadSpec, NetworkSpec, Reads};
-pub use tagger::{Tagger, TaggerSpec};
+pub use tagger::{Pieces, TagOutput, Tagger, TaggerSpec};
 
 use crate::{Encoder, Pass, States, TokenBatch};
 
 /// What is new in a classifier.
+// One is made per run.
+#[expect(clippy::large_enum_variant)]
 #[derive(Module, Debug)]
 pub enum Head {
     /// A linear classifier over one vector per example.

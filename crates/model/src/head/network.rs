@@ -6,7 +6,11 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::spec::NetworkSpec;
-use super::{Layers, Output, ScalarMix, Tagger, TaggerSpec, Tags};
+use super::{
+    Bcn, BcnSpec, BiAttention, BiAttentionSpec, Bimpm, BimpmSpec, DenseText, DenseTextSpec, Esim,
+    EsimSpec, FullyConnected, FullyConnectedSpec, HighwayLstm, HighwayLstmSpec, Layers, Output,
+    ScalarMix, Siamese, SiameseSpec, Tagger, TaggerSpec, Tags,
+};
 use crate::{Encoder, Pass, States, TokenBatch};
 
 /// The networks, by their `kind`.
@@ -15,6 +19,22 @@ use crate::{Encoder, Pass, States, TokenBatch};
 pub enum NetworkKind {
     /// A tag for each word: [`Tagger`].
     Tagger(TaggerSpec),
+    /// Scores of a text: [`Bcn`].
+    Bcn(BcnSpec),
+    /// Scores of two texts: [`Esim`].
+    Esim(EsimSpec),
+    /// Scores of two texts: [`BiAttention`].
+    BiAttention(BiAttentionSpec),
+    /// Scores of two texts: [`Siamese`].
+    Siamese(SiameseSpec),
+    /// Scores of a first token: [`FullyConnected`].
+    FullyConnected(FullyConnectedSpec),
+    /// Scores of a text: [`DenseText`].
+    DenseText(DenseTextSpec),
+    /// Scores of a text: [`HighwayLstm`].
+    HighwayLstm(HighwayLstmSpec),
+    /// Scores of two texts: [`Bimpm`].
+    Bimpm(BimpmSpec),
 }
 
 impl NetworkKind {
@@ -22,6 +42,14 @@ impl NetworkKind {
     pub fn label(&self) -> &'static str {
         match self {
             Self::Tagger(_) => "tagger",
+            Self::Bcn(_) => "bcn",
+            Self::Esim(_) => "esim",
+            Self::BiAttention(_) => "bi-attention",
+            Self::Siamese(_) => "siamese",
+            Self::FullyConnected(_) => "fully-connected",
+            Self::DenseText(_) => "dense-text",
+            Self::HighwayLstm(_) => "highway-lstm",
+            Self::Bimpm(_) => "bimpm",
         }
     }
 
@@ -30,10 +58,27 @@ impl NetworkKind {
         matches!(self, Self::Tagger(_))
     }
 
+    /// Whether it compares two texts.
+    pub fn is_of_pairs(&self) -> bool {
+        use NetworkKind as Kind;
+        matches!(
+            self,
+            Kind::Esim(_) | Kind::BiAttention(_) | Kind::Siamese(_) | Kind::Bimpm(_)
+        )
+    }
+
     /// Refuses values out of range, naming the key below `head`.
     pub fn validate(&self) -> Result<()> {
         match self {
             Self::Tagger(spec) => spec.validate(),
+            Self::Bcn(spec) => spec.validate(),
+            Self::Esim(spec) => spec.validate(),
+            Self::BiAttention(spec) => spec.validate(),
+            Self::Siamese(spec) => spec.validate(),
+            Self::FullyConnected(spec) => spec.validate(),
+            Self::DenseText(spec) => spec.validate(),
+            Self::HighwayLstm(spec) => spec.validate(),
+            Self::Bimpm(spec) => spec.validate(),
         }
     }
 }
@@ -51,6 +96,14 @@ pub struct NetworkHead {
 #[derive(Module, Debug)]
 enum Network {
     Tagger(Tagger),
+    Bcn(Bcn),
+    Esim(Esim),
+    BiAttention(BiAttention),
+    Siamese(Siamese),
+    FullyConnected(FullyConnected),
+    DenseText(DenseText),
+    HighwayLstm(HighwayLstm),
+    Bimpm(Bimpm),
 }
 
 impl NetworkHead {
@@ -71,6 +124,28 @@ impl NetworkHead {
             NetworkKind::Tagger(spec) => {
                 Network::Tagger(Tagger::new(spec, width, n_outputs, seed, device)?)
             }
+            NetworkKind::Bcn(spec) => Network::Bcn(Bcn::new(spec, width, n_outputs, seed, device)?),
+            NetworkKind::Esim(spec) => {
+                Network::Esim(Esim::new(spec, width, n_outputs, seed, device)?)
+            }
+            NetworkKind::BiAttention(spec) => {
+                Network::BiAttention(BiAttention::new(spec, width, n_outputs, seed, device)?)
+            }
+            NetworkKind::Siamese(spec) => {
+                Network::Siamese(Siamese::new(spec, width, n_outputs, seed, device)?)
+            }
+            NetworkKind::FullyConnected(spec) => {
+                Network::FullyConnected(FullyConnected::new(spec, width, n_outputs, seed, device)?)
+            }
+            NetworkKind::DenseText(spec) => {
+                Network::DenseText(DenseText::new(spec, width, n_outputs, seed, device)?)
+            }
+            NetworkKind::HighwayLstm(spec) => {
+                Network::HighwayLstm(HighwayLstm::new(spec, width, n_outputs, seed, device)?)
+            }
+            NetworkKind::Bimpm(spec) => {
+                Network::Bimpm(Bimpm::new(spec, width, n_outputs, seed, device)?)
+            }
         };
         Ok(Self {
             mix,
@@ -90,15 +165,28 @@ impl NetworkHead {
             Some(mix) => mix.of_tokens(read),
             None => read,
         };
-        match &self.network {
+        let text = |i: usize| batch.side(&states, i);
+        Output::Labels(match &self.network {
             Network::Tagger(tagger) => {
                 let places = batch.word_places();
                 let places = places.expect("a tagger is asked about words");
-                Output::Tags(Tags {
+                return Output::Tags(Tags {
                     emissions: tagger.emissions(batch.whole(states), &places, pass),
                     mask: places.mask,
-                })
+                });
             }
-        }
+            Network::Bcn(network) => network.forward(text(0), pass),
+            Network::Esim(network) => network.forward(text(0), text(1), pass),
+            Network::BiAttention(network) => network.forward(text(0), text(1), pass),
+            Network::Bimpm(network) => network.forward(text(0), text(1), pass),
+            Network::Siamese(network) => {
+                let [a, b] = [0, 1].map(|i| batch.side_from_first(&states, i));
+                network.forward(a, b, pass)
+            }
+            // These read the first token, of an encoder that has one a `[CLS]`.
+            Network::FullyConnected(network) => network.forward(batch.whole(states).first(), pass),
+            Network::DenseText(network) => network.forward(batch.whole(states), pass),
+            Network::HighwayLstm(network) => network.forward(batch.whole(states), pass),
+        })
     }
 }

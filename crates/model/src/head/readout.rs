@@ -16,6 +16,10 @@ pub enum Pooling {
     First,
     /// The mean of a layer over real tokens.
     Mean,
+    /// The largest value of each dimension of a layer over real tokens.
+    Max,
+    /// A layer's first and last real token, concatenated.
+    FirstLast,
     /// The first token of the four top layers, concatenated (Devlin et al. 2019, section 5.3).
     #[serde(rename = "concat-4")]
     Concat4,
@@ -109,7 +113,7 @@ impl Readout {
         match (self.layers, self.pooling) {
             (Layers::Mix { .. }, _) => n_layers,
             (Layers::Top, Pooling::Concat4) => 3,
-            (Layers::Top, Pooling::Pooler | Pooling::First | Pooling::Mean) => 0,
+            (Layers::Top, _) => 0,
         }
     }
 
@@ -117,7 +121,8 @@ impl Readout {
     pub fn width(&self, hidden: usize, n_layers: usize) -> usize {
         let vectors = match self.pooling {
             Pooling::Concat4 => 4,
-            Pooling::Pooler | Pooling::First | Pooling::Mean => 1,
+            Pooling::FirstLast => 2,
+            Pooling::Pooler | Pooling::First | Pooling::Mean | Pooling::Max => 1,
         };
         hidden * self.mixed(n_layers).unwrap_or(vectors)
     }
@@ -127,8 +132,11 @@ impl Readout {
     /// # Panics
     /// When a mix is asked of states that do not begin with the embeddings.
     pub fn of(&self, states: &States, batch: &TokenBatch) -> Tensor<2> {
+        let side = |layer: &Tensor<3>| batch.whole(layer.clone());
         let of_layer = |layer: &Tensor<3>| match self.pooling {
-            Pooling::Mean => mean(layer, batch),
+            Pooling::Mean => side(layer).mean(),
+            Pooling::Max => side(layer).max(),
+            Pooling::FirstLast => Tensor::cat(vec![first(layer), side(layer).last()], 1),
             _ => first(layer),
         };
         match (self.layers, self.pooling) {
@@ -144,7 +152,7 @@ impl Readout {
                 let top = &states.hidden[states.hidden.len() - 4..];
                 Tensor::cat(top.iter().rev().map(first).collect(), 1)
             }
-            (Layers::Top, Pooling::First | Pooling::Mean) => of_layer(&states.top()),
+            (Layers::Top, _) => of_layer(&states.top()),
         }
     }
 }
@@ -154,10 +162,47 @@ fn first(layer: &Tensor<3>) -> Tensor<2> {
     layer.clone().narrow(1, 0, 1).squeeze_dim(1)
 }
 
-/// The mean over real tokens, `[batch, hidden]`.
-fn mean(layer: &Tensor<3>, batch: &TokenBatch) -> Tensor<2> {
-    let weights = batch.weights().unsqueeze_dim::<3>(2); // [batch, seq, 1]
-    let sum = (layer.clone() * weights.clone()).sum_dim(1).squeeze_dim(1);
-    let count = weights.sum_dim(1).squeeze_dim(1); // [batch, 1]
-    sum / count
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::tensor::Device;
+
+    /// One layer of two texts, of three tokens and of two.
+    #[test]
+    fn a_pooling_reads_real_tokens_alone() {
+        let device = Device::flex();
+        let layer = [
+            [[1.0, -4.0], [3.0, -1.0], [2.0, -2.0]],
+            [[-5.0, 1.0], [-3.0, 2.0], [9.0, 9.0]],
+        ];
+        let batch = TokenBatch::new(
+            vec![1; 6],
+            vec![0; 6],
+            &[true, true, true, true, true, false],
+            [2, 3],
+            &device,
+        );
+        let states = States {
+            hidden: vec![Tensor::<3>::from_data(layer, &device)],
+            pooled: None,
+        };
+        for (pooling, expected) in [
+            (Pooling::First, vec![1.0, -4.0, -5.0, 1.0]),
+            (Pooling::Mean, vec![2.0, -7.0 / 3.0, -4.0, 1.5]),
+            (Pooling::Max, vec![3.0, -1.0, -3.0, 2.0]),
+            (
+                Pooling::FirstLast,
+                vec![1.0, -4.0, 2.0, -2.0, -5.0, 1.0, -3.0, 2.0],
+            ),
+        ] {
+            let readout = Readout {
+                pooling,
+                layers: Layers::Top,
+            };
+            let read = readout.of(&states, &batch);
+            assert_eq!(read.dims(), [2, readout.width(2, 0)], "{pooling:?}");
+            let read: Vec<f32> = read.into_data().try_to_vec().expect("f32");
+            assert_eq!(read, expected, "{pooling:?}");
+        }
+    }
 }

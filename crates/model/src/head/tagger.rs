@@ -1,69 +1,165 @@
-//! A tag for each word of a sentence.
+//! A tag for each word of a text, from the states of its pieces.
 
 use anyhow::{Result, ensure};
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor};
 use serde::{Deserialize, Serialize};
 
+use super::settings::{Switch, check_rates, check_sizes, drop};
 use crate::layer::Linear;
-use crate::{Pass, RandomWeights, Side, WordPlaces, fused};
+use crate::pass::mix;
+use crate::{BiLstm, Crf, Init, NewWeights, Pass, Side, Weights, WordPlaces};
 
-/// How a tagger looks.
+/// How a [`Tagger`] looks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TaggerSpec {
-    /// Dropout on the states.
+    /// BiLSTM layers over all pieces, 0 to 2.
+    pub recurrent_layers: usize,
+    /// Width of each direction of these; read where there are some.
+    pub hidden: usize,
+    /// Which pieces stand for a word.
+    pub pieces: Pieces,
+    /// What makes tags of the scores.
+    pub output: TagOutput,
+    /// Whether a field has scores for the first and the last tag of a sentence.
+    pub boundaries: Switch,
+    /// Dropout on the states that come in, between recurrent layers, and above them.
     pub dropout: f64,
 }
 
-impl TaggerSpec {
-    /// Refuses values out of range, naming the key below `head`.
-    pub fn validate(&self) -> Result<()> {
-        ensure!(
-            (0.0..1.0).contains(&self.dropout),
-            "head.dropout: found {}, expected from 0 to less than 1",
-            self.dropout
-        );
-        Ok(())
+/// Which pieces stand for a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pieces {
+    /// Its first one (Devlin et al. 2019, section 5.3; Peters et al. 2019, A.1).
+    First,
+    /// Its last one.
+    Last,
+    /// The mean over all of them.
+    Mean,
+}
+
+/// What makes tags of the scores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TagOutput {
+    /// Each word for itself.
+    Softmax,
+    /// A conditional random field over the words of a sentence.
+    Crf,
+}
+
+/// BERT's tagger: the states at first pieces, each word for itself. AllenNLP 0.8.3 has two layers of 200 below a field
+/// without boundaries, and a dropout of 0.5 (`ner_elmo.jsonnet`).
+impl Default for TaggerSpec {
+    fn default() -> Self {
+        Self {
+            recurrent_layers: 0,
+            hidden: 200,
+            pieces: Pieces::First,
+            output: TagOutput::Softmax,
+            boundaries: Switch::Off,
+            dropout: 0.1,
+        }
     }
 }
 
-/// A linear layer over the state at each word's first piece.
+impl TaggerSpec {
+    /// Refuses what is out of range, naming the key below `head`.
+    pub fn validate(&self) -> Result<()> {
+        ensure!(
+            self.recurrent_layers <= 2,
+            "head.recurrent-layers: found {}, expected 0, 1 or 2",
+            self.recurrent_layers
+        );
+        check_sizes(&[("hidden", self.hidden)])?;
+        check_rates(&[("dropout", self.dropout)])
+    }
+}
+
+/// BiLSTM layers over all pieces of a text, then a linear layer on what stands for each word.
 #[derive(Module, Debug)]
 pub struct Tagger {
+    recurrent: Vec<BiLstm>,
     output: Linear,
+    /// What makes paths of the scores; none where each word is tagged for itself.
+    pub crf: Option<Crf>,
+    #[module(skip)]
+    pieces: Pieces,
     dropout: f64,
 }
 
-/// Standard deviation of new weights, as in the released BERT classifier.
-const INIT_SD: f64 = 0.02;
-
 impl Tagger {
-    /// A new tagger of `n_outputs` tags over states of width `width`, drawn from `seed`.
+    /// A new tagger on states of `width`, with `tags` tags.
+    ///
+    /// # Errors
+    /// When a setting is out of its range.
     pub fn new(
         spec: &TaggerSpec,
         width: usize,
-        n_outputs: usize,
+        tags: usize,
         seed: u64,
         device: &Device,
     ) -> Result<Self> {
-        let mut weights = RandomWeights::new(seed, INIT_SD);
+        let mut weights = NewWeights::new(Init::Pytorch, seed);
+        let mut tagger = Self::load(spec, width, tags, &mut weights, device)?;
+        if spec.output == TagOutput::Crf {
+            let boundaries = spec.boundaries == Switch::On;
+            tagger.crf = Some(Crf::new(tags, boundaries, mix(seed), device));
+        }
+        Ok(tagger)
+    }
+
+    /// Takes `recurrent.<i>` and `output` from `weights`, without a field.
+    ///
+    /// # Errors
+    /// When a setting is out of its range, or those of `weights`.
+    pub fn load(
+        spec: &TaggerSpec,
+        width: usize,
+        tags: usize,
+        weights: &mut dyn Weights,
+        device: &Device,
+    ) -> Result<Self> {
+        spec.validate()?;
+        let mut recurrent = Vec::new();
+        let mut below = width;
+        for i in 0..spec.recurrent_layers {
+            let name = format!("recurrent.{i}");
+            let shape = [below, spec.hidden];
+            recurrent.push(BiLstm::load(weights, &name, shape, 1, device)?);
+            below = 2 * spec.hidden;
+        }
         Ok(Self {
-            output: Linear::load(&mut weights, "head.output", [width, n_outputs], device)?,
+            recurrent,
+            output: Linear::load(weights, "output", [below, tags], device)?,
+            crf: None,
+            pieces: spec.pieces,
             dropout: spec.dropout,
         })
     }
 
-    /// Scores of tags for each word, `[batch, words, tags]`.
+    /// Scores of each tag for each word, `[batch, words, tags]`.
+    ///
+    /// What `places` says where a row has fewer words is of no importance, as long as it is a place.
     pub fn emissions(&self, x: Side, places: &WordPlaces, pass: &Pass) -> Tensor<3> {
-        let rate = if pass.training { self.dropout } else { 0.0 };
-        let words = at(x.states, places.starts.clone());
-        self.output
-            .forward(fused::dropout(words, rate, pass.draw()))
+        let mut states = drop(x.states.clone(), self.dropout, pass);
+        for layer in &self.recurrent {
+            states = layer.forward(states, Some(&x.mask));
+            states = drop(states, self.dropout, pass);
+        }
+        let (starts, ends) = (places.starts.clone(), places.ends.clone());
+        let words = match self.pieces {
+            Pieces::First => at(states, starts),
+            Pieces::Last => at(states, ends),
+            Pieces::Mean => spans(states, starts, ends),
+        };
+        self.output.forward(words)
     }
 }
 
-/// The states at `places` `[batch, words]` of each row: `[batch, words, width]`.
+/// The states `[batch, seq, width]` at `places` `[batch, words]`: `[batch, words, width]`.
 fn at(states: Tensor<3>, places: Tensor<2, Int>) -> Tensor<3> {
     let ([batch, seq, width], [_, words]) = (states.dims(), places.dims());
     let device = states.device();
@@ -73,4 +169,17 @@ fn at(states: Tensor<3>, places: Tensor<2, Int>) -> Tensor<3> {
     states
         .select(0, flat.reshape([batch * words]))
         .reshape([batch, words, width])
+}
+
+/// Means of the states from each of `starts` to the one of `ends`: `[batch, words, width]`.
+fn spans(states: Tensor<3>, starts: Tensor<2, Int>, ends: Tensor<2, Int>) -> Tensor<3> {
+    let [_, seq, _] = states.dims();
+    let [starts, ends] = [starts, ends].map(|places| places.float().unsqueeze_dim::<3>(2)); // [batch, words, 1]
+    let places: Tensor<3> = Tensor::<1, Int>::arange(0..seq as i64, &states.device())
+        .float()
+        .reshape([1, 1, seq]);
+    let after_start = places.clone().greater_equal(starts.clone()).float(); // [batch, words, seq]
+    let inside = after_start * places.lower_equal(ends.clone()).float();
+    let shares = inside / (ends - starts + 1.0);
+    shares.matmul(states)
 }

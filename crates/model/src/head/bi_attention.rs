@@ -1,0 +1,107 @@
+//! Bi-attention without weights over the states of a pair (Peters et al. 2019, A.2), to fine-tune ELMo with.
+
+use anyhow::Result;
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::settings::{Switch, check_rates, drop};
+use super::side::{align, enhance};
+use crate::layer::Linear;
+use crate::{Init, NewWeights, Pass, Side, Weights};
+
+/// How a [`BiAttention`] looks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct BiAttentionSpec {
+    /// Whether the sides attend to each other.
+    pub attention: Switch,
+    /// Dropout on the pooled vector; the paper tuned it and does not say what to.
+    pub dropout: f64,
+}
+
+impl Default for BiAttentionSpec {
+    fn default() -> Self {
+        Self {
+            attention: Switch::On,
+            dropout: 0.5,
+        }
+    }
+}
+
+impl BiAttentionSpec {
+    /// Refuses rates outside `[0, 1)`, naming the key below `head`.
+    pub fn validate(&self) -> Result<()> {
+        check_rates(&[("dropout", self.dropout)])
+    }
+}
+
+/// Soft alignment of two sides, pooling, and one linear layer, whose weights are the only ones.
+#[derive(Module, Debug)]
+pub struct BiAttention {
+    output: Linear,
+    #[module(skip)]
+    attention: Switch,
+    dropout: f64,
+}
+
+impl BiAttention {
+    /// A new network on states of `width`; `outputs` is the number of labels, or one for a regression.
+    ///
+    /// # Errors
+    /// When a setting is out of its range.
+    pub fn new(
+        spec: &BiAttentionSpec,
+        width: usize,
+        outputs: usize,
+        seed: u64,
+        device: &Device,
+    ) -> Result<Self> {
+        let mut weights = NewWeights::new(Init::Pytorch, seed);
+        Self::load(spec, width, outputs, &mut weights, device)
+    }
+
+    /// Takes `output` from `weights`.
+    ///
+    /// # Errors
+    /// When a setting is out of its range, or those of `weights`.
+    pub fn load(
+        spec: &BiAttentionSpec,
+        width: usize,
+        outputs: usize,
+        weights: &mut dyn Weights,
+        device: &Device,
+    ) -> Result<Self> {
+        spec.validate()?;
+        // Mean and maximum of four vectors for each of two sides, or a maximum for each.
+        let read = match spec.attention {
+            Switch::On => 2 * 2 * 4 * width,
+            Switch::Off => 2 * width,
+        };
+        Ok(Self {
+            output: Linear::load(weights, "output", [read, outputs], device)?,
+            attention: spec.attention,
+            dropout: spec.dropout,
+        })
+    }
+
+    /// Scores of each label, or one number, `[batch, outputs]`.
+    pub fn forward(&self, a: Side, b: Side, pass: &Pass) -> Tensor<2> {
+        let pooled = match self.attention {
+            Switch::On => {
+                let attended = align(&a, &b);
+                let sides = [a, b].into_iter().zip(attended);
+                let pooled = sides.flat_map(|(side, other)| {
+                    let enhanced = side.with(enhance(side.states.clone(), other)); // [batch, seq, 4 width]
+                    [enhanced.mean(), enhanced.max()]
+                });
+                pooled.collect()
+            }
+            // The paper compares with "without cross-sentence bi-attention" and says no more; its ELMo classifier pools
+            // by the maximum.
+            Switch::Off => vec![a.max(), b.max()],
+        };
+        let pooled = Tensor::cat(pooled, 1);
+        self.output.forward(drop(pooled, self.dropout, pass))
+    }
+}

@@ -1,0 +1,243 @@
+//! Bilateral multi-perspective matching of pairs (Wang, Hamza and Florian 2017), and what Wang et al. 2019 make of it.
+
+mod aggregation;
+mod matching;
+
+use anyhow::{Result, ensure};
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::settings::{check_rates, check_sizes, drop};
+use super::{FullyConnected, FullyConnectedSpec};
+use crate::{BiLstm, Init, NewWeights, Pass, Side, Weights};
+use aggregation::Aggregator;
+use matching::{End, Matching};
+
+/// How a [`Bimpm`] looks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct BimpmSpec {
+    /// What the matched states are made by.
+    pub context: Context,
+    /// Width of each direction of that; read where it is a BiLSTM.
+    pub context_hidden: usize,
+    /// Weightings of the dimensions under which two vectors are compared.
+    pub perspectives: usize,
+    /// Whose matching it is.
+    pub reading: MatchReading,
+    /// Width of the learned attention of the official code; read there alone.
+    pub attention: usize,
+    /// What makes one vector of the matches of a side.
+    pub aggregation: Aggregation,
+    /// Width between the two layers that score.
+    pub output: usize,
+    /// Dropout on what each layer reads.
+    pub dropout: f64,
+}
+
+/// What the matched states are made by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Context {
+    /// A BiLSTM over each side, whose directions are matched separately.
+    BiLstm,
+    /// Nothing: the states that come in are matched as they are (Wang et al. 2019: "removing the first bi-LSTM").
+    ///
+    /// There is one direction then, and no last state that has read all of a side: full matching is with the first
+    /// token.
+    None,
+}
+
+/// Whose matching it is. All of them match each token of a side with the other side in four ways: with its last state
+/// (full), with the best of its tokens (max-pooling), with their mean weighted by cosines (attentive), and with the
+/// one whose cosine is largest (max-attentive).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MatchReading {
+    /// The paper's equations: each match is a cosine under every perspective.
+    Paper,
+    /// AllenNLP's `BiMpmMatching`: also the largest and the mean cosine to all tokens, the mean of max-pooling's
+    /// cosines, and the cosine without a perspective in the three other ways; the attentive vector is a softmax over its
+    /// dimensions, the max-attentive one the largest value of each dimension among cosine times state.
+    ///
+    /// Its matching of words and of a second BiLSTM's states is not here.
+    Allennlp,
+    /// The authors' code of 2018: also the largest and the mean cosine to all tokens and the mean of max-pooling's
+    /// cosines; the others are `tanh(sum(w * u * v))`; attention is learned, `tanh(A u) . (d * tanh(A v))` and a softmax;
+    /// weights are not shared by the sides.
+    ///
+    /// There padding takes part in means and in the softmax, and here it does not; its matching of words is not here.
+    Official,
+}
+
+/// What makes one vector of the matches of a side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Aggregation {
+    /// The last states of both directions of a BiLSTM.
+    BiLstm {
+        /// Width of each direction.
+        hidden: usize,
+    },
+    /// The mean state of a transformer (Wang et al. 2019: "Sim-Transformer", of which no size is stated): a linear layer
+    /// to its width, then layers as in BERT, without positions of its own.
+    Transformer {
+        /// Width of its states.
+        width: usize,
+        /// Number of layers.
+        layers: usize,
+        /// Attention heads; divides `width`.
+        heads: usize,
+    },
+}
+
+impl Default for BimpmSpec {
+    fn default() -> Self {
+        Self {
+            context: Context::BiLstm,
+            context_hidden: 100,
+            perspectives: 20,
+            reading: MatchReading::Paper,
+            attention: 50,
+            aggregation: Aggregation::BiLstm { hidden: 100 },
+            output: 200,
+            dropout: 0.1,
+        }
+    }
+}
+
+impl BimpmSpec {
+    /// Refuses what is out of range, naming the key below `head`.
+    pub fn validate(&self) -> Result<()> {
+        check_sizes(&[
+            ("context-hidden", self.context_hidden),
+            ("perspectives", self.perspectives),
+            ("attention", self.attention),
+            ("output", self.output),
+        ])?;
+        match self.aggregation {
+            Aggregation::BiLstm { hidden } => check_sizes(&[("aggregation.hidden", hidden)])?,
+            Aggregation::Transformer {
+                width,
+                layers,
+                heads,
+            } => {
+                check_sizes(&[
+                    ("aggregation.width", width),
+                    ("aggregation.layers", layers),
+                    ("aggregation.heads", heads),
+                ])?;
+                ensure!(
+                    width.is_multiple_of(heads),
+                    "head.aggregation.heads: found {heads}, expected a divisor of width = {width}"
+                );
+            }
+        }
+        check_rates(&[("dropout", self.dropout)])
+    }
+}
+
+/// Both sides read by one BiLSTM, each token matched with the other side, the matches aggregated and scored.
+#[derive(Module, Debug)]
+pub struct Bimpm {
+    context: Option<BiLstm>,
+    /// Of the forward and the backward states, or of the states as they came.
+    matching: Vec<Matching>,
+    aggregator: Aggregator,
+    output: FullyConnected,
+    dropout: f64,
+}
+
+impl Bimpm {
+    /// A new network on states of `width`, begun as Wang et al. 2019 have it: [`Init::KaimingNormal`].
+    ///
+    /// # Errors
+    /// When a setting is out of its range.
+    pub fn new(
+        spec: &BimpmSpec,
+        width: usize,
+        outputs: usize,
+        seed: u64,
+        device: &Device,
+    ) -> Result<Self> {
+        let mut weights = NewWeights::new(Init::KaimingNormal, seed);
+        Self::load(spec, width, outputs, &mut weights, device)
+    }
+
+    /// Takes `context`, `matching.<direction>.<side>.{full, pool, attentive, max_attentive}.weight` and those of the
+    /// learned attention, `aggregation`, `hidden` and `output` from `weights`. Where sides share weights they are those
+    /// of side 0.
+    ///
+    /// # Errors
+    /// When a setting is out of its range, or those of `weights`.
+    pub fn load(
+        spec: &BimpmSpec,
+        width: usize,
+        outputs: usize,
+        weights: &mut dyn Weights,
+        device: &Device,
+    ) -> Result<Self> {
+        spec.validate()?;
+        let hidden = spec.context_hidden;
+        let (context, matched, ends) = match spec.context {
+            Context::BiLstm => {
+                let context = BiLstm::load(weights, "context", [width, hidden], 1, device)?;
+                (Some(context), hidden, vec![End::Last, End::First])
+            }
+            Context::None => (None, width, vec![End::First]),
+        };
+        let mut matching = Vec::new();
+        for (i, end) in ends.into_iter().enumerate() {
+            let name = format!("matching.{i}");
+            matching.push(Matching::load(spec, matched, end, weights, &name, device)?);
+        }
+        let matches = matching.len() * matching::width(spec);
+        let aggregator =
+            Aggregator::load(&spec.aggregation, matches, spec.dropout, weights, device)?;
+        let above = FullyConnectedSpec {
+            hidden: spec.output,
+            dropout: spec.dropout,
+        };
+        let read = 2 * spec.aggregation.width();
+        Ok(Self {
+            context,
+            matching,
+            aggregator,
+            output: FullyConnected::load(&above, read, outputs, weights, device)?,
+            dropout: spec.dropout,
+        })
+    }
+
+    /// Scores of each label, or one number, `[batch, outputs]`.
+    pub fn forward(&self, a: Side, b: Side, pass: &Pass) -> Tensor<2> {
+        let [a, b] = [a, b].map(|side| {
+            let states = drop(side.states.clone(), self.dropout, pass);
+            let states = match &self.context {
+                Some(context) => drop(
+                    context.forward(states, Some(&side.mask)),
+                    self.dropout,
+                    pass,
+                ),
+                None => states,
+            };
+            side.with(states)
+        });
+        let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
+        let n = self.matching.len();
+        for (i, matching) in self.matching.iter().enumerate() {
+            let direction = |side: &Side| {
+                let [_, _, width] = side.states.dims();
+                side.with(side.states.clone().narrow(2, i * width / n, width / n))
+            };
+            let [matches_a, matches_b] = matching.both(&direction(&a), &direction(&b));
+            of_a.extend(matches_a);
+            of_b.extend(matches_b);
+        }
+        let vectors = [(a, of_a), (b, of_b)].map(|(side, matches)| {
+            let matches = drop(Tensor::cat(matches, 2), self.dropout, pass); // [batch, seq, matches]
+            self.aggregator.forward(&side.with(matches), pass)
+        });
+        self.output.forward(Tensor::cat(vectors.to_vec(), 1), pass)
+    }
+}

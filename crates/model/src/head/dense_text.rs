@@ -1,0 +1,241 @@
+//! Convolutions over the tokens of a text (Wang et al. 2019, section 3.2, "DenseNet").
+
+use anyhow::{Result, ensure};
+use burn::module::Module;
+use burn::tensor::activation::relu;
+use burn::tensor::{Device, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::settings::{Switch, check_rates, check_sizes, drop};
+use super::{FullyConnected, FullyConnectedSpec};
+use crate::layer::{Linear, Norm};
+use crate::{Init, NewWeights, Pass, Side, Weights};
+
+/// How a [`DenseText`] looks.
+///
+/// The paper says: four independent blocks, each of four convolutional networks "connected by residual", and the
+/// result beside `[CLS]`. Everything else is ours.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct DenseTextSpec {
+    /// Tokens that each block's convolutions see at a time.
+    pub kernels: Vec<usize>,
+    /// Convolutions in a block.
+    pub depth: usize,
+    /// Width of the states in a block.
+    pub width: usize,
+    /// How a convolution's result joins what it read.
+    pub skips: Skips,
+    /// Width of one convolution's result where `skips` is `dense`; where they are added it is `width`.
+    pub growth: usize,
+    /// Layer normalisation between a convolution and its rectifier; not over the batch, whose rows differ in length.
+    pub norm: Switch,
+    /// Dropout after each convolution, and in the layers above.
+    pub dropout: f64,
+    /// Width between the two layers that score.
+    pub hidden: usize,
+}
+
+/// How a convolution's result joins what it read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Skips {
+    /// They are added (He et al. 2016), "connected by residual".
+    Additive,
+    /// They lie beside each other (Huang et al. 2017), as the name says.
+    Dense,
+}
+
+impl Default for DenseTextSpec {
+    fn default() -> Self {
+        Self {
+            kernels: vec![2, 3, 4, 5],
+            depth: 4,
+            width: 256,
+            skips: Skips::Additive,
+            growth: 64,
+            norm: Switch::On,
+            dropout: 0.1,
+            hidden: 768,
+        }
+    }
+}
+
+impl DenseTextSpec {
+    /// Refuses sizes of zero and rates outside `[0, 1)`, naming the key below `head`.
+    pub fn validate(&self) -> Result<()> {
+        check_sizes(&[
+            ("depth", self.depth),
+            ("width", self.width),
+            ("growth", self.growth),
+            ("hidden", self.hidden),
+        ])?;
+        ensure!(
+            !self.kernels.is_empty(),
+            "head.kernels: found none, expected at least one"
+        );
+        for &kernel in &self.kernels {
+            check_sizes(&[("kernels", kernel)])?;
+        }
+        check_rates(&[("dropout", self.dropout)])
+    }
+
+    /// What a block gives for each token.
+    fn block_width(&self) -> usize {
+        match self.skips {
+            Skips::Additive => self.width,
+            Skips::Dense => self.width + self.depth * self.growth,
+        }
+    }
+}
+
+/// Parallel blocks of convolutions, each pooled by its maximum over the tokens, beside the first token's state.
+#[derive(Module, Debug)]
+pub struct DenseText {
+    blocks: Vec<Block>,
+    output: FullyConnected,
+}
+
+impl DenseText {
+    /// A new network on states of `width`, begun as the paper has it: [`Init::KaimingNormal`].
+    ///
+    /// # Errors
+    /// When a setting is out of its range.
+    pub fn new(
+        spec: &DenseTextSpec,
+        width: usize,
+        outputs: usize,
+        seed: u64,
+        device: &Device,
+    ) -> Result<Self> {
+        let mut weights = NewWeights::new(Init::KaimingNormal, seed);
+        Self::load(spec, width, outputs, &mut weights, device)
+    }
+
+    /// Takes `blocks.<i>.enter`, `blocks.<i>.convolutions.<j>`, `blocks.<i>.norms.<j>`, `hidden` and `output` from
+    /// `weights`; a convolution's weight is `[out, kernel * in]`, the place in the text varying slowest.
+    ///
+    /// # Errors
+    /// When a setting is out of its range, or those of `weights`.
+    pub fn load(
+        spec: &DenseTextSpec,
+        width: usize,
+        outputs: usize,
+        weights: &mut dyn Weights,
+        device: &Device,
+    ) -> Result<Self> {
+        spec.validate()?;
+        let mut blocks = Vec::new();
+        for (i, &kernel) in spec.kernels.iter().enumerate() {
+            let name = format!("blocks.{i}");
+            blocks.push(Block::load(spec, kernel, width, weights, &name, device)?);
+        }
+        let above = FullyConnectedSpec {
+            hidden: spec.hidden,
+            dropout: spec.dropout,
+        };
+        let read = blocks.len() * spec.block_width() + width;
+        let output = FullyConnected::load(&above, read, outputs, weights, device)?;
+        Ok(Self { blocks, output })
+    }
+
+    /// Scores of each label, `[batch, labels]`; the first token of `x` is `[CLS]`.
+    pub fn forward(&self, x: Side, pass: &Pass) -> Tensor<2> {
+        let blocks = self.blocks.iter();
+        let mut read: Vec<_> = blocks.map(|block| block.forward(&x, pass).max()).collect();
+        read.push(x.first());
+        self.output.forward(Tensor::cat(read, 1), pass)
+    }
+}
+
+/// Convolutions of one kernel on top of each other.
+#[derive(Module, Debug)]
+struct Block {
+    /// To the width of the block, each token by itself.
+    enter: Linear,
+    convolutions: Vec<Linear>,
+    norms: Vec<Norm>,
+    kernel: usize,
+    #[module(skip)]
+    skips: Skips,
+    dropout: f64,
+}
+
+/// Added to the variance, as in PyTorch.
+const EPSILON: f64 = 1e-5;
+
+impl Block {
+    fn load(
+        spec: &DenseTextSpec,
+        kernel: usize,
+        width: usize,
+        weights: &mut dyn Weights,
+        name: &str,
+        device: &Device,
+    ) -> Result<Self> {
+        let enter = Linear::load(
+            weights,
+            &format!("{name}.enter"),
+            [width, spec.width],
+            device,
+        )?;
+        let (mut convolutions, mut norms) = (Vec::new(), Vec::new());
+        for i in 0..spec.depth {
+            let (read, given) = match spec.skips {
+                Skips::Additive => (spec.width, spec.width),
+                Skips::Dense => (spec.width + i * spec.growth, spec.growth),
+            };
+            let convolution = format!("{name}.convolutions.{i}");
+            let shape = [kernel * read, given];
+            convolutions.push(Linear::load(weights, &convolution, shape, device)?);
+            if spec.norm == Switch::On {
+                let norm = format!("{name}.norms.{i}");
+                norms.push(Norm::load(weights, &norm, given, EPSILON, device)?);
+            }
+        }
+        Ok(Self {
+            enter,
+            convolutions,
+            norms,
+            kernel,
+            skips: spec.skips,
+            dropout: spec.dropout,
+        })
+    }
+
+    fn forward(&self, side: &Side, pass: &Pass) -> Side {
+        // Padding is zero wherever a convolution reads, so that a text ends in the same way however long its batch is.
+        let real = side.weights(); // [batch, seq, 1]
+        let mut x = self.enter.forward(side.states.clone()) * real.clone(); // [batch, seq, width]
+        for (i, convolution) in self.convolutions.iter().enumerate() {
+            let mut y = convolution.forward(windows(x.clone(), self.kernel)); // [batch, seq, given]
+            if let Some(norm) = self.norms.get(i) {
+                y = norm.forward(y);
+            }
+            let y = drop(relu(y), self.dropout, pass) * real.clone();
+            x = match self.skips {
+                Skips::Additive => x + y,
+                Skips::Dense => Tensor::cat(vec![x, y], 2),
+            };
+        }
+        side.with(x)
+    }
+}
+
+/// Each token beside its neighbours, `[batch, seq, kernel * width]`, zeros where there is none; of an even number of
+/// them one more lies to the right, as with PyTorch's `padding="same"`.
+fn windows(x: Tensor<3>, kernel: usize) -> Tensor<3> {
+    let [batch, seq, width] = x.dims();
+    let left = (kernel - 1) / 2;
+    let zeros = |n: usize| Tensor::zeros([batch, n, width], &x.device());
+    let mut parts = vec![x.clone()];
+    if left > 0 {
+        parts.insert(0, zeros(left));
+    }
+    if kernel - 1 > left {
+        parts.push(zeros(kernel - 1 - left));
+    }
+    let padded = Tensor::cat(parts, 1); // [batch, seq + kernel - 1, width]
+    let shifted = (0..kernel).map(|offset| padded.clone().narrow(1, offset, seq));
+    Tensor::cat(shifted.collect(), 2)
+}

@@ -1,0 +1,342 @@
+//! LSTM layers with a way around them (Wang et al. 2019, section 3.2, "HighwayLSTM").
+
+use anyhow::Result;
+use burn::module::Module;
+use burn::tensor::activation::sigmoid;
+use burn::tensor::{Device, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
+
+use super::settings::{check_rates, check_sizes, drop};
+use super::{FullyConnected, FullyConnectedSpec};
+use crate::layer::Linear;
+use crate::{Init, NewWeights, Pass, Side, Weights};
+
+/// How a [`HighwayLstm`] looks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct HighwayLstmSpec {
+    /// What the way around is.
+    pub reading: HighwayReading,
+    /// Layers on top of each other; not stated.
+    pub layers: usize,
+    /// Width of each direction; not stated.
+    pub hidden: usize,
+    /// Dropout on what each layer reads and in the layers above; the paper has 0.1 "on all layers".
+    pub dropout: f64,
+    /// Width between the two layers that score.
+    pub output: usize,
+}
+
+/// Which network is meant: the reference in the paper cannot be made out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HighwayReading {
+    /// Zhang et al. 2016: a gate from the memory of the layer below to that of a layer, the first layer being an
+    /// ordinary LSTM.
+    ///
+    /// `d = σ(W_xd x + b_d + w_cd ⊙ c' + w_ld ⊙ c_below)` and `c = d ⊙ c_below + f ⊙ c' + i ⊙ g`, where `c'` is the
+    /// memory a step before. The other gates have no peepholes, and there is no projection.
+    DepthGated,
+    /// AllenNLP's `AugmentedLstm`, from He et al. 2017: a gate between an LSTM's output and a linear function of its
+    /// input.
+    ///
+    /// `r = σ(W_xr x + W_hr h' + b_r)` and `h = r ⊙ o ⊙ tanh(c) + (1 - r) ⊙ (W_x x + b_x)`, and this `h` goes to the
+    /// next step.
+    Augmented,
+}
+
+impl Default for HighwayLstmSpec {
+    fn default() -> Self {
+        Self {
+            reading: HighwayReading::DepthGated,
+            layers: 2,
+            hidden: 200,
+            dropout: 0.1,
+            output: 768,
+        }
+    }
+}
+
+impl HighwayLstmSpec {
+    /// Refuses sizes of zero and rates outside `[0, 1)`, naming the key below `head`.
+    pub fn validate(&self) -> Result<()> {
+        check_sizes(&[
+            ("layers", self.layers),
+            ("hidden", self.hidden),
+            ("output", self.output),
+        ])?;
+        check_rates(&[("dropout", self.dropout)])
+    }
+}
+
+/// Bidirectional highway LSTM layers, the maximum over the tokens, and two linear layers.
+///
+/// The paper says neither how many directions nor which states are read.
+#[derive(Module, Debug)]
+pub struct HighwayLstm {
+    layers: Vec<Directions>,
+    output: FullyConnected,
+    dropout: f64,
+}
+
+/// Both directions of a layer; each reads both of the one below, and its way around is from the same direction.
+#[derive(Module, Debug)]
+struct Directions {
+    forward: Cell,
+    backward: Cell,
+}
+
+impl HighwayLstm {
+    /// A new network on states of `width`, begun as the paper has it, [`Init::KaimingNormal`]; forget gates begin with a
+    /// bias of 1, as AllenNLP's do.
+    ///
+    /// # Errors
+    /// When a setting is out of its range.
+    pub fn new(
+        spec: &HighwayLstmSpec,
+        width: usize,
+        outputs: usize,
+        seed: u64,
+        device: &Device,
+    ) -> Result<Self> {
+        let mut weights = Remembering {
+            weights: NewWeights::new(Init::KaimingNormal, seed),
+            hidden: spec.hidden,
+        };
+        Self::load(spec, width, outputs, &mut weights, device)
+    }
+
+    /// Takes `layers.<i>.forward.{input, state}`, the same of `backward`, `hidden` and `output` from `weights`; where a
+    /// layer is gated by the one below also `{own, below}.weight`, `[1, hidden]`. Gates lie in the order i, f, g, o,
+    /// then d, or r and the linear function of the input.
+    ///
+    /// # Errors
+    /// When a setting is out of its range, or those of `weights`.
+    pub fn load(
+        spec: &HighwayLstmSpec,
+        width: usize,
+        outputs: usize,
+        weights: &mut dyn Weights,
+        device: &Device,
+    ) -> Result<Self> {
+        spec.validate()?;
+        let mut layers = Vec::new();
+        let mut below = width;
+        for i in 0..spec.layers {
+            let way = match spec.reading {
+                HighwayReading::DepthGated if i == 0 => Way::None,
+                HighwayReading::DepthGated => Way::Memory,
+                HighwayReading::Augmented => Way::Input,
+            };
+            let mut cell = |direction: &str| {
+                let name = format!("layers.{i}.{direction}");
+                Cell::load(weights, &name, [below, spec.hidden], way, device)
+            };
+            layers.push(Directions {
+                forward: cell("forward")?,
+                backward: cell("backward")?,
+            });
+            below = 2 * spec.hidden;
+        }
+        let above = FullyConnectedSpec {
+            hidden: spec.output,
+            dropout: spec.dropout,
+        };
+        Ok(Self {
+            layers,
+            output: FullyConnected::load(&above, below, outputs, weights, device)?,
+            dropout: spec.dropout,
+        })
+    }
+
+    /// Scores of each label, `[batch, labels]`.
+    pub fn forward(&self, x: Side, pass: &Pass) -> Tensor<2> {
+        let real = x.weights(); // [batch, seq, 1]
+        let mut states = x.states.clone();
+        let mut below = [None, None];
+        for Directions { forward, backward } in &self.layers {
+            let read = drop(states, self.dropout, pass);
+            let [forward_below, backward_below] = below;
+            let (left, left_memory) =
+                forward.pass(read.clone(), forward_below, &real, Order::Forward);
+            let (right, right_memory) = backward.pass(read, backward_below, &real, Order::Backward);
+            states = Tensor::cat(vec![left, right], 2); // [batch, seq, 2 hidden]
+            below = [Some(left_memory), Some(right_memory)];
+        }
+        self.output.forward(x.with(states).max(), pass)
+    }
+}
+
+/// What goes around a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    None,
+    Memory,
+    Input,
+}
+
+impl Way {
+    /// Gates that read the input, and gates that read the state.
+    fn gates(self) -> [usize; 2] {
+        match self {
+            Way::None => [4, 4],
+            Way::Memory => [5, 4],
+            Way::Input => [6, 5],
+        }
+    }
+}
+
+/// In which order the tokens are read.
+#[derive(Clone, Copy)]
+enum Order {
+    Forward,
+    Backward,
+}
+
+/// One direction of one layer.
+#[derive(Module, Debug)]
+struct Cell {
+    input: Linear,
+    state: Linear,
+    /// Diagonals on the memory a step before and on that of the layer below, where the latter has a gate.
+    own: Option<Diagonal>,
+    below: Option<Diagonal>,
+    hidden: usize,
+    #[module(skip)]
+    way: Way,
+}
+
+impl Cell {
+    fn load(
+        weights: &mut dyn Weights,
+        name: &str,
+        [width, hidden]: [usize; 2],
+        way: Way,
+        device: &Device,
+    ) -> Result<Self> {
+        let [of_input, of_state] = way.gates().map(|gates| gates * hidden);
+        let part = |part: &str| format!("{name}.{part}");
+        let input = Linear::load(weights, &part("input"), [width, of_input], device)?;
+        let state = Linear::load(weights, &part("state"), [hidden, of_state], device)?;
+        let mut diagonal = |name: &str| match way {
+            Way::Memory => Diagonal::load(weights, &part(name), hidden, device).map(Some),
+            Way::None | Way::Input => Ok(None),
+        };
+        Ok(Self {
+            input,
+            state,
+            own: diagonal("own")?,
+            below: diagonal("below")?,
+            hidden,
+            way,
+        })
+    }
+
+    /// States and memories of all tokens, each `[batch, seq, hidden]`, zero at padding.
+    ///
+    /// `real` is `[batch, seq, 1]`; `below` are the memories of the same direction one layer below.
+    fn pass(
+        &self,
+        x: Tensor<3>,
+        below: Option<Tensor<3>>,
+        real: &Tensor<3>,
+        order: Order,
+    ) -> (Tensor<3>, Tensor<3>) {
+        let [batch, seq, _] = x.dims();
+        let device = x.device();
+        let read = self.input.forward(x); // [batch, seq, gates * hidden], for all steps at once
+        let zeros = || Tensor::<2>::zeros([batch, self.hidden], &device);
+        let (mut state, mut memory) = (zeros(), zeros());
+        let (mut states, mut memories) = (Vec::new(), Vec::new());
+        for step in 0..seq {
+            let token = match order {
+                Order::Forward => step,
+                Order::Backward => seq - 1 - step,
+            };
+            let below = below.as_ref().map(|below| at(below, token));
+            (state, memory) = self.step(at(&read, token), state, memory, below);
+            // Zeros at padding are also what a text that is read from its end begins with.
+            let real = at(real, token); // [batch, 1]
+            (state, memory) = (state * real.clone(), memory * real);
+            states.push(state.clone());
+            memories.push(memory.clone());
+        }
+        if let Order::Backward = order {
+            states.reverse();
+            memories.reverse();
+        }
+        (Tensor::stack(states, 1), Tensor::stack(memories, 1))
+    }
+
+    /// One token: what the gates read of it, the state and memory before it, and the memory below it.
+    fn step(
+        &self,
+        read: Tensor<2>,
+        state: Tensor<2>,
+        memory: Tensor<2>,
+        below: Option<Tensor<2>>,
+    ) -> (Tensor<2>, Tensor<2>) {
+        let hidden = self.hidden;
+        let gate = |x: &Tensor<2>, i: usize| x.clone().narrow(1, i * hidden, hidden);
+        let [_, shared] = self.way.gates();
+        let gates = self.state.forward(state) + read.clone().narrow(1, 0, shared * hidden);
+        let [i, f, o] = [0, 1, 3].map(|k| sigmoid(gate(&gates, k)));
+        let mut next = f * memory.clone() + i * gate(&gates, 2).tanh();
+        if let (Some(own), Some(over), Some(below)) = (&self.own, &self.below, below) {
+            let d = gate(&read, 4) + own.forward(memory) + over.forward(below.clone());
+            next = next + sigmoid(d) * below;
+        }
+        let mut output = o * next.clone().tanh();
+        if self.way == Way::Input {
+            let (r, around) = (sigmoid(gate(&gates, 4)), gate(&read, 5));
+            output = around.clone() + r * (output - around);
+        }
+        (output, next)
+    }
+}
+
+/// One token of all rows, `[batch, seq, width]` to `[batch, width]`.
+fn at(x: &Tensor<3>, token: usize) -> Tensor<2> {
+    x.clone().narrow(1, token, 1).squeeze_dim(1)
+}
+
+/// A weight for each dimension.
+#[derive(Module, Debug)]
+struct Diagonal {
+    /// `[1, hidden]`.
+    weight: burn::module::Param<Tensor<2>>,
+}
+
+impl Diagonal {
+    fn load(weights: &mut dyn Weights, name: &str, hidden: usize, device: &Device) -> Result<Self> {
+        let weight = format!("{name}.weight");
+        Ok(Self {
+            weight: crate::layer::parameter(weights, &weight, [1, hidden], device)?,
+        })
+    }
+
+    fn forward(&self, x: Tensor<2>) -> Tensor<2> {
+        x * self.weight.val()
+    }
+}
+
+/// New weights with a bias of 1 in forget gates: the second gate of each `state.bias`.
+struct Remembering {
+    weights: NewWeights,
+    hidden: usize,
+}
+
+impl Weights for Remembering {
+    fn take(&mut self, name: &str, shape: &[usize]) -> Result<TensorData> {
+        let data = self.weights.take(name, shape)?;
+        if !name.ends_with(".state.bias") {
+            return Ok(data);
+        }
+        let n = shape.iter().product();
+        let values = (0..n).map(|i: usize| f32::from(i / self.hidden == 1));
+        Ok(TensorData::new(
+            values.collect::<Vec<f32>>(),
+            shape.to_vec(),
+        ))
+    }
+}

@@ -1,0 +1,201 @@
+//! Networks over token states: against PyTorch, under padding, by seed, and in a few steps of training.
+
+mod reference;
+
+use anyhow::Result;
+use burn::module::Module;
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Tensor};
+use reference::{Inputs, cases, check_gradients, flat, near};
+use serde::Deserialize;
+use totune_model::fused::{AdamW, AdamWConfig, Rate};
+use totune_model::{
+    Bcn, BcnSpec, BiAttention, BiAttentionSpec, Bimpm, BimpmSpec, DenseText, DenseTextSpec, Esim,
+    EsimSpec, FullyConnected, FullyConnectedSpec, HighwayLstm, HighwayLstmSpec, Pass, Siamese,
+    SiameseSpec, Tagger, TaggerSpec, Weights,
+};
+
+/// A network under test.
+trait Network: Module {
+    /// Its cases: `fixtures/model/<FILE>.json`.
+    const FILE: &str;
+    type Spec: for<'a> Deserialize<'a>;
+    fn load(
+        spec: &Self::Spec,
+        sizes: [usize; 2],
+        weights: &mut dyn Weights,
+        device: &Device,
+    ) -> Result<Self>;
+    fn new(spec: &Self::Spec, sizes: [usize; 2], seed: u64, device: &Device) -> Result<Self>;
+    /// The outputs, flat.
+    fn run(&self, inputs: &Inputs, pass: &Pass) -> Tensor<1>;
+}
+
+macro_rules! networks {
+    ($($network:ident, $spec:ident, $file:literal, $run:expr;)*) => {
+        $(impl Network for $network {
+            const FILE: &str = $file;
+            type Spec = $spec;
+
+            fn load(
+                spec: &$spec,
+                [width, outputs]: [usize; 2],
+                weights: &mut dyn Weights,
+                device: &Device,
+            ) -> Result<Self> {
+                $network::load(spec, width, outputs, weights, device)
+            }
+
+            fn new(spec: &$spec, [width, outputs]: [usize; 2], seed: u64, device: &Device) -> Result<Self> {
+                $network::new(spec, width, outputs, seed, device)
+            }
+
+            fn run(&self, inputs: &Inputs, pass: &Pass) -> Tensor<1> {
+                let run: fn(&Self, &Inputs, &Pass) -> _ = $run;
+                let output = run(self, inputs, pass);
+                let n = output.dims().iter().product::<usize>();
+                output.reshape([n])
+            }
+        })*
+
+        /// Calls a function for each network.
+        macro_rules! each {
+            ($check:ident) => { $($check::<$network>();)* };
+        }
+    };
+}
+
+networks! {
+    Bcn, BcnSpec, "bcn", |net, inputs, pass| net.forward(inputs.side("x"), pass);
+    Esim, EsimSpec, "esim", |net, inputs, pass| net.forward(inputs.side("a"), inputs.side("b"), pass);
+    BiAttention, BiAttentionSpec, "bi-attention", |net, inputs, pass| {
+        net.forward(inputs.side("a"), inputs.side("b"), pass)
+    };
+    Siamese, SiameseSpec, "siamese", |net, inputs, pass| {
+        net.forward(inputs.side("a"), inputs.side("b"), pass)
+    };
+    Tagger, TaggerSpec, "tagger", |net, inputs, pass| {
+        net.emissions(inputs.side("x"), &inputs.words(), pass)
+    };
+    FullyConnected, FullyConnectedSpec, "fully-connected", |net, inputs, pass| {
+        net.forward(inputs.side("x").states.narrow(1, 0, 3), pass)
+    };
+    DenseText, DenseTextSpec, "dense-text", |net, inputs, pass| net.forward(inputs.side("x"), pass);
+    Bimpm, BimpmSpec, "bimpm", |net, inputs, pass| net.forward(inputs.side("a"), inputs.side("b"), pass);
+    HighwayLstm, HighwayLstmSpec, "highway-lstm", |net, inputs, pass| {
+        net.forward(inputs.side("x"), pass)
+    };
+}
+
+fn devices() -> Vec<Device> {
+    vec![
+        #[cfg(feature = "tch")]
+        #[allow(deprecated)]
+        Device::libtorch().autodiff(),
+        Device::flex().autodiff(),
+    ]
+}
+
+/// Calls `check` with each case of a network on each device, and says which it is.
+fn on_cases<N: Network>(check: impl Fn(&reference::Case<N::Spec>, &Device, &str)) {
+    for device in devices() {
+        for (i, case) in cases::<N::Spec>(N::FILE).iter().enumerate() {
+            check(case, &device, &format!("{} {i} on {device:?}", N::FILE));
+        }
+    }
+}
+
+#[test]
+fn values_and_gradients_are_those_of_pytorch() {
+    fn check<N: Network>() {
+        on_cases::<N>(|case, device, what| {
+            let mut given = case.given();
+            let network = N::load(&case.spec, [case.width, case.outputs], &mut given, device);
+            let network = network.expect("a network");
+            given.are_used();
+            let inputs = case.inputs(device);
+            let output = network.run(&inputs, &Pass::evaluation());
+            near(&flat(output.clone()), &case.output.values, 1e-5, what);
+
+            let scale = [1.0f32, -2.0, 3.0]
+                .into_iter()
+                .cycle()
+                .take(case.output.values.len());
+            let scale = Tensor::<1>::from_data(scale.collect::<Vec<_>>().as_slice(), device);
+            let gradients = (output * scale).sum().backward();
+            for (name, input) in &inputs.states {
+                let found = flat(input.grad(&gradients).expect("a gradient"));
+                let what = format!("{what}: gradient of {name}");
+                near(&found, &case.gradients[name].values, 1e-5, &what);
+            }
+            check_gradients(&network, &gradients, case, what);
+        });
+    }
+    each!(check);
+}
+
+#[test]
+fn more_padding_changes_nothing() {
+    fn check<N: Network>() {
+        on_cases::<N>(|case, device, what| {
+            let network = N::new(&case.spec, [case.width, case.outputs], 3, device);
+            let network = network.expect("a network");
+            let run = |inputs| flat(network.run(&inputs, &Pass::evaluation()));
+            let inputs = || case.inputs(device);
+            near(&run(inputs().padded(3)), &run(inputs()), 1e-6, what);
+        });
+    }
+    each!(check);
+}
+
+#[test]
+fn the_seed_decides_how_a_network_begins_and_what_it_drops() {
+    fn check<N: Network>() {
+        on_cases::<N>(|case, device, what| {
+            let run = |seed, pass: Pass| {
+                let network = N::new(&case.spec, [case.width, case.outputs], seed, device);
+                flat(network.expect("a network").run(&case.inputs(device), &pass))
+            };
+            let one = run(1, Pass::evaluation());
+            assert_eq!(run(1, Pass::evaluation()), one, "{what}");
+            assert_ne!(run(2, Pass::evaluation()), one, "{what}");
+            let dropped: Vec<_> = (0..8).map(|seed| run(1, Pass::training(seed))).collect();
+            assert_eq!(run(1, Pass::training(7)), dropped[7], "{what}");
+            assert!(dropped.iter().any(|output| *output != dropped[0]), "{what}");
+        });
+    }
+    each!(check);
+}
+
+#[test]
+fn a_few_steps_bring_the_outputs_closer_to_given_ones() {
+    fn check<N: Network>() {
+        on_cases::<N>(|case, device, what| {
+            let network = N::new(&case.spec, [case.width, case.outputs], 4, device);
+            let mut network = network.expect("a network");
+            let wanted = (0..case.output.values.len()).map(|i| (i % 3) as f32 - 1.0);
+            let wanted = Tensor::<1>::from_data(wanted.collect::<Vec<_>>().as_slice(), device);
+            let mut optimizer = AdamW::new(&AdamWConfig {
+                beta_1: 0.9,
+                beta_2: 0.999,
+                epsilon: 1e-8,
+                bias_correction: true,
+            });
+            let rate = Rate {
+                lr: 0.02,
+                weight_decay: 0.0,
+            };
+            let mut losses = Vec::new();
+            for _ in 0..20 {
+                let output = network.run(&case.inputs(device), &Pass::evaluation());
+                let loss = (output - wanted.clone()).square().mean();
+                losses.push(loss.clone().into_scalar::<f32>());
+                let gradients = GradientsParams::from_grads(loss.backward(), &network);
+                network = optimizer.step(network, gradients, &|_| Some(rate));
+            }
+            let (first, last) = (losses[0], losses[19]);
+            assert!(last < 0.8 * first, "{what}: {first} to {last}");
+        });
+    }
+    each!(check);
+}
