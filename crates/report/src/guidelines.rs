@@ -157,7 +157,11 @@ impl GuidelinesPlan {
             }
             for (at, evidence) in line.evidence.iter().enumerate() {
                 let found = evidence.find((plan, runs), &from)?;
-                notes.extend(found.notes.iter().cloned());
+                for note in &found.notes {
+                    if !notes.contains(note) {
+                        notes.push(note.clone());
+                    }
+                }
                 csv.push_str(&evidence.csv(number, &line.says, &found));
                 let blank = vec![GridCell::default(); first.len()];
                 let row = if at == 0 { first.clone() } else { blank };

@@ -50,6 +50,9 @@ impl Page<'_> {
         environment.add_filter("number", |text: &str| {
             Value::from_safe_string(html(&readable(text)))
         });
+        environment.add_filter("beside", |text: &str| {
+            Value::from_safe_string(unbroken(&html(text)))
+        });
         environment.add_filter("markdown", |text: &str| {
             Value::from_safe_string(markdown(text))
         });
@@ -108,6 +111,22 @@ impl Page<'_> {
             .any(|cell| !cell.class.is_empty())
             .then(|| Value::from_safe_string(include_str!("../templates/grids.css").to_owned()))
     }
+}
+
+/// Intervals and counts that no line breaks: `[79.4, 80.9]`, `n = 3`.
+fn unbroken(text: &str) -> String {
+    let mut inside = false;
+    let kept = text.chars().map(|character| {
+        match character {
+            '[' => inside = true,
+            ']' => inside = false,
+            ' ' if inside => return '\u{a0}',
+            _ => {}
+        }
+        character
+    });
+    let kept: String = kept.collect();
+    kept.replace("n = ", "n\u{a0}=\u{a0}")
 }
 
 /// A value for the template.
@@ -367,6 +386,12 @@ pub(crate) fn claims_latex(judged: &[Judged]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_line_breaks_within_an_interval() {
+        let text = "tuning [0.1, 0.2] n = 3";
+        assert_eq!(unbroken(text), "tuning [0.1,\u{a0}0.2] n\u{a0}=\u{a0}3");
+    }
 
     #[test]
     fn a_section_ends_at_the_next_heading_of_its_kind() {

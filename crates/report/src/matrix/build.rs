@@ -271,7 +271,7 @@ impl MatrixPlan {
                 "ours",
             ),
         });
-        let has_paper = row.plan.origin == Origin::Paper && has_paper(self);
+        let has_paper = row.plan.origin == Origin::Paper && self.has_paper();
         match (row.plan.group.is_some() || difference, has_paper) {
             (true, true) => {
                 let mut ours = ours;
@@ -300,8 +300,16 @@ impl MatrixPlan {
         }
     }
 
+    /// Whether any cell of the paper was recovered.
+    fn has_paper(&self) -> bool {
+        self.rows.iter().any(|row| !row.paper.is_empty())
+    }
+
     fn notes(&self, rows: &[Row], places: &[Place]) -> Vec<String> {
         let mut notes = Vec::new();
+        if !self.source.is_empty() && !self.has_paper() {
+            notes.push("the paper's cells: not recovered, none of them".to_owned());
+        }
         notes.push(
             "ours: mean over seeds in hundredths, with its 95 % interval where there are two or more; \
              n is the number of seeds"
@@ -404,11 +412,6 @@ impl Notable {
             _ => None,
         }
     }
-}
-
-/// Whether the paper has anything to show here, or would have had.
-fn has_paper(plan: &MatrixPlan) -> bool {
-    !plan.source.is_empty() || plan.rows.iter().any(|row| !row.paper.is_empty())
 }
 
 impl Cell {

@@ -30,13 +30,15 @@ use crate::plot::steps::StepPanel;
 const PANEL: (f64, f64) = (440.0, 400.0);
 /// The same for lines, whose key stands below them.
 const LINES: (f64, f64) = (480.0, 430.0);
+/// Panels side by side in a file; further ones stand below.
+const ACROSS: usize = 4;
 /// Height of the strip under the panels of a file, which holds the stamp.
 const STRIP: f64 = 26.0;
 
 /// A figure: panels side by side, and a stamp that says what the picture must not be taken for.
 #[derive(Debug, Clone)]
 pub(crate) struct Figure {
-    /// Panels, from left to right.
+    /// Panels, from left to right, then down.
     pub(crate) panels: Vec<Panel>,
     /// A warning drawn into the picture, such as that it shows fixtures.
     pub(crate) stamp: Option<String>,
@@ -76,27 +78,40 @@ impl Panel {
     }
 }
 
+/// Width and height of panels side by side.
+fn row_size(row: &[Panel]) -> (f64, f64) {
+    let sizes = || row.iter().map(Panel::size);
+    let width = sizes().map(|(width, _)| width).sum();
+    let height = sizes().map(|(_, height)| height).fold(0.0, f64::max);
+    (width, height)
+}
+
 impl Figure {
     fn size(&self) -> (f64, f64) {
-        let sizes = || self.panels.iter().map(Panel::size);
-        let width = sizes().map(|(width, _)| width).sum();
-        let height = sizes().map(|(_, height)| height).fold(0.0, f64::max);
+        let rows = self.panels.chunks(ACROSS).map(row_size);
+        let (width, height) = rows.fold((0.0, 0.0), |(width, height), row| {
+            (f64::max(width, row.0), height + row.1)
+        });
         (width, height + STRIP)
     }
 
     fn draw(&self, canvas: &mut dyn Canvas) {
         canvas.background();
-        let mut left = 0.0;
-        for panel in &self.panels {
-            let (width, height) = panel.size();
-            let frame = Frame {
-                left,
-                top: 0.0,
-                width,
-                height,
-            };
-            panel.draw(canvas, frame);
-            left += width;
+        let mut top = 0.0;
+        for row in self.panels.chunks(ACROSS) {
+            let mut left = 0.0;
+            for panel in row {
+                let (width, height) = panel.size();
+                let frame = Frame {
+                    left,
+                    top,
+                    width,
+                    height,
+                };
+                panel.draw(canvas, frame);
+                left += width;
+            }
+            top += row_size(row).1;
         }
         self.draw_stamp(canvas, self.size().1 - STRIP / 2.0);
     }
