@@ -47,6 +47,4 @@ pub use split::{Duplicates, Files, FoldKind, HoldOut, KFold, Parts, Split};
 pub use submission::Submission;
 pub use texts::{Gutenberg, Lines, Switch, TextCard, TextFile, TextFormat, WikiText};
 pub use tokenize::characters;
-pub use tokenize::{
-    Alignment, Encoded, Pairs, Piece, Tokenizer, Window, WordContext, spelled, spelled_windows,
-};
+pub use tokenize::{Alignment, Encoded, Pairs, Piece, Tokenizer, Window, WordContext};

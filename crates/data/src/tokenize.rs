@@ -2,11 +2,9 @@
 
 pub mod characters;
 mod memo;
-mod spelled;
 mod windows;
 mod words;
 
-pub use spelled::{spelled, spelled_windows};
 pub use words::{Alignment, Context as WordContext, Piece, Window};
 
 use crate::hash::FieldHash;

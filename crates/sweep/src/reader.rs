@@ -3,7 +3,7 @@
 use anyhow::Result;
 use totune_data::{
     Alignment, Dataset, Encoded, EncodedCache, Pairs, Piece, Source, Tokenizer, Window,
-    WordContext, spelled, spelled_windows,
+    WordContext, characters,
 };
 
 use crate::inputs::Reading;
@@ -13,19 +13,16 @@ use crate::rows::Rows;
 pub(crate) enum Reader {
     /// Into the pieces of its vocabulary.
     Pieces(Box<Tokenizer>),
-    /// Into words, which it reads by their characters; the texts of a pair are always apart, and sentences alone.
+    /// Into words, which it reads by their characters.
     Characters,
 }
-
-/// Stands for the hash of a tokenizer where there is none: how words and characters are made never changes.
-const CHARACTERS: &str = "characters-1";
 
 impl Reader {
     /// What identifies it.
     pub fn hash(&self) -> &str {
         match self {
             Self::Pieces(tokenizer) => tokenizer.hash(),
-            Self::Characters => CHARACTERS,
+            Self::Characters => characters::NAME,
         }
     }
 
@@ -52,7 +49,9 @@ impl Reader {
     ) -> Result<Vec<Window>> {
         let max_length = reading.max_length;
         match self {
-            Self::Characters => spelled_windows(&dataset.examples, max_length),
+            Self::Characters => {
+                characters::windows(&dataset.examples, context, max_length, threads)
+            }
             Self::Pieces(tokenizer) => {
                 let alignment = Alignment {
                     piece: Piece::First,
@@ -73,11 +72,8 @@ impl Reader {
     ) -> Result<Vec<Encoded>> {
         let max_length = reading.max_length;
         match (self, reading.pairs) {
-            (Self::Characters, _) => {
-                let examples = dataset.examples.iter();
-                examples
-                    .map(|example| spelled(&example.input, max_length))
-                    .collect()
+            (Self::Characters, pairs) => {
+                characters::encode_all(&dataset.examples, max_length, pairs, threads)
             }
             (Self::Pieces(tokenizer), Pairs::Joint) => {
                 encode(tokenizer, dataset, max_length, cache, threads)
