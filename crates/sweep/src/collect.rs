@@ -22,6 +22,8 @@ pub struct Collected {
     pub failed: usize,
     /// How many runs of the plan they do not hold.
     pub absent: usize,
+    /// How many runs there cannot be, because no trial of their search has a score.
+    pub impossible: usize,
 }
 
 /// Merges the runs of a plan into `results/<paper>/<profile>/`, sorted, so that the same runs give the same bytes.
@@ -37,7 +39,8 @@ pub fn collect(
 ) -> Result<Collected> {
     let there = |run: &&PlannedRun| matches!(run.state, State::Done | State::Failed);
     let runs: Vec<&PlannedRun> = plan.runs.iter().filter(there).collect();
-    let absent = plan.runs.len() - runs.len();
+    let impossible = plan.count(State::Impossible);
+    let absent = plan.runs.len() - runs.len() - impossible;
     ensure!(
         !runs.is_empty(),
         "none of the {} runs has results yet; `totune sweep run` makes them",
@@ -65,6 +68,7 @@ pub fn collect(
         runs: runs.len(),
         failed,
         absent,
+        impossible,
     })
 }
 

@@ -41,7 +41,8 @@ pub struct Machine {
 pub struct Summary {
     /// Runs finished by this sweep, diverged ones included.
     pub finished: usize,
-    /// Runs of the plan that failed or ran out of memory, now or before.
+    /// Runs of the plan that failed or ran out of memory, now or before, or that no trial of their search has settings
+    /// for.
     pub failed: usize,
     /// Runs that another process is at.
     pub elsewhere: usize,
@@ -116,7 +117,10 @@ impl Summary {
         let failed = plan
             .runs
             .iter()
-            .filter(|run| run.state == State::Failed && !run.will_run)
+            .filter(|run| match run.state {
+                State::Failed => !run.will_run,
+                state => state == State::Impossible,
+            })
             .count();
         Self {
             finished: 0,

@@ -11,6 +11,7 @@ use totune_adapt::Training;
 use totune_data::Split;
 use totune_stats::Features;
 
+use crate::search::{Cell, Search};
 use crate::spec::LogisticSettings;
 use crate::vary::Changes;
 use crate::{RunSpec, SparseWork, TuneWork, Work, profile, suggest};
@@ -30,7 +31,7 @@ pub enum Kind {
 /// Every plural multiplies the runs: `datasets`, `encoders`, `features`, `seeds`, and each `[[split]]` (a k-fold
 /// split by its folds) and `[[adaptation]]`. In a `tune` experiment every other key is a setting of the training.
 /// `[[for]]` replaces keys for some datasets, and each `[[variant]]` replaces keys once more, for all runs or for those
-/// of the datasets it names.
+/// of the datasets it names. With `[search]` some settings are chosen by trials on dev.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     /// Paper it belongs to: the folder's name.
@@ -139,36 +140,60 @@ impl Experiment {
     }
 
     /// All runs of one profile, in the order of the file: the last plural written below varies fastest.
+    ///
+    /// Those of a search come last, cell by cell, the trials before the runs that wait for them; the latter have the
+    /// values of the file where those of the best trial will stand.
     pub fn expand(&self, profile: &str) -> Result<Vec<RunSpec>> {
-        self.expand_inner(profile)
+        let (mut runs, cells) = self.grid(profile)?;
+        for cell in cells {
+            runs.extend(cell.trials.into_iter().flat_map(|(_, runs)| runs));
+            runs.extend(cell.own);
+        }
+        Ok(runs)
+    }
+
+    /// The runs of one profile, and the cells of those that a search decides on.
+    pub(crate) fn grid(&self, profile: &str) -> Result<(Vec<RunSpec>, Vec<Cell>)> {
+        self.grid_inner(profile)
             .map_err(|error| anyhow!("{}: {error:#}", self.path.display()))
     }
 
-    fn expand_inner(&self, profile: &str) -> Result<Vec<RunSpec>> {
+    fn grid_inner(&self, profile: &str) -> Result<(Vec<RunSpec>, Vec<Cell>)> {
         let overlay = profile::find(&self.profiles, profile)?;
         let mut grid = profile::overlay(&self.base, profile, overlay)?;
         let changes = Changes::take(&mut grid)?;
         self.check_names(&changes)?;
+        let mut without_search = grid.clone();
+        without_search.remove("search");
         let datasets = match self.kind {
-            Kind::Sparse => typed::<SparseGrid>(&grid, &self.source)?.datasets,
-            Kind::Tune => typed::<TuneGrid>(&grid, &self.source)?.datasets,
+            Kind::Sparse => typed::<SparseGrid>(&without_search, &self.source)?.datasets,
+            Kind::Tune => typed::<TuneGrid>(&without_search, &self.source)?.datasets,
         };
         some("datasets", &datasets)?;
-        let mut runs = Vec::new();
+        let (mut runs, mut cells) = (Vec::new(), Vec::new());
         for dataset in &datasets {
-            for grid in changes.grids(&grid, dataset) {
-                runs.extend(match self.kind {
+            for mut grid in changes.grids(&grid, dataset) {
+                let search = Search::take(&mut grid, &self.source)?;
+                let found = match self.kind {
                     Kind::Sparse => {
                         self.expand_sparse(profile, dataset, &typed(&grid, &self.source)?)?
                     }
                     Kind::Tune => {
                         self.expand_tune(profile, dataset, &typed(&grid, &self.source)?)?
                     }
-                });
+                };
+                match search {
+                    None => runs.extend(found),
+                    Some(search) => cells.extend(search.cells(found)?),
+                }
             }
         }
+        let of_cell = |cell: &'_ Cell| -> Vec<RunSpec> {
+            let trials = cell.trials.iter().flat_map(|(_, runs)| runs);
+            trials.chain(&cell.own).cloned().collect()
+        };
         let mut seen = BTreeMap::new();
-        for run in &runs {
+        for run in runs.iter().cloned().chain(cells.iter().flat_map(of_cell)) {
             run.validate()?;
             if let Some(first) = seen.insert(run.id(), run.label()) {
                 bail!(
@@ -176,7 +201,7 @@ impl Experiment {
                 );
             }
         }
-        Ok(runs)
+        Ok((runs, cells))
     }
 
     fn expand_sparse(
@@ -269,6 +294,7 @@ impl Experiment {
             fold,
             seed,
             work,
+            search: Vec::new(),
         }
     }
 }
@@ -329,7 +355,7 @@ datasets = ["a"]
     }
 
     fn expand(text: &str, profile: &str) -> Result<Vec<RunSpec>> {
-        parse(text)?.expand_inner(profile)
+        parse(text)?.expand(profile)
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod project;
 mod provenance;
 mod reader;
 mod rows;
+mod search;
 mod spec;
 mod states;
 mod store;

@@ -4,8 +4,10 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
+use totune_data::Catalogue;
 
-use crate::{Project, RunSpec, State, Store, suggest};
+use crate::search::{Cell, Choice, Scored};
+use crate::{Experiment, Project, RunSpec, State, Store, suggest};
 
 /// All runs of a paper and profile, with their states.
 #[derive(Debug, Serialize)]
@@ -16,13 +18,15 @@ pub struct Plan {
     pub profile: String,
     /// Every run that was selected, in the order of the experiment files.
     pub runs: Vec<PlannedRun>,
+    /// Whether a run waits for a trial that another process is at.
+    pub waits_for_others: bool,
 }
 
 /// One run of a plan.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PlannedRun {
-    /// Run id.
+    /// Run id; empty as long as a search has not chosen its settings.
     pub id: String,
     /// What tells it from its neighbours, for people.
     pub label: String,
@@ -32,7 +36,7 @@ pub struct PlannedRun {
     pub will_run: bool,
     /// Why it would run, or why not.
     pub why: String,
-    /// What it is.
+    /// What it is; before its search has chosen, with the values of the file where others will stand.
     pub spec: RunSpec,
 }
 
@@ -79,6 +83,8 @@ impl FromStr for Shard {
 
 impl Plan {
     /// Expands every experiment of the paper that has the profile, and looks up how far each run has come.
+    ///
+    /// Where all trials of a search have ended, the runs it decides on are there with the settings of the best one.
     pub fn new(
         project: &Project,
         store: &Store,
@@ -86,15 +92,26 @@ impl Plan {
         profile: &str,
         selection: &Selection,
     ) -> Result<Self> {
-        let specs = select(expand(project, paper, profile)?, selection)?;
-        let runs = specs
-            .into_iter()
-            .map(|(id, spec)| planned(store, id, spec, selection.retry_failed))
-            .collect();
+        let mut entries = Vec::new();
+        for experiment in experiments(project, paper, profile)? {
+            let (runs, cells) = experiment.grid(profile)?;
+            entries.extend(runs.into_iter().map(Entry::Known));
+            for cell in &cells {
+                let trials = cell.trials.iter().flat_map(|(_, runs)| runs);
+                entries.extend(trials.cloned().map(Entry::Known));
+                entries.extend(decided(project, store, cell, selection)?);
+            }
+        }
+        let entries = select(entries, selection)?;
+        let elsewhere = |entry: &Entry| matches!(entry, Entry::Undecided(run) if run.elsewhere);
         Ok(Self {
             paper: paper.to_string(),
             profile: profile.to_string(),
-            runs,
+            waits_for_others: entries.iter().any(elsewhere),
+            runs: entries
+                .into_iter()
+                .map(|entry| entry.planned(store, selection.retry_failed))
+                .collect(),
         })
     }
 
@@ -109,9 +126,49 @@ impl Plan {
     }
 }
 
-/// All specs of a paper's profile with their ids.
-fn expand(project: &Project, paper: &str, profile: &str) -> Result<Vec<(String, RunSpec)>> {
-    let experiments = project.experiments(paper)?;
+/// A run of a plan before it is looked up.
+enum Entry {
+    /// Nothing about it is open.
+    Known(RunSpec),
+    /// Its search has not come to a setting, for this reason.
+    Undecided(Undecided),
+}
+
+struct Undecided {
+    spec: RunSpec,
+    state: State,
+    why: String,
+    /// Whether another process is at one of the trials.
+    elsewhere: bool,
+}
+
+impl Entry {
+    /// Empty for a run whose settings are not known.
+    fn id(&self) -> String {
+        match self {
+            Self::Known(spec) => spec.id(),
+            Self::Undecided(_) => String::new(),
+        }
+    }
+
+    fn planned(self, store: &Store, retry_failed: bool) -> PlannedRun {
+        match self {
+            Self::Known(spec) => planned(store, spec, retry_failed),
+            Self::Undecided(undecided) => PlannedRun {
+                id: String::new(),
+                label: undecided.spec.label_before_its_search(),
+                state: undecided.state,
+                will_run: false,
+                why: undecided.why,
+                spec: undecided.spec,
+            },
+        }
+    }
+}
+
+/// The experiments of a paper that have the profile.
+fn experiments(project: &Project, paper: &str, profile: &str) -> Result<Vec<Experiment>> {
+    let mut experiments = project.experiments(paper)?;
     let mut profiles: Vec<&str> = experiments
         .iter()
         .flat_map(|experiment| experiment.profiles())
@@ -124,26 +181,74 @@ fn expand(project: &Project, paper: &str, profile: &str) -> Result<Vec<(String, 
             suggest::unknown("profile", profile, &profiles)
         );
     }
-    let mut specs = Vec::new();
-    for experiment in experiments
-        .iter()
-        .filter(|experiment| experiment.profiles().contains(&profile))
-    {
-        specs.extend(
-            experiment
-                .expand(profile)?
-                .into_iter()
-                .map(|spec| (spec.id(), spec)),
-        );
-    }
-    Ok(specs)
+    experiments.retain(|experiment| experiment.profiles().contains(&profile));
+    Ok(experiments)
 }
 
-fn select(specs: Vec<(String, RunSpec)>, selection: &Selection) -> Result<Vec<(String, RunSpec)>> {
+/// The runs that a search decides on, as far as it has come.
+fn decided(
+    project: &Project,
+    store: &Store,
+    cell: &Cell,
+    selection: &Selection,
+) -> Result<Vec<Entry>> {
+    let metric = match &cell.metric {
+        Some(metric) => metric.clone(),
+        None => main_metric(project, &cell.own[0].dataset)?,
+    };
+    let mut elsewhere = false;
+    let scored = |run: &RunSpec| match store.state(&run.id()) {
+        (State::Done, _) => Scored::of(&store.tables(&run.id())?, &metric),
+        // What is to run again may yet get a score.
+        (State::Failed, why) if !selection.retry_failed => Ok(Scored::Worst(why)),
+        (state, _) => {
+            elsewhere |= state == State::Running;
+            Ok(Scored::Open)
+        }
+    };
+    let choice = cell.choose(scored)?;
+    let undecided = |state: State, why: String| {
+        let own = cell.own.iter().cloned();
+        own.map(|spec| {
+            Entry::Undecided(Undecided {
+                spec,
+                state,
+                why: why.clone(),
+                elsewhere,
+            })
+        })
+        .collect()
+    };
+    Ok(match choice {
+        Choice::Made(runs) => runs.into_iter().map(Entry::Known).collect(),
+        Choice::Open { done, of } => undecided(
+            State::Waiting,
+            format!("waits for its search: {done} of {of} trials done"),
+        ),
+        Choice::None { of, why } => undecided(
+            State::Impossible,
+            format!(
+                "not possible: none of the {of} trials of its search has a score; the first {why}"
+            ),
+        ),
+    })
+}
+
+fn main_metric(project: &Project, dataset: &str) -> Result<String> {
+    let datasets = Catalogue::read(&project.root.join("datasets"))?;
+    let card = datasets.find(dataset)?;
+    let first = card.metrics.first().cloned();
+    first.with_context(|| {
+        format!("search.metric: dataset `{dataset}` names no metric; expected one here")
+    })
+}
+
+fn select(entries: Vec<Entry>, selection: &Selection) -> Result<Vec<Entry>> {
+    let ids: Vec<String> = entries.iter().map(Entry::id).collect();
     for wanted in &selection.only {
-        let found = specs
+        let found = ids
             .iter()
-            .filter(|(id, _)| id.starts_with(wanted.as_str()))
+            .filter(|id| id.starts_with(wanted.as_str()))
             .count();
         ensure!(
             found > 0,
@@ -166,19 +271,20 @@ fn select(specs: Vec<(String, RunSpec)>, selection: &Selection) -> Result<Vec<(S
             .shard
             .is_none_or(|shard| at % shard.of == shard.index - 1)
     };
-    let numbered = specs.into_iter().enumerate();
+    let numbered = entries.into_iter().zip(&ids).enumerate();
     Ok(numbered
-        .filter(|(at, (id, _))| wanted(id) && in_shard(*at))
-        .map(|(_, run)| run)
+        .filter(|(at, (_, id))| wanted(id) && in_shard(*at))
+        .map(|(_, (entry, _))| entry)
         .collect())
 }
 
-fn planned(store: &Store, id: String, spec: RunSpec, retry_failed: bool) -> PlannedRun {
+fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
+    let id = spec.id();
     let (state, why) = store.state(&id);
     let will_run = match state {
         State::Missing | State::CutOff => true,
         State::Failed => retry_failed,
-        State::Done | State::Running => false,
+        State::Done | State::Running | State::Waiting | State::Impossible => false,
     };
     let why = match state {
         State::Failed if !retry_failed => format!("{why}; --retry-failed runs it again"),

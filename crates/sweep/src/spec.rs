@@ -30,6 +30,10 @@ pub struct RunSpec {
     pub seed: u64,
     /// What is done with the parts.
     pub work: Work,
+    /// Paths of the settings that a search varied or chose, such as `work.training.adaptation.lr`; a trial is a run of
+    /// the experiment `<name>-search`. Runs of one cell differ in these, the seed and that suffix alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub search: Vec<String>,
 }
 
 /// The kinds of work a run can be. The list is closed: `match` names every place a new kind has to be handled.
@@ -134,6 +138,7 @@ impl RunSpec {
                 parts.push(format!("lr {:e}", work.training.adaptation.lr()));
             }
         }
+        parts.extend(self.searched());
         parts.push(split_label(&self.split));
         if self.split.n_folds() > 1 {
             parts.push(format!("fold {}", self.fold));
@@ -144,13 +149,61 @@ impl RunSpec {
         parts.join(" · ")
     }
 
+    /// As [`RunSpec::label`], without the values that a search is still to choose.
+    pub(crate) fn label_before_its_search(&self) -> String {
+        let (label, mut searched) = (self.label(), self.searched());
+        if let Work::Tune(work) = &self.work
+            && self
+                .search
+                .iter()
+                .any(|path| path.ends_with(".adaptation.lr"))
+        {
+            searched.push(format!("lr {:e}", work.training.adaptation.lr()));
+        }
+        let open = |part: &&str| !searched.iter().any(|searched| searched == part);
+        label
+            .split(" · ")
+            .filter(open)
+            .collect::<Vec<_>>()
+            .join(" · ")
+    }
+
+    /// What a search varied, but for the rate that labels have anyway: `dropout 0.3`.
+    fn searched(&self) -> Vec<String> {
+        let mut searched = Vec::new();
+        if !self.search.is_empty() {
+            let json = serde_json::to_value(self).expect("a spec has string keys");
+            let paths = self.search.iter();
+            for path in paths.filter(|path| !path.ends_with(".adaptation.lr")) {
+                let value = json.pointer(&format!("/{}", path.replace('.', "/")));
+                let name = path.rsplit('.').next().unwrap_or(path);
+                searched.push(format!("{name} {}", value.unwrap_or(&Value::Null)));
+            }
+        }
+        searched
+    }
+
     /// Refuses values out of range, naming the key.
     pub fn validate(&self) -> Result<()> {
         self.split.check()?;
-        match &self.work {
-            Work::Sparse(work) => work.logistic.validate(),
-            Work::Tune(work) => work.training.validate(),
+        let looks_at_dev = match &self.work {
+            Work::Sparse(work) => {
+                work.logistic.validate()?;
+                None
+            }
+            Work::Tune(work) => {
+                work.training.validate()?;
+                work.training.looks_at_dev()
+            }
+        };
+        let by_search = (!self.search.is_empty()).then_some("search");
+        if let Some(key) = looks_at_dev.or(by_search) {
+            ensure!(
+                self.split.has_dev(),
+                "{key}: looks at scores on dev, but the split has no such part; expected `dev` in it, with more than 0, or `dev-split`"
+            );
         }
+        Ok(())
     }
 
     /// Name of the encoder card, where the work has one.
@@ -252,6 +305,7 @@ mod tests {
                     tol: 1e-4,
                 },
             }),
+            search: Vec::new(),
         }
     }
 
@@ -292,7 +346,8 @@ mod tests {
 
     #[test]
     fn every_field_is_part_of_the_id() {
-        let changes: [fn(&mut RunSpec); 8] = [
+        let changes: [fn(&mut RunSpec); 9] = [
+            |spec| spec.search.push("x".to_string()),
             |spec| spec.paper.push('x'),
             |spec| spec.experiment.push('x'),
             |spec| spec.profile.push('x'),

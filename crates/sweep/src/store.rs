@@ -25,6 +25,10 @@ pub enum State {
     Missing,
     /// It ended with an error or out of memory, and its row says so.
     Failed,
+    /// Its settings are not known yet: trials of its search have not ended.
+    Waiting,
+    /// Its settings will not be known: no trial of its search has a score.
+    Impossible,
 }
 
 /// The folder of all runs.

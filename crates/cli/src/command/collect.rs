@@ -51,7 +51,13 @@ impl Collect {
                 0 => String::new(),
                 failed => format!(", {failed} of them failed"),
             };
-            eprintln!("{} runs{failed}{absent}", collected.runs);
+            let impossible = match collected.impossible {
+                0 => String::new(),
+                impossible => format!(
+                    ", {impossible} not possible, since no trial of their search has a score"
+                ),
+            };
+            eprintln!("{} runs{failed}{absent}{impossible}", collected.runs);
         }
         println!("{}", collected.folder.display());
         Ok(if collected.failed > 0 {

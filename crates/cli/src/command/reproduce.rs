@@ -34,24 +34,22 @@ impl Reproduce {
             retry_failed: self.retry_failed,
             ..Selection::default()
         };
-        let plan = || {
-            Plan::new(
-                &context.project,
-                &context.store,
-                &self.paper,
-                &self.profile,
-                &selection,
-            )
-        };
-        let code = super::sweep::execute(context, &plan()?)?;
+        let code = super::sweep::execute(context, &self.paper, &self.profile, selection)?;
         if code == exit::STOPPED {
             return Ok(code);
         }
+        let plan = Plan::new(
+            &context.project,
+            &context.store,
+            &self.paper,
+            &self.profile,
+            &Selection::default(),
+        )?;
         let collected = collect(
             &context.project,
             &context.store,
             &context.roots,
-            &plan()?,
+            &plan,
             false,
         )?;
         if !context.global.quiet {

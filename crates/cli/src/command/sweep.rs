@@ -1,8 +1,11 @@
 //! `totune sweep`: what would run, and running it.
 
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use totune_sweep::{Plan, Progress, Selection, Shard, Silent, State, Summary};
+use totune_sweep::{Machine, Plan, Progress, Selection, Shard, Silent, State, Summary};
 
 use crate::context::Context;
 use crate::exit;
@@ -78,7 +81,21 @@ impl Sweep {
                 }
                 Ok(exit::OK)
             }
-            Self::Run(args) => execute(context, &args.which.plan(context)?),
+            Self::Run(args) => {
+                let Which {
+                    paper,
+                    profile,
+                    only,
+                    shard,
+                    retry_failed,
+                } = args.which;
+                let selection = Selection {
+                    only,
+                    shard,
+                    retry_failed,
+                };
+                execute(context, &paper, &profile, selection)
+            }
         }
     }
 }
@@ -100,32 +117,75 @@ impl Which {
     }
 }
 
-/// Runs a plan with progress on stderr; the exit code.
-pub fn execute(context: &Context, plan: &Plan) -> Result<u8> {
-    if plan.to_run().is_empty() {
-        let summary = Summary::of_nothing(plan);
-        return Ok(tell(context, plan, &summary));
+/// How often a sweep looks whether another process has finished the trials it waits for.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Runs what a plan says with progress on stderr, and plans again until nothing waits for a search any more; the exit
+/// code.
+pub fn execute(
+    context: &Context,
+    paper: &str,
+    profile: &str,
+    mut selection: Selection,
+) -> Result<u8> {
+    let mut machine = None;
+    let mut finished = 0;
+    let mut told = false;
+    loop {
+        let plan = Plan::new(&context.project, &context.store, paper, profile, &selection)?;
+        // What fails again in this round is not run a third time in the next.
+        selection.retry_failed = false;
+        let idle = plan.to_run().is_empty();
+        let mut summary = match idle {
+            true => Summary::of_nothing(&plan),
+            false => round(context, &plan, &mut machine)?,
+        };
+        finished += summary.finished;
+        let waits = plan.count(State::Waiting) > 0;
+        if summary.stopped || !waits || (idle && !plan.waits_for_others) {
+            summary.finished = finished;
+            return Ok(tell(context, &plan, &summary));
+        }
+        if summary.finished == 0 {
+            if !told && !context.global.quiet {
+                eprintln!("waiting for trials that another process is at");
+                told = true;
+            }
+            std::thread::sleep(LOOK);
+        }
+        let stopped = |machine: &Machine| machine.stop.load(Ordering::Relaxed);
+        if machine.as_ref().is_some_and(stopped) {
+            summary.stopped = true;
+            summary.finished = finished;
+            return Ok(tell(context, &plan, &summary));
+        }
     }
+}
+
+/// Runs a plan in which something is to run.
+fn round(context: &Context, plan: &Plan, machine: &mut Option<Machine>) -> Result<Summary> {
     // What is missing is said before a device is chosen: it is the answer that a fresh machine needs first.
     let specs = plan.to_run().into_iter().map(|run| &run.spec);
     if let Some(message) = totune_sweep::missing(&context.project, &context.roots, specs)? {
         bail!("files are missing; nothing was run and nothing was written\n\n{message}");
     }
-    let machine = context.machine()?;
+    let machine = match machine {
+        Some(machine) => machine,
+        none => none.insert(context.machine()?),
+    };
     let progress: Box<dyn Progress> = match () {
         () if context.global.quiet => Box::new(Silent),
         () if Bars::make_sense() => Box::new(Bars::new(&machine.device_name)),
         () => Box::new(Lines::new(&machine.device_name)),
     };
-    let summary = totune_sweep::execute(
+    totune_sweep::execute(
         plan,
         &context.project,
         &context.store,
         &context.roots,
-        &machine,
+        machine,
         &*progress,
-    )?;
-    Ok(tell(context, plan, &summary))
+    )
 }
 
 fn tell(context: &Context, plan: &Plan, summary: &Summary) -> u8 {
@@ -138,6 +198,12 @@ fn tell(context: &Context, plan: &Plan, summary: &Summary) -> u8 {
         say(format!(
             "{} runs belong to another process at work; the same command later takes what it leaves",
             summary.elsewhere
+        ));
+    }
+    let waiting = plan.count(State::Waiting);
+    if waiting > 0 && !summary.stopped {
+        say(format!(
+            "{waiting} runs wait for trials of their search that are not in this share; the same command later runs them"
         ));
     }
     if summary.failed > 0 {
@@ -172,7 +238,7 @@ fn print_plan(plan: &Plan) {
     for run in &plan.runs {
         let mark = if run.will_run { "run " } else { "    " };
         println!(
-            "{mark} {}  {:<8} {}  ({})",
+            "{mark} {:<16}  {:<10} {}  ({})",
             run.id,
             state(run.state),
             run.label,
@@ -185,6 +251,8 @@ fn print_plan(plan: &Plan) {
         State::CutOff,
         State::Missing,
         State::Failed,
+        State::Waiting,
+        State::Impossible,
     ];
     let counts: Vec<String> = states
         .into_iter()
@@ -207,5 +275,7 @@ fn state(state: State) -> &'static str {
         State::CutOff => "cut off",
         State::Missing => "missing",
         State::Failed => "failed",
+        State::Waiting => "waiting",
+        State::Impossible => "impossible",
     }
 }

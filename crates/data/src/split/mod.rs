@@ -123,6 +123,14 @@ impl Split {
         }
     }
 
+    /// Whether there is a part to decide by while learning.
+    pub fn has_dev(&self) -> bool {
+        match self {
+            Split::HoldOut(_) | Split::KFold(_) => false,
+            Split::Files(files) => files.dev > 0.0 || files.dev_split.is_some(),
+        }
+    }
+
     /// Which examples of `test`, the split that [`Split::test_split`] names, are judged on; all of them but where a
     /// limit is set.
     pub fn tested(&self, test: &Dataset) -> Vec<usize> {
