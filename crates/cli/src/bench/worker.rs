@@ -19,6 +19,14 @@ use super::{Case, Mode, bf16};
 pub fn worker(case: &str, device: &Device, version: &str) -> Result<()> {
     let case: Case = serde_json::from_str(case).context("not a case")?;
     let mut steps = Steps::new(&case, device)?;
+    answer(version, || steps.step())?;
+    println!("{}", json!({ "peak_memory": crate::memory::peak() }));
+    Ok(())
+}
+
+/// Says `version`; then for each number on standard input times as many steps and says the seconds of each, until the
+/// input ends. What is to be said last is left to the caller.
+pub fn answer(version: &str, mut step: impl FnMut()) -> Result<()> {
     let mut out = std::io::stdout();
     let mut say = |value: serde_json::Value| -> Result<()> {
         writeln!(out, "{value}")?;
@@ -30,12 +38,12 @@ pub fn worker(case: &str, device: &Device, version: &str) -> Result<()> {
         let mut seconds = Vec::with_capacity(n);
         for _ in 0..n {
             let start = Instant::now();
-            steps.step();
+            step();
             seconds.push(start.elapsed().as_secs_f64());
         }
         say(json!({ "seconds": seconds }))?;
     }
-    say(json!({ "peak_memory": crate::memory::peak() }))
+    Ok(())
 }
 
 struct Steps {

@@ -10,19 +10,23 @@ use crate::bench::{self, PeerOptions};
 use crate::context::Context;
 use crate::exit;
 
-/// Time training, inference, reading and the cache beside other programs
+/// Time training, inference, single layers, reading and the cache beside other programs
 #[derive(Debug, Subcommand)]
 pub enum Bench {
     Peer(Peer),
     Data(Data),
     Cache(CacheArgs),
     Bf16(Bf16Args),
+    Lstm(Recurrent),
+    Crf(Recurrent),
     #[command(hide = true)]
     Worker(Worker),
     #[command(hide = true)]
     CacheWorker(Worker),
     #[command(hide = true)]
     DataWorker(Worker),
+    #[command(hide = true)]
+    RecurrentWorker(Worker),
 }
 
 /// Time our training step and inference beside PyTorch and transformers, alternating in one run
@@ -141,6 +145,51 @@ pub struct Bf16Args {
     only: Vec<String>,
 }
 
+/// Time recurrent layers (`lstm`) or conditional random fields (`crf`) beside PyTorch's and burn's, alternating in one run
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune bench lstm
+  totune bench crf --rounds 3
+  totune bench lstm --only 'BiLSTM, training' --steps 10
+
+Needs a Python with torch. Nothing else should run meanwhile.")]
+pub struct Recurrent {
+    /// Python with torch
+    #[arg(long, default_value = "python3", env = "TOTUNE_PYTHON")]
+    python: PathBuf,
+    /// Folder for the .json and the .md file [default: results/bench in the project]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Rounds of alternation
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
+    /// Steps of each side in a round
+    #[arg(long, default_value_t = 30, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    steps: u16,
+    /// Only cases whose name contains this; may be given more than once
+    #[arg(long)]
+    only: Vec<String>,
+}
+
+impl Recurrent {
+    fn run(self, what: bench::What, context: &Context) -> Result<()> {
+        let project = context.project.root.clone();
+        let page = bench::recurrent(&bench::RecurrentOptions {
+            what,
+            out: self.out.unwrap_or_else(|| bench::default_out(&project)),
+            project,
+            python: self.python,
+            rounds: self.rounds.into(),
+            steps: self.steps.into(),
+            threads: context.threads(),
+            only: self.only,
+        })?;
+        println!("{}", page.display());
+        Ok(())
+    }
+}
+
 /// One side of a comparison, started by the command for it
 #[derive(Debug, Args)]
 pub struct Worker {
@@ -199,6 +248,12 @@ impl Bench {
                 };
                 let page = bench::bf16(&options, project, &context.roots)?;
                 println!("{}", page.display());
+            }
+            Self::Lstm(args) => args.run(bench::What::Lstm, context)?,
+            Self::Crf(args) => args.run(bench::What::Crf, context)?,
+            Self::RecurrentWorker(worker) => {
+                let machine = context.machine()?;
+                bench::recurrent_worker(&worker.case, &machine.device, &machine.device_name)?;
             }
             Self::CacheWorker(worker) => bench::cache_worker(&worker.case, context)?,
             Self::DataWorker(worker) => bench::data_worker(&worker.case)?,

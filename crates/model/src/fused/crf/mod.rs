@@ -99,7 +99,7 @@ mod tests {
     const BATCH: usize = 4;
     const WORDS: usize = 6;
 
-    fn check_tags(n_tags: usize, scale: f32) {
+    fn check_tags(n_tags: usize, scale: f32, tolerance: f32) {
         let shapes = [
             vec![BATCH, WORDS, n_tags],
             vec![n_tags, n_tags],
@@ -126,19 +126,24 @@ mod tests {
                 false => plain(emissions, weights, tags, mask),
             }
         };
-        check(&shapes, 2e-5, |inputs, device| run(inputs, device, true));
-        check(&shapes, 2e-5, |inputs, device| run(inputs, device, false));
+        check(&shapes, tolerance, |inputs, device| {
+            run(inputs, device, true)
+        });
+        check(&shapes, tolerance, |inputs, device| {
+            run(inputs, device, false)
+        });
     }
 
     #[test]
     fn libtorch_and_plain_agree() {
-        check_tags(3, 1.0);
-        check_tags(9, 1.0);
-        check_tags(17, 4.0);
+        check_tags(3, 1.0, 2e-5);
+        check_tags(9, 1.0, 2e-5);
+        check_tags(17, 4.0, 2e-5);
     }
 
     #[test]
     fn scores_far_apart_do_not_overflow() {
-        check_tags(5, 300.0);
+        // Scores in the thousands are 32-bit floats four digits behind the point, in the plain body.
+        check_tags(5, 300.0, 5e-4);
     }
 }

@@ -149,9 +149,16 @@ impl<const N: usize> Kernel<N> for Library {
             .collect();
         let product = tch::with_grad(|| (&tape.out * &grad.tensor).sum(Kind::Float));
         let mut grads = Tensor::run_backward(&[product], &leaves, false, false).into_iter();
+        let mut place = 0;
         wanted.map(|wanted| {
-            let grad = wanted.then(|| grads.next().expect("one for each leaf"));
-            grad.map(TchTensor::new)
+            place += 1;
+            let grad = wanted.then(|| grads.next().expect("one for each leaf"))?;
+            // The two biases of a direction get one tensor, which burn may overwrite for either of them.
+            let is_second_bias = place > 1 && place % 4 == 1;
+            Some(TchTensor::new(match is_second_bias {
+                true => grad.copy(),
+                false => grad,
+            }))
         })
     }
 }

@@ -1,0 +1,190 @@
+//! Our side, and burn's: the same step over and over.
+
+use anyhow::{Context, Result, ensure};
+use burn::module::{Module, Param};
+use burn::nn;
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use serde_json::json;
+use totune_model::{BiLstm, Constraints, Crf, Lstm, LstmCell, Weights};
+
+use super::super::worker::answer;
+use super::{Body, Case, Step};
+
+/// Answers requests on standard input until it ends.
+pub fn worker(case: &str, device: &Device, version: &str) -> Result<()> {
+    let case: Case = serde_json::from_str(case).context("not a case")?;
+    let version = match case.body {
+        Body::Totune => version.to_string(),
+        Body::Burn => format!("burn::nn on {version}"),
+    };
+    let mut result = 0.0;
+    let mut step = prepare(&case, device)?;
+    answer(&version, || result = step())?;
+    println!(
+        "{}",
+        json!({ "peak_memory": crate::memory::peak(), "result": result })
+    );
+    Ok(())
+}
+
+/// Numbers between -1 and 1 that every side makes alike: the fractional parts of multiples of the golden section.
+fn made_up(n: usize, offset: usize, scale: f64) -> Vec<f32> {
+    let part = |i: usize| ((i + offset) as f64 * 0.618_033_988_749_894_9).fract();
+    (0..n)
+        .map(|i| ((part(i) * 2.0 - 1.0) * scale) as f32)
+        .collect()
+}
+
+/// Weights that every side makes alike: those of each tensor go on where the one before ended.
+struct MadeUp(usize);
+
+impl Weights for MadeUp {
+    fn take(&mut self, _: &str, shape: &[usize]) -> Result<TensorData> {
+        let n = shape.iter().product();
+        let values = made_up(n, self.0, 0.1);
+        self.0 += n;
+        Ok(TensorData::new(values, shape.to_vec()))
+    }
+}
+
+fn prepare(case: &Case, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
+    let (batch, seq) = (case.lengths.len(), case.seq());
+    let mask = case.is_padded().then(|| mask(case, device));
+    let x = |width: usize, device: &Device| {
+        let values = made_up(batch * seq * width, 12345, 1.0);
+        Tensor::<3>::from_data(TensorData::new(values, [batch, seq, width]), device)
+    };
+    let graph = device.clone().autodiff();
+    Ok(match case.step {
+        Step::LstmTrain => {
+            let model = Model::new(case, device)?.train();
+            let x = x(case.input, &graph).require_grad();
+            Box::new(move || {
+                let states = model.forward(x.clone(), mask.as_ref());
+                let loss = states.powi_scalar(2).mean();
+                let value = loss.clone().into_scalar::<f32>();
+                let gradients = loss.backward();
+                assert!(x.grad(&gradients).is_some());
+                value.into()
+            })
+        }
+        Step::LstmStates => {
+            let model = Model::new(case, device)?;
+            let x = x(case.input, device);
+            Box::new(move || {
+                let states = model.forward(x.clone(), mask.as_ref());
+                states.powi_scalar(2).mean().into_scalar::<f32>().into()
+            })
+        }
+        Step::CrfLoss | Step::CrfDecode => {
+            ensure!(case.body == Body::Totune, "burn has no such layer");
+            let mut crf = Crf::new(case.tags, false, 1, device);
+            let transitions = made_up(case.tags * case.tags, 0, 1.0);
+            let transitions = TensorData::new(transitions, [case.tags, case.tags]);
+            crf.transitions = Param::from_tensor(Tensor::from_data(transitions, device));
+            let mask = self::mask(case, device);
+            if case.step == Step::CrfDecode {
+                let emissions = x(case.tags, device);
+                let allowed = Constraints::none(case.tags);
+                return Ok(Box::new(move || {
+                    let paths = crf.decode(emissions.clone(), mask.clone(), &allowed);
+                    let places = paths.iter().flat_map(|path| path.iter().enumerate());
+                    places.map(|(i, &tag)| ((i + 1) * tag) as f64).sum()
+                }));
+            }
+            let crf = crf.train();
+            let emissions = x(case.tags, &graph).require_grad();
+            let tags: Vec<i64> = (0..batch * seq)
+                .map(|i| (i * 7 % case.tags) as i64)
+                .collect();
+            let tags = Tensor::<2, Int>::from_data(TensorData::new(tags, [batch, seq]), device);
+            Box::new(move || {
+                let log_p = crf.log_likelihood(emissions.clone(), tags.clone(), mask.clone());
+                let loss = log_p.mean().neg();
+                let value = loss.clone().into_scalar::<f32>();
+                let gradients = loss.backward();
+                assert!(emissions.grad(&gradients).is_some());
+                value.into()
+            })
+        }
+    })
+}
+
+fn mask(case: &Case, device: &Device) -> Tensor<2> {
+    let seq = case.seq();
+    let rows = case.lengths.iter();
+    let values: Vec<f32> = rows
+        .flat_map(|&n| (0..seq).map(move |i| f32::from(i < n)))
+        .collect();
+    Tensor::from_data(TensorData::new(values, [case.lengths.len(), seq]), device)
+}
+
+#[derive(Module, Debug)]
+enum Model {
+    One(Lstm),
+    Two(BiLstm),
+    BurnOne(nn::Lstm),
+    BurnTwo(nn::BiLstm),
+}
+
+impl Model {
+    fn new(case: &Case, device: &Device) -> Result<Self> {
+        let shape = [case.input, case.hidden];
+        let mut weights = MadeUp(0);
+        if !case.bidirectional {
+            let lstm = Lstm::load(&mut weights, "lstm", shape, 1, device)?;
+            return Ok(match case.body {
+                Body::Totune => Self::One(lstm),
+                Body::Burn => Self::BurnOne(in_burn(&lstm.layers[0], device)),
+            });
+        }
+        let lstm = BiLstm::load(&mut weights, "lstm", shape, 1, device)?;
+        Ok(match case.body {
+            Body::Totune => Self::Two(lstm),
+            Body::Burn => {
+                let layer = &lstm.layers[0];
+                let mut both = nn::BiLstmConfig::new(case.input, case.hidden, true).init(device);
+                both.forward = in_burn(&layer.forward, device);
+                both.reverse = in_burn(&layer.backward, device);
+                Self::BurnTwo(both)
+            }
+        })
+    }
+
+    fn forward(&self, x: Tensor<3>, mask: Option<&Tensor<2>>) -> Tensor<3> {
+        match self {
+            Self::One(lstm) => lstm.forward(x, mask),
+            Self::Two(lstm) => lstm.forward(x, mask),
+            Self::BurnOne(lstm) => lstm.forward(x, None).0,
+            Self::BurnTwo(lstm) => lstm.forward(x, None).0,
+        }
+    }
+}
+
+/// The same weights as burn has them: a matrix `[in, hidden]` for each gate.
+fn in_burn(cell: &LstmCell, device: &Device) -> nn::Lstm {
+    let ([_, hidden], [_, input]) = (cell.weight_hh.dims(), cell.weight_ih.dims());
+    let mut lstm = nn::LstmConfig::new(input, hidden, true).init(device);
+    let forget = lstm.forget_gate.as_mut().expect("gates are not coupled");
+    let gates = [
+        &mut lstm.input_gate,
+        forget,
+        &mut lstm.cell_gate,
+        &mut lstm.output_gate,
+    ];
+    for (i, gate) in gates.into_iter().enumerate() {
+        let matrix = |weight: &Param<Tensor<2>>| {
+            let part = weight.val().narrow(0, i * hidden, hidden).transpose();
+            // Its own numbers, row by row, as a new layer of burn's has them.
+            Param::from_tensor(Tensor::from_data(part.into_data(), device))
+        };
+        let bias = |bias: &Param<Tensor<1>>| {
+            Some(Param::from_tensor(bias.val().narrow(0, i * hidden, hidden)))
+        };
+        gate.input_transform.weight = matrix(&cell.weight_ih);
+        gate.input_transform.bias = bias(&cell.bias_ih);
+        gate.hidden_transform.weight = matrix(&cell.weight_hh);
+        gate.hidden_transform.bias = bias(&cell.bias_hh);
+    }
+    lstm
+}
