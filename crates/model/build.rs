@@ -1,13 +1,17 @@
 //! Compiles the C++ of the fused operations against the libtorch that tch links.
 
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
     "src/fused/shim.cpp",
     "src/fused/crf/crf.cpp",
     "src/fused/projected_lstm/projected_lstm.cpp",
+    "src/fused/lstm/lstm.cpp",
 ];
 
+/// Compiled once for each width of vectors; which one runs is decided when the program starts.
+const ROWS: [&str; 2] = ["src/fused/lstm/rows.cpp", "src/fused/lstm/rows.h"];
+
 fn main() {
-    for source in SOURCES {
+    for source in SOURCES.into_iter().chain(ROWS) {
         println!("cargo:rerun-if-changed={source}");
     }
     println!("cargo:rerun-if-env-changed=LIBTORCH");
@@ -22,13 +26,41 @@ fn compile_shim() {
             "the feature `tch` needs LIBTORCH, the folder of libtorch 2.11.0; `./justw` sets it up"
         );
     };
-    cc::Build::new()
-        .cpp(true)
-        .std("c++17")
-        .flag_if_supported("-Wno-unused-parameter")
-        .opt_level(3)
+    let x86 = std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64");
+    let build = || {
+        let mut build = cc::Build::new();
+        build
+            .cpp(true)
+            .std("c++17")
+            .flag_if_supported("-Wno-unused-parameter")
+            .opt_level(3);
+        if x86 {
+            build.define("TOTUNE_X86", None);
+        }
+        build
+    };
+    build()
         .include(format!("{libtorch}/include"))
         .include(format!("{libtorch}/include/torch/csrc/api/include"))
         .files(SOURCES)
         .compile("totune_shim");
+    // Floats in a vector, and rows that share the weights in registers: 16 registers, and 32 for the widest.
+    rows(build(), "rows_default", 4, 3, &[]);
+    if x86 {
+        rows(build(), "rows_avx2", 8, 3, &["-mavx2", "-mfma"]);
+        rows(build(), "rows_avx512", 16, 6, &["-mavx512f", "-mfma"]);
+    }
+}
+
+#[cfg(feature = "tch")]
+fn rows(mut build: cc::Build, level: &str, width: usize, rows: usize, flags: &[&str]) {
+    build
+        .define("LEVEL", level)
+        .define("WIDTH", width.to_string().as_str())
+        .define("ROWS", rows.to_string().as_str())
+        .flag_if_supported("-ffp-contract=fast");
+    for flag in flags {
+        build.flag(flag);
+    }
+    build.file(ROWS[0]).compile(&format!("totune_{level}"));
 }

@@ -6,60 +6,19 @@
 use std::sync::{Arc, Mutex};
 
 use burn::backend::libtorch::TchTensor;
-use burn::tensor::Tensor as BurnTensor;
 use tch::{Kind, Tensor};
 
-use super::LstmWeights;
-use crate::fused::libtorch::{Input, Kernel, apply, raw};
+use super::kernel::Layer;
+use crate::fused::libtorch::Kernel;
 
-/// See [`super::lstm`].
-pub fn lstm(x: BurnTensor<3>, mask: Option<&BurnTensor<2>>, w: LstmWeights) -> BurnTensor<3> {
-    let kernel = Library::new(&x, mask, &[&w]);
-    let [a, b, c, d] = inputs(w);
-    apply(kernel, [x.into(), a, b, c, d])
-}
-
-/// See [`super::bilstm`].
-pub fn bilstm(
-    x: BurnTensor<3>,
-    mask: Option<&BurnTensor<2>>,
-    [forward, backward]: [LstmWeights; 2],
-) -> BurnTensor<3> {
-    let kernel = Library::new(&x, mask, &[&forward, &backward]);
-    let ([a, b, c, d], [e, f, g, h]) = (inputs(forward), inputs(backward));
-    apply(kernel, [x.into(), a, b, c, d, e, f, g, h])
-}
-
-fn inputs(w: LstmWeights) -> [Input; 4] {
-    [
-        w.weight_ih.into(),
-        w.weight_hh.into(),
-        w.bias_ih.into(),
-        w.bias_hh.into(),
-    ]
-}
-
+/// One direction or two, by the number of inputs: x and four weights for each.
 #[derive(Debug, Clone)]
-struct Library {
-    /// `[batch, seq]`.
-    mask: Option<TchTensor>,
-    /// Whether a gradient may be asked for.
-    tracked: bool,
-}
+pub struct Library(pub Layer);
 
 impl Library {
-    fn new(x: &BurnTensor<3>, mask: Option<&BurnTensor<2>>, weights: &[&LstmWeights]) -> Self {
-        let tracked = weights.iter().any(|w| w.weight_ih.is_autodiff());
-        Self {
-            mask: mask.map(|mask| TchTensor::new(raw(mask))),
-            tracked: tracked || x.is_autodiff(),
-        }
-    }
-
-    /// One direction or two, by the number of inputs: x and four weights for each.
     fn run(&self, inputs: &[Tensor]) -> Tensor {
         let (x, weights) = inputs.split_first().expect("x is the first input");
-        let Some(mask) = &self.mask else {
+        let Some(mask) = &self.0.mask else {
             return self.call(x, weights);
         };
         let mask = mask.tensor.unsqueeze(2); // [batch, seq, 1]
@@ -84,7 +43,7 @@ impl Library {
             true, // with biases
             1,    // layer
             0.0,  // dropout between layers
-            self.tracked,
+            self.0.tracked,
             directions == 2,
             true, // the batch is the first dimension
         );
@@ -120,7 +79,7 @@ impl<const N: usize> Kernel<N> for Library {
     type Saved = Option<(Arc<Mutex<Tape>>, Vec<TchTensor>)>;
 
     fn forward(&self, inputs: [TchTensor; N]) -> (TchTensor, Self::Saved) {
-        if !self.tracked {
+        if !self.0.tracked {
             let inputs = inputs.map(|input| input.tensor);
             return (TchTensor::new(tch::no_grad(|| self.run(&inputs))), None);
         }

@@ -3,6 +3,10 @@
 //! The equations and the order of the gates are those of PyTorch's `nn.LSTM`, one layer of it.
 
 #[cfg(feature = "tch")]
+mod cpu;
+#[cfg(feature = "tch")]
+mod kernel;
+#[cfg(feature = "tch")]
 mod library;
 
 use burn::tensor::Tensor;
@@ -37,7 +41,7 @@ enum Order {
 pub fn lstm(x: Tensor<3>, mask: Option<&Tensor<2>>, weights: LstmWeights) -> Tensor<3> {
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&x.device()) {
-        return library::lstm(x, mask, weights);
+        return kernel::lstm(x, mask, weights);
     }
     plain(x, mask, weights, Order::Forward)
 }
@@ -46,7 +50,7 @@ pub fn lstm(x: Tensor<3>, mask: Option<&Tensor<2>>, weights: LstmWeights) -> Ten
 pub fn bilstm(x: Tensor<3>, mask: Option<&Tensor<2>>, weights: [LstmWeights; 2]) -> Tensor<3> {
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&x.device()) {
-        return library::bilstm(x, mask, weights);
+        return kernel::bilstm(x, mask, weights);
     }
     plain_both(x, mask, weights)
 }
@@ -125,72 +129,149 @@ fn unstack(x: Tensor<3>) -> Vec<Tensor<2>> {
 mod tests {
     use burn::tensor::{Device, Tensor};
 
+    use super::kernel::{Layer, inputs};
+    use super::library::Library;
     use super::{LstmWeights, bilstm, lstm, plain_both};
     use crate::fused::compare::check;
+    use crate::fused::libtorch::{apply, owns};
 
-    const BATCH: usize = 5;
     const SEQ: usize = 7;
-    const INPUT: usize = 6;
-    const HIDDEN: usize = 9;
+    /// Steps of each row: more rows than share a register's weights, some of one length, not in order.
+    const LENGTHS: [usize; 9] = [7, 3, 1, 6, 4, 7, 2, 6, 5];
 
-    fn shapes(directions: usize) -> Vec<Vec<usize>> {
-        let mut shapes = vec![vec![BATCH, SEQ, INPUT]];
-        for _ in 0..directions {
-            shapes.extend([
-                vec![4 * HIDDEN, INPUT],
-                vec![4 * HIDDEN, HIDDEN],
-                vec![4 * HIDDEN],
-                vec![4 * HIDDEN],
-            ]);
+    /// The shapes of x and of each direction's weights; sizes that no vector divides.
+    struct Shape {
+        batch: usize,
+        input: usize,
+        hidden: usize,
+    }
+
+    impl Shape {
+        fn inputs(&self, directions: usize) -> Vec<Vec<usize>> {
+            let gates = 4 * self.hidden;
+            let mut shapes = vec![vec![self.batch, SEQ, self.input]];
+            for _ in 0..directions {
+                let weights = [vec![gates, self.input], vec![gates, self.hidden]];
+                shapes.extend(weights.into_iter().chain([vec![gates], vec![gates]]));
+            }
+            shapes
         }
-        shapes
-    }
 
-    fn direction(inputs: &[Tensor<1>]) -> LstmWeights {
-        let [w_ih, w_hh, b_ih, b_hh] = inputs else {
-            unreachable!()
-        };
-        LstmWeights {
-            weight_ih: w_ih.clone().reshape([4 * HIDDEN, INPUT]),
-            weight_hh: w_hh.clone().reshape([4 * HIDDEN, HIDDEN]),
-            bias_ih: b_ih.clone(),
-            bias_hh: b_hh.clone(),
+        fn x(&self, inputs: &[Tensor<1>]) -> Tensor<3> {
+            inputs[0].clone().reshape([self.batch, SEQ, self.input])
         }
-    }
 
-    fn both(inputs: &[Tensor<1>]) -> [LstmWeights; 2] {
-        [direction(&inputs[1..5]), direction(&inputs[5..])]
-    }
+        fn direction(&self, inputs: &[Tensor<1>]) -> LstmWeights {
+            let [w_ih, w_hh, b_ih, b_hh] = inputs else {
+                unreachable!()
+            };
+            // Small enough that the gates are not all shut.
+            let scale = 2.0 / (self.hidden as f32).sqrt();
+            LstmWeights {
+                weight_ih: (w_ih.clone() * scale).reshape([4 * self.hidden, self.input]),
+                weight_hh: (w_hh.clone() * scale).reshape([4 * self.hidden, self.hidden]),
+                bias_ih: b_ih.clone(),
+                bias_hh: b_hh.clone(),
+            }
+        }
 
-    fn x(inputs: &[Tensor<1>]) -> Tensor<3> {
-        inputs[0].clone().reshape([BATCH, SEQ, INPUT])
-    }
+        fn both(&self, inputs: &[Tensor<1>]) -> [LstmWeights; 2] {
+            [self.direction(&inputs[1..5]), self.direction(&inputs[5..])]
+        }
 
-    /// Rows of 7, 3, 1, 6 and 4 steps.
-    fn mask(device: &Device) -> Tensor<2> {
-        let rows = [7, 3, 1, 6, 4].map(|n| [0, 1, 2, 3, 4, 5, 6].map(|i| f32::from(i < n)));
-        Tensor::from_data(rows, &device.clone().inner())
+        fn mask(&self, device: &Device) -> Tensor<2> {
+            let rows = LENGTHS[..self.batch].iter();
+            let values: Vec<f32> = rows
+                .flat_map(|&n| (0..SEQ).map(move |i| f32::from(i < n)))
+                .collect();
+            let flat = Tensor::<1>::from_data(values.as_slice(), &device.clone().inner());
+            flat.reshape([self.batch, SEQ])
+        }
     }
 
     #[test]
     fn libtorch_and_plain_agree() {
+        for (batch, input, hidden) in [(5, 6, 9), (1, 3, 1), (9, 20, 70), (7, 5, 16)] {
+            let shape = Shape {
+                batch,
+                input,
+                hidden,
+            };
+            for padded in [false, true] {
+                check(&shape.inputs(1), 1e-5, |inputs, device| {
+                    let mask = padded.then(|| shape.mask(device));
+                    let weights = shape.direction(&inputs[1..]);
+                    lstm(shape.x(inputs), mask.as_ref(), weights)
+                });
+                check(&shape.inputs(2), 1e-5, |inputs, device| {
+                    let mask = padded.then(|| shape.mask(device));
+                    bilstm(shape.x(inputs), mask.as_ref(), shape.both(inputs))
+                });
+            }
+        }
+    }
+
+    /// What other devices than main memory take runs there too.
+    #[test]
+    fn the_library_and_plain_agree() {
+        let shape = Shape {
+            batch: 5,
+            input: 6,
+            hidden: 9,
+        };
         for padded in [false, true] {
-            check(&shapes(1), 1e-5, |inputs, device| {
-                let mask = padded.then(|| mask(device));
-                lstm(x(inputs), mask.as_ref(), direction(&inputs[1..]))
+            let layer = |x: &Tensor<3>, device, weights: &[&LstmWeights]| {
+                let mask = padded.then(|| shape.mask(device));
+                Library(Layer::new(x, mask.as_ref(), weights))
+            };
+            check(&shape.inputs(1), 1e-5, |tensors, device| {
+                let (x, weights) = (shape.x(tensors), shape.direction(&tensors[1..]));
+                if !owns(device) {
+                    let mask = padded.then(|| shape.mask(device));
+                    return lstm(x, mask.as_ref(), weights);
+                }
+                let kernel = layer(&x, device, &[&weights]);
+                let [a, b, c, d] = inputs(weights);
+                apply(kernel, [x.into(), a, b, c, d])
             });
-            check(&shapes(2), 1e-5, |inputs, device| {
-                let mask = padded.then(|| mask(device));
-                bilstm(x(inputs), mask.as_ref(), both(inputs))
+            check(&shape.inputs(2), 1e-5, |tensors, device| {
+                let (x, [forward, backward]) = (shape.x(tensors), shape.both(tensors));
+                if !owns(device) {
+                    let mask = padded.then(|| shape.mask(device));
+                    return bilstm(x, mask.as_ref(), [forward, backward]);
+                }
+                let kernel = layer(&x, device, &[&forward, &backward]);
+                let ([a, b, c, d], [e, f, g, h]) = (inputs(forward), inputs(backward));
+                apply(kernel, [x.into(), a, b, c, d, e, f, g, h])
             });
         }
     }
 
-    /// The plain body runs on LibTorch too; the benchmark compares with it.
     #[test]
     fn the_plain_body_does_not_depend_on_the_device() {
-        check(&shapes(2), 1e-5, |inputs, device| {
-            plain_both(x(inputs), Some(&mask(device)), both(inputs))
+        let shape = Shape {
+            batch: 5,
+            input: 6,
+            hidden: 9,
+        };
+        check(&shape.inputs(2), 1e-5, |inputs, device| {
+            let mask = shape.mask(device);
+            plain_both(shape.x(inputs), Some(&mask), shape.both(inputs))
+        });
+    }
+
+    /// Far out on their curves, where the gates' functions bound what they are given.
+    #[test]
+    fn large_sums_saturate_as_in_the_plain_body() {
+        let shape = Shape {
+            batch: 3,
+            input: 4,
+            hidden: 5,
+        };
+        check(&shape.inputs(1), 1e-5, |inputs, device| {
+            let mask = shape.mask(device);
+            let x = shape.x(inputs) * 100.0;
+            lstm(x, Some(&mask), shape.direction(&inputs[1..]))
         });
     }
 }

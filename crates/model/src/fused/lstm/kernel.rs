@@ -1,0 +1,63 @@
+//! Which of LibTorch's ways a layer goes: our own in main memory, the library's elsewhere.
+
+use burn::backend::libtorch::TchTensor;
+use burn::tensor::Tensor;
+
+use super::LstmWeights;
+use super::cpu::Rows;
+use super::library::Library;
+use crate::fused::libtorch::{Input, apply, owns_in_main_memory, raw};
+
+/// What a layer needs beside its inputs.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    /// `[batch, seq]`.
+    pub mask: Option<TchTensor>,
+    /// Whether a gradient may be asked for.
+    pub tracked: bool,
+}
+
+impl Layer {
+    /// For `x` and the weights of each direction.
+    pub fn new(x: &Tensor<3>, mask: Option<&Tensor<2>>, weights: &[&LstmWeights]) -> Self {
+        let tracked = weights.iter().any(|w| w.weight_ih.is_autodiff());
+        Self {
+            mask: mask.map(|mask| TchTensor::new(raw(mask))),
+            tracked: tracked || x.is_autodiff(),
+        }
+    }
+}
+
+/// See [`super::lstm`].
+pub fn lstm(x: Tensor<3>, mask: Option<&Tensor<2>>, w: LstmWeights) -> Tensor<3> {
+    let layer = Layer::new(&x, mask, &[&w]);
+    let ours = owns_in_main_memory(&x.device());
+    let [a, b, c, d] = inputs(w);
+    let inputs = [x.into(), a, b, c, d];
+    match ours {
+        true => apply(Rows(layer), inputs),
+        false => apply(Library(layer), inputs),
+    }
+}
+
+/// See [`super::bilstm`].
+pub fn bilstm(x: Tensor<3>, mask: Option<&Tensor<2>>, weights: [LstmWeights; 2]) -> Tensor<3> {
+    let [forward, backward] = weights;
+    let layer = Layer::new(&x, mask, &[&forward, &backward]);
+    let ours = owns_in_main_memory(&x.device());
+    let ([a, b, c, d], [e, f, g, h]) = (inputs(forward), inputs(backward));
+    let inputs = [x.into(), a, b, c, d, e, f, g, h];
+    match ours {
+        true => apply(Rows(layer), inputs),
+        false => apply(Library(layer), inputs),
+    }
+}
+
+pub(super) fn inputs(w: LstmWeights) -> [Input; 4] {
+    [
+        w.weight_ih.into(),
+        w.weight_hh.into(),
+        w.bias_ih.into(),
+        w.bias_hh.into(),
+    ]
+}
