@@ -3,14 +3,18 @@
 //! [`metrics`] turns gold and predicted classes, numbers or tags into scores, [`summary`] describes a sample of scores,
 //! [`significance`] compares two of them, [`power`] says what a comparison could have seen at all, [`curve`] sets scores
 //! against the time they took.
-//! [`sparse`] turns texts into a [`Csr`] matrix as scikit-learn's vectorisers do, and [`linear`] fits a
-//! logistic regression to it.
+//! [`sparse`] turns texts into a [`Csr`] matrix as scikit-learn's vectorisers do, and [`linear`] fits
+//! regressions to it and to [`Dense`] matrices. [`information`] estimates what vectors tell about classes, and
+//! [`divergence`] how much the words of two texts differ.
 //!
 //! This crate knows no files, no tensors and no papers. Arithmetic here does not return errors: what has no
 //! answer is `None`, and what cannot be meant (two slices of different length) is an assertion.
 
 pub mod curve;
+pub mod divergence;
+pub mod information;
 pub mod linear;
+mod matrix;
 pub mod metrics;
 pub mod power;
 pub mod significance;
@@ -19,7 +23,10 @@ mod student;
 pub mod summary;
 
 pub use curve::Curve;
-pub use linear::{Fitted, Logistic};
+pub use divergence::{Terms, count_terms, jensen_shannon, term_divergence};
+pub use information::{Edge, EdgeEstimate, information_bound};
+pub use linear::{Fitted, FittedDense, Linear, Logistic};
+pub use matrix::{Dense, Real};
 pub use metrics::{
     Average, CLASSIFICATION_EXTRAS, Counts, Kind, PrecisionRecallF1, Reading, Scheme, Span,
     SpanScores, accuracy, averaged, classification_scores, classification_scores_with,

@@ -1,9 +1,17 @@
-//! Linear models on sparse features.
+//! Linear models: logistic regression on sparse and dense features, least squares on dense ones.
 
+mod blocks;
+mod dense;
+mod gram;
 mod lbfgs;
+mod least_squares;
 mod line_search;
 mod logistic;
 mod memory;
 mod rows;
+mod symmetric;
+mod wide;
 
+pub use dense::FittedDense;
+pub use least_squares::Linear;
 pub use logistic::{Fitted, Logistic};

@@ -1,0 +1,308 @@
+//! Logistic regression of two or more classes on dense features.
+
+use super::blocks::{BLOCK, add, multiply, products, rows_from};
+use super::lbfgs::{Objective, minimise};
+use super::logistic::Logistic;
+use super::memory::dot;
+use super::wide::{Work, wide};
+use crate::matrix::{Dense, Real};
+
+impl Logistic {
+    /// Fits to the rows of a dense matrix, with classes from 0 to below `n_classes`.
+    ///
+    /// Minimises, from zero and by L-BFGS, what scikit-learn 1.9 does: the mean of -ln pᵢ(yᵢ) plus ‖W‖² / (2 n C),
+    /// intercepts not penalised. With two classes there is one row of weights and p is the logistic function of
+    /// it, with more there is one row for each class and p is their softmax. A class that does not occur gets no
+    /// weights and the probability 0, as in scikit-learn, which never hears of it.
+    ///
+    /// # Panics
+    /// If `x` and `y` differ in length, a class is out of range, or fewer than two classes occur.
+    pub fn fit_dense<T: Real>(&self, x: &Dense<T>, y: &[usize], n_classes: usize) -> FittedDense {
+        assert_eq!(x.n_rows(), y.len(), "rows and classes differ in length");
+        let mut classes = y.to_vec();
+        classes.sort_unstable();
+        classes.dedup();
+        assert!(
+            classes.last().is_some_and(|&largest| largest < n_classes),
+            "classes are below {n_classes}"
+        );
+        assert!(
+            classes.len() > 1,
+            "a regression needs examples of two classes"
+        );
+        let place = |class| classes.binary_search(class).expect("it occurs");
+        let y: Vec<usize> = y.iter().map(place).collect();
+        let outputs = if classes.len() == 2 { 1 } else { classes.len() };
+        let mut loss = Loss {
+            x,
+            y: &y,
+            outputs,
+            strength: 1.0 / (self.c * y.len() as f64),
+        };
+        let n = outputs * (x.n_columns() + 1);
+        let minimum = minimise(&mut loss, n, self.max_iter, self.tol);
+        FittedDense {
+            weights: minimum.x,
+            n_columns: x.n_columns(),
+            classes,
+            n_classes,
+            iterations: minimum.iterations,
+            converged: minimum.converged,
+        }
+    }
+}
+
+/// A logistic regression fitted to dense features.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FittedDense {
+    /// Of each output: the weight of each column, then the intercept.
+    weights: Vec<f64>,
+    n_columns: usize,
+    /// Those that occurred, in order.
+    classes: Vec<usize>,
+    n_classes: usize,
+    /// Steps taken.
+    pub iterations: usize,
+    /// Whether the search stopped by itself, and not because it ran out of steps.
+    pub converged: bool,
+}
+
+impl FittedDense {
+    /// The weights of the columns and the intercept, for each output: one with two classes, else one for each.
+    pub fn outputs(&self) -> impl ExactSizeIterator<Item = (&[f64], f64)> {
+        self.weights
+            .chunks_exact(self.n_columns + 1)
+            .map(|output| (&output[..self.n_columns], output[self.n_columns]))
+    }
+
+    /// The probability of each class for each row: `[rows, classes]`.
+    ///
+    /// # Panics
+    /// If `x` has another number of columns than the matrix fitted to.
+    pub fn probabilities<T: Real>(&self, x: &Dense<T>) -> Vec<f64> {
+        let mut all = vec![0.0; x.n_rows() * self.n_classes];
+        for (logits, row) in self
+            .logits(x)
+            .into_iter()
+            .zip(all.chunks_mut(self.n_classes))
+        {
+            let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let exps: Vec<f64> = logits.iter().map(|z| (z - largest).exp()).collect();
+            let sum: f64 = exps.iter().sum();
+            for (&class, e) in self.classes.iter().zip(exps) {
+                row[class] = e / sum;
+            }
+        }
+        all
+    }
+
+    /// The likeliest class of each row; the first of several equally likely ones.
+    ///
+    /// # Panics
+    /// As [`FittedDense::probabilities`].
+    pub fn predict<T: Real>(&self, x: &Dense<T>) -> Vec<usize> {
+        let best = |logits: Vec<f64>| {
+            let mut best = 0;
+            for (k, z) in logits.iter().enumerate() {
+                if *z > logits[best] {
+                    best = k;
+                }
+            }
+            self.classes[best]
+        };
+        self.logits(x).into_iter().map(best).collect()
+    }
+
+    /// Numbers whose softmax over the classes that occurred is their probability, row by row.
+    fn logits<T: Real>(&self, x: &Dense<T>) -> Vec<Vec<f64>> {
+        assert_eq!(
+            x.n_columns(),
+            self.n_columns,
+            "columns differ from those fitted to"
+        );
+        // With two classes the first one has no weights of its own.
+        let first = (self.classes.len() == 2).then(|| vec![0.0; x.n_rows()]);
+        let of_outputs = self.outputs().map(|(coef, b)| products(x, coef, b));
+        let by_class: Vec<Vec<f64>> = first.into_iter().chain(of_outputs).collect();
+        (0..x.n_rows())
+            .map(|row| by_class.iter().map(|logits| logits[row]).collect())
+            .collect()
+    }
+}
+
+/// The objective; its parameters lie as [`FittedDense::weights`] do.
+struct Loss<'a, T> {
+    x: &'a Dense<'a, T>,
+    y: &'a [usize],
+    outputs: usize,
+    strength: f64,
+}
+
+impl<T: Real> Objective for Loss<'_, T> {
+    fn evaluate(&mut self, point: &[f64], gradient: &mut [f64]) -> f64 {
+        let columns = self.x.n_columns();
+        let mut penalty = 0.0;
+        for (w, g) in point
+            .chunks_exact(columns + 1)
+            .zip(gradient.chunks_exact_mut(columns + 1))
+        {
+            let coef = &w[..columns];
+            penalty += 0.5 * self.strength * dot(coef, coef);
+            for (g, w) in g.iter_mut().zip(coef) {
+                *g = self.strength * w;
+            }
+            g[columns] = 0.0;
+        }
+        let loss = wide(Pass {
+            x: self.x,
+            y: self.y,
+            outputs: self.outputs,
+            point,
+            gradient,
+        });
+        loss / self.y.len() as f64 + penalty
+    }
+
+    fn largest(&self, gradient: &[f64]) -> f64 {
+        gradient.iter().fold(0.0, |largest, g| largest.max(g.abs()))
+    }
+}
+
+/// One look at every row: the sum of -ln p; the gradient of its mean is added to `gradient`.
+struct Pass<'a, T> {
+    x: &'a Dense<'a, T>,
+    y: &'a [usize],
+    outputs: usize,
+    point: &'a [f64],
+    gradient: &'a mut [f64],
+}
+
+impl<T: Real> Work for Pass<'_, T> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        match self.outputs {
+            1 => two_classes(self.x, self.y, self.point, self.gradient),
+            n => many_classes(self.x, self.y, n, self.point, self.gradient),
+        }
+    }
+}
+
+#[inline(always)]
+fn two_classes<T: Real>(x: &Dense<T>, y: &[usize], point: &[f64], gradient: &mut [f64]) -> f64 {
+    let share = 1.0 / y.len() as f64;
+    let (intercept, coef) = point.split_last().expect("there is an intercept");
+    let (intercept_gradient, gradient) = gradient.split_last_mut().expect("as many as point");
+    let mut loss = 0.0;
+    for (from, classes) in (0..).step_by(BLOCK).zip(y.chunks(BLOCK)) {
+        let rows = rows_from(x, from);
+        let products = multiply(rows, coef);
+        let mut factors = [0.0; BLOCK];
+        for ((factor, &class), product) in factors.iter_mut().zip(classes).zip(products) {
+            let log_odds = product + intercept;
+            // With e = exp(-|z|) nothing overflows: ln(1 + exp z) = max(z, 0) + ln(1 + e).
+            let e = (-log_odds.abs()).exp();
+            loss += log_odds.max(0.0) - class as f64 * log_odds + e.ln_1p();
+            let probability = if log_odds >= 0.0 { 1.0 } else { e } / (1.0 + e);
+            *factor = (probability - class as f64) * share;
+            *intercept_gradient += *factor;
+        }
+        add(rows, factors, gradient);
+    }
+    loss
+}
+
+/// As [`two_classes`], with a softmax over `outputs` classes.
+#[inline(always)]
+fn many_classes<T: Real>(
+    x: &Dense<T>,
+    y: &[usize],
+    outputs: usize,
+    point: &[f64],
+    gradient: &mut [f64],
+) -> f64 {
+    let share = 1.0 / y.len() as f64;
+    let columns = x.n_columns();
+    let mut loss = 0.0;
+    let mut logits = vec![[0.0; BLOCK]; outputs];
+    for (from, classes) in (0..).step_by(BLOCK).zip(y.chunks(BLOCK)) {
+        let rows = rows_from(x, from);
+        for (logits, w) in logits.iter_mut().zip(point.chunks_exact(columns + 1)) {
+            *logits = multiply(rows, &w[..columns]).map(|product| product + w[columns]);
+        }
+        for k in 0..BLOCK {
+            let Some(&class) = classes.get(k) else {
+                logits.iter_mut().for_each(|logits| logits[k] = 0.0);
+                continue;
+            };
+            let largest = logits.iter().fold(f64::NEG_INFINITY, |m, z| m.max(z[k]));
+            loss += largest - logits[class][k];
+            let mut sum = 0.0;
+            for z in &mut logits {
+                z[k] = (z[k] - largest).exp();
+                sum += z[k];
+            }
+            loss += sum.ln();
+            for (output, z) in logits.iter_mut().enumerate() {
+                z[k] = (z[k] / sum - f64::from(u8::from(output == class))) * share;
+            }
+        }
+        for (factors, g) in logits.iter().zip(gradient.chunks_exact_mut(columns + 1)) {
+            let (intercept, coef) = g.split_last_mut().expect("there is an intercept");
+            add(rows, *factors, coef);
+            *intercept += factors.iter().sum::<f64>();
+        }
+    }
+    loss
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sparse::Csr;
+
+    #[test]
+    fn dense_and_sparse_take_the_same_steps() {
+        let values: Vec<f64> = (0..30u32).map(|i| f64::from(i * i % 11) - 4.0).collect();
+        let y = [0, 1, 1, 0, 1, 0, 0, 1, 1, 0];
+        let mut sparse = Csr::new(3);
+        for row in values.chunks(3) {
+            let mut row: Vec<(u32, f64)> = (0..).zip(row.iter().copied()).collect();
+            sparse.push_row(&mut row);
+        }
+        let settings = Logistic {
+            tol: 1e-8,
+            ..Logistic::default()
+        };
+        let expected = settings.fit(&sparse, &y);
+        let x = Dense::new(&values, 3);
+        let found = settings.fit_dense(&x, &y, 2);
+        assert_eq!(found.iterations, expected.iterations);
+        let (coef, intercept) = found.outputs().next().expect("one output");
+        assert!((intercept - expected.intercept).abs() < 1e-9);
+        for (a, b) in coef.iter().zip(&expected.coef) {
+            assert!((a - b).abs() < 1e-9, "{a} {b}");
+        }
+        assert_eq!(found.predict(&x), expected.predict(&sparse));
+    }
+
+    #[test]
+    fn a_class_that_does_not_occur_is_never_predicted() {
+        let values = [1.0f32, -1.0, 2.0, -2.0];
+        let x = Dense::new(&values, 1);
+        let fitted = Logistic::default().fit_dense(&x, &[3, 1, 3, 1], 5);
+        assert_eq!(fitted.outputs().len(), 1);
+        assert_eq!(fitted.predict(&x), [3, 1, 3, 1]);
+        for row in fitted.probabilities(&x).chunks(5) {
+            assert_eq!((row[0], row[2], row[4]), (0.0, 0.0, 0.0));
+            assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "examples of two classes")]
+    fn one_class_is_refused() {
+        Logistic::default().fit_dense(&Dense::new(&[1.0, 2.0], 1), &[1, 1], 2);
+    }
+}

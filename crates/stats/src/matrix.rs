@@ -1,0 +1,137 @@
+//! Dense matrices, borrowed.
+
+use std::ops::Range;
+
+/// A number that a dense matrix can be made of. Arithmetic on it is done in f64.
+pub trait Real: Copy + Into<f64> + Send + Sync {}
+
+impl Real for f32 {}
+impl Real for f64 {}
+
+/// A dense matrix, row after row.
+#[derive(Clone, Copy, Debug)]
+pub struct Dense<'a, T> {
+    values: &'a [T],
+    n_rows: usize,
+    n_columns: usize,
+    /// From the beginning of a row to that of the next.
+    stride: usize,
+}
+
+impl<'a, T: Real> Dense<'a, T> {
+    /// The rows of `n_columns` numbers each that `values` consists of.
+    ///
+    /// # Panics
+    /// If there are no columns, or `values` does not divide into whole rows.
+    pub fn new(values: &'a [T], n_columns: usize) -> Self {
+        assert!(n_columns > 0, "a dense matrix needs columns");
+        assert!(
+            values.len().is_multiple_of(n_columns),
+            "{} numbers are no whole rows of {n_columns}",
+            values.len()
+        );
+        Self {
+            values,
+            n_rows: values.len() / n_columns,
+            n_columns,
+            stride: n_columns,
+        }
+    }
+
+    /// Some of the columns, those of `range`.
+    ///
+    /// # Panics
+    /// If the range is empty or ends beyond the last column.
+    pub fn columns(&self, range: Range<usize>) -> Self {
+        assert!(
+            !range.is_empty() && range.end <= self.n_columns,
+            "columns {range:?} of {}",
+            self.n_columns
+        );
+        Self {
+            values: self.values.get(range.start..).unwrap_or_default(),
+            n_columns: range.len(),
+            ..*self
+        }
+    }
+
+    /// How many rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// How many columns.
+    pub fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// A row.
+    #[inline]
+    pub fn row(&self, i: usize) -> &'a [T] {
+        let start = i * self.stride;
+        &self.values[start..start + self.n_columns]
+    }
+
+    /// All rows, in order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &'a [T]> + use<'a, T> {
+        let matrix = *self;
+        (0..self.n_rows).map(move |i| matrix.row(i))
+    }
+
+    /// The mean of each column; zeros where there are no rows.
+    pub fn means(&self) -> Vec<f64> {
+        let mut means = vec![0.0; self.n_columns];
+        for row in self.rows() {
+            for (mean, &value) in means.iter_mut().zip(row) {
+                *mean += value.into();
+            }
+        }
+        let n = self.n_rows().max(1) as f64;
+        means.iter_mut().for_each(|mean| *mean /= n);
+        means
+    }
+
+    /// The standard deviation of each column around `means`, with n in the denominator.
+    pub fn deviations(&self, means: &[f64]) -> Vec<f64> {
+        let mut squares = vec![0.0; self.n_columns];
+        for row in self.rows() {
+            for ((square, &value), mean) in squares.iter_mut().zip(row).zip(means) {
+                *square += (value.into() - mean).powi(2);
+            }
+        }
+        let n = self.n_rows().max(1) as f64;
+        squares.into_iter().map(|sum| (sum / n).sqrt()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_have_means_and_deviations() {
+        let values = [1f32, 10.0, 3.0, 10.0];
+        let x = Dense::new(&values, 2);
+        let means = x.means();
+        assert_eq!((x.n_rows(), x.row(1)), (2, &[3.0, 10.0][..]));
+        assert_eq!(
+            (&means[..], &x.deviations(&means)[..]),
+            (&[2.0, 10.0][..], &[1.0, 0.0][..])
+        );
+    }
+
+    #[test]
+    fn some_columns_are_a_matrix_too() {
+        let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let x = Dense::new(&values, 3).columns(1..3);
+        assert_eq!((x.n_rows(), x.n_columns()), (2, 2));
+        assert_eq!(x.rows().collect::<Vec<_>>(), [&[2.0, 3.0], &[5.0, 6.0]]);
+        assert_eq!(x.columns(1..2).row(1), [6.0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "5 numbers are no whole rows of 2")]
+    fn a_broken_row_is_refused() {
+        Dense::new(&[0.0; 5], 2);
+    }
+}
