@@ -156,9 +156,54 @@ fn scores_are_read_alike_from_text_and_from_floats() {
 
 /// Files below the data root that are not what a card is about, and what is said of them: subsets in the place of the
 /// whole, and a public copy of MRPC that lacks a pair.
-const STAND_INS: [(&str, &str, &str, &str); 6] = [
+const STAND_INS: [(&str, &str, &str, &str); 16] = [
     ("mnli", "glue", "train", "15130 rows; expected 392702"),
     ("mnli", "glue", "dev-matched", "1000 rows; expected 9815"),
+    ("mnli-fiction", "glue", "train", "3018 rows; expected 77348"),
+    (
+        "mnli-fiction",
+        "glue",
+        "dev-matched",
+        "201 rows; expected 1973",
+    ),
+    (
+        "mnli-government",
+        "glue",
+        "train",
+        "2948 rows; expected 77350",
+    ),
+    (
+        "mnli-government",
+        "glue",
+        "dev-matched",
+        "183 rows; expected 1945",
+    ),
+    ("mnli-slate", "glue", "train", "3031 rows; expected 77306"),
+    (
+        "mnli-slate",
+        "glue",
+        "dev-matched",
+        "210 rows; expected 1955",
+    ),
+    (
+        "mnli-telephone",
+        "glue",
+        "train",
+        "3232 rows; expected 83348",
+    ),
+    (
+        "mnli-telephone",
+        "glue",
+        "dev-matched",
+        "190 rows; expected 1966",
+    ),
+    ("mnli-travel", "glue", "train", "2901 rows; expected 77350"),
+    (
+        "mnli-travel",
+        "glue",
+        "dev-matched",
+        "216 rows; expected 1976",
+    ),
     ("qnli", "glue", "train", "9833 rows; expected 104743"),
     ("qqp", "glue", "train", "10117 rows; expected 363846"),
     ("qqp", "glue", "dev", "1000 rows; expected 40430"),
