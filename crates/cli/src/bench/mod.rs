@@ -8,6 +8,7 @@
 mod bf16;
 mod cache;
 mod data;
+mod probes;
 mod recurrent;
 mod side;
 mod table;
@@ -23,6 +24,7 @@ use totune_model::BertConfig;
 pub use bf16::{Bf16Options, bf16};
 pub use cache::{CacheOptions, TASKS, cache, worker as cache_worker};
 pub use data::{DataOptions, data, worker as data_worker};
+pub use probes::{ProbesOptions, probes, worker as probes_worker};
 pub use recurrent::{RecurrentOptions, What, recurrent, worker as recurrent_worker};
 use side::Side;
 pub use worker::worker;

@@ -10,7 +10,7 @@ use crate::bench::{self, PeerOptions};
 use crate::context::Context;
 use crate::exit;
 
-/// Time training, inference, single layers, reading and the cache beside other programs
+/// Time training, inference, single layers, reading, the cache and probes beside other programs
 #[derive(Debug, Subcommand)]
 pub enum Bench {
     Peer(Peer),
@@ -19,6 +19,7 @@ pub enum Bench {
     Bf16(Bf16Args),
     Lstm(Recurrent),
     Crf(Recurrent),
+    Probes(Probes),
     #[command(hide = true)]
     Worker(Worker),
     #[command(hide = true)]
@@ -27,6 +28,7 @@ pub enum Bench {
     DataWorker(Worker),
     #[command(hide = true)]
     RecurrentWorker(Worker),
+    ProbesWorker(Worker),
 }
 
 /// Time our training step and inference beside PyTorch and transformers, alternating in one run
@@ -172,6 +174,36 @@ pub struct Recurrent {
     only: Vec<String>,
 }
 
+/// Time diagnostic classifiers and mutual information of all layers beside scikit-learn and Python
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune bench probes                                    about a quarter of an hour on two cores
+  totune bench probes --only 'MRPC' --rounds 1 --layers 3
+
+Makes its matrices up, in files of up to 400 MB below the folder for temporary files.
+Needs a Python with scikit-learn. Nothing else should run meanwhile.")]
+pub struct Probes {
+    /// Python with scikit-learn
+    #[arg(long, default_value = "python3", env = "TOTUNE_PYTHON")]
+    python: PathBuf,
+    /// Folder for probes.json and probes.md [default: results/bench in the project]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Rounds of alternation
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
+    /// Layers of a task
+    #[arg(long, default_value_t = 13, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    layers: u16,
+    /// Width of a layer
+    #[arg(long, default_value_t = 768, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    columns: u16,
+    /// Only cases whose name contains this; may be given more than once
+    #[arg(long)]
+    only: Vec<String>,
+}
+
 impl Recurrent {
     fn run(self, what: bench::What, context: &Context) -> Result<()> {
         let project = context.project.root.clone();
@@ -255,6 +287,21 @@ impl Bench {
                 let machine = context.machine()?;
                 bench::recurrent_worker(&worker.case, &machine.device, &machine.device_name)?;
             }
+            Self::Probes(probes) => {
+                let project = context.project.root.clone();
+                let page = bench::probes(&bench::ProbesOptions {
+                    out: probes.out.unwrap_or_else(|| bench::default_out(&project)),
+                    project,
+                    python: probes.python,
+                    rounds: probes.rounds.into(),
+                    threads: context.threads(),
+                    layers: probes.layers.into(),
+                    columns: probes.columns.into(),
+                    only: probes.only,
+                })?;
+                println!("{}", page.display());
+            }
+            Self::ProbesWorker(worker) => bench::probes_worker(&worker.case)?,
             Self::CacheWorker(worker) => bench::cache_worker(&worker.case, context)?,
             Self::DataWorker(worker) => bench::data_worker(&worker.case)?,
             Self::Worker(worker) => {

@@ -68,7 +68,7 @@ fn pick(x: &Tensor, places: &Tensor) -> Tensor {
 
 /// What LibTorch recorded, and its leaves.
 #[derive(Debug)]
-struct Tape {
+pub struct Tape {
     leaves: Vec<Tensor>,
     out: Tensor,
 }
