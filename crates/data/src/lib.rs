@@ -42,7 +42,7 @@ pub use example::{Example, Input, Target};
 pub use hash::sha256_hex;
 pub use layout::{Columns, Empty, Layout, LayoutFile, OneOf, RowList};
 pub use near::near;
-pub use random::stream;
+pub use random::{shuffle, stream};
 pub use split::{Duplicates, Files, FoldKind, HoldOut, KFold, Parts, Split};
 pub use submission::Submission;
 pub use texts::{Gutenberg, Lines, Switch, TextCard, TextFile, TextFormat, WikiText};

@@ -16,6 +16,8 @@ use crate::spec::LogisticSettings;
 use crate::vary::Changes;
 use crate::{RunSpec, SparseWork, TuneWork, Work, profile, suggest};
 
+mod analyses;
+
 /// What the runs of an experiment do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -24,6 +26,10 @@ pub enum Kind {
     Sparse,
     /// A pretrained encoder, adapted.
     Tune,
+    /// Diagnostic classifiers and mutual information of every layer of an encoder.
+    Probe,
+    /// How far the terms of a dataset are from those of other texts.
+    Divergence,
 }
 
 /// One file `experiments/<paper>/<name>.toml`: a grid, with profiles that replace whole top-level keys.
@@ -54,10 +60,15 @@ struct Heading {
     kind: Kind,
 }
 
+/// What every grid multiplies by.
+#[derive(Deserialize)]
+struct Named {
+    datasets: Vec<String>,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct SparseGrid {
-    datasets: Vec<String>,
     split: Vec<Split>,
     features: Vec<Features>,
     logistic: LogisticSettings,
@@ -73,7 +84,6 @@ fn one_seed() -> Vec<u64> {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct TuneGrid {
-    datasets: Vec<String>,
     encoders: Vec<String>,
     split: Vec<Split>,
     adaptation: Vec<Value>,
@@ -163,16 +173,13 @@ impl Experiment {
         let mut grid = profile::overlay(&self.base, profile, overlay)?;
         let changes = Changes::take(&mut grid)?;
         self.check_names(&changes)?;
-        let mut without_search = grid.clone();
-        without_search.remove("search");
-        let datasets = match self.kind {
-            Kind::Sparse => typed::<SparseGrid>(&without_search, &self.source)?.datasets,
-            Kind::Tune => typed::<TuneGrid>(&without_search, &self.source)?.datasets,
-        };
+        // Everything else may come from `[[for]]` or a variant.
+        let Named { datasets } = typed(&grid, &self.source)?;
         some("datasets", &datasets)?;
         let (mut runs, mut cells) = (Vec::new(), Vec::new());
         for dataset in &datasets {
             for mut grid in changes.grids(&grid, dataset) {
+                grid.remove("datasets");
                 let search = Search::take(&mut grid, &self.source)?;
                 let found = match self.kind {
                     Kind::Sparse => {
@@ -180,6 +187,12 @@ impl Experiment {
                     }
                     Kind::Tune => {
                         self.expand_tune(profile, dataset, &typed(&grid, &self.source)?)?
+                    }
+                    Kind::Probe => {
+                        self.expand_probe(profile, dataset, &typed(&grid, &self.source)?)?
+                    }
+                    Kind::Divergence => {
+                        self.expand_divergence(profile, dataset, &typed(&grid, &self.source)?)?
                     }
                 };
                 match search {
@@ -354,7 +367,7 @@ datasets = ["a"]
         Experiment::parse(Path::new("experiments/p/e.toml"), text.to_string())
     }
 
-    fn expand(text: &str, profile: &str) -> Result<Vec<RunSpec>> {
+    pub(super) fn expand(text: &str, profile: &str) -> Result<Vec<RunSpec>> {
         parse(text)?.expand(profile)
     }
 

@@ -4,20 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
 use serde::Serialize;
 use totune_adapt::{Activations, Cache};
 use totune_data::{
-    Catalogue, Dataset, Encoded, EncodedCache, Pairs, Tokenizer, WordContext, sha256_hex,
+    Catalogue, Dataset, Encoded, EncodedCache, Pairs, TextCard, Tokenizer, WordContext, sha256_hex,
 };
 use totune_model::{AnyEncoder, Encoder, EncoderCatalogue, LoadedEncoder};
+use totune_stats::{Terms, count_terms};
 
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::states::{Key, States};
-use crate::{Machine, Progress, Project, RunSpec, TuneWork};
+use crate::{Machine, ProbeWork, Progress, Project, RunSpec, TuneWork, suggest};
 
 /// Where datasets and encoders are looked for; fixtures always come from the project itself.
 #[derive(Debug, Clone)]
@@ -49,8 +50,12 @@ pub fn missing<'a>(
     roots: &Roots,
     specs: impl IntoIterator<Item = &'a RunSpec>,
 ) -> Result<Option<String>> {
-    let (datasets, encoders) = names(specs);
+    let specs: Vec<&RunSpec> = specs.into_iter().collect();
+    let (datasets, encoders) = names(specs.iter().copied());
     let mut messages = Vec::new();
+    for card in texts(project, &specs)? {
+        messages.extend(card.missing(&roots.data));
+    }
     if !datasets.is_empty() {
         let catalogue = Catalogue::read(&project.root.join("datasets"))?;
         for (name, splits) in datasets {
@@ -66,6 +71,28 @@ pub fn missing<'a>(
         }
     }
     Ok((!messages.is_empty()).then(|| messages.join("\n\n")))
+}
+
+/// The cards of the plain texts that specs read, each once.
+fn texts(project: &Project, specs: &[&RunSpec]) -> Result<Vec<TextCard>> {
+    let names: BTreeSet<&String> = specs.iter().flat_map(|spec| spec.texts()).collect();
+    let folder = project.root.join("datasets/texts");
+    let card = |name: &String| {
+        let path = folder.join(format!("{name}.toml"));
+        if path.is_file() {
+            return TextCard::read(&path);
+        }
+        let known = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let known = known.filter_map(|entry| {
+            let file = entry.file_name().into_string().ok()?;
+            Some(file.strip_suffix(".toml")?.to_string())
+        });
+        let mut known: Vec<String> = known.collect();
+        known.sort_unstable();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        Err(anyhow!(suggest::unknown("text", name, &known)))
+    };
+    names.into_iter().map(card).collect()
 }
 
 /// The splits of each dataset and the encoders that specs read.
@@ -87,6 +114,8 @@ pub struct Inputs {
     /// By dataset and split.
     datasets: BTreeMap<(String, String), Dataset>,
     encoders: BTreeMap<String, Pretrained>,
+    /// Of plain texts, how often each term occurs.
+    terms: BTreeMap<String, Terms>,
     /// By dataset, split, encoder and how that reads.
     rows: Mutex<BTreeMap<RowsKey, Arc<Rows>>>,
     cache: Option<EncodedCache>,
@@ -114,6 +143,15 @@ impl Reading {
             max_length: training.max_length,
             pairs: training.pairs,
             tagged: dataset.tagging.as_ref().map(|_| training.context),
+        }
+    }
+
+    /// How the encoder of a probe reads texts.
+    pub fn probed(work: &ProbeWork) -> Self {
+        Self {
+            max_length: work.max_length,
+            pairs: work.pairs,
+            tagged: None,
         }
     }
 }
@@ -152,7 +190,17 @@ impl Inputs {
         states: States,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let (dataset_names, encoder_names) = names(specs);
+        let specs: Vec<&RunSpec> = specs.into_iter().collect();
+        let (dataset_names, encoder_names) = names(specs.iter().copied());
+        let mut terms = BTreeMap::new();
+        for card in texts(project, &specs)? {
+            progress.preparing(&format!("reading {}", card.name));
+            let mut counts = Terms::new();
+            for paragraph in card.paragraphs(&roots.data)? {
+                count_terms(&paragraph, &mut counts);
+            }
+            terms.insert(card.name, counts);
+        }
         let mut datasets = BTreeMap::new();
         for (name, splits) in dataset_names {
             progress.preparing(&format!("reading {name}"));
@@ -182,6 +230,7 @@ impl Inputs {
         Ok(Self {
             datasets,
             encoders,
+            terms,
             rows: Mutex::default(),
             cache: roots.cache.as_deref().map(EncodedCache::new),
             states,
@@ -209,6 +258,13 @@ impl Inputs {
         self.encoders
             .get(name)
             .with_context(|| format!("encoder `{name}` was not loaded for this sweep"))
+    }
+
+    /// How often each term occurs in a text that was loaded.
+    pub(crate) fn terms(&self, name: &str) -> Result<&Terms> {
+        self.terms
+            .get(name)
+            .with_context(|| format!("text `{name}` was not loaded for this sweep"))
     }
 
     /// A split's examples as an encoder reads them, encoded the first time they are asked for.

@@ -38,6 +38,9 @@ pub use prepared::Prepared;
 pub use progress::{Ended, Position, Progress, Silent};
 pub use project::Project;
 pub use provenance::peak_memory;
-pub use spec::{LogisticSettings, RunSpec, SparseWork, TuneWork, Work};
+pub use spec::{
+    DivergenceWork, Information, LogisticSettings, ProbeInput, ProbeWork, ProbedStates, RunSpec,
+    SparseWork, TuneWork, Work,
+};
 pub use store::{State, Store};
 pub use work::HIDDEN;

@@ -71,7 +71,9 @@ impl Inputs {
     pub fn prepare(&self, spec: &RunSpec) -> Result<Prepared> {
         match &spec.work {
             Work::Tune(work) => Prepared::new(spec, work, self),
-            Work::Sparse(_) => bail!("{}: adapts no encoder", spec.label()),
+            Work::Sparse(_) | Work::Probe(_) | Work::Divergence(_) => {
+                bail!("{}: adapts no encoder", spec.label())
+            }
         }
     }
 }

@@ -8,6 +8,10 @@ use totune_adapt::Training;
 use totune_data::Split;
 use totune_stats::{Features, Logistic};
 
+mod analyses;
+
+pub use analyses::{DivergenceWork, Information, ProbeInput, ProbeWork, ProbedStates};
+
 /// Everything that decides what a run computes. Same spec, same id; same id, same run.
 ///
 /// A changed meaning of any field needs a new name for it, never a silent change: results on disk keep their ids.
@@ -44,6 +48,10 @@ pub enum Work {
     Sparse(SparseWork),
     /// A pretrained encoder, adapted.
     Tune(Box<TuneWork>),
+    /// Diagnostic classifiers and mutual information of every layer of an encoder.
+    Probe(Box<ProbeWork>),
+    /// How far the terms of a dataset are from those of other texts.
+    Divergence(DivergenceWork),
 }
 
 /// Sparse features and logistic regression.
@@ -137,13 +145,23 @@ impl RunSpec {
                 parts.push(work.training.adaptation.label());
                 parts.push(format!("lr {:e}", work.training.adaptation.lr()));
             }
+            Work::Probe(work) => {
+                parts.push(self.dataset.clone());
+                parts.push(work.encoder.clone());
+                let (input, states) = (kebab(&work.input), kebab(&work.states));
+                parts.push(format!("probe of {input}, {states}"));
+            }
+            Work::Divergence(work) => {
+                parts.push(self.dataset.clone());
+                parts.push(format!("from {}", work.texts.join(" and ")));
+            }
         }
         parts.extend(self.searched());
         parts.push(split_label(&self.split));
         if self.split.n_folds() > 1 {
             parts.push(format!("fold {}", self.fold));
         }
-        if matches!(self.work, Work::Tune(_)) {
+        if matches!(self.work, Work::Tune(_) | Work::Probe(_)) {
             parts.push(format!("seed {}", self.seed));
         }
         parts.join(" · ")
@@ -195,6 +213,16 @@ impl RunSpec {
                 work.training.validate()?;
                 work.training.looks_at_dev()
             }
+            Work::Probe(work) => {
+                work.validate()?;
+                work.training
+                    .as_ref()
+                    .and_then(|training| training.looks_at_dev())
+            }
+            Work::Divergence(work) => {
+                work.validate()?;
+                None
+            }
         };
         let by_search = (!self.search.is_empty()).then_some("search");
         if let Some(key) = looks_at_dev.or(by_search) {
@@ -209,15 +237,29 @@ impl RunSpec {
     /// Name of the encoder card, where the work has one.
     pub fn encoder(&self) -> Option<&str> {
         match &self.work {
-            Work::Sparse(_) => None,
+            Work::Sparse(_) | Work::Divergence(_) => None,
             Work::Tune(work) => Some(&work.encoder),
+            Work::Probe(work) => Some(&work.encoder),
+        }
+    }
+
+    /// Names of the cards of plain texts that the work reads.
+    pub fn texts(&self) -> &[String] {
+        match &self.work {
+            Work::Divergence(work) => &work.texts,
+            Work::Sparse(_) | Work::Tune(_) | Work::Probe(_) => &[],
         }
     }
 
     /// What runs share that begin at the same kept states of frozen layers.
     pub(crate) fn affinity(&self) -> Vec<String> {
         match &self.work {
-            Work::Sparse(_) => vec![self.dataset.clone()],
+            Work::Sparse(_) | Work::Divergence(_) => vec![self.dataset.clone()],
+            Work::Probe(work) => vec![
+                self.dataset.clone(),
+                work.encoder.clone(),
+                kebab(&work.states),
+            ],
             Work::Tune(work) => vec![
                 self.dataset.clone(),
                 work.encoder.clone(),
@@ -229,8 +271,9 @@ impl RunSpec {
     /// Whether runs of this kind share the processor well: many at once, each on one thread.
     pub fn runs_in_parallel(&self) -> bool {
         match &self.work {
-            Work::Sparse(_) => true,
-            Work::Tune(_) => false,
+            Work::Sparse(_) | Work::Divergence(_) => true,
+            // A probe's layers are side by side already.
+            Work::Tune(_) | Work::Probe(_) => false,
         }
     }
 }

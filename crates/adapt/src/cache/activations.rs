@@ -240,6 +240,14 @@ impl Activations {
         self.shape.n_bytes()
     }
 
+    /// All of them as f32, one example after the other.
+    pub fn vectors(&self) -> Vec<f32> {
+        let bytes = self.bytes.as_slice();
+        let mut values = vec![0f32; bytes.len() / self.shape.dtype.size()];
+        self.shape.dtype.read(bytes, &mut values);
+        values
+    }
+
     /// The states of the examples at `places` as f32, padded with zeros: `[batch, seq, width]`.
     ///
     /// # Panics

@@ -28,7 +28,7 @@ pub enum Pooling {
 impl Pooling {
     /// Whether it can be taken of any layer.
     pub fn is_of_any_layer(self) -> bool {
-        matches!(self, Self::First | Self::Mean)
+        matches!(self, Self::First | Self::Mean | Self::Max)
     }
 }
 

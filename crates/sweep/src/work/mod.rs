@@ -8,6 +8,8 @@ use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use crate::{Inputs, Machine, Progress, RunSpec, Work};
 
+mod divergence;
+mod probe;
 mod sparse;
 mod tune;
 
@@ -34,5 +36,7 @@ pub(crate) fn perform(
     match &spec.work {
         Work::Sparse(work) => sparse::perform(spec, work, run, inputs),
         Work::Tune(work) => tune::perform(spec, work, run, inputs, machine, progress),
+        Work::Probe(work) => probe::perform(spec, work, run, inputs, machine, progress),
+        Work::Divergence(work) => divergence::perform(spec, work, run, inputs),
     }
 }

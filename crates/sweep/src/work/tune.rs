@@ -5,9 +5,11 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use totune_adapt::{
-    EpochScores, Examples, KeptExamples, Prediction, Question, StepEvent, Stop, TaskData, Watch,
+    EpochScores, Examples, KeptExamples, Prediction, Question, Score, StepEvent, Stop, TaskData,
+    Training, Watch,
 };
 use totune_data::{Dataset, Target};
+use totune_model::Encoder;
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use super::Outcome;
@@ -29,6 +31,21 @@ pub(super) fn perform(
     let mut watch = Listener { machine, progress };
     let outcome = Prepared::new(spec, work, inputs)?.fit(&machine.device, &mut watch)?;
 
+    let evals = record(&mut run, training, &outcome);
+    let predictions = predictions(&run.run_id, outcome.predictions, &dataset.labels);
+    Ok(Outcome {
+        run,
+        evals,
+        predictions,
+    })
+}
+
+/// Notes in a run's row what a training cost and how it ended; its scores as rows.
+pub(super) fn record<E: Encoder>(
+    run: &mut RunRow,
+    training: &Training,
+    outcome: &totune_adapt::Outcome<E>,
+) -> Vec<EvalRow> {
     run.dtype = training.dtype.label().to_string();
     run.params_total = outcome.params_total as u64;
     run.params_trainable = outcome.params_trainable as u64;
@@ -42,24 +59,19 @@ pub(super) fn perform(
         run.status = "diverged".to_string();
         run.error = divergence.to_string();
     }
-    let evals = outcome.scores.into_iter().map(|score| EvalRow {
+    let row = |score: &Score| EvalRow {
         run_id: run.run_id.clone(),
         phase: score.phase as u32,
         epoch: score.epoch as u32,
         step: score.step as u64,
         split: score.split.to_string(),
-        metric: score.metric,
+        metric: score.metric.clone(),
         value: score.value,
         n: score.n as u64,
         train_seconds: score.train_seconds,
         is_final: score.is_final,
-    });
-    let predictions = predictions(&run.run_id, outcome.predictions, &dataset.labels);
-    Ok(Outcome {
-        evals: evals.collect(),
-        predictions,
-        run,
-    })
+    };
+    outcome.scores.iter().map(row).collect()
 }
 
 /// Predictions as rows: one for each example, or for each word of the sentences of test.
@@ -184,9 +196,9 @@ fn question(dataset: &Dataset) -> Question {
 }
 
 /// Passes events on, and stops the run when asked to.
-struct Listener<'a> {
-    machine: &'a Machine,
-    progress: &'a dyn Progress,
+pub(super) struct Listener<'a> {
+    pub machine: &'a Machine,
+    pub progress: &'a dyn Progress,
 }
 
 impl Watch for Listener<'_> {

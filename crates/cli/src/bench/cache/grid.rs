@@ -177,7 +177,7 @@ mod tests {
                     let starts = work.training.starts(LAYERS).expect("in range");
                     starts.iter().map(ToString::to_string).collect::<Vec<_>>()
                 }
-                Work::Sparse(_) => unreachable!("the grid tunes"),
+                _ => unreachable!("the grid tunes"),
             })
             .collect();
         assert_eq!(starts, ["Mean pooling", "block 5", "block 4", "block 2"]);

@@ -32,7 +32,10 @@ pub fn worker(case: &str) -> Result<()> {
                 let fitted = Logistic::default().fit_dense(&x, &train_classes, 2);
                 accuracy(&test_classes, &fitted.predict(&new))
             }
-            What::Linear => pearson(&test_gold, &Linear::fit(&x, &train_gold).predict(&new)),
+            What::Linear => {
+                let predicted = Linear::fit(&x, &train_gold).predict(&new);
+                pearson(&test_gold, &predicted).unwrap_or(f64::NAN)
+            }
             What::Edge => Edge::default()
                 .estimate_classes(&new, &test_classes)
                 .map_or(f64::NAN, |estimate| estimate.first_pass),

@@ -1,0 +1,326 @@
+//! What each layer of an encoder knows: diagnostic classifiers and mutual information.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use rayon::prelude::*;
+use totune_adapt::{Activations, Start, Stop, StoredDtype};
+use totune_data::{Dataset, Encoded, Target, shuffle, stream};
+use totune_model::{Encoder, Layers, Readout};
+use totune_record::{EvalRow, RunRow};
+use totune_stats::{
+    Dense, Edge, Linear, classification_scores_with, information_bound, regression_scores,
+};
+
+use super::Outcome;
+use super::tune::{Listener, record};
+use crate::inputs::Reading;
+use crate::prepared::Prepared;
+use crate::{Information, Inputs, Machine, ProbeWork, Progress, RunSpec, TuneWork};
+
+/// Fewest examples that the mutual information is estimated of.
+const FEWEST: usize = 20;
+
+pub(super) fn perform(
+    spec: &RunSpec,
+    work: &ProbeWork,
+    mut run: RunRow,
+    inputs: &Inputs,
+    machine: &Machine,
+    progress: &dyn Progress,
+) -> Result<Outcome> {
+    let parts = Parts::new(spec, work, inputs)?;
+    let (vectors, evals) = match &work.training {
+        None => {
+            let encoder = &inputs.encoder(&work.encoder)?.loaded.encoder;
+            run.params_total = burn::module::Module::num_params(encoder) as u64;
+            run.stop_reason = "computed".to_string();
+            (parts.vectors(encoder, work, machine)?, Vec::new())
+        }
+        Some(training) => {
+            let tune = TuneWork {
+                encoder: work.encoder.clone(),
+                training: (**training).clone(),
+            };
+            let mut watch = Listener { machine, progress };
+            let outcome = Prepared::new(spec, &tune, inputs)?.fit(&machine.device, &mut watch)?;
+            let evals = record(&mut run, training, &outcome);
+            if matches!(outcome.stop, Stop::Diverged(_)) {
+                return Ok(Outcome {
+                    run,
+                    evals,
+                    predictions: Vec::new(),
+                });
+            }
+            (parts.vectors(&outcome.model.encoder, work, machine)?, evals)
+        }
+    };
+    run.dtype = "f32".to_string();
+    run.cache_seconds += vectors.seconds;
+
+    // Many small problems: side by side, each on one thread.
+    let probing = Instant::now();
+    let scores: Vec<Vec<(String, f64)>> = (0..vectors.layers())
+        .into_par_iter()
+        .map(|layer| parts.classifier(&vectors.layer(layer), work))
+        .collect::<Result<_>>()?;
+    run.train_seconds += vectors.seconds + probing.elapsed().as_secs_f64();
+    let estimating = Instant::now();
+    let information: Vec<Vec<(String, f64)>> = match work.mi {
+        Information::Off => Vec::new(),
+        Information::Edge => (0..vectors.layers())
+            .into_par_iter()
+            .map(|layer| parts.information(&vectors.layer(layer).test, spec.seed, layer))
+            .collect::<Result<_>>()?,
+    };
+    run.eval_seconds += estimating.elapsed().as_secs_f64();
+
+    let mut evals = evals;
+    for scores in [scores, information] {
+        for (layer, scores) in scores.into_iter().enumerate() {
+            evals.extend(scores.into_iter().map(|(metric, value)| EvalRow {
+                run_id: run.run_id.clone(),
+                phase: 0,
+                epoch: run.epochs,
+                step: run.steps,
+                split: "test".to_string(),
+                metric: format!("{metric}@layer-{layer}"),
+                value,
+                n: parts.test.rows.len() as u64,
+                train_seconds: run.train_seconds,
+                is_final: true,
+            }));
+        }
+    }
+    Ok(Outcome {
+        run,
+        evals,
+        predictions: Vec::new(),
+    })
+}
+
+/// What classifiers learn from and are judged on.
+struct Parts<'a> {
+    dataset: &'a Dataset,
+    train: Part,
+    test: Part,
+}
+
+struct Part {
+    rows: Vec<Encoded>,
+    answers: Answers,
+}
+
+/// What is right about the examples of a part.
+enum Answers {
+    Classes(Vec<usize>),
+    Scores(Vec<f64>),
+}
+
+impl<'a> Parts<'a> {
+    fn new(spec: &RunSpec, work: &ProbeWork, inputs: &'a Inputs) -> Result<Self> {
+        let dataset = inputs.dataset(&spec.dataset, "train")?;
+        ensure!(
+            dataset.tagging.is_none(),
+            "a probe has one vector for each example; expected a dataset with a label or a score for each, `{}` has tags",
+            dataset.name
+        );
+        let parts = spec.split.divide(dataset, spec.fold)?;
+        let part = |split: &str, chosen: &[usize]| -> Result<Part> {
+            let dataset = inputs.dataset(&spec.dataset, split)?;
+            let rows = inputs.rows(&spec.dataset, split, &work.encoder, &Reading::probed(work))?;
+            let answers = Answers::of(dataset, split, chosen)?;
+            let rows = chosen.iter().map(|&row| rows.encoded[row].clone());
+            Ok(Part {
+                rows: rows.collect(),
+                answers,
+            })
+        };
+        let test = match spec.split.test_split() {
+            "train" => part("train", &parts.test)?,
+            split => part(
+                split,
+                &spec.split.tested(inputs.dataset(&spec.dataset, split)?),
+            )?,
+        };
+        let train = part("train", &parts.train)?;
+        if let Answers::Classes(classes) = &train.answers {
+            ensure!(
+                classes.iter().any(|class| *class != classes[0]),
+                "the training part has one label alone; expected two or more to tell apart"
+            );
+        }
+        ensure!(
+            !train.rows.is_empty() && !test.rows.is_empty(),
+            "{} training and {} test examples; expected some of each",
+            train.rows.len(),
+            test.rows.len()
+        );
+        if work.mi == Information::Edge {
+            ensure!(
+                matches!(test.answers, Answers::Classes(_)),
+                "mi: expected \"off\", since `{}` has scores instead of labels",
+                dataset.name
+            );
+            ensure!(
+                test.rows.len() >= FEWEST,
+                "mi: {} test examples; expected at least {FEWEST}",
+                test.rows.len()
+            );
+        }
+        Ok(Self {
+            dataset,
+            train,
+            test,
+        })
+    }
+
+    /// The vectors of both parts in all layers.
+    fn vectors<E: Encoder>(
+        &self,
+        encoder: &E,
+        work: &ProbeWork,
+        machine: &Machine,
+    ) -> Result<Vectors> {
+        let start = Start::Pooled(Readout {
+            pooling: work.input.pooling(),
+            layers: Layers::Mix { embeddings: true },
+        });
+        let of = |part: &Part| {
+            let dtype = StoredDtype::F32;
+            let batch = work.evaluation_batch_size;
+            Activations::compute(encoder, &part.rows, start, dtype, batch, &machine.device)
+        };
+        let (train, test) = (of(&self.train)?, of(&self.test)?);
+        Ok(Vectors {
+            seconds: train.seconds() + test.seconds(),
+            train: train.vectors(),
+            test: test.vectors(),
+            width: encoder.hidden(),
+            all: encoder.hidden() * (encoder.n_layers() + 1),
+        })
+    }
+
+    /// Scores of a classifier of one layer, by the dataset's metrics.
+    fn classifier(&self, layer: &Layer, work: &ProbeWork) -> Result<Vec<(String, f64)>> {
+        let metrics = &self.dataset.metrics;
+        let scores = match (&self.train.answers, &self.test.answers) {
+            (Answers::Classes(train), Answers::Classes(gold)) => {
+                let labels = self.dataset.labels.len();
+                let fitted = work.logistic.model().fit_dense(&layer.train, train, labels);
+                let predicted = fitted.predict(&layer.test);
+                let asked = metrics.iter().map(String::as_str);
+                let positive = self.dataset.positive;
+                classification_scores_with(gold, &predicted, labels, positive, asked)
+            }
+            (Answers::Scores(train), Answers::Scores(gold)) => {
+                let predicted = Linear::fit(&layer.train, train).predict(&layer.test);
+                regression_scores(gold, &predicted)
+            }
+            _ => anyhow::bail!("one part has labels and the other scores; expected one kind"),
+        };
+        let asked = scores
+            .into_iter()
+            .filter(|(name, _)| metrics.iter().any(|metric| metric == name));
+        Ok(asked
+            .map(|(name, score)| (name.to_string(), score))
+            .collect())
+    }
+
+    /// What a layer tells about the labels of the test part, in bits, and the same of labels and vectors that have
+    /// nothing to do with each other.
+    fn information(&self, x: &Dense<f32>, seed: u64, layer: usize) -> Result<Vec<(String, f64)>> {
+        let Answers::Classes(classes) = &self.test.answers else {
+            anyhow::bail!("scores have no mutual information here; expected labels");
+        };
+        let mut other_classes = classes.clone();
+        shuffle(&mut other_classes, &mut stream(seed, "probe labels", 0));
+        // Each column keeps its own numbers, so what they are like stays the same.
+        let mut other = vec![0.0; x.n_rows() * x.n_columns()];
+        let mut random = stream(seed, "probe states", layer as u64);
+        for column in 0..x.n_columns() {
+            let mut values: Vec<f32> = x.rows().map(|row| row[column]).collect();
+            shuffle(&mut values, &mut random);
+            for (row, value) in other.chunks_mut(x.n_columns()).zip(values) {
+                row[column] = value;
+            }
+        }
+        let other = Dense::new(&other, x.n_columns());
+        let mut all = Vec::new();
+        for (suffix, x, classes) in [
+            ("", x, classes),
+            ("-random-labels", x, &other_classes),
+            ("-random-states", &other, classes),
+        ] {
+            if let Some(edge) = Edge::default().estimate_classes(x, classes) {
+                all.push((format!("mi{suffix}"), edge.second_pass));
+                all.push((format!("mi-first-pass{suffix}"), edge.first_pass));
+            }
+            // Not there where a class is too rare to be divided.
+            let bound = information_bound(x, classes);
+            all.extend(bound.map(|bits| (format!("mi-2{suffix}"), bits)));
+        }
+        Ok(all)
+    }
+}
+
+impl Answers {
+    fn of(dataset: &Dataset, split: &str, chosen: &[usize]) -> Result<Self> {
+        let targets = || chosen.iter().map(|&index| &dataset.examples[index].target);
+        let classes: Vec<usize> = targets().filter_map(Target::class).collect();
+        let scores: Vec<f64> = targets()
+            .filter_map(|target| match target {
+                Target::Value(value) => Some(*value),
+                _ => None,
+            })
+            .collect();
+        let (what, answers) = if dataset.labels.is_empty() {
+            ("score", Self::Scores(scores))
+        } else {
+            ("label", Self::Classes(classes))
+        };
+        let known = match &answers {
+            Self::Classes(classes) => classes.len(),
+            Self::Scores(scores) => scores.len(),
+        };
+        ensure!(
+            known == chosen.len(),
+            "{known} of {} examples of the {split} split have a {what}; expected all",
+            chosen.len()
+        );
+        Ok(answers)
+    }
+}
+
+/// One vector for each example and layer, the layers of an example one after the other.
+struct Vectors {
+    train: Vec<f32>,
+    test: Vec<f32>,
+    /// Of one layer.
+    width: usize,
+    /// Of all layers.
+    all: usize,
+    /// What it took to compute them.
+    seconds: f64,
+}
+
+/// The vectors of one layer.
+struct Layer<'a> {
+    train: Dense<'a, f32>,
+    test: Dense<'a, f32>,
+}
+
+impl Vectors {
+    fn layers(&self) -> usize {
+        self.all / self.width
+    }
+
+    fn layer(&self, layer: usize) -> Layer<'_> {
+        let columns: Range<usize> = layer * self.width..(layer + 1) * self.width;
+        Layer {
+            train: Dense::new(&self.train, self.all).columns(columns.clone()),
+            test: Dense::new(&self.test, self.all).columns(columns),
+        }
+    }
+}
