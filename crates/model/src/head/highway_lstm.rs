@@ -18,6 +18,8 @@ pub struct HighwayLstmSpec {
     /// What the way around is.
     pub reading: HighwayReading,
     /// Layers on top of each other; not stated.
+    // `layers` in a head is which ones of the encoder it reads.
+    #[serde(rename = "recurrent-layers")]
     pub layers: usize,
     /// Width of each direction; not stated.
     pub hidden: usize,
@@ -61,7 +63,7 @@ impl HighwayLstmSpec {
     /// Refuses sizes of zero and rates outside `[0, 1)`, naming the key below `head`.
     pub fn validate(&self) -> Result<()> {
         check_sizes(&[
-            ("layers", self.layers),
+            ("recurrent-layers", self.layers),
             ("hidden", self.hidden),
             ("output", self.output),
         ])?;
