@@ -5,7 +5,7 @@ use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use totune_data::Target;
 use totune_model::fused::cross_entropy;
-use totune_model::{Output, Tags};
+use totune_model::{Constraints, Output, Tags};
 use totune_stats::Reading;
 
 use crate::task::Examples;
@@ -22,7 +22,8 @@ pub enum Question {
     },
     /// Which number; learned by the mean squared error of the bare score.
     Score {},
-    /// Which tag for each word; learned by cross-entropy, the mean over words.
+    /// Which tag for each word; learned by cross-entropy, the mean over words, or where the head has a conditional random
+    /// field by the negative log-likelihood of paths, the mean over sentences (AllenNLP sums over the batch).
     Tags {
         /// Tags in the scheme BIO: `O`, `B-PER`, `I-PER`, …
         labels: Vec<String>,
@@ -118,9 +119,17 @@ impl Question {
                 (output.labels() - values).square().mean()
             }
             Self::Tags { .. } => {
-                let Tags { emissions, .. } = tags(output);
+                let Tags {
+                    emissions,
+                    mask,
+                    crf,
+                } = tags(output);
                 let [batch, words, n_tags] = emissions.dims();
                 let rows = indices.iter().map(|&i| tags_of(&targets[i]));
+                if let Some(crf) = crf {
+                    let gold = padded(rows, [batch, words], device);
+                    return -crf.log_likelihood(emissions, gold, mask).mean();
+                }
                 let classes = rows.clone().flatten().map(|&tag| tag as i64);
                 let places = rows.enumerate().flat_map(|(row, tags)| {
                     (0..tags.len()).map(move |word| (row * words + word) as i64)
@@ -151,8 +160,34 @@ impl Question {
                     .collect())
             }
             Self::Tags { labels } => {
-                let Tags { emissions, .. } = tags(output);
+                let Tags {
+                    emissions,
+                    mask,
+                    crf,
+                } = tags(output);
                 let [_, words, n_tags] = emissions.dims();
+                if let Some(crf) = crf {
+                    let allowed = Constraints::of_tags(labels)?;
+                    let rows = targets
+                        .clone()
+                        .map(|target| target.tags().unwrap_or_default());
+                    let shape = [indices.len(), words];
+                    let gold = padded(rows, shape, &emissions.device());
+                    let paths = crf.decode(emissions.clone(), mask.clone(), &allowed);
+                    let of_gold = crf.log_likelihood(emissions, gold, mask).into_data();
+                    let of_gold: Vec<f32> = of_gold.try_to_vec().ok().context(NO_FLOATS)?;
+                    let answer = |((path, log_p), target): ((Vec<usize>, f32), &Target)| Answer {
+                        loss: if *target == Target::Unknown {
+                            0.0
+                        } else {
+                            -f64::from(log_p)
+                        },
+                        predicted: Target::Tags(path),
+                        scores: Vec::new(),
+                    };
+                    let answers = paths.into_iter().zip(of_gold).zip(targets);
+                    return Ok(answers.map(answer).collect());
+                }
                 let scores = log_softmax(emissions, 2).into_data();
                 let scores: Vec<f32> = scores.try_to_vec().ok().context(NO_FLOATS)?;
                 let rows = scores.chunks((words * n_tags).max(1));
@@ -256,6 +291,21 @@ fn sentences<'a>(ids: &[String], rows: &[Target], labels: &'a [String]) -> Vec<V
     sentences
 }
 
+/// Rows of tags as `[batch, words]`, zeros behind the shorter ones.
+fn padded<'a>(
+    rows: impl Iterator<Item = &'a [usize]>,
+    [batch, words]: [usize; 2],
+    device: &Device,
+) -> Tensor<2, Int> {
+    let mut padded = vec![0i64; batch * words];
+    for (row, to) in rows.zip(padded.chunks_mut(words.max(1))) {
+        for (&tag, to) in row.iter().zip(to) {
+            *to = tag as i64;
+        }
+    }
+    Tensor::from_data(TensorData::new(padded, [batch, words]), device)
+}
+
 fn tags(output: Output) -> Tags {
     match output {
         Output::Tags(tags) => tags,
@@ -355,6 +405,47 @@ mod tests {
         assert_eq!(answers[0].predicted, Target::Tags(vec![0, 1]));
         assert_eq!(answers[1].predicted, Target::Tags(vec![0]));
         assert!((answers[1].loss - expected[2]).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_field_is_learned_and_answered_by_paths() {
+        let device = Device::flex();
+        let crf = totune_model::Crf {
+            transitions: burn::module::Param::from_tensor(Tensor::from_data(
+                [[0.0, 0.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]],
+                &device,
+            )),
+            start: None,
+            end: None,
+        };
+        // `O I-A` alone would be best for each word, but no path goes there; `B-A I-A` has 1 + 3 + 2, `O O` has 1.5.
+        let emissions = Tensor::<3>::from_data([[[1.5, 1.0, 0.0], [0.0, 0.0, 3.0]]], &device);
+        let output = || {
+            Output::Tags(Tags {
+                emissions: emissions.clone(),
+                mask: Tensor::ones([1, 2], &device),
+                crf: Some(crf.clone()),
+            })
+        };
+        let question = Question::Tags {
+            labels: ["O", "B-A", "I-A"].map(String::from).to_vec(),
+        };
+        let targets = [Target::Tags(vec![1, 2])];
+        let answers = question.answers(output(), &targets, &[0]).expect("answers");
+        assert_eq!(answers[0].predicted, Target::Tags(vec![1, 2]));
+        let loss = question.loss(output(), &targets, &[0], &device);
+        let loss = f64::from(loss.into_scalar::<f32>());
+        assert!((loss - answers[0].loss).abs() < 1e-6);
+        // All nine paths, by hand: emissions, and 2 for B-A before I-A.
+        let first = [1.5f64, 1.0, 0.0];
+        let second = [0.0, 0.0, 3.0];
+        let mut total = 0.0;
+        for (i, a) in first.iter().enumerate() {
+            for (j, b) in second.iter().enumerate() {
+                total += (a + b + if (i, j) == (1, 2) { 2.0 } else { 0.0 }).exp();
+            }
+        }
+        assert!((loss - (total.ln() - 6.0)).abs() < 1e-5, "{loss}");
     }
 
     #[test]

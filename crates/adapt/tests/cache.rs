@@ -44,7 +44,7 @@ fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
     for device in devices() {
         let frozen = || Adaptation::Frozen(Frozen::new(1e-2));
         let top = Layers::Top;
-        let mix = |embeddings| Layers::Mix { embeddings };
+        let mix = Layers::mix;
         for (adaptation, pooling, layers) in [
             (frozen(), Pooling::Mean, top),
             (frozen(), Pooling::Pooler, top),

@@ -70,7 +70,7 @@ fn a_pooler_that_the_head_does_not_read_is_not_trainable() {
 fn the_weights_of_a_mix_of_layers_move_with_the_head() {
     let mut settings = training(Adaptation::Frozen(Frozen::new(1e-2)));
     linear(&mut settings).pooling = Pooling::Mean;
-    linear(&mut settings).layers = Layers::Mix { embeddings: true };
+    linear(&mut settings).layers = Layers::mix(true);
     check_training(&settings, &[HEAD]);
 }
 

@@ -119,6 +119,12 @@ fn yes() -> bool {
 }
 
 impl Card {
+    /// Whether its examples are pairs of texts.
+    pub fn is_of_pairs(&self) -> bool {
+        let mut layouts = self.layouts.iter();
+        layouts.any(|layout| layout.columns_of("train").second.is_some())
+    }
+
     /// Reads and checks the card at `path`.
     pub fn read(path: &Path) -> Result<Self> {
         let mut card: Card = read_toml(path)?;

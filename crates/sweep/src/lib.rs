@@ -9,6 +9,7 @@
 //! paper is. A new kind of work is one variant of [`Work`] and one file under `work/`.
 
 mod collect;
+mod estimate;
 mod execute;
 mod experiment;
 mod inputs;
@@ -30,6 +31,7 @@ mod vary;
 mod work;
 
 pub use collect::{Collected, collect};
+pub use estimate::{Estimate, KindCost, estimate};
 pub use execute::{Machine, Summary, execute};
 pub use experiment::{Experiment, Kind};
 pub use inputs::{Inputs, Roots, missing};

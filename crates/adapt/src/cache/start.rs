@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_mix_of_all_layers_leaves_nothing_to_begin_with_unless_all_of_them_are_fixed() {
-        let layers = Layers::Mix { embeddings: true };
+        let layers = Layers::mix(true);
         let start = |adaptation| {
             let mut settings = training(adaptation);
             linear(&mut settings).pooling = Pooling::Mean;

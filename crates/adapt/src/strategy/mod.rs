@@ -78,6 +78,14 @@ impl Adaptation {
         }
     }
 
+    /// Epochs of all phases, at most, where a run is given `epochs`.
+    pub fn epochs(&self, epochs: usize) -> usize {
+        match self {
+            Self::StackAndFinetune(settings) => settings.stack_epochs + epochs,
+            _ => epochs,
+        }
+    }
+
     /// The phases of this strategy for an encoder of `n_layers` layers, with everything else as `training` says.
     pub fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
         match self {

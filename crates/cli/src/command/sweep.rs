@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use totune_sweep::{Machine, Plan, Progress, Selection, Shard, Silent, State, Summary};
+use totune_sweep::{Estimate, Machine, Plan, Progress, Selection, Shard, Silent, State, Summary};
 
 use crate::context::Context;
 use crate::exit;
@@ -24,13 +24,20 @@ pub enum Sweep {
 Examples:
   totune sweep plan hart2020 small
   totune sweep plan hart2020 small --json
-  totune sweep plan hart2020 small --shard 2/4")]
+  totune sweep plan hart2020 small --shard 2/4
+  totune sweep plan peters2019 --estimate
+
+An estimate times a few steps of each kind of run on this device, with random weights and made-up
+examples; it needs neither data nor checkpoints, and nothing else should run meanwhile.")]
 pub struct PlanArgs {
     #[command(flatten)]
     which: Which,
     /// Print JSON, for programs
     #[arg(long)]
     json: bool,
+    /// Say what the runs would take on this device instead of listing them
+    #[arg(long)]
+    estimate: bool,
 }
 
 /// Run what is missing or was cut off
@@ -74,7 +81,15 @@ impl Sweep {
         match self {
             Self::Plan(args) => {
                 let plan = args.which.plan(context)?;
-                if args.json {
+                if args.estimate {
+                    let hear = |kind: &str| eprintln!("timing {kind}");
+                    let machine = context.machine()?;
+                    let found = totune_sweep::estimate(&plan, &context.project, &machine, &hear)?;
+                    match args.json {
+                        true => println!("{}", serde_json::to_string_pretty(&found)?),
+                        false => print_estimate(&found),
+                    }
+                } else if args.json {
                     print_json(&plan)?;
                 } else {
                     print_plan(&plan);
@@ -98,6 +113,27 @@ impl Sweep {
             }
         }
     }
+}
+
+fn print_estimate(found: &Estimate) {
+    println!(
+        "{:>5}  {:>8}  {:>10}  {:>9}  kind (on {})",
+        "runs", "steps", "s a step", "hours", found.device
+    );
+    for kind in &found.kinds {
+        println!(
+            "{:>5}  {:>8}  {:>10.3}  {:>9.2}  {}",
+            kind.runs, kind.steps, kind.seconds_per_step, kind.hours, kind.label
+        );
+    }
+    for (why, runs) in &found.left_out {
+        println!("{runs:>5}  left out: {why}");
+    }
+    println!(
+        "{:.1} hours at most, scoring included: all epochs, 30 tokens a text, {} runs",
+        found.hours,
+        found.kinds.iter().map(|kind| kind.runs).sum::<usize>()
+    );
 }
 
 impl Which {

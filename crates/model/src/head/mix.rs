@@ -4,7 +4,7 @@ use burn::module::{Module, Param};
 use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Tensor};
 
-/// `gamma * sum_k softmax(w)_k h_k` (Peters et al. 2018, equation 1), without the layer normalisation that is optional there.
+/// `gamma * sum_k softmax(w)_k h_k` (Peters et al. 2018, equation 1), with the layer normalisation that is optional there.
 #[derive(Module, Debug)]
 pub struct ScalarMix {
     /// One per layer before the softmax, `[layers]`; all zero at first, which makes the mean.
@@ -23,11 +23,30 @@ impl ScalarMix {
     }
 
     /// Mixes the states of tokens: `[batch, seq, layers * width]` to `[batch, seq, width]`.
-    pub fn of_tokens(&self, states: Tensor<3>) -> Tensor<3> {
+    ///
+    /// Where a `mask` `[batch, seq]` is given, each layer is normalised before, as AllenNLP's `do_layer_norm` has it: by one
+    /// mean and one variance over all real tokens of the batch and all their numbers (1e-12 is added to the variance).
+    pub fn of_tokens(&self, states: Tensor<3>, mask: Option<Tensor<2>>) -> Tensor<3> {
         let [batch, seq, all] = states.dims();
         let [layers] = self.weights.dims();
+        let width = all / layers;
+        let states = match mask {
+            None => states,
+            Some(mask) => {
+                let real: Tensor<4> = mask.reshape([batch, seq, 1, 1]);
+                let states: Tensor<4> = states.reshape([batch, seq, layers, width]);
+                let n = real.clone().sum() * width as f64; // [1]
+                let n: Tensor<4> = n.reshape([1, 1, 1, 1]);
+                let over = |x: Tensor<4>| x.sum_dim(0).sum_dim(1).sum_dim(3); // [1, 1, layers, 1]
+                let mean = over(states.clone() * real.clone()) / n.clone();
+                let apart = states - mean;
+                let variance = over((apart.clone() * real).square()) / n;
+                let normalised: Tensor<4> = apart / (variance + 1e-12).sqrt();
+                normalised.reshape([batch, seq, all])
+            }
+        };
         self.forward(states.reshape([batch * seq, all]))
-            .reshape([batch, seq, all / layers])
+            .reshape([batch, seq, width])
     }
 
     /// Mixes vectors that lie one layer after the other: `[batch, layers * width]` to `[batch, width]`.
@@ -59,6 +78,30 @@ mod tests {
         let mixed = ScalarMix::new(3, &device).forward(vectors).into_data();
         let expected = TensorData::new(vec![3.0f32, 3.0], [1, 2]);
         mixed.assert_approx_eq::<f32>(&expected, burn::tensor::Tolerance::absolute(1e-6));
+    }
+
+    /// From PyTorch 2.11 (fixtures/make/heads.py).
+    #[test]
+    fn normalised_layers_are_those_of_pytorch() {
+        let device = Device::flex();
+        let text = include_str!("../../../../fixtures/model/scalar-mix-norm.json");
+        let case: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        let numbers = |name: &str| -> Vec<f32> {
+            let list = case[name].as_array().expect("a list");
+            list.iter()
+                .map(|v| v.as_f64().expect("a number") as f32)
+                .collect()
+        };
+        let (batch, seq, layers, width) = (2, 3, 4, 3);
+        let mix = ScalarMix {
+            weights: Param::from_tensor(tensor(&numbers("weights"), [layers], &device)),
+            gamma: Param::from_tensor(tensor(&numbers("gamma"), [1], &device)),
+        };
+        let states = tensor(&numbers("states"), [batch, seq, layers * width], &device);
+        let mask = tensor(&numbers("mask"), [batch, seq], &device);
+        let mixed = mix.of_tokens(states, Some(mask)).into_data();
+        let expected = TensorData::new(numbers("mixed"), [batch, seq, width]);
+        mixed.assert_approx_eq::<f32>(&expected, burn::tensor::Tolerance::absolute(1e-5));
     }
 
     /// Values, and gradients of their sum weighted by 1 and -2, from PyTorch 2.11 (fixtures/make/heads.py).

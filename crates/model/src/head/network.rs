@@ -162,7 +162,10 @@ impl NetworkHead {
     /// What it makes of the states it reads, `[batch, seq, layers * hidden]`.
     pub(super) fn score(&self, read: Tensor<3>, batch: &TokenBatch, pass: &Pass) -> Output {
         let states = match &self.mix {
-            Some(mix) => mix.of_tokens(read),
+            Some(mix) => {
+                let mask = self.layers.normalised().then(|| batch.weights());
+                mix.of_tokens(read, mask)
+            }
             None => read,
         };
         let text = |i: usize| batch.side(&states, i);
@@ -173,6 +176,7 @@ impl NetworkHead {
                 return Output::Tags(Tags {
                     emissions: tagger.emissions(batch.whole(states), &places, pass),
                     mask: places.mask,
+                    crf: tagger.crf.clone(),
                 });
             }
             Network::Bcn(network) => network.forward(text(0), pass),

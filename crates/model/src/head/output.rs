@@ -2,6 +2,8 @@
 
 use burn::tensor::Tensor;
 
+use crate::Crf;
+
 /// What a model gives for a batch.
 // One is made per batch, and holds handles of tensors alone.
 #[expect(clippy::large_enum_variant)]
@@ -20,6 +22,8 @@ pub struct Tags {
     pub emissions: Tensor<3>,
     /// 1 for a word, 0 for padding, `[batch, words]`.
     pub mask: Tensor<2>,
+    /// What makes a path of them; none where each word is for itself.
+    pub crf: Option<Crf>,
 }
 
 impl Output {

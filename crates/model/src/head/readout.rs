@@ -34,7 +34,12 @@ impl Pooling {
 
 /// Which layers that vector is of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case",
+    deny_unknown_fields
+)]
 pub enum Layers {
     /// The top one, or those that the pooling names.
     #[default]
@@ -43,10 +48,36 @@ pub enum Layers {
     Mix {
         /// Whether the embeddings are one of them: 13 layers of BERT-base with, 12 without.
         embeddings: bool,
+        /// Whether each layer is normalised before: [`crate::ScalarMix::of_tokens`].
+        #[serde(default, skip_serializing_if = "is_false")]
+        layer_norm: bool,
     },
 }
 
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 impl Layers {
+    /// A mix without normalisation.
+    pub fn mix(embeddings: bool) -> Self {
+        Self::Mix {
+            embeddings,
+            layer_norm: false,
+        }
+    }
+
+    /// Whether layers are normalised before they are mixed.
+    pub fn normalised(&self) -> bool {
+        matches!(
+            self,
+            Self::Mix {
+                layer_norm: true,
+                ..
+            }
+        )
+    }
+
     /// Whether it is the top one.
     pub fn is_top(&self) -> bool {
         *self == Self::Top
@@ -56,7 +87,7 @@ impl Layers {
     pub fn count(&self, n_layers: usize) -> usize {
         match self {
             Self::Top => 1,
-            Self::Mix { embeddings } => n_layers + usize::from(*embeddings),
+            Self::Mix { embeddings, .. } => n_layers + usize::from(*embeddings),
         }
     }
 
@@ -67,7 +98,7 @@ impl Layers {
     pub fn of(&self, states: &States) -> Tensor<3> {
         match self {
             Self::Top => states.top(),
-            Self::Mix { embeddings } => {
+            Self::Mix { embeddings, .. } => {
                 let lowest = usize::from(!embeddings);
                 Tensor::cat(states.hidden[lowest..].to_vec(), 2)
             }
@@ -104,7 +135,7 @@ impl Readout {
     pub fn mixed(&self, n_layers: usize) -> Option<usize> {
         match self.layers {
             Layers::Top => None,
-            Layers::Mix { embeddings } => Some(n_layers + usize::from(embeddings)),
+            Layers::Mix { embeddings, .. } => Some(n_layers + usize::from(embeddings)),
         }
     }
 
@@ -140,7 +171,7 @@ impl Readout {
             _ => first(layer),
         };
         match (self.layers, self.pooling) {
-            (Layers::Mix { embeddings }, _) => {
+            (Layers::Mix { embeddings, .. }, _) => {
                 let lowest = usize::from(!embeddings);
                 Tensor::cat(states.hidden[lowest..].iter().map(of_layer).collect(), 1)
             }

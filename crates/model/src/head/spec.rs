@@ -86,6 +86,10 @@ impl HeadSpec {
                     spec.layers.is_top() || spec.pooling.is_of_any_layer(),
                     "head.layers: a mix needs a pooling that every layer has, such as \"mean\""
                 );
+                ensure!(
+                    !spec.layers.normalised(),
+                    "head.layers: found layer-norm, expected it with a network over token states only"
+                );
                 Ok(())
             }
             Self::Network(spec) => spec.kind.validate(),

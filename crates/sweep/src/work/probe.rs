@@ -185,7 +185,7 @@ impl<'a> Parts<'a> {
     ) -> Result<Vectors> {
         let start = Start::Pooled(Readout {
             pooling: work.input.pooling(),
-            layers: Layers::Mix { embeddings: true },
+            layers: Layers::mix(true),
         });
         let of = |part: &Part| {
             let dtype = StoredDtype::F32;
