@@ -389,6 +389,7 @@ mod tests {
             Output::Tags(Tags {
                 emissions: emissions.clone(),
                 mask: mask.clone(),
+                crf: None,
             })
         };
         let nll = |right: f64, wrong: f64| (1.0 + (wrong - right).exp()).ln();

@@ -133,14 +133,14 @@ mod tests {
             let mut sum = vec![1.0; 11];
             let factors = [1.0, -2.0, 0.5, 0.0];
             add(rows, factors, &mut sum);
-            for k in 0..BLOCK {
+            for (k, product) in products.iter().enumerate() {
                 let row = x.row((from + k).min(4));
                 let plain: f64 = row
                     .iter()
                     .zip(&weights)
                     .map(|(&v, w)| f64::from(v) * w)
                     .sum();
-                assert_eq!(products[k], plain, "row {}", from + k);
+                assert_eq!(*product, plain, "row {}", from + k);
             }
             for (column, sum) in sum.iter().enumerate() {
                 let added: f64 = (0..BLOCK)

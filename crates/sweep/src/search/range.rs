@@ -194,13 +194,12 @@ mod tests {
                 draws(text).iter().map(|x| *x as i64).collect();
             assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
         }
-        assert_eq!(
+        assert!(
             read("{ from = 2, to = 5 }")
                 .expect("whole")
                 .draw(1, "x", 0)
                 .as_u64()
-                .is_some(),
-            true
+                .is_some()
         );
     }
 

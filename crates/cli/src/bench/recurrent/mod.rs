@@ -285,8 +285,7 @@ fn check(case: &Case, timings: &[Timing]) -> Result<()> {
     let ours = timings[0].result;
     for other in &timings[1..] {
         let apart = (ours - other.result).abs();
-        // Not `apart > ..`, so that what is not a number is an error too.
-        if !(apart <= 1e-4 * ours.abs()) {
+        if apart.is_nan() || apart > 1e-4 * ours.abs() {
             bail!(
                 "{}: {} gives {}, totune {ours}",
                 case.name,

@@ -120,6 +120,7 @@ fn mask(case: &Case, device: &Device) -> Tensor<2> {
 }
 
 #[derive(Module, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a process has one")]
 enum Model {
     One(Lstm),
     Two(BiLstm),

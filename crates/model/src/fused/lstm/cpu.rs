@@ -32,6 +32,12 @@ unsafe extern "C" {
     ) -> *mut c_char;
 }
 
+#[cfg(test)]
+unsafe extern "C" {
+    /// Takes other kernels of `rows.cpp` from now on, 0 those of the narrowest vectors; whether the processor has them.
+    pub safe fn totune_lstm_level(level: c_int) -> c_int;
+}
+
 /// One direction or two, by the number of inputs: x and four weights for each.
 #[derive(Debug, Clone)]
 pub struct Rows(pub Layer);

@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <numeric>
@@ -28,15 +29,27 @@ template <typename F> char *guarded(F f) {
   }
 }
 
-const Kernels &kernels() {
+// From the narrowest vectors to the widest; null where this processor has none such.
+const Kernels *level(int i) {
 #ifdef TOTUNE_X86
-  static const Kernels &found = __builtin_cpu_supports("avx512f")                                     ? totune::rows_avx512
-                                : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? totune::rows_avx2
-                                                                                                      : totune::rows_default;
-  return found;
-#else
-  return totune::rows_default;
+  if (i == 2) return __builtin_cpu_supports("avx512f") ? &totune::rows_avx512 : nullptr;
+  if (i == 1) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &totune::rows_avx2 : nullptr;
 #endif
+  return i == 0 ? &totune::rows_default : nullptr;
+}
+
+const Kernels *widest() {
+  for (int i = 2; i > 0; i--)
+    if (level(i)) return level(i);
+  return level(0);
+}
+
+std::atomic<const Kernels *> chosen{nullptr};
+
+const Kernels &kernels() {
+  const Kernels *found = chosen;
+  if (!found) chosen = found = widest();
+  return *found;
 }
 
 // The real steps of a batch, row after row.
@@ -127,11 +140,19 @@ Tensor packed(const Tensor &weights, int64_t (*size)(int64_t), void (*pack)(cons
 
 extern "C" {
 
+// Takes the kernels of level 0, 1 or 2 from now on, for tests; whether there are such.
+int totune_lstm_level(int i) {
+  const Kernels *found = level(i);
+  if (found) chosen = found;
+  return found != nullptr;
+}
+
 // Inputs: x [b, n, in], and for each direction weight_ih, weight_hh, bias_ih, bias_hh. `mask` [b, n] or null. Out: the
 // states [b, n, directions * hidden], and for `keep` the tokens' x, and for each direction gates, cells and states before.
 char *totune_lstm_forward(Tensor *const *inputs, int directions, Tensor *mask, int keep, Tensor **out) {
   return guarded([&] {
     TORCH_CHECK(inputs[0]->scalar_type() == at::kFloat, "lstm: expected f32");
+    const Kernels &kernel = kernels();
     Layout layout(*inputs[0], mask);
     Tensor x = layout.pack(*inputs[0]);
     int64_t hidden = inputs[2]->size(1);
@@ -147,7 +168,7 @@ char *totune_lstm_forward(Tensor *const *inputs, int directions, Tensor *mask, i
         cells = at::empty({layout.tokens, hidden}, options);
         before = at::empty({layout.tokens, hidden}, options);
       }
-      Tensor weights = packed(*w[1], kernels().packed_forward, kernels().pack_forward);
+      Tensor weights = packed(*w[1], kernel.packed_forward, kernel.pack_forward);
       Rows rows{};
       rows.hidden = hidden;
       rows.next = d == 0 ? 1 : -1;
@@ -161,7 +182,7 @@ char *totune_lstm_forward(Tensor *const *inputs, int directions, Tensor *mask, i
       all.push_back(rows);
       held.insert(held.end(), {weights, gates, cells, before});
     }
-    over_rows(layout, all, kernels().forward);
+    over_rows(layout, all, kernel.forward);
     *out++ = new Tensor(layout.unpack(states));
     if (!keep) return;
     *out++ = new Tensor(x);
@@ -175,6 +196,7 @@ char *totune_lstm_forward(Tensor *const *inputs, int directions, Tensor *mask, i
 char *totune_lstm_backward(Tensor *const *inputs, int directions, Tensor *mask, Tensor *const *saved, Tensor *grad,
                            int want_x, int want_weights, Tensor **out) {
   return guarded([&] {
+    const Kernels &kernel = kernels();
     Layout layout(*inputs[0], mask);
     Tensor d_states = layout.pack(*grad);
     const Tensor &x = *saved[0];
@@ -184,7 +206,7 @@ char *totune_lstm_backward(Tensor *const *inputs, int directions, Tensor *mask, 
     for (int d = 0; d < directions; d++) {
       const Tensor &gates = *saved[1 + 3 * d], &cells = *saved[2 + 3 * d];
       d_gates.push_back(at::empty_like(gates));
-      Tensor weights = packed(*inputs[2 + 4 * d], kernels().packed_backward, kernels().pack_backward);
+      Tensor weights = packed(*inputs[2 + 4 * d], kernel.packed_backward, kernel.pack_backward);
       Rows rows{};
       rows.hidden = hidden;
       rows.next = d == 0 ? 1 : -1;
@@ -197,7 +219,7 @@ char *totune_lstm_backward(Tensor *const *inputs, int directions, Tensor *mask, 
       all.push_back(rows);
       held.push_back(weights);
     }
-    over_rows(layout, all, kernels().backward);
+    over_rows(layout, all, kernel.backward);
     if (want_x) {
       Tensor dx = d_gates[0].mm(*inputs[1]);
       if (directions == 2) dx.addmm_(d_gates[1], *inputs[5]);

@@ -109,6 +109,8 @@ INLINE void step_units(const Rows &all, const int64_t *tokens, int64_t unit, boo
   if (!is_first) {
     const float *weights = all.packed + unit * hidden * 4;
     for (int64_t k = 0; k < hidden; k++, weights += 4 * WIDTH) {
+      // More than the nearest cache holds: asked for some steps ahead. Beyond the end this does nothing.
+      UNROLL for (int gate = 0; gate < 4; gate++) __builtin_prefetch(weights + (32 + gate) * WIDTH);
       Vec w0 = load(weights), w1 = load(weights + WIDTH);
       Vec w2 = load(weights + 2 * WIDTH), w3 = load(weights + 3 * WIDTH);
       UNROLL for (int r = 0; r < R; r++) {
