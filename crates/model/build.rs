@@ -33,6 +33,8 @@ fn compile_shim() {
             .cpp(true)
             .std("c++17")
             .flag_if_supported("-Wno-unused-parameter")
+            // Nobody asks for floating point exceptions; without this, loops with a choice in them run number by number.
+            .flag_if_supported("-fno-trapping-math")
             .opt_level(3);
         if x86 {
             build.define("TOTUNE_X86", None);

@@ -149,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn sequences_of_one_step_are_as_good_as_others() {
+    fn most_sequences_may_end_at_once() {
         let clip = Clip {
             cell: 0.5,
             projection: 0.7,
         };
         let rows: usize = RUNNING.iter().sum();
         check(&shapes(), 1e-5, |inputs, _| {
-            lstm(inputs, &[rows], clip, false)
+            lstm(inputs, &[rows - 1, 1], clip, false)
         });
     }
 

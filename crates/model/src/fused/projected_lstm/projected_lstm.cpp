@@ -65,52 +65,68 @@ INLINE float clipped(float x, float bound) {
   return x > bound ? bound : x;
 }
 
-// One step of `n` cells of one sequence. Gates lie side by side, `width` apart: products in, activations out. `before` is
-// null at a first step.
-WIDEST void forward_cells(float *gates, const float *before, float *cells, float *mixed, int64_t n, int64_t width,
-                          float bound) {
+// The loops below touch separate memory, which GCC cannot know; without being told so it does one number at a time.
+#if defined(__GNUC__) && !defined(__clang__)
+#define SEPARATE _Pragma("GCC ivdep")
+#else
+#define SEPARATE
+#endif
+
+template <bool FIRST>
+INLINE void forward_loop(float *gates, const float *before, float *cells, float *mixed, int64_t width, float bound) {
   float *in = gates, *forget = gates + width, *candidate = gates + 2 * width, *out = gates + 3 * width;
-  if (before) {
-    for (int64_t k = 0; k < n; k++) {
-      float i = logistic(in[k]), f = logistic(forget[k]), g = tangent(candidate[k]), o = logistic(out[k]);
-      float c = i * g + f * clipped(before[k], bound);
-      in[k] = i, forget[k] = f, candidate[k] = g, out[k] = o, cells[k] = c;
-      mixed[k] = o * tangent(clipped(c, bound));
-    }
-  } else {
-    for (int64_t k = 0; k < n; k++) {
-      float i = logistic(in[k]), f = logistic(forget[k]), g = tangent(candidate[k]), o = logistic(out[k]);
-      float c = i * g;
-      in[k] = i, forget[k] = f, candidate[k] = g, out[k] = o, cells[k] = c;
-      mixed[k] = o * tangent(clipped(c, bound));
-    }
+  SEPARATE
+  for (int64_t k = 0; k < width; k++) {
+    float i = logistic(in[k]), f = logistic(forget[k]), g = tangent(candidate[k]), o = logistic(out[k]);
+    float c = FIRST ? i * g : i * g + f * clipped(before[k], bound);
+    in[k] = i;
+    forget[k] = f;
+    candidate[k] = g;
+    out[k] = o;
+    cells[k] = c;
+    mixed[k] = o * tangent(clipped(c, bound));
   }
 }
 
-// The gradient of a step: `dmixed` in, the gradients of the gates' products and of the cells before out. `dcells` holds
-// what the step after it gave.
-WIDEST void backward_cells(const float *gates, const float *before, const float *cells,
-                           const float *dmixed, float *dcells, float *dgates, int64_t n, int64_t width, float bound) {
+// One step of the `width` cells of one sequence. Gates lie side by side: products in, activations out. `before` is null at
+// a first step.
+WIDEST void forward_cells(float *gates, const float *before, float *cells, float *mixed, int64_t width, float bound) {
+  if (before) {
+    forward_loop<false>(gates, before, cells, mixed, width, bound);
+  } else {
+    forward_loop<true>(gates, before, cells, mixed, width, bound);
+  }
+}
+
+template <bool FIRST>
+INLINE void backward_loop(const float *gates, const float *before, const float *cells, const float *dmixed,
+                          float *dcells, float *dgates, int64_t width, float bound) {
   const float *in = gates, *forget = gates + width, *candidate = gates + 2 * width, *out = gates + 3 * width;
   float *din = dgates, *dforget = dgates + width, *dcandidate = dgates + 2 * width, *dout = dgates + 3 * width;
-  for (int64_t k = 0; k < n; k++) {
-    float i = in[k], f = forget[k], g = candidate[k], o = out[k], dm = dmixed[k];
-    float t = tangent(clipped(cells[k], bound));
+  SEPARATE
+  for (int64_t k = 0; k < width; k++) {
+    float i = in[k], f = forget[k], g = candidate[k], o = out[k], dm = dmixed[k], c = cells[k];
+    float kept = clipped(c, bound), t = tangent(kept);
     float dc = dcells[k] + dm * o * (1.0f - t * t);
-    dc = cells[k] >= -bound && cells[k] <= bound ? dc : 0.0f;
-    float b = before ? clipped(before[k], bound) : 0.0f;
+    dc = kept == c ? dc : 0.0f; // clipped: nothing comes through
     din[k] = dc * g * i * (1.0f - i);
-    dforget[k] = dc * b * f * (1.0f - f);
+    dforget[k] = FIRST ? 0.0f : dc * clipped(before[k], bound) * f * (1.0f - f);
     dcandidate[k] = dc * i * (1.0f - g * g);
     dout[k] = dm * t * o * (1.0f - o);
     dcells[k] = dc * f;
   }
 }
 
-struct Steps {
-  const int64_t *running;
-  int64_t count;
-};
+// The gradient of a step: `dmixed` in, the gradients of the gates' products and of the cells before out. `dcells` holds
+// what the step after it gave.
+WIDEST void backward_cells(const float *gates, const float *before, const float *cells, const float *dmixed,
+                           float *dcells, float *dgates, int64_t width, float bound) {
+  if (before) {
+    backward_loop<false>(gates, before, cells, dmixed, dcells, dgates, width, bound);
+  } else {
+    backward_loop<true>(gates, before, cells, dmixed, dcells, dgates, width, bound);
+  }
+}
 
 bool plain_floats(const Tensor &x) { return x.is_cpu() && x.scalar_type() == at::kFloat; }
 
@@ -140,7 +156,7 @@ char *totune_projected_lstm(Tensor *const *in, int in_place, const int64_t *runn
         float *gp = gates.data_ptr<float>(), *cp = cells.data_ptr<float>(), *mp = mixed.data_ptr<float>();
         for (int64_t r = 0; r < n; r++) {
           const float *before = t ? cp + (last + r) * cell : nullptr;
-          forward_cells(gp + (at + r) * 4 * cell, before, cp + (at + r) * cell, mp + (at + r) * cell, cell, cell,
+          forward_cells(gp + (at + r) * 4 * cell, before, cp + (at + r) * cell, mp + (at + r) * cell, cell,
                         static_cast<float>(cell_bound));
         }
       } else {
@@ -192,7 +208,7 @@ char *totune_projected_lstm_backward(Tensor *const *in, const int64_t *running, 
         for (int64_t r = 0; r < n; r++) {
           const float *before = t ? cp + (last + r) * cell : nullptr;
           backward_cells(gp + (at + r) * 4 * cell, before, cp + (at + r) * cell, dmp + r * cell,
-                         dcp + r * cell, dgp + (at + r) * 4 * cell, cell, cell, static_cast<float>(cell_bound));
+                         dcp + r * cell, dgp + (at + r) * 4 * cell, cell, static_cast<float>(cell_bound));
         }
       } else {
         Tensor g = gates.narrow(0, at, n), c = cells.narrow(0, at, n), dc = dcells.narrow(0, 0, n);
