@@ -2,7 +2,9 @@
 //!
 //! Under a perspective `w` the cosine of `u` and `v` is that of `w * u` and `w * v`. Neither is ever made for all
 //! perspectives: the products and the squared lengths are `sum(w² * u * v)` and `sum(w² * u²)`, so that one matrix of
-//! squares gives those of all tokens and perspectives in one product.
+//! squares gives those of all tokens and perspectives in one product. With 20 perspectives, 32 pairs of 2 x 64 tokens and
+//! a context of 100, a step forward and backward holds about 0.5 GiB, in AllenNLP's reading, which makes a vector for
+//! each pair of tokens, 1.1 GiB.
 
 use anyhow::Result;
 use burn::module::{Module, Param};
