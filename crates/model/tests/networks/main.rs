@@ -11,8 +11,8 @@ use serde::Deserialize;
 use totune_model::fused::{AdamW, AdamWConfig, Rate};
 use totune_model::{
     Bcn, BcnSpec, BiAttention, BiAttentionSpec, Bimpm, BimpmSpec, DenseText, DenseTextSpec, Esim,
-    EsimSpec, FullyConnected, FullyConnectedSpec, HighwayLstm, HighwayLstmSpec, Pass, Siamese,
-    SiameseSpec, Tagger, TaggerSpec, Weights,
+    EsimSpec, FullyConnected, FullyConnectedSpec, HeadSpec, HighwayLstm, HighwayLstmSpec, Pass,
+    Siamese, SiameseSpec, Tagger, TaggerSpec, Weights,
 };
 
 /// A network under test.
@@ -198,4 +198,57 @@ fn a_few_steps_bring_the_outputs_closer_to_given_ones() {
         });
     }
     each!(check);
+}
+
+#[test]
+fn settings_that_are_left_out_are_written_out_and_unknown_or_impossible_ones_are_refused() {
+    let read = |text: &str| serde_json::from_str::<HeadSpec>(text);
+    for kind in [
+        "tagger",
+        "bcn",
+        "esim",
+        "bi-attention",
+        "fully-connected",
+        "dense-text",
+        "highway-lstm",
+        "bimpm",
+    ] {
+        let spec = read(&format!(r#"{{"kind": "{kind}"}}"#)).expect(kind);
+        assert_eq!(spec.label(), kind);
+        spec.validate().expect(kind);
+        let text = serde_json::to_string(&spec).expect(kind);
+        assert!(text.contains("dropout"), "{text}");
+        assert_eq!(read(&text).expect(kind), spec);
+        let error = read(&format!(r#"{{"kind": "{kind}", "hiden": 3}}"#)).expect_err(kind);
+        assert!(
+            error.to_string().contains("unknown field `hiden`"),
+            "{error}"
+        );
+    }
+    for (text, key) in [
+        (r#"{"kind": "esim", "hidden": 0}"#, "head.hidden: found 0"),
+        (
+            r#"{"kind": "esim", "dropout": 1.0}"#,
+            "head.dropout: found 1",
+        ),
+        (
+            r#"{"kind": "tagger", "recurrent-layers": 3}"#,
+            "head.recurrent-layers: found 3",
+        ),
+        (
+            r#"{"kind": "bcn", "maxout": [4]}"#,
+            "head.maxout-dropout: found 2",
+        ),
+        (
+            r#"{"kind": "dense-text", "kernels": []}"#,
+            "head.kernels: found none",
+        ),
+        (
+            r#"{"kind": "bimpm", "aggregation": {"kind": "transformer", "width": 6, "layers": 1, "heads": 4}}"#,
+            "head.aggregation.heads: found 4",
+        ),
+    ] {
+        let error = read(text).expect("settings").validate().expect_err(key);
+        assert!(error.to_string().starts_with(key), "{error}");
+    }
 }
