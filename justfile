@@ -78,11 +78,11 @@ lint: _libtorch
     cargo clippy {{ flags }} --workspace --all-targets -- --deny warnings
     cargo clippy --release --locked --package totune-cli -- --deny warnings
 
-# Run the benchmarks whose name holds an argument, or all; `peer`, `data`, `cache`, `bf16`, `lstm`, `crf` time us beside others
+# Run the benchmarks whose name holds an argument, or all; `peer`, `data`, `cache`, `bf16`, `lstm`, `elmo`, `crf` time us beside others
 [group('develop')]
 [no-exit-message]
 bench *ARGS: _build
-    if [ "${1-}" = peer ] || [ "${1-}" = cache ] || [ "${1-}" = bf16 ] || [ "${1-}" = lstm ] || [ "${1-}" = crf ]; then \
+    if [ "${1-}" = peer ] || [ "${1-}" = cache ] || [ "${1-}" = bf16 ] || [ "${1-}" = lstm ] || [ "${1-}" = elmo ] || [ "${1-}" = crf ]; then \
         TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference)} && export TOTUNE_PYTHON && {{ totune }} bench "$@"; \
     elif [ "${1-}" = data ]; then \
         TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference datasets)} && export TOTUNE_PYTHON && {{ totune }} bench "$@"; \

@@ -18,6 +18,7 @@ pub enum Bench {
     Cache(CacheArgs),
     Bf16(Bf16Args),
     Lstm(Recurrent),
+    Elmo(Recurrent),
     Crf(Recurrent),
     Probes(Probes),
     #[command(hide = true)]
@@ -147,7 +148,7 @@ pub struct Bf16Args {
     only: Vec<String>,
 }
 
-/// Time recurrent layers (`lstm`) or conditional random fields (`crf`) beside PyTorch's and burn's, alternating in one run
+/// Time recurrent layers (`lstm`, `elmo`) or conditional random fields (`crf`) beside PyTorch's and burn's, alternating in one run
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -282,6 +283,7 @@ impl Bench {
                 println!("{}", page.display());
             }
             Self::Lstm(args) => args.run(bench::What::Lstm, context)?,
+            Self::Elmo(args) => args.run(bench::What::Elmo, context)?,
             Self::Crf(args) => args.run(bench::What::Crf, context)?,
             Self::RecurrentWorker(worker) => {
                 let machine = context.machine()?;

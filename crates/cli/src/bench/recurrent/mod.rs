@@ -1,4 +1,4 @@
-//! `totune bench lstm` and `totune bench crf`: recurrent layers and conditional random fields beside PyTorch's and burn's.
+//! `totune bench lstm`, `elmo` and `crf`: recurrent layers and conditional random fields beside PyTorch's and burn's.
 
 mod page;
 mod worker;
@@ -39,6 +39,8 @@ pub struct RecurrentOptions {
 pub enum What {
     /// LSTM and BiLSTM.
     Lstm,
+    /// The LSTM of ELMo, with a projection and clipping.
+    Elmo,
     /// Conditional random field.
     Crf,
 }
@@ -47,7 +49,16 @@ impl What {
     fn name(self) -> &'static str {
         match self {
             Self::Lstm => "lstm",
+            Self::Elmo => "elmo",
             Self::Crf => "crf",
+        }
+    }
+
+    /// PyTorch's side.
+    fn script(self) -> &'static str {
+        match self {
+            Self::Elmo => "bench/elmo.py",
+            Self::Lstm | Self::Crf => "bench/recurrent.py",
         }
     }
 }
@@ -60,6 +71,10 @@ pub enum Step {
     LstmTrain,
     /// The states, without a graph.
     LstmStates,
+    /// As `LstmTrain`, of an LSTM with a projection and clipping.
+    ElmoTrain,
+    /// As `LstmStates`, of such an LSTM.
+    ElmoStates,
     /// The mean negative log likelihood, and its gradient in emissions and transitions.
     CrfLoss,
     /// The best path of each row, in main memory.
@@ -89,9 +104,9 @@ pub struct Case {
     pub bidirectional: bool,
     /// Real steps of each row; all the same where nothing is padded.
     pub lengths: Vec<usize>,
-    /// Width of the input.
+    /// Width of the input; with a projection, of the states too.
     pub input: usize,
-    /// Width of the states.
+    /// Width of the states; with a projection, of the cells.
     pub hidden: usize,
     /// Tags of the field.
     pub tags: usize,
@@ -161,6 +176,7 @@ fn cases(what: What, threads: usize) -> Vec<(Case, bool)> {
                 false,
             ),
         ],
+        What::Elmo => elmo_cases(threads),
         What::Crf => vec![
             (
                 case("CRF, loss and gradient", Step::CrfLoss, false, &full),
@@ -192,6 +208,36 @@ fn cases(what: What, threads: usize) -> Vec<(Case, bool)> {
     }
 }
 
+/// One direction of one layer of the fixture, of the small ELMo and of the original, over sentences of 5 to 24 words and
+/// the mark before them.
+fn elmo_cases(threads: usize) -> Vec<(Case, bool)> {
+    let mut cases = Vec::new();
+    for (name, input, hidden, batch) in [
+        ("fixture, 8 and 16", 8, 16, 16),
+        ("small, 128 and 1024", 128, 1024, 32),
+        ("original, 512 and 4096", 512, 4096, 16),
+    ] {
+        for (mode, step) in [
+            ("training", Step::ElmoTrain),
+            ("inference", Step::ElmoStates),
+        ] {
+            let case = Case {
+                name: format!("{name}, {mode}"),
+                step,
+                body: Body::Totune,
+                bidirectional: false,
+                lengths: (0..batch).map(|i| 25 - (i * 7) % 20).collect(),
+                input,
+                hidden,
+                tags: 0,
+                threads,
+            };
+            cases.push((case, true));
+        }
+    }
+    cases
+}
+
 /// Seconds of one side over all rounds.
 #[derive(Debug, Clone, Serialize)]
 struct Timing {
@@ -210,7 +256,7 @@ struct Outcome {
     timings: Vec<Timing>,
 }
 
-/// Runs the comparison and writes `lstm.json` and `lstm.md`, or `crf.json` and `crf.md`, below `options.out`.
+/// Runs the comparison and writes `lstm.json` and `lstm.md`, or those of `elmo` or `crf`, below `options.out`.
 ///
 /// # Errors
 /// When Python or torch are not there, a side fails, or two sides give different results.
@@ -246,7 +292,7 @@ fn compare(options: &RecurrentOptions, case: Case, in_burn: bool) -> Result<Outc
         };
         Side::worker(name, &globals, "recurrent-worker", &case, threads)
     };
-    let script = options.project.join("bench/recurrent.py");
+    let script = options.project.join(options.what.script());
     let mut sides = vec![
         ours("totune", Body::Totune)?,
         Side::python("pytorch", &options.python, &script, &case, threads)?,
@@ -283,7 +329,12 @@ fn compare(options: &RecurrentOptions, case: Case, in_burn: bool) -> Result<Outc
 /// That the sides computed the same thing.
 fn check(case: &Case, timings: &[Timing]) -> Result<()> {
     let ours = timings[0].result;
-    for other in &timings[1..] {
+    // burn's LSTM neither projects nor clips: of ELMo's it is a measure of time alone.
+    let projected = matches!(case.step, Step::ElmoTrain | Step::ElmoStates);
+    let same = timings[1..]
+        .iter()
+        .filter(|other| !(projected && other.side == "burn"));
+    for other in same {
         let apart = (ours - other.result).abs();
         if apart.is_nan() || apart > 1e-4 * ours.abs() {
             bail!(

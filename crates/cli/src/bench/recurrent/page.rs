@@ -24,6 +24,7 @@ pub fn write(dir: &Path, name: &str, outcomes: &[Outcome]) -> Result<()> {
 fn markdown(machine: &str, name: &str, outcomes: &[Outcome]) -> String {
     let title = match name {
         "lstm" => "LSTM layers: totune beside PyTorch and burn",
+        "elmo" => "ELMo's LSTM with projection and clipping: totune beside PyTorch and burn",
         _ => "Conditional random fields: totune beside PyTorch",
     };
     let mut text = format!("# {title}\n\nWritten by `./justw bench {name}`.\n");
@@ -45,6 +46,14 @@ fn markdown(machine: &str, name: &str, outcomes: &[Outcome]) -> String {
                 text,
                 "Input {}, hidden {}, batch {batch}, {seq} steps, f32, {threads} threads.",
                 case.input, case.hidden
+            ),
+            "elmo" => writeln!(
+                text,
+                "One direction of one layer; widths of states and cells as named, sentences of 5 to 24 words and a mark, \
+                 f32, {threads} threads.\n\
+                 PyTorch has no such layer: its side is the loop over steps with autograd.\n\
+                 burn's side is `burn::nn::Lstm` with the same input and as many cells, over padded rows; it neither \
+                 projects nor clips, so its result is another one and is not compared."
             ),
             _ => writeln!(
                 text,

@@ -5,7 +5,8 @@ use burn::module::{Module, Param};
 use burn::nn;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use serde_json::json;
-use totune_model::{BiLstm, Constraints, Crf, Lstm, LstmCell, Weights};
+use totune_model::fused::{self, Clip};
+use totune_model::{BiLstm, Constraints, Crf, Linear, Lstm, LstmCell, Weights};
 
 use super::super::worker::answer;
 use super::{Body, Case, Step};
@@ -76,6 +77,7 @@ fn prepare(case: &Case, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
                 states.powi_scalar(2).mean().into_scalar::<f32>().into()
             })
         }
+        Step::ElmoTrain | Step::ElmoStates => elmo(case, device),
         Step::CrfLoss | Step::CrfDecode => {
             ensure!(case.body == Body::Totune, "burn has no such layer");
             let mut crf = Crf::new(case.tags, false, 1, device);
@@ -107,6 +109,71 @@ fn prepare(case: &Case, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
                 value.into()
             })
         }
+    })
+}
+
+/// A step of ELMo's LSTM, or of burn's with as many cells.
+fn elmo(case: &Case, device: &Device) -> Box<dyn FnMut() -> f64> {
+    let train = case.step == Step::ElmoTrain;
+    let device = match train {
+        true => device.clone().autodiff(),
+        false => device.clone(),
+    };
+    let leaf = |values: Tensor<1>| match train {
+        true => values.require_grad(),
+        false => values,
+    };
+    let (batch, seq) = (case.lengths.len(), case.seq());
+    let running: Vec<usize> = (0..seq)
+        .map(|t| case.lengths.iter().filter(|&&n| n > t).count())
+        .collect();
+    let rows = match case.body {
+        Body::Totune => running.iter().sum(),
+        Body::Burn => batch * seq,
+    };
+    let n = rows * case.input;
+    let x = TensorData::new(made_up(n, 12345, 1.0), [n]);
+    let x = leaf(Tensor::from_data(x, &device));
+    let loss = move |states: Tensor<1>, x: &Tensor<1>| {
+        let loss = states.powi_scalar(2).mean();
+        let value = loss.clone().into_scalar::<f32>();
+        if train {
+            let gradients = loss.backward();
+            assert!(x.grad(&gradients).is_some());
+        }
+        f64::from(value)
+    };
+    let (width, cell) = (case.input, case.hidden);
+    if case.body == Body::Burn {
+        let lstm = nn::LstmConfig::new(width, cell, true).init(&device);
+        return Box::new(move || {
+            let (states, _) = lstm.forward(x.clone().reshape([batch, seq, width]), None);
+            loss(states.reshape([batch * seq * cell]), &x)
+        });
+    }
+    let mut offset = 0;
+    let mut take = |shape: &[usize]| {
+        let n = shape.iter().product();
+        let values = TensorData::new(made_up(n, offset, 0.1), shape.to_vec());
+        offset += n;
+        values
+    };
+    let (weight, bias) = (take(&[4 * cell, width]), take(&[4 * cell]));
+    let input = Linear {
+        weight: Param::from_tensor(Tensor::from_data(weight, &device)),
+        bias: Param::from_tensor(Tensor::from_data(bias, &device)),
+        precision: fused::Precision::F32,
+    };
+    let state = Param::from_tensor(Tensor::from_data(take(&[4 * cell, width]), &device));
+    let projection = Param::from_tensor(Tensor::from_data(take(&[width, cell]), &device));
+    let clip = Clip {
+        cell: 3.0,
+        projection: 3.0,
+    };
+    Box::new(move || {
+        let products = input.forward(x.clone().reshape([rows, width]));
+        let states = fused::projected_lstm(products, state.val(), projection.val(), &running, clip);
+        loss(states.reshape([rows * width]), &x)
     })
 }
 
