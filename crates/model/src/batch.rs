@@ -257,7 +257,8 @@ mod tests {
             ]
         );
         let places = pair(true).positions().expect("places").into_data();
-        assert_eq!(places.try_to_vec::<i64>().expect("i64"), [0, 1, 2, 0, 1, 2]);
+        let places: Vec<i64> = places.iter::<i64>().collect();
+        assert_eq!(places, [0, 1, 2, 0, 1, 2]);
         assert!(pair(false).positions().is_none());
     }
 

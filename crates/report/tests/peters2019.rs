@@ -273,7 +273,7 @@ fn made_up_rows() -> Tables {
         ("fixture-paraphrase", "accuracy"),
         ("fixture-similarity", "pearson"),
     ] {
-        for encoder in ["fixture-bert", "fixture-elmo"] {
+        for (encoder, experiment) in [("fixture-bert", "layers"), ("fixture-elmo", "layers-elmo")] {
             for states in ["pretrained", "fine-tuned"] {
                 let work = json!({ "kind": "probe", "encoder": encoder, "states": states, "input": "mean" });
                 let names = [
@@ -292,7 +292,7 @@ fn made_up_rows() -> Tables {
                     .iter()
                     .map(|(name, layer)| ("test", name.as_str(), 0.1 * f64::from(*layer)))
                     .collect();
-                add(&mut tables, ("layers", dataset, 1), work, &scores);
+                add(&mut tables, (experiment, dataset, 1), work, &scores);
             }
         }
     }

@@ -18,6 +18,8 @@ use crate::{RunSpec, SparseWork, TuneWork, Work, profile, suggest};
 
 mod analyses;
 
+use analyses::{DivergenceGrid, ProbeGrid};
+
 /// What the runs of an experiment do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -69,6 +71,9 @@ struct Named {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct SparseGrid {
+    /// Read before ([`Named`]); it is here so that a slip of its name is noticed.
+    #[expect(dead_code)]
+    datasets: Vec<String>,
     split: Vec<Split>,
     features: Vec<Features>,
     logistic: LogisticSettings,
@@ -84,6 +89,9 @@ fn one_seed() -> Vec<u64> {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct TuneGrid {
+    /// Read before ([`Named`]); it is here so that a slip of its name is noticed.
+    #[expect(dead_code)]
+    datasets: Vec<String>,
     encoders: Vec<String>,
     split: Vec<Split>,
     adaptation: Vec<Value>,
@@ -174,12 +182,21 @@ impl Experiment {
         let changes = Changes::take(&mut grid)?;
         self.check_names(&changes)?;
         // Everything else may come from `[[for]]` or a variant.
-        let Named { datasets } = typed(&grid, &self.source)?;
+        let named = typed::<Named>(&grid, &self.source);
+        if named.is_err() {
+            // What the whole grid knows says better which key was meant.
+            match self.kind {
+                Kind::Sparse => drop(typed::<SparseGrid>(&grid, &self.source)?),
+                Kind::Tune => drop(typed::<TuneGrid>(&grid, &self.source)?),
+                Kind::Probe => drop(typed::<ProbeGrid>(&grid, &self.source)?),
+                Kind::Divergence => drop(typed::<DivergenceGrid>(&grid, &self.source)?),
+            }
+        }
+        let Named { datasets } = named?;
         some("datasets", &datasets)?;
         let (mut runs, mut cells) = (Vec::new(), Vec::new());
         for dataset in &datasets {
             for mut grid in changes.grids(&grid, dataset) {
-                grid.remove("datasets");
                 let search = Search::take(&mut grid, &self.source)?;
                 let found = match self.kind {
                     Kind::Sparse => {

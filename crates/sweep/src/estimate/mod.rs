@@ -83,7 +83,8 @@ pub fn estimate(
     costs.sort_by(|a, b| b.hours.total_cmp(&a.hours));
     Ok(Estimate {
         device: machine.device_name.clone(),
-        hours: costs.iter().map(|cost| cost.hours).sum(),
+        // From 0.0, since the sum of nothing is -0.0.
+        hours: costs.iter().fold(0.0, |sum, cost| sum + cost.hours),
         kinds: costs,
         left_out,
     })

@@ -13,6 +13,9 @@ use crate::{DivergenceWork, Information, ProbeInput, ProbeWork, ProbedStates, Ru
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct ProbeGrid {
+    /// Read before ([`super::Named`]); it is here so that a slip of its name is noticed.
+    #[expect(dead_code)]
+    datasets: Vec<String>,
     encoders: Vec<String>,
     split: Vec<Split>,
     states: Vec<ProbedStates>,
@@ -32,6 +35,9 @@ pub(super) struct ProbeGrid {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct DivergenceGrid {
+    /// Read before ([`super::Named`]); it is here so that a slip of its name is noticed.
+    #[expect(dead_code)]
+    datasets: Vec<String>,
     split: Vec<Split>,
     texts: Vec<String>,
     terms: usize,
@@ -114,7 +120,7 @@ paper = "p"
 experiment = "e"
 kind = "divergence"
 datasets = ["a", "b"]
-split = [{ kind = "files", test = "dev" }]
+split = [{ kind = "files", test = "dev", dev = 0.0, seed = 0 }]
 texts = ["wiki", "books"]
 terms = 10000
 
@@ -127,7 +133,7 @@ experiment = "e"
 kind = "probe"
 datasets = ["a", "b"]
 encoders = ["c"]
-split = [{ kind = "files", test = "dev" }]
+split = [{ kind = "files", test = "dev", dev = 0.0, seed = 0 }]
 states = ["pretrained"]
 input = ["mean", "first"]
 max-length = 64
