@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use crate::linear::Kernels;
+
 /// A number that a dense matrix can be made of. Arithmetic on it is done in f64.
-pub trait Real: Copy + Into<f64> + Send + Sync {}
+pub trait Real: Copy + Into<f64> + Send + Sync + Kernels {}
 
 impl Real for f32 {}
 impl Real for f64 {}

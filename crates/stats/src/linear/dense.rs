@@ -1,6 +1,6 @@
 //! Logistic regression of two or more classes on dense features.
 
-use super::blocks::{BLOCK, add, multiply, products, rows_from};
+use super::blocks::{BLOCK, add, multiply, rows_from};
 use super::lbfgs::{Objective, minimise};
 use super::logistic::Logistic;
 use super::memory::dot;
@@ -122,7 +122,7 @@ impl FittedDense {
         );
         // With two classes the first one has no weights of its own.
         let first = (self.classes.len() == 2).then(|| vec![0.0; x.n_rows()]);
-        let of_outputs = self.outputs().map(|(coef, b)| products(x, coef, b));
+        let of_outputs = self.outputs().map(|(coef, b)| T::products(x, coef, b));
         let by_class: Vec<Vec<f64>> = first.into_iter().chain(of_outputs).collect();
         (0..x.n_rows())
             .map(|row| by_class.iter().map(|logits| logits[row]).collect())
@@ -153,19 +153,30 @@ impl<T: Real> Objective for Loss<'_, T> {
             }
             g[columns] = 0.0;
         }
-        let loss = wide(Pass {
-            x: self.x,
-            y: self.y,
-            outputs: self.outputs,
-            point,
-            gradient,
-        });
+        let loss = T::loss(self.x, self.y, self.outputs, point, gradient);
         loss / self.y.len() as f64 + penalty
     }
 
     fn largest(&self, gradient: &[f64]) -> f64 {
         gradient.iter().fold(0.0, |largest, g| largest.max(g.abs()))
     }
+}
+
+/// The sum of -ln p over all rows; the gradient of its mean is added to `gradient`.
+pub(super) fn loss<T: Real>(
+    x: &Dense<T>,
+    y: &[usize],
+    outputs: usize,
+    point: &[f64],
+    gradient: &mut [f64],
+) -> f64 {
+    wide(Pass {
+        x,
+        y,
+        outputs,
+        point,
+        gradient,
+    })
 }
 
 /// One look at every row: the sum of -ln p; the gradient of its mean is added to `gradient`.

@@ -1,7 +1,5 @@
 //! Linear regression by least squares.
 
-use super::blocks::{add_rows, products};
-use super::gram::gram;
 use super::memory::dot;
 use super::symmetric::Symmetric;
 use crate::matrix::{Dense, Real};
@@ -34,7 +32,7 @@ impl Linear {
         assert!(!y.is_empty(), "a regression needs examples");
         let means = x.means();
         let mean = y.iter().sum::<f64>() / y.len() as f64;
-        let apart = Symmetric::new(gram(x, &means), x.n_columns());
+        let apart = Symmetric::new(T::gram(x, &means), x.n_columns());
         let least = LEAST_SPREAD.powi(2) * apart.largest();
         let mut fitted = Self {
             coef: vec![0.0; x.n_columns()],
@@ -63,7 +61,7 @@ impl Linear {
             self.coef.len(),
             "columns differ from those fitted to"
         );
-        products(x, &self.coef, self.intercept)
+        T::products(x, &self.coef, self.intercept)
     }
 }
 
@@ -71,7 +69,7 @@ impl Linear {
 fn transposed<T: Real>(x: &Dense<T>, means: &[f64], r: &[f64]) -> Vec<f64> {
     let total: f64 = r.iter().sum();
     let mut products: Vec<f64> = means.iter().map(|mean| -mean * total).collect();
-    add_rows(x, r, &mut products);
+    T::add_rows(x, r, &mut products);
     products
 }
 

@@ -3,6 +3,7 @@
 mod blocks;
 mod dense;
 mod gram;
+mod kernels;
 mod lbfgs;
 mod least_squares;
 mod line_search;
@@ -13,5 +14,6 @@ mod symmetric;
 mod wide;
 
 pub use dense::FittedDense;
+pub use kernels::Kernels;
 pub use least_squares::Linear;
 pub use logistic::{Fitted, Logistic};

@@ -1,0 +1,56 @@
+//! What is hot in a fit, compiled for each number type here.
+//!
+//! A generic function is compiled where it is called, at the optimisation of that crate, which is low for most. A method
+//! of a type that is known is compiled in this crate, at full optimisation.
+
+use super::{blocks, dense, gram};
+use crate::matrix::Dense;
+
+/// Loops over all numbers of a matrix.
+pub trait Kernels: Sized {
+    /// The sum of `-ln p` over all rows; the gradient of its mean is added to `gradient`.
+    fn loss(
+        x: &Dense<Self>,
+        y: &[usize],
+        outputs: usize,
+        point: &[f64],
+        gradient: &mut [f64],
+    ) -> f64;
+    /// The product of each row with `weights`, plus `offset`.
+    fn products(x: &Dense<Self>, weights: &[f64], offset: f64) -> Vec<f64>;
+    /// Adds each row times its factor to `sum`.
+    fn add_rows(x: &Dense<Self>, factors: &[f64], sum: &mut [f64]);
+    /// The products of the centred columns with each other, `[columns, columns]`.
+    fn gram(x: &Dense<Self>, means: &[f64]) -> Vec<f64>;
+}
+
+macro_rules! kernels {
+    ($number:ty) => {
+        impl Kernels for $number {
+            fn loss(
+                x: &Dense<Self>,
+                y: &[usize],
+                outputs: usize,
+                point: &[f64],
+                gradient: &mut [f64],
+            ) -> f64 {
+                dense::loss(x, y, outputs, point, gradient)
+            }
+
+            fn products(x: &Dense<Self>, weights: &[f64], offset: f64) -> Vec<f64> {
+                blocks::products(x, weights, offset)
+            }
+
+            fn add_rows(x: &Dense<Self>, factors: &[f64], sum: &mut [f64]) {
+                blocks::add_rows(x, factors, sum);
+            }
+
+            fn gram(x: &Dense<Self>, means: &[f64]) -> Vec<f64> {
+                gram::gram(x, means)
+            }
+        }
+    };
+}
+
+kernels!(f32);
+kernels!(f64);
