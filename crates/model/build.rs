@@ -1,17 +1,21 @@
 //! Compiles the C++ of the fused operations against the libtorch that tch links.
 
-const SOURCES: [&str; 4] = [
+const SOURCES: [&str; 5] = [
     "src/fused/shim.cpp",
     "src/fused/crf/crf.cpp",
     "src/fused/projected_lstm/projected_lstm.cpp",
     "src/fused/lstm/lstm.cpp",
+    "src/fused/highway_lstm/highway_lstm.cpp",
 ];
+
+/// Read by most of these.
+const HEADER: &str = "src/fused/shared.h";
 
 /// Compiled once for each width of vectors; which one runs is decided when the program starts.
 const ROWS: [&str; 2] = ["src/fused/lstm/rows.cpp", "src/fused/lstm/rows.h"];
 
 fn main() {
-    for source in SOURCES.into_iter().chain(ROWS) {
+    for source in SOURCES.into_iter().chain(ROWS).chain([HEADER]) {
         println!("cargo:rerun-if-changed={source}");
     }
     println!("cargo:rerun-if-env-changed=LIBTORCH");

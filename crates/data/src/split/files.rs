@@ -1,12 +1,11 @@
 //! The files a dataset comes in, with a part of `train` held out to decide by.
 
-use super::quotas;
+use super::drawing::{drawn, limited};
+use super::{check_dev, check_limits};
 use crate::Dataset;
-use crate::random::{shuffle, stream};
+use crate::random::stream;
 use anyhow::{Result, ensure};
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
-use std::collections::BTreeMap;
 
 /// `train` to learn from, a part of it held out to decide by, another file to be judged on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,11 +37,7 @@ pub struct Files {
 
 impl Files {
     pub(super) fn check(&self) -> Result<()> {
-        ensure!(
-            (0.0..1.0).contains(&self.dev),
-            "dev: {}; expected a share from 0 to less than 1",
-            self.dev
-        );
+        check_dev(self.dev)?;
         ensure!(
             self.test != "train",
             "test: `train`; expected the name of another split"
@@ -52,14 +47,11 @@ impl Files {
             "dev: {}; expected 0 beside `dev-split`, which is decided by instead",
             self.dev
         );
-        for (key, limit) in [
+        check_limits(&[
             ("train-limit", self.train_limit),
             ("dev-limit", self.dev_limit),
             ("test-limit", self.test_limit),
-        ] {
-            ensure!(limit != Some(0), "{key}: 0; expected at least 1");
-        }
-        Ok(())
+        ])
     }
 
     pub(super) fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -70,7 +62,7 @@ impl Files {
 
     /// The examples of `train` to learn from, and those held out, in ascending order.
     pub(super) fn parts(&self, train: &Dataset) -> (Vec<usize>, Vec<usize>) {
-        let used = limited(train, self.train_limit, self.seed);
+        let used = limited(train, all(train), self.train_limit, self.seed);
         let held_out = drawn(train, &used, self.dev, &mut |stratum| {
             stream(self.seed, "dev", stratum)
         });
@@ -80,51 +72,17 @@ impl Files {
 
     /// The examples of the split to be judged on, in ascending order.
     pub(super) fn tested(&self, test: &Dataset) -> Vec<usize> {
-        limited(test, self.test_limit, self.seed)
+        limited(test, all(test), self.test_limit, self.seed)
     }
 
     /// The examples of the split to decide by, in ascending order.
     pub(super) fn decided(&self, dev: &Dataset) -> Vec<usize> {
-        limited(dev, self.dev_limit, self.seed)
+        limited(dev, all(dev), self.dev_limit, self.seed)
     }
 }
 
-/// At most `limit` examples.
-fn limited(dataset: &Dataset, limit: Option<usize>, seed: u64) -> Vec<usize> {
-    let all: Vec<usize> = (0..dataset.examples.len()).collect();
-    let Some(limit) = limit.filter(|&limit| limit < all.len()) else {
-        return all;
-    };
-    let share = limit as f64 / all.len() as f64;
-    let chosen = drawn(dataset, &all, share, &mut |stratum| {
-        stream(seed, "limit", stratum)
-    });
-    all.into_iter().filter(|&index| chosen[index]).collect()
-}
-
-/// Which examples are among the `share` of those at `indices` that is drawn from every class. Those without a class are
-/// drawn as if they had the same.
-fn drawn(
-    dataset: &Dataset,
-    indices: &[usize],
-    share: f64,
-    random: &mut dyn FnMut(u64) -> ChaCha8Rng,
-) -> Vec<bool> {
-    let mut strata: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
-    for &index in indices {
-        let class = dataset.examples[index].target.class();
-        strata.entry(class).or_default().push(index);
-    }
-    let sizes: Vec<usize> = strata.values().map(Vec::len).collect();
-    let mut chosen = vec![false; dataset.examples.len()];
-    let quotas = quotas(&sizes, share);
-    for ((stratum, (_, mut members)), quota) in (0..).zip(strata).zip(quotas) {
-        shuffle(&mut members, &mut random(stratum));
-        members[..quota]
-            .iter()
-            .for_each(|&index| chosen[index] = true);
-    }
-    chosen
+fn all(dataset: &Dataset) -> Vec<usize> {
+    (0..dataset.examples.len()).collect()
 }
 
 #[cfg(test)]

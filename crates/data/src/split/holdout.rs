@@ -1,6 +1,8 @@
 //! A stratified test set, drawn once.
 
+use super::drawing::{drawn, limited, quotas};
 use super::{Duplicates, HoldOut};
+use crate::Dataset;
 use crate::random::{shuffle, stream};
 use anyhow::{Result, ensure};
 use std::collections::BTreeMap;
@@ -50,6 +52,22 @@ impl HoldOut {
         }
         Ok(tested)
     }
+
+    /// What is judged on, learned from and decided by, out of what is held out and what is not.
+    pub(super) fn limited(
+        &self,
+        dataset: &Dataset,
+        held_out: Vec<usize>,
+        others: Vec<usize>,
+    ) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
+        let test = limited(dataset, held_out, self.test_limit, self.seed);
+        let used = limited(dataset, others, self.train_limit, self.seed);
+        let decided = drawn(dataset, &used, self.dev, &mut |stratum| {
+            stream(self.seed, "dev", stratum)
+        });
+        let (dev, train) = used.into_iter().partition(|&index| decided[index]);
+        (test, train, dev)
+    }
 }
 
 /// The class most of `unit` has; the first of them when it is a draw.
@@ -64,26 +82,10 @@ fn majority(unit: &[usize], classes: &[usize]) -> usize {
         .map_or(0, |(class, _)| class)
 }
 
-/// How many of each stratum are held out: the share of each rounded down, and what is missing from the share of all,
-/// rounded, given to those that lost most (the method of the largest remainder).
-pub(super) fn quotas(sizes: &[usize], share: f64) -> Vec<usize> {
-    let exact: Vec<f64> = sizes.iter().map(|&size| size as f64 * share).collect();
-    let mut quotas: Vec<usize> = exact.iter().map(|exact| exact.floor() as usize).collect();
-    let total = (sizes.iter().sum::<usize>() as f64 * share).round() as usize;
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by(|&a, &b| exact[b].fract().total_cmp(&exact[a].fract()));
-    let missing = total.saturating_sub(quotas.iter().sum());
-    order
-        .into_iter()
-        .take(missing)
-        .for_each(|stratum| quotas[stratum] += 1);
-    quotas
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dataset, Example, Input, Split, Target};
+    use crate::{Example, Input, Split, Target};
     use std::collections::HashSet;
 
     /// 200 examples, 120 of class 0; `repeated` of them take the text of another, in turn with the other class.
@@ -111,11 +113,21 @@ mod tests {
         }
     }
 
+    fn hold_out(test: f64, seed: u64) -> HoldOut {
+        HoldOut {
+            test,
+            dev: 0.0,
+            seed,
+            duplicates: Duplicates::Keep,
+            train_limit: None,
+            test_limit: None,
+        }
+    }
+
     fn divide(dataset: &Dataset, test: f64, seed: u64, duplicates: Duplicates) -> crate::Parts {
         Split::HoldOut(HoldOut {
-            test,
-            seed,
             duplicates,
+            ..hold_out(test, seed)
         })
         .divide(dataset, 0)
         .expect("a division")
@@ -181,11 +193,7 @@ mod tests {
 
     #[test]
     fn a_share_too_small_for_a_class_is_an_error() {
-        let split = Split::HoldOut(HoldOut {
-            test: 0.004,
-            seed: 1,
-            duplicates: Duplicates::Keep,
-        });
+        let split = Split::HoldOut(hold_out(0.004, 1));
         let error = split
             .divide(&dataset(0), 0)
             .expect_err("one test example for two classes");
@@ -193,5 +201,30 @@ mod tests {
             error.to_string(),
             "test: 0.004 leaves no test example of class 1; expected a larger share"
         );
+    }
+
+    #[test]
+    fn a_part_to_decide_by_and_limits_leave_what_is_held_out_where_it_was() {
+        let data = dataset(0);
+        let whole = divide(&data, 0.2, 1, Duplicates::Keep);
+        let split = Split::HoldOut(HoldOut {
+            dev: 0.25,
+            train_limit: Some(80),
+            test_limit: Some(20),
+            ..hold_out(0.2, 1)
+        });
+        let parts = split.divide(&data, 0).expect("a division");
+        let ones = |part: &[usize]| {
+            let class = |&&index: &&usize| data.examples[index].target == Target::Class(1);
+            part.iter().filter(class).count()
+        };
+        assert_eq!((parts.train.len(), ones(&parts.train)), (60, 24));
+        assert_eq!((parts.dev.len(), ones(&parts.dev)), (20, 8));
+        assert_eq!((parts.test.len(), ones(&parts.test)), (20, 8));
+        assert!(parts.test.iter().all(|index| whole.test.contains(index)));
+        let learned: HashSet<usize> = parts.train.iter().chain(&parts.dev).copied().collect();
+        assert_eq!(learned.len(), 80);
+        assert!(learned.iter().all(|index| whole.train.contains(index)));
+        assert!(split.has_dev());
     }
 }

@@ -1,5 +1,6 @@
 //! Dividing a dataset into what a model learns from and what it is judged on.
 
+mod drawing;
 mod files;
 mod holdout;
 mod kfold;
@@ -10,7 +11,6 @@ pub use files::Files;
 use crate::duplicates::first_occurrences;
 use crate::{Dataset, Input};
 use anyhow::{Result, anyhow, bail, ensure};
-use holdout::quotas;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::collections::HashSet;
 
@@ -31,15 +31,29 @@ pub enum Split {
 
 /// One test set drawn at random, with the same share of every class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HoldOut {
     /// Share of the examples that is held out, between 0 and 1.
     pub test: f64,
+    /// Share of the others that is decided by, from 0 (none) to less than 1; of every class.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dev: f64,
     /// The seed of the drawing; not the seed of a run, so that runs can share a split.
     pub seed: u64,
-    /// Whether equal texts may be on both sides.
+    /// Whether equal texts may be on both sides; between the parts to learn from and to decide by they may.
     #[serde(default)]
     pub duplicates: Duplicates,
+    /// How many of those that are not held out are used, those decided by included; all where it is left out. They are
+    /// drawn with the seed, with the same share of every class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub train_limit: Option<usize>,
+    /// How many of those held out are judged on, drawn likewise; all where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_limit: Option<usize>,
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 /// Folds as scikit-learn makes them.
@@ -126,7 +140,8 @@ impl Split {
     /// Whether there is a part to decide by while learning.
     pub fn has_dev(&self) -> bool {
         match self {
-            Split::HoldOut(_) | Split::KFold(_) => false,
+            Split::HoldOut(hold_out) => hold_out.dev > 0.0,
+            Split::KFold(_) => false,
             Split::Files(files) => files.dev > 0.0 || files.dev_split.is_some(),
         }
     }
@@ -191,8 +206,12 @@ impl Split {
             }
             Split::Files(_) => unreachable!("divided above"),
         };
-        let (test, train): (Vec<usize>, Vec<usize>) =
+        let (mut test, mut train): (Vec<usize>, Vec<usize>) =
             (0..tested.len()).partition(|&index| tested[index]);
+        let mut dev = Vec::new();
+        if let Split::HoldOut(hold_out) = self {
+            (test, train, dev) = hold_out.limited(dataset, test, train);
+        }
         ensure!(
             !test.is_empty() && !train.is_empty(),
             "fold {fold}: {} train and {} test examples; expected some of each",
@@ -209,7 +228,7 @@ impl Split {
             .count();
         Ok(Parts {
             train,
-            dev: Vec::new(),
+            dev,
             test,
             leaked,
         })
@@ -232,7 +251,11 @@ impl HoldOut {
             test > 0.0 && test < 1.0,
             "test: {test}; expected a share between 0 and 1"
         );
-        Ok(())
+        check_dev(self.dev)?;
+        check_limits(&[
+            ("train-limit", self.train_limit),
+            ("test-limit", self.test_limit),
+        ])
     }
 
     fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -270,6 +293,21 @@ impl KFold {
     }
 }
 
+fn check_dev(share: f64) -> Result<()> {
+    ensure!(
+        (0.0..1.0).contains(&share),
+        "dev: {share}; expected a share from 0 to less than 1"
+    );
+    Ok(())
+}
+
+fn check_limits(limits: &[(&str, Option<usize>)]) -> Result<()> {
+    for (key, limit) in limits {
+        ensure!(*limit != Some(0), "{key}: 0; expected at least 1");
+    }
+    Ok(())
+}
+
 fn classes(dataset: &Dataset) -> Result<Vec<usize>> {
     let class = |example: &crate::Example| {
         example.target.class().ok_or_else(|| {
@@ -290,6 +328,7 @@ mod tests {
     fn a_split_reads_back_from_the_json_it_is_stored_as() {
         for json in [
             r#"{"kind":"hold-out","test":0.2,"seed":7,"duplicates":"keep"}"#,
+            r#"{"kind":"hold-out","test":0.2,"dev":0.1,"seed":7,"duplicates":"group","train-limit":90,"test-limit":9}"#,
             r#"{"kind":"k-fold","folds":10,"by":"file","duplicates":"group"}"#,
             r#"{"kind":"k-fold","folds":10,"by":"shuffled","seed":0,"duplicates":"keep"}"#,
             r#"{"kind":"files","test":"dev","dev":0.1,"seed":3}"#,

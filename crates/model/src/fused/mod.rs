@@ -11,6 +11,7 @@ mod attention;
 mod crf;
 mod cross_entropy;
 mod dropout;
+mod highway_lstm;
 mod layer_norm;
 #[cfg(feature = "tch")]
 mod libtorch;
@@ -25,6 +26,7 @@ pub use attention::attention;
 pub use crf::{CrfWeights, crf_log_likelihood};
 pub use cross_entropy::cross_entropy;
 pub use dropout::dropout;
+pub use highway_lstm::{Around, Order, highway_lstm};
 pub use layer_norm::layer_norm;
 pub use linear::{Bf16Products, Precision, bf16_products, linear};
 pub use lstm::{LstmWeights, bilstm, lstm};

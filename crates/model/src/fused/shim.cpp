@@ -8,28 +8,14 @@
 #include <ATen/cpu/Utils.h>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <vector>
 
-using at::Tensor;
+#include "shared.h"
 
-// GCC picks the widest version the processor has when the program starts.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define WIDEST
-#endif
+using at::Tensor;
+using totune::guarded;
 
 namespace {
-
-template <typename F> char *guarded(F f) {
-  try {
-    f();
-    return nullptr;
-  } catch (const std::exception &e) {
-    return strdup(e.what());
-  }
-}
 
 std::vector<Tensor> list(int n, Tensor *const *tensors) {
   std::vector<Tensor> result;

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::os::raw::{c_char, c_double, c_int, c_uint, c_void};
 use std::ptr;
 
+use burn::backend::libtorch::TchTensor;
 use tch::Tensor;
 
 unsafe extern "C" {
@@ -46,6 +47,18 @@ pub fn check(message: *mut c_char) {
 /// As the C++ functions take it.
 pub fn handle(tensor: &Tensor) -> *mut c_void {
     tensor.as_ptr().cast_mut().cast()
+}
+
+/// The new tensors that a callee left.
+///
+/// # Safety
+/// Each place is null or a tensor that nothing else owns.
+pub unsafe fn taken(places: &[*mut c_void]) -> Vec<Option<TchTensor>> {
+    let tensor = |place: &*mut c_void| {
+        // SAFETY: as said above.
+        (!place.is_null()).then(|| TchTensor::new(unsafe { Tensor::from_ptr(place.cast()) }))
+    };
+    places.iter().map(tensor).collect()
 }
 
 fn handles(tensors: &[Tensor]) -> Vec<*mut c_void> {

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use burn::module::Module;
-use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{check_rates, check_sizes, drop};
 use super::{FullyConnected, FullyConnectedSpec};
+use crate::fused::{Around, Order, highway_lstm};
 use crate::layer::Linear;
 use crate::{Init, NewWeights, Pass, Side, Weights};
 
@@ -153,15 +153,13 @@ impl HighwayLstm {
 
     /// Scores of each label, `[batch, labels]`.
     pub fn forward(&self, x: Side, pass: &Pass) -> Tensor<2> {
-        let real = x.weights(); // [batch, seq, 1]
         let mut states = x.states.clone();
         let mut below = [None, None];
         for Directions { forward, backward } in &self.layers {
-            let read = drop(states, self.dropout, pass);
+            let read = x.with(drop(states, self.dropout, pass));
             let [forward_below, backward_below] = below;
-            let (left, left_memory) =
-                forward.pass(read.clone(), forward_below, &real, Order::Forward);
-            let (right, right_memory) = backward.pass(read, backward_below, &real, Order::Backward);
+            let [left, left_memory] = forward.pass(&read, forward_below, Order::Forward);
+            let [right, right_memory] = backward.pass(&read, backward_below, Order::Backward);
             states = Tensor::cat(vec![left, right], 2); // [batch, seq, 2 hidden]
             below = [Some(left_memory), Some(right_memory)];
         }
@@ -186,13 +184,6 @@ impl Way {
             Way::Input => [6, 5],
         }
     }
-}
-
-/// In which order the tokens are read.
-#[derive(Clone, Copy)]
-enum Order {
-    Forward,
-    Backward,
 }
 
 /// One direction of one layer.
@@ -236,70 +227,28 @@ impl Cell {
 
     /// States and memories of all tokens, each `[batch, seq, hidden]`, zero at padding.
     ///
-    /// `real` is `[batch, seq, 1]`; `below` are the memories of the same direction one layer below.
-    fn pass(
-        &self,
-        x: Tensor<3>,
-        below: Option<Tensor<3>>,
-        real: &Tensor<3>,
-        order: Order,
-    ) -> (Tensor<3>, Tensor<3>) {
-        let [batch, seq, _] = x.dims();
-        let device = x.device();
-        let read = self.input.forward(x); // [batch, seq, gates * hidden], for all steps at once
-        let zeros = || Tensor::<2>::zeros([batch, self.hidden], &device);
-        let (mut state, mut memory) = (zeros(), zeros());
-        let (mut states, mut memories) = (Vec::new(), Vec::new());
-        for step in 0..seq {
-            let token = match order {
-                Order::Forward => step,
-                Order::Backward => seq - 1 - step,
-            };
-            let below = below.as_ref().map(|below| at(below, token));
-            (state, memory) = self.step(at(&read, token), state, memory, below);
-            // Zeros at padding are also what a text that is read from its end begins with.
-            let real = at(real, token); // [batch, 1]
-            (state, memory) = (state * real.clone(), memory * real);
-            states.push(state.clone());
-            memories.push(memory.clone());
+    /// `below` are the memories of the same direction one layer below.
+    fn pass(&self, x: &Side, below: Option<Tensor<3>>, order: Order) -> [Tensor<3>; 2] {
+        let around = match (self.way, &self.own, &self.below, below) {
+            (Way::Memory, Some(own), Some(over), Some(below)) => Around::Memory {
+                own: own.weight.val(),
+                over: over.weight.val(),
+                below,
+            },
+            (Way::Input, ..) => Around::Input,
+            _ => Around::None,
+        };
+        let [of_input, of_state] = around.gates().map(|gates| gates * self.hidden);
+        // What the gates read of all tokens, and every bias.
+        let mut bias = self.state.bias.val();
+        if of_input > of_state {
+            let none = Tensor::zeros([of_input - of_state], &bias.device());
+            bias = Tensor::cat(vec![bias, none], 0);
         }
-        if let Order::Backward = order {
-            states.reverse();
-            memories.reverse();
-        }
-        (Tensor::stack(states, 1), Tensor::stack(memories, 1))
+        let read = self.input.forward(x.states.clone()) + bias.unsqueeze();
+        let state = self.state.weight.val();
+        highway_lstm(read, Some(&x.mask), state, around, order)
     }
-
-    /// One token: what the gates read of it, the state and memory before it, and the memory below it.
-    fn step(
-        &self,
-        read: Tensor<2>,
-        state: Tensor<2>,
-        memory: Tensor<2>,
-        below: Option<Tensor<2>>,
-    ) -> (Tensor<2>, Tensor<2>) {
-        let hidden = self.hidden;
-        let gate = |x: &Tensor<2>, i: usize| x.clone().narrow(1, i * hidden, hidden);
-        let [_, shared] = self.way.gates();
-        let gates = self.state.forward(state) + read.clone().narrow(1, 0, shared * hidden);
-        let [i, f, o] = [0, 1, 3].map(|k| sigmoid(gate(&gates, k)));
-        let mut next = f * memory.clone() + i * gate(&gates, 2).tanh();
-        if let (Some(own), Some(over), Some(below)) = (&self.own, &self.below, below) {
-            let d = gate(&read, 4) + own.forward(memory) + over.forward(below.clone());
-            next = next + sigmoid(d) * below;
-        }
-        let mut output = o * next.clone().tanh();
-        if self.way == Way::Input {
-            let (r, around) = (sigmoid(gate(&gates, 4)), gate(&read, 5));
-            output = around.clone() + r * (output - around);
-        }
-        (output, next)
-    }
-}
-
-/// One token of all rows, `[batch, seq, width]` to `[batch, width]`.
-fn at(x: &Tensor<3>, token: usize) -> Tensor<2> {
-    x.clone().narrow(1, token, 1).squeeze_dim(1)
 }
 
 /// A weight for each dimension.
@@ -315,10 +264,6 @@ impl Diagonal {
         Ok(Self {
             weight: crate::layer::parameter(weights, &weight, [1, hidden], device)?,
         })
-    }
-
-    fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        x * self.weight.val()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use burn::module::Module;
+use burn::tensor::activation::relu;
 use burn::tensor::{Device, Int, Tensor};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,13 @@ pub struct TaggerSpec {
     pub hidden: usize,
     /// Which pieces stand for a word.
     pub pieces: Pieces,
+    /// Width of a layer with a rectifier between what stands for a word and its scores; 0 for none. Wang et al. 2019 have
+    /// "two fully connected layers" on BERT.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub projection: usize,
+    /// How weights begin.
+    #[serde(skip_serializing_if = "Init::is_pytorch")]
+    pub init: Init,
     /// What makes tags of the scores.
     pub output: TagOutput,
     /// Whether a field has scores for the first and the last tag of a sentence.
@@ -58,6 +66,8 @@ impl Default for TaggerSpec {
             recurrent_layers: 0,
             hidden: 200,
             pieces: Pieces::First,
+            projection: 0,
+            init: Init::Pytorch,
             output: TagOutput::Softmax,
             boundaries: Switch::Off,
             dropout: 0.1,
@@ -78,10 +88,16 @@ impl TaggerSpec {
     }
 }
 
-/// BiLSTM layers over all pieces of a text, then a linear layer on what stands for each word.
+// Left out of a run's settings, whose hash is its id, where it says nothing.
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+/// BiLSTM layers over all pieces of a text, then one or two linear layers on what stands for each word.
 #[derive(Module, Debug)]
 pub struct Tagger {
     recurrent: Vec<BiLstm>,
+    projection: Option<Linear>,
     output: Linear,
     /// What makes paths of the scores; none where each word is tagged for itself.
     pub crf: Option<Crf>,
@@ -102,7 +118,7 @@ impl Tagger {
         seed: u64,
         device: &Device,
     ) -> Result<Self> {
-        let mut weights = NewWeights::new(Init::Pytorch, seed);
+        let mut weights = NewWeights::new(spec.init, seed);
         let mut tagger = Self::load(spec, width, tags, &mut weights, device)?;
         if spec.output == TagOutput::Crf {
             let boundaries = spec.boundaries == Switch::On;
@@ -111,7 +127,7 @@ impl Tagger {
         Ok(tagger)
     }
 
-    /// Takes `recurrent.<i>` and `output` from `weights`, without a field.
+    /// Takes `recurrent.<i>`, `projection` and `output` from `weights`, without a field.
     ///
     /// # Errors
     /// When a setting is out of its range, or those of `weights`.
@@ -131,8 +147,15 @@ impl Tagger {
             recurrent.push(BiLstm::load(weights, &name, shape, 1, device)?);
             below = 2 * spec.hidden;
         }
+        let mut projection = None;
+        if spec.projection > 0 {
+            let shape = [below, spec.projection];
+            projection = Some(Linear::load(weights, "projection", shape, device)?);
+            below = spec.projection;
+        }
         Ok(Self {
             recurrent,
+            projection,
             output: Linear::load(weights, "output", [below, tags], device)?,
             crf: None,
             pieces: spec.pieces,
@@ -150,11 +173,14 @@ impl Tagger {
             states = drop(states, self.dropout, pass);
         }
         let (starts, ends) = (places.starts.clone(), places.ends.clone());
-        let words = match self.pieces {
+        let mut words = match self.pieces {
             Pieces::First => at(states, starts),
             Pieces::Last => at(states, ends),
             Pieces::Mean => spans(states, starts, ends),
         };
+        if let Some(projection) = &self.projection {
+            words = drop(relu(projection.forward(words)), self.dropout, pass);
+        }
         self.output.forward(words)
     }
 }

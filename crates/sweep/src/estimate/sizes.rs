@@ -23,7 +23,10 @@ impl Sizes {
         let (train, scored) = match &spec.split {
             Split::HoldOut(split) => {
                 let all = rows("train")?;
-                (all * (1.0 - split.test), all * split.test)
+                let used = least(all * (1.0 - split.test), split.train_limit);
+                let dev = used * split.dev;
+                let test = least(all * split.test, split.test_limit);
+                (used - dev, dev + test)
             }
             Split::KFold(split) => {
                 let share = 1.0 / split.folds as f64;

@@ -8,28 +8,14 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <vector>
 
-using at::Tensor;
+#include "../shared.h"
 
-// GCC picks the widest version the processor has when the program starts.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define WIDEST
-#endif
+using at::Tensor;
+using totune::guarded;
 
 namespace {
-
-template <typename F> char *guarded(F f) {
-  try {
-    f();
-    return nullptr;
-  } catch (const std::exception &e) {
-    return strdup(e.what());
-  }
-}
 
 // exp(x) for x <= 0, to a few units in the last place; what is below -87 counts as -87, where exp is 1e-38. By
 // exp(n ln 2 + r) = 2^n exp(r), with a Taylor polynomial for |r| <= ln 2 / 2.

@@ -6,11 +6,10 @@ use std::os::raw::{c_char, c_int, c_void};
 use std::ptr;
 
 use burn::backend::libtorch::TchTensor;
-use tch::Tensor;
 
 use super::kernel::Layer;
 use crate::fused::libtorch::Kernel;
-use crate::fused::shim::{check, handle};
+use crate::fused::shim::{check, handle, taken};
 
 unsafe extern "C" {
     fn totune_lstm_forward(
@@ -47,18 +46,6 @@ impl Rows {
         let mask = self.0.mask.as_ref();
         mask.map_or(ptr::null_mut(), |mask| handle(&mask.tensor))
     }
-}
-
-/// The new tensors that a callee left.
-///
-/// # Safety
-/// Each place is null or a tensor that nothing else owns.
-unsafe fn taken(places: &[*mut c_void]) -> Vec<Option<TchTensor>> {
-    let tensor = |place: &*mut c_void| {
-        // SAFETY: as said above.
-        (!place.is_null()).then(|| TchTensor::new(unsafe { Tensor::from_ptr(place.cast()) }))
-    };
-    places.iter().map(tensor).collect()
 }
 
 impl<const N: usize> Kernel<N> for Rows {

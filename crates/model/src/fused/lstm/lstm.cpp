@@ -8,26 +8,18 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <exception>
 #include <numeric>
 #include <vector>
 
+#include "../shared.h"
 #include "rows.h"
 
 using at::Tensor;
+using totune::guarded;
 using totune::Kernels;
 using totune::Rows;
 
 namespace {
-
-template <typename F> char *guarded(F f) {
-  try {
-    f();
-    return nullptr;
-  } catch (const std::exception &e) {
-    return strdup(e.what());
-  }
-}
 
 // From the narrowest vectors to the widest; null where this processor has none such.
 const Kernels *level(int i) {

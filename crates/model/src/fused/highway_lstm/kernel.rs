@@ -1,0 +1,131 @@
+//! All steps in one node of the graph, through `highway_lstm.cpp`.
+
+use std::os::raw::{c_char, c_int, c_void};
+use std::ptr;
+
+use burn::backend::libtorch::TchTensor;
+
+use super::{Around, Order};
+use crate::fused::libtorch::{Kernel, apply, raw};
+use crate::fused::shim::{check, handle, taken};
+use burn::tensor::Tensor;
+
+unsafe extern "C" {
+    fn totune_highway_lstm(
+        inputs: *const *mut c_void,
+        mask: *const c_void,
+        in_place: c_int,
+        way: c_int,
+        reversed: c_int,
+        out: *mut *mut c_void,
+    ) -> *mut c_char;
+    fn totune_highway_lstm_backward(
+        inputs: *const *mut c_void,
+        mask: *const c_void,
+        want_state: c_int,
+        way: c_int,
+        reversed: c_int,
+        out: *mut *mut c_void,
+    ) -> *mut c_char;
+}
+
+/// See [`super::highway_lstm`].
+pub fn highway_lstm(
+    x: Tensor<3>,
+    mask: Option<&Tensor<2>>,
+    state: Tensor<2>,
+    around: Around,
+    order: Order,
+) -> [Tensor<3>; 2] {
+    let [_, hidden] = state.dims();
+    let steps = |way| Steps {
+        mask: mask.map(|mask| TchTensor::new(raw(mask))),
+        way,
+        reversed: c_int::from(order == Order::Backward),
+    };
+    let (x, state) = (x.into(), state.into());
+    let both: Tensor<3> = match around {
+        Around::None => apply(steps(NONE), [x, state]),
+        Around::Input => apply(steps(INPUT), [x, state]),
+        Around::Memory { own, over, below } => apply(
+            steps(MEMORY),
+            [x, state, own.into(), over.into(), below.into()],
+        ),
+    };
+    [0, hidden].map(|start| both.clone().narrow(2, start, hidden))
+}
+
+// As in the C++.
+const NONE: c_int = 0;
+const MEMORY: c_int = 1;
+const INPUT: c_int = 2;
+
+/// Products and state weights, and for the memory below its weights and itself, to states and memories side by side.
+#[derive(Debug, Clone)]
+struct Steps {
+    mask: Option<TchTensor>,
+    way: c_int,
+    reversed: c_int,
+}
+
+impl Steps {
+    fn mask(&self) -> *const c_void {
+        let mask = self.mask.as_ref();
+        mask.map_or(ptr::null(), |mask| handle(&mask.tensor).cast_const())
+    }
+}
+
+impl<const N: usize> Kernel<N> for Steps {
+    /// States and memories, gates, and the inputs but the products.
+    type Saved = Vec<TchTensor>;
+
+    fn forward(&self, inputs: [TchTensor; N]) -> (TchTensor, Self::Saved) {
+        // The gates take the products' place where nothing else reads those.
+        let in_place = c_int::from(inputs[0].can_mut());
+        let handles = inputs.each_ref().map(|input| handle(&input.tensor));
+        let mut out = [ptr::null_mut(); 2];
+        // SAFETY: live tensors whose shapes fit one another; the callee writes two new ones.
+        let mut saved: Vec<_> = unsafe {
+            check(totune_highway_lstm(
+                handles.as_ptr(),
+                self.mask(),
+                in_place,
+                self.way,
+                self.reversed,
+                out.as_mut_ptr(),
+            ));
+            taken(&out)
+        }
+        .into_iter()
+        .flatten()
+        .collect();
+        saved.extend(inputs.into_iter().skip(1));
+        (saved[0].clone(), saved)
+    }
+
+    fn backward(
+        &self,
+        saved: Self::Saved,
+        grad: TchTensor,
+        wanted: [bool; N],
+    ) -> [Option<TchTensor>; N] {
+        let mut inputs = vec![handle(&grad.tensor)];
+        inputs.extend(saved.iter().map(|tensor| handle(&tensor.tensor)));
+        let mut out = [ptr::null_mut(); N];
+        // SAFETY: the gradient and what the forward pass saved, all live; the callee writes a new tensor or nothing into
+        // each place.
+        let grads = unsafe {
+            check(totune_highway_lstm_backward(
+                inputs.as_ptr(),
+                self.mask(),
+                c_int::from(wanted[1]),
+                self.way,
+                self.reversed,
+                out.as_mut_ptr(),
+            ));
+            taken(&out)
+        };
+        let grads: Result<[_; N], _> = grads.try_into();
+        grads.expect("one for each input")
+    }
+}
