@@ -82,27 +82,13 @@ impl<'a, T: Real> Dense<'a, T> {
 
     /// The mean of each column; zeros where there are no rows.
     pub fn means(&self) -> Vec<f64> {
-        let mut means = vec![0.0; self.n_columns];
-        for row in self.rows() {
-            for (mean, &value) in means.iter_mut().zip(row) {
-                *mean += value.into();
-            }
-        }
-        let n = self.n_rows().max(1) as f64;
-        means.iter_mut().for_each(|mean| *mean /= n);
-        means
+        T::means(self)
     }
 
     /// The standard deviation of each column around `means`, with n in the denominator.
     pub fn deviations(&self, means: &[f64]) -> Vec<f64> {
-        let mut squares = vec![0.0; self.n_columns];
-        for row in self.rows() {
-            for ((square, &value), mean) in squares.iter_mut().zip(row).zip(means) {
-                *square += (value.into() - mean).powi(2);
-            }
-        }
-        let n = self.n_rows().max(1) as f64;
-        squares.into_iter().map(|sum| (sum / n).sqrt()).collect()
+        let variances = T::variances(self, means).into_iter();
+        variances.map(f64::sqrt).collect()
     }
 }
 

@@ -150,29 +150,18 @@ impl Side {
         let most = ((n as f64 / 10.0).ln() / 2f64.ln()).floor() as usize;
         let to = from.min(most);
         let spread = x.deviations(&x.means());
-        let weights: Vec<f64> = spread
-            .into_iter()
-            .flat_map(|spread| {
-                let spread = if spread < 0.0001 { 1.0 } else { spread };
-                let scale = 1.0 / (spread * (from as f64).sqrt());
-                std::iter::repeat_n(scale, to)
-            })
-            .map(|scale| scale * random.normal())
-            .collect(); // [from, to]
-        let mut values = vec![Vec::with_capacity(n); to];
-        let mut sums = vec![0.0; to];
-        for row in x.rows() {
-            sums.fill(0.0);
-            for (&value, weights) in row.iter().zip(weights.chunks_exact(to)) {
-                let value: f64 = value.into();
-                for (sum, weight) in sums.iter_mut().zip(weights) {
-                    *sum += value * weight;
-                }
-            }
-            for (values, sum) in values.iter_mut().zip(&sums) {
-                values.push(*sum);
+        let mut weights = vec![Vec::with_capacity(from); to];
+        for spread in spread {
+            let spread = if spread < 0.0001 { 1.0 } else { spread };
+            let scale = 1.0 / (spread * (from as f64).sqrt());
+            for weights in &mut weights {
+                weights.push(scale * random.normal());
             }
         }
+        let values: Vec<Vec<f64>> = weights
+            .iter()
+            .map(|weights| T::products(x, weights, 0.0))
+            .collect();
         let widths = values
             .iter()
             .map(|values| (neighbour_distance(values, to) + 0.0001) * 3.0 * to as f64)

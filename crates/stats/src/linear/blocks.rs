@@ -2,16 +2,13 @@
 //!
 //! The vector that four rows share is read once for all of them, and a block of four rows stays in the first cache
 //! between the product with the weights and the sum into the gradient, so the matrix is read once in an evaluation.
-//! [`Products`] and [`Sum`] are compiled for the vector units of the machine; sums run in eight lanes whatever the unit, so
-//! that each gives the same bits.
+//! All of it is compiled for the vector units of the machine.
 
-use super::wide::{Work, wide};
+use super::wide::{LANES, Unit, Work, wide};
 use crate::matrix::{Dense, Real};
 
 /// Rows worked on at a time.
 pub(super) const BLOCK: usize = 4;
-/// Running sums of a product.
-const LANES: usize = 8;
 
 /// Four rows from `from` on; beyond the last row the last one stands again, and has to be given the factor 0.
 #[inline(always)]
@@ -36,10 +33,10 @@ impl<T: Real> Work for Products<'_, T> {
     type Output = Vec<f64>;
 
     #[inline(always)]
-    fn run(self) -> Vec<f64> {
+    fn run<U: Unit>(self, unit: U) -> Vec<f64> {
         let mut all = vec![self.offset; self.x.n_rows()];
         for (all, from) in all.chunks_mut(BLOCK).zip((0..).step_by(BLOCK)) {
-            let products = multiply(rows_from(self.x, from), self.weights);
+            let products = multiply(unit, rows_from(self.x, from), self.weights);
             for (to, product) in all.iter_mut().zip(products) {
                 *to += product;
             }
@@ -64,52 +61,62 @@ impl<T: Real> Work for Sum<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<U: Unit>(self, unit: U) {
         for (chunk, from) in self.factors.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
             let mut factors = [0.0; BLOCK];
             factors[..chunk.len()].copy_from_slice(chunk);
-            add(rows_from(self.x, from), factors, self.sum);
+            add(unit, rows_from(self.x, from), factors, self.sum);
         }
     }
 }
 
 /// The product of each row with `weights`.
 #[inline(always)]
-pub(super) fn multiply<T: Real>(rows: [&[T]; BLOCK], weights: &[f64]) -> [f64; BLOCK] {
+pub(super) fn multiply<T: Real, U: Unit>(
+    unit: U,
+    rows: [&[T]; BLOCK],
+    weights: &[f64],
+) -> [f64; BLOCK] {
     let (chunks, rest) = weights.as_chunks::<LANES>();
-    let whole = chunks.len() * LANES;
-    let heads: [&[[T; LANES]]; BLOCK] =
-        std::array::from_fn(|k| &rows[k].as_chunks::<LANES>().0[..chunks.len()]);
-    let mut sums = [[0.0; LANES]; BLOCK];
+    let heads = rows.map(|row| &row.as_chunks::<LANES>().0[..chunks.len()]);
+    let mut sums = [unit.splat(0.0); BLOCK];
     for (c, weights) in chunks.iter().enumerate() {
+        let weights = unit.load(weights);
         for k in 0..BLOCK {
-            let row: &[T; LANES] = &heads[k][c];
-            for lane in 0..LANES {
-                let value: f64 = row[lane].into();
-                sums[k][lane] += value * weights[lane];
-            }
+            sums[k] = unit.multiply_add(T::load(unit, &heads[k][c]), weights, sums[k]);
         }
     }
-    std::array::from_fn(|k| {
+    let whole = chunks.len() * LANES;
+    let mut products = [0.0; BLOCK];
+    for k in 0..BLOCK {
         let tail = rows[k][whole..].iter().zip(rest);
         let tail: f64 = tail.map(|(&value, weight)| value.into() * weight).sum();
-        sums[k].iter().sum::<f64>() + tail
-    })
+        products[k] = unit.sum(sums[k]) + tail;
+    }
+    products
 }
 
 /// Adds each row times its factor to `sum`.
 #[inline(always)]
-pub(super) fn add<T: Real>(rows: [&[T]; BLOCK], factors: [f64; BLOCK], sum: &mut [f64]) {
+pub(super) fn add<T: Real, U: Unit>(
+    unit: U,
+    rows: [&[T]; BLOCK],
+    factors: [f64; BLOCK],
+    sum: &mut [f64],
+) {
     let (chunks, rest) = sum.as_chunks_mut::<LANES>();
     let whole = chunks.len() * LANES;
-    let heads: [&[[T; LANES]]; BLOCK] =
-        std::array::from_fn(|k| &rows[k].as_chunks::<LANES>().0[..chunks.len()]);
+    let heads = rows.map(|row| &row.as_chunks::<LANES>().0[..chunks.len()]);
+    let mut by = [unit.splat(0.0); BLOCK];
+    for k in 0..BLOCK {
+        by[k] = unit.splat(factors[k]);
+    }
     for (c, sum) in chunks.iter_mut().enumerate() {
-        for lane in 0..LANES {
-            let values: [f64; BLOCK] = std::array::from_fn(|k| heads[k][c][lane].into());
-            sum[lane] += (factors[0] * values[0] + factors[1] * values[1])
-                + (factors[2] * values[2] + factors[3] * values[3]);
+        let mut new = unit.load(sum);
+        for k in 0..BLOCK {
+            new = unit.multiply_add(by[k], T::load(unit, &heads[k][c]), new);
         }
+        unit.store(new, sum);
     }
     for (offset, sum) in rest.iter_mut().enumerate() {
         for k in 0..BLOCK {
@@ -122,6 +129,22 @@ pub(super) fn add<T: Real>(rows: [&[T]; BLOCK], factors: [f64; BLOCK], sum: &mut
 mod tests {
     use super::*;
 
+    struct Both<'a> {
+        rows: [&'a [f32]; BLOCK],
+        weights: &'a [f64],
+        factors: [f64; BLOCK],
+    }
+
+    impl Work for Both<'_> {
+        type Output = ([f64; BLOCK], Vec<f64>);
+
+        fn run<U: Unit>(self, unit: U) -> Self::Output {
+            let mut sum = vec![1.0; self.weights.len()];
+            add(unit, self.rows, self.factors, &mut sum);
+            (multiply(unit, self.rows, self.weights), sum)
+        }
+    }
+
     #[test]
     fn blocks_of_rows_with_a_rest_are_multiplied_and_added() {
         let values: Vec<f32> = (0..5 * 11).map(|i| (i % 7) as f32 - 3.0).collect();
@@ -129,10 +152,12 @@ mod tests {
         let weights: Vec<f64> = (0..11).map(|i| f64::from(i) / 4.0).collect();
         for from in [0, 4] {
             let rows = rows_from(&x, from);
-            let products = multiply(rows, &weights);
-            let mut sum = vec![1.0; 11];
             let factors = [1.0, -2.0, 0.5, 0.0];
-            add(rows, factors, &mut sum);
+            let (products, sum) = wide(Both {
+                rows,
+                weights: &weights,
+                factors,
+            });
             for (k, product) in products.iter().enumerate() {
                 let row = x.row((from + k).min(4));
                 let plain: f64 = row

@@ -2,9 +2,9 @@
 
 use super::blocks::{BLOCK, add, multiply, rows_from};
 use super::lbfgs::{Objective, minimise};
-use super::logistic::Logistic;
+use super::logistic::{FACTORS, Logistic};
 use super::memory::dot;
-use super::wide::{Work, wide};
+use super::wide::{Unit, Work, wide};
 use crate::matrix::{Dense, Real};
 
 impl Logistic {
@@ -192,41 +192,53 @@ impl<T: Real> Work for Pass<'_, T> {
     type Output = f64;
 
     #[inline(always)]
-    fn run(self) -> f64 {
+    fn run<U: Unit>(self, unit: U) -> f64 {
         match self.outputs {
-            1 => two_classes(self.x, self.y, self.point, self.gradient),
-            n => many_classes(self.x, self.y, n, self.point, self.gradient),
+            1 => two_classes(unit, self.x, self.y, self.point, self.gradient),
+            n => many_classes(unit, self.x, self.y, n, self.point, self.gradient),
         }
     }
 }
 
 #[inline(always)]
-fn two_classes<T: Real>(x: &Dense<T>, y: &[usize], point: &[f64], gradient: &mut [f64]) -> f64 {
+fn two_classes<T: Real, U: Unit>(
+    unit: U,
+    x: &Dense<T>,
+    y: &[usize],
+    point: &[f64],
+    gradient: &mut [f64],
+) -> f64 {
     let share = 1.0 / y.len() as f64;
     let (intercept, coef) = point.split_last().expect("there is an intercept");
     let (intercept_gradient, gradient) = gradient.split_last_mut().expect("as many as point");
-    let mut loss = 0.0;
+    let (mut loss, mut odds) = (0.0, 1.0f64);
     for (from, classes) in (0..).step_by(BLOCK).zip(y.chunks(BLOCK)) {
+        if from % FACTORS == 0 {
+            loss += odds.ln();
+            odds = 1.0;
+        }
         let rows = rows_from(x, from);
-        let products = multiply(rows, coef);
+        let products = multiply(unit, rows, coef);
         let mut factors = [0.0; BLOCK];
         for ((factor, &class), product) in factors.iter_mut().zip(classes).zip(products) {
             let log_odds = product + intercept;
             // With e = exp(-|z|) nothing overflows: ln(1 + exp z) = max(z, 0) + ln(1 + e).
             let e = (-log_odds.abs()).exp();
-            loss += log_odds.max(0.0) - class as f64 * log_odds + e.ln_1p();
+            loss += log_odds.max(0.0) - class as f64 * log_odds;
+            odds *= 1.0 + e;
             let probability = if log_odds >= 0.0 { 1.0 } else { e } / (1.0 + e);
             *factor = (probability - class as f64) * share;
             *intercept_gradient += *factor;
         }
-        add(rows, factors, gradient);
+        add(unit, rows, factors, gradient);
     }
-    loss
+    loss + odds.ln()
 }
 
 /// As [`two_classes`], with a softmax over `outputs` classes.
 #[inline(always)]
-fn many_classes<T: Real>(
+fn many_classes<T: Real, U: Unit>(
+    unit: U,
     x: &Dense<T>,
     y: &[usize],
     outputs: usize,
@@ -240,7 +252,7 @@ fn many_classes<T: Real>(
     for (from, classes) in (0..).step_by(BLOCK).zip(y.chunks(BLOCK)) {
         let rows = rows_from(x, from);
         for (logits, w) in logits.iter_mut().zip(point.chunks_exact(columns + 1)) {
-            *logits = multiply(rows, &w[..columns]).map(|product| product + w[columns]);
+            *logits = multiply(unit, rows, &w[..columns]).map(|product| product + w[columns]);
         }
         for k in 0..BLOCK {
             let Some(&class) = classes.get(k) else {
@@ -261,7 +273,7 @@ fn many_classes<T: Real>(
         }
         for (factors, g) in logits.iter().zip(gradient.chunks_exact_mut(columns + 1)) {
             let (intercept, coef) = g.split_last_mut().expect("there is an intercept");
-            add(rows, *factors, coef);
+            add(unit, rows, *factors, coef);
             *intercept += factors.iter().sum::<f64>();
         }
     }

@@ -1,30 +1,38 @@
 //! The products of the centred columns of a matrix with each other.
 
-use super::wide::{Work, wide};
+use super::wide::{LANES, Unit, Work, wide};
 use crate::matrix::{Dense, Real};
 
-/// Rows copied, centred, into one block, which stays in the second cache.
-const ROWS: usize = 64;
-/// A tile of products kept in registers over a block: so many columns by so many.
-const TALL: usize = 4;
-const WIDE: usize = 16;
+/// Rows copied, centred, into one block, which stays in the second cache, two panels of it in the first.
+const ROWS: usize = 128;
+/// Columns of a panel, in which the block lies row after row.
+const WIDE: usize = 2 * LANES;
+/// Columns of one panel times a whole panel are a tile of products, kept in registers over a block.
+const TALL: usize = 8;
+
+/// A row of a panel.
+type Strip = [f64; WIDE];
 
 /// (X - 1 mᵀ)ᵀ (X - 1 mᵀ), full, row after row: `[columns, columns]`.
 pub(super) fn gram<T: Real>(x: &Dense<T>, means: &[f64]) -> Vec<f64> {
     let columns = x.n_columns();
     let width = columns.next_multiple_of(WIDE);
     let mut products = vec![0.0; width * width];
-    let mut block = vec![0.0; ROWS * width];
+    let mut block = vec![[0.0; WIDE]; width / WIDE * ROWS];
     for from in (0..x.n_rows()).step_by(ROWS) {
         let rows = ROWS.min(x.n_rows() - from);
-        for (k, to) in block.chunks_exact_mut(width).take(rows).enumerate() {
-            for ((to, &value), mean) in to.iter_mut().zip(x.row(from + k)).zip(means) {
-                *to = value.into() - mean;
+        for k in 0..rows {
+            let strips = x.row(from + k).chunks(WIDE).zip(means.chunks(WIDE));
+            for (panel, (values, means)) in strips.enumerate() {
+                let to = &mut block[panel * rows + k];
+                for ((to, &value), mean) in to.iter_mut().zip(values).zip(means) {
+                    *to = value.into() - mean;
+                }
             }
         }
         wide(Block {
-            values: &block[..rows * width],
-            width,
+            panels: &block[..width / WIDE * rows],
+            rows,
             products: &mut products,
         });
     }
@@ -41,8 +49,9 @@ pub(super) fn gram<T: Real>(x: &Dense<T>, means: &[f64]) -> Vec<f64> {
 
 /// Adds the products of some rows.
 struct Block<'a> {
-    values: &'a [f64],
-    width: usize,
+    /// `[panels, rows]`
+    panels: &'a [Strip],
+    rows: usize,
     products: &'a mut [f64],
 }
 
@@ -50,29 +59,48 @@ impl Work for Block<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
-        let width = self.width;
-        for i in (0..width).step_by(TALL) {
-            for j in (i / WIDE * WIDE..width).step_by(WIDE) {
-                let mut sums = [[0.0; WIDE]; TALL];
-                for row in self.values.chunks_exact(width) {
-                    let left: &[f64; TALL] = row[i..].first_chunk().expect("width is padded");
-                    let right: &[f64; WIDE] = row[j..].first_chunk().expect("width is padded");
-                    for (sums, left) in sums.iter_mut().zip(left) {
-                        for (sum, right) in sums.iter_mut().zip(right) {
-                            *sum += left * right;
+    fn run<U: Unit>(self, unit: U) {
+        let width = self.panels.len() / self.rows * WIDE;
+        for (i, left) in self.panels.chunks_exact(self.rows).enumerate() {
+            for (j, right) in self.panels.chunks_exact(self.rows).enumerate().skip(i) {
+                for half in 0..WIDE / TALL {
+                    let from = half * TALL;
+                    let sums = tile(unit, left, from, right);
+                    for (k, sums) in sums.iter().enumerate() {
+                        let at = (i * WIDE + from + k) * width + j * WIDE;
+                        let to = self.products[at..at + WIDE].as_chunks_mut::<LANES>().0;
+                        for (to, sum) in to.iter_mut().zip(sums) {
+                            let sum = unit.multiply_add(*sum, unit.splat(1.0), unit.load(to));
+                            unit.store(sum, to);
                         }
-                    }
-                }
-                for (k, sums) in sums.iter().enumerate() {
-                    let at = (i + k) * width + j;
-                    for (product, sum) in self.products[at..at + WIDE].iter_mut().zip(sums) {
-                        *product += sum;
                     }
                 }
             }
         }
     }
+}
+
+/// The products of some columns of one panel, those after `from`, with all of another.
+#[inline(always)]
+fn tile<U: Unit>(
+    unit: U,
+    left: &[Strip],
+    from: usize,
+    right: &[Strip],
+) -> [[U::Vector; WIDE / LANES]; TALL] {
+    let mut sums = [[unit.splat(0.0); WIDE / LANES]; TALL];
+    for (left, right) in left.iter().zip(right) {
+        let left: &[f64; TALL] = left[from..].first_chunk().expect("a part of a panel");
+        let right = right.as_chunks::<LANES>().0;
+        let right = [unit.load(&right[0]), unit.load(&right[1])];
+        for k in 0..TALL {
+            let by = unit.splat(left[k]);
+            for (sum, right) in sums[k].iter_mut().zip(&right) {
+                *sum = unit.multiply_add(by, *right, *sum);
+            }
+        }
+    }
+    sums
 }
 
 #[cfg(test)]

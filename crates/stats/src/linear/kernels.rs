@@ -3,11 +3,18 @@
 //! A generic function is compiled where it is called, at the optimisation of that crate, which is low for most. A method
 //! of a type that is known is compiled in this crate, at full optimisation.
 
-use super::{blocks, dense, gram};
+use super::wide::{LANES, Unit};
+use super::{blocks, columns, dense, gram};
 use crate::matrix::Dense;
 
 /// Loops over all numbers of a matrix.
 pub trait Kernels: Sized {
+    /// Eight numbers as a vector of 64-bit numbers.
+    fn load<U: Unit>(unit: U, values: &[Self; LANES]) -> U::Vector;
+    /// The mean of each column; zeros where there are no rows.
+    fn means(x: &Dense<Self>) -> Vec<f64>;
+    /// The mean square of each column's distances from `means`.
+    fn variances(x: &Dense<Self>, means: &[f64]) -> Vec<f64>;
     /// The sum of `-ln p` over all rows; the gradient of its mean is added to `gradient`.
     fn loss(
         x: &Dense<Self>,
@@ -25,8 +32,21 @@ pub trait Kernels: Sized {
 }
 
 macro_rules! kernels {
-    ($number:ty) => {
+    ($number:ty, $load:ident) => {
         impl Kernels for $number {
+            #[inline(always)]
+            fn load<U: Unit>(unit: U, values: &[Self; LANES]) -> U::Vector {
+                unit.$load(values)
+            }
+
+            fn means(x: &Dense<Self>) -> Vec<f64> {
+                columns::means(x)
+            }
+
+            fn variances(x: &Dense<Self>, means: &[f64]) -> Vec<f64> {
+                columns::variances(x, means)
+            }
+
             fn loss(
                 x: &Dense<Self>,
                 y: &[usize],
@@ -52,5 +72,5 @@ macro_rules! kernels {
     };
 }
 
-kernels!(f32);
-kernels!(f64);
+kernels!(f32, load_single);
+kernels!(f64, load);

@@ -132,7 +132,7 @@ struct Loss<'a> {
 }
 
 /// Factors between 1 and 2 that can be multiplied before their logarithm is taken: 2⁶⁴ is far from overflowing.
-const FACTORS: usize = 64;
+pub(super) const FACTORS: usize = 64;
 
 impl Objective for Loss<'_> {
     fn evaluate(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {

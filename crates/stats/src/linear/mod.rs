@@ -1,6 +1,7 @@
 //! Linear models: logistic regression on sparse and dense features, least squares on dense ones.
 
 mod blocks;
+mod columns;
 mod dense;
 mod gram;
 mod kernels;

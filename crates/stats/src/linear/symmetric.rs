@@ -4,7 +4,8 @@
 //! make that diagonal. Both are kept as what they are, reflections and rotations: applying them to one vector costs the
 //! square of the size, where forming the eigenvectors would cost its cube.
 
-use super::wide::{Work, wide};
+use super::memory::dot;
+use super::wide::{LANES, Unit, Work, wide};
 
 /// Steps for one eigenvalue at most; two or three are usual.
 const MAX_STEPS: usize = 60;
@@ -113,19 +114,28 @@ impl Work for Reflection<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<U: Unit>(self, unit: U) {
         // H A H = A - u wᵀ - w uᵀ with w = 2 (A u - (uᵀ A u) u).
         let Self { a, n, u, from } = self;
         let rows = || (from..n).map(|i| i * n + from..(i + 1) * n);
-        let mut w: Vec<f64> = rows().map(|row| dot(&a[row], u)).collect();
-        let along = dot(&w, u);
+        let mut w = vec![0.0; u.len()];
+        for (w, row) in w.iter_mut().zip(rows()) {
+            *w = unit.dot(&a[row], u);
+        }
+        let along = unit.dot(&w, u);
         for (w, u) in w.iter_mut().zip(u) {
             *w = 2.0 * (*w - along * u);
         }
+        let ((u_chunks, u_rest), (w_chunks, w_rest)) = (u.as_chunks(), w.as_chunks());
         for (k, row) in rows().enumerate() {
-            let (of_u, of_w) = (u[k], w[k]);
-            for ((a, u), w) in a[row].iter_mut().zip(u).zip(&w) {
-                *a -= of_u * w + of_w * u;
+            let (chunks, rest) = a[row].as_chunks_mut::<LANES>();
+            let (of_u, of_w) = (unit.splat(-u[k]), unit.splat(-w[k]));
+            for ((a, u), w) in chunks.iter_mut().zip(u_chunks).zip(w_chunks) {
+                let new = unit.multiply_add(of_u, unit.load(w), unit.load(a));
+                unit.store(unit.multiply_add(of_w, unit.load(u), new), a);
+            }
+            for ((a, u), of) in rest.iter_mut().zip(u_rest).zip(w_rest) {
+                *a -= self.u[k] * of + w[k] * u;
             }
         }
     }
@@ -178,21 +188,6 @@ fn diagonalise(diagonal: &mut [f64], beside: &mut [f64]) -> Vec<(u32, f64, f64)>
         }
     }
     rotations
-}
-
-/// a · b in eight running sums, for inlining into code for wider vector units.
-#[inline(always)]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let (a_chunks, a_rest) = a.as_chunks::<8>();
-    let (b_chunks, b_rest) = b.as_chunks::<8>();
-    let mut sums = [0.0; 8];
-    for (a, b) in a_chunks.iter().zip(b_chunks) {
-        for k in 0..8 {
-            sums[k] += a[k] * b[k];
-        }
-    }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]
