@@ -23,6 +23,8 @@ pub struct Evaluation {
 
 /// Scores `examples` in batches of `batch_size`, without dropout, from what was kept for `start` where there is such.
 ///
+/// Where an encoder carries its state from batch to batch, the first one begins with nothing.
+///
 /// `model` is a validation snapshot ([`burn::module::Module::valid`]), so that no graph is built. Batches hold examples
 /// of similar length, which saves padding; the result is in the order of the examples.
 pub fn evaluate<E: Encoder>(
@@ -37,6 +39,7 @@ pub fn evaluate<E: Encoder>(
         size: batch_size,
         bucketing: true,
     };
+    model.encoder.forget();
     let mut loss = vec![0.0; examples.len()];
     let mut predicted = vec![Target::Unknown; examples.len()];
     let mut scores = vec![Vec::new(); examples.len()];

@@ -55,10 +55,15 @@ pub fn fit<E: Encoder>(
             "answers for whole examples; the dataset asks about words, which `kind = \"tagger\"` is for"
         }
     );
+    ensure!(
+        training.state.is_reset() || encoder.has_state(),
+        "state: found \"carry\", which needs an encoder with recurrent layers, such as ELMo; expected \"reset\" for this one"
+    );
     let head_seed = stream(seed, "head", 0).next_u64();
     let encoder = encoder
         .with_dropout(training.dropout)
-        .with_precision(training.dtype.precision());
+        .with_precision(training.dtype.precision())
+        .with_state(training.state);
     let n_layers = encoder.n_layers();
     let n_outputs = task.question.n_outputs();
     let mut model = Classifier::new(encoder, &training.head, n_outputs, head_seed, device)?.train();
@@ -289,6 +294,7 @@ impl<'a> Run<'a> {
     ) -> Result<(Classifier<E>, ControlFlow<Divergence, f64>)> {
         let steps = phase.epochs * self.steps_per_epoch;
         let mut total_loss = 0.0;
+        model.encoder.forget();
         self.train_clock.start()?;
         let order = self
             .batches

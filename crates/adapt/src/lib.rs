@@ -48,5 +48,6 @@ pub use schedule::{Bert, Constant, Linear, Polynomial, Schedule, SlantedTriangul
 pub use stop::StopRule;
 pub use strategy::{Adaptation, Frozen, Full, GradualUnfreezing, LastK, Part, StackAndFinetune};
 pub use task::{Examples, Places, TaskData};
-pub use training::{Cache, Clip, Dtype, Keep, Switch, Training};
+pub use totune_model::{LstmState, Switch};
+pub use training::{Cache, Clip, Dtype, Keep, Training};
 pub use watch::{EpochScores, StepEvent, Watch};

@@ -1,13 +1,13 @@
 //! What the unit tests of several files share.
 
 use totune_data::{Pairs, WordContext};
-use totune_model::{HeadSpec, LinearSpec, Pooling};
+use totune_model::{HeadSpec, LinearSpec, LstmState, Pooling, Switch};
 
 use crate::optimizer::Optimizer;
 use crate::schedule::{Constant, Schedule};
 use crate::stop::StopRule;
 use crate::strategy::Adaptation;
-use crate::training::{Cache, Clip, Dtype, Keep, Switch, Training};
+use crate::training::{Cache, Clip, Dtype, Keep, Training};
 
 /// The linear head of some settings.
 pub(crate) fn linear(settings: &mut Training) -> &mut LinearSpec {
@@ -43,6 +43,7 @@ pub(crate) fn training(adaptation: Adaptation) -> Training {
         context: WordContext::Sentence,
         micro_batch_size: 0,
         keep: Keep::Last,
+        state: LstmState::Reset,
     }
 }
 

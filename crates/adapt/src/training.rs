@@ -3,8 +3,8 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_data::{Pairs, WordContext};
-use totune_model::HeadSpec;
 use totune_model::fused::Precision;
+use totune_model::{HeadSpec, LstmState, Switch};
 
 use crate::cache::{Start, StoredDtype};
 use crate::optimizer::Optimizer;
@@ -62,6 +62,10 @@ pub struct Training {
     /// What is read beside the sentence whose words are tagged.
     #[serde(default = "sentence", skip_serializing_if = "is_sentence")]
     pub context: WordContext,
+    /// What the recurrent layers of an encoder begin a batch with: nothing, or what the batch before left in them. Every
+    /// pass over a part (an epoch of training, the scoring of a split) begins with nothing.
+    #[serde(default, skip_serializing_if = "LstmState::is_reset")]
+    pub state: LstmState,
 }
 
 fn sentence() -> WordContext {
@@ -95,23 +99,6 @@ pub enum Cache {
 impl Cache {
     fn is_off(&self) -> bool {
         *self == Self::Off
-    }
-}
-
-/// `"on"` or `"off"`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Switch {
-    /// In force.
-    On,
-    /// Not in force.
-    Off,
-}
-
-impl Switch {
-    /// Whether it is on.
-    pub fn is_on(self) -> bool {
-        self == Self::On
     }
 }
 
@@ -238,6 +225,11 @@ impl Training {
             "dropout: found {}, expected from 0 to less than 1",
             self.dropout
         );
+        ensure!(
+            self.state.is_reset() || self.cache.is_off(),
+            "state: found \"carry\" with a cache, expected cache = {{ kind = \"off\" }}: the states of an example then depend on the \
+             batches before it, which are others in each epoch, so none can be kept"
+        );
         self.head.validate()?;
         self.stop.validate("stop")?;
         if let Clip::GlobalNorm { max } = self.clip {
@@ -354,6 +346,16 @@ mod tests {
         check(
             |t| t.dropout = 1.0,
             "dropout: found 1, expected from 0 to less than 1",
+        );
+        check(
+            |t| {
+                t.state = LstmState::Carry;
+                t.cache = Cache::On {
+                    dtype: StoredDtype::F32,
+                };
+            },
+            "state: found \"carry\" with a cache, expected cache = { kind = \"off\" }: the states of an example then depend on \
+             the batches before it, which are others in each epoch, so none can be kept",
         );
         check(
             |t| linear(t).dropout = -0.1,

@@ -41,8 +41,9 @@ pub use head::{
     Aggregation, Bcn, BcnSpec, BiAttention, BiAttentionSpec, Bimpm, BimpmSpec, ClassifierHead,
     Context, DenseText, DenseTextSpec, Esim, EsimSpec, FullyConnected, FullyConnectedSpec, Head,
     HeadSpec, HighwayLstm, HighwayLstmSpec, HighwayReading, Layers, LinearSpec, MatchReading,
-    NetworkHead, NetworkKind, NetworkSpec, Output, Pieces, Pooling, Readout, Reads, ScalarMix,
-    Siamese, SiameseSpec, SidePooling, Skips, Switch, TagOutput, Tagger, TaggerSpec, Tags,
+    NetworkHead, NetworkKind, NetworkSpec, Output, Pieces, Pooling, Readout, Reads, RecurrentOver,
+    ScalarMix, Siamese, SiameseSpec, SidePooling, Skips, Switch, TagOutput, Tagger, TaggerSpec,
+    Tags,
 };
 pub use init::{Init, NewWeights};
 pub use layer::{Linear, Norm};

@@ -482,6 +482,21 @@ datasets = ["a"]
     }
 
     #[test]
+    fn a_dataset_that_for_misspells_is_answered_with_each_known_one_once() {
+        let text = format!(
+            "{}[[for]]\ndatasets = [\"charlie\"]\nseeds = [1]\n\n[profiles.all]\n\n[profiles.few]\ndatasets = [\"a\"]\n",
+            SPARSE.split("[profiles.all]").next().expect("a beginning")
+        );
+        for profile in ["all", "few"] {
+            let error = format!("{:#}", expand(&text, profile).expect_err("refused"));
+            let expected = "[[for]]: unknown dataset `charlie`; there are: a, b";
+            assert!(error.contains(expected), "{error}");
+            let good = text.replace("[\"charlie\"]", "[\"b\"]");
+            assert!(expand(&good, profile).is_ok(), "a dataset of any profile");
+        }
+    }
+
+    #[test]
     fn a_slip_in_a_profile_is_found_too() {
         let error = expand(
             &SPARSE.replace("datasets = [\"a\"]\n", "datasests = [\"a\"]\n"),

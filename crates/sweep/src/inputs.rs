@@ -50,27 +50,59 @@ pub fn missing<'a>(
     roots: &Roots,
     specs: impl IntoIterator<Item = &'a RunSpec>,
 ) -> Result<Option<String>> {
+    let messages = messages(project, roots, specs)?;
+    let messages: Vec<String> = messages.into_values().collect();
+    Ok((!messages.is_empty()).then(|| messages.join("\n\n")))
+}
+
+/// Names of what is missing, and how many of the runs read it.
+pub(crate) fn absent<'a>(
+    project: &Project,
+    roots: &Roots,
+    specs: impl IntoIterator<Item = &'a RunSpec>,
+) -> Result<BTreeMap<String, usize>> {
+    let specs: Vec<&RunSpec> = specs.into_iter().collect();
+    let missing = messages(project, roots, specs.iter().copied())?;
+    let reads = |spec: &RunSpec, name: &String| {
+        spec.dataset == *name || spec.encoder() == Some(name) || spec.texts().contains(name)
+    };
+    let counted = missing.into_keys().map(|(_, name)| {
+        let runs = specs.iter().filter(|spec| reads(spec, &name)).count();
+        (name, runs)
+    });
+    Ok(counted.collect())
+}
+
+/// What is missing, by its place in the message (texts, datasets, encoders) and its name: what it is and how to get it.
+fn messages<'a>(
+    project: &Project,
+    roots: &Roots,
+    specs: impl IntoIterator<Item = &'a RunSpec>,
+) -> Result<BTreeMap<(usize, String), String>> {
     let specs: Vec<&RunSpec> = specs.into_iter().collect();
     let (datasets, encoders) = names(specs.iter().copied());
-    let mut messages = Vec::new();
+    let mut messages = BTreeMap::new();
     for card in texts(project, &specs)? {
-        messages.extend(card.missing(&roots.data));
+        let missing = card.missing(&roots.data);
+        messages.extend(missing.map(|message| ((0, card.name), message)));
     }
     if !datasets.is_empty() {
         let catalogue = Catalogue::read(&project.root.join("datasets"))?;
         for (name, splits) in datasets {
             let splits: Vec<&str> = splits.into_iter().collect();
-            messages.extend(catalogue.find(name)?.missing(&roots.data, &splits));
+            let missing = catalogue.find(name)?.missing(&roots.data, &splits);
+            messages.extend(missing.map(|message| ((1, name.to_string()), message)));
         }
     }
     if !encoders.is_empty() {
         let catalogue = EncoderCatalogue::read(&project.root.join("encoders"))?;
         for name in encoders {
             let card = catalogue.find(name)?;
-            messages.extend(card.missing(&[roots.of_encoder(project, card.fixture)]));
+            let missing = card.missing(&[roots.of_encoder(project, card.fixture)]);
+            messages.extend(missing.map(|message| ((2, name.to_string()), message)));
         }
     }
-    Ok((!messages.is_empty()).then(|| messages.join("\n\n")))
+    Ok(messages)
 }
 
 /// The cards of the plain texts that specs read, each once.

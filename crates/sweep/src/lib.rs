@@ -31,7 +31,7 @@ mod vary;
 mod work;
 
 pub use collect::{Collected, collect};
-pub use estimate::{Estimate, KindCost, estimate};
+pub use estimate::{Estimate, KindCost, Size, Timing, estimate};
 pub use execute::{Machine, Summary, execute};
 pub use experiment::{Experiment, Kind};
 pub use inputs::{Inputs, Roots, missing};

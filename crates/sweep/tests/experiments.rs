@@ -5,7 +5,7 @@ use std::path::Path;
 
 use totune_data::Catalogue;
 use totune_model::EncoderCatalogue;
-use totune_sweep::{Project, RunSpec};
+use totune_sweep::{Information, ProbeInput, Project, RunSpec, Work};
 
 fn project() -> Project {
     Project::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository")
@@ -92,5 +92,31 @@ fn fixture_profiles_read_fixtures_alone() {
         if let Some(encoder) = run.encoder() {
             assert!(encoders.find(encoder).expect("card").fixture, "{encoder}");
         }
+    }
+}
+
+/// `choices-probe.toml` says what `layers.toml` would be with other inputs, so nothing else may differ. A pretrained
+/// encoder has no seed, and information is estimated of the means alone.
+#[test]
+fn probes_of_other_inputs_differ_in_the_input_alone() {
+    let like_a_mean = |mut run: RunSpec| {
+        run.experiment = "layers".to_string();
+        if let Work::Probe(work) = &mut run.work {
+            work.input = ProbeInput::Mean;
+            work.mi = Information::Off;
+        }
+        run.canonical_json()
+    };
+    let of = |experiment: &str| {
+        let runs = all_runs().into_iter();
+        runs.filter(move |run| run.paper == "peters2019" && run.experiment == experiment)
+    };
+    let means: BTreeSet<String> = of("layers").map(like_a_mean).collect();
+    let others: Vec<RunSpec> = of("choices-probe").collect();
+    // Four tasks, two inputs: pretrained, and fine-tuned with three seeds in `paper` and one in `fixture`.
+    assert_eq!(others.len(), 4 * 2 * ((1 + 3) + 1 + (1 + 1)));
+    for run in others {
+        let label = format!("{}: {}", run.profile, run.label());
+        assert!(means.contains(&like_a_mean(run)), "{label}");
     }
 }

@@ -59,8 +59,7 @@ mod tests {
     use super::*;
     use crate::strategy::{Adaptation, Frozen, Full, LastK, Part};
     use crate::test_support::{linear, training};
-    use crate::training::Switch;
-    use totune_model::Pooling;
+    use totune_model::{Pooling, Switch};
 
     #[test]
     fn a_run_begins_above_what_is_fixed_and_below_what_its_head_reads() {

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use totune_sweep::{Estimate, Machine, Plan, Progress, Selection, Shard, Silent, State, Summary};
+use totune_sweep::{
+    Estimate, KindCost, Machine, Plan, Progress, Selection, Shard, Silent, State, Summary, Timing,
+};
 
 use crate::context::Context;
 use crate::exit;
@@ -26,9 +28,11 @@ Examples:
   totune sweep plan hart2020 small --json
   totune sweep plan hart2020 small --shard 2/4
   totune sweep plan peters2019 --estimate
+  totune sweep plan peters2019 --estimate --seconds 60 --json
 
 An estimate times a few steps of each kind of run on this device, with random weights and made-up
-examples; it needs neither data nor checkpoints, and nothing else should run meanwhile.")]
+examples; it needs neither data nor checkpoints, and nothing else should run meanwhile. Where a step
+of a whole batch would take too long, one of fewer examples is timed, and the table says so.")]
 pub struct PlanArgs {
     #[command(flatten)]
     which: Which,
@@ -38,6 +42,14 @@ pub struct PlanArgs {
     /// Say what the runs would take on this device instead of listing them
     #[arg(long)]
     estimate: bool,
+    /// Time each kind of run for about so long, and for a single example at least
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 20.0,
+        requires = "estimate"
+    )]
+    seconds: f64,
 }
 
 /// Run what is missing or was cut off
@@ -82,9 +94,20 @@ impl Sweep {
             Self::Plan(args) => {
                 let plan = args.which.plan(context)?;
                 if args.estimate {
-                    let hear = |kind: &str| eprintln!("timing {kind}");
-                    let machine = context.machine()?;
-                    let found = totune_sweep::estimate(&plan, &context.project, &machine, &hear)?;
+                    let quiet = context.global.quiet;
+                    let hear = |timing: &Timing| {
+                        if !quiet {
+                            eprintln!("{}", heard(timing));
+                        }
+                    };
+                    let found = totune_sweep::estimate(
+                        &plan,
+                        &context.project,
+                        &context.roots,
+                        &context.machine()?,
+                        args.seconds,
+                        &hear,
+                    )?;
                     match args.json {
                         true => println!("{}", serde_json::to_string_pretty(&found)?),
                         false => print_estimate(&found),
@@ -115,25 +138,60 @@ impl Sweep {
     }
 }
 
+/// A line of progress.
+fn heard(timing: &Timing) -> String {
+    match timing {
+        Timing::Begins { number, of, label } => format!("timing {number} of {of}: {label}"),
+        Timing::Ends(kind) => format!(
+            "  {:.3} s a step (timed {}), {:.2} hours for {} runs",
+            kind.seconds_per_step,
+            timed(kind),
+            kind.hours,
+            kind.runs
+        ),
+    }
+}
+
+/// `2 x 32`, or `2 x 4 of 32` where a step of a whole batch was too long.
+fn timed(kind: &KindCost) -> String {
+    let (steps, examples) = (kind.timed.steps, kind.timed.examples);
+    match examples < kind.batch_size {
+        true => format!("{steps} x {examples} of {}", kind.batch_size),
+        false => format!("{steps} x {examples}"),
+    }
+}
+
 fn print_estimate(found: &Estimate) {
     println!(
-        "{:>5}  {:>8}  {:>10}  {:>9}  kind (on {})",
-        "runs", "steps", "s a step", "hours", found.device
+        "{:>6}  {:>9}  {:>10}  {:>12}  {:>9}  kind (on {})",
+        "runs", "steps", "s a step", "timed", "hours", found.device
     );
     for kind in &found.kinds {
         println!(
-            "{:>5}  {:>8}  {:>10.3}  {:>9.2}  {}",
-            kind.runs, kind.steps, kind.seconds_per_step, kind.hours, kind.label
+            "{:>6}  {:>9}  {:>10.3}  {:>12}  {:>9.2}  {}",
+            kind.runs,
+            kind.steps,
+            kind.seconds_per_step,
+            timed(kind),
+            kind.hours,
+            kind.label
         );
     }
-    for (why, runs) in &found.left_out {
-        println!("{runs:>5}  left out: {why}");
-    }
     println!(
-        "{:.1} hours at most, scoring included: all epochs, 30 tokens a text, {} runs",
+        "{:>6}  {:>9}  {:>10}  {:>12}  {:>9.2}  all {} kinds, at most: all epochs, 30 tokens a text, scoring included",
+        found.kinds.iter().map(|kind| kind.runs).sum::<usize>(),
+        found.kinds.iter().map(|kind| kind.steps).sum::<u64>(),
+        "",
+        "",
         found.hours,
-        found.kinds.iter().map(|kind| kind.runs).sum::<usize>()
+        found.kinds.len()
     );
+    for (why, runs) in &found.left_out {
+        println!("{runs:>6}  left out: {why}");
+    }
+    for (name, runs) in &found.absent {
+        println!("{runs:>6}  wait for files of `{name}`, which are not here");
+    }
 }
 
 impl Which {

@@ -9,7 +9,7 @@ use burn::tensor::{Device, Tensor};
 
 use super::{Encoder, States};
 use crate::fused::Precision;
-use crate::{Bert, Elmo, Pass, TokenBatch};
+use crate::{Bert, Elmo, LstmState, Pass, TokenBatch};
 
 /// One of the encoders. Its parameters have the paths of the encoder it is: no name of a variant stands before them, which
 /// is why [`Module`] is implemented by hand.
@@ -126,5 +126,17 @@ impl Encoder for AnyEncoder {
 
     fn with_precision(self, precision: Precision) -> Self {
         mapped!(self, encoder => encoder.with_precision(precision))
+    }
+
+    fn has_state(&self) -> bool {
+        each!(self, encoder => encoder.has_state())
+    }
+
+    fn with_state(self, state: LstmState) -> Self {
+        mapped!(self, encoder => encoder.with_state(state))
+    }
+
+    fn forget(&self) {
+        each!(self, encoder => encoder.forget());
     }
 }

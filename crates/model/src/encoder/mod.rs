@@ -4,7 +4,7 @@ use burn::module::{Module, ModuleDisplay};
 use burn::tensor::Tensor;
 
 use crate::fused::Precision;
-use crate::{Pass, TokenBatch};
+use crate::{LstmState, Pass, TokenBatch};
 
 pub mod any;
 pub mod bert;
@@ -65,4 +65,18 @@ pub trait Encoder: Module + ModuleDisplay {
 
     /// The same encoder with the products of its layers at another precision; pooler and normalisations stay at f32.
     fn with_precision(self, precision: Precision) -> Self;
+
+    /// Whether a batch can begin with what the one before it left: [`Encoder::with_state`].
+    fn has_state(&self) -> bool {
+        false
+    }
+
+    /// The same encoder, with what each batch begins with; nothing is left of batches before. Without a state of its own
+    /// an encoder stays as it is.
+    fn with_state(self, _state: LstmState) -> Self {
+        self
+    }
+
+    /// With [`LstmState::Carry`]: the next batch begins with nothing. Every clone forgets as well.
+    fn forget(&self) {}
 }

@@ -188,7 +188,7 @@ impl Block {
             let convolution = format!("{name}.convolutions.{i}");
             let shape = [kernel * read, given];
             convolutions.push(Linear::load(weights, &convolution, shape, device)?);
-            if spec.norm == Switch::On {
+            if spec.norm.is_on() {
                 let norm = format!("{name}.norms.{i}");
                 norms.push(Norm::load(weights, &norm, given, EPSILON, device)?);
             }

@@ -41,7 +41,7 @@ pub use readout::{Layers, Pooling, Readout};
 pub use settings::Switch;
 pub use siamese::{Siamese, SiameseSpec, SidePooling};
 pub use spec::{HeadSpec, NetworkSpec, Reads};
-pub use tagger::{Pieces, TagOutput, Tagger, TaggerSpec};
+pub use tagger::{Pieces, RecurrentOver, TagOutput, Tagger, TaggerSpec};
 
 use crate::{Encoder, Pass, States, TokenBatch};
 

@@ -26,9 +26,10 @@ pub enum Pooling {
 }
 
 impl Pooling {
-    /// Whether it can be taken of any layer.
-    pub fn is_of_any_layer(self) -> bool {
-        matches!(self, Self::First | Self::Mean | Self::Max)
+    /// Whether taking it of each layer and mixing is the same as mixing and taking it of the mix, so that the mix may come
+    /// after it. The mix of largest values is not the largest of a mix.
+    pub fn commutes_with_a_mix(self) -> bool {
+        matches!(self, Self::First | Self::Mean)
     }
 }
 
@@ -196,6 +197,7 @@ fn first(layer: &Tensor<3>) -> Tensor<2> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{HeadSpec, LinearSpec, ScalarMix};
     use burn::tensor::Device;
 
     /// One layer of two texts, of three tokens and of two.
@@ -234,6 +236,63 @@ mod tests {
             assert_eq!(read.dims(), [2, readout.width(2, 0)], "{pooling:?}");
             let read: Vec<f32> = read.into_data().try_to_vec().expect("f32");
             assert_eq!(read, expected, "{pooling:?}");
+        }
+    }
+
+    /// Two layers of one text of two tokens, whose largest values are of different tokens.
+    #[test]
+    fn a_mix_may_come_after_some_poolings_and_not_after_others() {
+        let device = Device::flex();
+        let layers = [[[[4.0, 1.0], [0.0, 3.0]]], [[[0.0, 2.0], [2.0, 0.0]]]];
+        let batch = TokenBatch::new(vec![1; 2], vec![0; 2], &[true; 2], [1, 2], &device);
+        let states = States {
+            hidden: layers
+                .map(|layer| Tensor::<3>::from_data(layer, &device))
+                .to_vec(),
+            pooled: None,
+        };
+        let mix = ScalarMix::new(2, &device); // halves
+        let mixed = States {
+            hidden: vec![mix.of_tokens(Layers::mix(true).of(&states), None)],
+            pooled: None,
+        };
+        let read =
+            |layers, states: &States, pooling| Readout { pooling, layers }.of(states, &batch);
+        for pooling in [Pooling::First, Pooling::Mean, Pooling::Max] {
+            let after = mix.forward(read(Layers::mix(true), &states, pooling));
+            let before = read(Layers::Top, &mixed, pooling);
+            let [after, before]: [Vec<f32>; 2] =
+                [after, before].map(|x| x.into_data().try_to_vec().expect("f32"));
+            assert_eq!(
+                after == before,
+                pooling.commutes_with_a_mix(),
+                "{pooling:?}"
+            );
+            let spec = HeadSpec::Linear(LinearSpec {
+                pooling,
+                layers: Layers::mix(true),
+                dropout: 0.0,
+            });
+            assert_eq!(spec.validate().is_ok(), pooling.commutes_with_a_mix());
+        }
+    }
+
+    #[test]
+    fn a_mix_of_what_cannot_be_mixed_afterwards_is_refused() {
+        for (pooling, shown) in [(Pooling::Max, "max"), (Pooling::Concat4, "concat-4")] {
+            let spec = HeadSpec::Linear(LinearSpec {
+                pooling,
+                layers: Layers::mix(false),
+                dropout: 0.0,
+            });
+            let error = spec.validate().expect_err("refused").to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "head.layers: found a mix of layers with pooling = \"{shown}\", expected \"mean\" or \"first\": of these \
+                     alone the mix can be taken afterwards"
+                )
+            );
         }
     }
 }

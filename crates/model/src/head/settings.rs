@@ -6,14 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Pass, fused};
 
-/// A part that is there or not.
+/// `"on"` or `"off"`: a part that is there or not, a setting that is in force or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switch {
-    /// It is there.
+    /// It is there, or in force.
     On,
     /// It is not.
     Off,
+}
+
+impl Switch {
+    /// Whether it is on.
+    pub fn is_on(self) -> bool {
+        self == Self::On
+    }
 }
 
 /// Refuses sizes of zero, naming the key below `head`.

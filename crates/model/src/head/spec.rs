@@ -83,8 +83,10 @@ impl HeadSpec {
                     spec.dropout
                 );
                 ensure!(
-                    spec.layers.is_top() || spec.pooling.is_of_any_layer(),
-                    "head.layers: a mix needs a pooling that every layer has, such as \"mean\""
+                    spec.layers.is_top() || spec.pooling.commutes_with_a_mix(),
+                    "head.layers: found a mix of layers with pooling = {}, expected \"mean\" or \"first\": of these alone \
+                     the mix can be taken afterwards",
+                    serde_json::to_value(spec.pooling)?
                 );
                 ensure!(
                     !spec.layers.normalised(),

@@ -15,8 +15,11 @@ use crate::{BiLstm, Crf, Init, NewWeights, Pass, Side, Weights, WordPlaces};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TaggerSpec {
-    /// BiLSTM layers over all pieces, 0 to 2.
+    /// BiLSTM layers, 0 to 2.
     pub recurrent_layers: usize,
+    /// What these go over.
+    #[serde(skip_serializing_if = "RecurrentOver::is_pieces")]
+    pub recurrent_over: RecurrentOver,
     /// Width of each direction of these; read where there are some.
     pub hidden: usize,
     /// Which pieces stand for a word.
@@ -34,6 +37,24 @@ pub struct TaggerSpec {
     pub boundaries: Switch,
     /// Dropout on the states that come in, between recurrent layers, and above them.
     pub dropout: f64,
+}
+
+/// What the BiLSTM layers of a tagger go over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecurrentOver {
+    /// All pieces of the text, special ones included; what stands for a word is taken of what they give (Peters et al.
+    /// 2019, A.1: "beneficial").
+    #[default]
+    Pieces,
+    /// The words that are tagged: what stands for a word is taken of the encoder's states.
+    Words,
+}
+
+impl RecurrentOver {
+    fn is_pieces(&self) -> bool {
+        *self == Self::Pieces
+    }
 }
 
 /// Which pieces stand for a word.
@@ -64,6 +85,7 @@ impl Default for TaggerSpec {
     fn default() -> Self {
         Self {
             recurrent_layers: 0,
+            recurrent_over: RecurrentOver::Pieces,
             hidden: 200,
             pieces: Pieces::First,
             projection: 0,
@@ -93,7 +115,7 @@ fn is_zero(n: &usize) -> bool {
     *n == 0
 }
 
-/// BiLSTM layers over all pieces of a text, then one or two linear layers on what stands for each word.
+/// BiLSTM layers over the pieces of a text or over its words, and one or two linear layers on what stands for each word.
 #[derive(Module, Debug)]
 pub struct Tagger {
     recurrent: Vec<BiLstm>,
@@ -101,6 +123,8 @@ pub struct Tagger {
     output: Linear,
     /// What makes paths of the scores; none where each word is tagged for itself.
     pub crf: Option<Crf>,
+    #[module(skip)]
+    recurrent_over: RecurrentOver,
     #[module(skip)]
     pieces: Pieces,
     dropout: f64,
@@ -121,7 +145,7 @@ impl Tagger {
         let mut weights = NewWeights::new(spec.init, seed);
         let mut tagger = Self::load(spec, width, tags, &mut weights, device)?;
         if spec.output == TagOutput::Crf {
-            let boundaries = spec.boundaries == Switch::On;
+            let boundaries = spec.boundaries.is_on();
             tagger.crf = Some(Crf::new(tags, boundaries, mix(seed), device));
         }
         Ok(tagger)
@@ -158,6 +182,7 @@ impl Tagger {
             projection,
             output: Linear::load(weights, "output", [below, tags], device)?,
             crf: None,
+            recurrent_over: spec.recurrent_over,
             pieces: spec.pieces,
             dropout: spec.dropout,
         })
@@ -167,21 +192,32 @@ impl Tagger {
     ///
     /// What `places` says where a row has fewer words is of no importance, as long as it is a place.
     pub fn emissions(&self, x: Side, places: &WordPlaces, pass: &Pass) -> Tensor<3> {
-        let mut states = drop(x.states.clone(), self.dropout, pass);
-        for layer in &self.recurrent {
-            states = layer.forward(states, Some(&x.mask));
-            states = drop(states, self.dropout, pass);
-        }
-        let (starts, ends) = (places.starts.clone(), places.ends.clone());
-        let mut words = match self.pieces {
-            Pieces::First => at(states, starts),
-            Pieces::Last => at(states, ends),
-            Pieces::Mean => spans(states, starts, ends),
+        let states = drop(x.states.clone(), self.dropout, pass);
+        let mut words = match self.recurrent_over {
+            RecurrentOver::Pieces => self.words(self.recur(states, &x.mask, pass), places),
+            RecurrentOver::Words => self.recur(self.words(states, places), &places.mask, pass),
         };
         if let Some(projection) = &self.projection {
             words = drop(relu(projection.forward(words)), self.dropout, pass);
         }
         self.output.forward(words)
+    }
+
+    /// The recurrent layers, `[batch, n, width]` to `[batch, n, 2 hidden]`.
+    fn recur(&self, states: Tensor<3>, mask: &Tensor<2>, pass: &Pass) -> Tensor<3> {
+        self.recurrent.iter().fold(states, |states, layer| {
+            drop(layer.forward(states, Some(mask)), self.dropout, pass)
+        })
+    }
+
+    /// What stands for each word, `[batch, words, width]`.
+    fn words(&self, states: Tensor<3>, places: &WordPlaces) -> Tensor<3> {
+        let (starts, ends) = (places.starts.clone(), places.ends.clone());
+        match self.pieces {
+            Pieces::First => at(states, starts),
+            Pieces::Last => at(states, ends),
+            Pieces::Mean => spans(states, starts, ends),
+        }
     }
 }
 
@@ -208,4 +244,66 @@ fn spans(states: Tensor<3>, starts: Tensor<2, Int>, ends: Tensor<2, Int>) -> Ten
     let inside = after_start * places.lower_equal(ends.clone()).float();
     let shares = inside / (ends - starts + 1.0);
     shares.matmul(states)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RecurrentOver as Over;
+    use super::RecurrentOver::Words;
+    use super::*;
+    use burn::tensor::TensorData;
+
+    /// Scores of a text of four places whose words lie at `spans`, by a tagger with BiLSTM layers.
+    fn emissions(over: Over, places: [[f32; 2]; 4], spans: &[[i64; 2]]) -> Vec<f32> {
+        let device = Device::flex();
+        let spec = TaggerSpec {
+            recurrent_layers: 2,
+            recurrent_over: over,
+            hidden: 3,
+            dropout: 0.0,
+            ..TaggerSpec::default()
+        };
+        let tagger = Tagger::new(&spec, 2, 2, 5, &device).expect("in range");
+        let of_words = |end: usize| {
+            let places: Vec<i64> = spans.iter().map(|span| span[end]).collect();
+            Tensor::<2, Int>::from_data(TensorData::new(places, [1, spans.len()]), &device)
+        };
+        let words = WordPlaces {
+            starts: of_words(0),
+            ends: of_words(1),
+            mask: Tensor::ones([1, spans.len()], &device),
+        };
+        let length = spans.iter().map(|span| span[1] + 1).max().unwrap_or(0);
+        let mask = [0, 1, 2, 3].map(|place| if place < length { 1.0 } else { 0.0 });
+        let side = Side {
+            states: Tensor::from_data([places], &device),
+            mask: Tensor::from_data([mask], &device),
+        };
+        let found = tagger.emissions(side, &words, &Pass::evaluation());
+        found.into_data().try_to_vec().expect("f32")
+    }
+
+    const PLACES: [[f32; 2]; 4] = [[1.0, 0.5], [-1.0, 2.0], [0.5, 0.1], [3.0, -2.0]];
+
+    #[test]
+    fn over_words_only_the_pieces_that_stand_for_them_count() {
+        let spans = [[0, 1], [2, 3]];
+        let mut others = PLACES;
+        (others[1], others[3]) = ([7.0, -7.0], [-5.0, 5.0]);
+        let of = |over, places| emissions(over, places, &spans);
+        assert_eq!(of(Words, PLACES), of(Words, others));
+        assert_ne!(of(Over::Pieces, PLACES), of(Over::Pieces, others));
+    }
+
+    #[test]
+    fn words_of_one_piece_are_read_alike_over_pieces_and_over_words() {
+        let of = |over| emissions(over, PLACES, &[[0, 0], [1, 1], [2, 2]]);
+        assert_eq!(of(Over::Pieces), of(Words));
+    }
+
+    #[test]
+    fn settings_as_before_are_written_as_before() {
+        let json = serde_json::to_string(&TaggerSpec::default()).expect("plain data");
+        assert!(!json.contains("recurrent-over"), "{json}");
+    }
 }

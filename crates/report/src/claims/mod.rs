@@ -14,7 +14,7 @@ use serde::Deserialize;
 pub(crate) use self::of_cells::{Cells, Lie, PrintedDifferences, matrix};
 pub(crate) use self::of_groups::{Difference, Order, Pair, Side, Value};
 pub(crate) use self::of_layers::{
-    LateRise, LayerTrend, LayersAbove, LayersFlat, LayersZero, NoCorrelation,
+    LateRise, LayerTrend, LayersAbove, LayersFlat, LayersNear, LayersZero, NoCorrelation,
 };
 pub(crate) use self::of_paper::{
     Arithmetic, F1Bound, MeanOf, PValue, Power, Reading, Second, ShareOf, Statement,
@@ -102,6 +102,8 @@ pub(crate) enum Check {
     LayerTrend(LayerTrend),
     /// One group is above another at every layer.
     LayersAbove(LayersAbove),
+    /// Two groups score alike, in the mean over layers, on each task.
+    LayersNear(LayersNear),
     /// Scores stay where they are after some layer.
     LayersFlat(LayersFlat),
     /// So much of a rise comes in the last layers.
@@ -186,6 +188,7 @@ impl Check {
             }
             Self::TaskContrast(check) => check.check(plan, from),
             Self::Deviation(check) => check.check(from),
+            Self::LayersNear(check) => check.check(from),
             Self::LayersFlat(check) => check.check(from),
             Self::LateRise(check) => check.check(from),
             Self::LayersZero(check) => check.check(from),
@@ -232,6 +235,7 @@ impl Check {
             Self::Deviation(check) => check.groups.iter().collect(),
             Self::LayerTrend(check) => vec![&check.group],
             Self::LayersAbove(check) => vec![&check.a, &check.b],
+            Self::LayersNear(check) => vec![&check.a, &check.b],
             Self::LayersFlat(check) => vec![&check.group],
             Self::LateRise(check) => vec![&check.group],
             Self::LayersZero(check) => check.groups.iter().collect(),
@@ -263,6 +267,7 @@ impl Check {
             Self::Deviation(check) => Some(check.tasks()),
             Self::LayerTrend(check) => Some(check.tasks()),
             Self::LayersAbove(check) => Some(check.tasks()),
+            Self::LayersNear(check) => Some(check.tasks()),
             Self::LayersFlat(check) => Some(check.tasks()),
             Self::LateRise(check) => Some(check.tasks()),
             Self::LayersZero(check) => Some(check.tasks()),

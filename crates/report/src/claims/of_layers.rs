@@ -39,6 +39,24 @@ pub(crate) struct LayersAbove {
     pub(crate) from: u32,
 }
 
+/// `a` and `b` alike, layer by layer.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct LayersNear {
+    #[serde(default)]
+    pub(crate) tasks: Vec<String>,
+    pub(crate) among: Option<String>,
+    pub(crate) a: String,
+    pub(crate) b: String,
+    pub(crate) metric: Option<String>,
+    #[serde(default = "test")]
+    pub(crate) split: String,
+    #[serde(default = "one")]
+    pub(crate) from: u32,
+    /// The largest distance, in the mean over layers, that still is alike.
+    pub(crate) limit: f64,
+}
+
 /// How scores move in a part of the layers: no more than so far, or so much of the whole way.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -122,7 +140,20 @@ macro_rules! tasks_of {
     };
 }
 
-tasks_of!(LayerTrend, LayersAbove, LayersFlat, LateRise, LayersZero);
+tasks_of!(
+    LayerTrend,
+    LayersAbove,
+    LayersNear,
+    LayersFlat,
+    LateRise,
+    LayersZero
+);
+
+impl LayersNear {
+    pub(super) fn check(&self, from: &str) -> Result<()> {
+        above_zero(self.limit, from)
+    }
+}
 
 impl LayersFlat {
     pub(super) fn check(&self, from: &str) -> Result<()> {

@@ -29,6 +29,20 @@ fn one_group_above_another_at_every_layer() {
 }
 
 #[test]
+fn two_groups_that_are_alike_layer_by_layer() {
+    let near = "kind = 'layers-near'\na = 'tuned'\nb = 'pretrained'";
+    check(
+        near,
+        "tasks = ['letters', 'digits']\nlimit = 0.2",
+        Reproduced,
+    );
+    check(near, "tasks = ['letters']\nlimit = 0.001", Contradicted);
+    check(near, "tasks = ['words']\nlimit = 0.2", NotTestable);
+    let self_alike = "kind = 'layers-near'\na = 'tuned'\nb = 'tuned'";
+    check(self_alike, "tasks = ['letters']\nlimit = 0.001", Reproduced);
+}
+
+#[test]
 fn what_is_flat_after_a_third_of_the_layers() {
     let flat = "kind = 'layers-flat'\ngroup = 'pretrained'\nafter = 0.33\nlimit = 0.02";
     check(flat, "tasks = ['digits']", Reproduced);

@@ -177,6 +177,7 @@ impl Court<'_> {
             Check::Deviation(check) => self.deviation(check, from),
             Check::LayerTrend(check) => self.layer_trend(check, from),
             Check::LayersAbove(check) => self.layers_above(check, from),
+            Check::LayersNear(check) => self.layers_near(check, from),
             Check::LayersFlat(check) => self.layers_flat(check, from),
             Check::LateRise(check) => self.late_rise(check, from),
             Check::LayersZero(check) => self.layers_zero(check, from),

@@ -4,7 +4,9 @@ use anyhow::Result;
 use totune_stats::{Interval, spearman_test};
 
 use super::{Court, Evidence, Measured, Settled};
-use crate::claims::{LateRise, LayerTrend, LayersAbove, LayersFlat, LayersZero, Side, Tasks};
+use crate::claims::{
+    LateRise, LayerTrend, LayersAbove, LayersFlat, LayersNear, LayersZero, Side, Tasks,
+};
 use crate::compare::Comparison;
 use crate::layers::ByLayer;
 use crate::panel::Runners;
@@ -111,11 +113,7 @@ impl Court<'_> {
         };
         let (mut above, mut all, mut reasons, mut rises) = (0, 0, Vec::new(), Vec::new());
         for (a, b) in a.iter().zip(&b) {
-            let both = a.means.iter().filter_map(|(layer, score)| {
-                let (_, other) = b.means.iter().find(|(other, _)| other == layer)?;
-                Some((*layer, score - other))
-            });
-            let both: Vec<(u32, f64)> = both.collect();
+            let both = shared(a, b);
             let below: Vec<String> = both
                 .iter()
                 .filter(|(_, difference)| *difference <= 0.0)
@@ -148,6 +146,44 @@ impl Court<'_> {
             verdict,
             reasons,
         ))
+    }
+
+    /// Two groups that score alike: the mean over layers of how far apart they are, on each task.
+    pub(super) fn layers_near(&self, check: &LayersNear, from: &str) -> Result<Measured> {
+        let measure = (check.metric.as_ref(), check.split.as_str());
+        let paper = format!("at most {} apart in the mean over layers", check.limit);
+        let side = |group: &str| self.by_layer(group, check.tasks(), measure, check.from, from);
+        let (a, b) = match (side(&check.a)?, side(&check.b)?) {
+            (Ok(a), Ok(b)) => (a, b),
+            (Err(why), _) | (_, Err(why)) => return Ok(Measured::untestable(&paper, &why)),
+        };
+        let (mut kept, mut ours, mut reasons) = (true, Vec::new(), Vec::new());
+        for (a, b) in a.iter().zip(&b) {
+            let both = shared(a, b);
+            if both.is_empty() {
+                let why = format!("{}: no layer has both", a.task.title);
+                return Ok(Measured::untestable(&paper, &why));
+            }
+            let apart: Vec<f64> = both.iter().map(|(_, apart)| apart.abs()).collect();
+            let apart = totune_stats::mean(&apart);
+            kept &= within(apart, check.limit);
+            ours.push(format!("{} {}", a.task.title, fixed(apart, 3)));
+            let (layer, most) = both.into_iter().fold((0, 0.0_f64), |most, found| {
+                if found.1.abs() > most.1.abs() {
+                    found
+                } else {
+                    most
+                }
+            });
+            reasons.push(format!(
+                "{}: {} apart on average, most at layer {layer} with {}",
+                a.task.title,
+                fixed(apart, 3),
+                fixed(most, 3)
+            ));
+        }
+        let verdict = verdict::of_limits(kept);
+        Ok(settled(paper, ours.join(", "), verdict, reasons))
     }
 
     /// Scores that stay where they are after some layer.
@@ -260,6 +296,15 @@ impl Court<'_> {
         );
         Ok(settled(paper, ours, verdict, reasons))
     }
+}
+
+/// `a` less `b` at the layers that both have.
+fn shared(a: &On, b: &On) -> Vec<(u32, f64)> {
+    let both = a.means.iter().filter_map(|(layer, score)| {
+        let (_, other) = b.means.iter().find(|(other, _)| other == layer)?;
+        Some((*layer, score - other))
+    });
+    both.collect()
 }
 
 /// The layer that lies at a share of the depth: the fourth of twelve, the second of six.

@@ -1,6 +1,8 @@
 //! A few steps of a kind of run, on a network of random weights and made-up examples.
 
 use anyhow::{Context, Result};
+use burn::tensor::Device;
+use serde::Serialize;
 use totune_adapt::{
     Activations, Adaptation, Cache, Constant, Examples, Full, Keep, KeptExamples, Places, Question,
     Schedule, StopRule, TaskData, Training, fit,
@@ -28,11 +30,32 @@ pub(super) struct Timed {
 /// What was measured, in seconds.
 #[derive(Debug)]
 pub(super) struct Cost {
+    /// Of a step of the whole batch.
     pub step: f64,
     /// Of an example that is scored.
     pub scored: f64,
     /// Of an example whose states are computed to be kept; 0 where none are.
     pub kept: f64,
+    pub timed: Size,
+}
+
+/// What was timed: so many steps of so many examples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Size {
+    /// Steps, without the one that warms up.
+    pub steps: usize,
+    /// Examples of each; of a kind whose steps take long fewer than a batch has.
+    pub examples: usize,
+}
+
+/// Seconds of one timing, for the examples it had.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    step: f64,
+    scored: f64,
+    kept: f64,
+    size: Size,
 }
 
 impl Timed {
@@ -78,8 +101,21 @@ impl Timed {
         }
     }
 
-    /// Times three epochs of one step; the first one warms up.
-    pub fn measure(&self, architecture: &Architecture, machine: &Machine) -> Result<Cost> {
+    /// Examples in a batch.
+    pub fn batch_size(&self) -> usize {
+        self.training.batch_size
+    }
+
+    /// Times steps of this kind for about `seconds`: one of a single example, and where there is time left steps of as many
+    /// as fit, at most a batch. What a whole batch takes lies on the line through both.
+    ///
+    /// At least the single example is timed, whatever it takes.
+    pub fn measure(
+        &self,
+        architecture: &Architecture,
+        machine: &Machine,
+        seconds: f64,
+    ) -> Result<Cost> {
         let weights = &mut RandomWeights::new(1, 0.02);
         let device = &machine.device;
         let encoder = match architecture {
@@ -89,27 +125,77 @@ impl Timed {
             }
             Architecture::Elmo(options) => AnyEncoder::Elmo(Elmo::load(options, weights, device)?),
         };
+        let one = self.sample(&encoder, 1, 1, device)?;
+        let more = match self.affordable(&one, seconds) {
+            0 | 1 => None,
+            n => Some(self.sample(&encoder, n, STEPS, device)?),
+        };
+        Ok(self.extended(one, more))
+    }
+
+    /// How many examples a second timing can have.
+    fn affordable(&self, one: &Sample, seconds: f64) -> usize {
+        let each = (STEPS + 1) as f64 * (one.step + one.scored) + one.kept;
+        let n = (seconds / each.max(1e-9)).floor();
+        n.min(self.training.batch_size as f64) as usize
+    }
+
+    /// From what was timed to the whole batch.
+    fn extended(&self, one: Sample, more: Option<Sample>) -> Cost {
+        let batch = self.training.batch_size as f64;
+        let Some(more) = more else {
+            return Cost {
+                step: one.step * batch,
+                scored: one.scored,
+                kept: one.kept,
+                timed: one.size,
+            };
+        };
+        let n = more.size.examples as f64;
+        // An example more cannot cost less than nothing, nor more than its share of a step.
+        let each = ((more.step - one.step) / (n - 1.0)).clamp(0.0, more.step / n);
+        Cost {
+            step: more.step + each * (batch - n),
+            scored: more.scored,
+            kept: more.kept,
+            timed: more.size,
+        }
+    }
+
+    /// Times `steps` steps of `n` examples, after one that warms up.
+    fn sample(
+        &self,
+        encoder: &AnyEncoder,
+        n: usize,
+        steps: usize,
+        device: &Device,
+    ) -> Result<Sample> {
         let characters = matches!(encoder, AnyEncoder::Elmo(_));
-        let mut train = self.examples(self.training.batch_size, characters);
-        let test = self.examples(self.training.evaluation_batch_size, characters);
+        let scored = match n < self.training.batch_size {
+            true => n,
+            false => self.training.evaluation_batch_size,
+        };
+        let epochs = steps + 1; // of one step
+        let training = Training {
+            epochs,
+            ..self.training.clone()
+        };
+        let mut train = self.examples(n, characters);
+        let mut test = self.examples(scored, characters);
         let mut kept = 0.0;
-        if let Cache::On { dtype } = self.training.cache {
-            for start in self.training.starts(encoder.n_layers())? {
-                let size = self.training.evaluation_batch_size;
-                let found =
-                    Activations::compute(&encoder, &train.rows, start, dtype, size, device)?;
-                kept += found.seconds() / train.len() as f64;
+        if let Cache::On { dtype } = training.cache {
+            for start in training.starts(encoder.n_layers())? {
+                let found = Activations::compute(encoder, &train.rows, start, dtype, n, device)?;
+                kept += found.seconds() / n as f64;
                 train.kept.push(KeptExamples {
-                    places: (0..train.len()).collect(),
+                    places: (0..n).collect(),
                     activations: found.into(),
                 });
             }
         }
-        let test = if train.kept.is_empty() {
-            test
-        } else {
-            train.clone()
-        };
+        if !train.kept.is_empty() {
+            test = train.clone();
+        }
         let scored = test.len() as f64;
         let task = TaskData {
             question: self.question.clone(),
@@ -119,19 +205,20 @@ impl Timed {
             test,
             predict: Vec::new(),
         };
-        let outcome = fit(encoder, &task, &self.training, 1, device, &mut ())?;
+        let outcome = fit(encoder.clone(), &task, &training, 1, device, &mut ())?;
         let after = |epoch: usize| {
             let mut scores = outcome.scores.iter();
             let found = scores.find(|score| score.split == "train" && score.epoch == epoch);
             found.map(|score| score.train_seconds)
         };
         let (first, last) = after(1)
-            .zip(after(EPOCHS))
+            .zip(after(epochs))
             .with_context(|| format!("{}: diverged while it was timed", self.label))?;
-        Ok(Cost {
-            step: (last - first) / (EPOCHS - 1) as f64,
-            scored: outcome.eval_seconds / (EPOCHS as f64 * scored),
+        Ok(Sample {
+            step: (last - first) / steps as f64,
+            scored: outcome.eval_seconds / (epochs as f64 * scored),
             kept,
+            size: Size { steps, examples: n },
         })
     }
 
@@ -176,7 +263,8 @@ impl Timed {
     }
 }
 
-const EPOCHS: usize = 3;
+/// Steps that are timed of as many examples as fit.
+const STEPS: usize = 2;
 
 /// The same training, with all of it in one phase that needs no scores on dev. What opens layer by layer or begins with
 /// the head is timed with everything open: at most that is what it takes.
@@ -192,9 +280,59 @@ fn simplified(training: &Training) -> Training {
     Training {
         adaptation,
         schedule: Schedule::Constant(Constant { warmup: 0.0 }),
-        epochs: EPOCHS,
+        epochs: 1,
         stop: StopRule::Epochs {},
         keep: Keep::Last,
         ..training.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind() -> Timed {
+        let json = r#"{"head": {"pooling": "mean", "dropout": 0.1},
+            "adaptation": {"kind": "frozen", "lr": 1e-3, "pooler": "frozen"},
+            "optimizer": {"kind": "adam-w", "betas": [0.9, 0.999], "epsilon": 1e-8, "weight-decay": 0.0, "no-decay": []},
+            "schedule": {"kind": "constant", "warmup": 0.0}, "clip": {"kind": "none"},
+            "batch-size": 32, "evaluation-batch-size": 64, "epochs": 3, "stop": {"kind": "epochs"}, "max-length": 64,
+            "dropout": 0.0, "frozen-dropout": "off", "bucketing": "off", "dtype": "f32"}"#;
+        Timed {
+            label: "x".to_string(),
+            encoder: "x".to_string(),
+            training: serde_json::from_str(json).expect("settings"),
+            question: Question::Score {},
+            pair: false,
+            length: 30,
+        }
+    }
+
+    fn sample(examples: usize, step: f64) -> Sample {
+        Sample {
+            step,
+            scored: 0.5,
+            kept: 0.25,
+            size: Size { steps: 1, examples },
+        }
+    }
+
+    #[test]
+    fn as_many_examples_are_timed_as_there_is_time_for() {
+        // Three steps (one warms up) of 1 s with scoring of 0.5 s, and 0.25 s to keep: 4.75 s an example.
+        let affordable = |seconds| kind().affordable(&sample(1, 1.0), seconds);
+        assert_eq!([0.0, 4.7, 4.8, 20.0, 1e9].map(affordable), [0, 0, 1, 4, 32]);
+    }
+
+    #[test]
+    fn a_batch_lies_on_the_line_through_what_was_timed() {
+        let step = |more| kind().extended(sample(1, 1.0), more).step;
+        assert_eq!(step(None), 32.0, "a single example: its time for each");
+        // 1 s for one and 2.5 s for four: 0.5 s each beside 0.5 s for a step.
+        assert_eq!(step(Some(sample(4, 2.5))), 0.5 + 32.0 * 0.5);
+        assert_eq!(step(Some(sample(32, 9.0))), 9.0, "a whole batch: as timed");
+        // Noise: neither less for more examples, nor more than their share.
+        assert_eq!(step(Some(sample(4, 0.8))), 0.8);
+        assert_eq!(step(Some(sample(4, 40.0))), 320.0);
     }
 }

@@ -13,7 +13,9 @@ use serde::Serialize;
 use totune_data::Catalogue;
 use totune_model::EncoderCatalogue;
 
-use crate::{Machine, Plan, Project, RunSpec, State, Work};
+use crate::inputs::absent;
+use crate::{Machine, Plan, Project, Roots, RunSpec, State, Work};
+pub use made_up::Size;
 use made_up::{Cost, Timed};
 use sizes::Sizes;
 
@@ -29,6 +31,25 @@ pub struct Estimate {
     pub hours: f64,
     /// Runs that could not be judged, by reason.
     pub left_out: BTreeMap<String, usize>,
+    /// Datasets, encoders and texts whose files are not here, and how many of the runs need each. They were timed all the
+    /// same.
+    pub absent: BTreeMap<String, usize>,
+}
+
+/// What is heard of an estimate in the making.
+#[derive(Debug)]
+pub enum Timing<'a> {
+    /// One of so many kinds is being timed.
+    Begins {
+        /// Which one, from 1.
+        number: usize,
+        /// How many there are.
+        of: usize,
+        /// As in [`KindCost`].
+        label: &'a str,
+    },
+    /// It has been.
+    Ends(&'a KindCost),
 }
 
 /// Runs that take the same time per step.
@@ -41,30 +62,38 @@ pub struct KindCost {
     pub runs: usize,
     /// Steps of all of them.
     pub steps: u64,
-    /// Seconds of one, measured.
+    /// Examples in a batch.
+    pub batch_size: usize,
+    /// Seconds of one step, from what was timed.
     pub seconds_per_step: f64,
+    /// What was timed.
+    pub timed: Size,
     /// Seconds to score one example, measured.
     pub seconds_per_scored: f64,
     /// Of all runs.
     pub hours: f64,
 }
 
-/// Times every kind of run in `plan` that is not done, and adds up. `hear` is told what is being timed.
+/// Times every kind of run in `plan` that is still to be done, each for about `seconds`, and adds up.
 ///
 /// # Errors
 /// When a card is missing or wrong, or the device fails.
 pub fn estimate(
     plan: &Plan,
     project: &Project,
+    roots: &Roots,
     machine: &Machine,
-    hear: &dyn Fn(&str),
+    seconds: f64,
+    hear: &dyn Fn(&Timing),
 ) -> Result<Estimate> {
     let datasets = Catalogue::read(&project.root.join("datasets"))?;
     let encoders = EncoderCatalogue::read(&project.root.join("encoders"))?;
     let mut left_out = BTreeMap::new();
     let mut kinds: BTreeMap<String, (Timed, Vec<Sizes>)> = BTreeMap::new();
-    let open = plan.runs.iter().filter(|run| run.state != State::Done);
-    for run in open.map(|run| &run.spec) {
+    let open = plan.runs.iter();
+    let open = open.filter(|run| !matches!(run.state, State::Done | State::Impossible));
+    let open: Vec<&RunSpec> = open.map(|run| &run.spec).collect();
+    for run in &open {
         match judged(run, &datasets)? {
             Ok((timed, sizes)) => {
                 let kind = kinds.entry(timed.label.clone());
@@ -74,11 +103,18 @@ pub fn estimate(
         }
     }
     let mut costs = Vec::new();
-    for (label, (timed, runs)) in kinds {
-        hear(&label);
+    let of = kinds.len();
+    for (number, (label, (timed, runs))) in (1..).zip(kinds) {
+        hear(&Timing::Begins {
+            number,
+            of,
+            label: &label,
+        });
         let card = encoders.find(&timed.encoder)?;
-        let cost = timed.measure(&card.architecture, machine)?;
-        costs.push(kind(label, &cost, &runs));
+        let cost = timed.measure(&card.architecture, machine, seconds)?;
+        let found = kind(label, timed.batch_size(), &cost, &runs);
+        hear(&Timing::Ends(&found));
+        costs.push(found);
     }
     costs.sort_by(|a, b| b.hours.total_cmp(&a.hours));
     Ok(Estimate {
@@ -87,10 +123,11 @@ pub fn estimate(
         hours: costs.iter().fold(0.0, |sum, cost| sum + cost.hours),
         kinds: costs,
         left_out,
+        absent: absent(project, roots, open)?,
     })
 }
 
-fn kind(label: String, cost: &Cost, runs: &[Sizes]) -> KindCost {
+fn kind(label: String, batch_size: usize, cost: &Cost, runs: &[Sizes]) -> KindCost {
     let steps: u64 = runs.iter().map(Sizes::steps).sum();
     let scored: u64 = runs.iter().map(Sizes::scored).sum();
     // States of frozen layers are computed once for all runs that share them, so once per size.
@@ -104,7 +141,9 @@ fn kind(label: String, cost: &Cost, runs: &[Sizes]) -> KindCost {
         label,
         runs: runs.len(),
         steps,
+        batch_size,
         seconds_per_step: cost.step,
+        timed: cost.timed,
         seconds_per_scored: cost.scored,
         hours: seconds / 3600.0,
     }

@@ -107,6 +107,10 @@ impl ProbeWork {
                     training.pairs == self.pairs,
                     "training.pairs: differs from `pairs`; expected texts to be read in one way"
                 );
+                ensure!(
+                    training.state.is_reset(),
+                    "training.state: found \"carry\", expected \"reset\": a probe looks at each text by itself"
+                );
                 training.validate()
             }
         }

@@ -20,6 +20,13 @@ pub enum LstmState {
     Carry,
 }
 
+impl LstmState {
+    /// Whether each batch begins with nothing.
+    pub fn is_reset(&self) -> bool {
+        *self == Self::Reset
+    }
+}
+
 /// What is left of the batches so far, by layer and direction; clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Carried(Arc<Mutex<Vec<[Option<Memory>; 2]>>>);

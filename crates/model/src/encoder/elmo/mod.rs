@@ -97,18 +97,6 @@ impl Elmo {
         })
     }
 
-    /// The same encoder, with what each batch begins with; nothing is left of batches before.
-    pub fn with_state(mut self, state: LstmState) -> Self {
-        self.state = state;
-        self.carried = Carried::default();
-        self
-    }
-
-    /// With [`LstmState::Carry`]: the next batch begins with nothing. Every clone forgets as well.
-    pub fn forget(&self) {
-        self.carried.clear();
-    }
-
     /// The states that each of `blocks` (1 is the lowest layer) gives, from `x`, what the block below gave.
     fn layers(
         &self,
@@ -137,7 +125,7 @@ impl Elmo {
             let mut packed = order.pack(own, marks, direction); // [steps of all, width]
             for (given, block) in given.iter_mut().zip(blocks.clone()) {
                 packed = match carry {
-                    true => self.carry(packed, block, direction, &order),
+                    true => self.carry(packed, block, direction, &order, pass),
                     false => self.layer(packed, block, direction, &order.running, pass),
                 };
                 given.push(order.unpack(packed.clone(), direction)); // [n, width]
@@ -170,10 +158,24 @@ impl Elmo {
 
     /// As [`Elmo::layer`], from what the batch before it left, and leaving what it ends with. No gradient goes from one
     /// batch to another.
-    fn carry(&self, x: Tensor<2>, block: usize, direction: usize, order: &Order) -> Tensor<2> {
+    fn carry(
+        &self,
+        x: Tensor<2>,
+        block: usize,
+        direction: usize,
+        order: &Order,
+        pass: &Pass,
+    ) -> Tensor<2> {
         let before = self.carried.get(block - 1, direction, &order.sentences);
-        let lstm = self.layers[block - 1].direction(direction);
-        let (out, after) = lstm.remembering(x.clone(), &order.running, before);
+        let layer = &self.layers[block - 1];
+        let (own, running) = (x.clone(), &order.running);
+        let (out, after) = match block < pass.frozen_below {
+            true => {
+                let layer = layer.valid();
+                layer.direction(direction).remembering(own, running, before)
+            }
+            false => layer.direction(direction).remembering(own, running, before),
+        };
         self.carried
             .put(block - 1, direction, &order.sentences, after);
         self.skipping(out, x, block)
@@ -309,6 +311,20 @@ impl Encoder for Elmo {
             }
         }
         self
+    }
+
+    fn has_state(&self) -> bool {
+        true
+    }
+
+    fn with_state(mut self, state: LstmState) -> Self {
+        self.state = state;
+        self.carried = Carried::default();
+        self
+    }
+
+    fn forget(&self) {
+        self.carried.clear();
     }
 }
 
