@@ -4,16 +4,19 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use totune_record::{RunRow, Tables};
-use totune_stats::Curve;
+use totune_record::Tables;
 
 use crate::label::LabelPlan;
 use crate::plan::{Measure, Where};
-use crate::sample::{Key, Sample};
+use crate::sample::Sample;
 use crate::toml_file::did_you_mean;
 
-/// Between the name of a score and the number of the layer it is of; 0 is the embeddings.
-pub(crate) const LAYER: &str = "@layer-";
+mod condition;
+mod run;
+
+use condition::Wanted;
+use run::facts;
+pub(crate) use run::{EpochScore, Run};
 
 /// All runs of a page.
 #[derive(Debug)]
@@ -21,32 +24,6 @@ pub(crate) struct Runs {
     runs: Vec<Run>,
     /// Every (split, metric) that some run has a final score for.
     measured: BTreeSet<(String, String)>,
-}
-
-/// One run: its row, what can be asked of it, its final scores.
-#[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) row: RunRow,
-    /// Values by dotted path, from the row and from the spec.
-    facts: BTreeMap<String, Value>,
-    /// The paths that are from the spec.
-    asked: BTreeSet<String>,
-    /// Final scores by (split, metric).
-    finals: BTreeMap<(String, String), f64>,
-    /// Scores after each epoch by (split, metric).
-    epochs: BTreeMap<(String, String), Vec<EpochScore>>,
-    /// What it must not be taken for; see [`LabelPlan`].
-    labels: BTreeSet<String>,
-}
-
-/// A score after an epoch.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct EpochScore {
-    /// Epochs finished, over all phases.
-    pub(crate) epoch: u32,
-    /// Seconds of training until then.
-    pub(crate) seconds: f64,
-    pub(crate) score: f64,
 }
 
 impl Runs {
@@ -242,194 +219,11 @@ pub(crate) struct Selection<'a> {
     pub(crate) note: Option<String>,
 }
 
-impl Run {
-    /// A final score, or a number of the row.
-    pub(crate) fn number(&self, measure: &Measure) -> Option<f64> {
-        match measure {
-            Measure::Score { metric, split } => {
-                self.finals.get(&(split.clone(), metric.clone())).copied()
-            }
-            Measure::Field { field } => self.facts.get(field).and_then(Value::as_f64),
-        }
-    }
-
-    /// Its scores on `split` by `metric` after each epoch, in order; empty where it was not scored so.
-    pub(crate) fn epochs(&self, metric: &str, split: &str) -> &[EpochScore] {
-        let key = (split.to_owned(), metric.to_owned());
-        self.epochs.get(&key).map_or(&[], Vec::as_slice)
-    }
-
-    /// The same against the seconds they took; `None` where there is no score, one is not finite, or an epoch
-    /// from the first to the last has none.
-    pub(crate) fn curve(&self, metric: &str, split: &str) -> Option<Curve> {
-        let scores = self.epochs(metric, split);
-        let every = scores
-            .iter()
-            .map(|score| score.epoch)
-            .eq(1..=scores.len() as u32);
-        let points = scores.iter().map(|score| (score.seconds, score.score));
-        every.then(|| Curve::new(points.collect()))?
-    }
-
-    /// What the spec alone has, by dotted path: what was asked of the run, and nothing of how it went.
-    pub(crate) fn asked(&self) -> BTreeMap<&str, &Value> {
-        self.asked
-            .iter()
-            .filter_map(|path| Some((path.as_str(), self.facts.get(path)?)))
-            .collect()
-    }
-
-    /// What it must not be taken for.
-    pub(crate) fn labels(&self) -> &BTreeSet<String> {
-        &self.labels
-    }
-
-    /// Final scores by layer of the metrics `<metric>@layer-<i>`.
-    pub(crate) fn layers(&self, metric: &str, split: &str) -> BTreeMap<u32, f64> {
-        let prefix = format!("{metric}{LAYER}");
-        let scores = self.finals.iter().filter_map(|((of, name), value)| {
-            let layer = name.strip_prefix(&prefix)?.parse().ok()?;
-            (of == split && value.is_finite()).then_some((layer, *value))
-        });
-        scores.collect()
-    }
-
-    /// Which part of the dataset its test scores are of: `dev`, where that file took the place of a test file.
-    pub(crate) fn scored_on(&self) -> String {
-        let text = |path: &str| self.facts.get(path).and_then(Value::as_str);
-        match (text("split.kind"), text("split.test")) {
-            (Some("files"), Some(file)) => file.to_owned(),
-            (Some("hold-out"), _) => "held out".to_owned(),
-            (Some("k-fold"), _) => "folds".to_owned(),
-            (kind, _) => kind.unwrap_or("test").to_owned(),
-        }
-    }
-
-    /// What the spec or the row has at a dotted path.
-    pub(crate) fn fact(&self, path: &str) -> Option<&Value> {
-        self.facts.get(path)
-    }
-
-    pub(crate) fn key(&self) -> Key {
-        let fold = self.facts.get("fold").and_then(Value::as_u64).unwrap_or(0);
-        Key {
-            fold,
-            seed: self.row.seed,
-        }
-    }
-
-    /// What was asked for: everything below `work` and `split`, by path.
-    pub(crate) fn setting(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.facts
-            .iter()
-            .filter(|(path, _)| path.starts_with("work.") || path.starts_with("split."))
-            .map(|(path, value)| (path.as_str(), value))
-    }
-
-    /// Dataset and everything below `path`, as one text that is equal where all of it is.
-    pub(crate) fn facts_under(&self, path: &str) -> String {
-        let below = self
-            .facts
-            .iter()
-            .filter(|(key, _)| key.split('.').next() == Some(path));
-        let parts: Vec<String> = below.map(|(key, value)| format!("{key}={value}")).collect();
-        format!("{} {}", self.row.dataset_hash, parts.join(" "))
-    }
-}
-
-/// The leaves of the row and of the spec by dotted path, where the spec wins if both have one; and the paths of the spec.
-fn facts(row: &RunRow) -> Result<(BTreeMap<String, Value>, BTreeSet<String>)> {
-    let from = || format!("runs.parquet: run `{}`", row.run_id);
-    let mut facts = BTreeMap::new();
-    let mut row_value = serde_json::to_value(row).with_context(from)?;
-    if let Some(fields) = row_value.as_object_mut() {
-        fields.remove("spec");
-    }
-    flatten("", row_value, &mut facts);
-    let spec: Value =
-        serde_json::from_str(&row.spec).with_context(|| format!("{}: spec is not JSON", from()))?;
-    let mut asked = BTreeMap::new();
-    flatten("", spec, &mut asked);
-    let paths = asked.keys().cloned().collect();
-    facts.extend(asked);
-    Ok((facts, paths))
-}
-
-fn flatten(path: &str, value: Value, facts: &mut BTreeMap<String, Value>) {
-    let Value::Object(fields) = value else {
-        facts.insert(path.to_owned(), value);
-        return;
-    };
-    for (key, value) in fields {
-        let path = if path.is_empty() {
-            key
-        } else {
-            format!("{path}.{key}")
-        };
-        flatten(&path, value, facts);
-    }
-}
-
-/// What a condition accepts.
-struct Wanted {
-    /// One value, or any of a list.
-    values: Vec<Value>,
-    /// Whether a run that says nothing is meant too: a setting at its default is left out of specs.
-    unsaid: bool,
-}
-
-/// The key of a condition on a setting that may be left out: `{ default = "joint" }`.
-const DEFAULT: &str = "default";
-
-impl Wanted {
-    fn of(wanted: &toml::Value) -> Result<Self> {
-        let (wanted, unsaid) = match wanted {
-            toml::Value::Table(table) if table.len() == 1 => match table.get(DEFAULT) {
-                Some(value) => (value, true),
-                None => (wanted, false),
-            },
-            _ => (wanted, false),
-        };
-        let values = match wanted {
-            toml::Value::Array(values) => values.iter().map(plain).collect::<Result<_>>()?,
-            value => vec![plain(value)?],
-        };
-        Ok(Self { values, unsaid })
-    }
-
-    fn holds(&self, fact: Option<&Value>) -> bool {
-        match fact {
-            None => self.unsaid,
-            Some(fact) => self.values.iter().any(|value| same(fact, value)),
-        }
-    }
-}
-
-fn plain(value: &toml::Value) -> Result<Value> {
-    Ok(match value {
-        toml::Value::String(text) => text.as_str().into(),
-        toml::Value::Integer(number) => (*number).into(),
-        toml::Value::Float(number) => (*number).into(),
-        toml::Value::Boolean(truth) => (*truth).into(),
-        other => bail!(
-            "found a {}, expected a text, a number, true or false, or a list of these",
-            other.type_str()
-        ),
-    })
-}
-
-/// Whether a fact is the wanted value; 1 and 1.0 are the same.
-fn same(fact: &Value, wanted: &Value) -> bool {
-    match (fact.as_f64(), wanted.as_f64()) {
-        (Some(fact), Some(wanted)) => fact == wanted,
-        _ => fact == wanted,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture;
+    use totune_record::RunRow;
 
     #[test]
     fn conditions_reach_rows_and_specs() {

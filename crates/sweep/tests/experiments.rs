@@ -107,12 +107,13 @@ fn probes_of_other_inputs_differ_in_the_input_alone() {
         }
         run.canonical_json()
     };
-    let of = |experiment: &str| {
+    let of = |experiment: &str| -> Vec<RunSpec> {
         let runs = all_runs().into_iter();
-        runs.filter(move |run| run.paper == "peters2019" && run.experiment == experiment)
+        runs.filter(|run| run.paper == "peters2019" && run.experiment == experiment)
+            .collect()
     };
-    let means: BTreeSet<String> = of("layers").map(like_a_mean).collect();
-    let others: Vec<RunSpec> = of("choices-probe").collect();
+    let means: BTreeSet<String> = of("layers").into_iter().map(like_a_mean).collect();
+    let others = of("choices-probe");
     // Four tasks, two inputs: pretrained, and fine-tuned with three seeds in `paper` and one in `fixture`.
     assert_eq!(others.len(), 4 * 2 * ((1 + 3) + 1 + (1 + 1)));
     for run in others {

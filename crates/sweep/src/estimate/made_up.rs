@@ -1,5 +1,7 @@
 //! A few steps of a kind of run, on a network of random weights and made-up examples.
 
+use std::time::Instant;
+
 use anyhow::{Context, Result};
 use burn::tensor::Device;
 use serde::Serialize;
@@ -106,8 +108,8 @@ impl Timed {
         self.training.batch_size
     }
 
-    /// Times steps of this kind for about `seconds`: one of a single example, and where there is time left steps of as many
-    /// as fit, at most a batch. What a whole batch takes lies on the line through both.
+    /// Times steps of this kind for about `seconds`: one of a single example, then steps of more and more examples while
+    /// there is time left, at most of a batch. What a whole batch takes lies on the line through the first and the last.
     ///
     /// At least the single example is timed, whatever it takes.
     pub fn measure(
@@ -125,40 +127,39 @@ impl Timed {
             }
             Architecture::Elmo(options) => AnyEncoder::Elmo(Elmo::load(options, weights, device)?),
         };
+        let clock = Instant::now();
         let one = self.sample(&encoder, 1, 1, device)?;
-        let more = match self.affordable(&one, seconds) {
-            0 | 1 => None,
-            n => Some(self.sample(&encoder, n, STEPS, device)?),
-        };
-        Ok(self.extended(one, more))
+        let mut last = one;
+        while let Some(n) = self.next(&last, seconds - clock.elapsed().as_secs_f64()) {
+            last = self.sample(&encoder, n, STEPS, device)?;
+        }
+        Ok(self.extended(one, last))
     }
 
-    /// How many examples a second timing can have.
-    fn affordable(&self, one: &Sample, seconds: f64) -> usize {
-        let each = (STEPS + 1) as f64 * (one.step + one.scored) + one.kept;
-        let n = (seconds / each.max(1e-9)).floor();
-        n.min(self.training.batch_size as f64) as usize
+    /// How many examples a step is timed of after `last`, if that fits into the seconds `left`. Part of a step is for all
+    /// examples together, so that it takes less than `last` would have it, and a few times as many can be tried.
+    fn next(&self, last: &Sample, left: f64) -> Option<usize> {
+        let n = last.size.examples;
+        let each = (STEPS + 1) as f64 * (last.step / n as f64 + last.scored) + last.kept;
+        let affordable = (left.max(0.0) / each.max(1e-9)) as usize;
+        let next = affordable.min(4 * n).min(self.training.batch_size);
+        (next > n).then_some(next)
     }
 
-    /// From what was timed to the whole batch.
-    fn extended(&self, one: Sample, more: Option<Sample>) -> Cost {
-        let batch = self.training.batch_size as f64;
-        let Some(more) = more else {
-            return Cost {
-                step: one.step * batch,
-                scored: one.scored,
-                kept: one.kept,
-                timed: one.size,
-            };
+    /// From what was timed first and last to the whole batch.
+    fn extended(&self, one: Sample, last: Sample) -> Cost {
+        let (n, batch) = (last.size.examples as f64, self.training.batch_size as f64);
+        let share = last.step / n;
+        let each = match n > 1.0 {
+            // An example more costs no less than nothing, and no more than its share of a step.
+            true => ((last.step - one.step) / (n - 1.0)).clamp(0.0, share),
+            false => share,
         };
-        let n = more.size.examples as f64;
-        // An example more cannot cost less than nothing, nor more than its share of a step.
-        let each = ((more.step - one.step) / (n - 1.0)).clamp(0.0, more.step / n);
         Cost {
-            step: more.step + each * (batch - n),
-            scored: more.scored,
-            kept: more.kept,
-            timed: more.size,
+            step: last.step + each * (batch - n),
+            scored: last.scored,
+            kept: last.kept,
+            timed: last.size,
         }
     }
 
@@ -318,21 +319,28 @@ mod tests {
     }
 
     #[test]
-    fn as_many_examples_are_timed_as_there_is_time_for() {
+    fn more_examples_are_timed_while_there_is_time() {
         // Three steps (one warms up) of 1 s with scoring of 0.5 s, and 0.25 s to keep: 4.75 s an example.
-        let affordable = |seconds| kind().affordable(&sample(1, 1.0), seconds);
-        assert_eq!([0.0, 4.7, 4.8, 20.0, 1e9].map(affordable), [0, 0, 1, 4, 32]);
+        let next = |left| kind().next(&sample(1, 1.0), left);
+        assert_eq!([-1.0, 0.0, 9.0].map(next), [None; 3]);
+        assert_eq!([9.6, 15.0, 1e9].map(next), [Some(2), Some(3), Some(4)]);
+        let next = |examples| kind().next(&sample(examples, 1.0), 1e9);
+        assert_eq!([4, 16, 32].map(next), [Some(16), Some(32), None]);
     }
 
     #[test]
     fn a_batch_lies_on_the_line_through_what_was_timed() {
-        let step = |more| kind().extended(sample(1, 1.0), more).step;
-        assert_eq!(step(None), 32.0, "a single example: its time for each");
+        let step = |last| kind().extended(sample(1, 1.0), last).step;
+        assert_eq!(
+            step(sample(1, 1.0)),
+            32.0,
+            "a single one: its time for each"
+        );
         // 1 s for one and 2.5 s for four: 0.5 s each beside 0.5 s for a step.
-        assert_eq!(step(Some(sample(4, 2.5))), 0.5 + 32.0 * 0.5);
-        assert_eq!(step(Some(sample(32, 9.0))), 9.0, "a whole batch: as timed");
+        assert_eq!(step(sample(4, 2.5)), 0.5 + 32.0 * 0.5);
+        assert_eq!(step(sample(32, 9.0)), 9.0, "a whole batch: as timed");
         // Noise: neither less for more examples, nor more than their share.
-        assert_eq!(step(Some(sample(4, 0.8))), 0.8);
-        assert_eq!(step(Some(sample(4, 40.0))), 320.0);
+        assert_eq!(step(sample(4, 0.8)), 0.8);
+        assert_eq!(step(sample(4, 40.0)), 320.0);
     }
 }

@@ -1,0 +1,66 @@
+//! Tags of words as tensors and back.
+
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use totune_data::Target;
+use totune_model::{Output, Tags};
+
+use super::{Answer, largest};
+
+/// The most probable tag of each word, from rows of log-probabilities.
+pub(super) fn tagged(row: &[f32], n_tags: usize, target: &Target) -> Answer {
+    let gold = target.tags().unwrap_or_default();
+    let words = row.chunks(n_tags);
+    let losses = words
+        .clone()
+        .zip(gold)
+        .map(|(word, &tag)| -f64::from(word[tag]));
+    Answer {
+        loss: losses.sum::<f64>() / gold.len().max(1) as f64,
+        predicted: Target::Tags(words.take(gold.len()).map(largest).collect()),
+        scores: Vec::new(),
+    }
+}
+
+/// The names of the tags of whole sentences: a long one is several rows of one name.
+pub(super) fn sentences<'a>(
+    ids: &[String],
+    rows: &[Target],
+    labels: &'a [String],
+) -> Vec<Vec<&'a str>> {
+    let mut sentences: Vec<Vec<&str>> = Vec::new();
+    for (i, row) in rows.iter().enumerate() {
+        if i == 0 || ids[i] != ids[i - 1] {
+            sentences.push(Vec::new());
+        }
+        let sentence = sentences.last_mut().expect("just begun");
+        sentence.extend(tags_of(row).iter().map(|&tag| labels[tag].as_str()));
+    }
+    sentences
+}
+
+/// Rows of tags as `[batch, words]`, zeros behind the shorter ones.
+pub(super) fn padded<'a>(
+    rows: impl Iterator<Item = &'a [usize]>,
+    [batch, words]: [usize; 2],
+    device: &Device,
+) -> Tensor<2, Int> {
+    let mut padded = vec![0i64; batch * words];
+    for (row, to) in rows.zip(padded.chunks_mut(words.max(1))) {
+        for (&tag, to) in row.iter().zip(to) {
+            *to = tag as i64;
+        }
+    }
+    Tensor::from_data(TensorData::new(padded, [batch, words]), device)
+}
+
+pub(super) fn tags(output: Output) -> Tags {
+    match output {
+        Output::Tags(tags) => tags,
+        Output::Labels(_) => panic!("a question about words needs a tagger"),
+    }
+}
+
+/// The tags of a target that [`Question::check`] has seen.
+pub(super) fn tags_of(target: &Target) -> &[usize] {
+    target.tags().expect("checked to be tags")
+}

@@ -1,0 +1,166 @@
+//! What each question makes of outputs.
+
+use super::*;
+
+#[test]
+fn the_first_of_equal_scores_is_predicted() {
+    assert_eq!(largest(&[0.1, 0.7, 0.2]), 1);
+    assert_eq!(largest(&[0.5, 0.5]), 0);
+}
+
+#[test]
+fn a_score_is_learned_by_its_squared_error() {
+    let device = Device::flex();
+    let outputs = Tensor::<2>::from_data([[1.0], [4.0], [9.0]], &device);
+    let targets = [Target::Value(2.0), Target::Value(0.0), Target::Value(2.0)];
+    let question = Question::Score {};
+    let two = Output::Labels(outputs.clone().narrow(0, 0, 2));
+    let loss = question.loss(two, &targets, &[2, 0], &device);
+    assert_eq!(loss.into_scalar::<f32>(), 2.5); // ((1 - 2)² + (4 - 2)²) / 2
+    let Answer {
+        loss,
+        predicted,
+        scores,
+    } = question.answer(&[9.0], &targets[1]);
+    assert_eq!(
+        (loss, predicted, scores),
+        (81.0, Target::Value(9.0), vec![9.0])
+    );
+}
+
+#[test]
+fn the_loss_of_tags_is_the_mean_over_words_and_padding_has_none() {
+    let device = Device::flex();
+    // Two rows of 2 and 1 words, 2 tags.
+    let emissions = Tensor::<3>::from_data(
+        [[[0.0, 0.0], [0.0, 3.0]], [[2.0, 0.0], [9.0, -9.0]]],
+        &device,
+    );
+    let mask = Tensor::from_data([[1.0, 1.0], [1.0, 0.0]], &device);
+    let targets = [Target::Tags(vec![0, 1]), Target::Tags(vec![1])];
+    let question = Question::Tags {
+        labels: vec!["O".into(), "B-A".into()],
+    };
+    let output = || {
+        Output::Tags(Tags {
+            emissions: emissions.clone(),
+            mask: mask.clone(),
+            crf: None,
+        })
+    };
+    let nll = |right: f64, wrong: f64| (1.0 + (wrong - right).exp()).ln();
+    let expected = [nll(0.0, 0.0), nll(3.0, 0.0), nll(0.0, 2.0)];
+    let loss = question.loss(output(), &targets, &[0, 1], &device);
+    let loss = f64::from(loss.into_scalar::<f32>());
+    assert!(
+        (loss - expected.iter().sum::<f64>() / 3.0).abs() < 1e-6,
+        "{loss}"
+    );
+    let answers = question
+        .answers(output(), &targets, &[0, 1])
+        .expect("answers");
+    assert_eq!(answers[0].predicted, Target::Tags(vec![0, 1]));
+    assert_eq!(answers[1].predicted, Target::Tags(vec![0]));
+    assert!((answers[1].loss - expected[2]).abs() < 1e-6);
+}
+
+#[test]
+fn a_field_is_learned_and_answered_by_paths() {
+    let device = Device::flex();
+    let crf = totune_model::Crf {
+        transitions: burn::module::Param::from_tensor(Tensor::from_data(
+            [[0.0, 0.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]],
+            &device,
+        )),
+        start: None,
+        end: None,
+    };
+    // `O I-A` alone would be best for each word, but no path goes there; `B-A I-A` has 1 + 3 + 2, `O O` has 1.5.
+    let emissions = Tensor::<3>::from_data([[[1.5, 1.0, 0.0], [0.0, 0.0, 3.0]]], &device);
+    let output = || {
+        Output::Tags(Tags {
+            emissions: emissions.clone(),
+            mask: Tensor::ones([1, 2], &device),
+            crf: Some(crf.clone()),
+        })
+    };
+    let question = Question::Tags {
+        labels: ["O", "B-A", "I-A"].map(String::from).to_vec(),
+    };
+    let targets = [Target::Tags(vec![1, 2])];
+    let answers = question.answers(output(), &targets, &[0]).expect("answers");
+    assert_eq!(answers[0].predicted, Target::Tags(vec![1, 2]));
+    let loss = question.loss(output(), &targets, &[0], &device);
+    let loss = f64::from(loss.into_scalar::<f32>());
+    assert!((loss - answers[0].loss).abs() < 1e-6);
+    // All nine paths, by hand: emissions, and 2 for B-A before I-A.
+    let first = [1.5f64, 1.0, 0.0];
+    let second = [0.0, 0.0, 3.0];
+    let mut total = 0.0;
+    for (i, a) in first.iter().enumerate() {
+        for (j, b) in second.iter().enumerate() {
+            total += (a + b + if (i, j) == (1, 2) { 2.0 } else { 0.0 }).exp();
+        }
+    }
+    assert!((loss - (total.ln() - 6.0)).abs() < 1e-5, "{loss}");
+}
+
+#[test]
+fn parts_of_a_sentence_are_scored_as_one() {
+    let question = Question::Tags {
+        labels: vec!["O".into(), "B-A".into(), "I-A".into()],
+    };
+    let rows = |tags: [&[usize]; 3]| tags.map(|tags| Target::Tags(tags.to_vec())).to_vec();
+    let examples = Examples {
+        ids: ["a", "a", "b"].map(String::from).to_vec(),
+        targets: rows([&[0, 1], &[2], &[1]]),
+        ..Examples::default()
+    };
+    let f1 =
+        |predicted: [&[usize]; 3]| question.scores(&examples, &rows(predicted), &[])[0].clone();
+    assert_eq!(f1([&[0, 1], &[2], &[1]]), ("span-f1".to_string(), 1.0));
+    assert_eq!(f1([&[0, 1], &[0], &[1]]), ("span-f1".to_string(), 0.5));
+}
+
+#[test]
+fn a_target_of_another_kind_names_the_example() {
+    let classes = Question::Class {
+        labels: vec!["no".into(), "yes".into()],
+        positive: None,
+    };
+    for (question, target, expected) in [
+        (
+            &classes,
+            Target::Value(1.0),
+            "example `a` of the dev split has no label, expected one",
+        ),
+        (
+            &classes,
+            Target::Unknown,
+            "example `a` of the dev split has no label, expected one",
+        ),
+        (
+            &classes,
+            Target::Class(2),
+            "example `a` of the dev split has the label 2, expected less than 2, the number of labels",
+        ),
+        (
+            &Question::Score {},
+            Target::Class(0),
+            "example `a` of the dev split has no score, expected one",
+        ),
+        (
+            &Question::Score {},
+            Target::Value(f64::NAN),
+            "example `a` of the dev split has the score NaN, expected a finite number",
+        ),
+    ] {
+        let examples = Examples {
+            ids: vec!["a".to_string()],
+            targets: vec![target],
+            ..Examples::default()
+        };
+        let error = question.check("dev", &examples).expect_err(expected);
+        assert_eq!(error.to_string(), expected);
+    }
+}
