@@ -102,6 +102,8 @@ pub(crate) enum Rule {
     Differences { papers: Vec<f64>, tolerance: f64 },
     /// There is no difference.
     NoDifference,
+    /// The first side is not above the second.
+    NoGain,
     /// The first side varies more.
     Spread,
 }
@@ -113,6 +115,7 @@ impl Rule {
             Self::Order => of_order(tested),
             Self::Differences { papers, tolerance } => of_differences(tested, papers, *tolerance),
             Self::NoDifference => of_no_difference(&tested[0]),
+            Self::NoGain => of_no_gain(&tested[0]),
             Self::Spread => of_spread(&tested[0]),
         }
     }
@@ -208,6 +211,15 @@ fn of_no_difference(tested: &Tested) -> Verdict {
         Verdict::Reproduced
     } else {
         Verdict::WithinNoise
+    }
+}
+
+/// The paper finds that `a` is no better than `b`; it may be worse.
+fn of_no_gain(tested: &Tested) -> Verdict {
+    match of_no_difference(tested) {
+        Verdict::Reproduced => Verdict::Reproduced,
+        _ if tested.comparison.difference <= 0.0 => Verdict::Reproduced,
+        gain => gain,
     }
 }
 
@@ -340,6 +352,9 @@ mod tests {
                 expected,
                 "p = {p}"
             );
+            assert_eq!(of_no_gain(&tested(0.1, 0.1, p, corrected)), expected);
+            let loss = of_no_gain(&tested(-0.1, 0.1, p, corrected));
+            assert_eq!(loss, Verdict::Reproduced, "p = {p}");
         }
     }
 

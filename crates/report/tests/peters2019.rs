@@ -363,12 +363,14 @@ fn choices_are_judged_by_what_was_chosen() {
     let claims = fs::read_to_string(reports.join("tables/claims.csv")).unwrap();
     for (id, verdict) in [
         ("recurrence-over-pieces", "reproduced"),
-        ("last-piece-no-gain", "contradicted"),
+        // A point worse is no gain either.
+        ("last-piece-no-gain", "reproduced"),
         ("mean-of-pieces-no-gain", "reproduced"),
         // 0.005 and 0.05 from the mean at every layer.
         ("probe-max-alike", "reproduced"),
         ("probe-first-alike", "contradicted"),
-        ("probe-max-rises", "reproduced"),
+        // Four layers in order: 2 of 24 orders are as strong.
+        ("probe-max-rises", "within noise"),
         ("probe-first-tuned", "not testable"),
     ] {
         let line = line(&claims, id);

@@ -86,6 +86,8 @@ pub(crate) enum Check {
     Difference(Difference),
     /// Two groups' means do not differ.
     NoDifference(Pair),
+    /// One group's mean is not above another's.
+    NoGain(Pair),
     /// One group varies more than another.
     Spread(Pair),
     /// One group's mean score over tasks is above another's.
@@ -212,6 +214,7 @@ impl Check {
             Self::Power(check) => check.check(from),
             Self::Value(_)
             | Self::NoDifference(_)
+            | Self::NoGain(_)
             | Self::Spread(_)
             | Self::Slower(_)
             | Self::AsLong(_)
@@ -227,7 +230,9 @@ impl Check {
             Self::Value(check) => vec![&check.group],
             Self::Order(check) => check.groups.iter().flat_map(Side::names).collect(),
             Self::Difference(check) => sides(&check.a, &check.b),
-            Self::NoDifference(check) | Self::Spread(check) => sides(&check.a, &check.b),
+            Self::NoDifference(check) | Self::NoGain(check) | Self::Spread(check) => {
+                sides(&check.a, &check.b)
+            }
             Self::TaskDifference(check) | Self::TaskRelative(check) | Self::EachTask(check) => {
                 sides(&check.a, &check.b)
             }
@@ -289,7 +294,9 @@ impl Check {
             Self::Value(check) => check.conditions.clone(),
             Self::Order(check) => check.conditions.clone(),
             Self::Difference(check) => check.conditions.clone(),
-            Self::NoDifference(check) | Self::Spread(check) => check.conditions.clone(),
+            Self::NoDifference(check) | Self::NoGain(check) | Self::Spread(check) => {
+                check.conditions.clone()
+            }
             _ => Where::new(),
         };
         let tasks = match (self, self.tasks()) {

@@ -168,7 +168,10 @@ impl Court<'_> {
             Check::Value(check) => self.value(check, from),
             Check::Order(check) => self.order(check, from),
             Check::Difference(check) => self.difference(check, from),
-            Check::NoDifference(check) => self.no_difference(check, from),
+            Check::NoDifference(check) => {
+                self.none(check, ("no difference", Rule::NoDifference), from)
+            }
+            Check::NoGain(check) => self.none(check, ("no gain", Rule::NoGain), from),
             Check::Spread(check) => self.spread(check, from),
             Check::TaskDifference(check) => self.task_difference(check, from),
             Check::TaskRelative(check) => self.task_relative(check, from),

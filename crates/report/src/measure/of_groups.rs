@@ -122,13 +122,18 @@ impl Court<'_> {
         Ok(measured)
     }
 
-    pub(super) fn no_difference(&self, check: &Pair, from: &str) -> Result<Measured> {
+    /// What the paper does not find, and what our runs could have.
+    pub(super) fn none(
+        &self,
+        check: &Pair,
+        (paper, rule): (&str, Rule),
+        from: &str,
+    ) -> Result<Measured> {
         let measure = Measure::score(&check.metric, &check.split);
-        let paper = "no difference".to_owned();
         let mut measured = self.pair(
             (&check.a, &check.b),
             (&measure, &check.conditions),
-            (paper, Rule::NoDifference),
+            (paper.to_owned(), rule),
             from,
         )?;
         if let Measured::Compared(evidence) = &mut measured {
