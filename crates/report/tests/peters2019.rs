@@ -71,14 +71,14 @@ fn what_was_not_recovered_is_empty_and_what_was_copied_says_from_whom() {
     assert_eq!(lines("copied from "), 10);
     assert_eq!(lines(",none,"), 2);
     assert_eq!(lines(",run,"), 23 + 14);
-    for table in [
-        "table-3",
-        "table-4",
-        "table-5",
-        "table-6",
-        "choices-pieces",
-        "choices-pooling",
-    ] {
+    for table in ["choices-pieces", "choices-pooling"] {
+        let text = fs::read_to_string(reports.join(format!("tables/{table}.md"))).unwrap();
+        assert!(
+            !text.contains("not recovered"),
+            "the paper gives none: {text}"
+        );
+    }
+    for table in ["table-3", "table-4", "table-5", "table-6"] {
         let text = fs::read_to_string(reports.join(format!("tables/{table}.csv"))).unwrap();
         let empty = text
             .lines()
