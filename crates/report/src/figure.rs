@@ -38,6 +38,10 @@ impl Drawing {
         match figure {
             FigurePlan::Box(figure) => Self::boxes(figure, plan, runs, stamp, shown),
             FigurePlan::Curves(figure) => Self::curves(figure, plan, runs, stamp, shown),
+            FigurePlan::Phases(figure) => {
+                let from = format!("{shown}: figure `{}`", figure.id);
+                figure.draw(plan, runs, stamp, &from)
+            }
             FigurePlan::Search(figure) => {
                 let from = format!("{shown}: figure `{}`", figure.id);
                 figure.draw(plan, runs, stamp, &from)

@@ -195,12 +195,14 @@ impl LayersPlan {
                 points: line.found.points(),
                 colour: line.colour,
                 stroke: line.stroke,
+                ..Series::default()
             });
             panels.push(Panel::Series(SeriesPanel {
                 title: task.title.clone(),
                 measure: unit.clone(),
                 across: "Layer (0: embeddings)".to_owned(),
                 lines: series.collect(),
+                ..SeriesPanel::default()
             }));
         }
         let head = ["Representation".to_owned()]

@@ -14,6 +14,7 @@ mod claims;
 mod compare;
 mod contest;
 mod curves;
+mod ensemble;
 mod epochs;
 mod figure;
 mod grid;
@@ -28,6 +29,7 @@ mod own;
 mod page;
 mod paired;
 mod panel;
+mod phases;
 mod plan;
 mod plot;
 pub mod portrait;
@@ -101,8 +103,7 @@ pub fn report(request: &Request) -> Result<Written> {
     let experiments = project_root.join("experiments").join(paper);
     let plan_shown = format!("experiments/{paper}/report.toml");
     let claims_shown = format!("experiments/{paper}/claims.toml");
-    let plan: Plan = toml_file::read(&experiments.join("report.toml"), &plan_shown)?;
-    plan.check(&plan_shown)?;
+    let plan = Plan::read(&experiments.join("report.toml"), &plan_shown)?;
     let claims: Claims = toml_file::read(&experiments.join("claims.toml"), &claims_shown)?;
     claims.check(&plan, &claims_shown)?;
     let Some(meaning) = plan.profiles.get(profile) else {
@@ -121,8 +122,10 @@ pub fn report(request: &Request) -> Result<Written> {
         results.join("runs.parquet").exists(),
         "results/{paper}/{profile}/runs.parquet: does not exist; run the experiments first (`./justw reproduce {paper} {profile}`)"
     );
-    let mut runs = Runs::new(&Tables::read(&results)?)?;
+    let rows = Tables::read(&results)?;
+    let mut runs = Runs::new(&rows)?;
     runs.label(&plan.labels, &plan_shown)?;
+    runs.form(&plan, &rows.predictions, &plan_shown)?;
 
     let tables = plan
         .tables

@@ -20,9 +20,11 @@ const RATE: &str = "work.training.adaptation.lr";
 /// The runs of a side on one task.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Runners<'a> {
-    /// By fold and seed, then by kind. A side that pools several strategies has several kinds; runs of the same
-    /// setting at the same seed, from two experiments, share a place.
+    /// By fold and seed, then by kind. A side that pools several strategies has several kinds, as has one that pools
+    /// several networks trained alike; runs of the same setting at the same seed, from two experiments, share a place.
     by_key: BTreeMap<Key, BTreeMap<String, Vec<&'a Run>>>,
+    /// The number of the group that a place has its first run from.
+    owners: BTreeMap<(Key, String), usize>,
     /// Runs without a final score, by status.
     pub(crate) lost: BTreeMap<String, usize>,
     /// Why there is no run at all, if there is none.
@@ -58,7 +60,7 @@ impl<'a> Runners<'a> {
         from: &str,
     ) -> Result<Self> {
         let mut result = Self::default();
-        for name in side.names() {
+        for (number, name) in side.names().iter().enumerate() {
             let mut all = plan.group(name, from)?.conditions.clone();
             all.extend(conditions.clone());
             all.extend(task.conditions());
@@ -66,20 +68,32 @@ impl<'a> Runners<'a> {
             let selection = runs.select(&all, &from)?;
             result.note = result.note.or(selection.note);
             for run in selection.runs {
-                result.add(run, &from)?;
+                result.add(run, number, &from)?;
             }
         }
         Ok(result)
     }
 
-    fn add(&mut self, run: &'a Run, from: &str) -> Result<()> {
+    /// Adds a run of group `number` of the side.
+    fn add(&mut self, run: &'a Run, number: usize, from: &str) -> Result<()> {
         self.labels.extend(run.labels().iter().cloned());
         if run.row.status != "ok" {
             *self.lost.entry(run.row.status.clone()).or_default() += 1;
             return Ok(());
         }
-        let place = self.by_key.entry(run.key()).or_default();
-        let same = place.entry(kind(run)).or_default();
+        let key = run.key();
+        let place = self.by_key.entry(key).or_default();
+        let mut kind = kind(run);
+        let of_another = |runs: &Vec<&Run>| {
+            let owner = self.owners.get(&(key, kind.clone()));
+            owner != Some(&number) && first_difference(runs[0], run).is_some()
+        };
+        // Another group's network, trained alike: the first groups of both sides are of one kind, then the second ones.
+        if place.get(&kind).is_some_and(of_another) {
+            kind = format!("{kind} #{number}");
+        }
+        self.owners.entry((key, kind.clone())).or_insert(number);
+        let same = place.entry(kind).or_default();
         if let Some(path) = same.first().and_then(|other| first_difference(other, run)) {
             bail!(
                 "{from}: at seed {} found two runs that differ in `{path}`, expected one; name it in the group's `where`",
@@ -210,7 +224,7 @@ fn kind(run: &Run) -> String {
 }
 
 /// The first path in which the settings of two runs differ.
-fn first_difference(one: &Run, other: &Run) -> Option<String> {
+pub(crate) fn first_difference(one: &Run, other: &Run) -> Option<String> {
     let settings: [BTreeMap<&str, &Value>; 2] = [one, other].map(|run| run.setting().collect());
     let [left, right] = &settings;
     let paths: BTreeSet<&&str> = left.keys().chain(right.keys()).collect();
@@ -218,4 +232,75 @@ fn first_difference(one: &Run, other: &Run) -> Option<String> {
         .into_iter()
         .find(|path| left.get(**path) != right.get(**path))
         .map(|path| (*path).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn networks_that_are_trained_alike_can_be_pooled_and_are_paired_in_order() {
+        let (plan, runs) = networks();
+        let task = Task {
+            title: "Letters".into(),
+            datasets: vec!["made-up-letters".into()],
+            metric: "accuracy".into(),
+            unit: "accuracy".into(),
+            among: vec![],
+        };
+        let runners = |names: &[&str]| {
+            let side = Side::Pooled(names.iter().map(|name| name.to_string()).collect());
+            Runners::of(&side, &task, &Where::new(), (&plan, &runs), "here")
+        };
+        let on = OnTask::new(
+            &task,
+            runners(&["a", "b"]).unwrap(),
+            runners(&["c", "d"]).unwrap(),
+        );
+        let heads = |runs: &[&Run]| -> Vec<String> {
+            let head = |run: &&Run| run.fact("work.head").unwrap().to_string();
+            runs.iter().map(head).collect()
+        };
+        let found: Vec<_> = on
+            .pairs
+            .iter()
+            .map(|pair| (heads(&pair.a), heads(&pair.b)))
+            .collect();
+        let two = |x: &str, y: &str| vec![format!("\"{x}\""), format!("\"{y}\"")];
+        assert_eq!(found, [(two("a", "b"), two("c", "d"))]);
+        // A group that has both by itself does not say which it means.
+        let error = runners(&["a-or-b"]).unwrap_err().to_string();
+        assert!(
+            error.contains("two runs that differ in `work.head`"),
+            "{error}"
+        );
+    }
+
+    /// Runs of four heads at one seed, all tuned whole.
+    fn networks() -> (Plan, Runs) {
+        let mut tables = fixture::tables();
+        let mut row = tables
+            .runs
+            .iter()
+            .find(|row| row.experiment == "table-2")
+            .unwrap()
+            .clone();
+        let mut groups = String::new();
+        tables.runs.clear();
+        for head in ["a", "b", "c", "d"] {
+            row.run_id = head.into();
+            row.spec = serde_json::json!({ "work": { "head": head, "training": { "adaptation": { "kind": "full" } } } }).to_string();
+            tables.runs.push(row.clone());
+            groups.push_str(&format!(
+                "[groups.{head}]\ntitle = '{head}'\nwhere = {{ 'work.head' = '{head}' }}\n"
+            ));
+        }
+        groups.push_str("[groups.a-or-b]\ntitle = ''\nwhere = { 'work.head' = ['a', 'b'] }\n");
+        tables.evals.clear();
+        let plan =
+            format!("[paper]\ntitle = ''\nauthors = ''\nquestion = ''\n[profiles]\n{groups}");
+        let plan = crate::toml_file::parse(&plan, "report.toml").unwrap();
+        (plan, Runs::new(&tables).unwrap())
+    }
 }

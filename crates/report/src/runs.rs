@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use totune_record::Tables;
 
+use crate::ensemble::{ENSEMBLE, Formed};
 use crate::label::LabelPlan;
 use crate::plan::{Measure, Where};
 use crate::sample::Sample;
@@ -22,8 +23,12 @@ pub(crate) use run::{EpochScore, Run};
 #[derive(Debug)]
 pub(crate) struct Runs {
     runs: Vec<Run>,
+    /// Runs that answer together; see [`crate::ensemble`].
+    ensembles: Formed,
     /// Every (split, metric) that some run has a final score for.
     measured: BTreeSet<(String, String)>,
+    /// Every (split, metric) that some run was scored by at any time.
+    scored: BTreeSet<(String, String)>,
 }
 
 impl Runs {
@@ -32,15 +37,19 @@ impl Runs {
         type Scores<T> = BTreeMap<(String, String), T>;
         let mut finals: BTreeMap<&str, Scores<f64>> = BTreeMap::new();
         let mut epochs: BTreeMap<&str, Scores<Vec<EpochScore>>> = BTreeMap::new();
+        let mut ends: BTreeMap<&str, BTreeMap<u32, (u32, f64)>> = BTreeMap::new();
         // Rows are sorted by time within a run, so the last final score of a measure is the one that stays.
         for eval in &tables.evals {
             let key = (eval.split.clone(), eval.metric.clone());
             let of_run = epochs.entry(&eval.run_id).or_default();
             of_run.entry(key.clone()).or_default().push(EpochScore {
                 epoch: eval.epoch,
+                phase: eval.phase,
                 seconds: eval.train_seconds,
                 score: eval.value,
             });
+            let of_run = ends.entry(&eval.run_id).or_default();
+            of_run.insert(eval.phase, (eval.epoch, eval.train_seconds));
             if eval.is_final {
                 finals
                     .entry(&eval.run_id)
@@ -54,6 +63,7 @@ impl Runs {
             .map(|row| {
                 let finals = finals.remove(row.run_id.as_str()).unwrap_or_default();
                 let epochs = epochs.remove(row.run_id.as_str()).unwrap_or_default();
+                let ends = ends.remove(row.run_id.as_str()).unwrap_or_default();
                 let (facts, asked) = facts(row)?;
                 Ok(Run {
                     row: row.clone(),
@@ -61,6 +71,7 @@ impl Runs {
                     asked,
                     finals,
                     epochs,
+                    ends,
                     labels: BTreeSet::new(),
                 })
             })
@@ -69,7 +80,16 @@ impl Runs {
             .iter()
             .flat_map(|run| run.finals.keys().cloned())
             .collect();
-        Ok(Self { runs, measured })
+        let scored = runs
+            .iter()
+            .flat_map(|run| run.epochs.keys().cloned())
+            .collect();
+        Ok(Self {
+            runs,
+            ensembles: Formed::default(),
+            measured,
+            scored,
+        })
     }
 
     /// Gives the runs their labels; `shown` names the file that has them.
@@ -87,7 +107,12 @@ impl Runs {
         Ok(())
     }
 
-    /// All of them, sorted as in the file.
+    /// Adds runs that answer together, for selections that name them.
+    pub(crate) fn set_ensembles(&mut self, formed: Formed) {
+        self.ensembles = formed;
+    }
+
+    /// All that were trained, sorted as in the file.
     pub(crate) fn all(&self) -> &[Run] {
         &self.runs
     }
@@ -97,19 +122,26 @@ impl Runs {
     /// No run at all is a note, not an error: it may not have been run yet. A path that the runs in question
     /// do not have is an error, since it would select nothing for ever.
     pub(crate) fn select(&self, conditions: &Where, from: &str) -> Result<Selection<'_>> {
-        let known: BTreeSet<&str> = self
-            .runs
+        let (among, mut note) = match conditions.get(ENSEMBLE) {
+            Some(name) => {
+                let why = name
+                    .as_str()
+                    .and_then(|name| self.ensembles.notes.get(name));
+                (&self.ensembles.runs, why.cloned())
+            }
+            None => (&self.runs, None),
+        };
+        let known: BTreeSet<&str> = among
             .iter()
             .flat_map(|run| run.facts.keys().map(String::as_str))
             .collect();
-        let mut selected: Vec<&Run> = self.runs.iter().collect();
-        let mut note = self
-            .runs
-            .is_empty()
-            .then(|| "there are no runs yet".to_owned());
+        let mut selected: Vec<&Run> = among.iter().collect();
+        if among.is_empty() {
+            note.get_or_insert_with(|| "there are no runs yet".to_owned());
+        }
         // Paths that every run has come first, so that a path only some runs have is looked for among those.
         let mut ordered: Vec<(&String, &toml::Value)> = conditions.iter().collect();
-        ordered.sort_by_key(|(path, _)| !self.runs.iter().all(|run| run.facts.contains_key(*path)));
+        ordered.sort_by_key(|(path, _)| !among.iter().all(|run| run.facts.contains_key(*path)));
         for (path, wanted) in ordered {
             let wanted = Wanted::of(wanted).with_context(|| format!("{from}: where `{path}`"))?;
             let found: BTreeSet<String> = selected
@@ -168,6 +200,20 @@ impl Runs {
             }
         }
         Ok(sample)
+    }
+
+    /// Fails where no run was ever scored by `metric` on `split`, with the near name; `from` says who asks.
+    pub(crate) fn check_scored(&self, metric: &str, split: &str, from: &str) -> Result<()> {
+        if self.scored.contains(&(split.to_owned(), metric.to_owned())) {
+            return Ok(());
+        }
+        let on_split = self.scored.iter().filter(|(other, _)| other == split);
+        let on_split: Vec<&str> = on_split.map(|(_, metric)| metric.as_str()).collect();
+        let near = did_you_mean(metric, on_split.iter().copied());
+        bail!(
+            "{from}: no run was scored by `{metric}` on `{split}` after an epoch, expected one of: {}{near}",
+            on_split.join(", ")
+        )
     }
 
     /// Fails where no run has the measure at all, with the near name; `from` says who asks.

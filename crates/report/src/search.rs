@@ -119,12 +119,14 @@ impl SearchPlan {
                 points: cell.best_so_far(),
                 colour,
                 stroke: Stroke::Solid,
+                ..Series::default()
             });
             Panel::Series(SeriesPanel {
                 title: task.title.clone(),
                 measure: format!("{} ({}), best so far", task.unit, self.split),
                 across: "Trials".to_owned(),
                 lines: lines.collect(),
+                ..SeriesPanel::default()
             })
         });
         Ok(Drawing {

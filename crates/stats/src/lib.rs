@@ -2,7 +2,7 @@
 //!
 //! [`metrics`] turns gold and predicted classes, numbers or tags into scores, [`summary`] describes a sample of scores,
 //! [`significance`] compares two of them, [`power`] says what a comparison could have seen at all, [`curve`] sets scores
-//! against the time they took.
+//! against the time they took. [`ensemble`] lets several classifiers vote.
 //! [`sparse`] turns texts into a [`Csr`] matrix as scikit-learn's vectorisers do, and [`linear`] fits
 //! regressions to it and to [`Dense`] matrices. [`information`] estimates what vectors tell about classes, and
 //! [`divergence`] how much the words of two texts differ.
@@ -12,6 +12,7 @@
 
 pub mod curve;
 pub mod divergence;
+pub mod ensemble;
 pub mod information;
 pub mod linear;
 mod matrix;
@@ -24,6 +25,7 @@ pub mod summary;
 
 pub use curve::Curve;
 pub use divergence::{Terms, count_terms, jensen_shannon, term_divergence};
+pub use ensemble::{Vote, mean_probabilities, predict_together};
 pub use information::{Edge, EdgeEstimate, information_bound};
 pub use linear::{Fitted, FittedDense, Linear, Logistic};
 pub use matrix::{Dense, Real};
@@ -36,8 +38,8 @@ pub use metrics::{
 };
 pub use power::minimal_detectable_difference;
 pub use significance::{
-    Bootstrap, Correlation, Pairing, Permutation, Stratified, Welch, cohens_d, holm,
-    paired_bootstrap, paired_bootstrap_of, pearson_test, permutation_test, spearman_test,
+    Bootstrap, Correlation, HedgesG, Pairing, Permutation, Stratified, Welch, cohens_d, hedges_g,
+    holm, paired_bootstrap, paired_bootstrap_of, pearson_test, permutation_test, spearman_test,
     stratified_t, welch,
 };
 pub use sparse::{Csr, Features, Vectorizer, tokens};

@@ -63,6 +63,11 @@ fn panel(lines: &Lines, time: Time) -> Panel {
         title: line.title.clone(),
         epochs: line.epochs.clone(),
         runs: line.runs.len(),
+        switches: line
+            .runs
+            .iter()
+            .flat_map(|run| run.switches.iter().copied())
+            .collect(),
     });
     Panel::Lines(LinePanel {
         title: lines.title.clone(),

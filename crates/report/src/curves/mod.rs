@@ -157,6 +157,8 @@ pub(crate) struct Line {
 pub(crate) struct RunLine {
     pub(crate) run_id: String,
     pub(crate) curve: Curve,
+    /// Seconds after which a further phase began.
+    pub(crate) switches: Vec<f64>,
 }
 
 impl Lines {
@@ -297,6 +299,7 @@ impl Line {
                 line.runs.push(RunLine {
                     run_id: row.run_id.clone(),
                     curve,
+                    switches: run.switches().iter().map(|(_, seconds)| *seconds).collect(),
                 });
             } else {
                 let lost = "not scored after every epoch".to_owned();

@@ -16,7 +16,7 @@ use crate::plan::{FigurePlan, Plan, Task, Where};
 use crate::plot::Figure;
 use crate::plot::time::Time;
 use crate::runs::{Run, Runs};
-use crate::toml_file::{self, did_you_mean};
+use crate::toml_file::did_you_mean;
 
 /// Which lines to draw.
 #[derive(Debug, Clone, Default)]
@@ -223,9 +223,7 @@ fn plan(project_root: &Path, paper: &str) -> Result<Option<Plan>> {
         return Ok(None);
     }
     let shown = format!("experiments/{paper}/report.toml");
-    let plan: Plan = toml_file::read(&path, &shown)?;
-    plan.check(&shown)?;
-    Ok(Some(plan))
+    Plan::read(&path, &shown).map(Some)
 }
 
 /// The task that is asked for: one of the plan, or a dataset; the latter without a metric where no task has it.
@@ -368,7 +366,10 @@ fn figure_of<'a>(plan: &'a Plan, task: &str) -> Option<&'a CurvesPlan> {
     let figures = || {
         plan.figures.iter().filter_map(|figure| match figure {
             FigurePlan::Curves(figure) => Some(figure),
-            FigurePlan::Box(_) | FigurePlan::Layers(_) | FigurePlan::Search(_) => None,
+            FigurePlan::Box(_)
+            | FigurePlan::Layers(_)
+            | FigurePlan::Phases(_)
+            | FigurePlan::Search(_) => None,
         })
     };
     let shows = |figure: &&CurvesPlan| figure.panels.iter().any(|panel| panel.task == task);

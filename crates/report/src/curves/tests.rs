@@ -216,7 +216,10 @@ fn letters() -> Lines {
     let plan = fixture::plan();
     let figure = plan.figures.iter().find_map(|figure| match figure {
         FigurePlan::Curves(figure) => Some(figure),
-        FigurePlan::Box(_) | FigurePlan::Layers(_) | FigurePlan::Search(_) => None,
+        FigurePlan::Box(_)
+        | FigurePlan::Layers(_)
+        | FigurePlan::Phases(_)
+        | FigurePlan::Search(_) => None,
     });
     let names: Vec<&str> = figure.unwrap().groups.iter().map(String::as_str).collect();
     lines_of(&runs(), &chosen(&names))

@@ -5,7 +5,7 @@ mod output;
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
-use totune_stats::{Pairing, mean, permutation_test, sd};
+use totune_stats::{HedgesG, Pairing, hedges_g, mean, permutation_test, sd};
 
 use self::conclusion::{Found, conclusion};
 use crate::claims::{Per, Side};
@@ -16,9 +16,12 @@ use crate::measure::seconds_of_both;
 use crate::panel::{SPLIT, average};
 use crate::plan::{Measure, Plan, Task, Where};
 use crate::runs::Runs;
+use crate::sample::LEVEL;
 use crate::strata::linear_over_tasks;
-use crate::text::{Scale, fixed, p_value};
+use crate::text::{Scale, fixed, p_value, signed};
 
+/// Seeds from which on a difference is given in standard deviations between seeds too.
+const SEEDS_OF_EFFECT: usize = 3;
 /// Digits of scores.
 const DIGITS: usize = 4;
 /// Exchanges of signs looked at; up to 14 seeds that is all of them.
@@ -98,6 +101,9 @@ pub(crate) struct Row {
     /// `b - a`, in points.
     pub(crate) difference: String,
     pub(crate) interval: String,
+    /// Hedges' g of `b` over `a`, with its interval; from three seeds on.
+    pub(crate) effect: String,
+    pub(crate) effect_interval: String,
     pub(crate) p: String,
     pub(crate) p_signs: String,
     pub(crate) epoch_a: String,
@@ -194,6 +200,13 @@ impl Row {
             let (low, high) = (test.interval.low, test.interval.high);
             self.interval = format!("[{}, {}]", scale.number(low), scale.number(high));
             self.p = p_value(test.p);
+        }
+        if let Some(HedgesG { g, interval }) =
+            hedges_g(&on.a, &on.b, LEVEL).filter(|_| values.len() >= SEEDS_OF_EFFECT)
+        {
+            self.effect = signed(g, 2);
+            self.effect_interval =
+                format!("[{}, {}]", fixed(interval.low, 1), fixed(interval.high, 1));
         }
         if values.len() > 1 {
             let signs = permutation_test(&on.a, &on.b, Pairing::Paired, ROUNDS, 0);

@@ -5,7 +5,7 @@ use crate::table::pipe_table;
 use crate::text::{csv_field, latex};
 
 impl Paired {
-    fn head(&self) -> [String; 13] {
+    fn head(&self) -> [String; 15] {
         let (a, b) = (&self.a, &self.b);
         [
             "Task".to_owned(),
@@ -16,6 +16,8 @@ impl Paired {
             "sd between seeds (points)".to_owned(),
             "Difference (points)".to_owned(),
             "95 % interval".to_owned(),
+            "Hedges’ g".to_owned(),
+            "95 % interval of g".to_owned(),
             "p (t)".to_owned(),
             "p (signs)".to_owned(),
             format!("Seconds of an epoch: {a}"),
@@ -51,7 +53,7 @@ impl Paired {
             "\\caption{{{}}}\n\\label{{tab:{}}}\n\\begin{{tabular}}{{ll{}}}\n\\toprule\n",
             latex(&self.title),
             self.id,
-            "r".repeat(11)
+            "r".repeat(13)
         ));
         text.push_str(&line(&self.head()));
         text.push_str("\\midrule\n");
@@ -72,7 +74,7 @@ impl Paired {
     /// One line per row, for programs.
     pub(crate) fn csv(&self) -> String {
         let mut text = String::from(
-            "table,task,group,seeds,score_a,score_b,sd_a_points,difference_points,interval_points,p_t,p_signs,epoch_seconds_a,epoch_seconds_b,epoch_ratio\n",
+            "table,task,group,seeds,score_a,score_b,sd_a_points,difference_points,interval_points,hedges_g,hedges_g_interval,p_t,p_signs,epoch_seconds_a,epoch_seconds_b,epoch_ratio\n",
         );
         for row in &self.rows {
             let fields = [self.id.clone()].into_iter().chain(row.cells());
@@ -86,14 +88,14 @@ impl Paired {
     /// What holds for every such table.
     pub(crate) fn legend(&self) -> String {
         format!(
-            "Differences are “{}” less “{}” at equal seeds, with Student's 95 % interval of the pairs; p of the paired t-test and of the exact exchange of signs, both uncorrected; the standard deviation is that between seeds of “{}”.",
+            "Differences are “{}” less “{}” at equal seeds, with Student's 95 % interval of the pairs; p of the paired t-test and of the exact exchange of signs, both uncorrected; the standard deviation is that between seeds of “{}”. Hedges’ g is the difference in standard deviations between seeds, pooled over both sides and corrected for how few they are, from three seeds on; its 95 % interval is that of the noncentral t.",
             self.b, self.a, self.a
         )
     }
 }
 
 impl Row {
-    fn cells(&self) -> [String; 13] {
+    fn cells(&self) -> [String; 15] {
         [
             self.task.clone(),
             self.group.clone(),
@@ -103,6 +105,8 @@ impl Row {
             self.sd.clone(),
             self.difference.clone(),
             self.interval.clone(),
+            self.effect.clone(),
+            self.effect_interval.clone(),
             self.p.clone(),
             self.p_signs.clone(),
             self.epoch_a.clone(),

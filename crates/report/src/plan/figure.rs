@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::curves::CurvesPlan;
 use crate::layers::LayersPlan;
+use crate::phases::PhasesPlan;
 use crate::plan::{Plan, Where, check_id};
 use crate::search::SearchPlan;
 
@@ -20,6 +21,8 @@ pub(crate) enum FigurePlan {
     Curves(CurvesPlan),
     /// Scores by layer, one panel per task, and a table of the same numbers.
     Layers(LayersPlan),
+    /// Scores by epoch over the phases of training, and a table of how the first one ended.
+    Phases(PhasesPlan),
     /// The search for settings: best score so far against trials, and a table of trials.
     Search(SearchPlan),
 }
@@ -61,6 +64,10 @@ impl FigurePlan {
                 figure.check(plan, &from, ids)
             }
             Self::Curves(figure) => {
+                let from = format!("{shown}: figure `{}`", figure.id);
+                figure.check(plan, &from, ids)
+            }
+            Self::Phases(figure) => {
                 let from = format!("{shown}: figure `{}`", figure.id);
                 figure.check(plan, &from, ids)
             }

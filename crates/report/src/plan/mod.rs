@@ -6,6 +6,7 @@ mod table;
 mod task;
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
@@ -14,13 +15,14 @@ pub(crate) use self::figure::{BoxPlan, FigurePlan};
 pub(crate) use self::measure::Measure;
 pub(crate) use self::table::{RowPlan, TablePlan};
 pub(crate) use self::task::Task;
+use crate::ensemble::EnsemblePlan;
 use crate::epochs::EpochsPlan;
 use crate::guidelines::GuidelinesPlan;
 use crate::label::LabelPlan;
 use crate::matrix::MatrixPlan;
 use crate::paired::PairedPlan;
 use crate::takeaway::TakeawayPlan;
-use crate::toml_file::did_you_mean;
+use crate::toml_file::{self, did_you_mean};
 
 /// Conditions on runs: dotted paths into the spec or the row, each with the value or values it must have.
 pub(crate) type Where = BTreeMap<String, toml::Value>;
@@ -35,6 +37,9 @@ pub(crate) struct Plan {
     pub(crate) profiles: BTreeMap<String, String>,
     /// Named selections of runs, used by rows, figures and claims.
     pub(crate) groups: BTreeMap<String, Group>,
+    /// Groups whose runs answer together.
+    #[serde(default, rename = "ensemble")]
+    pub(crate) ensembles: Vec<EnsemblePlan>,
     /// Named tasks, for what is shown or claimed of each of several.
     #[serde(default)]
     pub(crate) tasks: BTreeMap<String, Task>,
@@ -86,6 +91,14 @@ pub(crate) struct Group {
 }
 
 impl Plan {
+    /// Reads and checks a file; `shown` is how errors name it.
+    pub(crate) fn read(path: &Path, shown: &str) -> Result<Self> {
+        let mut plan: Self = toml_file::read(path, shown)?;
+        plan.add_ensembles(shown)?;
+        plan.check(shown)?;
+        Ok(plan)
+    }
+
     /// The group called `name`; `from` says who asks.
     pub(crate) fn group(&self, name: &str, from: &str) -> Result<&Group> {
         match self.groups.get(name) {

@@ -33,17 +33,22 @@ pub(crate) struct LineSeries {
     pub(crate) epochs: Vec<Epoch>,
     /// Runs that the line stands for; a marker is hollow where fewer reached the epoch.
     pub(crate) runs: usize,
+    /// Seconds after which a run went on to its next phase.
+    pub(crate) switches: Vec<f64>,
 }
 
 /// The best within a time lies under everything, wide and pale.
 const FRONTIER: f64 = 9.0;
+/// Half the height of a tick.
+const TICK: f64 = 8.0;
 
 impl LinePanel {
     /// Draws the panel into `frame`.
     pub(crate) fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
         let key = self.key(frame.width - 24.0);
         let rows = key.last().map_or(0, |item| item.row + 1);
-        let below = 55.0 + ROW * (rows as f64 + 1.0);
+        let words = self.words();
+        let below = 55.0 + ROW * (rows + words.len()) as f64;
         let plot = Frame {
             left: frame.left + 58.0,
             top: frame.top + 60.0,
@@ -104,23 +109,26 @@ impl LinePanel {
         for item in &key {
             self.draw_key(canvas, item, (left, first + ROW * item.row as f64));
         }
-        let words = first + ROW * rows as f64;
         let note = Text::note().anchored(HPos::Left);
-        canvas.text(left, words, &self.words(), &note);
+        for (row, words) in words.iter().enumerate() {
+            canvas.text(left, first + ROW * (rows + row) as f64, words, &note);
+        }
     }
 
     fn points(&self) -> impl Iterator<Item = &Epoch> {
         self.lines.iter().flat_map(|line| &line.epochs)
     }
 
-    /// What the marks mean.
-    fn words(&self) -> String {
+    /// What the marks mean, in one row or two.
+    fn words(&self) -> Vec<String> {
         let several = self.lines.iter().any(|line| line.runs > 1);
         let left = self.lines.iter().any(LineSeries::loses_runs);
+        let phases = self.lines.iter().any(|line| !line.switches.is_empty());
         let mut words = vec!["mark: epoch"];
         words.extend(left.then_some("hollow: some runs had stopped"));
         words.extend(several.then_some("band: lowest to highest run"));
-        words.join(", ")
+        let ticks = phases.then(|| "upright tick: phase 2 begins in a run".to_owned());
+        [words.join(", ")].into_iter().chain(ticks).collect()
     }
 
     /// Names of the lines in as many columns as `width` has room for.
@@ -202,6 +210,12 @@ impl LineSeries {
         if points.len() > 1 {
             canvas.path(&place.trace(&points), series_colour(number), 2.0);
         }
+        for &seconds in &self.switches {
+            if let Some(score) = between(&points, seconds) {
+                let (x, y) = place.at((seconds, score));
+                canvas.line((x, y - TICK), (x, y + TICK), series_colour(number), 2.5);
+            }
+        }
         for (epoch, point) in self.epochs.iter().zip(points) {
             // One epoch has no band: its spread is a line through the mark.
             if self.epochs.len() == 1 && self.runs > 1 {
@@ -217,6 +231,20 @@ impl LineSeries {
             mark(canvas, place.at(point), number, kind);
         }
     }
+}
+
+/// The height of a line through `points` at a time; its first point before that.
+fn between(points: &[(f64, f64)], seconds: f64) -> Option<f64> {
+    let first = points.first()?;
+    let on = |pair: &[(f64, f64)]| {
+        let [from, to] = [pair[0], pair[1]];
+        let share = (seconds - from.0) / (to.0 - from.0);
+        (0.0..=1.0)
+            .contains(&share)
+            .then_some(from.1 + share * (to.1 - from.1))
+    };
+    let found = points.windows(2).find_map(on);
+    found.or_else(|| (seconds <= first.0).then_some(first.1))
 }
 
 /// From seconds and scores to the picture.
@@ -313,16 +341,28 @@ mod tests {
     fn what_marks_mean_is_said_where_it_is_seen() {
         assert_eq!(
             panel(&["a"]).words(),
-            "mark: epoch, band: lowest to highest run"
+            ["mark: epoch, band: lowest to highest run"]
         );
         let mut panel = panel(&["a"]);
         panel.lines[0].epochs[0].reached = 1;
         assert_eq!(
             panel.words(),
-            "mark: epoch, hollow: some runs had stopped, band: lowest to highest run"
+            ["mark: epoch, hollow: some runs had stopped, band: lowest to highest run"]
         );
         panel.lines[0].runs = 1;
-        assert_eq!(panel.words(), "mark: epoch");
+        assert_eq!(panel.words(), ["mark: epoch"]);
+    }
+
+    #[test]
+    fn a_tick_sits_on_the_line() {
+        let points = [(2.0, 0.5), (4.0, 0.7), (8.0, 0.6)];
+        let found = [1.0, 2.0, 3.0, 6.0, 9.0].map(|seconds| between(&points, seconds));
+        let near = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-12;
+        assert!(near(found[0], 0.5) && near(found[1], 0.5) && near(found[2], 0.6));
+        assert!(near(found[3], 0.65) && found[4].is_none());
+        let mut panel = panel(&["a"]);
+        panel.lines[0].switches.push(4.0);
+        assert_eq!(panel.words()[1], "upright tick: phase 2 begins in a run");
     }
 
     fn panel(titles: &[&str]) -> LinePanel {
@@ -335,6 +375,7 @@ mod tests {
                 reached: 2,
             }],
             runs: 2,
+            switches: vec![],
         };
         LinePanel {
             title: "Letters".into(),

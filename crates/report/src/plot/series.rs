@@ -10,7 +10,7 @@ use crate::plot::mark::{Mark, mark};
 use crate::text::fixed;
 
 /// One panel of lines over the same whole numbers.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct SeriesPanel {
     /// What the panel shows.
     pub(crate) title: String,
@@ -20,10 +20,30 @@ pub(crate) struct SeriesPanel {
     pub(crate) across: String,
     /// Lines, the first one drawn first.
     pub(crate) lines: Vec<Series>,
+    /// Places across that mean something to all lines.
+    pub(crate) uprights: Vec<Upright>,
+    /// Numbers to hold all lines against.
+    pub(crate) levels: Vec<Level>,
+    /// What strokes mean, one row each, below the key.
+    pub(crate) words: Vec<String>,
+}
+
+/// A dashed line from top to bottom, with a text at its head.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Upright {
+    pub(crate) at: f64,
+    pub(crate) text: String,
+}
+
+/// A dashed line from left to right, with a text above it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Level {
+    pub(crate) at: f64,
+    pub(crate) text: String,
 }
 
 /// One line.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Series {
     /// Name in the key.
     pub(crate) title: String,
@@ -32,6 +52,10 @@ pub(crate) struct Series {
     /// Colour and mark: lines that belong together share them.
     pub(crate) colour: usize,
     pub(crate) stroke: Stroke,
+    /// Single runs, drawn thin.
+    pub(crate) traces: Vec<Vec<(u32, f64)>>,
+    /// Places on these to mark with a short upright tick.
+    pub(crate) ticks: Vec<(f64, f64)>,
 }
 
 /// How a line is drawn.
@@ -47,6 +71,8 @@ pub(crate) enum Stroke {
 
 /// Length of a dash, and of the gap after it.
 const DASH: (f64, f64) = (7.0, 5.0);
+/// Half the height of a tick.
+const TICK: f64 = 8.0;
 /// Steps that the longest axis is labelled at.
 const LABELS: u32 = 13;
 
@@ -57,7 +83,8 @@ impl SeriesPanel {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let key = columns(&texts, frame.width - 24.0);
         let rows = key.last().map_or(0, |(row, _)| row + 1);
-        let below = 55.0 + ROW * (rows as f64 + 1.0);
+        let words = self.words();
+        let below = 55.0 + ROW * (rows + words.len().max(1)) as f64;
         let plot = Frame {
             left: frame.left + 58.0,
             top: frame.top + 60.0,
@@ -70,7 +97,9 @@ impl SeriesPanel {
 
         let up = Axis::around(
             self.points()
-                .flat_map(|(_, spread)| [spread.low, spread.high]),
+                .flat_map(|(_, spread)| [spread.low, spread.high])
+                .chain(self.traces().map(|(_, score)| *score))
+                .chain(self.levels.iter().map(|level| level.at)),
             5,
         );
         let (first, last) = self.ends();
@@ -88,7 +117,7 @@ impl SeriesPanel {
         }
         let step = (last - first).div_ceil(LABELS).max(1);
         for at in (first..=last).step_by(step as usize) {
-            let x = place.x(at);
+            let x = place.x(f64::from(at));
             canvas.line((x, bottom), (x, bottom + 5.0), MUTED, 1.0);
             canvas.text(x, bottom + 17.0, &at.to_string(), &small(HPos::Center));
         }
@@ -101,8 +130,10 @@ impl SeriesPanel {
         let middle = plot.left + plot.width / 2.0;
         canvas.text(middle, bottom + 37.0, &self.across, &Text::label());
 
+        self.draw_rules(canvas, &place);
         for line in &self.lines {
             line.draw_band(canvas, &place);
+            line.draw_traces(canvas, &place);
         }
         for line in &self.lines {
             line.draw(canvas, &place);
@@ -115,10 +146,9 @@ impl SeriesPanel {
             mark(canvas, (x + SAMPLE / 2.0, y), line.colour, line.mark());
             canvas.text(x + SAMPLE + 6.0, y, text, &small(HPos::Left));
         }
-        if self.has_band() {
-            let note = Text::note().anchored(HPos::Left);
-            let words = top + ROW * rows as f64;
-            canvas.text(left, words, "band: lowest to highest run", &note);
+        let note = Text::note().anchored(HPos::Left);
+        for (row, words) in words.iter().enumerate() {
+            canvas.text(left, top + ROW * (rows + row) as f64, words, &note);
         }
     }
 
@@ -128,19 +158,49 @@ impl SeriesPanel {
 
     /// The first and the last whole number of any line; 0 and 1 where there is none, and never the same.
     fn ends(&self) -> (u32, u32) {
-        let all = || self.points().map(|(at, _)| *at);
+        let traced = || self.traces().map(|(at, _)| *at);
+        let all = || self.points().map(|(at, _)| *at).chain(traced());
         let (first, last) = (all().min().unwrap_or(0), all().max().unwrap_or(1));
         (first, last.max(first + 1))
     }
 
-    fn has_band(&self) -> bool {
-        self.points().any(|(_, spread)| spread.low < spread.high)
+    fn traces(&self) -> impl Iterator<Item = &(u32, f64)> {
+        self.lines
+            .iter()
+            .flat_map(|line| line.traces.iter().flatten())
+    }
+
+    /// What strokes mean.
+    fn words(&self) -> Vec<String> {
+        let band = self.points().any(|(_, spread)| spread.low < spread.high);
+        let band = band.then(|| "band: lowest to highest run".to_owned());
+        band.into_iter().chain(self.words.iter().cloned()).collect()
+    }
+
+    fn draw_rules(&self, canvas: &mut dyn Canvas, place: &Place) {
+        let Frame {
+            left,
+            top,
+            width,
+            height,
+        } = place.plot;
+        for upright in &self.uprights {
+            let x = place.x(upright.at);
+            draw_dashed(canvas, &[(x, top), (x, top + height)], MUTED);
+            canvas.text(x, top - 9.0, &upright.text, &Text::note());
+        }
+        for level in &self.levels {
+            let y = place.y(level.at);
+            draw_dashed(canvas, &[(left, y), (left + width, y)], MUTED);
+            let text = Text::note().anchored(HPos::Right);
+            canvas.text(left + width, y - 9.0, &level.text, &text);
+        }
     }
 }
 
 impl Series {
     fn text(&self) -> String {
-        if self.points.is_empty() {
+        if self.points.is_empty() && self.traces.is_empty() {
             format!("{} (no run)", self.title)
         } else {
             self.title.clone()
@@ -165,18 +225,31 @@ impl Series {
         let upper = self
             .points
             .iter()
-            .map(|(at, each)| place.at(*at, each.high));
+            .map(|(at, each)| place.at(f64::from(*at), each.high));
         let lower = self.points.iter().rev();
-        let lower = lower.map(|(at, each)| place.at(*at, each.low));
+        let lower = lower.map(|(at, each)| place.at(f64::from(*at), each.low));
         let corners: Vec<(f64, f64)> = upper.chain(lower).collect();
         canvas.polygon(&corners, self.ink().faint(0.12));
+    }
+
+    fn draw_traces(&self, canvas: &mut dyn Canvas, place: &Place) {
+        for trace in self.traces.iter().filter(|trace| trace.len() > 1) {
+            let points = trace
+                .iter()
+                .map(|(at, score)| place.at(f64::from(*at), *score));
+            canvas.path(&points.collect::<Vec<_>>(), self.ink().faint(0.45), 1.0);
+        }
+        for &(at, score) in &self.ticks {
+            let (x, y) = place.at(at, score);
+            canvas.line((x, y - TICK), (x, y + TICK), self.ink(), 2.5);
+        }
     }
 
     fn draw(&self, canvas: &mut dyn Canvas, place: &Place) {
         let points = self
             .points
             .iter()
-            .map(|(at, each)| place.at(*at, each.mean));
+            .map(|(at, each)| place.at(f64::from(*at), each.mean));
         let points: Vec<(f64, f64)> = points.collect();
         if points.len() > 1 {
             self.stroke.draw(canvas, &points, self.ink());
@@ -191,12 +264,14 @@ impl Stroke {
     fn draw(self, canvas: &mut dyn Canvas, points: &[(f64, f64)], colour: Colour) {
         match self {
             Self::Solid => canvas.path(points, colour, 2.0),
-            Self::Dashed => {
-                for dash in dashes(points) {
-                    canvas.path(&dash, colour, 1.5);
-                }
-            }
+            Self::Dashed => draw_dashed(canvas, points, colour),
         }
+    }
+}
+
+fn draw_dashed(canvas: &mut dyn Canvas, points: &[(f64, f64)], colour: Colour) {
+    for dash in dashes(points) {
+        canvas.path(&dash, colour, 1.5);
     }
 }
 
@@ -250,9 +325,9 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn x(&self, at: u32) -> f64 {
+    fn x(&self, at: f64) -> f64 {
         // A little room keeps the first and the last mark off the edges.
-        let share = f64::from(at - self.first) / f64::from(self.last - self.first);
+        let share = (at - f64::from(self.first)) / f64::from(self.last - self.first);
         self.plot.left + 8.0 + (self.plot.width - 16.0) * share
     }
 
@@ -260,7 +335,7 @@ impl Place<'_> {
         self.plot.top + self.plot.height * (1.0 - self.up.share(score))
     }
 
-    fn at(&self, at: u32, score: f64) -> (f64, f64) {
+    fn at(&self, at: f64, score: f64) -> (f64, f64) {
         (self.x(at), self.y(score))
     }
 }
@@ -312,8 +387,7 @@ mod tests {
                 .iter()
                 .map(|(at, value)| (*at, spread(*value)))
                 .collect(),
-            colour: 0,
-            stroke: Stroke::Solid,
+            ..Series::default()
         }
     }
 
@@ -323,6 +397,7 @@ mod tests {
             measure: "Accuracy".into(),
             across: "Layer".into(),
             lines,
+            ..SeriesPanel::default()
         }
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Run {
     pub(super) finals: BTreeMap<(String, String), f64>,
     /// Scores after each epoch by (split, metric).
     pub(super) epochs: BTreeMap<(String, String), Vec<EpochScore>>,
+    /// The last epoch of each phase with the seconds of training until then, by phase.
+    pub(super) ends: BTreeMap<u32, (u32, f64)>,
     /// What it must not be taken for; see [`crate::label::LabelPlan`].
     pub(super) labels: BTreeSet<String>,
 }
@@ -34,6 +36,8 @@ pub(crate) struct Run {
 pub(crate) struct EpochScore {
     /// Epochs finished, over all phases.
     pub(crate) epoch: u32,
+    /// Phase of training, counted from 0.
+    pub(crate) phase: u32,
     /// Seconds of training until then.
     pub(crate) seconds: f64,
     pub(crate) score: f64,
@@ -54,6 +58,19 @@ impl Run {
     pub(crate) fn epochs(&self, metric: &str, split: &str) -> &[EpochScore] {
         let key = (split.to_owned(), metric.to_owned());
         self.epochs.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The last of these after `epoch` epochs.
+    pub(crate) fn score_at(&self, metric: &str, split: &str, epoch: u32) -> Option<f64> {
+        let scores = self.epochs(metric, split).iter();
+        let mut at = scores.filter(|score| score.epoch == epoch);
+        at.next_back().map(|score| score.score)
+    }
+
+    /// Epochs and seconds of training after which a further phase began.
+    pub(crate) fn switches(&self) -> Vec<(u32, f64)> {
+        let all_but_last = self.ends.len().saturating_sub(1);
+        self.ends.values().copied().take(all_but_last).collect()
     }
 
     /// The same against the seconds they took; `None` where there is no score, one is not finite, or an epoch
@@ -100,6 +117,34 @@ impl Run {
             (Some("k-fold"), _) => "folds".to_owned(),
             (kind, _) => kind.unwrap_or("test").to_owned(),
         }
+    }
+
+    /// A run with the facts of this one and another row, without scores.
+    pub(crate) fn standing_for(&self, row: RunRow, labels: BTreeSet<String>) -> Self {
+        Self {
+            row,
+            facts: self.facts.clone(),
+            asked: self.asked.clone(),
+            finals: BTreeMap::new(),
+            epochs: BTreeMap::new(),
+            ends: BTreeMap::new(),
+            labels,
+        }
+    }
+
+    /// Drops what `keep` does not want.
+    pub(crate) fn keep_facts(&mut self, keep: impl Fn(&str, &Value) -> bool) {
+        self.facts.retain(|path, value| keep(path, value));
+        self.asked.retain(|path| self.facts.contains_key(path));
+    }
+
+    pub(crate) fn set_fact(&mut self, path: &str, value: Value) {
+        self.facts.insert(path.to_owned(), value);
+    }
+
+    pub(crate) fn set_final(&mut self, split: &str, metric: &str, value: f64) {
+        let key = (split.to_owned(), metric.to_owned());
+        self.finals.insert(key, value);
     }
 
     /// What the spec or the row has at a dotted path.

@@ -10,7 +10,7 @@ mod welch;
 
 pub use bootstrap::{Bootstrap, paired_bootstrap, paired_bootstrap_of};
 pub use correlation::{Correlation, pearson_test, spearman_test};
-pub use effect::cohens_d;
+pub use effect::{HedgesG, cohens_d, hedges_g};
 pub use holm::holm;
 pub use permutation::{Pairing, Permutation, permutation_test};
 pub use strata::{Stratified, stratified_t};

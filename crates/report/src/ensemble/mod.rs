@@ -1,0 +1,166 @@
+//! Ensembles: runs that answer together, from the class scores that each stored for every test example.
+//!
+//! An ensemble is asked for in `report.toml` and becomes a group of that name. Each of its members' places (a fold and a
+//! seed) gives one more run, whose scores are those of the joint answers and whose cost is that of all members; tables,
+//! pairs and claims use it as they use runs that were trained. Only a selection that names an ensemble sees its runs.
+
+mod form;
+mod joint;
+
+use std::collections::HashSet;
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+
+pub(crate) use self::form::Formed;
+use crate::plan::{Group, Plan, Where, check_id};
+
+/// The path of a run that is an ensemble: its value is the ensemble's name.
+pub(crate) const ENSEMBLE: &str = "ensemble";
+/// The path of what settles its answers.
+const RULE: &str = "ensemble-rule";
+
+/// `[[ensemble]]` in `report.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "EnsembleText")]
+pub(crate) struct EnsemblePlan {
+    /// Name of the group that it becomes.
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) members: Members,
+    pub(crate) rule: Rule,
+}
+
+/// Whose answers are put together.
+#[derive(Debug)]
+pub(crate) enum Members {
+    /// One run of each of these groups, all of one seed.
+    Groups(Vec<String>),
+    /// `size` runs of one group, of different seeds; no run is in two ensembles.
+    Seeds { group: String, size: usize },
+}
+
+/// How members come to one answer.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Rule {
+    /// The class with the highest mean probability.
+    #[default]
+    Mean,
+    /// The class that most members predict, the highest mean probability among as many votes.
+    Majority,
+    /// The highest mean probability, where a member counts by its score on dev at the epoch it stands for.
+    Weighted { metric: String },
+}
+
+impl Rule {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Majority => "majority",
+            Self::Weighted { .. } => "weighted",
+        }
+    }
+}
+
+/// An ensemble as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct EnsembleText {
+    id: String,
+    title: String,
+    members: Option<Vec<String>>,
+    group: Option<String>,
+    size: Option<usize>,
+    #[serde(default)]
+    rule: Rule,
+}
+
+impl TryFrom<EnsembleText> for EnsemblePlan {
+    type Error = String;
+
+    fn try_from(text: EnsembleText) -> Result<Self, String> {
+        let EnsembleText {
+            id,
+            title,
+            members,
+            group,
+            size,
+            rule,
+        } = text;
+        let at_least_two = |n: usize| match n {
+            0 | 1 => Err(format!(
+                "ensemble `{id}`: found {n} members, expected at least two"
+            )),
+            _ => Ok(()),
+        };
+        let members = match (members, group, size) {
+            (Some(members), None, None) => {
+                at_least_two(members.len())?;
+                Members::Groups(members)
+            }
+            (None, Some(group), Some(size)) => {
+                at_least_two(size)?;
+                Members::Seeds { group, size }
+            }
+            _ => {
+                return Err(format!(
+                    "ensemble `{id}`: expected `members`, or `group` and `size`"
+                ));
+            }
+        };
+        Ok(Self {
+            id,
+            title,
+            members,
+            rule,
+        })
+    }
+}
+
+impl EnsemblePlan {
+    /// Names of the groups its members are of.
+    fn groups(&self) -> &[String] {
+        match &self.members {
+            Members::Groups(groups) => groups,
+            Members::Seeds { group, .. } => std::slice::from_ref(group),
+        }
+    }
+
+    /// What selects its runs.
+    fn conditions(&self) -> Where {
+        let name = toml::Value::String(self.id.clone());
+        Where::from([(ENSEMBLE.to_owned(), name)])
+    }
+}
+
+impl Plan {
+    /// Makes a group of each ensemble; `shown` names the file.
+    pub(crate) fn add_ensembles(&mut self, shown: &str) -> Result<()> {
+        let mut ids = HashSet::new();
+        for ensemble in &self.ensembles {
+            let from = format!("{shown}: ensemble `{}`", ensemble.id);
+            check_id(&ensemble.id, &from, &mut ids)?;
+            for name in ensemble.groups() {
+                self.group(name, &from)?;
+            }
+        }
+        for ensemble in &self.ensembles {
+            let group = Group {
+                title: ensemble.title.clone(),
+                conditions: ensemble.conditions(),
+                paper_of: vec![],
+            };
+            let before = self.groups.insert(ensemble.id.clone(), group);
+            ensure!(
+                before.is_none(),
+                "{shown}: ensemble `{}`: found a group of that name, expected another name",
+                ensemble.id
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
