@@ -119,23 +119,27 @@ impl PhasesPlan {
         let (mut panels, mut parts, mut notes) = (Vec::new(), Vec::new(), Vec::new());
         let mut csv =
             String::from("figure,task,group,run,seed,epoch,phase,split,metric,seconds,score\n");
-        let mut told = HashSet::new();
+        let (mut told, mut written) = (HashSet::new(), HashSet::new());
         for panel in &self.panels {
             let task = plan.task(&panel.task, from)?;
-            let lines = self.lines(panel, task, (plan, runs), from)?;
+            let lines = self.lines(&panel.without, task, (plan, runs), from)?;
             let (metric, split) = panel.measure(task);
             if lines.iter().any(|line| !line.runs.is_empty()) {
                 runs.check_scored(metric, split, from)?;
             }
             for line in &lines {
                 notes.extend(line.missing(task, (metric, split)));
-                csv.push_str(&line.csv(&self.id, &panel.task, (metric, split)));
+                // Several panels may show the same scores.
+                if written.insert((&panel.task, metric, split, line.name)) {
+                    csv.push_str(&line.csv(&self.id, &panel.task, (metric, split)));
+                }
             }
             panels.push(Panel::Series(panel.drawn(task, &lines)));
             if told.insert(&panel.task) {
+                let all = self.lines(&[], task, (plan, runs), from)?;
                 parts.push(GridPart {
                     title: format!("{} ({})", task.title, task.unit),
-                    rows: lines.iter().filter_map(|line| line.cells(task)).collect(),
+                    rows: all.iter().filter_map(|line| line.cells(task)).collect(),
                 });
             }
         }
@@ -176,13 +180,13 @@ impl PhasesPlan {
 
     fn lines<'a>(
         &'a self,
-        panel: &PhasePanelPlan,
+        without: &[String],
         task: &Task,
         (plan, runs): (&Plan, &'a Runs),
         from: &str,
     ) -> Result<Vec<Line<'a>>> {
         let groups = self.groups.iter().enumerate();
-        let shown = groups.filter(|(_, name)| !panel.without.contains(name));
+        let shown = groups.filter(|(_, name)| !without.contains(name));
         let lines = shown.map(|(colour, name)| {
             let group = plan.group(name, from)?;
             let mut all = group.conditions.clone();

@@ -92,6 +92,15 @@ fn figures_mark_where_phase_2_begins_and_tables_say_how_phase_1_ended() {
     let ends = fs::read_to_string(reports.join("tables/phases-ner-epochs-ends.md")).unwrap();
     assert!(ends.contains("2 (2 runs), 3 (3 runs)"), "{ends}");
     assert!(ends.contains("0.030"), "{ends}");
+    // Panels of the same score leave out groups; the table has them all, and the CSV each score once.
+    let ends = fs::read_to_string(reports.join("tables/phases-quora-epochs-ends.md")).unwrap();
+    for network in ["BERT, two phases", "Sim-Transformer", "BiMPM"] {
+        assert!(ends.contains(network), "{network}: {ends}");
+    }
+    let csv = fs::read_to_string(reports.join("figures/phases-quora-epochs.csv")).unwrap();
+    let mut lines: Vec<&str> = csv.lines().collect();
+    lines.sort_unstable();
+    assert!(lines.windows(2).all(|pair| pair[0] != pair[1]));
     let csv = fs::read_to_string(reports.join("figures/phases-ner-epochs.csv")).unwrap();
     let gaps = csv.lines().filter(|line| line.contains(",train,gap,"));
     assert!(gaps.clone().count() > 0 && gaps.clone().all(|line| line.contains(",0,train,gap,")));
