@@ -100,17 +100,21 @@ impl Sweep {
                             eprintln!("{}", heard(timing));
                         }
                     };
+                    let machine = context.machine()?;
                     let found = totune_sweep::estimate(
                         &plan,
                         &context.project,
                         &context.roots,
-                        &context.machine()?,
+                        &machine,
                         args.seconds,
                         &hear,
                     )?;
                     match args.json {
                         true => println!("{}", serde_json::to_string_pretty(&found)?),
                         false => print_estimate(&found),
+                    }
+                    if machine.stop.load(Ordering::Relaxed) {
+                        return Ok(exit::STOPPED);
                     }
                 } else if args.json {
                     print_json(&plan)?;

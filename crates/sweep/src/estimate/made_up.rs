@@ -1,5 +1,6 @@
 //! A few steps of a kind of run, on a network of random weights and made-up examples.
 
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -131,6 +132,9 @@ impl Timed {
         let one = self.sample(&encoder, 1, 1, device)?;
         let mut last = one;
         while let Some(n) = self.next(&last, seconds - clock.elapsed().as_secs_f64()) {
+            if machine.stop.load(Ordering::Relaxed) {
+                break;
+            }
             last = self.sample(&encoder, n, STEPS, device)?;
         }
         Ok(self.extended(one, last))

@@ -7,6 +7,7 @@ mod made_up;
 mod sizes;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -74,7 +75,11 @@ pub struct KindCost {
     pub hours: f64,
 }
 
-/// Times every kind of run in `plan` that is still to be done, each for about `seconds`, and adds up.
+/// Why kinds are left out after a signal.
+const STOPPED: &str = "not timed, since it was stopped before";
+
+/// Times every kind of run in `plan` that is still to be done, each for about `seconds`, and adds up. Asked to stop it
+/// gives what it has.
 ///
 /// # Errors
 /// When a card is missing or wrong, or the device fails.
@@ -105,6 +110,10 @@ pub fn estimate(
     let mut costs = Vec::new();
     let of = kinds.len();
     for (number, (label, (timed, runs))) in (1..).zip(kinds) {
+        if machine.stop.load(Ordering::Relaxed) {
+            *left_out.entry(STOPPED.to_string()).or_insert(0) += runs.len();
+            continue;
+        }
         hear(&Timing::Begins {
             number,
             of,
