@@ -170,7 +170,8 @@ impl MatrixPlan {
         let side = Side::One(group.to_owned());
         let runners = Runners::of(&side, place.task, &conditions, (plan, runs), from)?;
         let metric = row.metric.as_ref().unwrap_or(&place.task.metric);
-        let measure = Measure::score(metric, SPLIT);
+        let split = row.split.as_deref().unwrap_or(SPLIT);
+        let measure = Measure::score(metric, split);
         let sample = runners.sample(|run| run.number(&measure));
         let mut scored: Vec<String> = runners.all().map(|run| run.scored_on()).collect();
         scored.sort();

@@ -83,6 +83,8 @@ pub(crate) struct MatrixRow {
     pub(crate) difference: Option<[String; 2]>,
     /// Another metric than each task's own, such as `js-divergence`.
     pub(crate) metric: Option<String>,
+    /// What was scored, such as `train` for a distance between texts that nothing was trained on.
+    pub(crate) split: Option<String>,
     /// Digits after the point for such a metric, which is shown as it is and not in hundredths.
     #[serde(default = "three")]
     pub(crate) decimals: usize,
