@@ -27,7 +27,7 @@ pub use curve::Curve;
 pub use divergence::{Terms, count_terms, jensen_shannon, term_divergence};
 pub use ensemble::{Vote, mean_probabilities, predict_together};
 pub use information::{Edge, EdgeEstimate, information_bound};
-pub use linear::{Fitted, FittedDense, Linear, Logistic};
+pub use linear::{Fitted, FittedDense, Linear, Logistic, Solver};
 pub use matrix::{Dense, Real};
 pub use metrics::{
     Average, CLASSIFICATION_EXTRAS, Counts, Kind, PrecisionRecallF1, Reading, Scheme, Span,

@@ -57,6 +57,19 @@ impl<'a, T: Real> Dense<'a, T> {
         }
     }
 
+    /// The first row and every `step`-th after it.
+    ///
+    /// # Panics
+    /// If `step` is 0.
+    pub fn every(&self, step: usize) -> Self {
+        assert!(step > 0, "a step of at least one row");
+        Self {
+            n_rows: self.n_rows.div_ceil(step),
+            stride: self.stride * step,
+            ..*self
+        }
+    }
+
     /// How many rows.
     pub fn n_rows(&self) -> usize {
         self.n_rows
@@ -115,6 +128,16 @@ mod tests {
         assert_eq!((x.n_rows(), x.n_columns()), (2, 2));
         assert_eq!(x.rows().collect::<Vec<_>>(), [&[2.0, 3.0], &[5.0, 6.0]]);
         assert_eq!(x.columns(1..2).row(1), [6.0]);
+    }
+
+    #[test]
+    fn some_rows_are_a_matrix_too() {
+        let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0];
+        let x = Dense::new(&values, 2);
+        assert_eq!(x.every(1).n_rows(), 5);
+        assert_eq!(x.every(9).rows().collect::<Vec<_>>(), [&[1.0, 2.0]]);
+        let x = x.columns(1..2).every(2);
+        assert_eq!(x.rows().collect::<Vec<_>>(), [&[2.0], &[6.0], &[10.0]]);
     }
 
     #[test]

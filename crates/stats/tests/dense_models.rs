@@ -1,7 +1,7 @@
 //! Regressions on dense features beside scikit-learn's, from `fixtures/make/dense.py`.
 
 use serde::Deserialize;
-use totune_stats::{Dense, Linear, Logistic};
+use totune_stats::{Dense, Linear, Logistic, Solver};
 
 #[derive(Deserialize)]
 struct Cases {
@@ -50,6 +50,7 @@ fn logistic_regression_takes_the_steps_of_scikit_learn() {
             c: case.c,
             max_iter: case.max_iter,
             tol: case.tol,
+            ..Logistic::default()
         };
         let x = Dense::new(&case.x, case.columns);
         let fitted = settings.fit_dense(&x, &case.y, case.n_classes);
@@ -73,10 +74,31 @@ fn numbers_of_single_precision_give_almost_the_same() {
             c: case.c,
             max_iter: case.max_iter,
             tol: case.tol,
+            ..Logistic::default()
         };
         let fitted = settings.fit_dense(&x, &case.y, case.n_classes);
         let found = fitted.probabilities(&x);
         check(&case.name, &found, &case.probabilities, 1e-4);
+    }
+}
+
+#[test]
+fn the_preconditioned_solver_ends_where_scikit_learn_would_end_at_a_tighter_tolerance() {
+    // The one case that scikit-learn took to its minimum.
+    let cases = cases().logistic.into_iter().filter(|case| case.tol < 1e-5);
+    for case in cases {
+        let settings = Logistic {
+            c: case.c,
+            max_iter: case.max_iter,
+            tol: 1e-9,
+            solver: Solver::Preconditioned,
+        };
+        let x = Dense::new(&case.x, case.columns);
+        let fitted = settings.fit_dense(&x, &case.y, case.n_classes);
+        assert!(fitted.converged, "{}", case.name);
+        let found = fitted.probabilities(&x);
+        check(&case.name, &found, &case.probabilities, 1e-4);
+        assert_eq!(fitted.predict(&x), case.predicted, "{}", case.name);
     }
 }
 

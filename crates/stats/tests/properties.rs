@@ -68,7 +68,7 @@ proptest! {
         let mut x = Csr::new(12);
         rows.into_iter().for_each(|mut row| x.push_row(&mut row));
         let y: Vec<usize> = (0..x.n_rows()).map(|i| i % 2).collect();
-        let fitted = Logistic { c, max_iter: 1000, tol: 1e-9 }.fit(&x, &y);
+        let fitted = Logistic { c, max_iter: 1000, tol: 1e-9, ..Logistic::default() }.fit(&x, &y);
         let mut gradient = fitted.coef.clone();
         for ((columns, values), (p, y)) in x.rows().zip(fitted.probability(&x).iter().zip(&y)) {
             for (&column, value) in columns.iter().zip(values) {

@@ -162,6 +162,7 @@ fn logistic_regression_takes_the_same_steps_to_the_same_probabilities() {
                 c: model.c,
                 max_iter: model.max_iter,
                 tol: model.tol,
+                ..Logistic::default()
             };
             let fitted = settings.fit(&matrix, &fixture.classes[..fixture.n_train]);
             assert_eq!(fitted.iterations, model.steps, "{name}");

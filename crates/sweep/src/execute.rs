@@ -44,7 +44,7 @@ pub struct Summary {
     /// Runs of the plan that failed or ran out of memory, now or before, or that no trial of their search has settings
     /// for.
     pub failed: usize,
-    /// Runs that another process is at.
+    /// Runs that another process was at and has not ended.
     pub elsewhere: usize,
     /// Whether the sweep was stopped from outside.
     pub stopped: bool,
@@ -89,24 +89,31 @@ pub fn execute(
         .iter()
         .copied()
         .partition(|run| run.spec.runs_in_parallel());
-    let mut ends: Vec<End> = together
+    let mut ends: Vec<(&PlannedRun, End)> = together
         .par_iter()
-        .map(|run| sweep.run(run))
+        .map(|run| Ok((*run, sweep.run(run)?)))
         .collect::<Result<_>>()?;
     // Runs that begin at the same kept states go one after the other, so that those are mapped once.
     alone.sort_by_cached_key(|run| run.spec.affinity());
     for run in alone {
         provenance::reset_peak_memory();
-        ends.push(sweep.run(run)?);
+        ends.push((run, sweep.run(run)?));
     }
     progress.end();
 
-    let count = |end: End| ends.iter().filter(|&&other| other == end).count();
+    let count = |end: End| ends.iter().filter(|(_, other)| *other == end).count();
     let before = Summary::of_nothing(plan);
+    // What another process was at may have ended while this one worked.
+    let met = ends.iter().filter(|(_, end)| *end == End::Elsewhere);
+    let known = plan.runs.iter().filter(|run| run.state == State::Running);
+    let elsewhere = known
+        .chain(met.map(|(run, _)| *run))
+        .filter(|run| !matches!(store.state(&run.id).0, State::Done | State::Failed))
+        .count();
     Ok(Summary {
         finished: count(End::Finished),
         failed: count(End::Failed) + before.failed,
-        elsewhere: count(End::Elsewhere) + before.elsewhere,
+        elsewhere,
         stopped: count(End::Stopped) > 0,
     })
 }

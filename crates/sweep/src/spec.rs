@@ -6,7 +6,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use totune_adapt::Training;
 use totune_data::Split;
-use totune_stats::{Features, Logistic};
+use totune_stats::{Features, Logistic, Solver};
 
 mod analyses;
 
@@ -74,6 +74,9 @@ pub struct LogisticSettings {
     pub max_iter: usize,
     /// Largest entry of the gradient at which it stops.
     pub tol: f64,
+    /// How the minimum is looked for.
+    #[serde(default, skip_serializing_if = "Solver::is_lbfgs")]
+    pub solver: Solver,
 }
 
 impl LogisticSettings {
@@ -83,6 +86,7 @@ impl LogisticSettings {
             c: self.c,
             max_iter: self.max_iter,
             tol: self.tol,
+            solver: self.solver,
         }
     }
 
@@ -207,6 +211,10 @@ impl RunSpec {
         let looks_at_dev = match &self.work {
             Work::Sparse(work) => {
                 work.logistic.validate()?;
+                ensure!(
+                    work.logistic.solver == Solver::Lbfgs,
+                    "logistic.solver: found \"preconditioned\", which is for dense features; expected \"lbfgs\""
+                );
                 None
             }
             Work::Tune(work) => {
@@ -346,6 +354,7 @@ mod tests {
                     c: 1.0,
                     max_iter: 100,
                     tol: 1e-4,
+                    solver: Solver::Lbfgs,
                 },
             }),
             search: Vec::new(),

@@ -44,7 +44,7 @@ pub struct Curves {
     /// Time by powers of ten
     #[arg(long)]
     log_time: bool,
-    /// Where the files go [default: reports/<paper>/<profile>/curves/<task>]
+    /// Where the files go [default: reports/<paper>/<profile>/curves/<task>, which git ignores]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print the table as JSON, for programs

@@ -25,6 +25,12 @@ pub(super) trait Objective {
 
     /// The largest absolute entry of a gradient, in the coordinates the tolerance is meant in.
     fn largest(&self, gradient: &[f64]) -> f64;
+
+    /// The share of the first direction that is tried first. Steepest descent says nothing of how far to go, so that it is
+    /// a step one long.
+    fn first_step(&self, direction: &[f64]) -> f64 {
+        1.0 / dot(direction, direction).sqrt()
+    }
 }
 
 /// Where a search ended.
@@ -59,7 +65,7 @@ pub(super) fn minimise(
         memory.descend(&gradient, &mut direction);
         let slope = dot(&gradient, &direction);
         let first = if iterations == 0 {
-            1.0 / dot(&direction, &direction).sqrt()
+            objective.first_step(&direction)
         } else {
             1.0
         };

@@ -1,7 +1,7 @@
 //! Linear regression by least squares.
 
+use super::inverse::Inverse;
 use super::memory::dot;
-use super::symmetric::Symmetric;
 use crate::matrix::{Dense, Real};
 
 /// Directions in which the features spread less than this share of the widest are taken for no spread at all,
@@ -32,18 +32,17 @@ impl Linear {
         assert!(!y.is_empty(), "a regression needs examples");
         let means = x.means();
         let mean = y.iter().sum::<f64>() / y.len() as f64;
-        let apart = Symmetric::new(T::gram(x, &means), x.n_columns());
-        let least = LEAST_SPREAD.powi(2) * apart.largest();
+        let inverse = Inverse::new(T::gram(x, &means), x.n_columns(), LEAST_SPREAD.powi(2));
         let mut fitted = Self {
             coef: vec![0.0; x.n_columns()],
             intercept: mean,
-            rank: apart.rank(least),
+            rank: inverse.rank,
         };
         for _ in 0..=CORRECTIONS {
             let left = fitted.predict(x);
             let left: Vec<f64> = y.iter().zip(left).map(|(y, z)| y - z).collect();
             let along = transposed(x, &means, &left);
-            for (w, by) in fitted.coef.iter_mut().zip(apart.solve(&along, least)) {
+            for (w, by) in fitted.coef.iter_mut().zip(inverse.solve(&along)) {
                 *w += by;
             }
             fitted.intercept = mean - dot(&fitted.coef, &means);

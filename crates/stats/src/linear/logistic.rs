@@ -1,5 +1,7 @@
 //! Logistic regression of two classes with an L2 penalty.
 
+use serde::{Deserialize, Serialize};
+
 use super::lbfgs::{Objective, minimise};
 use super::memory::dot;
 use super::rows::Rows;
@@ -14,6 +16,27 @@ pub struct Logistic {
     pub max_iter: usize,
     /// The largest entry of the gradient at which to stop.
     pub tol: f64,
+    /// How the minimum is looked for.
+    pub solver: Solver,
+}
+
+/// How the minimum of a regression is looked for. The minimum is the same; where a search stops short of it is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Solver {
+    /// L-BFGS, step for step as scikit-learn takes it.
+    #[default]
+    Lbfgs,
+    /// L-BFGS in coordinates in which the objective curves alike in all directions. It takes a quarter of the steps, and at
+    /// the same tolerance stops nearer to the minimum. On dense features alone.
+    Preconditioned,
+}
+
+impl Solver {
+    /// Whether it is the one of scikit-learn, which a spec leaves out.
+    pub fn is_lbfgs(&self) -> bool {
+        *self == Self::Lbfgs
+    }
 }
 
 impl Default for Logistic {
@@ -22,6 +45,7 @@ impl Default for Logistic {
             c: 1.0,
             max_iter: 100,
             tol: 1e-4,
+            solver: Solver::Lbfgs,
         }
     }
 }
@@ -35,8 +59,8 @@ impl Logistic {
     /// the minimum, and where it stops is part of the answer.
     ///
     /// # Panics
-    /// If `x` and `y` differ in length, a class is neither 0 nor 1, or only one of them occurs (then the best
-    /// intercept is infinite; scikit-learn refuses this too).
+    /// If `x` and `y` differ in length, a class is neither 0 nor 1, only one of them occurs (then the best intercept is
+    /// infinite; scikit-learn refuses this too), or the solver is one for dense features.
     pub fn fit(&self, x: &Csr, y: &[usize]) -> Fitted {
         assert_eq!(x.n_rows(), y.len(), "rows and classes differ in length");
         assert!(y.iter().all(|&class| class < 2), "classes are 0 and 1");
@@ -44,6 +68,7 @@ impl Logistic {
             y.contains(&0) && y.contains(&1),
             "a regression needs examples of both classes"
         );
+        assert_eq!(self.solver, Solver::Lbfgs, "the solver of sparse features");
         let rows = Rows::reduce(x);
         let n = rows.n_coordinates() + 1;
         let mut loss = Loss {
@@ -215,6 +240,7 @@ mod tests {
             c,
             tol: 1e-12,
             max_iter: 1000,
+            ..Logistic::default()
         }
         .fit(&x, &y);
         let residuals: Vec<f64> = fitted

@@ -21,13 +21,8 @@ pub trait Unit: Copy {
     /// a b + c, rounded once.
     fn multiply_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
 
-    /// The sum of the eight, from the first to the last.
-    #[inline(always)]
-    fn sum(self, of: Self::Vector) -> f64 {
-        let mut values = [0.0; LANES];
-        self.store(of, &mut values);
-        values.iter().sum()
-    }
+    /// The sum of the eight: of the halves, then of the halves of that.
+    fn sum(self, of: Self::Vector) -> f64;
 
     /// a · b
     #[inline(always)]
@@ -103,6 +98,12 @@ impl Unit for Plain {
     }
 
     #[inline(always)]
+    fn sum(self, of: [f64; LANES]) -> f64 {
+        let [a, b, c, d, e, f, g, h] = of;
+        ((a + e) + (c + g)) + ((b + f) + (d + h))
+    }
+
+    #[inline(always)]
     fn multiply_add(self, a: [f64; LANES], b: [f64; LANES], c: [f64; LANES]) -> [f64; LANES] {
         array::from_fn(|k| {
             // Without an instruction for it, rounding once takes a hundred times as long.
@@ -129,6 +130,17 @@ mod x86 {
     #[target_feature(enable = "avx2,fma")]
     pub fn with_avx2<W: Work>(work: W) -> W::Output {
         work.run(Avx2(()))
+    }
+
+    /// (a + c) + (b + d)
+    #[inline(always)]
+    unsafe fn sum_of_four(of: __m256d) -> f64 {
+        // SAFETY: whoever calls has the instructions.
+        unsafe {
+            let halves = [_mm256_castpd256_pd128(of), _mm256_extractf128_pd::<1>(of)];
+            let two = _mm_add_pd(halves[0], halves[1]);
+            _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two))
+        }
     }
 
     /// Made only where the processor has it, which is what each `unsafe` below relies on.
@@ -160,6 +172,15 @@ mod x86 {
         fn store(self, from: __m512d, to: &mut [f64; LANES]) {
             // SAFETY: see `Avx512`; there is room for eight numbers.
             unsafe { _mm512_storeu_pd(to.as_mut_ptr(), from) }
+        }
+
+        #[inline(always)]
+        fn sum(self, of: __m512d) -> f64 {
+            // SAFETY: see `Avx512`.
+            unsafe {
+                let halves = [_mm512_castpd512_pd256(of), _mm512_extractf64x4_pd::<1>(of)];
+                sum_of_four(_mm256_add_pd(halves[0], halves[1]))
+            }
         }
 
         #[inline(always)]
@@ -209,6 +230,12 @@ mod x86 {
                 _mm256_storeu_pd(to, low);
                 _mm256_storeu_pd(to.add(4), high);
             }
+        }
+
+        #[inline(always)]
+        fn sum(self, [low, high]: [__m256d; 2]) -> f64 {
+            // SAFETY: see `Avx2`.
+            unsafe { sum_of_four(_mm256_add_pd(low, high)) }
         }
 
         #[inline(always)]

@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 use totune_data::stream;
+use totune_stats::Solver;
 
 /// What is done with every layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +31,8 @@ pub struct Case {
     pub folder: PathBuf,
     /// What is done.
     pub what: What,
+    /// Of our side: how a logistic regression is fitted.
+    pub solver: Solver,
     /// Layers.
     pub layers: usize,
     /// Width of a layer.

@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::median;
 use super::side::Side;
 use matrices::{Case, Task, What};
+use totune_stats::Solver;
 
 pub use worker::worker;
 
@@ -72,6 +73,9 @@ const TASKS: [Task; 4] = [
 /// cells whose border a rounded number lies on.
 const TOLERANCE: f64 = 0.02;
 
+/// Our side with the solver that does not take scikit-learn's steps.
+const PRECONDITIONED: &str = "totune, preconditioned";
+
 /// Seconds of one side.
 #[derive(Debug, Serialize)]
 struct Timing {
@@ -83,11 +87,30 @@ struct Timing {
     scores: Vec<f64>,
 }
 
-/// One task and what is done with its layers; ours first.
+/// One task and what is done with its layers; ours first, once or twice.
 #[derive(Debug, Serialize)]
 struct Outcome {
     name: String,
     timings: Vec<Timing>,
+}
+
+impl Outcome {
+    /// The seconds of a side.
+    fn of(&self, side: &str) -> Option<f64> {
+        let timing = self.timings.iter().find(|timing| timing.side == side);
+        timing.map(|timing| timing.median)
+    }
+
+    /// The seconds of the faster Python side.
+    fn fastest_peer(&self) -> f64 {
+        let peers = self
+            .timings
+            .iter()
+            .filter(|timing| timing.side.starts_with("python"));
+        peers
+            .map(|timing| timing.median)
+            .fold(f64::INFINITY, f64::min)
+    }
 }
 
 /// Runs the comparison and writes `probes.json` and `probes.md` below `options.out`.
@@ -133,9 +156,10 @@ pub fn probes(options: &ProbesOptions) -> Result<PathBuf> {
 }
 
 fn compare(options: &ProbesOptions, folder: &Path, what: What) -> Result<Vec<Timing>> {
-    let case = |layers_at_once| Case {
+    let case = |solver, layers_at_once| Case {
         folder: folder.to_path_buf(),
         what,
+        solver,
         layers: options.layers,
         columns: options.columns,
         threads: options.threads,
@@ -147,14 +171,19 @@ fn compare(options: &ProbesOptions, folder: &Path, what: What) -> Result<Vec<Tim
             name,
             &options.python,
             &script,
-            &case(at_once),
+            &case(Solver::Lbfgs, at_once),
             options.threads,
         )
     };
-    let mut sides = vec![
-        Side::worker("totune", &[], "probes-worker", &case(true), options.threads)?,
-        python("python", false)?,
-    ];
+    let ours = |name: &str, solver| {
+        let case = case(solver, true);
+        Side::worker(name, &[], "probes-worker", &case, options.threads)
+    };
+    let mut sides = vec![ours("totune", Solver::Lbfgs)?];
+    if what == What::Logistic {
+        sides.push(ours(PRECONDITIONED, Solver::Preconditioned)?);
+    }
+    sides.push(python("python", false)?);
     if options.threads > 1 {
         sides.push(python("python, layers at once", true)?);
     }

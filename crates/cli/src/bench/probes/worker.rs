@@ -29,7 +29,11 @@ pub fn worker(case: &str) -> Result<()> {
         let (x, new) = (Dense::new(x, case.columns), Dense::new(new, case.columns));
         match case.what {
             What::Logistic => {
-                let fitted = Logistic::default().fit_dense(&x, &train_classes, 2);
+                let settings = Logistic {
+                    solver: case.solver,
+                    ..Logistic::default()
+                };
+                let fitted = settings.fit_dense(&x, &train_classes, 2);
                 accuracy(&test_classes, &fitted.predict(&new))
             }
             What::Linear => {
