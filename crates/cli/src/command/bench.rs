@@ -20,6 +20,7 @@ pub enum Bench {
     Lstm(Recurrent),
     Elmo(Recurrent),
     Crf(Recurrent),
+    Heads(Recurrent),
     Probes(Probes),
     #[command(hide = true)]
     Worker(Worker),
@@ -29,6 +30,7 @@ pub enum Bench {
     DataWorker(Worker),
     #[command(hide = true)]
     RecurrentWorker(Worker),
+    #[command(hide = true)]
     ProbesWorker(Worker),
 }
 
@@ -285,6 +287,7 @@ impl Bench {
             Self::Lstm(args) => args.run(bench::What::Lstm, context)?,
             Self::Elmo(args) => args.run(bench::What::Elmo, context)?,
             Self::Crf(args) => args.run(bench::What::Crf, context)?,
+            Self::Heads(args) => args.run(bench::What::Heads, context)?,
             Self::RecurrentWorker(worker) => {
                 let machine = context.machine()?;
                 bench::recurrent_worker(&worker.case, &machine.device, &machine.device_name)?;

@@ -1,5 +1,7 @@
-//! `totune bench lstm`, `elmo` and `crf`: recurrent layers and conditional random fields beside PyTorch's and burn's.
+//! `totune bench lstm`, `elmo`, `crf` and `heads`: recurrent layers, conditional random fields and whole heads beside
+//! PyTorch's and burn's.
 
+mod heads;
 mod page;
 mod worker;
 
@@ -43,6 +45,8 @@ pub enum What {
     Elmo,
     /// Conditional random field.
     Crf,
+    /// BiMPM and highway LSTMs.
+    Heads,
 }
 
 impl What {
@@ -51,6 +55,7 @@ impl What {
             Self::Lstm => "lstm",
             Self::Elmo => "elmo",
             Self::Crf => "crf",
+            Self::Heads => "heads",
         }
     }
 
@@ -58,6 +63,7 @@ impl What {
     fn script(self) -> &'static str {
         match self {
             Self::Elmo => "bench/elmo.py",
+            Self::Heads => "bench/heads.py",
             Self::Lstm | Self::Crf => "bench/recurrent.py",
         }
     }
@@ -79,6 +85,10 @@ pub enum Step {
     CrfLoss,
     /// The best path of each row, in main memory.
     CrfDecode,
+    /// The mean square of a head's scores, and its gradient in the states and in all weights.
+    HeadTrain,
+    /// The scores, without a graph.
+    HeadScores,
 }
 
 /// Whose layers run in our process.
@@ -100,6 +110,8 @@ pub struct Case {
     pub step: Step,
     /// Whose layers run, on our side.
     pub body: Body,
+    /// Which head, where one is timed.
+    pub head: Option<heads::Head>,
     /// One direction, or both side by side.
     pub bidirectional: bool,
     /// Real steps of each row; all the same where nothing is padded.
@@ -138,6 +150,7 @@ fn cases(what: What, threads: usize) -> Vec<(Case, bool)> {
         name: name.to_string(),
         step,
         body: Body::Totune,
+        head: None,
         bidirectional,
         lengths: lengths.clone(),
         input: 200,
@@ -177,6 +190,7 @@ fn cases(what: What, threads: usize) -> Vec<(Case, bool)> {
             ),
         ],
         What::Elmo => elmo_cases(threads),
+        What::Heads => heads::cases(threads),
         What::Crf => vec![
             (
                 case("CRF, loss and gradient", Step::CrfLoss, false, &full),
@@ -225,6 +239,7 @@ fn elmo_cases(threads: usize) -> Vec<(Case, bool)> {
                 name: format!("{name}, {mode}"),
                 step,
                 body: Body::Totune,
+                head: None,
                 bidirectional: false,
                 lengths: (0..batch).map(|i| 25 - (i * 7) % 20).collect(),
                 input,
@@ -256,7 +271,7 @@ struct Outcome {
     timings: Vec<Timing>,
 }
 
-/// Runs the comparison and writes `lstm.json` and `lstm.md`, or those of `elmo` or `crf`, below `options.out`.
+/// Runs the comparison and writes `lstm.json` and `lstm.md`, or those of another [`What`], below `options.out`.
 ///
 /// # Errors
 /// When Python or torch are not there, a side fails, or two sides give different results.

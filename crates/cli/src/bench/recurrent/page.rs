@@ -25,6 +25,7 @@ fn markdown(machine: &str, name: &str, outcomes: &[Outcome]) -> String {
     let title = match name {
         "lstm" => "LSTM layers: totune beside PyTorch and burn",
         "elmo" => "ELMo's LSTM with projection and clipping: totune beside PyTorch and burn",
+        "heads" => "Heads of wang2019: totune beside PyTorch",
         _ => "Conditional random fields: totune beside PyTorch",
     };
     let mut text = format!("# {title}\n\nWritten by `./justw bench {name}`.\n");
@@ -54,6 +55,13 @@ fn markdown(machine: &str, name: &str, outcomes: &[Outcome]) -> String {
                  PyTorch has no such layer: its side is the loop over steps with autograd.\n\
                  burn's side is `burn::nn::Lstm` with the same input and as many cells, over padded rows; it neither \
                  projects nor clips, so its result is another one and is not compared."
+            ),
+            "heads" => writeln!(
+                text,
+                "States of {} numbers, {batch} texts or pairs of {seq} tokens, f32, {threads} threads; a step is the whole head, dropout off.\n\
+                 BiMPM: all four matchings, BiLSTMs of 100; PyTorch's side has all tokens, pairs of tokens and perspectives at once.\n\
+                 Highway LSTM: two layers of 200 in each direction; PyTorch has no such layer, its side is the loop over steps with autograd.",
+                case.input
             ),
             _ => writeln!(
                 text,

@@ -1,6 +1,6 @@
 //! Our side, and burn's: the same step over and over.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use burn::module::{Module, Param};
 use burn::nn;
 use burn::tensor::{Device, Int, Tensor, TensorData};
@@ -9,7 +9,7 @@ use totune_model::fused::{self, Clip};
 use totune_model::{BiLstm, Constraints, Crf, Linear, Lstm, LstmCell, Weights};
 
 use super::super::worker::answer;
-use super::{Body, Case, Step};
+use super::{Body, Case, Step, heads};
 
 /// Answers requests on standard input until it ends.
 pub fn worker(case: &str, device: &Device, version: &str) -> Result<()> {
@@ -29,7 +29,7 @@ pub fn worker(case: &str, device: &Device, version: &str) -> Result<()> {
 }
 
 /// Numbers between -1 and 1 that every side makes alike: the fractional parts of multiples of the golden section.
-fn made_up(n: usize, offset: usize, scale: f64) -> Vec<f32> {
+pub(super) fn made_up(n: usize, offset: usize, scale: f64) -> Vec<f32> {
     let part = |i: usize| ((i + offset) as f64 * 0.618_033_988_749_894_9).fract();
     (0..n)
         .map(|i| ((part(i) * 2.0 - 1.0) * scale) as f32)
@@ -37,13 +37,23 @@ fn made_up(n: usize, offset: usize, scale: f64) -> Vec<f32> {
 }
 
 /// Weights that every side makes alike: those of each tensor go on where the one before ended.
-struct MadeUp(usize);
+pub(super) struct MadeUp {
+    taken: usize,
+    scale: f64,
+}
+
+impl MadeUp {
+    /// Between minus and plus `scale`.
+    pub(super) fn new(scale: f64) -> Self {
+        Self { taken: 0, scale }
+    }
+}
 
 impl Weights for MadeUp {
     fn take(&mut self, _: &str, shape: &[usize]) -> Result<TensorData> {
         let n = shape.iter().product();
-        let values = made_up(n, self.0, 0.1);
-        self.0 += n;
+        let values = made_up(n, self.taken, self.scale);
+        self.taken += n;
         Ok(TensorData::new(values, shape.to_vec()))
     }
 }
@@ -78,6 +88,10 @@ fn prepare(case: &Case, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
             })
         }
         Step::ElmoTrain | Step::ElmoStates => elmo(case, device),
+        Step::HeadTrain | Step::HeadScores => match case.head {
+            Some(head) => heads::prepare(case, head, device)?,
+            None => bail!("a case without a head"),
+        },
         Step::CrfLoss | Step::CrfDecode => {
             ensure!(case.body == Body::Totune, "burn has no such layer");
             let mut crf = Crf::new(case.tags, false, 1, device);
@@ -177,7 +191,7 @@ fn elmo(case: &Case, device: &Device) -> Box<dyn FnMut() -> f64> {
     })
 }
 
-fn mask(case: &Case, device: &Device) -> Tensor<2> {
+pub(super) fn mask(case: &Case, device: &Device) -> Tensor<2> {
     let seq = case.seq();
     let rows = case.lengths.iter();
     let values: Vec<f32> = rows
@@ -198,7 +212,7 @@ enum Model {
 impl Model {
     fn new(case: &Case, device: &Device) -> Result<Self> {
         let shape = [case.input, case.hidden];
-        let mut weights = MadeUp(0);
+        let mut weights = MadeUp::new(0.1);
         if !case.bidirectional {
             let lstm = Lstm::load(&mut weights, "lstm", shape, 1, device)?;
             return Ok(match case.body {
