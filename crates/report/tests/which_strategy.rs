@@ -1,0 +1,150 @@
+//! The numbers in `docs/which-strategy.md` are those of the tables they link to.
+//!
+//! Each is a link to a CSV file whose title says where in it: `[-6.2](../reports/….csv "row=Last layer, 2e-5; difference_points")`
+//! is the column `difference_points` of the one line whose `row` is that. A number may be in hundredths of the cell's.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+const PAGE: &str = "docs/which-strategy.md";
+
+#[test]
+fn every_number_is_the_one_in_its_table() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join(PAGE)).expect(PAGE);
+    let links = links(&text);
+    assert!(links.len() > 20, "{} numbers with a table", links.len());
+    let wrong: Vec<String> = links
+        .iter()
+        .filter_map(|link| link.check(&root).err())
+        .map(|error| format!("{error:#}"))
+        .collect();
+    assert!(wrong.is_empty(), "{PAGE}:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn another_number_a_missing_line_and_one_that_is_there_twice_are_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = "row,task,mean\na,x,0.1234\na,y,0.5\nb,y,0.5\n";
+    std::fs::write(folder.path().join("t.csv"), table).expect("a table");
+    let check = |link: &str| {
+        let text = format!("said [{link}.");
+        let all = links(&text);
+        assert_eq!(all.len(), 1, "{link}");
+        let found = all[0].check(folder.path());
+        found.err().map(|error| format!("{error:#}"))
+    };
+    for good in ["0.12", "0.123", "12.3", "12.3 %", "+12"] {
+        assert_eq!(
+            check(&format!(r#"{good}](../t.csv "row=a; task=x; mean")"#)),
+            None
+        );
+    }
+    for (link, error) in [
+        (
+            r#"0.13](../t.csv "row=a; task=x; mean")"#,
+            "found 0.13, the table has 0.1234",
+        ),
+        (r#"1](../t.csv "row=c; mean")"#, "no line with row=c"),
+        (r#"1](../t.csv "row=a; mean")"#, "2 lines with row=a"),
+        (r#"1](../t.csv "row=b; sd")"#, "no column `sd`"),
+        (r#"1](../none.csv "row=b; mean")"#, "none.csv"),
+    ] {
+        let found = check(link).expect(link);
+        assert!(found.contains(error), "{found}");
+    }
+}
+
+/// A number and where it is from.
+#[derive(Debug)]
+struct Link<'a> {
+    text: &'a str,
+    file: &'a str,
+    place: &'a str,
+}
+
+/// All links to a table that have a title.
+fn links(text: &str) -> Vec<Link<'_>> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices("](../") {
+        let before = &text[..at];
+        let start = before.rfind('[').map_or(0, |open| open + 1);
+        let rest = &text[at + "](../".len()..];
+        // A title may have a bracket in it.
+        let Some((file, title)) = rest
+            .split_once(" \"")
+            .filter(|(file, _)| !file.contains(')'))
+        else {
+            continue;
+        };
+        let title = title.split_once("\")").map_or("", |(title, _)| title);
+        found.push(Link {
+            text: &before[start..],
+            file,
+            place: title,
+        });
+    }
+    found
+}
+
+impl Link<'_> {
+    fn check(&self, root: &Path) -> Result<()> {
+        let cell = self
+            .cell(root)
+            .with_context(|| format!("[{}]", self.text))?;
+        let exact: f64 = cell
+            .parse()
+            .with_context(|| format!("`{cell}` in {}", self.file))?;
+        let shown = self.text.trim_end_matches(" %");
+        let number: f64 = shown.parse().with_context(|| format!("[{shown}]"))?;
+        let decimals = shown.split_once('.').map_or(0, |(_, after)| after.len());
+        // As it is rounded, give or take what two ways of rounding a half differ by.
+        let half = 0.5 * 0.1f64.powi(decimals as i32) + 1e-9;
+        let near = |value: f64| (value - number).abs() <= half;
+        ensure!(
+            near(exact) || near(100.0 * exact),
+            "{} \"{}\": found {shown}, the table has {cell}",
+            self.file,
+            self.place
+        );
+        Ok(())
+    }
+
+    /// The cell that the title names.
+    fn cell(&self, root: &Path) -> Result<String> {
+        let path = root.join(self.file);
+        let mut reader =
+            csv::Reader::from_path(&path).with_context(|| path.display().to_string())?;
+        let names = reader.headers()?.clone();
+        let column = |name: &str| {
+            let found = names.iter().position(|column| column == name);
+            found.with_context(|| format!("{}: no column `{name}`", self.file))
+        };
+        let mut parts: Vec<&str> = self.place.split("; ").collect();
+        let wanted = column(parts.pop().unwrap_or_default())?;
+        let mut conditions = Vec::new();
+        for part in &parts {
+            let Some((name, value)) = part.split_once('=') else {
+                bail!("{}: found `{part}`, expected `column=value`", self.file);
+            };
+            conditions.push((column(name)?, value));
+        }
+        let mut cells = Vec::new();
+        for line in reader.records() {
+            let line = line?;
+            if conditions
+                .iter()
+                .all(|(at, value)| line.get(*at) == Some(value))
+            {
+                cells.push(line.get(wanted).unwrap_or_default().to_owned());
+            }
+        }
+        let what = parts.join("; ");
+        match cells.len() {
+            1 => Ok(cells.remove(0)),
+            0 => bail!("{}: no line with {what}", self.file),
+            n => bail!("{}: {n} lines with {what}", self.file),
+        }
+    }
+}
