@@ -3,7 +3,7 @@
 use crate::Card;
 use crate::near::{did_you_mean, quoted};
 use anyhow::{Context, Result, bail};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The dataset cards of a folder, in the order of their names.
 #[derive(Clone, Debug)]
@@ -14,23 +14,7 @@ pub struct Catalogue {
 impl Catalogue {
     /// Reads every `.toml` file of `dir` as a card.
     pub fn read(dir: &Path) -> Result<Self> {
-        let listing = || {
-            format!(
-                "{}: cannot be listed; expected a folder of dataset cards",
-                dir.display()
-            )
-        };
-        let mut paths = Vec::new();
-        for entry in std::fs::read_dir(dir).with_context(listing)? {
-            let path = entry.with_context(listing)?.path();
-            if path
-                .extension()
-                .is_some_and(|extension| extension == "toml")
-            {
-                paths.push(path);
-            }
-        }
-        paths.sort();
+        let paths = card_files(dir, "dataset cards")?;
         let cards = paths
             .iter()
             .map(|path| Card::read(path))
@@ -61,4 +45,23 @@ impl Catalogue {
     pub fn cards(&self) -> &[Card] {
         &self.cards
     }
+}
+
+/// The `.toml` files of `dir`, sorted; `of` says what they should be.
+pub(crate) fn card_files(dir: &Path, of: &str) -> Result<Vec<PathBuf>> {
+    let listing = || {
+        format!(
+            "{}: cannot be listed; expected a folder of {of}",
+            dir.display()
+        )
+    };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(dir).with_context(listing)? {
+        let path = entry.with_context(listing)?.path();
+        if path.extension().is_some_and(|ending| ending == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
 }

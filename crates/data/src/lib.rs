@@ -45,6 +45,9 @@ pub use near::near;
 pub use random::{shuffle, stream};
 pub use split::{Duplicates, Files, FoldKind, HoldOut, KFold, Parts, Split};
 pub use submission::Submission;
-pub use texts::{Gutenberg, Lines, Switch, TextCard, TextFile, TextFormat, WikiText};
+pub use texts::{
+    Document, Documents, Gutenberg, Lines, Switch, TextCard, TextCatalogue, TextFile, TextFormat,
+    TextPart, WikiText,
+};
 pub use tokenize::characters;
 pub use tokenize::{Alignment, Encoded, Pairs, Piece, Tokenizer, Window, WordContext};

@@ -1,19 +1,18 @@
 //! Plain text: the committed cards, their fixtures, and the real files where they are.
 
 use std::path::{Path, PathBuf};
-use totune_data::TextCard;
+use tempfile::TempDir;
+use totune_data::{Document, TextCard, TextCatalogue, TextPart};
 
-fn cards() -> Vec<TextCard> {
+fn catalogue() -> TextCatalogue {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../datasets/texts");
-    let entries = std::fs::read_dir(folder).expect("the cards");
-    let paths = entries.map(|entry| entry.expect("a file").path());
-    let cards = paths.map(|path| TextCard::read(&path).expect("a valid card"));
-    cards.collect()
+    TextCatalogue::read(&folder).expect("valid cards")
 }
 
 fn fixture(name: &str) -> Vec<String> {
-    let card = cards().into_iter().find(|card| card.name == name);
-    card.expect("a fixture")
+    catalogue()
+        .find(name)
+        .expect("a fixture")
         .paragraphs(Path::new("nowhere"))
         .expect("a fixture that agrees with its card")
 }
@@ -44,28 +43,40 @@ fn every_text_that_is_found_is_what_its_card_says() {
         eprintln!("skipped: TOTUNE_DATA is not set, so there are no real files to read");
         return;
     };
-    for card in cards().iter().filter(|card| card.missing(&root).is_none()) {
-        let paragraphs = card.paragraphs(&root).expect("what the card says");
-        let words: usize = paragraphs
-            .iter()
-            .map(|text| text.split_whitespace().count())
-            .sum();
+    let texts = catalogue();
+    for card in texts.cards() {
+        if card.missing(&root).is_some() {
+            continue;
+        }
+        let mut documents = card.documents(&root).expect("what the card says");
+        if card.files_of(TextPart::HeldOut).next().is_some() {
+            documents.extend(card.held_out(&root).expect("what the card says"));
+        }
+        let words: usize = documents.iter().map(Document::words).sum();
         eprintln!(
-            "{}: {} paragraphs, {words} words",
+            "{}: {} documents, {words} words",
             card.name,
-            paragraphs.len()
+            documents.len()
         );
-        assert!(
-            paragraphs
-                .iter()
-                .all(|text| !text.is_empty() && !text.contains('\n'))
-        );
-        assert!(
-            !paragraphs
-                .iter()
-                .any(|text| text.contains("*** START OF") || text.contains("<unk>"))
-        );
+        for document in &documents {
+            assert!(!document.paragraphs.is_empty());
+            for text in &document.paragraphs {
+                assert!(!text.is_empty() && !text.contains('\n'), "{text}");
+                assert!(
+                    !text.contains("*** START OF") && !text.contains("<unk>"),
+                    "{text}"
+                );
+            }
+        }
     }
+}
+
+#[test]
+fn an_unknown_text_is_answered_with_the_near_one() {
+    let error = catalogue().find("fixture-wikis").expect_err("unknown");
+    let says =
+        "unknown text `fixture-wikis`; did you mean `fixture-wiki`? known texts: `fixture-book`, ";
+    assert!(error.to_string().starts_with(says), "{error}");
 }
 
 #[test]
@@ -117,12 +128,144 @@ paragraphs = 2
         (
             "kind = \"lines\"",
             "kind = \"line\"",
-            "toy.toml: line 3: unknown choice `line`; did you mean `lines`? expected one of `lines`, `wikitext`, `gutenberg`",
+            "toy.toml: line 3: unknown choice `line`; did you mean `lines`? expected one of `documents`, `lines`, `wikitext`, `gutenberg`",
         ),
     ] {
         assert_eq!(
             read(&card.replacen(from, to, 1), None).expect_err(to),
             expected
         );
+    }
+}
+
+/// A card `toy` of documents in `files`, each with the lines of a card that follow its path.
+fn toy(files: &[(&str, &str, Vec<u8>)]) -> (TempDir, TextCard) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut card = r#"name = "toy"
+title = "Toy"
+format = { kind = "documents" }
+licence = "none"
+citation = "none"
+homepage = "none"
+instructions = "Write it."
+"#
+    .to_string();
+    for (path, facts, bytes) in files {
+        card += &format!("[[files]]\npath = \"{path}\"\n{facts}\n");
+        std::fs::write(folder.path().join(path), bytes).expect("a file");
+    }
+    let path = folder.path().join("toy.toml");
+    std::fs::write(&path, card).expect("a card");
+    let card = TextCard::read(&path).expect("a valid card");
+    (folder, card)
+}
+
+fn zst(text: &[u8]) -> Vec<u8> {
+    zstd::encode_all(text, 3).expect("a frame")
+}
+
+fn paragraphs(documents: &[Document]) -> Vec<Vec<&str>> {
+    fn of(document: &Document) -> Vec<&str> {
+        document.paragraphs.iter().map(String::as_str).collect()
+    }
+    documents.iter().map(of).collect()
+}
+
+#[test]
+fn documents_come_in_file_order_and_what_is_held_out_stays_apart() {
+    let held = "part = \"held-out\"\ndocuments = 1\nparagraphs = 1\nwords = 2";
+    let (folder, card) = toy(&[
+        ("b.txt.zst", "documents = 2", zst(b"one\ntwo\n\nthree\n")),
+        ("h.txt", held, b"held out\n".to_vec()),
+        ("a.txt", "words = 2", b"four\n\n\nfive".to_vec()),
+    ]);
+    let train = card.documents(folder.path()).expect("documents");
+    let expected = [
+        vec!["one", "two"],
+        vec!["three"],
+        vec!["four"],
+        vec!["five"],
+    ];
+    assert_eq!(paragraphs(&train), expected);
+    let all = ["one", "two", "three", "four", "five"];
+    assert_eq!(card.paragraphs(folder.path()).expect("paragraphs"), all);
+    let held = card.held_out(folder.path()).expect("documents");
+    assert_eq!(paragraphs(&held), [vec!["held out"]]);
+
+    let (folder, card) = toy(&[("a.txt", "", b"one".to_vec())]);
+    let error = card.held_out(folder.path()).expect_err("no such file");
+    let says = "toy.toml: files: none is held out; expected one with `part = \"held-out\"`";
+    assert!(error.to_string().ends_with(says), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said_with_its_name_and_line() {
+    let whole = zst(&b"some words of a line\n".repeat(100));
+    for (name, facts, bytes, expected) in [
+        (
+            "a.txt",
+            "",
+            Vec::new(),
+            "a.txt: no text in it; expected at least one paragraph",
+        ),
+        (
+            "a.txt.zst",
+            "",
+            Vec::new(),
+            "a.txt.zst: expected whole zstd frames: found an empty file",
+        ),
+        (
+            "a.txt.zst",
+            "",
+            zst(b" \n\n"),
+            "a.txt.zst: no text in it; expected at least one paragraph",
+        ),
+        (
+            "a.txt",
+            "",
+            b"one\n\n\xff\n".to_vec(),
+            "a.txt: line 3: byte 0xff is not UTF-8; expected UTF-8 text",
+        ),
+        (
+            "a.txt.zst",
+            "",
+            zst(b"one\n\xc3("),
+            "a.txt.zst: line 2: byte 0xc3 is not UTF-8; expected UTF-8 text",
+        ),
+        (
+            "a.txt.zst",
+            "",
+            whole[..whole.len() / 2].to_vec(),
+            "a.txt.zst: expected whole zstd frames: found a truncated or corrupt frame: incomplete frame",
+        ),
+        (
+            "a.txt.zst",
+            "",
+            b"one\n\ntwo\n".to_vec(),
+            "a.txt.zst: expected whole zstd frames: found a truncated or corrupt frame: Unknown frame descriptor",
+        ),
+        (
+            "a.txt",
+            "documents = 3",
+            b"one\n\ntwo\n".to_vec(),
+            "a.txt: 2 documents; expected 3",
+        ),
+        (
+            "a.txt",
+            "words = 3",
+            b"one\n\ntwo\n".to_vec(),
+            "a.txt: 2 words; expected 3",
+        ),
+        (
+            "a.txt",
+            "sha256 = \"00\"",
+            b"one".to_vec(),
+            "a.txt: sha256 7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed; expected 00 (toy.toml)",
+        ),
+    ] {
+        let (folder, card) = toy(&[(name, facts, bytes)]);
+        let error = card.documents(folder.path()).expect_err(expected);
+        let found = format!("{error:#}").replace(&format!("{}/", folder.path().display()), "");
+        assert_eq!(found, expected);
     }
 }

@@ -1,5 +1,6 @@
 //! Books of Project Gutenberg: the text between a line that says where it starts and one that says where it ends.
 
+use super::Document;
 use crate::format::FormatError;
 use serde::Deserialize;
 use std::path::Path;
@@ -26,8 +27,14 @@ const ENDS: [&str; 5] = [
 ];
 
 impl Gutenberg {
+    /// The book as one document; none where it has no text.
+    pub(super) fn documents(&self, path: &Path, text: &str) -> Result<Vec<Document>, FormatError> {
+        let paragraphs = self.paragraphs(path, text)?;
+        Ok(Document::of(paragraphs).into_iter().collect())
+    }
+
     /// The paragraphs between the two lines, each on one line.
-    pub(super) fn paragraphs(&self, path: &Path, text: &str) -> Result<Vec<String>, FormatError> {
+    fn paragraphs(&self, path: &Path, text: &str) -> Result<Vec<String>, FormatError> {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         let find = |marks: &[&str], from: usize| {
             let found = |line: &&str| {

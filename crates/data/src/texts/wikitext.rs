@@ -1,5 +1,6 @@
 //! WikiText (Merity et al. 2016): tokens with spaces between them.
 
+use super::Document;
 use serde::Deserialize;
 
 /// Settings of WikiText.
@@ -26,16 +27,26 @@ pub enum Switch {
 }
 
 impl WikiText {
-    pub(super) fn paragraphs(&self, text: &str) -> Vec<String> {
+    /// The articles of `text`: each heading of the first level, kept or not, opens one.
+    pub(super) fn documents(&self, text: &str) -> Vec<Document> {
+        let mut documents = Vec::new();
+        let mut paragraphs: Vec<String> = Vec::new();
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let paragraphs = lines.filter_map(|line| match (heading(line), self.headings) {
-            (Some(_), Switch::Drop) => None,
-            (Some(title), Switch::Keep) => Some(self.cleaned(title)),
-            (None, _) => Some(self.cleaned(line)),
-        });
-        paragraphs
-            .filter(|paragraph| !paragraph.is_empty())
-            .collect()
+        for line in lines {
+            let kept = match heading(line) {
+                Some((level, title)) => {
+                    if level == 1 {
+                        documents.extend(Document::of(std::mem::take(&mut paragraphs)));
+                    }
+                    (self.headings == Switch::Keep).then_some(title)
+                }
+                None => Some(line),
+            };
+            let cleaned = kept.map(|line| self.cleaned(line));
+            paragraphs.extend(cleaned.filter(|paragraph| !paragraph.is_empty()));
+        }
+        documents.extend(Document::of(paragraphs));
+        documents
     }
 
     fn cleaned(&self, line: &str) -> String {
@@ -61,16 +72,16 @@ impl WikiText {
     }
 }
 
-/// The title in a heading: the same number of `=` on both sides of it, with spaces between them.
-fn heading(line: &str) -> Option<&str> {
-    let mut title = line;
+/// The level of a heading and its title: the same number of `=` on both sides of it, with spaces between them.
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let (mut level, mut title) = (0, line);
     while let Some(inner) = title
         .strip_prefix("= ")
         .and_then(|rest| rest.strip_suffix(" ="))
     {
-        title = inner;
+        (level, title) = (level + 1, inner);
     }
-    (title.len() < line.len()).then_some(title)
+    (level > 0).then_some((level, title))
 }
 
 #[cfg(test)]
@@ -86,7 +97,9 @@ mod tests {
             unknown,
             joints,
         };
-        assert_eq!(settings.paragraphs(TEXT), expected);
+        let documents = settings.documents(TEXT).into_iter();
+        let paragraphs: Vec<String> = documents.flat_map(|one| one.paragraphs).collect();
+        assert_eq!(paragraphs, expected);
     }
 
     #[test]
@@ -120,5 +133,19 @@ mod tests {
                 "a = b",
             ],
         );
+    }
+
+    #[test]
+    fn an_article_is_a_document_and_one_without_text_is_none() {
+        let text = "before\n = A = \n one \n = = B = = \n two \n = C = \n = D = \n three \n";
+        let settings = WikiText {
+            headings: Switch::Drop,
+            unknown: Switch::Keep,
+            joints: Switch::Keep,
+        };
+        let documents = settings.documents(text).into_iter();
+        let documents: Vec<Vec<String>> = documents.map(|one| one.paragraphs).collect();
+        let expected = [vec!["before"], vec!["one", "two"], vec!["three"]];
+        assert_eq!(documents, expected);
     }
 }

@@ -1,0 +1,48 @@
+//! All cards of texts of a folder.
+
+use super::TextCard;
+use crate::catalogue::card_files;
+use crate::near::{did_you_mean, quoted};
+use anyhow::{Result, bail};
+use std::path::Path;
+
+/// The cards of texts of a folder, in the order of their names.
+#[derive(Clone, Debug)]
+pub struct TextCatalogue {
+    cards: Vec<TextCard>,
+}
+
+impl TextCatalogue {
+    /// Reads every `.toml` file of `dir` as a card.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let paths = card_files(dir, "cards of texts")?;
+        let cards = paths.iter().map(|path| TextCard::read(path));
+        Ok(Self {
+            cards: cards.collect::<Result<_>>()?,
+        })
+    }
+
+    /// The card called `name`; an unknown name is answered with the near one and with all that exist.
+    pub fn find(&self, name: &str) -> Result<&TextCard> {
+        match self.cards.iter().find(|card| card.name == name) {
+            Some(card) => Ok(card),
+            None => {
+                let hint = did_you_mean(name, self.names());
+                bail!(
+                    "unknown text `{name}`{hint}known texts: {}",
+                    quoted(self.names())
+                )
+            }
+        }
+    }
+
+    /// The names of all cards.
+    pub fn names(&self) -> Vec<&str> {
+        self.cards.iter().map(|card| card.name.as_str()).collect()
+    }
+
+    /// All cards.
+    pub fn cards(&self) -> &[TextCard] {
+        &self.cards
+    }
+}
