@@ -47,7 +47,7 @@ pub use split::{Duplicates, Files, FoldKind, HoldOut, KFold, Parts, Split};
 pub use submission::Submission;
 pub use texts::{
     Document, Documents, Gutenberg, Lines, Switch, TextCard, TextCatalogue, TextFile, TextFormat,
-    TextPart, WikiText,
+    TextPart, TextSource, WikiText,
 };
 pub use tokenize::characters;
 pub use tokenize::{Alignment, Encoded, Pairs, Piece, Tokenizer, Window, WordContext};

@@ -72,6 +72,20 @@ fn every_text_that_is_found_is_what_its_card_says() {
 }
 
 #[test]
+fn what_was_kept_of_each_source_adds_up_to_the_files() {
+    let texts = catalogue();
+    let gathered = texts.cards().iter().filter(|card| !card.sources.is_empty());
+    let mut n = 0;
+    for card in gathered {
+        let of_sources: usize = card.sources.iter().map(|source| source.words).sum();
+        let of_files: Option<usize> = card.files.iter().map(|file| file.words).sum();
+        assert_eq!(Some(of_sources), of_files, "{}", card.name);
+        n += 1;
+    }
+    assert_eq!(n, 6);
+}
+
+#[test]
 fn an_unknown_text_is_answered_with_the_near_one() {
     let error = catalogue().find("fixture-wikis").expect_err("unknown");
     let says =

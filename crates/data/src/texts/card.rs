@@ -29,6 +29,9 @@ pub struct TextCard {
     pub homepage: String,
     /// How to get the files by hand and where to put them.
     pub instructions: String,
+    /// The public repositories a text was gathered from, where its files are not published as such.
+    #[serde(default)]
+    pub sources: Vec<TextSource>,
     /// What a reader of results should know.
     #[serde(default)]
     pub note: Option<String>,
@@ -58,6 +61,24 @@ pub struct TextFile {
     /// How many words it has, as divided by white space.
     #[serde(default)]
     pub words: Option<usize>,
+}
+
+/// A public repository that a text was gathered from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TextSource {
+    /// A short name.
+    pub name: String,
+    /// `owner/name` on GitHub.
+    pub repository: String,
+    /// The commit that was read, as 40 hexadecimal digits.
+    pub commit: String,
+    /// The files that were read.
+    pub paths: String,
+    /// The licence, as the repository states it.
+    pub licence: String,
+    /// Words that were kept of it after cleaning, in all files of the text.
+    pub words: usize,
 }
 
 /// What a file of a collection is for.
@@ -115,6 +136,14 @@ impl TextCard {
                     .iter()
                     .all(|other| other.path != file.path),
                 "{place}: files: path: `{shown}` is listed twice; expected once",
+            );
+        }
+        for source in &card.sources {
+            let commit = &source.commit;
+            ensure!(
+                commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()),
+                "{place}: sources: `{}`: commit: `{commit}`; expected 40 hexadecimal digits",
+                source.name
             );
         }
         Ok(card)

@@ -20,7 +20,7 @@ mod lines;
 mod read;
 mod wikitext;
 
-pub use card::{TextCard, TextFile, TextFormat, TextPart};
+pub use card::{TextCard, TextFile, TextFormat, TextPart, TextSource};
 pub use catalogue::TextCatalogue;
 pub use document::Document;
 pub use gutenberg::Gutenberg;
