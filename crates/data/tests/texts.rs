@@ -72,6 +72,20 @@ fn every_text_that_is_found_is_what_its_card_says() {
 }
 
 #[test]
+fn compressed_prose_is_the_plain_prose_and_nothing_of_it_is_held_out() {
+    let texts = catalogue();
+    let card = texts.find("fixture-prose").expect("a fixture");
+    let train = card.documents(Path::new("nowhere")).expect("documents");
+    let plain = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/data/texts/prose.txt");
+    let plain = std::fs::read_to_string(plain).expect("the plain file");
+    let joined: Vec<String> = train.iter().map(|one| one.paragraphs.join("\n")).collect();
+    assert_eq!(joined.join("\n\n") + "\n", plain);
+    let held_out = card.held_out(Path::new("nowhere")).expect("documents");
+    assert_eq!((train.len(), held_out.len()), (96, 10));
+    assert!(held_out.iter().all(|document| !train.contains(document)));
+}
+
+#[test]
 fn what_was_kept_of_each_source_adds_up_to_the_files() {
     let texts = catalogue();
     let gathered = texts.cards().iter().filter(|card| !card.sources.is_empty());
