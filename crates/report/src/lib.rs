@@ -24,6 +24,7 @@ mod label;
 mod layers;
 mod matrix;
 mod measure;
+mod notice;
 mod output;
 mod own;
 mod page;
@@ -117,6 +118,8 @@ pub fn report(request: &Request) -> Result<Written> {
     let readme = fs::read_to_string(experiments.join("README.md"))
         .with_context(|| format!("experiments/{paper}/README.md: could not be read"))?;
 
+    let notice = notice::notice(project_root, paper, profile)?;
+
     let results = project_root.join("results").join(paper).join(profile);
     ensure!(
         results.join("runs.parquet").exists(),
@@ -172,6 +175,7 @@ pub fn report(request: &Request) -> Result<Written> {
         paper,
         profile,
         meaning,
+        notice: notice.as_ref(),
         fixture: profile == FIXTURE,
         plan: &plan,
         takeaway: takeaway.as_ref(),

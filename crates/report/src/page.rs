@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::figure::Drawing;
 use crate::grid::Grid;
 use crate::judge::Judged;
+use crate::notice;
 use crate::own::Own;
 use crate::paired::Paired;
 use crate::plan::Plan;
@@ -27,6 +28,8 @@ pub(crate) struct Page<'a> {
     pub(crate) profile: &'a str,
     /// What the profile means.
     pub(crate) meaning: &'a str,
+    /// What to say before any result.
+    pub(crate) notice: Option<&'a notice::Shown>,
     /// Whether to warn that nothing here is a result.
     pub(crate) fixture: bool,
     pub(crate) plan: &'a Plan,
@@ -71,6 +74,8 @@ impl Page<'_> {
             paper_id => self.paper,
             profile => self.profile,
             meaning => self.meaning,
+            notice => shown(self.notice),
+            notice_style => Value::from_safe_string(include_str!("../templates/notice.css").to_owned()),
             fixture => self.fixture,
             paper => context! {
                 title => self.plan.paper.title.as_str(),

@@ -23,6 +23,31 @@ fn every_number_is_the_one_in_its_table() {
     assert!(wrong.is_empty(), "{PAGE}:\n{}", wrong.join("\n"));
 }
 
+/// As long as the results of a profile are withdrawn, a reader of either text is told so before anything else.
+#[test]
+fn the_notice_stands_first_in_every_text_with_results() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |file: &str| std::fs::read_to_string(root.join(file)).expect(file);
+    let Ok(text) = std::fs::read_to_string(root.join("experiments/notices.toml")) else {
+        return;
+    };
+    let notices: toml::Table = toml::from_str(&text).expect("notices.toml");
+    let Some(notice) = notices.get("small") else {
+        return;
+    };
+    let key = |key: &str| notice[key].as_str().expect(key).to_owned();
+    let wanted = format!("**{}.** {}", key("title"), key("text"));
+    for file in ["README.md", PAGE] {
+        let text = read(file);
+        let quoted: Vec<&str> = text
+            .lines()
+            .skip(2)
+            .map_while(|line| line.strip_prefix("> "))
+            .collect();
+        assert_eq!(quoted.join(" "), wanted, "{file}");
+    }
+}
+
 #[test]
 fn another_number_a_missing_line_and_one_that_is_there_twice_are_found() {
     let folder = tempfile::tempdir().expect("a folder");
