@@ -40,7 +40,7 @@ pub use evaluate::{Evaluation, evaluate};
 pub use fit::fit;
 pub use optimizer::{Adam, BIAS_AND_NORM, Optimizer};
 pub use outcome::{Divergence, Outcome, Prediction, Score, Stop};
-pub use parameters::sizes;
+pub use parameters::{Values, copy as parameter_values, require_gradients, sizes};
 pub use phase::{Assigned, Group, Moments, Phase, Plan};
 pub use plateau::Plateau;
 pub use question::Question;

@@ -1,9 +1,13 @@
 //! Optimisers as settings; their arithmetic is [`totune_model::fused`].
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, ensure};
 use burn::module::ParamGroup;
 use serde::{Deserialize, Serialize};
 use totune_model::fused::AdamWConfig;
+
+use crate::phase::matcher;
 
 /// Which update rule turns gradients into new parameters.
 ///
@@ -65,7 +69,7 @@ impl Optimizer {
     }
 
     /// What the arithmetic needs to know.
-    pub(crate) fn config(&self) -> AdamWConfig {
+    pub fn config(&self) -> AdamWConfig {
         let adam = self.adam();
         AdamWConfig {
             beta_1: adam.betas[0],
@@ -73,6 +77,30 @@ impl Optimizer {
             epsilon: adam.epsilon,
             bias_correction: matches!(self, Self::AdamW(_)),
         }
+    }
+
+    /// The weight decay of each parameter in `paths`: 0 where a pattern of `no-decay` matches.
+    ///
+    /// # Errors
+    /// When a pattern is no regular expression.
+    pub fn weight_decays(
+        &self,
+        paths: impl IntoIterator<Item = String>,
+    ) -> Result<BTreeMap<String, f64>> {
+        let adam = self.adam();
+        let patterns = adam.no_decay.iter().map(|pattern| matcher(pattern));
+        let patterns = patterns.collect::<Result<Vec<_>>>()?;
+        let decay = |path: &str| match patterns.iter().any(|matches| matches(path)) {
+            true => 0.0,
+            false => adam.weight_decay,
+        };
+        Ok(paths
+            .into_iter()
+            .map(|path| {
+                let decay = decay(&path);
+                (path, decay)
+            })
+            .collect())
     }
 
     /// Refuses values outside their range, naming the key.

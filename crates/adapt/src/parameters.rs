@@ -13,7 +13,7 @@ pub fn sizes<M: Module>(module: &M) -> BTreeMap<String, usize> {
 }
 
 /// The module with gradients asked for where `trainable` says so, and nowhere else.
-pub(crate) fn require_gradients<M: Module>(module: M, trainable: &dyn Fn(&str) -> bool) -> M {
+pub fn require_gradients<M: Module>(module: M, trainable: &dyn Fn(&str) -> bool) -> M {
     let mut mapper = RequireGradients {
         path: Vec::new(),
         trainable,
@@ -22,10 +22,10 @@ pub(crate) fn require_gradients<M: Module>(module: M, trainable: &dyn Fn(&str) -
 }
 
 /// Values of parameters by path, outside the device: no step of an optimiser that works in place reaches them.
-pub(crate) type Values = BTreeMap<String, TensorData>;
+pub type Values = BTreeMap<String, TensorData>;
 
 /// The values of the parameters for whose path `wanted` says so.
-pub(crate) fn copy<M: Module>(module: &M, wanted: &dyn Fn(&str) -> bool) -> Values {
+pub fn copy<M: Module>(module: &M, wanted: &dyn Fn(&str) -> bool) -> Values {
     let mut visitor = Copy {
         path: Vec::new(),
         wanted,

@@ -135,7 +135,7 @@ fn block(path: &str) -> Option<usize> {
 }
 
 /// A regular expression over parameter paths.
-fn matcher(pattern: &str) -> Result<impl Fn(&str) -> bool> {
+pub(crate) fn matcher(pattern: &str) -> Result<impl Fn(&str) -> bool> {
     let group = ParamGroup::from_regex(pattern)
         .ok()
         .with_context(|| format!("`{pattern}` is not a regular expression"))?;

@@ -136,7 +136,7 @@ pub enum Clip {
 
 impl Clip {
     /// The longest gradient that passes unchanged, if there is a limit.
-    pub(crate) fn max(&self) -> Option<f64> {
+    pub fn max(&self) -> Option<f64> {
         match self {
             Self::None {} => None,
             Self::GlobalNorm { max } => Some(*max),

@@ -22,6 +22,7 @@ pub mod fused;
 mod head;
 mod init;
 mod layer;
+mod lm;
 mod pass;
 mod recurrent;
 mod weights;
@@ -47,6 +48,7 @@ pub use head::{
 };
 pub use init::{Init, NewWeights};
 pub use layer::{Linear, Norm};
+pub use lm::{MaskedLm, MaskedLmConfig};
 pub use pass::Pass;
 pub use recurrent::{BiLstm, BiLstmLayer, Lstm, LstmCell};
 pub use weights::{RandomWeights, Weights};

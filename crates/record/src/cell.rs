@@ -3,7 +3,7 @@
 use polars::chunked_array::builder::ListPrimitiveChunkedBuilder;
 use polars::prelude::*;
 
-use crate::{EvalRow, PredictionRow, RunRow};
+use crate::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow};
 
 /// A row type with its table's name and columns.
 pub(crate) trait Row: Sized {
@@ -182,4 +182,26 @@ row!(PredictionRow, "predictions", "one row per predicted example: gold, predict
     gold: String,
     predicted: String,
     scores: Vec<f32>,
+});
+
+row!(PretrainingRow, "pretraining", "one row per some steps of a pre-training run; losses in nats", {
+    run: String,
+    step: u64,
+    tokens: u64,
+    loss: f64,
+    gradient_norm: f64,
+    learning_rate: f64,
+    seconds: f64,
+    tokens_per_second: f64,
+});
+
+row!(PerplexityRow, "perplexity", "one row per model and held-out text", {
+    run: String,
+    text: String,
+    model: String,
+    step: u64,
+    tokens: u64,
+    n: u64,
+    nats: f64,
+    perplexity: f64,
 });

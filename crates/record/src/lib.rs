@@ -19,4 +19,5 @@ mod tables;
 pub use atomic::write_atomically;
 pub use order::natural;
 pub use parquet::SCHEMA_VERSION;
-pub use rows::{EvalRow, PredictionRow, RunRow, Tables};
+pub use rows::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables};
+pub use tables::{read_perplexity, read_pretraining, write_perplexity, write_pretraining};

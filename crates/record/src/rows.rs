@@ -117,3 +117,45 @@ pub struct Tables {
     /// Final predictions.
     pub predictions: Vec<PredictionRow>,
 }
+
+/// Some steps of a pre-training run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PretrainingRow {
+    /// Name of the run.
+    pub run: String,
+    /// Optimizer steps taken so far.
+    pub step: u64,
+    /// Units (wordpieces, or words of a language model over words) read so far.
+    pub tokens: u64,
+    /// Mean loss of the steps since the last row, in nats.
+    pub loss: f64,
+    /// Mean norm of the gradient over these steps, before clipping.
+    pub gradient_norm: f64,
+    /// Learning rate of the last of them.
+    pub learning_rate: f64,
+    /// Seconds of training so far.
+    pub seconds: f64,
+    /// Units a second over these steps.
+    pub tokens_per_second: f64,
+}
+
+/// How well one model predicts one held-out text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PerplexityRow {
+    /// Name of the run.
+    pub run: String,
+    /// Card of the held-out text.
+    pub text: String,
+    /// `trained`, `random-weights` or `unigram`.
+    pub model: String,
+    /// Optimizer steps the model has taken.
+    pub step: u64,
+    /// Units it has been trained on.
+    pub tokens: u64,
+    /// Predictions scored.
+    pub n: u64,
+    /// Mean negative log-probability of a prediction, in nats.
+    pub nats: f64,
+    /// Its exponential.
+    pub perplexity: f64,
+}

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::atomic::Pending;
 use crate::cell::Row;
 use crate::parquet::{decode, encode};
-use crate::{EvalRow, PredictionRow, RunRow, Tables};
+use crate::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables};
 
 impl Tables {
     /// Writes `runs.parquet`, `evals.parquet` and `predictions.parquet` into a folder that exists.
@@ -93,6 +93,26 @@ fn check_owners<'a, R: Row>(
         );
     }
     Ok(())
+}
+
+/// Writes `pretraining.parquet` into a folder that exists, whole or not at all.
+pub fn write_pretraining(dir: &Path, rows: &[PretrainingRow]) -> Result<()> {
+    prepare(dir, rows)?.publish()
+}
+
+/// Reads `pretraining.parquet` of a folder.
+pub fn read_pretraining(dir: &Path) -> Result<Vec<PretrainingRow>> {
+    read(dir)
+}
+
+/// Writes `perplexity.parquet` into a folder that exists, whole or not at all.
+pub fn write_perplexity(dir: &Path, rows: &[PerplexityRow]) -> Result<()> {
+    prepare(dir, rows)?.publish()
+}
+
+/// Reads `perplexity.parquet` of a folder.
+pub fn read_perplexity(dir: &Path) -> Result<Vec<PerplexityRow>> {
+    read(dir)
 }
 
 fn file<R: Row>(dir: &Path) -> PathBuf {

@@ -213,6 +213,42 @@ impl Encoder for Bert {
 }
 
 impl Bert {
+    /// The table of word embeddings, `[vocab, hidden]`.
+    pub(crate) fn word_embeddings(&self) -> Tensor<2> {
+        self.embeddings.word.val()
+    }
+
+    /// The published name of the parameter at `path`, such as `encoder.layer.0.attention.self.query.weight`.
+    pub fn published(path: &str) -> String {
+        if let Some(rest) = path.strip_prefix("embeddings.") {
+            return match rest {
+                "word" | "position" => format!("embeddings.{rest}_embeddings.weight"),
+                "segment" => "embeddings.token_type_embeddings.weight".to_string(),
+                _ => format!("embeddings.{}", rest.replace("norm.", "LayerNorm.")),
+            };
+        }
+        let Some(rest) = path.strip_prefix("layers.") else {
+            return path.to_string();
+        };
+        let mut rest = rest.to_string();
+        for (ours, published) in [
+            ("attention.query", "attention.self.query"),
+            ("attention.key", "attention.self.key"),
+            ("attention.value", "attention.self.value"),
+            ("attention.output", "attention.output.dense"),
+            ("attention.norm", "attention.output.LayerNorm"),
+            ("feed_forward.intermediate", "intermediate.dense"),
+            ("feed_forward.output", "output.dense"),
+            ("feed_forward.norm", "output.LayerNorm"),
+        ] {
+            if rest.contains(ours) {
+                rest = rest.replace(ours, published);
+                break;
+            }
+        }
+        format!("encoder.layer.{rest}")
+    }
+
     /// The states that each of `blocks` (1 is the lowest layer) gives, from `x`, what the block below gave.
     ///
     /// Nothing below the lowest trainable block needs a graph: it runs on plain tensors, which the blocks above take

@@ -1,5 +1,9 @@
 //! AdamW and BertAdam, and clipping by the global norm.
 
+mod state;
+
+pub use state::ParameterMoments;
+
 use std::collections::HashMap;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};

@@ -21,7 +21,7 @@ mod projected_lstm;
 #[cfg(feature = "tch")]
 mod shim;
 
-pub use adamw::{AdamW, AdamWConfig, Rate, clip_global_norm};
+pub use adamw::{AdamW, AdamWConfig, ParameterMoments, Rate, clip_global_norm};
 pub use attention::attention;
 pub use crf::{CrfWeights, crf_log_likelihood};
 pub use cross_entropy::cross_entropy;

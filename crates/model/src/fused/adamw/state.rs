@@ -1,0 +1,253 @@
+//! What an optimiser remembers, as plain numbers by parameter path: for files, and back.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, ensure};
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::tensor::{Tensor, TensorData};
+
+use super::{AdamW, AdamWConfig, Moments};
+
+/// What the optimiser remembers of one parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParameterMoments {
+    /// The moving average of the gradient, of the parameter's shape.
+    pub first: TensorData,
+    /// The moving average of the squared gradient, of the parameter's shape.
+    pub second: TensorData,
+    /// Steps this parameter has taken.
+    pub steps: i32,
+}
+
+impl AdamW {
+    /// What is remembered of each parameter of `module` that has taken a step, by path.
+    ///
+    /// The numbers are copies: later steps do not change them.
+    pub fn state<M: Module>(&self, module: &M) -> BTreeMap<String, ParameterMoments> {
+        let mut read = Read {
+            optimizer: self,
+            path: Vec::new(),
+            state: BTreeMap::new(),
+        };
+        module.visit(&mut read);
+        read.state
+    }
+
+    /// An optimiser that goes on from `state`, as [`AdamW::state`] gave it for such a module.
+    ///
+    /// # Errors
+    /// When a parameter of that path does not exist or has another shape.
+    pub fn resume<M: Module>(
+        config: &AdamWConfig,
+        module: &M,
+        state: BTreeMap<String, ParameterMoments>,
+    ) -> Result<Self> {
+        let mut write = Write {
+            optimizer: Self::new(config),
+            path: Vec::new(),
+            state,
+            wrong: None,
+        };
+        module.visit(&mut write);
+        if let Some(wrong) = write.wrong {
+            return Err(wrong);
+        }
+        let left = write.state.keys().next();
+        ensure!(
+            left.is_none(),
+            "optimizer state: found `{}`, which is no parameter of this model",
+            left.map_or("", String::as_str)
+        );
+        Ok(write.optimizer)
+    }
+}
+
+struct Read<'a> {
+    optimizer: &'a AdamW,
+    path: Vec<String>,
+    state: BTreeMap<String, ParameterMoments>,
+}
+
+impl ModuleVisitor for Read<'_> {
+    fn enter_module(&mut self, name: &str, _container: &str) {
+        self.path.push(name.to_string());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let Some(moments) = self.optimizer.moments.get(&param.id) else {
+            return;
+        };
+        let moments: &Moments<D> = moments.downcast_ref().expect("a parameter keeps its rank");
+        self.state.insert(
+            self.path.join("."),
+            ParameterMoments {
+                first: copied(&moments.first),
+                second: copied(&moments.second),
+                steps: moments.steps,
+            },
+        );
+    }
+}
+
+/// The numbers of a tensor in a place of their own: those of [`Tensor::into_data`] may be shared with the tensor, which
+/// the next step changes.
+fn copied<const D: usize>(tensor: &Tensor<D>) -> TensorData {
+    let data = tensor.clone().into_data();
+    TensorData::from_bytes_vec(data.as_bytes().to_vec(), data.shape().clone(), data.dtype())
+}
+
+struct Write {
+    optimizer: AdamW,
+    path: Vec<String>,
+    state: BTreeMap<String, ParameterMoments>,
+    wrong: Option<anyhow::Error>,
+}
+
+impl ModuleVisitor for Write {
+    fn enter_module(&mut self, name: &str, _container: &str) {
+        self.path.push(name.to_string());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let path = self.path.join(".");
+        let Some(state) = self.state.remove(&path) else {
+            return;
+        };
+        let value = param.val().inner();
+        let read = |data: TensorData| {
+            let (found, expected) = (data.shape().to_vec(), value.dims().to_vec());
+            ensure!(
+                found == expected,
+                "optimizer state: `{path}` has shape {found:?}, expected {expected:?}"
+            );
+            Ok(Tensor::<D>::from_data(data, &value.device()))
+        };
+        match read(state.first).and_then(|first| Ok((first, read(state.second)?))) {
+            Ok((first, second)) => {
+                let steps = state.steps;
+                let moments = Moments::<D> {
+                    first,
+                    second,
+                    steps,
+                };
+                self.optimizer.moments.insert(param.id, Box::new(moments));
+            }
+            Err(error) => self.wrong = self.wrong.take().or(Some(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fused::Rate;
+    use burn::module::Module;
+    use burn::optim::GradientsParams;
+    use burn::tensor::Device;
+
+    #[derive(Module, Debug)]
+    struct Line {
+        slope: Param<Tensor<2>>,
+        shift: Param<Tensor<1>>,
+    }
+
+    fn line(device: &Device) -> Line {
+        let device = device.clone().autodiff();
+        Line {
+            slope: Param::from_tensor(Tensor::from_data([[1.0f32, -2.0]], &device).require_grad()),
+            shift: Param::from_tensor(Tensor::from_data([0.5f32], &device).require_grad()),
+        }
+    }
+
+    fn config() -> AdamWConfig {
+        AdamWConfig {
+            beta_1: 0.9,
+            beta_2: 0.99,
+            epsilon: 1e-8,
+            bias_correction: true,
+        }
+    }
+
+    fn step(line: Line, optimizer: &mut AdamW, x: f32) -> Line {
+        let loss = (line.slope.val() * x + line.shift.val().unsqueeze::<2>())
+            .square()
+            .sum();
+        let grads = GradientsParams::from_grads(loss.backward(), &line);
+        let rate = Rate {
+            lr: 0.1,
+            weight_decay: 0.01,
+        };
+        optimizer.step(line, grads, &|_| Some(rate))
+    }
+
+    fn numbers(line: &Line) -> Vec<f32> {
+        let slope = line.slope.val().inner().into_data();
+        let shift = line.shift.val().inner().into_data();
+        slope.iter::<f32>().chain(shift.iter::<f32>()).collect()
+    }
+
+    fn check_resuming(device: &Device) {
+        let mut optimizer = AdamW::new(&config());
+        let mut straight = line(device);
+        for x in [1.0, 2.0, -1.0] {
+            straight = step(straight, &mut optimizer, x);
+        }
+        let state = optimizer.state(&straight);
+        assert_eq!(
+            state.keys().collect::<Vec<_>>(),
+            ["shift", "slope"],
+            "by path"
+        );
+        let stopped = numbers(&straight);
+        straight = step(straight, &mut optimizer, 3.0);
+
+        let resumed = {
+            let at = device.clone().autodiff();
+            Line {
+                slope: Param::from_tensor(
+                    Tensor::from_data([[stopped[0], stopped[1]]], &at).require_grad(),
+                ),
+                shift: Param::from_tensor(Tensor::from_data([stopped[2]], &at).require_grad()),
+            }
+        };
+        let mut optimizer = AdamW::resume(&config(), &resumed, state).expect("the same shapes");
+        let resumed = step(resumed, &mut optimizer, 3.0);
+        assert_eq!(numbers(&resumed), numbers(&straight), "bit for bit");
+    }
+
+    #[test]
+    fn an_optimizer_goes_on_from_its_state_bit_for_bit() {
+        check_resuming(&Device::flex());
+        #[cfg(feature = "tch")]
+        check_resuming(&Device::libtorch());
+    }
+
+    #[test]
+    fn a_state_of_another_model_is_refused_by_name() {
+        let line = line(&Device::flex());
+        let moments = |values: Vec<f32>| ParameterMoments {
+            first: TensorData::new(values.clone(), [values.len()]),
+            second: TensorData::new(values.clone(), [values.len()]),
+            steps: 1,
+        };
+        let resume = |name: &str, values: Vec<f32>| {
+            let state = BTreeMap::from([(name.to_string(), moments(values))]);
+            let error = AdamW::resume(&config(), &line, state).expect_err("another model");
+            format!("{error:#}")
+        };
+        assert!(resume("other", vec![0.0]).contains("`other`"));
+        let message = resume("shift", vec![0.0, 1.0]);
+        assert!(
+            message.contains("`shift` has shape [2], expected [1]"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,5 @@
+//! Language models: encoders with the heads they are pre-trained with.
+
+mod masked;
+
+pub use masked::{MaskedLm, MaskedLmConfig};
