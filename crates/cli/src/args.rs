@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bench, collect, curves, data, doctor, encoders, papers, report, reproduce, submit, sweep,
+    bench, collect, curves, data, doctor, encoders, papers, pretrain, report, reproduce, submit, sweep,
 };
 use crate::device::Wish;
 use crate::exit;
@@ -119,6 +119,7 @@ pub enum Command {
     Sweep(sweep::Sweep),
     Collect(collect::Collect),
     Papers(papers::Papers),
+    Pretrain(pretrain::Pretrain),
     #[command(subcommand)]
     Data(data::Data),
     #[command(subcommand)]

@@ -326,6 +326,21 @@ impl Tokenizer {
         Ok(all)
     }
 
+    /// The wordpieces of each text, whole and without special tokens, encoded on the current thread pool.
+    pub fn pieces_of(&self, texts: &[&str]) -> Result<Vec<Vec<u32>>> {
+        let encode_share = |share: &[&str]| {
+            let mut encoder = Encoder::new(self);
+            let ids = share.iter().map(|text| encoder.pieces(text));
+            ids.collect::<Result<Vec<_>>>()
+        };
+        // Words come again within a share.
+        let shares: Vec<Vec<Vec<u32>>> = texts
+            .par_chunks(2048)
+            .map(encode_share)
+            .collect::<Result<_>>()?;
+        Ok(shares.into_iter().flatten().collect())
+    }
+
     fn pieces(&self, text: &str) -> Result<Vec<u32>> {
         let encoding = self
             .inner
@@ -377,6 +392,15 @@ impl<'a> Encoder<'a> {
             first: Vec::new(),
             second: Vec::new(),
         }
+    }
+
+    fn pieces(&mut self, text: &str) -> Result<Vec<u32>> {
+        let Some(memo) = &mut self.memo else {
+            return self.tokenizer.pieces(text);
+        };
+        let mut ids = Vec::new();
+        memo.append(text, &mut ids)?;
+        Ok(ids)
     }
 
     fn encode(&mut self, input: &Input, max_length: usize) -> Result<Encoded> {

@@ -32,6 +32,11 @@ pub struct Roots {
 }
 
 impl Roots {
+    /// Where encoders are looked for that are no fixtures: the user's folder, then those that come with the project.
+    pub fn encoder_roots(&self, project: &Project) -> Vec<PathBuf> {
+        vec![self.encoders.clone(), project.root.join("encoders")]
+    }
+
     /// Where the files of an encoder card are looked for.
     pub fn of_encoder(&self, project: &Project, fixture: bool) -> PathBuf {
         if fixture {

@@ -39,7 +39,7 @@ pub use plan::{Plan, PlannedRun, Selection, Shard};
 pub use prepared::Prepared;
 pub use progress::{Ended, Position, Progress, Silent};
 pub use project::Project;
-pub use provenance::peak_memory;
+pub use provenance::{code, peak_memory};
 pub use spec::{
     DivergenceWork, Information, LogisticSettings, ProbeInput, ProbeWork, ProbedStates, RunSpec,
     SparseWork, TuneWork, Work,

@@ -6,6 +6,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::{Experiment, suggest};
 
+/// The folder of `experiments/` that holds pre-training runs, which belong to no paper.
+const PRETRAINING: &str = "pretraining";
+
 /// A folder with `experiments/`, `datasets/` and `encoders/` in it.
 #[derive(Debug, Clone)]
 pub struct Project {
@@ -45,6 +48,9 @@ impl Project {
     pub fn papers(&self) -> Result<Vec<String>> {
         let mut papers = Vec::new();
         for entry in self.entries(&self.root.join("experiments"))? {
+            if name_of(&entry) == PRETRAINING {
+                continue;
+            }
             if entry.is_dir() && !experiment_files(&self.entries(&entry)?).is_empty() {
                 papers.push(name_of(&entry));
             }

@@ -38,6 +38,15 @@ impl Code {
     }
 }
 
+/// The commit of the checkout at `root`, with `+` behind it where it has changes; empty outside a checkout.
+pub fn code(root: &Path) -> String {
+    let code = Code::of(root);
+    match code.dirty {
+        true => format!("{}+", code.commit),
+        false => code.commit,
+    }
+}
+
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git")
         .arg("-C")

@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod encoders;
 pub mod fetch;
 pub mod papers;
+pub mod pretrain;
 pub mod report;
 pub mod reproduce;
 pub mod submit;
@@ -34,6 +35,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Command::Sweep(command) => command.run(&context),
         Command::Collect(command) => command.run(&context),
         Command::Papers(command) => command.run(&context),
+        Command::Pretrain(command) => command.run(&context),
         Command::Data(command) => command.run(&context),
         Command::Encoders(command) => command.run(&context),
         Command::Submit(command) => command.run(&context),

@@ -1,0 +1,228 @@
+//! `totune pretrain`: train an encoder on plain text.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
+use totune_pretrain::objective::Objective;
+use totune_pretrain::perplexity::{Trained, perplexity};
+use totune_pretrain::{Ended, Event, Folder, Job, Places, Settings, Trainer, export};
+use totune_record::{PerplexityRow, read_pretraining, write_perplexity, write_pretraining};
+
+use crate::context::Context;
+use crate::exit;
+use crate::progress::Steps;
+
+/// Pre-train an encoder on plain text, or continue the pre-training of one
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune pretrain totune-bert-mini             the settings are experiments/pretraining/totune-bert-mini.toml
+  totune pretrain totune-bert-mini --resume    go on from the newest checkpoint, to the same losses bit for bit
+  totune pretrain totune-bert-mini --export    write the encoder and its perplexity as they are now
+  totune pretrain fixture-mlm                  a tiny encoder on committed text, in seconds
+
+Checkpoints, the vocabulary and the log go to runs/pretraining/<name>/. At the end, or with --export, the
+log and the perplexity of held-out text are written to results/pretraining/<name>/, and the encoder
+to encoders/<name>/, as a folder that transformers loads.")]
+pub struct Pretrain {
+    /// A file, or its name in experiments/pretraining/ without `.toml`
+    config: String,
+    /// Go on from the newest checkpoint
+    #[arg(long)]
+    resume: bool,
+    /// Write the encoder and its perplexity from the newest checkpoint, without training
+    #[arg(long, conflicts_with = "resume")]
+    export: bool,
+    /// End after this many steps, as Ctrl-C would
+    #[arg(long, value_name = "N")]
+    steps: Option<usize>,
+}
+
+impl Pretrain {
+    /// Trains, and writes what came of it.
+    pub fn run(self, context: &Context) -> Result<u8> {
+        let root = &context.project.root;
+        let (settings, json) = Settings::read(&self.path(context)?)?;
+        let folder = Folder::open(&root.join("runs/pretraining").join(&settings.name))?;
+        let latest = folder.latest()?.map(|checkpoint| checkpoint.about.step);
+        match latest {
+            Some(step) => ensure!(
+                self.resume || self.export,
+                "{}: has a run that took {step} steps; `--resume` goes on with it, removing the folder begins anew",
+                folder.path.display()
+            ),
+            None => ensure!(
+                !self.export,
+                "{}: has no checkpoint to export",
+                folder.path.display()
+            ),
+        }
+        let machine = context.machine()?;
+        let encoders = context.roots.encoder_roots(&context.project);
+        let places = Places {
+            project: root,
+            data: &context.roots.data,
+            encoders: &encoders,
+        };
+        if !context.global.quiet {
+            eprintln!("reading {}", settings.texts.join(", "));
+        }
+        let job = Job::prepare(settings, json, places, &folder)?;
+        if !context.global.quiet {
+            eprintln!("{}", described(&job));
+        }
+        let objective = job.objective()?;
+        if !self.export {
+            let ended = self.train(context, &machine, &job, &objective, &folder)?;
+            if !ended.finished {
+                eprintln!(
+                    "interrupted after step {} of {}; rerun with --resume to continue",
+                    ended.step,
+                    objective.steps()
+                );
+                return Ok(exit::STOPPED);
+            }
+        }
+        publish(context, &machine, &job, &objective, &folder)
+    }
+
+    fn train<O: Objective>(
+        &self,
+        context: &Context,
+        machine: &totune_sweep::Machine,
+        job: &Job,
+        objective: &O,
+        folder: &Folder,
+    ) -> Result<Ended<O::Model>> {
+        let code = totune_sweep::code(&context.project.root);
+        let trainer = Trainer {
+            objective,
+            settings: &job.settings,
+            folder,
+            device: &machine.device,
+            about: job.about(&code, &machine.device_name),
+            guessing: job.guessing(),
+        };
+        let mut bar = Steps::new(objective.steps(), context.global.quiet);
+        let mut start = job.start(objective.initial())?;
+        let (mut taken, most) = (0, self.steps.unwrap_or(usize::MAX));
+        trainer.run(&mut *start, &mut |event| {
+            match event {
+                None => taken += 1,
+                Some(Event::Row(row)) => bar.row(row),
+                Some(Event::Saved(step)) => bar.saved(step),
+            }
+            match machine.stop.load(Ordering::Relaxed) || taken >= most {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })
+    }
+
+    /// The file that was named, or the one of that name among the project's.
+    fn path(&self, context: &Context) -> Result<PathBuf> {
+        let typed = PathBuf::from(&self.config);
+        if typed.extension().is_some_and(|ending| ending == "toml") {
+            return Ok(typed);
+        }
+        let folder = context.project.root.join("experiments/pretraining");
+        let path = folder.join(format!("{}.toml", self.config));
+        if path.is_file() {
+            return Ok(path);
+        }
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                name.strip_suffix(".toml").map(String::from)
+            })
+            .collect();
+        names.sort();
+        bail!(
+            "unknown pre-training run `{}`; there are {}",
+            self.config,
+            names.join(", ")
+        )
+    }
+}
+
+/// "47.8 M words, 63.2 M wordpieces of 8,192 kinds; 6.9 M parameters".
+fn described(job: &Job) -> String {
+    let millions = |n: u64| format!("{:.1} M", n as f64 / 1e6);
+    format!(
+        "{} words in {} documents, {} wordpieces of a vocabulary of {}",
+        millions(job.corpus.words),
+        job.corpus.train.len(),
+        millions(job.corpus.train.n_tokens() as u64),
+        job.vocabulary.len()
+    )
+}
+
+/// Writes log, perplexity and encoder of the newest checkpoint, and prints what they say.
+fn publish<O: Objective>(
+    context: &Context,
+    machine: &totune_sweep::Machine,
+    job: &Job,
+    objective: &O,
+    folder: &Folder,
+) -> Result<u8> {
+    let root = &context.project.root;
+    let name = &job.settings.name;
+    let checkpoint = folder.latest()?.context("a checkpoint was just there")?;
+    let model = objective.load(&mut &checkpoint, &machine.device)?;
+    let step = checkpoint.about.step;
+    let trained = Trained {
+        model: &model,
+        step,
+    };
+    let rows = perplexity(name, objective, &trained, None, &machine.device)?;
+    let results = root.join("results/pretraining").join(name);
+    std::fs::create_dir_all(&results)
+        .with_context(|| format!("{}: cannot be made", results.display()))?;
+    write_perplexity(&results, &rows)?;
+    write_pretraining(&results, &read_pretraining(&folder.path)?)?;
+    let encoder = root.join("encoders").join(name);
+    let exported = export::bert(
+        &checkpoint,
+        &job.encoder,
+        &job.vocabulary,
+        job.lowercase,
+        &encoder,
+    )?;
+    print_perplexity(&rows);
+    println!();
+    println!("{}", results.display());
+    println!(
+        "{} ({} parameters, {:.1} MB, sha-256 {})",
+        encoder.display(),
+        exported.parameters,
+        exported.bytes as f64 / 1e6,
+        exported.sha256
+    );
+    Ok(exit::OK)
+}
+
+/// A line for each text: the perplexity of the model, of random weights and of unigrams.
+fn print_perplexity(rows: &[PerplexityRow]) {
+    println!(
+        "{:<28} {:>10} {:>10} {:>10} {:>12}",
+        "held-out text", "trained", "random", "unigram", "predictions"
+    );
+    for of_text in rows.chunk_by(|a, b| a.text == b.text) {
+        let of = |model: &str| {
+            let row = of_text.iter().find(|row| row.model == model);
+            row.map_or(f64::NAN, |row| row.perplexity)
+        };
+        println!(
+            "{:<28} {:>10.1} {:>10.0} {:>10.1} {:>12}",
+            of_text[0].text,
+            of("trained"),
+            of("random-weights"),
+            of("unigram"),
+            of_text[0].n
+        );
+    }
+}

@@ -1,0 +1,223 @@
+//! Text as sequences without padding.
+//!
+//! The documents of an epoch are put one after the other in an order of its own, a `[SEP]` after each, and cut into
+//! pieces of `length - 2`; each is a sequence `[CLS] piece [SEP]` (FULL-SENTENCES of Liu et al. 2019, section 4.2, but
+//! cut at any wordpiece). What is left at the end of an epoch is less than a sequence, or less than a batch, and is not
+//! trained on.
+//!
+//! A sequence depends on seed, stage, epoch and number alone, so a run can go on from any step without a state.
+
+use std::ops::Range;
+
+use totune_data::{random, stream};
+
+/// Encoded documents, one after the other.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Documents {
+    ids: Vec<u16>,
+    /// Where each document ends.
+    ends: Vec<usize>,
+}
+
+impl Documents {
+    /// Adds a document; one without wordpieces is left out.
+    pub fn push(&mut self, ids: impl IntoIterator<Item = u16>) {
+        let before = self.ids.len();
+        self.ids.extend(ids);
+        if self.ids.len() > before {
+            self.ends.push(self.ids.len());
+        }
+    }
+
+    /// How many documents there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Wordpieces of all documents.
+    pub fn n_tokens(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// The wordpieces of all documents.
+    pub fn ids(&self) -> &[u16] {
+        &self.ids
+    }
+
+    /// Wordpieces of document `i`.
+    fn range(&self, i: usize) -> Range<usize> {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        start..self.ends[i]
+    }
+}
+
+/// The tokens that stand around pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marks {
+    /// `[CLS]`.
+    pub first: u16,
+    /// `[SEP]`.
+    pub last: u16,
+}
+
+/// Documents in one order, cut into sequences of one length.
+#[derive(Debug)]
+pub struct Packed<'a> {
+    documents: &'a Documents,
+    marks: Marks,
+    /// Wordpieces of a sequence between its marks.
+    body: usize,
+    /// Documents in their order.
+    order: Vec<u32>,
+    /// Where each of them ends in the stream, its `[SEP]` included.
+    ends: Vec<usize>,
+}
+
+impl<'a> Packed<'a> {
+    /// The documents in the order they have.
+    pub fn in_order(documents: &'a Documents, marks: Marks, length: usize) -> Self {
+        let order = (0..documents.len() as u32).collect();
+        Self::new(documents, marks, length, order)
+    }
+
+    /// The documents in the order of one epoch of one stage.
+    pub fn shuffled(
+        documents: &'a Documents,
+        marks: Marks,
+        length: usize,
+        (seed, stage, epoch): (u64, usize, usize),
+    ) -> Self {
+        let mut order: Vec<u32> = (0..documents.len() as u32).collect();
+        let name = format!("documents of stage {stage}");
+        random::shuffle(&mut order, &mut stream(seed, &name, epoch as u64));
+        Self::new(documents, marks, length, order)
+    }
+
+    fn new(documents: &'a Documents, marks: Marks, length: usize, order: Vec<u32>) -> Self {
+        assert!(length > 2, "a sequence of {length} has no room for text");
+        let mut end = 0;
+        let ends = order
+            .iter()
+            .map(|&i| {
+                end += documents.range(i as usize).len() + 1;
+                end
+            })
+            .collect();
+        Self {
+            documents,
+            marks,
+            body: length - 2,
+            order,
+            ends,
+        }
+    }
+
+    /// How many sequences there are.
+    pub fn len(&self) -> usize {
+        self.ends.last().map_or(0, |end| end / self.body)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends sequence `i` to `to`, `length` ids.
+    ///
+    /// # Panics
+    /// When there is no such sequence.
+    pub fn sequence(&self, i: usize, to: &mut Vec<u16>) {
+        assert!(i < self.len(), "sequence {i} of {}", self.len());
+        to.push(self.marks.first);
+        let mut at = i * self.body;
+        let end = at + self.body;
+        let mut document = self.ends.partition_point(|&end| end <= at);
+        while at < end {
+            let range = self.documents.range(self.order[document] as usize);
+            let begins = self.ends[document] - range.len() - 1;
+            let skipped = at - begins;
+            let taken = range.len().saturating_sub(skipped).min(end - at);
+            to.extend_from_slice(&self.documents.ids[range.start + skipped..][..taken]);
+            at += taken;
+            if at < end && at + 1 == self.ends[document] {
+                to.push(self.marks.last);
+                at += 1;
+            }
+            document += 1;
+        }
+        to.push(self.marks.last);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARKS: Marks = Marks { first: 1, last: 2 };
+
+    fn three() -> Documents {
+        let mut documents = Documents::default();
+        documents.push([10, 11, 12]);
+        documents.push([]);
+        documents.push([20]);
+        documents.push([30, 31, 32, 33, 34]);
+        documents
+    }
+
+    fn sequences(packed: &Packed) -> Vec<Vec<u16>> {
+        let sequence = |i| {
+            let mut ids = Vec::new();
+            packed.sequence(i, &mut ids);
+            ids
+        };
+        (0..packed.len()).map(sequence).collect()
+    }
+
+    #[test]
+    fn documents_are_cut_without_padding_and_without_a_gap() {
+        let documents = three();
+        let packed = Packed::in_order(&documents, MARKS, 5);
+        // 10 11 12 | 2 20 2 | 30 31 32 | 33 34 2
+        assert_eq!(
+            sequences(&packed),
+            [
+                [1, 10, 11, 12, 2],
+                [1, 2, 20, 2, 2],
+                [1, 30, 31, 32, 2],
+                [1, 33, 34, 2, 2]
+            ]
+        );
+    }
+
+    #[test]
+    fn what_does_not_fill_a_sequence_is_left_out() {
+        let documents = three();
+        assert_eq!(Packed::in_order(&documents, MARKS, 7).len(), 2); // 12 wordpieces in pieces of 5
+        assert!(Packed::in_order(&documents, MARKS, 20).is_empty());
+    }
+
+    #[test]
+    fn an_epoch_has_every_document_once_in_an_order_of_its_own() {
+        let mut documents = Documents::default();
+        (0..50u16).for_each(|i| documents.push([100 + i]));
+        let of_epoch = |epoch| {
+            let packed = Packed::shuffled(&documents, MARKS, 6, (1, 0, epoch));
+            sequences(&packed).concat()
+        };
+        let (first, second) = (of_epoch(0), of_epoch(1));
+        assert_ne!(first, second);
+        assert_eq!(first, of_epoch(0));
+        let texts = |ids: Vec<u16>| {
+            let mut texts: Vec<u16> = ids.into_iter().filter(|id| *id >= 100).collect();
+            texts.sort();
+            texts
+        };
+        assert_eq!(texts(first), (100..150).collect::<Vec<_>>());
+        assert_eq!(texts(second), (100..150).collect::<Vec<_>>());
+    }
+}

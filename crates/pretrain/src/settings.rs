@@ -1,0 +1,333 @@
+//! Settings of a pre-training run, as `experiments/pretraining/<name>.toml` has them.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use serde_json::Value;
+use totune_adapt::{Clip, Dtype, Optimizer, Schedule};
+use totune_model::{BertConfig, PoolerKind};
+
+/// A pre-training run: what is trained, on which text, and how.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Settings {
+    /// Name of the encoder that comes out; also the name of the settings' file.
+    pub name: String,
+    /// Display name of that encoder.
+    pub title: String,
+    /// Seed of the first weights, the order of the text, masks and dropout.
+    pub seed: u64,
+    /// Cards in `datasets/texts/` whose text is trained on, and whose held-out parts are scored.
+    pub texts: Vec<String>,
+    /// Where the weights come from.
+    pub start: Start,
+    /// What is learned from the text.
+    pub objective: Objective,
+    /// Parts of the run, one after the other, each with its own length of sequences.
+    #[serde(rename = "stage")]
+    pub stages: Vec<Stage>,
+    /// Peak learning rate.
+    pub learning_rate: f64,
+    /// The learning rate over all steps.
+    pub schedule: Schedule,
+    /// How gradients become updates.
+    pub optimizer: Optimizer,
+    /// What limits the gradient.
+    pub clip: Clip,
+    /// Dropout in the encoder; 0 where no text is seen often.
+    pub dropout: f64,
+    /// Number type of the arithmetic.
+    pub dtype: Dtype,
+    /// Steps between two rows of the log.
+    pub log_every: usize,
+    /// Steps between two checkpoints.
+    pub checkpoint_every: usize,
+}
+
+/// Where the weights come from.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Start {
+    /// Fresh weights, and a vocabulary trained on the same text.
+    New {
+        /// The wordpieces.
+        vocabulary: VocabularySettings,
+        /// The shape of the encoder.
+        bert: BertShape,
+    },
+    /// A pretrained BERT and its vocabulary: continued pre-training (Gururangan et al. 2020).
+    Encoder {
+        /// Name of its card.
+        encoder: String,
+    },
+}
+
+/// The wordpieces of a new vocabulary.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct VocabularySettings {
+    /// How many, special tokens included.
+    pub size: usize,
+    /// Whether text is lower-cased and stripped of accents.
+    pub lowercase: bool,
+}
+
+/// The shape of a new BERT.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct BertShape {
+    /// Transformer layers.
+    pub layers: usize,
+    /// Width of the hidden states.
+    pub hidden: usize,
+    /// Attention heads.
+    pub heads: usize,
+    /// Width of the feed-forward layers.
+    pub intermediate: usize,
+    /// Longest sequence.
+    pub positions: usize,
+}
+
+impl BertShape {
+    /// The configuration of such an encoder over `vocab` wordpieces, without a pooler: nothing trains one.
+    pub fn config(&self, vocab: usize, dropout: f64) -> BertConfig {
+        BertConfig {
+            vocab_size: vocab,
+            hidden_size: self.hidden,
+            num_hidden_layers: self.layers,
+            num_attention_heads: self.heads,
+            intermediate_size: self.intermediate,
+            max_position_embeddings: self.positions,
+            type_vocab_size: 2,
+            layer_norm_eps: 1e-12,
+            hidden_dropout_prob: dropout,
+            attention_probs_dropout_prob: dropout,
+            pooler: PoolerKind::None,
+        }
+    }
+}
+
+/// What is learned from the text.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Objective {
+    /// Wordpieces are hidden and predicted (Devlin et al. 2019, section 3.1). Masks are drawn anew for each sequence.
+    MaskedLm(Masking),
+}
+
+/// Which wordpieces are hidden, and behind what.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Masking {
+    /// Share of the wordpieces that are predicted.
+    pub share: f64,
+    /// Whether all pieces of a word are predicted together.
+    pub whole_words: bool,
+    /// Of the predicted ones, the share replaced by `[MASK]`.
+    pub masked: f64,
+    /// Of the predicted ones, the share replaced by any wordpiece; the rest is left as it is.
+    pub random: f64,
+}
+
+/// A part of the run with sequences of one length.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Stage {
+    /// Wordpieces of a sequence, `[CLS]` and `[SEP]` included.
+    pub length: usize,
+    /// Sequences of a step.
+    pub batch_size: usize,
+    /// Wordpieces to train on, rounded up to whole steps.
+    pub tokens: u64,
+}
+
+impl Stage {
+    /// Wordpieces of one step.
+    pub fn tokens_per_step(&self) -> u64 {
+        (self.length * self.batch_size) as u64
+    }
+
+    /// Steps of the stage.
+    pub fn steps(&self) -> usize {
+        self.tokens.div_ceil(self.tokens_per_step()) as usize
+    }
+}
+
+/// Keys that may change between a run and its resumption: they change nothing but what is written down.
+const FREE: [&str; 3] = ["title", "log-every", "checkpoint-every"];
+
+impl Settings {
+    /// Reads and checks the file `path`. The second value is the file as JSON, for checkpoints.
+    ///
+    /// # Errors
+    /// When a key is unknown, missing or out of range: the message names file and key.
+    pub fn read(path: &Path) -> Result<(Self, Value)> {
+        let shown = path.display();
+        let text = fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
+        let table: toml::Table =
+            toml::from_str(&text).with_context(|| format!("{shown}: not TOML"))?;
+        let settings: Self = toml::from_str(&text)
+            .with_context(|| format!("{shown}: not the settings of a pre-training run"))?;
+        settings.check().with_context(|| shown.to_string())?;
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        ensure!(
+            stem == Some(&settings.name),
+            "{shown}: name: found `{}`, expected `{}`, the name of the file",
+            settings.name,
+            stem.unwrap_or_default()
+        );
+        let json = serde_json::to_value(table).context("settings as JSON")?;
+        Ok((settings, json))
+    }
+
+    /// Steps of all stages.
+    pub fn steps(&self) -> usize {
+        self.stages.iter().map(Stage::steps).sum()
+    }
+
+    fn check(&self) -> Result<()> {
+        ensure!(
+            !self.texts.is_empty(),
+            "texts: found none, expected at least one"
+        );
+        ensure!(
+            !self.stages.is_empty(),
+            "stage: found none, expected at least one `[[stage]]`"
+        );
+        for stage in &self.stages {
+            ensure!(
+                stage.length >= 8,
+                "stage.length: found {}, expected 8 or more",
+                stage.length
+            );
+            ensure!(
+                stage.batch_size > 0 && stage.tokens > 0,
+                "stage: found batch-size = {} and tokens = {}, expected more than 0",
+                stage.batch_size,
+                stage.tokens
+            );
+            if let Start::New { bert, .. } = &self.start {
+                ensure!(
+                    stage.length <= bert.positions,
+                    "stage.length: found {}, but start.bert.positions is {}",
+                    stage.length,
+                    bert.positions
+                );
+            }
+        }
+        for (key, every) in [
+            ("log-every", self.log_every),
+            ("checkpoint-every", self.checkpoint_every),
+        ] {
+            ensure!(every > 0, "{key}: found 0, expected 1 or more");
+        }
+        ensure!(
+            self.learning_rate.is_finite() && self.learning_rate > 0.0,
+            "learning-rate: found {}, expected more than 0",
+            self.learning_rate
+        );
+        ensure!(
+            (0.0..1.0).contains(&self.dropout),
+            "dropout: found {}, expected from 0 to less than 1",
+            self.dropout
+        );
+        self.schedule.validate()?;
+        ensure!(
+            !matches!(self.schedule, Schedule::Plateau(_)),
+            "schedule: found `plateau`, which needs scores on dev; expected another"
+        );
+        self.optimizer.validate()?;
+        let Objective::MaskedLm(masking) = &self.objective;
+        masking.check()
+    }
+}
+
+impl Masking {
+    fn check(&self) -> Result<()> {
+        ensure!(
+            self.share > 0.0 && self.share < 1.0,
+            "objective.share: found {}, expected more than 0 and less than 1",
+            self.share
+        );
+        let parts = [self.masked, self.random];
+        ensure!(
+            parts.iter().all(|part| (0.0..=1.0).contains(part))
+                && parts.iter().sum::<f64>() <= 1.0 + 1e-9,
+            "objective.masked, objective.random: found {} and {}, expected shares that sum to at most 1",
+            self.masked,
+            self.random
+        );
+        Ok(())
+    }
+}
+
+/// Refuses to go on from a run whose settings were `before` with those of `now`, naming the first key that differs.
+pub fn check_unchanged(before: &Value, now: &Value) -> Result<()> {
+    if let Some((key, was, is)) = difference("", before, now) {
+        bail!(
+            "settings changed since the run began: `{key}` was {was}, found {is}; \
+             put it back, or begin a new run under another name"
+        );
+    }
+    Ok(())
+}
+
+/// The first key whose values differ, with both.
+fn difference(at: &str, before: &Value, now: &Value) -> Option<(String, String, String)> {
+    if let (Value::Object(before), Value::Object(now)) = (before, now) {
+        let mut keys: Vec<&String> = before.keys().chain(now.keys()).collect();
+        keys.sort();
+        keys.dedup();
+        return keys.into_iter().find_map(|key| {
+            if at.is_empty() && FREE.contains(&key.as_str()) {
+                return None;
+            }
+            let path = match at {
+                "" => key.clone(),
+                _ => format!("{at}.{key}"),
+            };
+            let none = Value::Null;
+            let (a, b) = (
+                before.get(key).unwrap_or(&none),
+                now.get(key).unwrap_or(&none),
+            );
+            difference(&path, a, b)
+        });
+    }
+    let shown = |value: &Value| match value {
+        Value::Null => "not set".to_string(),
+        value => value.to_string(),
+    };
+    (before != now).then(|| (at.to_string(), shown(before), shown(now)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_key_is_named_by_its_path_and_free_ones_may_change() {
+        let before = serde_json::json!({ "seed": 1, "log-every": 10, "start": { "bert": { "hidden": 8 } } });
+        let mut now = before.clone();
+        now["log-every"] = 20.into();
+        check_unchanged(&before, &now).expect("only what is written down changed");
+        now["start"]["bert"]["hidden"] = 16.into();
+        let error = check_unchanged(&before, &now).expect_err("another model");
+        let message = error.to_string();
+        assert!(
+            message.contains("`start.bert.hidden` was 8, found 16"),
+            "{message}"
+        );
+        now = before.clone();
+        now["dropout"] = 0.1.into();
+        let message = check_unchanged(&before, &now)
+            .expect_err("a new key")
+            .to_string();
+        assert!(
+            message.contains("`dropout` was not set, found 0.1"),
+            "{message}"
+        );
+    }
+}

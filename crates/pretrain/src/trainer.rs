@@ -1,0 +1,253 @@
+//! The loop of a pre-training run.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use anyhow::{Context, Result, bail, ensure};
+use burn::module::Module;
+use burn::optim::GradientsParams;
+use burn::tensor::Device;
+use totune_adapt::{parameter_values, require_gradients};
+use totune_model::fused::{AdamW, ParameterMoments, Rate, clip_global_norm};
+use totune_record::{PretrainingRow, read_pretraining, write_pretraining};
+
+use crate::checkpoint::{About, Checkpoint, Folder};
+use crate::objective::Objective;
+use crate::settings::check_unchanged;
+use crate::{Meter, Settings};
+
+/// A loss this many times that of guessing among all wordpieces is no loss that training comes back from.
+const DIVERGED: f64 = 4.0;
+
+/// Takes the steps of a run.
+pub struct Trainer<'a, O> {
+    /// What is learned.
+    pub objective: &'a O,
+    /// How.
+    pub settings: &'a Settings,
+    /// Where checkpoints and the log go.
+    pub folder: &'a Folder,
+    /// The plain device that the model lies on.
+    pub device: &'a Device,
+    /// What the first checkpoint says; its step and seconds are those that training goes on from.
+    pub about: About,
+    /// Loss of guessing among all predictions with equal probability, in nats.
+    pub guessing: f64,
+}
+
+/// What is heard of a run.
+#[derive(Debug)]
+pub enum Event<'e> {
+    /// A row of the log was made.
+    Row(&'e PretrainingRow),
+    /// A checkpoint was written after this many steps.
+    Saved(usize),
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Ended<M> {
+    /// The model as it is.
+    pub model: M,
+    /// Steps it has taken.
+    pub step: usize,
+    /// Whether these are all steps of the run; otherwise it was asked to stop.
+    pub finished: bool,
+}
+
+impl<O: Objective> Trainer<'_, O> {
+    /// Trains from the newest checkpoint in the folder, or from the objective's fresh weights, or from `start`.
+    ///
+    /// `watch` hears of each row and checkpoint, and of each step by asking [`ControlFlow`]: after a break the run writes
+    /// a checkpoint and ends.
+    ///
+    /// # Errors
+    /// When the settings are not those of the checkpoint (the key is named), the loss or gradient is no number or the
+    /// loss is far above guessing (the step is named; the checkpoint before stays), or a file cannot be written.
+    pub fn run(
+        &self,
+        start: &mut dyn totune_model::Weights,
+        watch: &mut dyn FnMut(Option<Event>) -> ControlFlow<()>,
+    ) -> Result<Ended<O::Model>> {
+        let config = self.settings.optimizer.config();
+        let latest = self.folder.latest()?;
+        let mut about = self.about.clone();
+        let (mut model, mut optimizer) = match latest {
+            None => {
+                let model = self.objective.load(start, self.device)?;
+                (trainable(model), AdamW::new(&config))
+            }
+            Some(checkpoint) => {
+                self.check(&checkpoint.about)?;
+                let model = trainable(self.objective.load(&mut &checkpoint, self.device)?);
+                let moments = self.moments_by_path(&model, &checkpoint)?;
+                about.go_on_from(&checkpoint.about);
+                let optimizer = AdamW::resume(&config, &model, moments)?;
+                (model, optimizer)
+            }
+        };
+        let paths = totune_adapt::sizes(&model).into_keys();
+        let decays = self.settings.optimizer.weight_decays(paths)?;
+        let mut rows = self.log_until(about.step)?;
+        let mut meter = Meter::new(&self.settings.name, about.seconds);
+        let steps = self.objective.steps();
+        while about.step < steps {
+            let step = about.step;
+            let (trained, loss, norm) = self.step(model, &mut optimizer, &decays, step)?;
+            model = trained;
+            about.step += 1;
+            let tokens = self.objective.tokens_before(about.step);
+            meter.add(loss, norm, tokens - self.objective.tokens_before(step));
+            let last = about.step == steps;
+            let mut stop = watch(None).is_break();
+            if about.step.is_multiple_of(self.settings.log_every) || last || stop {
+                let rate = self.learning_rate(step);
+                if let Some(row) = meter.row(about.step, tokens, rate) {
+                    stop |= watch(Some(Event::Row(&row))).is_break();
+                    rows.push(row);
+                }
+            }
+            if about.step.is_multiple_of(self.settings.checkpoint_every) || last || stop {
+                about.seconds = meter.seconds();
+                // The log first: a row behind the newest checkpoint is taken back when the run goes on from it.
+                write_pretraining(&self.folder.path, &rows)?;
+                self.folder
+                    .save(&self.checkpoint(&model, &optimizer, about.clone()))?;
+                stop |= watch(Some(Event::Saved(about.step))).is_break();
+            }
+            if stop {
+                break;
+            }
+        }
+        Ok(Ended {
+            model: model.valid(),
+            step: about.step,
+            finished: about.step >= steps,
+        })
+    }
+
+    /// One step: the model after it, the loss before it, and the norm of its gradient.
+    fn step(
+        &self,
+        model: O::Model,
+        optimizer: &mut AdamW,
+        decays: &BTreeMap<String, f64>,
+        step: usize,
+    ) -> Result<(O::Model, f64, f64)> {
+        let loss = self.objective.loss(&model, step, self.device);
+        let gradients = loss.backward();
+        let mut gradients = GradientsParams::from_grads(gradients, &model);
+        let norm = clip_global_norm(&model, &mut gradients, self.settings.clip.max());
+        let loss = f64::from(loss.into_scalar::<f32>());
+        if !loss.is_finite() || !norm.is_finite() || loss > DIVERGED * self.guessing {
+            bail!(
+                "training diverged at step {step}: the loss is {loss:.4} and the norm of its gradient {norm:.4} at a \
+                 learning rate of {:.2e}; the checkpoint before is kept, and a lower learning-rate under another name \
+                 may do better",
+                self.learning_rate(step)
+            );
+        }
+        let lr = self.learning_rate(step);
+        let model = optimizer.step(model, gradients, &|path| {
+            let weight_decay = *decays.get(path)?;
+            Some(Rate { lr, weight_decay })
+        });
+        Ok((model, loss, norm))
+    }
+
+    fn learning_rate(&self, step: usize) -> f64 {
+        let peak = self.settings.learning_rate;
+        self.settings
+            .schedule
+            .rate(peak, step, self.objective.steps())
+    }
+
+    /// Refuses a checkpoint of another run.
+    fn check(&self, found: &About) -> Result<()> {
+        check_unchanged(&found.settings, &self.about.settings)?;
+        ensure!(
+            found.vocabulary == self.about.vocabulary,
+            "the vocabulary is not the one that the checkpoint was trained with"
+        );
+        ensure!(
+            found.corpus == self.about.corpus,
+            "the text is not the one that the checkpoint was trained on"
+        );
+        Ok(())
+    }
+
+    fn checkpoint(&self, model: &O::Model, optimizer: &AdamW, about: About) -> Checkpoint {
+        let published = |path: &String| self.objective.published(path);
+        let weights = parameter_values(model, &|_| true);
+        let moments = optimizer.state(model);
+        Checkpoint {
+            about,
+            weights: weights
+                .into_iter()
+                .map(|(path, data)| (published(&path), data))
+                .collect(),
+            moments: moments
+                .into_iter()
+                .map(|(path, moments)| (published(&path), moments))
+                .collect(),
+        }
+    }
+
+    /// The optimizer's state under the paths of `model`, as it names its own parameters.
+    fn moments_by_path(
+        &self,
+        model: &O::Model,
+        checkpoint: &Checkpoint,
+    ) -> Result<BTreeMap<String, ParameterMoments>> {
+        let mut moments = checkpoint.moments.clone();
+        let paths = totune_adapt::sizes(model).into_keys();
+        let by_path = paths.filter_map(|path| {
+            let moments = moments.remove(&self.objective.published(&path))?;
+            Some((path, moments))
+        });
+        let by_path: BTreeMap<_, _> = by_path.collect();
+        ensure!(
+            moments.is_empty(),
+            "the checkpoint has optimizer state of `{}`, which this model lacks",
+            moments.keys().next().map_or("", String::as_str)
+        );
+        Ok(by_path)
+    }
+
+    /// The rows of the log up to `step`; those behind it belong to steps that were lost and are taken again.
+    fn log_until(&self, step: usize) -> Result<Vec<PretrainingRow>> {
+        if step == 0 {
+            return Ok(Vec::new());
+        }
+        let rows = read_pretraining(&self.folder.path)
+            .context("the log that goes with the newest checkpoint")?;
+        Ok(rows
+            .into_iter()
+            .filter(|row| row.step <= step as u64)
+            .collect())
+    }
+}
+
+impl About {
+    /// Takes up where `before` ended, keeping what trained it.
+    fn go_on_from(&mut self, before: &About) {
+        self.step = before.step;
+        self.seconds = before.seconds;
+        let join = |before: &[String], now: &[String]| {
+            let mut all = before.to_vec();
+            for item in now {
+                if all.last() != Some(item) {
+                    all.push(item.clone());
+                }
+            }
+            all
+        };
+        self.commits = join(&before.commits, &self.commits);
+        self.devices = join(&before.devices, &self.devices);
+    }
+}
+
+/// The model with a gradient for every parameter.
+fn trainable<M: Module>(model: M) -> M {
+    require_gradients(model.train(), &|_| true)
+}
