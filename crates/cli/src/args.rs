@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bench, collect, curves, data, doctor, encoders, papers, pretrain, report, reproduce, submit, sweep,
+    bench, collect, curves, data, doctor, encoders, papers, pretrain, report, reproduce, submit,
+    sweep,
 };
 use crate::device::Wish;
 use crate::exit;

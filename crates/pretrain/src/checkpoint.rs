@@ -76,7 +76,8 @@ impl Folder {
         let path = self.path.join(name);
         write_atomically(&path, &checkpoint.to_bytes()?)?;
         for (_, old) in self.checkpoints()?.iter().rev().skip(KEPT) {
-            fs::remove_file(old).with_context(|| format!("{}: cannot be removed", old.display()))?;
+            fs::remove_file(old)
+                .with_context(|| format!("{}: cannot be removed", old.display()))?;
         }
         Ok(path)
     }
@@ -93,9 +94,9 @@ impl Folder {
         let read = Checkpoint::read(path);
         let before = checkpoints.iter().rev().nth(1);
         read.map(Some).with_context(|| match before {
-            Some((step, _)) => format!(
-                "the newest checkpoint is damaged; remove it to go on from step {step}"
-            ),
+            Some((step, _)) => {
+                format!("the newest checkpoint is damaged; remove it to go on from step {step}")
+            }
             None => "the only checkpoint is damaged; remove it to begin again".to_string(),
         })
     }
@@ -164,7 +165,8 @@ impl Checkpoint {
         let mut steps: BTreeMap<String, i32> =
             serde_json::from_str(entry("steps")?).context("steps")?;
         let file = SafeTensors::deserialize(bytes).context("not a whole safetensors file")?;
-        let (mut weights, mut firsts, mut seconds) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut weights, mut firsts, mut seconds) =
+            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for (name, tensor) in file.iter() {
             ensure!(
                 tensor.dtype() == Dtype::F32,

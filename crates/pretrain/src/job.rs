@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::TensorData;
 use serde_json::Value;
 use totune_checkpoint::{Checkpoint as File, Naming, Published};
-use totune_data::{TextCatalogue, TextPart, Tokenizer, sha256_hex};
+use totune_data::{Document, TextCatalogue, TextPart, Tokenizer, sha256_hex};
 use totune_model::{
     Architecture, BertConfig, EncoderCatalogue, MaskedLmConfig, RandomWeights, Weights,
 };
@@ -77,7 +77,8 @@ impl Job {
                 let path = folder.path.join("vocab.txt");
                 if !path.is_file() {
                     let documents = texts.iter().flat_map(|(_, train, _)| train);
-                    let pieces = train_vocabulary(documents, vocabulary)?;
+                    let documents: Vec<&Document> = documents.collect();
+                    let pieces = train_vocabulary(&documents, vocabulary)?;
                     write_atomically(&path, (pieces.join("\n") + "\n").as_bytes())?;
                 }
                 let tokenizer = Tokenizer::from_vocabulary(&path, vocabulary.lowercase)?;

@@ -105,7 +105,11 @@ mod tests {
 
     #[test]
     fn shares_come_out_as_asked_and_special_tokens_stay() {
-        let before: Vec<u16> = [0].into_iter().chain((4..100).cycle().take(126)).chain([1]).collect();
+        let before: Vec<u16> = [0]
+            .into_iter()
+            .chain((4..100).cycle().take(126))
+            .chain([1])
+            .collect();
         let (mut hidden, mut masked, mut kept) = (0, 0, 0);
         for i in 0..500 {
             let mut ids = before.clone();
@@ -118,7 +122,11 @@ mod tests {
                 kept += usize::from(ids[place] == target);
             }
             let changed = (0..128).filter(|&place| ids[place] != before[place]);
-            assert!(changed.into_iter().all(|place| found.places.contains(&place)));
+            assert!(
+                changed
+                    .into_iter()
+                    .all(|place| found.places.contains(&place))
+            );
             hidden += found.places.len();
         }
         // Binomial with n = 9,500: four standard deviations are 1.6 and 1.2 points. A random piece is the old one, or
@@ -143,7 +151,12 @@ mod tests {
     fn the_same_stream_hides_the_same() {
         let hide_with = |index| {
             let mut ids: Vec<u16> = (4..60).collect();
-            let hidden = hide(&mut ids, &pieces(), &how(true), &mut stream(3, "masks", index));
+            let hidden = hide(
+                &mut ids,
+                &pieces(),
+                &how(true),
+                &mut stream(3, "masks", index),
+            );
             (ids, hidden)
         };
         assert_eq!(hide_with(5), hide_with(5));

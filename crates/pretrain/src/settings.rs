@@ -309,7 +309,8 @@ mod tests {
 
     #[test]
     fn a_changed_key_is_named_by_its_path_and_free_ones_may_change() {
-        let before = serde_json::json!({ "seed": 1, "log-every": 10, "start": { "bert": { "hidden": 8 } } });
+        let before =
+            serde_json::json!({ "seed": 1, "log-every": 10, "start": { "bert": { "hidden": 8 } } });
         let mut now = before.clone();
         now["log-every"] = 20.into();
         check_unchanged(&before, &now).expect("only what is written down changed");

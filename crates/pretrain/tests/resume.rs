@@ -1,0 +1,181 @@
+//! A run that is interrupted and resumed takes the same steps as one that is not, bit for bit.
+
+#![cfg_attr(feature = "tch", allow(deprecated))]
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use burn::tensor::Device;
+use totune_pretrain::objective::Objective;
+use totune_pretrain::perplexity::{Trained, perplexity};
+use totune_pretrain::{Event, Folder, Job, Places, Settings, Trainer};
+use totune_record::PretrainingRow;
+
+fn project() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn devices() -> Vec<Device> {
+    let mut devices = vec![Device::flex()];
+    #[cfg(feature = "tch")]
+    devices.push(Device::libtorch());
+    devices.truncate(2);
+    devices
+}
+
+/// The fixture's job, with some of its settings changed.
+fn job(folder: &Folder, change: impl Fn(&mut serde_json::Value)) -> Job {
+    let path = project().join("experiments/pretraining/fixture-mlm.toml");
+    let (_, mut json) = Settings::read(&path).expect("the fixture's settings");
+    change(&mut json);
+    let settings = serde_json::from_value(json.clone()).expect("settings");
+    let places = Places {
+        project: project(),
+        data: Path::new("nowhere"),
+        encoders: &[],
+    };
+    Job::prepare(settings, json, places, folder).expect("the fixture's text")
+}
+
+/// Trains until `most` steps more are taken; the rows of the log, and the names and bits of all weights.
+fn train(
+    folder: &Folder,
+    device: &Device,
+    most: usize,
+    change: impl Fn(&mut serde_json::Value),
+) -> anyhow::Result<(Vec<PretrainingRow>, Vec<u8>)> {
+    let job = job(folder, change);
+    let objective = job.objective()?;
+    let trainer = Trainer {
+        objective: &objective,
+        settings: &job.settings,
+        folder,
+        device,
+        about: job.about("test", "test"),
+        guessing: job.guessing(),
+    };
+    let mut taken = 0;
+    let mut start = job.start(objective.initial())?;
+    trainer.run(&mut *start, &mut |event| {
+        taken += usize::from(event.is_none());
+        match taken >= most && !matches!(event, Some(Event::Saved(_))) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })?;
+    let checkpoint = folder.latest()?.expect("a checkpoint at the end");
+    let weights = checkpoint.weights.iter();
+    let bits = weights.flat_map(|(name, data)| [name.as_bytes(), data.as_bytes()].concat());
+    let bits = bits.collect();
+    Ok((totune_record::read_pretraining(&folder.path)?, bits))
+}
+
+fn losses(rows: &[PretrainingRow]) -> Vec<(u64, u64, u64)> {
+    let bits = |row: &PretrainingRow| (row.step, row.tokens, row.loss.to_bits());
+    rows.iter().map(bits).collect()
+}
+
+#[test]
+fn an_interrupted_run_goes_on_bit_for_bit_over_stages_and_with_dropout() {
+    // Rows at every step, so that those of both runs cover the same steps.
+    let change = |json: &mut serde_json::Value| {
+        json["log-every"] = 1.into();
+        json["dropout"] = 0.1.into();
+        json["stage"][0]["tokens"] = 5_120.into(); // 10 steps, then those of the second stage
+    };
+    for device in devices() {
+        let (straight, in_parts) = (tempfile::tempdir(), tempfile::tempdir());
+        let [straight, in_parts] = [straight, in_parts].map(|dir| dir.expect("a folder"));
+        let folder = Folder::open(straight.path()).expect("a folder");
+        let (rows, weights) = train(&folder, &device, usize::MAX, change).expect("a whole run");
+        assert_eq!(rows.len(), 30, "10 steps and 20");
+
+        let folder = Folder::open(in_parts.path()).expect("a folder");
+        let mut last = (Vec::new(), Vec::new());
+        for most in [4, 9, 100] {
+            last = train(&folder, &device, most, change).expect("a part of a run");
+        }
+        assert_eq!(losses(&last.0), losses(&rows));
+        assert!(last.1 == weights, "the weights differ");
+    }
+}
+
+#[test]
+fn steps_that_a_crash_took_are_taken_again_from_the_checkpoint_before() {
+    let change = |json: &mut serde_json::Value| {
+        json["log-every"] = 1.into();
+        json["checkpoint-every"] = 5.into();
+        json["stage"][0]["tokens"] = 5_120.into();
+    };
+    let device = Device::flex();
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = Folder::open(dir.path()).expect("a folder");
+    let (rows, weights) = train(&folder, &device, usize::MAX, change).expect("a whole run");
+    // The newest checkpoint never came to be, but its row was written.
+    let newest = dir.path().join("step-00000030.safetensors");
+    std::fs::remove_file(newest).expect("the last checkpoint");
+    let again = train(&folder, &device, usize::MAX, change).expect("the rest of the run");
+    assert_eq!(losses(&again.0), losses(&rows));
+    assert!(again.1 == weights, "the weights differ");
+}
+
+#[test]
+fn a_changed_setting_is_refused_by_name() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = Folder::open(dir.path()).expect("a folder");
+    let device = Device::flex();
+    train(&folder, &device, 2, |_| ()).expect("two steps");
+    let error = train(&folder, &device, 2, |json| {
+        json["learning-rate"] = 0.5.into();
+    });
+    let message = format!("{:#}", error.expect_err("another rate"));
+    assert!(
+        message.contains("`learning-rate` was 0.005, found 0.5"),
+        "{message}"
+    );
+    train(&folder, &device, 1, |json| json["log-every"] = 3.into()).expect("only the log differs");
+}
+
+#[test]
+fn a_diverging_run_says_at_which_step_and_keeps_the_checkpoint_before() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = Folder::open(dir.path()).expect("a folder");
+    let change = |json: &mut serde_json::Value| {
+        json["learning-rate"] = 1e4.into();
+        json["clip"] = serde_json::json!({ "kind": "none" });
+        json["schedule"] = serde_json::json!({ "kind": "constant", "warmup": 0.2 });
+        json["checkpoint-every"] = 1.into();
+    };
+    let error = train(&folder, &Device::flex(), usize::MAX, change);
+    let message = format!("{:#}", error.expect_err("no run survives this rate"));
+    assert!(message.contains("training diverged at step"), "{message}");
+    let kept = folder.latest().expect("a readable checkpoint");
+    assert!(kept.expect("one from before").about.step > 0);
+}
+
+#[test]
+fn a_trained_model_predicts_better_than_word_frequencies_and_random_weights() {
+    let device = devices().pop().expect("at least one");
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = Folder::open(dir.path()).expect("a folder");
+    train(&folder, &device, usize::MAX, |_| ()).expect("a whole run");
+    let job = job(&folder, |_| ());
+    let objective = job.objective().expect("the fixture's text");
+    let checkpoint = folder.latest().expect("readable").expect("one at the end");
+    let model = objective.load(&mut &checkpoint, &device).expect("a model");
+    let trained = Trained {
+        model: &model,
+        step: checkpoint.about.step,
+    };
+    let rows = perplexity("fixture-mlm", &objective, &trained, None, &device).expect("rows");
+    let of = |model: &str| {
+        let row = rows.iter().find(|row| row.model == model);
+        row.expect("a row for each model").perplexity
+    };
+    let [trained, random, unigram] = ["trained", "random-weights", "unigram"].map(of);
+    assert!(trained < unigram, "{trained} {unigram}");
+    assert!(
+        (500.0..800.0).contains(&random),
+        "about one of 600 wordpieces: {random}"
+    );
+}
