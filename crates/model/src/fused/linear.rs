@@ -2,36 +2,21 @@
 
 use burn::tensor::{DType, FloatDType, Tensor};
 
+#[cfg(feature = "tch")]
+use super::products::{Bf16Products, products};
+
 /// The numbers that products are made of; everything else is f32.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Precision {
     /// 32-bit floats.
     #[default]
     F32,
-    /// Both factors are rounded to bfloat16 (8 significant bits) before each product, forward and backward; sums are
-    /// f32. Weights stay f32 and are rounded anew in each step.
+    /// Both operands of each product are rounded to bfloat16 (8 significant bits), forward and backward; sums are f32.
+    /// Weights stay f32 and are rounded anew in each step.
     ///
-    /// How the rounded factors are multiplied depends on [`bf16_products`]; the tile units round each sum once more.
+    /// On the CPU, [`products`](super::products()) says how the rounded operands are multiplied; as bfloat16, each result
+    /// is rounded to bfloat16 once more. GPUs have units of their own.
     Bf16,
-}
-
-/// How this processor multiplies bfloat16 numbers fastest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bf16Products {
-    /// In its tile units (Intel's AMX), several times as fast as f32.
-    Tiles,
-    /// As f32 numbers. Without tile units nothing is faster: AVX512-BF16's `vdpbf16ps`, measured on a Sapphire Rapids
-    /// core without AMX, does half as many products a second as f32's `vfmadd`.
-    AsF32,
-}
-
-/// How products of [`Precision::Bf16`] are computed in main memory; graphics processors have units of their own.
-pub fn bf16_products() -> Bf16Products {
-    #[cfg(feature = "tch")]
-    if super::shim::has_bf16_tiles() {
-        return Bf16Products::Tiles;
-    }
-    Bf16Products::AsF32
 }
 
 /// Applies `weight` `[out, in]` and `bias` `[out]` to `x` `[.., in]`, giving `[.., out]`.
@@ -47,7 +32,7 @@ pub fn linear<const D: usize>(
         let on_cpu = inputs[0].on_cpu();
         return match precision {
             Precision::F32 => super::libtorch::apply(kernel::Linear, inputs),
-            Precision::Bf16 if on_cpu && bf16_products() == Bf16Products::AsF32 => {
+            Precision::Bf16 if on_cpu && products().bf16 == Bf16Products::AsF32 => {
                 super::libtorch::apply(kernel::RoundedLinear, inputs)
             }
             Precision::Bf16 => super::libtorch::apply(kernel::Bf16Linear, inputs),
@@ -77,10 +62,11 @@ fn plain<const D: usize>(x: Tensor<D>, weight: Tensor<2>, bias: Tensor<1>) -> Te
 #[cfg(feature = "tch")]
 mod kernel {
     use burn::backend::libtorch::TchTensor;
-    use tch::{Kind, Tensor};
+    use tch::{Device, Kind, Tensor};
 
     use crate::fused::libtorch::Kernel;
-    use crate::fused::shim::rounded;
+    use crate::fused::products::{F32Products, products};
+    use crate::fused::shim::{self, rounded};
 
     #[derive(Debug, Clone)]
     pub struct Linear;
@@ -89,7 +75,7 @@ mod kernel {
         type Saved = (TchTensor, TchTensor);
 
         fn forward(&self, [x, weight, bias]: [TchTensor; 3]) -> (TchTensor, Self::Saved) {
-            let y = x.tensor.linear(&weight.tensor, Some(&bias.tensor));
+            let y = applied(&x.tensor, &weight.tensor, Some(&bias.tensor));
             (TchTensor::new(y), (x, weight))
         }
 
@@ -100,12 +86,12 @@ mod kernel {
             wanted: [bool; 3],
         ) -> [Option<TchTensor>; 3] {
             let db = wanted[2].then(|| column_sums(&grad.tensor));
-            let [dx, dw] = products(&x.tensor, &weight.tensor, &grad.tensor, wanted);
+            let [dx, dw] = gradients(&x.tensor, &weight.tensor, &grad.tensor, wanted);
             [dx, dw, db].map(|grad| grad.map(TchTensor::new))
         }
     }
 
-    /// The factors rounded to bfloat16, the products those of f32.
+    /// The operands rounded to bfloat16, the products those of f32.
     #[derive(Debug, Clone)]
     pub struct RoundedLinear;
 
@@ -115,7 +101,11 @@ mod kernel {
         type Saved = (TchTensor, TchTensor);
 
         fn forward(&self, [x, weight, bias]: [TchTensor; 3]) -> (TchTensor, Self::Saved) {
-            let y = rounded(&x.tensor).linear(&rounded(&weight.tensor), Some(&bias.tensor));
+            let y = applied(
+                &rounded(&x.tensor),
+                &rounded(&weight.tensor),
+                Some(&bias.tensor),
+            );
             (TchTensor::new(y), (x, weight))
         }
 
@@ -129,12 +119,12 @@ mod kernel {
             let (x, weight) = (&x.tensor, &weight.tensor);
             let x = if wanted[1] { &rounded(x) } else { x };
             let weight = if wanted[0] { &rounded(weight) } else { weight };
-            let [dx, dw] = products(x, weight, &rounded(&grad.tensor), wanted);
+            let [dx, dw] = gradients(x, weight, &rounded(&grad.tensor), wanted);
             [dx, dw, db].map(|grad| grad.map(TchTensor::new))
         }
     }
 
-    /// The factors in bfloat16, for devices with units for it.
+    /// The operands in bfloat16, for devices with units for it.
     #[derive(Debug, Clone)]
     pub struct Bf16Linear;
 
@@ -145,7 +135,8 @@ mod kernel {
         fn forward(&self, [x, weight, bias]: [TchTensor; 3]) -> (TchTensor, Self::Saved) {
             let (x, weight) = (half(&x.tensor), half(&weight.tensor));
             // The bias is added in f32, after the product.
-            let y = x.linear(&weight, None::<Tensor>).to_kind(Kind::Float) + &bias.tensor;
+            let mut y = applied(&x, &weight, None).to_kind(Kind::Float);
+            let _ = y.g_add_(&bias.tensor);
             let saved = (TchTensor::new(x), TchTensor::new(weight));
             (TchTensor::new(y), saved)
         }
@@ -157,7 +148,7 @@ mod kernel {
             wanted: [bool; 3],
         ) -> [Option<TchTensor>; 3] {
             let db = wanted[2].then(|| column_sums(&grad.tensor));
-            let [dx, dw] = products(&x.tensor, &weight.tensor, &half(&grad.tensor), wanted)
+            let [dx, dw] = gradients(&x.tensor, &weight.tensor, &half(&grad.tensor), wanted)
                 .map(|grad| grad.map(|grad| grad.to_kind(Kind::Float)));
             [dx, dw, db].map(|grad| grad.map(TchTensor::new))
         }
@@ -174,8 +165,32 @@ mod kernel {
             .sum_dim_intlist([0i64].as_slice(), false, None::<Kind>)
     }
 
+    /// `weight` `[out, in]` and `bias` applied to `x` `[.., in]`.
+    fn applied(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
+        let (n_out, n_in) = (weight.size()[0], weight.size()[1]);
+        let mut shape = x.size();
+        *shape.last_mut().expect("at least one dimension") = n_out;
+        mm(&x.reshape([-1, n_in]), &weight.tr(), bias).view(shape.as_slice())
+    }
+
+    /// Products of fewer multiplications take longer to prepare than to compute.
+    const SMALL: i64 = 1 << 15;
+
+    /// `a b + bias`, by the library that is faster here.
+    fn mm(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Tensor {
+        let work = a.size()[0] * a.size()[1] * b.size()[1];
+        let onednn = a.device() == Device::Cpu
+            && work >= SMALL
+            && (a.kind() == Kind::BFloat16 || products().f32 == F32Products::OneDnn);
+        match bias {
+            _ if onednn => shim::matmul(a, b, bias),
+            Some(bias) => bias.addmm(a, b),
+            None => a.mm(b),
+        }
+    }
+
     /// The gradients of `x` and of `weight`.
-    fn products(
+    fn gradients(
         x: &Tensor,
         weight: &Tensor,
         grad: &Tensor,
@@ -185,8 +200,8 @@ mod kernel {
         let (n_out, n_in) = (size[0], size[1]);
         let dy = grad.reshape([-1, n_out]); // [rows, out]
         [
-            wanted[0].then(|| dy.mm(weight).view_as(x)),
-            wanted[1].then(|| dy.tr().mm(&x.reshape([-1, n_in]))),
+            wanted[0].then(|| mm(&dy, weight, None).view_as(x)),
+            wanted[1].then(|| mm(&dy.tr(), &x.reshape([-1, n_in]), None)),
         ]
     }
 
@@ -197,7 +212,8 @@ mod kernel {
         use super::super::{Precision, linear, plain, rounded};
         use super::{Bf16Linear, RoundedLinear};
         use crate::fused::compare::{check, values};
-        use crate::fused::libtorch::{apply, owns};
+        use crate::fused::libtorch::{apply, owns, raw};
+        use crate::fused::shim;
 
         const SHAPES: [&[usize]; 3] = [&[2, 3, 5], &[4, 5], &[4]];
 
@@ -237,6 +253,29 @@ mod kernel {
                     false => plain(rounded(x), rounded(w), b),
                 }
             });
+        }
+
+        /// oneDNN's products, of operands as they lie and of transposed views.
+        #[test]
+        fn onednn_and_libtorchs_default_agree() {
+            let device = Device::libtorch();
+            let square = |seed| {
+                let flat = Tensor::<1>::from_data(values(64 * 64, seed).as_slice(), &device);
+                raw(&flat).view([64, 64])
+            };
+            let bias = raw(&Tensor::<1>::from_data(values(64, 3).as_slice(), &device));
+            let (a, b) = (square(1), square(2));
+            let worst = |found: tch::Tensor, expected: tch::Tensor| -> f64 {
+                let difference: tch::Tensor = found - expected;
+                difference.abs().max().double_value(&[])
+            };
+            let (x, w) = (a.shallow_clone(), b.tr());
+            let with_bias = worst(shim::matmul(&x, &w, Some(&bias)), bias.addmm(&x, &w));
+            assert!(with_bias < 1e-5, "{with_bias}");
+            for (x, w) in [(&a, &b), (&a.tr(), &b), (&a, &b.tr())] {
+                let without = worst(shim::matmul(x, w, None), x.mm(w));
+                assert!(without < 1e-5, "{without}");
+            }
         }
 
         #[test]

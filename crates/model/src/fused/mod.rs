@@ -17,6 +17,7 @@ mod layer_norm;
 mod libtorch;
 mod linear;
 mod lstm;
+mod products;
 mod projected_lstm;
 #[cfg(feature = "tch")]
 mod shim;
@@ -28,8 +29,9 @@ pub use cross_entropy::cross_entropy;
 pub use dropout::dropout;
 pub use highway_lstm::{Around, Order, highway_lstm};
 pub use layer_norm::layer_norm;
-pub use linear::{Bf16Products, Precision, bf16_products, linear};
+pub use linear::{Precision, linear};
 pub use lstm::{LstmWeights, bilstm, lstm};
+pub use products::{Bf16Products, F32Products, Products, Speeds, products};
 pub use projected_lstm::{Clip, Memory, projected_lstm, projected_lstm_from};
 
 #[cfg(all(test, feature = "tch"))]

@@ -6,6 +6,8 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/cpu/Utils.h>
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -14,6 +16,12 @@
 
 using at::Tensor;
 using totune::guarded;
+
+namespace at::native {
+// oneDNN's product, `result = alpha a b + beta result`, of f32 and of bfloat16 matrices, either of which may be the view of
+// a transposed one. Exported by libtorch without a header; at::mm takes it for bfloat16 alone.
+void mkldnn_matmul(const Tensor &a, const Tensor &b, const Tensor &result, float beta, float alpha);
+} // namespace at::native
 
 namespace {
 
@@ -95,12 +103,46 @@ char *totune_round_bf16(Tensor *input, Tensor **out) {
   });
 }
 
-int totune_init_amx() {
-  try {
-    return at::cpu::init_amx();
-  } catch (...) {
-    return 0;
-  }
+char *totune_matmul(Tensor *a, Tensor *b, Tensor *bias, Tensor **out) {
+  return guarded([&] {
+    Tensor y = at::empty({a->size(0), b->size(1)}, a->options());
+    if (bias) y.copy_(bias->expand_as(y));
+    at::native::mkldnn_matmul(*a, *b, y, bias ? 1.0f : 0.0f, 1.0f);
+    *out = new Tensor(y);
+  });
+}
+
+char *totune_time_products(double *operations, double *seconds) {
+  return guarded([&] {
+    at::cpu::init_amx(); // the permission to use tile units, where there are any
+    const int64_t rows = 512, width = 256;
+    *operations = 2.0 * rows * width * width;
+    // In a parallel region each product runs on one thread, so that neither a thread that starts late nor another
+    // program on its core decides.
+    at::parallel_for(0, 2, 1, [&](int64_t begin, int64_t) {
+      if (begin != 0) return;
+      Tensor x = at::linspace(-1.0, 1.0, rows * width).view({rows, width});
+      Tensor w = at::linspace(1.0, -1.0, width * width).view({width, width});
+      Tensor y = at::empty({rows, width});
+      auto timed = [](double &best, auto &&product) {
+        auto start = std::chrono::steady_clock::now();
+        product();
+        best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      };
+      std::fill(seconds, seconds + 3, 1e9);
+      // The first of each makes its kernel, the rest take turns.
+      for (int i = 0; i < 6; i++) {
+        double first = 1e9;
+        timed(i == 0 ? first : seconds[0], [&] { at::mm_out(y, x, w.t()); });
+        timed(i == 0 ? first : seconds[1], [&] { at::native::mkldnn_matmul(x, w.t(), y, 0.0f, 1.0f); });
+        timed(i == 0 ? first : seconds[2], [&] {
+          Tensor half = at::empty({rows, width}, at::kBFloat16);
+          at::native::mkldnn_matmul(x.to(at::kBFloat16), w.to(at::kBFloat16).t(), half, 0.0f, 1.0f);
+          y.copy_(half);
+        });
+      }
+    });
+  });
 }
 
 char *totune_adamw(int n, Tensor *const *params, Tensor *const *grads, Tensor *const *firsts,

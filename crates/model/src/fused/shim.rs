@@ -7,6 +7,8 @@ use std::ptr;
 use burn::backend::libtorch::TchTensor;
 use tch::Tensor;
 
+use super::products::Speeds;
+
 unsafe extern "C" {
     fn totune_layer_norm_backward(
         grad: *mut c_void,
@@ -23,7 +25,13 @@ unsafe extern "C" {
         out: *mut *mut c_void,
     ) -> *mut c_char;
     fn totune_round_bf16(x: *mut c_void, out: *mut *mut c_void) -> *mut c_char;
-    fn totune_init_amx() -> c_int;
+    fn totune_matmul(
+        a: *mut c_void,
+        b: *mut c_void,
+        bias: *mut c_void,
+        out: *mut *mut c_void,
+    ) -> *mut c_char;
+    fn totune_time_products(operations: *mut c_double, seconds: *mut c_double) -> *mut c_char;
     fn totune_adamw(
         n: c_int,
         params: *const *mut c_void,
@@ -120,16 +128,29 @@ pub fn rounded(x: &Tensor) -> Tensor {
     }
 }
 
-/// Whether the processor has tile units for bfloat16 and the system lets this process use them.
-pub fn has_bf16_tiles() -> bool {
-    static FOUND: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    *FOUND.get_or_init(|| {
-        #[cfg(target_arch = "x86_64")]
-        let told = std::arch::x86_64::__cpuid_count(7, 0).edx & (1 << 22) != 0; // AMX-BF16
-        #[cfg(not(target_arch = "x86_64"))]
-        let told = false;
-        // SAFETY: no arguments; libtorch asks the system for the permission that its own kernels need.
-        told && unsafe { totune_init_amx() } != 0
+/// `a b + bias` by oneDNN: `a` `[m, k]` and `b` `[k, n]` are f32 or bfloat16 on the CPU and may be transposed views, `bias`
+/// is `[n]`. Sums are f32; the result has the type of `a` and `b`.
+pub fn matmul(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Tensor {
+    let mut out = ptr::null_mut();
+    // SAFETY: `a`, `b` and `bias` are live tensors or null; the callee writes a new one.
+    unsafe {
+        let bias = bias.map_or(ptr::null_mut(), handle);
+        check(totune_matmul(handle(a), handle(b), bias, &mut out));
+        Tensor::from_ptr(out.cast())
+    }
+}
+
+/// Times small products on one thread, the fastest of five each; `None` where this libtorch cannot do one of them.
+pub fn product_speeds() -> Option<Speeds> {
+    let mut operations = 0.0;
+    let mut seconds = [0.0; 3];
+    // SAFETY: one number and three are written; a message is a string of the shim's, leaked once per process.
+    let message = unsafe { totune_time_products(&mut operations, seconds.as_mut_ptr()) };
+    let [default, onednn, bf16] = seconds.map(|seconds| operations / seconds / 1e9);
+    message.is_null().then_some(Speeds {
+        default,
+        onednn,
+        bf16,
     })
 }
 

@@ -1,0 +1,161 @@
+//! How this processor multiplies matrices fastest, measured once per process.
+//!
+//! Two libraries inside LibTorch can do it, MKL and oneDNN, and bfloat16 operands can be multiplied as they are or as f32
+//! numbers. Which is fastest depends on the processor and on nothing a flag says reliably: MKL leaves the 512-bit units
+//! of AMD processors unused, where oneDNN is twice as fast; AVX512-BF16's `vdpbf16ps` does twice as many products a
+//! second as f32's `vfmadd` on one processor (AMD, family 26) and half as many on another (Intel Sapphire Rapids
+//! without AMX). So a few products are timed on first use, on one thread, and a way that is not the default is taken
+//! where it is clearly faster: ratios near the threshold are rare, and runs repeat bit for bit as long as the choice
+//! does.
+
+use std::fmt::Debug;
+
+use serde::Serialize;
+
+/// How bfloat16 operands are multiplied on the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bf16Products {
+    /// As bfloat16, by oneDNN: AVX512-BF16 or tile units (AMX).
+    Native,
+    /// Widened to f32.
+    AsF32,
+}
+
+/// The library that multiplies f32 matrices on the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum F32Products {
+    /// LibTorch's choice, MKL on x86-64.
+    Default,
+    /// oneDNN.
+    OneDnn,
+}
+
+/// The fastest way of each kind, and what was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Products {
+    /// For f32 operands.
+    pub f32: F32Products,
+    /// For operands rounded to bfloat16.
+    pub bf16: Bf16Products,
+    /// Speeds on one thread; absent where nothing was measured.
+    pub speeds: Option<Speeds>,
+}
+
+/// 10⁹ floating-point operations per second on one thread.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Speeds {
+    /// f32, LibTorch's default.
+    pub default: f64,
+    /// f32, oneDNN.
+    pub onednn: f64,
+    /// bfloat16, oneDNN, with the operands rounded from f32 and the result widened to f32.
+    pub bf16: f64,
+}
+
+/// A way other than the default is taken from this many times its speed on.
+const CLEARLY: f64 = 1.25;
+
+impl Products {
+    const DEFAULT: Self = Self {
+        f32: F32Products::Default,
+        bf16: Bf16Products::AsF32,
+        speeds: None,
+    };
+
+    /// What follows from the speeds.
+    #[cfg_attr(not(feature = "tch"), allow(dead_code))]
+    fn fastest(speeds: Speeds) -> Self {
+        let f32 = if speeds.onednn >= CLEARLY * speeds.default {
+            F32Products::OneDnn
+        } else {
+            F32Products::Default
+        };
+        let bf16 = if speeds.bf16 >= CLEARLY * speeds.default.max(speeds.onednn) {
+            Bf16Products::Native
+        } else {
+            Bf16Products::AsF32
+        };
+        Self {
+            f32,
+            bf16,
+            speeds: Some(speeds),
+        }
+    }
+
+    /// With what `TOTUNE_F32_PRODUCTS` (`default`, `onednn`) and `TOTUNE_BF16_PRODUCTS` (`native`, `as-f32`) ask for.
+    #[cfg_attr(not(feature = "tch"), allow(dead_code))]
+    fn overridden(mut self, variable: impl Fn(&str) -> Option<String>) -> Self {
+        if let Some(value) = variable("TOTUNE_F32_PRODUCTS") {
+            self.f32 = match value.as_str() {
+                "default" => F32Products::Default,
+                "onednn" => F32Products::OneDnn,
+                _ => panic!("TOTUNE_F32_PRODUCTS: found `{value}`, expected default or onednn"),
+            };
+        }
+        if let Some(value) = variable("TOTUNE_BF16_PRODUCTS") {
+            self.bf16 = match value.as_str() {
+                "native" => Bf16Products::Native,
+                "as-f32" => Bf16Products::AsF32,
+                _ => panic!("TOTUNE_BF16_PRODUCTS: found `{value}`, expected native or as-f32"),
+            };
+        }
+        self
+    }
+}
+
+/// How products are computed on the CPU; measured by the first caller, which takes some 10 ms.
+///
+/// # Panics
+/// When an environment variable that overrides the measurement holds an unknown word.
+pub fn products() -> Products {
+    #[cfg(feature = "tch")]
+    {
+        static FOUND: std::sync::OnceLock<Products> = std::sync::OnceLock::new();
+        *FOUND.get_or_init(|| {
+            super::shim::product_speeds()
+                .map_or(Products::DEFAULT, Products::fastest)
+                .overridden(|name| std::env::var(name).ok())
+        })
+    }
+    #[cfg(not(feature = "tch"))]
+    Products::DEFAULT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_clearly_faster_is_taken() {
+        let fastest = |default, onednn, bf16| {
+            let found = Products::fastest(Speeds {
+                default,
+                onednn,
+                bf16,
+            });
+            (found.f32, found.bf16)
+        };
+        use Bf16Products::*;
+        use F32Products::{Default, OneDnn};
+        assert_eq!(fastest(100.0, 210.0, 430.0), (OneDnn, Native)); // AMD, family 26
+        assert_eq!(fastest(110.0, 105.0, 55.0), (Default, AsF32)); // Sapphire Rapids without AMX
+        assert_eq!(fastest(110.0, 115.0, 900.0), (Default, Native)); // with AMX
+        assert_eq!(fastest(100.0, 210.0, 220.0), (OneDnn, AsF32));
+    }
+
+    #[test]
+    fn the_environment_overrides_the_measurement() {
+        let found = Products::DEFAULT.overridden(|name| {
+            let value = match name {
+                "TOTUNE_F32_PRODUCTS" => "onednn",
+                _ => "native",
+            };
+            Some(value.to_string())
+        });
+        assert_eq!(found.f32, F32Products::OneDnn);
+        assert_eq!(found.bf16, Bf16Products::Native);
+        assert_eq!(Products::DEFAULT.overridden(|_| None), Products::DEFAULT);
+    }
+}
