@@ -1,21 +1,23 @@
 //! Compiles the C++ of the fused operations against the libtorch that tch links.
 
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 7] = [
     "src/fused/shim.cpp",
+    "src/fused/char_cnn/char_cnn.cpp",
     "src/fused/crf/crf.cpp",
+    "src/fused/softmax_loss/softmax_loss.cpp",
     "src/fused/projected_lstm/projected_lstm.cpp",
     "src/fused/lstm/lstm.cpp",
     "src/fused/highway_lstm/highway_lstm.cpp",
 ];
 
 /// Read by most of these.
-const HEADER: &str = "src/fused/shared.h";
+const HEADERS: [&str; 2] = ["src/fused/shared.h", "src/fused/vectors.h"];
 
 /// Compiled once for each width of vectors; which one runs is decided when the program starts.
 const ROWS: [&str; 2] = ["src/fused/lstm/rows.cpp", "src/fused/lstm/rows.h"];
 
 fn main() {
-    for source in SOURCES.into_iter().chain(ROWS).chain([HEADER]) {
+    for source in SOURCES.into_iter().chain(ROWS).chain(HEADERS) {
         println!("cargo:rerun-if-changed={source}");
     }
     println!("cargo:rerun-if-env-changed=LIBTORCH");
@@ -37,6 +39,8 @@ fn compile_shim() {
             .cpp(true)
             .std("c++17")
             .flag_if_supported("-Wno-unused-parameter")
+            // Vectors are only passed between functions that are inlined into one another.
+            .flag_if_supported("-Wno-psabi")
             // Nobody asks for floating point exceptions; without this, loops with a choice in them run number by number.
             .flag_if_supported("-fno-trapping-math")
             .opt_level(3);

@@ -36,7 +36,7 @@ pub use crf::{Constraints, Crf};
 pub use encoder::any::AnyEncoder;
 pub use encoder::bert::{Bert, BertConfig, PoolerKind};
 pub use encoder::distilbert::DistilBertConfig;
-pub use encoder::elmo::{Elmo, LstmState};
+pub use encoder::elmo::{Elmo, LstmState, Spelling};
 pub use encoder::{Encoder, States};
 pub use head::{
     Aggregation, Bcn, BcnSpec, BiAttention, BiAttentionSpec, Bimpm, BimpmSpec, ClassifierHead,

@@ -8,6 +8,7 @@
 
 mod adamw;
 mod attention;
+mod char_cnn;
 mod crf;
 mod cross_entropy;
 mod dropout;
@@ -21,9 +22,11 @@ mod products;
 mod projected_lstm;
 #[cfg(feature = "tch")]
 mod shim;
+mod softmax_loss;
 
 pub use adamw::{AdamW, AdamWConfig, ParameterMoments, Rate, clip_global_norm};
 pub use attention::attention;
+pub use char_cnn::char_cnn;
 pub use crf::{CrfWeights, crf_log_likelihood};
 pub use cross_entropy::cross_entropy;
 pub use dropout::dropout;
@@ -32,7 +35,10 @@ pub use layer_norm::layer_norm;
 pub use linear::{Precision, linear};
 pub use lstm::{LstmWeights, bilstm, lstm};
 pub use products::{Bf16Products, F32Products, Products, Speeds, products};
-pub use projected_lstm::{Clip, Memory, projected_lstm, projected_lstm_from};
+pub use projected_lstm::{
+    Clip, Direction, Memory, projected_bilstm, projected_lstm, projected_lstm_from,
+};
+pub use softmax_loss::{Candidates, softmax_loss, softmax_losses};
 
 #[cfg(all(test, feature = "tch"))]
 mod compare {

@@ -24,15 +24,18 @@ use self::carry::Carried;
 use self::order::{DIRECTIONS, Order, Sentence, indices};
 use self::words::{CharacterEncoder, marks};
 use super::{Encoder, States};
-use crate::fused::{self, Clip, Memory, Precision};
+use crate::fused::{self, Clip, Direction, Memory, Precision};
 use crate::layer::{Linear, parameter};
 use crate::{Pass, TokenBatch, Weights};
 
 mod carry;
+mod language;
 mod order;
 mod words;
 
 pub use self::carry::LstmState;
+pub(crate) use self::language::Steps;
+pub use self::words::{CHARACTERS, Spelling};
 
 /// An ELMo encoder. Its batches have [`TokenBatch::characters`]; their ids are not read.
 #[derive(Module, Debug)]
@@ -57,6 +60,16 @@ struct Layer {
 impl Layer {
     fn direction(&self, direction: usize) -> &Lstm {
         [&self.forward, &self.backward][direction]
+    }
+
+    /// Packed rows `[2 steps, width]`, those of the forward direction first, to the outputs of their steps.
+    fn forward(&self, x: &Tensor<2>, running: &[usize]) -> Tensor<2> {
+        let [first, second] = halves(x);
+        let directions = [
+            self.forward.direction(first),
+            self.backward.direction(second),
+        ];
+        fused::projected_bilstm(directions, running, self.forward.clip())
     }
 }
 
@@ -97,6 +110,21 @@ impl Elmo {
         })
     }
 
+    /// The name of the parameter at `path` in the files that [`totune_checkpoint`] writes, such as
+    /// `forward.0.state.weight` for `layers.0.forward.state`.
+    pub fn published(path: &str) -> String {
+        let parts: Vec<&str> = path.split('.').collect();
+        match parts[..] {
+            ["embeddings", "characters"] => "char_embedding.weight".to_string(),
+            ["embeddings", "filters", i, part] => format!("char_cnn.{i}.{part}"),
+            ["embeddings", ref rest @ ..] => rest.join("."),
+            ["layers", i, direction, "input", "bias"] => format!("{direction}.{i}.bias"),
+            ["layers", i, direction, "input", part] => format!("{direction}.{i}.input.{part}"),
+            ["layers", i, direction, part] => format!("{direction}.{i}.{part}.weight"),
+            _ => path.to_string(),
+        }
+    }
+
     /// The states that each of `blocks` (1 is the lowest layer) gives, from `x`, what the block below gave.
     fn layers(
         &self,
@@ -118,86 +146,85 @@ impl Elmo {
         }
         let below = blocks.start - 1;
         let x = x.reshape([n, hidden]);
-        let mut given = vec![Vec::with_capacity(2); blocks.len()];
-        for direction in DIRECTIONS {
+        let marks = self.marks(below, pass);
+        let packed = DIRECTIONS.map(|direction| {
             let own = x.clone().narrow(1, direction * width, width); // [n, width]
-            let marks = self.marks(below, direction, pass);
-            let mut packed = order.pack(own, marks, direction); // [steps of all, width]
-            for (given, block) in given.iter_mut().zip(blocks.clone()) {
-                packed = match carry {
-                    true => self.carry(packed, block, direction, &order, pass),
-                    false => self.layer(packed, block, direction, &order.running, pass),
-                };
-                given.push(order.unpack(packed.clone(), direction)); // [n, width]
-            }
+            order.pack(own, marks[direction].clone(), direction) // [steps of all, width]
+        });
+        let mut packed = Tensor::cat(packed.to_vec(), 0);
+        let mut given = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            packed = match carry {
+                true => self.carry(packed, block, &order, pass),
+                false => self.layer(packed, block, &order.running, pass),
+            };
+            let halves = halves(&packed).into_iter().zip(DIRECTIONS);
+            let states = halves.map(|(half, direction)| order.unpack(half, direction)); // [n, width]
+            given.push(Tensor::cat(states.collect(), 1).reshape([rows, seq, hidden]));
         }
-        let joined = |halves| Tensor::cat(halves, 1).reshape([rows, seq, hidden]);
-        given.into_iter().map(joined).collect()
+        given
     }
 
-    /// What `block` makes of packed rows `[.., width]` in one direction.
-    fn layer(
-        &self,
-        x: Tensor<2>,
-        block: usize,
-        direction: usize,
-        running: &[usize],
-        pass: &Pass,
-    ) -> Tensor<2> {
+    /// What `block` makes of packed rows `[2 steps, width]`, those of the forward direction first.
+    fn layer(&self, x: Tensor<2>, block: usize, running: &[usize], pass: &Pass) -> Tensor<2> {
         let layer = &self.layers[block - 1];
         let out = match block < pass.frozen_below {
             // No graph is needed there; x has none either.
-            true => layer
-                .valid()
-                .direction(direction)
-                .forward(x.clone(), running),
-            false => layer.direction(direction).forward(x.clone(), running),
+            true => layer.valid().forward(&x, running),
+            false => layer.forward(&x, running),
         };
         self.skipping(out, x, block)
     }
 
     /// As [`Elmo::layer`], from what the batch before it left, and leaving what it ends with. No gradient goes from one
     /// batch to another.
-    fn carry(
-        &self,
-        x: Tensor<2>,
-        block: usize,
-        direction: usize,
-        order: &Order,
-        pass: &Pass,
-    ) -> Tensor<2> {
-        let before = self.carried.get(block - 1, direction, &order.sentences);
+    fn carry(&self, x: Tensor<2>, block: usize, order: &Order, pass: &Pass) -> Tensor<2> {
         let layer = &self.layers[block - 1];
-        let (own, running) = (x.clone(), &order.running);
-        let (out, after) = match block < pass.frozen_below {
-            true => {
-                let layer = layer.valid();
-                layer.direction(direction).remembering(own, running, before)
-            }
-            false => layer.direction(direction).remembering(own, running, before),
-        };
-        self.carried
-            .put(block - 1, direction, &order.sentences, after);
-        self.skipping(out, x, block)
+        let out = halves(&x)
+            .into_iter()
+            .zip(DIRECTIONS)
+            .map(|(own, direction)| {
+                let before = self.carried.get(block - 1, direction, &order.sentences);
+                let running = &order.running;
+                let (out, after) = match block < pass.frozen_below {
+                    true => {
+                        let layer = layer.valid();
+                        layer.direction(direction).remembering(own, running, before)
+                    }
+                    false => layer.direction(direction).remembering(own, running, before),
+                };
+                self.carried
+                    .put(block - 1, direction, &order.sentences, after);
+                out
+            });
+        self.skipping(Tensor::cat(out.collect(), 0), x, block)
     }
 
     fn skipping(&self, out: Tensor<2>, x: Tensor<2>, block: usize) -> Tensor<2> {
         if self.skip && block > 1 { out + x } else { out }
     }
 
-    /// What `block` gives in one direction for the marks, each the first of its sentence: `[2, width]`. At its first
+    /// What `block` gives in each direction for the marks, each the first of its sentence: `[2, width]`. At its first
     /// mark a sentence is like any other, so this can be computed without it. Above the embeddings the row of the mark
     /// that comes last in this direction is none of a sentence's, and is not read.
-    fn marks(&self, block: usize, direction: usize, pass: &Pass) -> Tensor<2> {
+    fn marks(&self, block: usize, pass: &Pass) -> [Tensor<2>; 2] {
         let ids = marks(&self.embeddings.device());
         let x = match pass.frozen_below > 0 {
             true => self.embeddings.valid().forward(ids.inner()),
             false => self.embeddings.forward(ids),
         }; // [2, width]
-        (1..block + 1).fold(x, |x, block| {
-            self.layer(x, block, direction, &[2], pass) // two sentences of one step each
-        })
+        let x = Tensor::cat(vec![x.clone(), x], 0);
+        let x = (1..block + 1).fold(x, |x, block| {
+            self.layer(x, block, &[2], pass) // two sentences of one step each
+        });
+        halves(&x)
     }
+}
+
+/// The rows of the forward direction, and those of the backward one.
+fn halves(x: &Tensor<2>) -> [Tensor<2>; 2] {
+    let [rows, _] = x.dims();
+    DIRECTIONS.map(|direction| x.clone().narrow(0, direction * rows / 2, rows / 2))
 }
 
 impl Lstm {
@@ -234,11 +261,13 @@ impl Lstm {
         }
     }
 
-    /// Packed rows `[.., width]` to the outputs of their steps, `[.., width]`.
-    fn forward(&self, x: Tensor<2>, running: &[usize]) -> Tensor<2> {
-        let (state, projection) = (self.state.val(), self.projection.val());
-        let x = self.input.forward(x); // [.., 4 cell]
-        fused::projected_lstm(x, state, projection, running, self.clip())
+    /// What the recurrence needs, from packed rows `[.., width]`.
+    fn direction(&self, x: Tensor<2>) -> Direction {
+        Direction {
+            x: self.input.forward(x), // [.., 4 cell]
+            state: self.state.val(),
+            projection: self.projection.val(),
+        }
     }
 
     fn remembering(

@@ -63,7 +63,7 @@ pub struct Order {
     /// The sentence that each packed one is, by its number.
     pub sentences: Vec<usize>,
     /// For each direction the row that is read, of `rows` words and the two marks behind them.
-    read: [Vec<i64>; 2],
+    pub(super) read: [Vec<i64>; 2],
     /// For each direction and each of `rows` the place of its output; one behind the last for padding.
     written: [Vec<i64>; 2],
 }

@@ -3,16 +3,17 @@
 use anyhow::Result;
 use burn::module::{Module, Param};
 use burn::tensor::activation::{relu, sigmoid};
-use burn::tensor::module::embedding;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use totune_checkpoint::CharCnn;
 
 use crate::Weights;
-use crate::fused::{Precision, linear};
+use crate::fused::char_cnn;
 use crate::layer::{Linear, parameter};
 
 /// Ids of a word.
 pub const CHARACTERS: usize = 50;
+/// A word as its ids: those of its bytes between a mark for its beginning and one for its end, then padding.
+pub type Spelling = [u16; CHARACTERS];
 /// Rows of the embedding: the ids from 1 on. What id 0 stands for is no character and is all zero.
 const ROWS: usize = 261;
 
@@ -108,23 +109,15 @@ impl CharacterEncoder {
 
     /// `[words, 50]` to `[words, width]`.
     pub fn forward(&self, ids: Tensor<2, Int>) -> Tensor<2> {
-        let [words, length] = ids.dims();
         let rows = self.characters.val();
         let [_, dim] = rows.dims();
         let nothing = Tensor::zeros([1, dim], &rows.device());
-        let x = embedding(Tensor::cat(vec![nothing, rows], 0), ids); // [words, 50, dim]
-        let mut found = Vec::with_capacity(self.filters.len());
-        for filters in &self.filters {
-            let [n, _, width] = filters.weight.dims();
-            let places = length + 1 - width;
-            // A convolution as one product: the characters under the filters lie side by side.
-            let under = (0..width).map(|k| x.clone().narrow(1, k, places)).collect();
-            let under: Tensor<3> = Tensor::cat(under, 2); // [words, places, width dim]
-            let weight = filters.weight.val().swap_dims(1, 2); // [filters, width, dim]
-            let weight = weight.reshape([n, width * dim]);
-            let product = linear(under, weight, filters.bias.val(), Precision::F32); // [words, places, filters]
-            found.push(product.max_dim(1).reshape([words, n]));
-        }
+        let table = Tensor::cat(vec![nothing, rows], 0);
+        let filters = self.filters.iter().map(|filters| {
+            let (weight, bias) = (filters.weight.val(), filters.bias.val());
+            char_cnn(table.clone(), ids.clone(), weight, bias) // [words, filters]
+        });
+        let found = filters.collect();
         let found = Tensor::cat(found, 1); // [words, all filters]
         let mut x = if self.tanh { found.tanh() } else { relu(found) };
         for layer in &self.highway {

@@ -4,16 +4,15 @@ use std::os::raw::{c_char, c_double, c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-use burn::backend::libtorch::TchTensor;
-use tch::Tensor;
-
 use super::Clip;
 use crate::fused::libtorch::Kernel;
-use crate::fused::shim::{check, handle};
+use crate::fused::shim::{check, handle, taken};
+use burn::backend::libtorch::TchTensor;
 
 unsafe extern "C" {
     fn totune_projected_lstm(
         inputs: *const *mut c_void,
+        directions: c_int,
         in_place: c_int,
         running: *const i64,
         steps: i64,
@@ -23,6 +22,7 @@ unsafe extern "C" {
     ) -> *mut c_char;
     fn totune_projected_lstm_backward(
         inputs: *const *mut c_void,
+        directions: c_int,
         running: *const i64,
         steps: i64,
         cell_bound: c_double,
@@ -32,7 +32,7 @@ unsafe extern "C" {
     ) -> *mut c_char;
 }
 
-/// Products, state weights and projection to the outputs of all steps.
+/// Products, state weights and projection of one direction or of two to the outputs of all steps.
 #[derive(Debug, Clone)]
 pub struct ProjectedLstm {
     running: Arc<[i64]>,
@@ -48,44 +48,61 @@ impl ProjectedLstm {
     }
 }
 
-/// Outputs, gates, cells and projections before clipping, what was projected, state weights, projection.
-type Saved = [TchTensor; 7];
+impl<const N: usize> Kernel<N> for ProjectedLstm {
+    /// Of each direction outputs, gates, cells and projections before clipping, what was projected, state weights,
+    /// projection; at the end the outputs of all directions.
+    type Saved = Vec<TchTensor>;
 
-impl Kernel<3> for ProjectedLstm {
-    type Saved = Saved;
-
-    fn forward(&self, [x, state, projection]: [TchTensor; 3]) -> (TchTensor, Saved) {
+    fn forward(&self, inputs: [TchTensor; N]) -> (TchTensor, Self::Saved) {
+        let directions = N / 3;
         // The gates take the products' place where nothing else reads those.
-        let in_place = c_int::from(x.can_mut());
-        let inputs = [&x.tensor, &state.tensor, &projection.tensor].map(handle);
-        let mut out = [ptr::null_mut(); 5];
-        // SAFETY: three live tensors whose shapes fit one another and the steps; the callee writes five new ones.
-        let [outputs, gates, cells, raw, mixed] = unsafe {
+        let in_place = inputs.iter().step_by(3).all(TchTensor::can_mut);
+        let handles = inputs.each_ref().map(|input| handle(&input.tensor));
+        let mut out = vec![ptr::null_mut(); 1 + 5 * directions];
+        // SAFETY: three live tensors of each direction, whose shapes fit one another and the steps; the callee writes a
+        // new one into each place.
+        let mut out = unsafe {
             check(totune_projected_lstm(
-                inputs.as_ptr(),
-                in_place,
+                handles.as_ptr(),
+                directions as c_int,
+                c_int::from(in_place),
                 self.running.as_ptr(),
                 self.running.len() as i64,
                 self.clip.cell,
                 self.clip.projection,
                 out.as_mut_ptr(),
             ));
-            out.map(|tensor| TchTensor::new(Tensor::from_ptr(tensor.cast())))
-        };
-        let saved = [outputs.clone(), gates, cells, raw, mixed, state, projection];
+            taken(&out)
+        }
+        .into_iter()
+        .flatten();
+        let outputs = out.next().expect("always written");
+        let mut saved = Vec::with_capacity(7 * directions);
+        for own in inputs.chunks(3) {
+            saved.extend(out.by_ref().take(5));
+            saved.extend_from_slice(&own[1..]);
+        }
+        // The first of each direction's tensors lies in this one: as long as it is here nobody writes to it.
+        saved.push(outputs.clone());
         (outputs, saved)
     }
 
-    fn backward(&self, saved: Saved, grad: TchTensor, wanted: [bool; 3]) -> [Option<TchTensor>; 3] {
+    fn backward(
+        &self,
+        saved: Self::Saved,
+        grad: TchTensor,
+        wanted: [bool; N],
+    ) -> [Option<TchTensor>; N] {
         let mut inputs = vec![handle(&grad.tensor)];
         inputs.extend(saved.iter().map(|tensor| handle(&tensor.tensor)));
         let wanted = wanted.map(c_int::from);
-        let mut out = [ptr::null_mut(); 3];
+        let mut out = [ptr::null_mut(); N];
         // SAFETY: the gradient and what the forward pass saved, all live; the callee writes a new tensor or nothing into
-        // each of three places.
-        unsafe {
+        // each place.
+        let mut out = unsafe {
             check(totune_projected_lstm_backward(
                 inputs.as_ptr(),
+                (N / 3) as c_int,
                 self.running.as_ptr(),
                 self.running.len() as i64,
                 self.clip.cell,
@@ -93,10 +110,10 @@ impl Kernel<3> for ProjectedLstm {
                 wanted.as_ptr(),
                 out.as_mut_ptr(),
             ));
-            out.map(|tensor| {
-                (!tensor.is_null()).then(|| TchTensor::new(Tensor::from_ptr(tensor.cast())))
-            })
+            taken(&out)
         }
+        .into_iter();
+        [(); N].map(|()| out.next().flatten())
     }
 }
 
@@ -104,7 +121,7 @@ impl Kernel<3> for ProjectedLstm {
 mod tests {
     use burn::tensor::{Device, Tensor};
 
-    use super::super::{Clip, projected_lstm, projected_lstm_from};
+    use super::super::{Clip, Direction, projected_bilstm, projected_lstm, projected_lstm_from};
     use crate::fused::compare::check;
 
     const RUNNING: [usize; 4] = [3, 3, 2, 1];
@@ -158,6 +175,40 @@ mod tests {
         check(&shapes(), 1e-5, |inputs, _| {
             lstm(inputs, &[rows - 1, 1], clip, false)
         });
+    }
+
+    #[test]
+    fn two_directions_are_as_two_of_one_however_many_threads_share_them() {
+        const SEQUENCES: usize = 70;
+        let running = [SEQUENCES, SEQUENCES, 40, 3];
+        let rows = running.iter().sum();
+        let own = [
+            vec![rows, 4 * CELL],
+            vec![4 * CELL, WIDTH],
+            vec![WIDTH, CELL],
+        ];
+        let clip = Clip {
+            cell: 0.5,
+            projection: 0.7,
+        };
+        for threads in [1, 2, 5] {
+            tch::set_num_threads(threads);
+            check(&[own.clone(), own.clone()].concat(), 1e-5, |inputs, _| {
+                let mut directions = inputs.chunks(3).map(|inputs| {
+                    let [x, state, projection] = [0, 1, 2].map(|i| {
+                        let shape: [usize; 2] = own[i].clone().try_into().expect("two");
+                        inputs[i].clone().reshape(shape) * 2.0
+                    });
+                    Direction {
+                        x,
+                        state,
+                        projection,
+                    }
+                });
+                let mut next = || directions.next().expect("two directions");
+                projected_bilstm([next(), next()], &running, clip)
+            });
+        }
     }
 
     #[test]

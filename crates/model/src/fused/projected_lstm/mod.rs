@@ -58,6 +58,44 @@ pub fn projected_lstm(
     projected_lstm_from(x, state, projection, running, clip, None).0
 }
 
+/// What one direction of a bidirectional layer computes with; shapes are those of [`projected_lstm`].
+#[derive(Debug, Clone)]
+pub struct Direction {
+    /// Products of the input and the bias, `[rows, 4 cell]`, in the order in which this direction reads them.
+    pub x: Tensor<2>,
+    /// State weights, `[4 cell, projection]`.
+    pub state: Tensor<2>,
+    /// Projection, `[projection, cell]`.
+    pub projection: Tensor<2>,
+}
+
+/// The outputs of both directions, those of the first one above those of the second, `[2 rows, projection]`.
+///
+/// As [`projected_lstm`] twice; on LibTorch's CPU the directions run side by side.
+///
+/// # Panics
+/// When the shapes do not fit one another.
+pub fn projected_bilstm(directions: [Direction; 2], running: &[usize], clip: Clip) -> Tensor<2> {
+    #[cfg(feature = "tch")]
+    if super::libtorch::owns(&directions[0].x.device()) {
+        let inputs = directions.map(|own| {
+            check(&own.x, &own.state, &own.projection, running);
+            [own.x, own.state, own.projection]
+        });
+        let kernel = kernel::ProjectedLstm::new(running, clip);
+        let [[a, b, c], [d, e, f]] = inputs;
+        return super::libtorch::apply(kernel, [a, b, c, d, e, f].map(Into::into));
+    }
+    let outputs = directions.map(
+        |Direction {
+             x,
+             state,
+             projection,
+         }| { projected_lstm_from(x, state, projection, running, clip, None).0 },
+    );
+    Tensor::cat(outputs.to_vec(), 0)
+}
+
 fn check(x: &Tensor<2>, state: &Tensor<2>, projection: &Tensor<2>, running: &[usize]) {
     let ([rows, gates], [out, cell]) = (x.dims(), projection.dims());
     assert!(

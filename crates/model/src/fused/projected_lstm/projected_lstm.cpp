@@ -1,10 +1,12 @@
-// The steps of an LSTM with a projection, forward and backward. Called from kernel.rs alone.
+// The steps of an LSTM with a projection in one direction or two, forward and backward. Called from kernel.rs alone.
 //
 // Every function returns null, or a message (malloc'd) when libtorch threw. Tensors cross as the pointers that tch
 // holds (at::Tensor*); a new one is owned by the caller. Rows are packed as mod.rs describes.
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -80,115 +82,213 @@ WIDEST void backward_cells(const float *gates, const float *before, const float 
 
 bool plain_floats(const Tensor &x) { return x.is_cpu() && x.scalar_type() == at::kFloat; }
 
+// How many sequences have each step, and where its rows begin.
+struct Steps {
+  const int64_t *running;
+  int64_t count;
+  std::vector<int64_t> first;
+
+  Steps(const int64_t *running, int64_t count) : running(running), count(count), first(count + 1, 0) {
+    for (int64_t t = 0; t < count; t++) first[t + 1] = first[t] + running[t];
+  }
+  int64_t rows() const { return first[count]; }
+  int64_t sequences() const { return running[0]; }
+  // Of the sequences [begin, end) those that have step t.
+  int64_t own(int64_t t, int64_t begin, int64_t end) const {
+    return t < count ? std::clamp<int64_t>(running[t] - begin, 0, end - begin) : 0;
+  }
+};
+
+struct Bounds {
+  double cell, out;
+};
+
+// Runs `work(direction, begin, end)` for shares of the sequences of all directions: on as many threads as there are in
+// main memory, where every product of a share is one thread's, else on all sequences, one direction after the other.
+template <typename F> void over_shares(const Steps &steps, int64_t directions, bool own, F work) {
+  const int64_t n = steps.sequences();
+  // A share of fewer sequences does not fill a product.
+  const int64_t most = std::max<int64_t>(1, n / 16);
+  const int64_t shares = own ? std::clamp<int64_t>(at::get_num_threads() / directions, 1, most) : 1;
+  auto task = [&](int64_t i) {
+    const int64_t share = i / directions;
+    work(i % directions, n * share / shares, n * (share + 1) / shares);
+  };
+  if (!own) {
+    for (int64_t i = 0; i < directions; i++) task(i);
+    return;
+  }
+  at::parallel_for(0, directions * shares, 1, [&](int64_t first, int64_t last) {
+    at::AutoDispatchBelowADInplaceOrView no_graph;
+    for (int64_t i = first; i < last; i++) task(i);
+  });
+}
+
+// What the forward pass makes of one direction.
+struct Made {
+  Tensor outputs, gates, cells, raw, mixed;
+};
+
+void forward(const Made &made, const Tensor &state, const Tensor &projection, const Steps &steps, Bounds bounds,
+             int64_t begin, int64_t end) {
+  const int64_t cell = made.cells.size(1);
+  const bool own = plain_floats(made.gates);
+  for (int64_t t = 0; t < steps.count; t++) {
+    const int64_t n = steps.own(t, begin, end), at = steps.first[t] + begin;
+    const int64_t last = t ? steps.first[t - 1] + begin : 0;
+    if (n == 0) break;
+    Tensor g = made.gates.narrow(0, at, n);
+    if (t) g.addmm_(made.outputs.narrow(0, last, n), state);
+    if (own) {
+      float *gp = made.gates.data_ptr<float>(), *cp = made.cells.data_ptr<float>(), *mp = made.mixed.data_ptr<float>();
+      for (int64_t r = 0; r < n; r++) {
+        const float *before = t ? cp + (last + r) * cell : nullptr;
+        forward_cells(gp + (at + r) * 4 * cell, before, cp + (at + r) * cell, mp + (at + r) * cell, cell,
+                      static_cast<float>(bounds.cell));
+      }
+    } else {
+      g.narrow(1, 0, 2 * cell).sigmoid_();
+      g.narrow(1, 2 * cell, cell).tanh_();
+      g.narrow(1, 3 * cell, cell).sigmoid_();
+      Tensor c = made.cells.narrow(0, at, n);
+      at::mul_out(c, g.narrow(1, 0, cell), g.narrow(1, 2 * cell, cell));
+      if (t) c.addcmul_(g.narrow(1, cell, cell), made.cells.narrow(0, last, n).clamp(-bounds.cell, bounds.cell));
+      Tensor m = made.mixed.narrow(0, at, n);
+      at::mul_out(m, g.narrow(1, 3 * cell, cell), c.clamp(-bounds.cell, bounds.cell).tanh_());
+    }
+    Tensor r = made.raw.narrow(0, at, n), h = made.outputs.narrow(0, at, n);
+    at::mm_out(r, made.mixed.narrow(0, at, n), projection);
+    at::clamp_out(h, r, -bounds.out, bounds.out);
+  }
+}
+
+// `dout` holds the gradient of the outputs, and on return that of the projections; `inside` is 1 where those were not
+// clipped.
+void backward(const Made &made, const Tensor &state, const Tensor &projection, const Tensor &dout, const Tensor &inside,
+              const Tensor &dgates, const Steps &steps, Bounds bounds, int64_t begin, int64_t end) {
+  const int64_t cell = made.cells.size(1);
+  const Tensor &gates = made.gates, &cells = made.cells;
+  Tensor dcells = at::zeros({end - begin, cell}, gates.options()), dmixed = at::empty({end - begin, cell}, gates.options());
+  const bool own = plain_floats(gates);
+  for (int64_t t = steps.count; t-- > 0;) {
+    const int64_t n = steps.own(t, begin, end), next = steps.own(t + 1, begin, end), at = steps.first[t] + begin;
+    const int64_t last = t ? steps.first[t - 1] + begin : 0;
+    if (n == 0) continue;
+    Tensor d = dout.narrow(0, at, n);
+    if (next) d.narrow(0, 0, next).addmm_(dgates.narrow(0, steps.first[t + 1] + begin, next), state);
+    d.mul_(inside.narrow(0, at, n));
+    Tensor dm = dmixed.narrow(0, 0, n);
+    at::mm_out(dm, d, projection);
+    if (own) {
+      const float *gp = gates.const_data_ptr<float>(), *cp = cells.const_data_ptr<float>();
+      const float *dmp = dmixed.const_data_ptr<float>();
+      float *dcp = dcells.data_ptr<float>(), *dgp = dgates.data_ptr<float>();
+      for (int64_t r = 0; r < n; r++) {
+        const float *before = t ? cp + (last + r) * cell : nullptr;
+        backward_cells(gp + (at + r) * 4 * cell, before, cp + (at + r) * cell, dmp + r * cell, dcp + r * cell,
+                       dgp + (at + r) * 4 * cell, cell, static_cast<float>(bounds.cell));
+      }
+    } else {
+      Tensor g = gates.narrow(0, at, n), c = cells.narrow(0, at, n), dc = dcells.narrow(0, 0, n);
+      auto gate = [&](const Tensor &x, int k) { return x.narrow(1, k * cell, cell); };
+      Tensor i = gate(g, 0), f = gate(g, 1), j = gate(g, 2), o = gate(g, 3), dg = dgates.narrow(0, at, n);
+      Tensor th = c.clamp(-bounds.cell, bounds.cell).tanh_();
+      dc.add_(dm * o * (1 - th * th)).mul_(c.abs().le_(bounds.cell));
+      gate(dg, 0).copy_(dc * j * i * (1 - i));
+      if (t) {
+        gate(dg, 1).copy_(dc * cells.narrow(0, last, n).clamp(-bounds.cell, bounds.cell) * f * (1 - f));
+      } else {
+        gate(dg, 1).zero_();
+      }
+      gate(dg, 2).copy_(dc * i * (1 - j * j));
+      gate(dg, 3).copy_(dm * th * o * (1 - o));
+      dc.mul_(f);
+    }
+  }
+}
+
+// The rows that all rows but the first step's went on from.
+Tensor rows_before(const Steps &steps, const Tensor &like) {
+  std::vector<int64_t> from;
+  from.reserve(steps.rows());
+  for (int64_t t = 1; t < steps.count; t++)
+    for (int64_t r = 0; r < steps.running[t]; r++) from.push_back(steps.first[t - 1] + r);
+  return at::from_blob(from.data(), {static_cast<int64_t>(from.size())}, at::kLong).clone().to(like.device());
+}
+
 } // namespace
 
 extern "C" {
 
-// in: products [rows, 4 cell], state [4 cell, width], projection [width, cell]. The products are overwritten when
-// `in_place` says that nobody else reads them.
-// out: outputs [rows, width]; gates [rows, 4 cell]; cells [rows, cell] and projections [rows, width] before clipping; what was
-// projected [rows, cell].
-char *totune_projected_lstm(Tensor *const *in, int in_place, const int64_t *running, int64_t steps, double cell_bound,
-                            double out_bound, Tensor **out) {
+// in: of each direction products [rows, 4 cell], state [4 cell, width], projection [width, cell]. The products are
+// overwritten when `in_place` says that nobody else reads them.
+// out: outputs of all directions [directions rows, width]; of each direction its part of these; gates [rows, 4 cell]; cells
+// [rows, cell] and projections [rows, width] before clipping; what was projected [rows, cell].
+char *totune_projected_lstm(Tensor *const *in, int directions, int in_place, const int64_t *running, int64_t count,
+                            double cell_bound, double out_bound, Tensor **out) {
   return guarded([&] {
     at::AutoDispatchBelowADInplaceOrView no_graph;
-    Tensor gates = in_place ? in[0]->contiguous() : in[0]->clone(at::MemoryFormat::Contiguous);
-    Tensor state = in[1]->t(), projection = in[2]->t();
-    const int64_t rows = gates.size(0), cell = in[2]->size(1), width = in[2]->size(0);
-    Tensor cells = at::empty({rows, cell}, gates.options()), mixed = at::empty_like(cells);
-    Tensor raw = at::empty({rows, width}, gates.options()), outputs = at::empty_like(raw);
-    const bool own = plain_floats(gates);
-    for (int64_t t = 0, at = 0; t < steps; at += running[t], t++) {
-      const int64_t n = running[t], last = t ? at - running[t - 1] : 0;
-      Tensor g = gates.narrow(0, at, n);
-      if (t) g.addmm_(outputs.narrow(0, last, n), state);
-      if (own) {
-        float *gp = gates.data_ptr<float>(), *cp = cells.data_ptr<float>(), *mp = mixed.data_ptr<float>();
-        for (int64_t r = 0; r < n; r++) {
-          const float *before = t ? cp + (last + r) * cell : nullptr;
-          forward_cells(gp + (at + r) * 4 * cell, before, cp + (at + r) * cell, mp + (at + r) * cell, cell,
-                        static_cast<float>(cell_bound));
-        }
-      } else {
-        g.narrow(1, 0, 2 * cell).sigmoid_();
-        g.narrow(1, 2 * cell, cell).tanh_();
-        g.narrow(1, 3 * cell, cell).sigmoid_();
-        Tensor c = cells.narrow(0, at, n);
-        at::mul_out(c, g.narrow(1, 0, cell), g.narrow(1, 2 * cell, cell));
-        if (t) c.addcmul_(g.narrow(1, cell, cell), cells.narrow(0, last, n).clamp(-cell_bound, cell_bound));
-        Tensor m = mixed.narrow(0, at, n);
-        at::mul_out(m, g.narrow(1, 3 * cell, cell), c.clamp(-cell_bound, cell_bound).tanh_());
-      }
-      Tensor r = raw.narrow(0, at, n), h = outputs.narrow(0, at, n);
-      at::mm_out(r, mixed.narrow(0, at, n), projection);
-      at::clamp_out(h, r, -out_bound, out_bound);
+    const Steps steps(running, count);
+    const int64_t rows = steps.rows(), cell = in[2]->size(1), width = in[2]->size(0);
+    Tensor outputs = at::empty({directions * rows, width}, in[0]->options());
+    std::vector<Made> all;
+    std::vector<Tensor> state, projection;
+    for (int d = 0; d < directions; d++) {
+      const Tensor &x = *in[3 * d];
+      Made made;
+      made.gates = in_place ? x.contiguous() : x.clone(at::MemoryFormat::Contiguous);
+      made.cells = at::empty({rows, cell}, x.options());
+      made.mixed = at::empty_like(made.cells);
+      made.raw = at::empty({rows, width}, x.options());
+      made.outputs = outputs.narrow(0, d * rows, rows);
+      all.push_back(made);
+      state.push_back(in[3 * d + 1]->t());
+      projection.push_back(in[3 * d + 2]->t());
     }
-    Tensor all[] = {outputs, gates, cells, raw, mixed};
-    for (int k = 0; k < 5; k++) out[k] = new Tensor(all[k]);
+    over_shares(steps, directions, plain_floats(outputs), [&](int64_t d, int64_t begin, int64_t end) {
+      forward(all[d], state[d], projection[d], steps, {cell_bound, out_bound}, begin, end);
+    });
+    *out++ = new Tensor(outputs);
+    for (const Made &made : all)
+      for (const Tensor &x : {made.outputs, made.gates, made.cells, made.raw, made.mixed}) *out++ = new Tensor(x);
   });
 }
 
-// in: the gradient of the outputs; outputs, gates, cells, projections, what was projected, as above; state, projection.
-// out: the gradients of the products, of state and of projection, those that are wanted (the first one always).
-char *totune_projected_lstm_backward(Tensor *const *in, const int64_t *running, int64_t steps, double cell_bound,
-                                     double out_bound, const int *wanted, Tensor **out) {
+// in: the gradient of the outputs of all directions; of each direction outputs, gates, cells, projections, what was
+// projected, as above, state, projection.
+// out: of each direction the gradients of the products, of state and of projection, those that are wanted (the first one
+// always).
+char *totune_projected_lstm_backward(Tensor *const *in, int directions, const int64_t *running, int64_t count,
+                                     double cell_bound, double out_bound, const int *wanted, Tensor **out) {
   return guarded([&] {
     at::AutoDispatchBelowADInplaceOrView no_graph;
-    const Tensor &outputs = *in[1], &gates = *in[2], &cells = *in[3], &raw = *in[4], &mixed = *in[5];
-    const Tensor &state = *in[6], &projection = *in[7];
-    const int64_t rows = gates.size(0), cell = projection.size(1), most = running[0];
-    Tensor dgates = at::empty_like(gates), dout = in[0]->clone(at::MemoryFormat::Contiguous);
-    Tensor inside = raw.abs().le_(out_bound); // as 0 and 1
-    Tensor dcells = at::zeros({most, cell}, gates.options()), dmixed = at::empty({most, cell}, gates.options());
-    const bool own = plain_floats(gates);
-    for (int64_t t = steps, at = rows; t-- > 0;) {
-      const int64_t n = running[t], next = t + 1 < steps ? running[t + 1] : 0;
-      const int64_t after = at;
-      at -= n;
-      const int64_t last = t ? at - running[t - 1] : 0;
-      Tensor d = dout.narrow(0, at, n);
-      if (next) d.narrow(0, 0, next).addmm_(dgates.narrow(0, after, next), state);
-      d.mul_(inside.narrow(0, at, n));
-      Tensor dm = dmixed.narrow(0, 0, n);
-      at::mm_out(dm, d, projection);
-      if (own) {
-        const float *gp = gates.const_data_ptr<float>(), *cp = cells.const_data_ptr<float>();
-        const float *dmp = dmixed.const_data_ptr<float>();
-        float *dcp = dcells.data_ptr<float>(), *dgp = dgates.data_ptr<float>();
-        for (int64_t r = 0; r < n; r++) {
-          const float *before = t ? cp + (last + r) * cell : nullptr;
-          backward_cells(gp + (at + r) * 4 * cell, before, cp + (at + r) * cell, dmp + r * cell,
-                         dcp + r * cell, dgp + (at + r) * 4 * cell, cell, static_cast<float>(cell_bound));
-        }
-      } else {
-        Tensor g = gates.narrow(0, at, n), c = cells.narrow(0, at, n), dc = dcells.narrow(0, 0, n);
-        auto gate = [&](const Tensor &x, int k) { return x.narrow(1, k * cell, cell); };
-        Tensor i = gate(g, 0), f = gate(g, 1), j = gate(g, 2), o = gate(g, 3), dg = dgates.narrow(0, at, n);
-        Tensor th = c.clamp(-cell_bound, cell_bound).tanh_();
-        dc.add_(dm * o * (1 - th * th)).mul_(c.abs().le_(cell_bound));
-        gate(dg, 0).copy_(dc * j * i * (1 - i));
-        if (t) {
-          gate(dg, 1).copy_(dc * cells.narrow(0, last, n).clamp(-cell_bound, cell_bound) * f * (1 - f));
-        } else {
-          gate(dg, 1).zero_();
-        }
-        gate(dg, 2).copy_(dc * i * (1 - j * j));
-        gate(dg, 3).copy_(dm * th * o * (1 - o));
-        dc.mul_(f);
+    const Steps steps(running, count);
+    const int64_t rows = steps.rows(), most = steps.sequences();
+    Tensor dout = in[0]->clone(at::MemoryFormat::Contiguous);
+    std::vector<Made> all;
+    std::vector<Tensor> state, projection, inside, douts, dgates;
+    for (int d = 0; d < directions; d++) {
+      Tensor *const *own = in + 1 + 7 * d;
+      all.push_back({*own[0], *own[1], *own[2], *own[3], *own[4]});
+      state.push_back(*own[5]);
+      projection.push_back(*own[6]);
+      inside.push_back(own[3]->abs().le_(out_bound)); // as 0 and 1
+      douts.push_back(dout.narrow(0, d * rows, rows));
+      dgates.push_back(at::empty_like(*own[1]));
+    }
+    over_shares(steps, directions, plain_floats(dout), [&](int64_t d, int64_t begin, int64_t end) {
+      backward(all[d], state[d], projection[d], douts[d], inside[d], dgates[d], steps, {cell_bound, out_bound}, begin,
+               end);
+    });
+    Tensor before = rows_before(steps, dout);
+    for (int d = 0; d < directions; d++, out += 3, wanted += 3) {
+      out[0] = new Tensor(dgates[d]);
+      if (wanted[1]) {
+        Tensor states = all[d].outputs.index_select(0, before);
+        out[1] = new Tensor(at::mm(dgates[d].narrow(0, most, rows - most).t(), states));
       }
+      if (wanted[2]) out[2] = new Tensor(at::mm(douts[d].t(), all[d].mixed));
     }
-    out[0] = new Tensor(dgates);
-    if (wanted[1]) {
-      // The output that each row but the first ones went on from.
-      std::vector<int64_t> from;
-      from.reserve(rows);
-      for (int64_t t = 1, last = 0; t < steps; last += running[t - 1], t++)
-        for (int64_t r = 0; r < running[t]; r++) from.push_back(last + r);
-      Tensor index = at::from_blob(from.data(), {static_cast<int64_t>(from.size())}, at::kLong).to(gates.device());
-      Tensor before = outputs.index_select(0, index);
-      out[1] = new Tensor(at::mm(dgates.narrow(0, most, rows - most).t(), before));
-    }
-    if (wanted[2]) out[2] = new Tensor(at::mm(dout.t(), mixed));
   });
 }
 

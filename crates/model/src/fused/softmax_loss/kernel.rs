@@ -1,0 +1,186 @@
+//! Loss and gradients together, through `softmax_loss.cpp`.
+
+use std::os::raw::{c_char, c_int, c_void};
+use std::ptr;
+
+use burn::backend::LibTorch;
+use burn::backend::libtorch::TchTensor;
+use burn::tensor::{Int, Tensor};
+
+use super::Candidates;
+use crate::fused::libtorch::{Kernel, raw, raw_int};
+use crate::fused::shim::{check, handle, taken};
+
+unsafe extern "C" {
+    fn totune_softmax_loss(
+        inputs: *const *mut c_void,
+        sampled: c_int,
+        keep: c_int,
+        out: *mut *mut c_void,
+    ) -> *mut c_char;
+}
+
+/// States, weight and bias to the mean loss.
+#[derive(Debug, Clone)]
+pub struct SoftmaxLoss {
+    targets: TchTensor,
+    /// Samples, and the logarithms of the expected counts of these and of the targets.
+    candidates: Option<[TchTensor; 3]>,
+    tracked: bool,
+}
+
+impl SoftmaxLoss {
+    pub fn new(targets: &Tensor<1, Int>, candidates: Option<&Candidates>, tracked: bool) -> Self {
+        let candidates = candidates.map(|candidates| {
+            [
+                raw_int(&candidates.ids),
+                TchTensor::new(raw(&candidates.log_expected)),
+                TchTensor::new(raw(&candidates.target_log_expected)),
+            ]
+        });
+        Self {
+            targets: raw_int(targets),
+            candidates,
+            tracked,
+        }
+    }
+
+    /// The losses, and, where the pass is tracked, the gradients of their mean in states, weight and bias.
+    fn run(&self, inputs: [&tch::Tensor; 3]) -> Vec<Option<TchTensor>> {
+        let mut all: Vec<_> = inputs.into_iter().map(handle).collect();
+        all.push(handle(&self.targets.tensor));
+        let candidates = self.candidates.iter().flatten();
+        all.extend(candidates.map(|tensor| handle(&tensor.tensor)));
+        let mut out = [ptr::null_mut(); 4];
+        // SAFETY: four live tensors, or seven where it is sampled; the callee writes new ones, or nothing, into four
+        // places.
+        unsafe {
+            check(totune_softmax_loss(
+                all.as_ptr(),
+                c_int::from(self.candidates.is_some()),
+                c_int::from(self.tracked),
+                out.as_mut_ptr(),
+            ));
+            taken(&out)
+        }
+    }
+}
+
+impl Kernel<3> for SoftmaxLoss {
+    /// The gradients of the loss.
+    type Saved = Vec<TchTensor>;
+
+    fn forward(&self, inputs: [TchTensor; 3]) -> (TchTensor, Self::Saved) {
+        let mut out = self
+            .run(inputs.each_ref().map(|input| &input.tensor))
+            .into_iter();
+        let losses = out.next().flatten().expect("always written").tensor;
+        let loss = losses.mean(None::<tch::Kind>).reshape([1]);
+        (TchTensor::new(loss), out.flatten().collect())
+    }
+
+    fn backward(
+        &self,
+        saved: Self::Saved,
+        grad: TchTensor,
+        _: [bool; 3],
+    ) -> [Option<TchTensor>; 3] {
+        let scale = grad.tensor.double_value(&[0]);
+        let mut saved = saved.into_iter().map(|grad| match scale {
+            1.0 => grad,
+            _ => TchTensor::new(grad.tensor * scale),
+        });
+        [(); 3].map(|()| saved.next())
+    }
+}
+
+/// See [`super::softmax_losses`].
+pub fn losses(
+    states: &Tensor<2>,
+    weight: &Tensor<2>,
+    bias: &Tensor<1>,
+    targets: &Tensor<1, Int>,
+) -> Tensor<1> {
+    let kernel = SoftmaxLoss::new(targets, None, false);
+    let (states, weight, bias) = (raw(states), raw(weight), raw(bias));
+    let losses = kernel.run([&states, &weight, &bias]).swap_remove(0);
+    Tensor::from_primitive::<LibTorch>(losses.expect("always written"))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, Int, Tensor};
+
+    use super::super::{Candidates, plain, softmax_loss, softmax_losses};
+    use crate::fused::compare::{check, values};
+
+    const ROWS: usize = 70;
+    const WIDTH: usize = 5;
+    const VOCAB: usize = 90;
+
+    fn shapes() -> Vec<Vec<usize>> {
+        vec![vec![ROWS, WIDTH], vec![VOCAB, WIDTH], vec![VOCAB]]
+    }
+
+    fn shaped(inputs: &[Tensor<1>]) -> (Tensor<2>, Tensor<2>, Tensor<1>) {
+        let states = inputs[0].clone().reshape([ROWS, WIDTH]) * 3.0;
+        let weight = inputs[1].clone().reshape([VOCAB, WIDTH]) * 3.0;
+        (states, weight, inputs[2].clone())
+    }
+
+    fn targets(device: &Device) -> Tensor<1, Int> {
+        let targets: Vec<i64> = (0..ROWS as i64).map(|i| i * i % VOCAB as i64).collect();
+        Tensor::from_data(targets.as_slice(), device)
+    }
+
+    #[test]
+    fn libtorch_and_plain_agree_sampled() {
+        for samples in [1, 37] {
+            check(&shapes(), 2e-6, |inputs, device| {
+                let (states, weight, bias) = shaped(inputs);
+                // Some targets are among these.
+                let ids: Vec<i64> = (0..samples).map(|i| i * 7 % VOCAB as i64).collect();
+                let inner = device.clone().inner();
+                let candidates = Candidates {
+                    ids: Tensor::from_data(ids.as_slice(), device),
+                    log_expected: Tensor::from_data(values(ids.len(), 7).as_slice(), &inner),
+                    target_log_expected: Tensor::from_data(values(ROWS, 8).as_slice(), &inner),
+                };
+                // Not one: the gradients are scaled.
+                softmax_loss(states, weight, bias, targets(device), Some(candidates)) * 3.0
+            });
+        }
+    }
+
+    #[test]
+    fn libtorch_and_plain_agree_on_the_full_softmax() {
+        check(&shapes(), 2e-6, |inputs, device| {
+            let (states, weight, bias) = shaped(inputs);
+            softmax_loss(states, weight, bias, targets(device), None)
+        });
+    }
+
+    #[test]
+    fn losses_of_rows_are_those_of_the_plain_body() {
+        let device = Device::libtorch();
+        let inputs: Vec<Tensor<1>> = shapes()
+            .iter()
+            .zip(1..)
+            .map(|(shape, seed)| {
+                let n = shape.iter().product();
+                Tensor::from_data(values(n, seed).as_slice(), &device)
+            })
+            .collect();
+        let (states, weight, bias) = shaped(&inputs);
+        let targets = targets(&device);
+        let found = softmax_losses(
+            states.clone(),
+            weight.clone(),
+            bias.clone(),
+            targets.clone(),
+        );
+        let expected = plain(states, weight, bias, targets, None);
+        let worst: f32 = (found - expected).abs().max().into_scalar();
+        assert!(worst < 1e-5, "{worst}");
+    }
+}
