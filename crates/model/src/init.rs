@@ -57,9 +57,7 @@ impl NewWeights {
     }
 
     fn draws(&self, name: &str) -> Draws {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        rng.set_stream(fnv1a(name));
-        Draws(rng)
+        Draws::named(self.seed, name)
     }
 
     fn lstm(&self, kind: Kind, shape: &[usize], draws: &mut Draws) -> Result<Vec<f32>> {
@@ -152,6 +150,13 @@ impl Draws {
     /// Those of `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         Self(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    /// Those of the tensor `name` of a network begun from `seed`.
+    pub(crate) fn named(seed: u64, name: &str) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(fnv1a(name));
+        Self(rng)
     }
 
     /// From 0 to 1, without 1.

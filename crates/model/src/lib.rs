@@ -48,7 +48,10 @@ pub use head::{
 };
 pub use init::{Init, NewWeights};
 pub use layer::{Linear, Norm};
-pub use lm::{MaskedLm, MaskedLmConfig};
+pub use lm::{
+    Bilm, BilmConfig, BilmInit, BilmLikelihood, LogUniform, MaskedLm, MaskedLmConfig, Samples,
+    Segments,
+};
 pub use pass::Pass;
 pub use recurrent::{BiLstm, BiLstmLayer, Lstm, LstmCell};
 pub use weights::{RandomWeights, Weights};
