@@ -18,7 +18,7 @@ pub struct Plateau {
     #[serde(default)]
     pub patience: usize,
     /// Which of the dataset's metrics; its main one where this is left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub metric: Option<String>,
 }
 

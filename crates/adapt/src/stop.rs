@@ -16,7 +16,7 @@ pub enum StopRule {
         /// What counts as a rise, in units of the metric.
         threshold: f64,
         /// Which of the dataset's metrics; its main one where this is left out.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         metric: Option<String>,
     },
     /// The score on examples of `train` has come to lie more than `gap` above the one on dev, or dev has risen by less
@@ -30,7 +30,7 @@ pub enum StopRule {
         /// Smallest rise at which it goes on, in units of the metric.
         rise: f64,
         /// Which of the dataset's metrics; its main one where this is left out.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         metric: Option<String>,
     },
 }

@@ -47,24 +47,24 @@ pub struct Training {
     /// Number type of the arithmetic.
     pub dtype: Dtype,
     /// Whether states of the frozen part are computed once and kept.
-    #[serde(default, skip_serializing_if = "Cache::is_off")]
+    #[serde(default)]
     pub cache: Cache,
     /// Examples that pass through the model at once, where that is fewer than `batch-size`: the gradients of a batch are
     /// added up over its pieces. 0 stands for the whole batch.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     pub micro_batch_size: usize,
     /// Which epoch's model the run stands for.
-    #[serde(default, skip_serializing_if = "Keep::is_last")]
+    #[serde(default)]
     pub keep: Keep,
     /// How the two texts of a pair are read.
-    #[serde(default, skip_serializing_if = "Pairs::is_joint")]
+    #[serde(default)]
     pub pairs: Pairs,
     /// What is read beside the sentence whose words are tagged.
-    #[serde(default = "sentence", skip_serializing_if = "is_sentence")]
+    #[serde(default = "sentence")]
     pub context: WordContext,
     /// What the recurrent layers of an encoder begin a batch with: nothing, or what the batch before left in them. Every
     /// pass over a part (an epoch of training, the scoring of a split) begins with nothing.
-    #[serde(default, skip_serializing_if = "LstmState::is_reset")]
+    #[serde(default)]
     pub state: LstmState,
 }
 
@@ -72,17 +72,7 @@ fn sentence() -> WordContext {
     WordContext::Sentence
 }
 
-fn is_sentence(context: &WordContext) -> bool {
-    *context == WordContext::Sentence
-}
-
-fn is_zero(n: &usize) -> bool {
-    *n == 0
-}
-
 /// Whether states of the frozen part are computed once and kept.
-///
-/// New settings like this one are written only where they are not as before, so that the ids of earlier runs stay.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Cache {
@@ -112,12 +102,6 @@ pub enum Keep {
     /// That of the epoch with the best score on dev, over all phases and the first of several: its scores are the final
     /// ones, and predictions are its. The metric is the one that `stop` names, or the dataset's main one.
     Best,
-}
-
-impl Keep {
-    fn is_last(&self) -> bool {
-        *self == Self::Last
-    }
 }
 
 /// What is done to a gradient before the update.

@@ -28,13 +28,6 @@ pub enum Init {
     KaimingNormal,
 }
 
-impl Init {
-    /// Whether it is [`Init::Pytorch`], which the settings of a run leave out.
-    pub fn is_pytorch(&self) -> bool {
-        *self == Self::Pytorch
-    }
-}
-
 /// New weights for a network.
 ///
 /// Each tensor has its own stream of random numbers, by seed and name, so that a further layer changes no other.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One run: what was asked, on what, by which code, at what cost, and how it ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRow {
-    /// First 16 hexadecimal digits of the SHA-256 of `spec`.
+    /// First 16 hexadecimal digits of the SHA-256 of `spec` without its arm, in the schema that it was made under.
     pub run_id: String,
     /// Paper the run belongs to, such as `hart2020`.
     pub paper: String,

@@ -39,6 +39,11 @@ impl Tables {
         Ok(tables)
     }
 
+    /// Reads the runs of a folder alone.
+    pub fn read_runs(dir: &Path) -> Result<Vec<RunRow>> {
+        read(dir)
+    }
+
     /// Adds the rows of other runs; call [`Tables::sort`] when the last have come.
     pub fn extend(&mut self, other: Self) {
         self.runs.extend(other.runs);

@@ -81,7 +81,7 @@ fn refuse_stale(project: &Project, roots: &Roots, runs: &[RunRow]) -> Result<()>
     let mut hashes = BTreeMap::new();
     let mut stale = Vec::new();
     for run in runs {
-        let spec: RunSpec = serde_json::from_str(&run.spec)
+        let spec = RunSpec::read(&run.spec)
             .with_context(|| format!("run {}: its spec cannot be read", run.run_id))?;
         let splits = spec.split.splits();
         let read = format!("{} {}", run.dataset, splits.join(" "));

@@ -318,6 +318,7 @@ impl Experiment {
         RunSpec {
             paper: self.paper.clone(),
             experiment: self.name.clone(),
+            arm: self.name.clone(),
             profile: profile.to_string(),
             dataset: dataset.to_string(),
             split: split.clone(),
@@ -325,6 +326,7 @@ impl Experiment {
             seed,
             work,
             search: Vec::new(),
+            made_as: None,
         }
     }
 }

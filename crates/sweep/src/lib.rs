@@ -13,6 +13,7 @@ mod estimate;
 mod execute;
 mod experiment;
 mod inputs;
+mod known;
 mod lock;
 mod plan;
 mod prepared;

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use totune_data::Catalogue;
 
+use crate::known::Known;
 use crate::search::{Cell, Choice, Scored};
 use crate::{Experiment, Project, RunSpec, State, Store, suggest};
 
@@ -92,14 +93,24 @@ impl Plan {
         profile: &str,
         selection: &Selection,
     ) -> Result<Self> {
+        let known = Known::read(project, paper, profile)?;
         let mut entries = Vec::new();
         for experiment in experiments(project, paper, profile)? {
-            let (runs, cells) = experiment.grid(profile)?;
+            let (runs, mut cells) = experiment.grid(profile)?;
+            let trials = cells.iter_mut().flat_map(|cell| &mut cell.trials);
+            for run in trials.flat_map(|(_, runs)| runs) {
+                known.adopt(store, run);
+            }
             entries.extend(runs.into_iter().map(Entry::Known));
             for cell in &cells {
                 let trials = cell.trials.iter().flat_map(|(_, runs)| runs);
                 entries.extend(trials.cloned().map(Entry::Known));
                 entries.extend(decided(project, store, cell, selection)?);
+            }
+        }
+        for entry in &mut entries {
+            if let Entry::Known(run) = entry {
+                known.adopt(store, run);
             }
         }
         let entries = select(entries, selection)?;

@@ -1,6 +1,6 @@
 //! One run with nothing implicit, and the id that names it.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -9,12 +9,15 @@ use totune_data::Split;
 use totune_stats::{Features, Logistic, Solver};
 
 mod analyses;
+mod schema;
 
 pub use analyses::{DivergenceWork, Information, ProbeInput, ProbeWork, ProbedStates};
 
-/// Everything that decides what a run computes. Same spec, same id; same id, same run.
+/// Everything that decides what a run computes, in full, and the arm it belongs to. Same settings, same id; same id, same
+/// run.
 ///
-/// A changed meaning of any field needs a new name for it, never a silent change: results on disk keep their ids.
+/// A changed meaning of any field needs a new name for it, never a silent change: results on disk keep their ids. A new
+/// setting, a new name or a new default needs a new schema, and with it a rule for older specs ([`RunSpec::read`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RunSpec {
@@ -22,6 +25,9 @@ pub struct RunSpec {
     pub paper: String,
     /// Experiment file it came from, such as `table-2`.
     pub experiment: String,
+    /// Name of the arm that it is a run of, by which reports select; no part of the id. Empty in a spec of schema 1, until
+    /// the experiments say which it is ([`crate::Arms`]).
+    pub arm: String,
     /// Profile it was expanded for.
     pub profile: String,
     /// Name of the dataset card.
@@ -36,8 +42,11 @@ pub struct RunSpec {
     pub work: Work,
     /// Paths of the settings that a search varied or chose, such as `work.training.adaptation.lr`; a trial is a run of
     /// the experiment `<name>-search`. Runs of one cell differ in these, the seed and that suffix alone.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub search: Vec<String>,
+    /// The id that it was made with, where an earlier schema gave it another one.
+    #[serde(skip)]
+    pub(crate) made_as: Option<String>,
 }
 
 /// The kinds of work a run can be. The list is closed: `match` names every place a new kind has to be handled.
@@ -75,7 +84,7 @@ pub struct LogisticSettings {
     /// Largest entry of the gradient at which it stops.
     pub tol: f64,
     /// How the minimum is looked for.
-    #[serde(default, skip_serializing_if = "Solver::is_lbfgs")]
+    #[serde(default)]
     pub solver: Solver,
 }
 
@@ -122,20 +131,53 @@ pub struct TuneWork {
 }
 
 impl RunSpec {
-    /// The spec as JSON with sorted keys and no spaces: what is hashed, stored in rows and selected on by reports.
+    /// The spec as JSON with sorted keys and no spaces, with its `schema`: what is stored in rows and selected on by reports.
     pub fn canonical_json(&self) -> String {
-        let value = serde_json::to_value(self).expect("a spec has string keys and finite numbers");
-        canonical(&value)
+        canonical(&self.with_schema())
     }
 
-    /// The first 16 hexadecimal digits of the SHA-256 of the canonical JSON.
+    /// A stored spec, of this schema or an earlier one.
+    ///
+    /// # Errors
+    /// When it is no spec, or one of a later schema.
+    pub fn read(json: &str) -> Result<Self> {
+        let value = serde_json::from_str(json).context("a spec: found no JSON")?;
+        let value = schema::upgrade(value)?;
+        serde_json::from_value(value).context("a spec: cannot be read")
+    }
+
+    /// What names the run: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON without the arm, or what
+    /// named it when it was made under an earlier schema.
     pub fn id(&self) -> String {
-        let digest = Sha256::digest(self.canonical_json().as_bytes());
-        digest
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        match &self.made_as {
+            Some(id) => id.clone(),
+            None => {
+                let mut value = self.with_schema();
+                value
+                    .as_object_mut()
+                    .expect("a spec is a table")
+                    .remove("arm");
+                id_of(&value)
+            }
+        }
+    }
+
+    /// The id of the same run under schema 1, whether there ever was one.
+    pub fn id_of_schema_1(&self) -> String {
+        id_of(&schema::downgrade(self.value()))
+    }
+
+    fn value(&self) -> Value {
+        serde_json::to_value(self).expect("a spec has string keys and finite numbers")
+    }
+
+    fn with_schema(&self) -> Value {
+        let mut value = self.value();
+        value
+            .as_object_mut()
+            .expect("a spec is a table")
+            .insert("schema".to_string(), schema::SCHEMA.into());
+        value
     }
 
     /// What tells this run from its neighbours in the same experiment, for people.
@@ -309,6 +351,13 @@ fn kebab(choice: &impl Serialize) -> String {
     }
 }
 
+/// The first 16 hexadecimal digits of the SHA-256 of the canonical JSON.
+fn id_of(value: &Value) -> String {
+    let digest = Sha256::digest(canonical(value).as_bytes());
+    let digits = digest.iter().take(8).map(|byte| format!("{byte:02x}"));
+    digits.collect()
+}
+
 /// JSON with object keys in order, whatever the map type behind `Value` does.
 fn canonical(value: &Value) -> String {
     match value {
@@ -338,6 +387,7 @@ mod tests {
         RunSpec {
             paper: "hart2020".to_string(),
             experiment: "table-1".to_string(),
+            arm: "tf-idf".to_string(),
             profile: "paper".to_string(),
             dataset: "disaster-tweets".to_string(),
             split: Split::KFold(KFold {
@@ -358,25 +408,28 @@ mod tests {
                 },
             }),
             search: Vec::new(),
+            made_as: None,
         }
     }
 
-    /// The id is what `printf '%s' '<the JSON below>' | sha256sum | cut -c1-16` prints. If this test fails, results on
-    /// disk no longer mean what their ids say: give the changed meaning a new name instead.
+    /// The id is what `printf '%s' '<the JSON below without its arm>' | sha256sum | cut -c1-16` prints. If this test fails,
+    /// results on disk no longer mean what their ids say: give the changed meaning a new name instead.
     #[test]
     fn the_id_of_a_spec_never_changes() {
         let json = concat!(
-            r#"{"dataset":"disaster-tweets","experiment":"table-1","fold":3,"paper":"hart2020","profile":"paper","seed":0,"#,
+            r#"{"arm":"tf-idf","dataset":"disaster-tweets","experiment":"table-1","fold":3,"paper":"hart2020","#,
+            r#""profile":"paper","schema":2,"search":[],"seed":0,"#,
             r#""split":{"by":"shuffled","duplicates":"keep","folds":10,"kind":"k-fold","seed":0},"#,
-            r#""work":{"features":"tf-idf","kind":"sparse","logistic":{"c":1.0,"max-iter":100,"tol":0.0001}}}"#
+            r#""work":{"features":"tf-idf","kind":"sparse","logistic":{"c":1.0,"max-iter":100,"solver":"lbfgs","tol":0.0001}}}"#
         );
         assert_eq!(spec().canonical_json(), json);
-        assert_eq!(spec().id(), "c609787a2e6c0eaf");
+        assert_eq!(spec().id(), "719a8f78f7d9b82b");
+        assert_eq!(spec().id_of_schema_1(), "c609787a2e6c0eaf");
     }
 
-    /// As above. A new setting of the training needs a serde rule that leaves it out at its old meaning.
+    /// As above, of a spec as schema 1 wrote it.
     #[test]
-    fn the_id_of_a_training_never_changes() {
+    fn a_spec_of_schema_1_is_read_in_full_and_knows_the_id_it_was_made_with() {
         let json = concat!(
             r#"{"dataset":"disaster-tweets","experiment":"table-2","fold":0,"paper":"hart2020","profile":"paper","seed":1,"#,
             r#""split":{"duplicates":"keep","kind":"hold-out","seed":13,"test":0.2},"#,
@@ -387,13 +440,43 @@ mod tests {
             r#""optimizer":{"betas":[0.9,0.999],"epsilon":1e-8,"kind":"adam-w","no-decay":["\\.bias$","norm\\."],"weight-decay":0.01},"#,
             r#""schedule":{"end":0.0,"kind":"polynomial","power":1.0},"stop":{"kind":"epochs"}}}}"#,
         );
-        let spec: RunSpec = serde_json::from_str(json).expect("a spec");
-        assert_eq!(spec.canonical_json(), json);
-        assert_eq!(spec.id(), "5916faad31072a55");
+        let spec = RunSpec::read(json).expect("a spec");
+        assert_eq!(spec.id_of_schema_1(), "5916faad31072a55");
+        assert_eq!(spec.id(), "4aeca7319b0d9589");
+        assert_eq!(spec.arm, "");
+        let full = spec.canonical_json();
+        for part in [
+            r#""cache":{"kind":"off"}"#,
+            r#""layer-decay":1.0"#,
+            r#""layers":{"kind":"top"}"#,
+            r#""train-limit":null"#,
+        ] {
+            assert!(full.contains(part), "{part}: {full}");
+        }
+        assert_eq!(RunSpec::read(&full).expect("reads"), spec);
         assert_eq!(
             spec.label(),
             "table-2 · disaster-tweets · bert-base-uncased · last-2 · lr 5e-5 · hold-out · seed 1"
         );
+    }
+
+    #[test]
+    fn a_spec_of_a_later_schema_is_refused() {
+        let later = spec()
+            .canonical_json()
+            .replace("\"schema\":2", "\"schema\":9");
+        let error = RunSpec::read(&later).expect_err("refused").to_string();
+        assert_eq!(
+            error,
+            "schema: found 9, expected at most 2: the spec is from a later version"
+        );
+    }
+
+    #[test]
+    fn the_name_of_the_arm_is_no_part_of_the_id() {
+        let mut renamed = spec();
+        renamed.arm = "words".to_string();
+        assert_eq!(renamed.id(), spec().id());
     }
 
     #[test]
@@ -430,7 +513,7 @@ mod tests {
     #[test]
     fn a_spec_comes_back_from_its_json() {
         assert_eq!(
-            serde_json::from_str::<RunSpec>(&spec().canonical_json()).expect("reads"),
+            RunSpec::read(&spec().canonical_json()).expect("reads"),
             spec()
         );
     }

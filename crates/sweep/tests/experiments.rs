@@ -101,6 +101,7 @@ fn fixture_profiles_read_fixtures_alone() {
 fn probes_of_other_inputs_differ_in_the_input_alone() {
     let like_a_mean = |mut run: RunSpec| {
         run.experiment = "layers".to_string();
+        run.arm.clear();
         if let Work::Probe(work) = &mut run.work {
             work.input = ProbeInput::Mean;
             work.mi = Information::Off;

@@ -24,7 +24,7 @@ fn list(paper: &str) -> PathBuf {
 type Plans = BTreeMap<String, BTreeMap<String, Option<RunSpec>>>;
 
 fn hash(run: &RunSpec) -> String {
-    run.id()[..DIGITS].to_string()
+    run.id_of_schema_1()[..DIGITS].to_string()
 }
 
 fn planned(paper: &str) -> Plans {

@@ -22,7 +22,7 @@ pub struct LastK {
     pub embeddings: Part,
     /// What the rate of each layer is multiplied by to give that of the next lower one, down to the embeddings; the
     /// head, the pooler and the top layer have `lr`.
-    #[serde(default = "super::no_decay", skip_serializing_if = "super::is_one")]
+    #[serde(default = "super::no_decay")]
     pub layer_decay: f64,
 }
 

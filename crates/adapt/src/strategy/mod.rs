@@ -118,7 +118,7 @@ impl Adaptation {
 
 /// How lower layers differ from the top one, where they do.
 fn decaying(layer_decay: f64) -> String {
-    if is_one(&layer_decay) {
+    if layer_decay == 1.0 {
         String::new()
     } else {
         format!(", rates x{layer_decay}")
@@ -127,10 +127,6 @@ fn decaying(layer_decay: f64) -> String {
 
 fn no_decay() -> f64 {
     1.0
-}
-
-fn is_one(layer_decay: &f64) -> bool {
-    *layer_decay == 1.0
 }
 
 fn check_rate(key: &str, lr: f64) -> Result<()> {

@@ -29,7 +29,7 @@ pub struct StackAndFinetune {
     /// Word, position and type vectors and their layer norm, in the second phase.
     pub embeddings: Part,
     /// What the rate of each layer is multiplied by to give that of the next lower one, in the second phase.
-    #[serde(default = "super::no_decay", skip_serializing_if = "super::is_one")]
+    #[serde(default = "super::no_decay")]
     pub layer_decay: f64,
 }
 

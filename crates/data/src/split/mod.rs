@@ -36,7 +36,7 @@ pub struct HoldOut {
     /// Share of the examples that is held out, between 0 and 1.
     pub test: f64,
     /// Share of the others that is decided by, from 0 (none) to less than 1; of every class.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     pub dev: f64,
     /// The seed of the drawing; not the seed of a run, so that runs can share a split.
     pub seed: u64,
@@ -45,15 +45,11 @@ pub struct HoldOut {
     pub duplicates: Duplicates,
     /// How many of those that are not held out are used, those decided by included; all where it is left out. They are
     /// drawn with the seed, with the same share of every class.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub train_limit: Option<usize>,
     /// How many of those held out are judged on, drawn likewise; all where it is left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub test_limit: Option<usize>,
-}
-
-fn is_zero(share: &f64) -> bool {
-    *share == 0.0
 }
 
 /// Folds as scikit-learn makes them.
@@ -65,7 +61,7 @@ pub struct KFold {
     /// How examples come into them.
     pub by: FoldKind,
     /// The seed of the shuffling; only for `by = "shuffled"`, and at most 2^32 - 1 as in NumPy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub seed: Option<u64>,
     /// Whether equal texts may be on both sides.
     #[serde(default)]
@@ -326,16 +322,28 @@ mod tests {
 
     #[test]
     fn a_split_reads_back_from_the_json_it_is_stored_as() {
-        for json in [
-            r#"{"kind":"hold-out","test":0.2,"seed":7,"duplicates":"keep"}"#,
-            r#"{"kind":"hold-out","test":0.2,"dev":0.1,"seed":7,"duplicates":"group","train-limit":90,"test-limit":9}"#,
-            r#"{"kind":"k-fold","folds":10,"by":"file","duplicates":"group"}"#,
-            r#"{"kind":"k-fold","folds":10,"by":"shuffled","seed":0,"duplicates":"keep"}"#,
-            r#"{"kind":"files","test":"dev","dev":0.1,"seed":3}"#,
-            r#"{"kind":"files","test":"dev","dev":0.0,"seed":3,"predict":["test"]}"#,
+        // With every setting, and without those that may be left out.
+        for (full, short) in [
+            (
+                r#"{"kind":"hold-out","test":0.2,"dev":0.0,"seed":7,"duplicates":"keep","train-limit":null,"test-limit":null}"#,
+                r#"{"kind":"hold-out","test":0.2,"seed":7}"#,
+            ),
+            (
+                r#"{"kind":"hold-out","test":0.2,"dev":0.1,"seed":7,"duplicates":"group","train-limit":90,"test-limit":9}"#,
+                r#"{"kind":"hold-out","test":0.2,"dev":0.1,"seed":7,"duplicates":"group","train-limit":90,"test-limit":9}"#,
+            ),
+            (
+                r#"{"kind":"k-fold","folds":10,"by":"file","seed":null,"duplicates":"group"}"#,
+                r#"{"kind":"k-fold","folds":10,"by":"file","duplicates":"group"}"#,
+            ),
+            (
+                r#"{"kind":"files","test":"dev","dev":0.1,"dev-split":null,"seed":3,"predict":[],"train-limit":null,"dev-limit":null,"test-limit":null}"#,
+                r#"{"kind":"files","test":"dev","dev":0.1,"seed":3}"#,
+            ),
         ] {
-            let split: Split = serde_json::from_str(json).expect(json);
-            assert_eq!(serde_json::to_string(&split).expect("JSON"), json);
+            let split: Split = serde_json::from_str(full).expect(full);
+            assert_eq!(serde_json::to_string(&split).expect("JSON"), full);
+            assert_eq!(serde_json::from_str::<Split>(short).expect(short), split);
         }
     }
 

@@ -16,7 +16,7 @@ pub struct LinearSpec {
     /// Which vector stands for an example.
     pub pooling: Pooling,
     /// Which layers that vector is of.
-    #[serde(default, skip_serializing_if = "Layers::is_top")]
+    #[serde(default)]
     pub layers: Layers,
     /// Dropout on that vector.
     pub dropout: f64,

@@ -50,13 +50,9 @@ pub enum Layers {
         /// Whether the embeddings are one of them: 13 layers of BERT-base with, 12 without.
         embeddings: bool,
         /// Whether each layer is normalised before: [`crate::ScalarMix::of_tokens`].
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default)]
         layer_norm: bool,
     },
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 impl Layers {

@@ -123,10 +123,8 @@ impl Serialize for HeadSpec {
                 };
                 let mut all = value(serde_json::to_value(&spec.kind))?;
                 let keys = all.as_object_mut().expect("a kind is a table");
-                if !spec.layers.is_top() {
-                    let layers = value(serde_json::to_value(spec.layers))?;
-                    keys.insert("layers".to_string(), layers);
-                }
+                let layers = value(serde_json::to_value(spec.layers))?;
+                keys.insert("layers".to_string(), layers);
                 all.serialize(serializer)
             }
         }

@@ -18,7 +18,6 @@ pub struct TaggerSpec {
     /// BiLSTM layers, 0 to 2.
     pub recurrent_layers: usize,
     /// What these go over.
-    #[serde(skip_serializing_if = "RecurrentOver::is_pieces")]
     pub recurrent_over: RecurrentOver,
     /// Width of each direction of these; read where there are some.
     pub hidden: usize,
@@ -26,10 +25,8 @@ pub struct TaggerSpec {
     pub pieces: Pieces,
     /// Width of a layer with a rectifier between what stands for a word and its scores; 0 for none. Wang et al. 2019 have
     /// "two fully connected layers" on BERT.
-    #[serde(skip_serializing_if = "is_zero")]
     pub projection: usize,
     /// How weights begin.
-    #[serde(skip_serializing_if = "Init::is_pytorch")]
     pub init: Init,
     /// What makes tags of the scores.
     pub output: TagOutput,
@@ -49,12 +46,6 @@ pub enum RecurrentOver {
     Pieces,
     /// The words that are tagged: what stands for a word is taken of the encoder's states.
     Words,
-}
-
-impl RecurrentOver {
-    fn is_pieces(&self) -> bool {
-        *self == Self::Pieces
-    }
 }
 
 /// Which pieces stand for a word.
@@ -108,11 +99,6 @@ impl TaggerSpec {
         check_sizes(&[("hidden", self.hidden)])?;
         check_rates(&[("dropout", self.dropout)])
     }
-}
-
-// Left out of a run's settings, whose hash is its id, where it says nothing.
-fn is_zero(n: &usize) -> bool {
-    *n == 0
 }
 
 /// BiLSTM layers over the pieces of a text or over its words, and one or two linear layers on what stands for each word.

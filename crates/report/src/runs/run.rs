@@ -198,9 +198,14 @@ pub(super) fn facts(row: &RunRow) -> Result<(BTreeMap<String, Value>, BTreeSet<S
 }
 
 fn flatten(path: &str, value: Value, facts: &mut BTreeMap<String, Value>) {
-    let Value::Object(fields) = value else {
-        facts.insert(path.to_owned(), value);
-        return;
+    let fields = match value {
+        Value::Object(fields) => fields,
+        // A setting that is not in force.
+        Value::Null => return,
+        value => {
+            facts.insert(path.to_owned(), value);
+            return;
+        }
     };
     for (key, value) in fields {
         let path = if path.is_empty() {

@@ -32,13 +32,6 @@ pub enum Solver {
     Preconditioned,
 }
 
-impl Solver {
-    /// Whether it is the one of scikit-learn, which a spec leaves out.
-    pub fn is_lbfgs(&self) -> bool {
-        *self == Self::Lbfgs
-    }
-}
-
 impl Default for Logistic {
     fn default() -> Self {
         Self {

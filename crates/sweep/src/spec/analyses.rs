@@ -24,8 +24,8 @@ pub struct ProbeWork {
     pub input: ProbeInput,
     /// Wordpieces, special ones included.
     pub max_length: usize,
-    /// Whether the two texts of a pair are read as one input; left out of the JSON where they are.
-    #[serde(default, skip_serializing_if = "Pairs::is_joint")]
+    /// Whether the two texts of a pair are read as one input.
+    #[serde(default)]
     pub pairs: Pairs,
     /// Examples in a batch of the encoder.
     pub evaluation_batch_size: usize,
@@ -34,7 +34,7 @@ pub struct ProbeWork {
     /// What is estimated of the mutual information of vectors and labels.
     pub mi: Information,
     /// How the encoder is trained before it is looked at; given for `fine-tuned` states alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub training: Option<Box<Training>>,
 }
 

@@ -1,0 +1,148 @@
+//! The forms that stored specs have had: how an older one is read, and the id that a run had in it.
+//!
+//! Schema 1 had no key `schema` and no arms, left settings out at their usual values, and had other names for some.
+//! Its runs keep their ids. [`upgrade`] makes today's form of one; [`downgrade`] is its inverse, and the hash of what it
+//! gives is the id that a run of today's form had then, if it could be written at all.
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+
+/// The form that specs are written in.
+pub(crate) const SCHEMA: u64 = 2;
+
+/// A setting that schema 1 left out where it had this value.
+struct LeftOut {
+    /// Where its table is.
+    at: &'static str,
+    /// Of which kinds the table has to be; of any where none is named.
+    kinds: &'static [&'static str],
+    key: &'static str,
+    /// The value as JSON.
+    value: &'static str,
+}
+
+const fn left_out(
+    at: &'static str,
+    kinds: &'static [&'static str],
+    key: &'static str,
+    value: &'static str,
+) -> LeftOut {
+    LeftOut {
+        at,
+        kinds,
+        key,
+        value,
+    }
+}
+
+/// In the order in which they are filled in: a table before what is inside it.
+const LEFT_OUT: [LeftOut; 29] = [
+    left_out("", &[], "search", "[]"),
+    left_out("split", &["hold-out"], "dev", "0.0"),
+    left_out("split", &["hold-out", "files"], "train-limit", "null"),
+    left_out("split", &["hold-out", "files"], "test-limit", "null"),
+    left_out("split", &["files"], "dev-limit", "null"),
+    left_out("split", &["files"], "dev-split", "null"),
+    left_out("split", &["files"], "predict", "[]"),
+    left_out("split", &["k-fold"], "seed", "null"),
+    left_out("work.logistic", &[], "solver", "\"lbfgs\""),
+    left_out("work", &["probe"], "pairs", "\"joint\""),
+    left_out("work", &["probe"], "training", "null"),
+    left_out("work.training", &[], "cache", r#"{"kind":"off"}"#),
+    left_out("work.training", &[], "micro-batch-size", "0"),
+    left_out("work.training", &[], "keep", "\"last\""),
+    left_out("work.training", &[], "pairs", "\"joint\""),
+    left_out("work.training", &[], "context", "\"sentence\""),
+    left_out("work.training", &[], "state", "\"reset\""),
+    left_out("work.training.stop", &["plateau", "gap"], "metric", "null"),
+    left_out("work.training.schedule", &["plateau"], "metric", "null"),
+    left_out("work.training.adaptation", &["full"], "layer-decay", "1.0"),
+    left_out(
+        "work.training.adaptation",
+        &["last-k"],
+        "layer-decay",
+        "1.0",
+    ),
+    left_out(
+        "work.training.adaptation",
+        &["stack-and-finetune"],
+        "layer-decay",
+        "1.0",
+    ),
+    left_out(
+        "work.training.adaptation.stack-stop",
+        &["plateau", "gap"],
+        "metric",
+        "null",
+    ),
+    left_out("work.training.head", &[], "layers", r#"{"kind":"top"}"#),
+    left_out("work.training.head.layers", &["mix"], "layer-norm", "false"),
+    left_out(
+        "work.training.head",
+        &["tagger"],
+        "recurrent-over",
+        "\"pieces\"",
+    ),
+    left_out("work.training.head", &["tagger"], "projection", "0"),
+    left_out("work.training.head", &["tagger"], "init", "\"pytorch\""),
+    left_out("", &[], "arm", "\"\""),
+];
+
+/// Today's form of a stored spec, without its `schema`; the arm of an older one is empty.
+///
+/// # Errors
+/// When it is of a later schema than this program knows.
+pub(super) fn upgrade(mut spec: Value) -> Result<Value> {
+    let Some(object) = spec.as_object_mut() else {
+        return Ok(spec);
+    };
+    let schema = object.remove("schema").unwrap_or_else(|| json!(1));
+    if schema == json!(1) {
+        for setting in &LEFT_OUT {
+            if let Some(table) = table(&mut spec, setting) {
+                let value = || serde_json::from_str(setting.value).expect("a literal is JSON");
+                table.entry(setting.key).or_insert_with(value);
+            }
+        }
+    } else {
+        ensure!(
+            schema == json!(SCHEMA),
+            "schema: found {schema}, expected at most {SCHEMA}: the spec is from a later version"
+        );
+    }
+    Ok(spec)
+}
+
+/// The form of schema 1 of a spec of today's form without a `schema`; it has no arm.
+pub(super) fn downgrade(mut spec: Value) -> Value {
+    if let Some(object) = spec.as_object_mut() {
+        object.remove("arm");
+    }
+    for setting in LEFT_OUT.iter().rev() {
+        let value: Value = serde_json::from_str(setting.value).expect("a literal is JSON");
+        if let Some(table) = table(&mut spec, setting)
+            && table.get(setting.key) == Some(&value)
+        {
+            table.remove(setting.key);
+        }
+    }
+    spec
+}
+
+/// The table that a setting belongs in, if this spec has it and it is of one of the kinds.
+fn table<'a>(
+    spec: &'a mut Value,
+    setting: &LeftOut,
+) -> Option<&'a mut serde_json::Map<String, Value>> {
+    let keys = setting.at.split('.').filter(|key| !key.is_empty());
+    let mut place = spec;
+    for key in keys {
+        place = place.get_mut(key)?;
+    }
+    let table = place.as_object_mut()?;
+    let kind = table
+        .get("kind")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    (setting.kinds.is_empty() || setting.kinds.contains(&kind)).then_some(table)
+}
