@@ -8,7 +8,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use half::f16;
 use safetensors::{Dtype, View};
-use serde_json::json;
+use serde_json::{Value, json};
+use totune_checkpoint::ElmoOptions;
 use totune_data::sha256_hex;
 use totune_model::BertConfig;
 use totune_record::write_atomically;
@@ -28,44 +29,19 @@ pub struct Exported {
 
 /// Writes a BERT as `transformers` reads it: `model.safetensors` (f16), `config.json`, `vocab.txt` and
 /// `tokenizer_config.json`. The head of pre-training goes along under its published names, so that the folder is a
-/// `BertForMaskedLM` too.
+/// `BertForMaskedLM` too. `reading` is the vocabulary, and whether text is lower-cased.
 ///
 /// # Errors
 /// When a weight does not fit into f16 (it is named), or a file cannot be written.
 pub fn bert(
     checkpoint: &Checkpoint,
     config: &BertConfig,
-    vocabulary: &[String],
-    lowercase: bool,
+    reading: (&[String], bool),
     to: &Path,
 ) -> Result<Exported> {
-    fs::create_dir_all(to).with_context(|| format!("{}: cannot be made", to.display()))?;
-    let mut tensors = Vec::new();
-    let mut parameters = 0;
-    for (name, data) in &checkpoint.weights {
-        let values: Vec<f32> = data.iter::<f32>().collect();
-        let halves: Vec<f16> = values.iter().map(|&value| f16::from_f32(value)).collect();
-        ensure!(
-            halves.iter().all(|half| half.is_finite()),
-            "`{name}` has a weight beyond what f16 holds (65,504)"
-        );
-        if name.starts_with("bert.") {
-            parameters += values.len() as u64;
-        }
-        let bytes = halves.iter().flat_map(|half| half.to_le_bytes()).collect();
-        tensors.push((
-            name.clone(),
-            Half {
-                shape: data.shape().to_vec(),
-                bytes,
-            },
-        ));
-    }
-    // What PyTorch's tools ask for before they read a file.
-    let metadata = HashMap::from([("format".to_string(), "pt".to_string())]);
-    let bytes = safetensors::serialize(tensors, Some(metadata)).context("weights as bytes")?;
-    write_atomically(&to.join("model.safetensors"), &bytes)?;
-    let config = json!({
+    let exported = weights(checkpoint, to, &|_| true, &|name| name.starts_with("bert."))?;
+    let (vocabulary, lowercase) = reading;
+    let described = json!({
         "architectures": ["BertForMaskedLM"],
         "model_type": "bert",
         "vocab_size": config.vocab_size,
@@ -74,8 +50,8 @@ pub fn bert(
         "num_attention_heads": config.num_attention_heads,
         "intermediate_size": config.intermediate_size,
         "hidden_act": "gelu",
-        "hidden_dropout_prob": FINE_TUNING_DROPOUT,
-        "attention_probs_dropout_prob": FINE_TUNING_DROPOUT,
+        "hidden_dropout_prob": config.hidden_dropout_prob,
+        "attention_probs_dropout_prob": config.attention_probs_dropout_prob,
         "max_position_embeddings": config.max_position_embeddings,
         "type_vocab_size": config.type_vocab_size,
         "layer_norm_eps": config.layer_norm_eps,
@@ -84,17 +60,58 @@ pub fn bert(
         "pooler": "none",
         "torch_dtype": "float16",
     });
-    let text = serde_json::to_string_pretty(&config)? + "\n";
-    write_atomically(&to.join("config.json"), text.as_bytes())?;
-    let text = vocabulary.join("\n") + "\n";
-    write_atomically(&to.join("vocab.txt"), text.as_bytes())?;
     let tokenizer = json!({
         "tokenizer_class": "BertTokenizer",
         "do_lower_case": lowercase,
-        "model_max_length": config["max_position_embeddings"],
+        "model_max_length": config.max_position_embeddings,
     });
-    let text = serde_json::to_string_pretty(&tokenizer)? + "\n";
-    write_atomically(&to.join("tokenizer_config.json"), text.as_bytes())?;
+    write_json(&to.join("config.json"), &described)?;
+    write_json(&to.join("tokenizer_config.json"), &tokenizer)?;
+    let text = vocabulary.join("\n") + "\n";
+    write_atomically(&to.join("vocab.txt"), text.as_bytes())?;
+    Ok(exported)
+}
+
+/// Writes an ELMo: `model.safetensors` (f16) and `options.json`, as AllenNLP has it. The softmax over words is left out.
+///
+/// # Errors
+/// When a weight does not fit into f16 (it is named), or a file cannot be written.
+pub fn elmo(checkpoint: &Checkpoint, options: &ElmoOptions, to: &Path) -> Result<Exported> {
+    let of_encoder = |name: &str| !name.starts_with("softmax.");
+    let exported = weights(checkpoint, to, &of_encoder, &of_encoder)?;
+    write_json(&to.join("options.json"), &serde_json::to_value(options)?)?;
+    Ok(exported)
+}
+
+/// Writes the weights that are `kept` as f16, and counts those of the encoder.
+fn weights(
+    checkpoint: &Checkpoint,
+    to: &Path,
+    kept: &dyn Fn(&str) -> bool,
+    of_encoder: &dyn Fn(&str) -> bool,
+) -> Result<Exported> {
+    fs::create_dir_all(to).with_context(|| format!("{}: cannot be made", to.display()))?;
+    let mut tensors = Vec::new();
+    let mut parameters = 0;
+    for (name, data) in checkpoint.weights.iter().filter(|(name, _)| kept(name)) {
+        let halves: Vec<f16> = data.iter::<f32>().map(f16::from_f32).collect();
+        ensure!(
+            halves.iter().all(|half| half.is_finite()),
+            "`{name}` has a weight beyond what f16 holds (65,504)"
+        );
+        if of_encoder(name) {
+            parameters += halves.len() as u64;
+        }
+        let half = Half {
+            shape: data.shape().to_vec(),
+            bytes: halves.iter().flat_map(|half| half.to_le_bytes()).collect(),
+        };
+        tensors.push((name.clone(), half));
+    }
+    // What PyTorch's tools ask for before they read a file.
+    let metadata = HashMap::from([("format".to_string(), "pt".to_string())]);
+    let bytes = safetensors::serialize(tensors, Some(metadata)).context("weights as bytes")?;
+    write_atomically(&to.join("model.safetensors"), &bytes)?;
     Ok(Exported {
         sha256: sha256_hex(&bytes),
         parameters,
@@ -102,8 +119,10 @@ pub fn bert(
     })
 }
 
-/// What BERT is fine-tuned with, whatever it was pre-trained with.
-const FINE_TUNING_DROPOUT: f64 = 0.1;
+fn write_json(path: &Path, value: &Value) -> Result<()> {
+    let text = serde_json::to_string_pretty(value)? + "\n";
+    write_atomically(path, text.as_bytes())
+}
 
 /// A tensor of f16.
 struct Half {

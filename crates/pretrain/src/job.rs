@@ -1,21 +1,22 @@
 //! Everything a run needs, made from its settings and the files they name.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use burn::tensor::TensorData;
 use serde_json::Value;
-use totune_checkpoint::{Checkpoint as File, Naming, Published};
+use totune_checkpoint::{Checkpoint as File, ElmoOptions, Naming, Published};
 use totune_data::{Document, TextCatalogue, TextPart, Tokenizer, sha256_hex};
 use totune_model::{
-    Architecture, BertConfig, EncoderCatalogue, MaskedLmConfig, RandomWeights, Weights,
+    Architecture, BertConfig, BilmConfig, EncoderCatalogue, MaskedLmConfig, RandomWeights, Weights,
 };
 use totune_record::write_atomically;
 
-use crate::checkpoint::{About, Folder};
-use crate::settings::{Objective, Settings, Start};
-use crate::{Corpus, MaskedLanguageModel, train_vocabulary};
+use crate::checkpoint::{About, Checkpoint, Folder};
+use crate::export::{self, Exported};
+use crate::settings::{BertShape, Masking, Objective, Settings, Start, VocabularySettings};
+use crate::words::WordCorpus;
+use crate::{BidirectionalLanguageModel, Corpus, MaskedLanguageModel, train_vocabulary};
 
 /// Where the files of a run are looked for.
 #[derive(Debug, Clone, Copy)]
@@ -25,16 +26,32 @@ pub struct Places<'a> {
     /// The folder that the paths of text cards begin in.
     pub data: &'a Path,
     /// Folders with pretrained encoders.
-    pub encoders: &'a [std::path::PathBuf],
+    pub encoders: &'a [PathBuf],
 }
 
-/// A run with its text and its vocabulary in memory.
+/// A run with its text in memory.
 #[derive(Debug)]
 pub struct Job {
     /// What is trained, and how.
     pub settings: Settings,
     /// The same as its file has it.
     pub json: Value,
+    /// The text, as the objective reads it.
+    pub text: Text,
+}
+
+/// Text as an objective reads it, and the shape of the encoder that is trained on it.
+#[derive(Debug)]
+pub enum Text {
+    /// Wordpieces, for a BERT.
+    Pieces(Pieces),
+    /// Words, for an ELMo.
+    Words(Words),
+}
+
+/// What masked language modelling needs.
+#[derive(Debug)]
+pub struct Pieces {
     /// The text.
     pub corpus: Corpus,
     /// The wordpieces, in the order of their ids.
@@ -43,90 +60,224 @@ pub struct Job {
     pub lowercase: bool,
     /// The shape of the encoder.
     pub encoder: BertConfig,
-    /// The encoder that training begins with, where it is not a new one.
-    start: Option<std::path::PathBuf>,
+    masking: Masking,
+    /// The weights that training begins with, where they are not new.
+    start: Option<PathBuf>,
 }
+
+/// What bidirectional language modelling needs.
+#[derive(Debug)]
+pub struct Words {
+    /// The text.
+    pub corpus: WordCorpus,
+    /// The shape of the encoder.
+    pub encoder: ElmoOptions,
+    samples: usize,
+}
+
+/// A text card's name, what is trained on and what is held out.
+type Read = (String, Vec<Document>, Vec<Document>);
 
 impl Job {
     /// Reads the text, and trains the vocabulary or takes it from `folder` or from the encoder that training begins with.
     ///
     /// # Errors
-    /// When a card or file is missing or damaged, or the pieces do not fit together.
+    /// When a card or file is missing or damaged, or the parts do not fit together.
     pub fn prepare(
         settings: Settings,
         json: Value,
         places: Places,
         folder: &Folder,
     ) -> Result<Self> {
-        let cards = TextCatalogue::read(&places.project.join("datasets/texts"))?;
-        let mut texts = Vec::new();
-        for name in &settings.texts {
-            let card = cards.find(name)?;
-            if let Some(missing) = card.missing(places.data) {
-                bail!(missing);
+        let texts = read(&settings, places)?;
+        let text = match (&settings.objective, &settings.start) {
+            (Objective::MaskedLm(masking), Start::Encoder { encoder }) => {
+                Pieces::of_encoder(texts, &settings, masking, (encoder, places)).map(Text::Pieces)
             }
-            let train = card.documents(places.data)?;
-            let held_out = match card.files_of(TextPart::HeldOut).next().is_some() {
-                true => card.held_out(places.data)?,
-                false => Vec::new(),
-            };
-            texts.push((name.clone(), train, held_out));
-        }
-        let (tokenizer, lowercase, encoder, start) = match &settings.start {
-            Start::New { vocabulary, bert } => {
-                let path = folder.path.join("vocab.txt");
-                if !path.is_file() {
-                    let documents = texts.iter().flat_map(|(_, train, _)| train);
-                    let documents: Vec<&Document> = documents.collect();
-                    let pieces = train_vocabulary(&documents, vocabulary)?;
-                    write_atomically(&path, (pieces.join("\n") + "\n").as_bytes())?;
-                }
-                let tokenizer = Tokenizer::from_vocabulary(&path, vocabulary.lowercase)?;
-                let found = tokenizer.vocab_size();
-                ensure!(
-                    found == vocabulary.size,
-                    "{}: found {found} wordpieces, but start.vocabulary.size is {}",
-                    path.display(),
-                    vocabulary.size
-                );
-                let encoder = bert.config(found, settings.dropout);
-                (tokenizer, vocabulary.lowercase, encoder, None)
+            (Objective::MaskedLm(masking), Start::New(new)) => {
+                let shape = new.bert.as_ref().context("start.bert: missing")?;
+                let vocabulary = &new.vocabulary;
+                Pieces::new(texts, masking, (vocabulary, shape), folder).map(Text::Pieces)
             }
-            Start::Encoder { encoder } => {
-                let catalogue = EncoderCatalogue::read(&places.project.join("encoders"))?;
-                let card = catalogue.find(encoder)?;
-                let Architecture::Bert(config) = &card.architecture else {
-                    bail!(
-                        "start.encoder: `{encoder}` is a {}, expected a BERT",
-                        card.architecture
-                    );
-                };
-                let Some((dir, _, file)) = card.find(places.encoders)? else {
-                    bail!(card.missing(places.encoders).unwrap_or_default());
-                };
-                let lowercase = card.vocabulary.lowercase;
-                let tokenizer = Tokenizer::open(&dir, lowercase)?;
-                let longest = config.max_position_embeddings;
-                for stage in &settings.stages {
-                    ensure!(
-                        stage.length <= longest,
-                        "stage.length: found {}, but `{encoder}` reads at most {longest}",
-                        stage.length
-                    );
-                }
-                (tokenizer, lowercase, config.clone(), Some(file))
+            (Objective::Bilm(sampling), Start::New(new)) => {
+                let longest = settings.stages.iter().map(|stage| stage.length).max();
+                let longest = longest.unwrap_or(usize::MAX);
+                let corpus = WordCorpus::new(texts, new.vocabulary.size, longest)?;
+                Ok(Text::Words(Words {
+                    corpus,
+                    encoder: new.elmo.clone().context("start.elmo: missing")?,
+                    samples: sampling.samples,
+                }))
+            }
+            (Objective::Bilm(_), Start::Encoder { .. }) => {
+                bail!("start: `bilm` can only begin anew")
+            }
+        }?;
+        Ok(Self {
+            settings,
+            json,
+            text,
+        })
+    }
+
+    /// What the first checkpoint of the run says.
+    pub fn about(&self, commit: &str, device: &str) -> About {
+        let (vocabulary, corpus): (Vec<String>, Vec<u8>) = match &self.text {
+            Text::Pieces(pieces) => {
+                let ids = pieces.corpus.train.ids().iter();
+                let bytes = ids.flat_map(|id| id.to_le_bytes()).collect();
+                (pieces.vocabulary.clone(), bytes)
+            }
+            Text::Words(words) => {
+                let ids = words.corpus.train.ids().iter();
+                let bytes = ids.flat_map(|id| id.to_le_bytes()).collect();
+                (words.corpus.vocabulary(), bytes)
             }
         };
-        let corpus = Corpus::new(texts, &tokenizer)?;
+        About {
+            step: 0,
+            settings: self.json.clone(),
+            vocabulary: sha256_hex((vocabulary.join("\n") + "\n").as_bytes()),
+            corpus: sha256_hex(&corpus),
+            seconds: 0.0,
+            commits: vec![commit.to_string()],
+            devices: vec![device.to_string()],
+        }
+    }
+}
+
+impl Text {
+    /// The loss of guessing among everything that can be predicted, in nats.
+    pub fn guessing(&self) -> f64 {
+        let n = match self {
+            Self::Pieces(pieces) => pieces.vocabulary.len(),
+            Self::Words(words) => words.corpus.vocab,
+        };
+        (n as f64).ln()
+    }
+
+    /// "47.8 M words in 96,404 documents, 69.0 M wordpieces of a vocabulary of 8192".
+    pub fn described(&self) -> String {
+        let millions = |n: u64| format!("{:.1} M", n as f64 / 1e6);
+        match self {
+            Self::Pieces(pieces) => format!(
+                "{} words in {} documents, {} wordpieces of a vocabulary of {}",
+                millions(pieces.corpus.words),
+                pieces.corpus.train.len(),
+                millions(pieces.corpus.train.n_tokens() as u64),
+                pieces.vocabulary.len()
+            ),
+            Self::Words(words) => format!(
+                "{} words in {} segments, {} different ones, of which {} are predicted",
+                millions(words.corpus.train.n_tokens() as u64),
+                words.corpus.train.len(),
+                words.corpus.types.len(),
+                words.corpus.vocab
+            ),
+        }
+    }
+}
+
+fn read(settings: &Settings, places: Places) -> Result<Vec<Read>> {
+    let cards = TextCatalogue::read(&places.project.join("datasets/texts"))?;
+    let mut texts = Vec::new();
+    for name in &settings.texts {
+        let card = cards.find(name)?;
+        if let Some(missing) = card.missing(places.data) {
+            bail!(missing);
+        }
+        let train = card.documents(places.data)?;
+        let held_out = match card.files_of(TextPart::HeldOut).next() {
+            Some(_) => card.held_out(places.data)?,
+            None => Vec::new(),
+        };
+        texts.push((name.clone(), train, held_out));
+    }
+    Ok(texts)
+}
+
+impl Pieces {
+    fn new(
+        texts: Vec<Read>,
+        masking: &Masking,
+        (vocabulary, shape): (&VocabularySettings, &BertShape),
+        folder: &Folder,
+    ) -> Result<Self> {
+        let path = folder.path.join("vocab.txt");
+        if !path.is_file() {
+            let documents = texts.iter().flat_map(|(_, train, _)| train);
+            let documents: Vec<&Document> = documents.collect();
+            let pieces = train_vocabulary(&documents, vocabulary)?;
+            write_atomically(&path, (pieces.join("\n") + "\n").as_bytes())?;
+        }
+        let tokenizer = Tokenizer::from_vocabulary(&path, vocabulary.lowercase)?;
+        let found = tokenizer.vocab_size();
+        if found != vocabulary.size {
+            bail!(
+                "{}: found {found} wordpieces, but start.vocabulary.size is {}",
+                path.display(),
+                vocabulary.size
+            );
+        }
+        let encoder = shape.config(found);
+        Self::with(texts, &tokenizer, (encoder, vocabulary.lowercase), masking)
+    }
+
+    fn of_encoder(
+        texts: Vec<Read>,
+        settings: &Settings,
+        masking: &Masking,
+        (name, places): (&str, Places),
+    ) -> Result<Self> {
+        let catalogue = EncoderCatalogue::read(&places.project.join("encoders"))?;
+        let card = catalogue.find(name)?;
+        let Architecture::Bert(config) = &card.architecture else {
+            bail!(
+                "start.encoder: `{name}` is a {}, expected a BERT",
+                card.architecture
+            );
+        };
+        let fixtures = [places.project.join("fixtures/encoders")];
+        let roots = if card.fixture {
+            &fixtures[..]
+        } else {
+            places.encoders
+        };
+        let Some((dir, _, file)) = card.find(roots)? else {
+            bail!(card.missing(roots).unwrap_or_default());
+        };
+        let longest = config.max_position_embeddings;
+        for stage in settings
+            .stages
+            .iter()
+            .filter(|stage| stage.length > longest)
+        {
+            bail!(
+                "stage.length: found {}, but `{name}` reads at most {longest}",
+                stage.length
+            );
+        }
+        let lowercase = card.vocabulary.lowercase;
+        let tokenizer = Tokenizer::open(&dir, lowercase)?;
+        let mut pieces = Self::with(texts, &tokenizer, (config.clone(), lowercase), masking)?;
+        pieces.start = Some(file);
+        Ok(pieces)
+    }
+
+    fn with(
+        texts: Vec<Read>,
+        tokenizer: &Tokenizer,
+        (encoder, lowercase): (BertConfig, bool),
+        masking: &Masking,
+    ) -> Result<Self> {
         let vocabulary = (0..tokenizer.vocab_size() as u32).map(|id| tokenizer.piece(id));
         Ok(Self {
             vocabulary: vocabulary.collect(),
-            settings,
-            json,
-            corpus,
+            corpus: Corpus::new(texts, tokenizer)?,
             lowercase,
             encoder,
-            start,
+            masking: masking.clone(),
+            start: None,
         })
     }
 
@@ -134,13 +285,12 @@ impl Job {
     ///
     /// # Errors
     /// When the vocabulary does not fit the encoder, or there is too little text.
-    pub fn objective(&self) -> Result<MaskedLanguageModel<'_>> {
-        let Objective::MaskedLm(masking) = &self.settings.objective;
+    pub fn objective(&self, settings: &Settings) -> Result<MaskedLanguageModel<'_>> {
         let config = MaskedLmConfig::new(self.encoder.clone());
-        MaskedLanguageModel::new(&self.corpus, config, masking.clone(), &self.settings)
+        MaskedLanguageModel::new(&self.corpus, config, self.masking.clone(), settings)
     }
 
-    /// The weights that training begins with.
+    /// The weights that training begins with, where they are not `fresh`.
     ///
     /// # Errors
     /// When the encoder it begins with cannot be read.
@@ -153,34 +303,35 @@ impl Job {
         Ok(Box::new(Continued { published, fresh }))
     }
 
-    /// What the first checkpoint of the run says.
-    pub fn about(&self, commit: &str, device: &str) -> About {
-        let ids = self.corpus.train.ids();
-        let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
-        About {
-            step: 0,
-            settings: self.json.clone(),
-            vocabulary: sha256_hex((self.vocabulary.join("\n") + "\n").as_bytes()),
-            corpus: sha256_hex(&bytes),
-            seconds: 0.0,
-            commits: vec![commit.to_string()],
-            devices: vec![device.to_string()],
-        }
-    }
-
-    /// The loss of guessing among all wordpieces, in nats.
-    pub fn guessing(&self) -> f64 {
-        (self.vocabulary.len() as f64).ln()
-    }
-
-    /// Removes what is left of a run that is to begin anew.
+    /// Writes the encoder: [`export::bert`].
     ///
     /// # Errors
-    /// When the folder cannot be emptied.
-    pub fn clear(folder: &Folder) -> Result<()> {
-        fs::remove_dir_all(&folder.path)
-            .with_context(|| format!("{}: cannot be removed", folder.path.display()))?;
-        Folder::open(&folder.path).map(|_| ())
+    /// As there.
+    pub fn export(&self, checkpoint: &Checkpoint, to: &Path) -> Result<Exported> {
+        let reading = (&self.vocabulary[..], self.lowercase);
+        export::bert(checkpoint, &self.encoder, reading, to)
+    }
+}
+
+impl Words {
+    /// What the run learns.
+    ///
+    /// # Errors
+    /// When more samples are asked for than there are words, or there are several stages.
+    pub fn objective(&self, settings: &Settings) -> Result<BidirectionalLanguageModel<'_>> {
+        let config = BilmConfig {
+            encoder: self.encoder.clone(),
+            vocab: self.corpus.vocab,
+        };
+        BidirectionalLanguageModel::new(&self.corpus, config, self.samples, settings)
+    }
+
+    /// Writes the encoder: [`export::elmo`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn export(&self, checkpoint: &Checkpoint, to: &Path) -> Result<Exported> {
+        export::elmo(checkpoint, &self.encoder, to)
     }
 }
 

@@ -10,6 +10,7 @@
 //!
 //! This crate knows neither tasks nor strategies, and chooses no device.
 
+mod bilm;
 mod checkpoint;
 mod corpus;
 pub mod export;
@@ -23,14 +24,18 @@ pub mod perplexity;
 mod settings;
 mod trainer;
 mod vocabulary;
+mod words;
 
+pub use bilm::BidirectionalLanguageModel;
 pub use checkpoint::{About, Checkpoint, Folder};
 pub use corpus::Corpus;
-pub use job::{Job, Places};
+pub use job::{Job, Pieces, Places, Text, Words};
 pub use log::Meter;
 pub use masked_lm::MaskedLanguageModel;
 pub use settings::{
-    BertShape, Masking, Objective as ObjectiveSettings, Settings, Stage, Start, VocabularySettings,
+    BertShape, Masking, New, Objective as ObjectiveSettings, Sampling, Settings, Stage, Start,
+    VocabularySettings,
 };
 pub use trainer::{Ended, Event, Trainer};
 pub use vocabulary::train_vocabulary;
+pub use words::WordCorpus;

@@ -11,17 +11,26 @@ use std::ops::Range;
 
 use totune_data::{random, stream};
 
-/// Encoded documents, one after the other.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Documents {
-    ids: Vec<u16>,
+/// Encoded documents, one after the other; wordpieces take 16 bits, words 32.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Documents<Id = u16> {
+    ids: Vec<Id>,
     /// Where each document ends.
     ends: Vec<usize>,
 }
 
-impl Documents {
-    /// Adds a document; one without wordpieces is left out.
-    pub fn push(&mut self, ids: impl IntoIterator<Item = u16>) {
+impl<Id> Default for Documents<Id> {
+    fn default() -> Self {
+        Self {
+            ids: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+}
+
+impl<Id> Documents<Id> {
+    /// Adds a document; one without ids is left out.
+    pub fn push(&mut self, ids: impl IntoIterator<Item = Id>) {
         let before = self.ids.len();
         self.ids.extend(ids);
         if self.ids.len() > before {
@@ -39,17 +48,30 @@ impl Documents {
         self.ends.is_empty()
     }
 
-    /// Wordpieces of all documents.
+    /// Ids of all documents.
     pub fn n_tokens(&self) -> usize {
         self.ids.len()
     }
 
-    /// The wordpieces of all documents.
-    pub fn ids(&self) -> &[u16] {
+    /// The ids of all documents.
+    pub fn ids(&self) -> &[Id] {
         &self.ids
     }
 
-    /// Wordpieces of document `i`.
+    /// The same documents with each id replaced.
+    pub fn map(mut self, to: impl Fn(Id) -> Id) -> Self
+    where
+        Id: Copy,
+    {
+        self.ids.iter_mut().for_each(|id| *id = to(*id));
+        self
+    }
+
+    /// The ids of document `i`.
+    pub fn document(&self, i: usize) -> &[Id] {
+        &self.ids[self.range(i)]
+    }
+
     fn range(&self, i: usize) -> Range<usize> {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         start..self.ends[i]

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 use totune_adapt::{Clip, Dtype, Optimizer, Schedule};
+use totune_checkpoint::ElmoOptions;
 use totune_model::{BertConfig, PoolerKind};
 
 /// A pre-training run: what is trained, on which text, and how.
@@ -50,13 +51,8 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Start {
-    /// Fresh weights, and a vocabulary trained on the same text.
-    New {
-        /// The wordpieces.
-        vocabulary: VocabularySettings,
-        /// The shape of the encoder.
-        bert: BertShape,
-    },
+    /// Fresh weights, and a vocabulary taken from the same text.
+    New(New),
     /// A pretrained BERT and its vocabulary: continued pre-training (Gururangan et al. 2020).
     Encoder {
         /// Name of its card.
@@ -64,13 +60,27 @@ pub enum Start {
     },
 }
 
-/// The wordpieces of a new vocabulary.
+/// A new encoder: one of `bert` and `elmo`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct New {
+    /// Wordpieces of a BERT, or words that an ELMo predicts.
+    pub vocabulary: VocabularySettings,
+    /// The shape of a BERT.
+    #[serde(default)]
+    pub bert: Option<BertShape>,
+    /// The shape of an ELMo, as its `options.json` has it.
+    #[serde(default)]
+    pub elmo: Option<ElmoOptions>,
+}
+
+/// The words or wordpieces of a new vocabulary.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct VocabularySettings {
     /// How many, special tokens included.
     pub size: usize,
-    /// Whether text is lower-cased and stripped of accents.
+    /// Whether text is lower-cased and stripped of accents; never for an ELMo, which reads the case of each character.
     pub lowercase: bool,
 }
 
@@ -92,7 +102,10 @@ pub struct BertShape {
 
 impl BertShape {
     /// The configuration of such an encoder over `vocab` wordpieces, without a pooler: nothing trains one.
-    pub fn config(&self, vocab: usize, dropout: f64) -> BertConfig {
+    ///
+    /// Its dropout is what BERT is fine-tuned with, whatever it is pre-trained with.
+    pub fn config(&self, vocab: usize) -> BertConfig {
+        let dropout = 0.1;
         BertConfig {
             vocab_size: vocab,
             hidden_size: self.hidden,
@@ -115,6 +128,16 @@ impl BertShape {
 pub enum Objective {
     /// Wordpieces are hidden and predicted (Devlin et al. 2019, section 3.1). Masks are drawn anew for each sequence.
     MaskedLm(Masking),
+    /// Words are predicted from those before them and from those behind them (Peters et al. 2018, section 3.1).
+    Bilm(Sampling),
+}
+
+/// How a softmax over many words is trained.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Sampling {
+    /// Negative samples of a step, from the log-uniform distribution; both directions share them.
+    pub samples: usize,
 }
 
 /// Which wordpieces are hidden, and behind what.
@@ -208,7 +231,10 @@ impl Settings {
                 stage.batch_size,
                 stage.tokens
             );
-            if let Start::New { bert, .. } = &self.start {
+            if let Start::New(New {
+                bert: Some(bert), ..
+            }) = &self.start
+            {
                 ensure!(
                     stage.length <= bert.positions,
                     "stage.length: found {}, but start.bert.positions is {}",
@@ -239,8 +265,44 @@ impl Settings {
             "schedule: found `plateau`, which needs scores on dev; expected another"
         );
         self.optimizer.validate()?;
-        let Objective::MaskedLm(masking) = &self.objective;
-        masking.check()
+        match (&self.objective, &self.start) {
+            (Objective::MaskedLm(masking), Start::Encoder { .. }) => masking.check(),
+            (Objective::MaskedLm(masking), Start::New(new)) => {
+                ensure!(
+                    new.bert.is_some() && new.elmo.is_none(),
+                    "start: found {}, expected `bert` alone, which `masked-lm` trains",
+                    new.found()
+                );
+                masking.check()
+            }
+            (Objective::Bilm(_), Start::New(new)) => {
+                ensure!(
+                    new.elmo.is_some() && new.bert.is_none(),
+                    "start: found {}, expected `elmo` alone, which `bilm` trains",
+                    new.found()
+                );
+                ensure!(
+                    !new.vocabulary.lowercase,
+                    "start.vocabulary.lowercase: found true, but an ELMo reads text as it is written"
+                );
+                Ok(())
+            }
+            (Objective::Bilm(_), Start::Encoder { encoder }) => bail!(
+                "start.encoder: found `{encoder}`, but `bilm` can only begin anew: published ELMos have no softmax to \
+                 go on with"
+            ),
+        }
+    }
+}
+
+impl New {
+    fn found(&self) -> &str {
+        match (&self.bert, &self.elmo) {
+            (Some(_), Some(_)) => "`bert` and `elmo`",
+            (Some(_), None) => "`bert`",
+            (None, Some(_)) => "`elmo`",
+            (None, None) => "neither `bert` nor `elmo`",
+        }
     }
 }
 

@@ -1,15 +1,18 @@
 //! `totune pretrain`: train an encoder on plain text.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
+use totune_model::Weights;
+use totune_pretrain::export::Exported;
 use totune_pretrain::objective::Objective;
 use totune_pretrain::perplexity::{Trained, perplexity};
-use totune_pretrain::{Ended, Event, Folder, Job, Places, Settings, Trainer, export};
+use totune_pretrain::{Checkpoint, Ended, Event, Folder, Job, Places, Settings, Text, Trainer};
 use totune_record::{PerplexityRow, read_pretraining, write_perplexity, write_pretraining};
+use totune_sweep::Machine;
 
 use crate::context::Context;
 use crate::exit;
@@ -72,11 +75,40 @@ impl Pretrain {
         }
         let job = Job::prepare(settings, json, places, &folder)?;
         if !context.global.quiet {
-            eprintln!("{}", described(&job));
+            eprintln!("{}", job.text.described());
         }
-        let objective = job.objective()?;
+        let settings = &job.settings;
+        let desk = Desk {
+            context,
+            machine: &machine,
+            job: &job,
+            folder: &folder,
+        };
+        match &job.text {
+            Text::Pieces(pieces) => {
+                let objective = pieces.objective(settings)?;
+                let start = pieces.start(objective.initial())?;
+                let export = |checkpoint: &Checkpoint, to: &Path| pieces.export(checkpoint, to);
+                self.carry_out(&desk, &objective, start, &export)
+            }
+            Text::Words(words) => {
+                let objective = words.objective(settings)?;
+                let export = |checkpoint: &Checkpoint, to: &Path| words.export(checkpoint, to);
+                self.carry_out(&desk, &objective, objective.initial(), &export)
+            }
+        }
+    }
+
+    /// Trains unless only the encoder is asked for, and writes what came of it when all steps are taken.
+    fn carry_out<O: Objective>(
+        &self,
+        desk: &Desk,
+        objective: &O,
+        start: Box<dyn Weights>,
+        export: &dyn Fn(&Checkpoint, &Path) -> Result<Exported>,
+    ) -> Result<u8> {
         if !self.export {
-            let ended = self.train(context, &machine, &job, &objective, &folder)?;
+            let ended = self.train(desk, objective, start)?;
             if !ended.finished {
                 eprintln!(
                     "interrupted after step {} of {}; rerun with --resume to continue",
@@ -86,17 +118,21 @@ impl Pretrain {
                 return Ok(exit::STOPPED);
             }
         }
-        publish(context, &machine, &job, &objective, &folder)
+        desk.publish(objective, export)
     }
 
     fn train<O: Objective>(
         &self,
-        context: &Context,
-        machine: &totune_sweep::Machine,
-        job: &Job,
+        desk: &Desk,
         objective: &O,
-        folder: &Folder,
+        mut start: Box<dyn Weights>,
     ) -> Result<Ended<O::Model>> {
+        let Desk {
+            context,
+            machine,
+            job,
+            folder,
+        } = desk;
         let code = totune_sweep::code(&context.project.root);
         let trainer = Trainer {
             objective,
@@ -104,10 +140,9 @@ impl Pretrain {
             folder,
             device: &machine.device,
             about: job.about(&code, &machine.device_name),
-            guessing: job.guessing(),
+            guessing: job.text.guessing(),
         };
         let mut bar = Steps::new(objective.steps(), context.global.quiet);
-        let mut start = job.start(objective.initial())?;
         let (mut taken, most) = (0, self.steps.unwrap_or(usize::MAX));
         trainer.run(&mut *start, &mut |event| {
             match event {
@@ -149,60 +184,51 @@ impl Pretrain {
     }
 }
 
-/// "47.8 M words, 63.2 M wordpieces of 8,192 kinds; 6.9 M parameters".
-fn described(job: &Job) -> String {
-    let millions = |n: u64| format!("{:.1} M", n as f64 / 1e6);
-    format!(
-        "{} words in {} documents, {} wordpieces of a vocabulary of {}",
-        millions(job.corpus.words),
-        job.corpus.train.len(),
-        millions(job.corpus.train.n_tokens() as u64),
-        job.vocabulary.len()
-    )
+/// What the parts of the command share.
+struct Desk<'a> {
+    context: &'a Context,
+    machine: &'a Machine,
+    job: &'a Job,
+    folder: &'a Folder,
 }
 
-/// Writes log, perplexity and encoder of the newest checkpoint, and prints what they say.
-fn publish<O: Objective>(
-    context: &Context,
-    machine: &totune_sweep::Machine,
-    job: &Job,
-    objective: &O,
-    folder: &Folder,
-) -> Result<u8> {
-    let root = &context.project.root;
-    let name = &job.settings.name;
-    let checkpoint = folder.latest()?.context("a checkpoint was just there")?;
-    let model = objective.load(&mut &checkpoint, &machine.device)?;
-    let step = checkpoint.about.step;
-    let trained = Trained {
-        model: &model,
-        step,
-    };
-    let rows = perplexity(name, objective, &trained, None, &machine.device)?;
-    let results = root.join("results/pretraining").join(name);
-    std::fs::create_dir_all(&results)
-        .with_context(|| format!("{}: cannot be made", results.display()))?;
-    write_perplexity(&results, &rows)?;
-    write_pretraining(&results, &read_pretraining(&folder.path)?)?;
-    let encoder = root.join("encoders").join(name);
-    let exported = export::bert(
-        &checkpoint,
-        &job.encoder,
-        &job.vocabulary,
-        job.lowercase,
-        &encoder,
-    )?;
-    print_perplexity(&rows);
-    println!();
-    println!("{}", results.display());
-    println!(
-        "{} ({} parameters, {:.1} MB, sha-256 {})",
-        encoder.display(),
-        exported.parameters,
-        exported.bytes as f64 / 1e6,
-        exported.sha256
-    );
-    Ok(exit::OK)
+impl Desk<'_> {
+    /// Writes log, perplexity and encoder of the newest checkpoint, and prints what they say.
+    fn publish<O: Objective>(
+        &self,
+        objective: &O,
+        export: &dyn Fn(&Checkpoint, &Path) -> Result<Exported>,
+    ) -> Result<u8> {
+        let root = &self.context.project.root;
+        let name = &self.job.settings.name;
+        let device = &self.machine.device;
+        let latest = self.folder.latest()?;
+        let checkpoint = latest.context("a checkpoint was just there")?;
+        let model = objective.load(&mut &checkpoint, device)?;
+        let trained = Trained {
+            model: &model,
+            step: checkpoint.about.step,
+        };
+        let rows = perplexity(name, objective, &trained, None, device)?;
+        let results = root.join("results/pretraining").join(name);
+        std::fs::create_dir_all(&results)
+            .with_context(|| format!("{}: cannot be made", results.display()))?;
+        write_perplexity(&results, &rows)?;
+        write_pretraining(&results, &read_pretraining(&self.folder.path)?)?;
+        let encoder = root.join("encoders").join(name);
+        let exported = export(&checkpoint, &encoder)?;
+        print_perplexity(&rows);
+        println!();
+        println!("{}", self.context.shown(&results));
+        println!(
+            "{} ({} parameters, {:.1} MB, sha-256 {})",
+            self.context.shown(&encoder),
+            exported.parameters,
+            exported.bytes as f64 / 1e6,
+            exported.sha256
+        );
+        Ok(exit::OK)
+    }
 }
 
 /// A line for each text: the perplexity of the model, of random weights and of unigrams.
