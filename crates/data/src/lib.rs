@@ -20,6 +20,7 @@ pub mod guess;
 mod hash;
 pub mod layout;
 mod near;
+pub mod ngrams;
 pub mod random;
 mod read;
 mod sample;

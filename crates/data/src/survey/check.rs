@@ -20,6 +20,17 @@ pub enum Verdict {
     Unreadable,
 }
 
+impl Verdict {
+    /// The word that stands in a line about a file.
+    pub(super) fn mark(self) -> &'static str {
+        match self {
+            Verdict::Agrees => "agrees",
+            Verdict::Differs => "DIFFERS",
+            Verdict::Unreadable => "UNREADABLE",
+        }
+    }
+}
+
 /// One file of one layout, read and compared.
 #[derive(Clone, Debug, Serialize)]
 pub struct Checked {
@@ -164,11 +175,7 @@ impl Checked {
 
     /// What a person is shown: one line where the file agrees, else what differs side by side; `path` as it is shown.
     pub fn text(&self, path: &str) -> String {
-        let mark = match self.verdict {
-            Verdict::Agrees => "agrees",
-            Verdict::Differs => "DIFFERS",
-            Verdict::Unreadable => "UNREADABLE",
-        };
+        let mark = self.verdict.mark();
         let counted = self
             .measured
             .as_ref()

@@ -14,9 +14,10 @@ mod spread;
 mod stats;
 #[cfg(test)]
 mod testing;
+mod texts;
 
 pub use check::{Checked, Difference, FoundValue, Verdict, check};
-pub use grid::Grid;
+pub use grid::{Grid, thousands};
 pub use measured::Measured;
 pub use overlap::{Overlap, overlaps};
 pub(crate) use places::split_order;
@@ -25,3 +26,7 @@ pub use report::statistics_text;
 pub use show::{Answer, Shown, Tokens, choose, show};
 pub use spread::Spread;
 pub use stats::{Answers, Bar, Count, Cut, Groups, LIMITS, Long, Pieces, RepeatCounts, Statistics};
+pub use texts::{
+    CheckedText, HeldOutWords, ListedPart, ListedText, ShareOfTop, TextCounts, TextStatistics,
+    TopWord, check_text, listed_text, text_statistics_text, texts_table,
+};

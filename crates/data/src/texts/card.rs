@@ -149,6 +149,12 @@ impl TextCard {
         Ok(card)
     }
 
+    /// Whether the card at `path` is of a text: it lists `[[files]]` and has no `[[layouts]]`.
+    pub fn is_at(path: &Path) -> Result<bool> {
+        let card: toml::Table = read_toml(path)?;
+        Ok(card.contains_key("files") && !card.contains_key("layouts"))
+    }
+
     /// The files of one part, in the order of the card.
     pub fn files_of(&self, part: TextPart) -> impl Iterator<Item = &TextFile> {
         self.files.iter().filter(move |file| file.part == part)

@@ -1,0 +1,240 @@
+//! N-grams that evaluation data and the text of a language model share.
+//!
+//! A word is a lower-cased run of letters or digits, an n-gram is `n` words in a row of one text. A row of an
+//! evaluation set overlaps with a text if one of its n-grams is in a paragraph of it; of a pair, each text has its own
+//! n-grams. Rows of fewer than `n` words have none. 13 words are the length that Brown et al. 2020, appendix C, take.
+//!
+//! ```
+//! use totune_data::ngrams::Overlap;
+//!
+//! let mut overlap = Overlap::new(3);
+//! overlap.add_texts("made-up", "test", [vec!["The cat sat on the mat."], vec!["Too short"]]);
+//! assert!(overlap.paragraph("There, the CAT sat."));
+//! assert!(!overlap.paragraph("The cat never sat."));
+//! ```
+
+mod hashes;
+mod report;
+mod words;
+
+pub use report::{OverlapReport, RowOverlap, TextOverlap, overlap_markdown, overlap_table};
+pub use words::for_each_word;
+
+use crate::{Dataset, Input, TextCard, TextPart};
+use anyhow::Result;
+use hashes::{ByHash, NgramHashes};
+use rayon::prelude::*;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Words of an n-gram where nothing else is asked for (Brown et al. 2020, appendix C).
+pub const WORDS: usize = 13;
+
+/// The n-grams of evaluation data, to look up those of other texts.
+#[derive(Clone, Debug)]
+pub struct Overlap {
+    n: usize,
+    hashes: NgramHashes,
+    /// The number of each n-gram.
+    numbers: ByHash<u32>,
+    splits: Vec<Split>,
+}
+
+/// The rows of a split, as the numbers of their n-grams.
+#[derive(Clone, Debug)]
+struct Split {
+    dataset: String,
+    split: String,
+    rows: usize,
+    /// N-grams of the rows that have any, one row after the other.
+    ngrams: Vec<u32>,
+    /// Where each such row ends in `ngrams`.
+    ends: Vec<usize>,
+}
+
+impl Overlap {
+    /// No evaluation data yet; n-grams of `n` words.
+    pub fn new(n: usize) -> Self {
+        Self {
+            n,
+            hashes: NgramHashes::new(n),
+            numbers: ByHash::default(),
+            splits: Vec::new(),
+        }
+    }
+
+    /// The n-grams of [`WORDS`] words of `datasets`.
+    pub fn of<'a>(datasets: impl IntoIterator<Item = &'a Dataset>) -> Self {
+        let mut overlap = Self::new(WORDS);
+        for dataset in datasets {
+            overlap.add("", dataset);
+        }
+        overlap
+    }
+
+    /// Adds the rows of `dataset`, which are those of `split`.
+    pub fn add(&mut self, split: &str, dataset: &Dataset) {
+        let inputs = dataset.examples.iter().map(|example| &example.input);
+        let rows = inputs.map(|input| match input {
+            Input::Words(words) => vec![words.iter().map(String::as_str).collect()],
+            Input::Text(_) | Input::Pair(..) => {
+                input.texts().into_iter().map(|text| vec![text]).collect()
+            }
+        });
+        self.add_rows(&dataset.name, split, rows);
+    }
+
+    /// Adds rows of texts, each with n-grams of its own.
+    pub fn add_texts<'a>(
+        &mut self,
+        dataset: &str,
+        split: &str,
+        rows: impl IntoIterator<Item = Vec<&'a str>>,
+    ) {
+        let one = |texts: Vec<&'a str>| texts.into_iter().map(|text| vec![text]).collect();
+        self.add_rows(dataset, split, rows.into_iter().map(one));
+    }
+
+    /// Adds rows of texts that come in parts.
+    fn add_rows<'a>(
+        &mut self,
+        dataset: &str,
+        split: &str,
+        rows: impl Iterator<Item = Vec<Vec<&'a str>>>,
+    ) {
+        let mut added = Split {
+            dataset: dataset.to_string(),
+            split: split.to_string(),
+            rows: 0,
+            ngrams: Vec::new(),
+            ends: Vec::new(),
+        };
+        for texts in rows {
+            added.rows += 1;
+            let before = added.ngrams.len();
+            for parts in texts {
+                self.hashes.each(parts, |hash| {
+                    let next = u32::try_from(self.numbers.len()).expect("fewer than 2^32 n-grams");
+                    added.ngrams.push(*self.numbers.entry(hash).or_insert(next));
+                });
+            }
+            if added.ngrams.len() > before {
+                added.ends.push(added.ngrams.len());
+            }
+        }
+        self.splits.push(added);
+    }
+
+    /// Whether `text`, such as a paragraph to train on, has an n-gram of the evaluation data.
+    pub fn paragraph(&self, text: &str) -> bool {
+        let mut found = false;
+        self.hashes
+            .each([text], |hash| found |= self.numbers.contains_key(&hash));
+        found
+    }
+
+    /// The number of different n-grams of the evaluation data.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Whether the evaluation data has no n-gram.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// Looks the training files of `texts` up, in parallel and one file at a time.
+    pub fn report(&self, texts: &[TextCard], root: &Path) -> Result<OverlapReport> {
+        let scans: Vec<Scan> = texts.iter().map(|_| Scan::new(self.len())).collect();
+        let files: Vec<_> = texts
+            .iter()
+            .zip(&scans)
+            .flat_map(|(card, scan)| {
+                let files = card.files_of(TextPart::Train);
+                files.map(move |file| (card, file, scan))
+            })
+            .collect();
+        files.par_iter().try_for_each(|(card, file, scan)| {
+            for document in card.file_documents(file, root)? {
+                for paragraph in &document.paragraphs {
+                    scan.paragraph(self, paragraph);
+                }
+            }
+            anyhow::Ok(())
+        })?;
+        Ok(self.reported(texts, &scans))
+    }
+
+    fn reported(&self, texts: &[TextCard], scans: &[Scan]) -> OverlapReport {
+        let hits: Vec<Vec<bool>> = scans.iter().map(Scan::hits).collect();
+        let rows = self.splits.iter().map(|split| {
+            let mut found = RowOverlap {
+                dataset: split.dataset.clone(),
+                split: split.split.clone(),
+                rows: split.rows,
+                long_enough: split.ends.len(),
+                shared: vec![0; texts.len()],
+                shared_with_any: 0,
+            };
+            let mut start = 0;
+            for &end in &split.ends {
+                let ngrams = &split.ngrams[start..end];
+                start = end;
+                let mut any = false;
+                for (shared, hits) in found.shared.iter_mut().zip(&hits) {
+                    let hit = ngrams.iter().any(|&number| hits[number as usize]);
+                    *shared += usize::from(hit);
+                    any |= hit;
+                }
+                found.shared_with_any += usize::from(any);
+            }
+            found
+        });
+        let texts = texts.iter().zip(scans).map(|(card, scan)| TextOverlap {
+            text: card.name.clone(),
+            paragraphs: scan.paragraphs.load(Ordering::Relaxed),
+            shared: scan.shared.load(Ordering::Relaxed),
+        });
+        OverlapReport {
+            n: self.n,
+            texts: texts.collect(),
+            splits: rows.collect(),
+        }
+    }
+}
+
+/// What was found of one text, filled in by several threads.
+#[derive(Debug)]
+struct Scan {
+    found: Vec<AtomicBool>,
+    paragraphs: AtomicUsize,
+    shared: AtomicUsize,
+}
+
+impl Scan {
+    fn new(n_ngrams: usize) -> Self {
+        Self {
+            found: (0..n_ngrams).map(|_| AtomicBool::new(false)).collect(),
+            paragraphs: AtomicUsize::new(0),
+            shared: AtomicUsize::new(0),
+        }
+    }
+
+    fn paragraph(&self, overlap: &Overlap, text: &str) {
+        let mut shared = false;
+        overlap.hashes.each([text], |hash| {
+            if let Some(&number) = overlap.numbers.get(&hash) {
+                self.found[number as usize].store(true, Ordering::Relaxed);
+                shared = true;
+            }
+        });
+        self.paragraphs.fetch_add(1, Ordering::Relaxed);
+        self.shared
+            .fetch_add(usize::from(shared), Ordering::Relaxed);
+    }
+
+    fn hits(&self) -> Vec<bool> {
+        let found = self.found.iter();
+        found.map(|found| found.load(Ordering::Relaxed)).collect()
+    }
+}

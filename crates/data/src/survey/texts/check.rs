@@ -1,0 +1,166 @@
+//! Whether the files of a text agree with their card.
+
+use super::{TextCounts, word};
+use crate::hash::sha256_hex;
+use crate::survey::check::{Difference, Verdict};
+use crate::survey::grid::{Grid, thousands};
+use crate::{TextCard, TextFile, TextPart};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// One file of a text, read and compared.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckedText {
+    /// The card's name.
+    pub text: String,
+    /// What the file is for.
+    pub part: TextPart,
+    /// The file.
+    pub path: PathBuf,
+    /// How it compares.
+    pub verdict: Verdict,
+    /// SHA-256 of the file.
+    pub sha256: String,
+    /// What was counted, where it could be read.
+    pub counts: Option<TextCounts>,
+    /// Each fact that is not as the card says.
+    pub differences: Vec<Difference>,
+    /// Why it cannot be read.
+    pub problem: Option<String>,
+    /// What was measured and the card does not state, as lines of the file's `[[files]]`; empty where it states all.
+    pub unstated: String,
+}
+
+/// Reads every file of `card` that lies below `root` and compares it, in parallel; in the order of the card.
+pub fn check_text(card: &TextCard, root: &Path) -> Vec<CheckedText> {
+    let files: Vec<(&TextFile, PathBuf)> = card
+        .files
+        .iter()
+        .map(|file| (file, card.path_of(file, root)))
+        .filter(|(_, path)| path.is_file())
+        .collect();
+    let checked = files
+        .into_par_iter()
+        .map(|(file, path)| check_file(card, file, path));
+    checked.collect()
+}
+
+fn check_file(card: &TextCard, file: &TextFile, path: PathBuf) -> CheckedText {
+    let mut checked = CheckedText {
+        text: card.name.clone(),
+        part: file.part,
+        path,
+        verdict: Verdict::Unreadable,
+        sha256: String::new(),
+        counts: None,
+        differences: Vec::new(),
+        problem: None,
+        unstated: String::new(),
+    };
+    let bytes = match std::fs::read(&checked.path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            checked.problem = Some(format!(
+                "{}: cannot be read: {error}",
+                checked.path.display()
+            ));
+            return checked;
+        }
+    };
+    checked.sha256 = sha256_hex(&bytes);
+    let documents = card.parse(&checked.path, &bytes);
+    let counts = documents.map(|documents| TextCounts::of(&documents));
+    let counts = counts.map_err(|error| format!("{error:#}"));
+    let number = |fact: fn(&TextCounts) -> usize| {
+        counts.as_ref().ok().map(|counts| fact(counts).to_string())
+    };
+    let stated = |fact: Option<usize>| fact.map(|fact| fact.to_string());
+    let facts = [
+        ("sha256", file.sha256.clone(), Some(checked.sha256.clone())),
+        (
+            "documents",
+            stated(file.documents),
+            number(|counts| counts.documents),
+        ),
+        (
+            "paragraphs",
+            stated(file.paragraphs),
+            number(|counts| counts.paragraphs),
+        ),
+        ("words", stated(file.words), number(|counts| counts.words)),
+    ];
+    for (fact, expected, found) in facts {
+        match (expected, found) {
+            (Some(expected), Some(found)) if expected != found => {
+                let fact = fact.to_string();
+                checked.differences.push(Difference {
+                    fact,
+                    expected,
+                    found,
+                });
+            }
+            (None, Some(found)) if fact == "sha256" => {
+                checked.unstated += &format!("sha256 = \"{found}\"\n");
+            }
+            (None, Some(found)) => checked.unstated += &format!("{fact} = {found}\n"),
+            (Some(_), Some(_)) | (_, None) => {}
+        }
+    }
+    match counts {
+        Ok(counts) => {
+            checked.counts = Some(counts);
+            checked.verdict = match checked.differences.is_empty() {
+                true => Verdict::Agrees,
+                false => Verdict::Differs,
+            };
+        }
+        Err(problem) => checked.problem = Some(problem),
+    }
+    checked
+}
+
+impl CheckedText {
+    /// What a person is shown: one line where the file agrees, else what differs side by side; `path` as it is shown.
+    pub fn text(&self, path: &str) -> String {
+        let mark = self.verdict.mark();
+        let counts = self.counts.map(|counts| {
+            format!(
+                "{} documents, {} paragraphs, {} words  ",
+                thousands(counts.documents),
+                thousands(counts.paragraphs),
+                thousands(counts.words)
+            )
+        });
+        let counts = counts.unwrap_or_default();
+        let mut text = format!(
+            "{} {}  {mark}  {counts}{path}\n",
+            self.text,
+            word(self.part)
+        );
+        if !self.differences.is_empty() {
+            let mut grid = Grid::new(&["fact", "expected", "found"]);
+            for difference in &self.differences {
+                let Difference {
+                    fact,
+                    expected,
+                    found,
+                } = difference.clone();
+                grid.row([fact, expected, found]);
+            }
+            text += &indented(&grid.to_string());
+        }
+        if let Some(problem) = &self.problem {
+            text += &indented(problem);
+        }
+        if !self.unstated.is_empty() {
+            text += &indented("the card leaves out what was measured:");
+            text += &indented(&indented(&self.unstated));
+        }
+        text
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}

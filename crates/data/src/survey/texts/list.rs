@@ -1,0 +1,111 @@
+//! Which texts exist, how large they are, and whether their files were found.
+
+use super::word;
+use crate::survey::grid::{Grid, thousands};
+use crate::{TextCard, TextFile, TextFormat, TextPart};
+use serde::Serialize;
+use std::path::Path;
+
+/// A text and its parts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ListedText {
+    /// The card's name.
+    pub name: String,
+    /// Display name.
+    pub title: String,
+    /// The format's name.
+    pub format: &'static str,
+    /// Whether it is a committed fixture.
+    pub fixture: bool,
+    /// What is trained on, then what is held out.
+    pub parts: Vec<ListedPart>,
+}
+
+/// The files of a text that are trained on, or those that are held out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ListedPart {
+    /// What the files are for.
+    pub part: TextPart,
+    /// How many there are.
+    pub files: usize,
+    /// How many were found.
+    pub found: usize,
+    /// Documents, where the card states them for every file.
+    pub documents: Option<usize>,
+    /// Paragraphs, where the card states them for every file.
+    pub paragraphs: Option<usize>,
+    /// Words, where the card states them for every file.
+    pub words: Option<usize>,
+}
+
+/// The parts of the text `card`, whose files may lie below `root`. No file is read.
+pub fn listed_text(card: &TextCard, root: &Path) -> ListedText {
+    let parts = [TextPart::Train, TextPart::HeldOut].map(|part| {
+        let files: Vec<&TextFile> = card.files_of(part).collect();
+        let sum = |fact: fn(&TextFile) -> Option<usize>| files.iter().map(|file| fact(file)).sum();
+        let found = files
+            .iter()
+            .filter(|file| card.path_of(file, root).is_file());
+        ListedPart {
+            part,
+            files: files.len(),
+            found: found.count(),
+            documents: sum(|file| file.documents),
+            paragraphs: sum(|file| file.paragraphs),
+            words: sum(|file| file.words),
+        }
+    });
+    ListedText {
+        name: card.name.clone(),
+        title: card.title.clone(),
+        format: match &card.format {
+            TextFormat::Documents(_) => "documents",
+            TextFormat::Lines(_) => "lines",
+            TextFormat::Wikitext(_) => "wikitext",
+            TextFormat::Gutenberg(_) => "gutenberg",
+        },
+        fixture: card.fixture,
+        parts: parts.into_iter().filter(|part| part.files > 0).collect(),
+    }
+}
+
+/// A line for each part of each text.
+pub fn texts_table(texts: &[ListedText]) -> String {
+    let mut grid = Grid::new(&[
+        "text",
+        "format",
+        "part",
+        "#documents",
+        "#paragraphs",
+        "#words",
+        "#files",
+        "found",
+    ]);
+    let count = |count: Option<usize>| count.map_or_else(|| "?".into(), thousands);
+    for text in texts {
+        for (line, part) in text.parts.iter().enumerate() {
+            let first = |name: &str| {
+                if line == 0 {
+                    name.to_string()
+                } else {
+                    String::new()
+                }
+            };
+            grid.row([
+                first(&text.name),
+                first(text.format),
+                word(part.part).to_string(),
+                count(part.documents),
+                count(part.paragraphs),
+                count(part.words),
+                part.files.to_string(),
+                match part.found {
+                    0 => "missing".into(),
+                    found if found == part.files => "all".into(),
+                    found => found.to_string(),
+                },
+            ]);
+        }
+    }
+    grid.to_string()
+}
