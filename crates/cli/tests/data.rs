@@ -148,3 +148,98 @@ fn a_file_that_is_not_clear_is_asked_about_and_nothing_is_written() {
     assert!(said.err.contains("--header"), "{}", said.err);
     assert!(!checkout.path("mine/vague.toml").exists());
 }
+
+#[test]
+fn texts_are_listed_checked_and_counted_like_datasets() {
+    let checkout = Checkout::new();
+    let table = checkout.succeed(&["data", "list"]);
+    assert!(
+        table.contains("\nTexts for language models\ntext "),
+        "{table}"
+    );
+    let entries =
+        json(&checkout.succeed(&["data", "list", "fixture-prose", "fixture-ner", "--json"]));
+    assert_eq!(
+        (&entries[0]["kind"], &entries[1]["kind"]),
+        (&"dataset".into(), &"text".into())
+    );
+    assert_eq!(entries[1]["parts"][1]["part"], "held-out");
+
+    let said = checkout.succeed(&["data", "check", "fixture-prose"]);
+    assert!(
+        said.contains("fixture-prose held-out  agrees  10 documents"),
+        "{said}"
+    );
+    let file = checkout.path("fixtures/data/texts/prose.txt.zst");
+    let bytes = fs::read(&file).expect("the file");
+    fs::write(&file, &bytes[..bytes.len() - 9]).expect("a truncated file");
+    let said = checkout.run(&["data", "check", "fixture-prose"]);
+    assert_eq!(said.code, Some(1), "{}", said.out);
+    assert!(
+        said.out.contains("truncated or corrupt frame"),
+        "{}",
+        said.out
+    );
+    let said = checkout.run(&["data", "stats", "fixture-prose"]);
+    assert!(said.err.contains("prose.txt.zst: sha256"), "{}", said.err);
+    fs::write(&file, bytes).expect("the file again");
+
+    let counted = json(&checkout.succeed(&["data", "stats", "fixture-prose", "--json"]));
+    assert_eq!(counted["parts"][0]["documents"], 96);
+    let said = checkout.run(&["data", "stats", "fixture-pros"]);
+    assert!(
+        said.err
+            .contains("unknown text `fixture-pros`; did you mean `fixture-prose`?"),
+        "{}",
+        said.err
+    );
+    let said = checkout.run(&["data", "stats", "fixture-prose", "--split", "dev"]);
+    assert!(
+        said.err.contains("expected `train` or `held-out`"),
+        "{}",
+        said.err
+    );
+    let said = checkout.run(&["data", "check", "pretraining-wiki"]);
+    assert_eq!(said.code, Some(1), "{}", said.out);
+    assert!(said.err.contains("docs/texts.md"), "{}", said.err);
+}
+
+#[test]
+fn shared_ngrams_are_counted_and_written_as_a_page() {
+    let checkout = Checkout::new();
+    let page = checkout.path("pages/overlap.md");
+    let page = page.to_str().expect("a path");
+    let arguments = [
+        "data",
+        "overlap",
+        "fixture-prose",
+        "fixture-tweets",
+        "--n",
+        "3",
+    ];
+    let table = checkout.succeed(&[&arguments[..], &["--out", page]].concat());
+    assert!(
+        table.contains("fixture-tweets  train    240          240             64  26.67 %"),
+        "{table}"
+    );
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(
+        page.contains("fixture-prose fixture-tweets --n 3 --out "),
+        "{page}"
+    );
+    let report = json(&checkout.succeed(&[&arguments[..], &["--json"]].concat()));
+    assert_eq!(report[0]["texts"][0]["shared"], 203);
+    for (arguments, says) in [
+        (&["fixture-tweets"][..], "no text is named"),
+        (&["fixture-prose"], "no dataset was found below"),
+        (&["fixture-prose", "disaster-tweets"], "kaggle.com"),
+        (&["--pretraining", "fixture-tweets"], "missing"),
+    ] {
+        let said = checkout.run(&[&["data", "overlap"], arguments].concat());
+        assert!(
+            said.code != Some(0) && said.err.contains(says),
+            "{}",
+            said.err
+        );
+    }
+}

@@ -1,8 +1,9 @@
-//! `totune data`: which datasets there are, whether their files are what their cards say, and what is in them.
+//! `totune data`: which datasets and texts there are, whether their files are what their cards say, and what is in them.
 
 mod check;
 mod list;
 mod new;
+mod overlap;
 mod show;
 mod stats;
 
@@ -10,18 +11,19 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Subcommand;
-use totune_data::{Card, Catalogue, Tokenizer};
+use totune_data::{Card, Catalogue, TextCard, TextCatalogue, Tokenizer, near};
 use totune_model::EncoderCatalogue;
 
 use crate::command::fetch;
 use crate::context::Context;
 
-/// Datasets: which there are, whether their files match their cards, and what is in them
+/// Datasets and texts: list them, check their files against their cards, and see what is in them
 #[derive(Debug, Subcommand)]
 pub enum Data {
     List(list::List),
     Check(check::Check),
     Stats(stats::Stats),
+    Overlap(overlap::OverlapOf),
     Show(show::Show),
     New(new::New),
     Fetch(fetch::FetchDatasets),
@@ -34,6 +36,7 @@ impl Data {
             Self::List(list) => list.run(context),
             Self::Check(check) => check.run(context),
             Self::Stats(stats) => stats.run(context),
+            Self::Overlap(overlap) => overlap.run(context),
             Self::Show(show) => show.run(context),
             Self::New(new) => new.run(context),
             Self::Fetch(fetch) => fetch.run(context),
@@ -51,6 +54,59 @@ fn card(context: &Context, name: &str) -> Result<Card> {
     datasets.find(name).cloned()
 }
 
+/// A card of either kind.
+enum AnyCard {
+    Dataset(Box<Card>),
+    Text(TextCard),
+}
+
+impl AnyCard {
+    /// The dataset or the text called `name`, or the card at that path. An unknown name is answered with the near one.
+    fn find(context: &Context, name: &str) -> Result<Self> {
+        let path = Path::new(name);
+        if path.extension().is_some_and(|end| end == "toml") || path.components().count() > 1 {
+            return match TextCard::is_at(path)? {
+                true => TextCard::read(path).map(Self::Text),
+                false => Card::read(path).map(|card| Self::Dataset(Box::new(card))),
+            };
+        }
+        let texts = texts(context)?;
+        let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
+        let both = datasets.names().into_iter().chain(texts.names());
+        let nearest = near(name, both).unwrap_or_default();
+        let exists = datasets.names().contains(&name);
+        let of_text = texts.names().contains(&name) || !exists && texts.names().contains(&nearest);
+        match of_text {
+            true => Ok(Self::Text(texts.find(name)?.clone())),
+            false => Ok(Self::Dataset(Box::new(datasets.find(name)?.clone()))),
+        }
+    }
+
+    /// The cards called `names`; without names, all datasets and then all texts.
+    fn all(context: &Context, names: &[String]) -> Result<Vec<Self>> {
+        if !names.is_empty() {
+            return names.iter().map(|name| Self::find(context, name)).collect();
+        }
+        let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
+        let datasets = datasets.cards().iter().cloned();
+        let mut cards: Vec<Self> = datasets.map(|card| Self::Dataset(Box::new(card))).collect();
+        let texts = texts(context)?;
+        cards.extend(texts.cards().iter().cloned().map(Self::Text));
+        Ok(cards)
+    }
+}
+
+/// All texts of the project.
+fn texts(context: &Context) -> Result<TextCatalogue> {
+    TextCatalogue::read(&context.project.root.join("datasets").join("texts"))
+}
+
+/// Does `work` with as many threads as were asked for.
+fn in_parallel<T: Send>(context: &Context, work: impl FnOnce() -> T + Send) -> Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(context.threads());
+    Ok(pool.build().context("cannot start threads")?.install(work))
+}
+
 /// Which tokenizer to cut texts with.
 #[derive(Debug, clap::Args)]
 struct Wordpieces {
@@ -66,6 +122,10 @@ struct Wordpieces {
 }
 
 impl Wordpieces {
+    fn is_asked_for(&self) -> bool {
+        self.encoder.is_some() || self.vocabulary.is_some()
+    }
+
     fn open(&self, context: &Context) -> Result<Option<Tokenizer>> {
         if let Some(folder) = &self.vocabulary {
             return Tokenizer::open(folder, !self.cased).map(Some);

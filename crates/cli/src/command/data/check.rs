@@ -2,25 +2,25 @@
 
 use anyhow::Result;
 use clap::Args;
-use totune_data::survey::{Checked, Verdict, check};
-use totune_data::{Card, Catalogue};
+use serde::Serialize;
+use totune_data::survey::{Checked, CheckedText, Verdict, check, check_text};
 
-use super::print_json;
+use super::{AnyCard, in_parallel, print_json};
 use crate::context::Context;
 use crate::exit;
 
-/// Read every file there is and compare it with its card: hash, rows, counts, labels, repeats
+/// Read every file there is and compare it with its card: hash, rows, counts, labels, repeats, documents, words
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   totune data check
-  totune data check disaster-tweets
+  totune data check disaster-tweets pretraining-news
   totune data check my/reviews.toml     a card of your own
 
 Without names, what is not there is not checked; with names, it counts as a failure.
 Exit code 1: something differs, cannot be read or, of a named dataset, is missing.")]
 pub struct Check {
-    /// Datasets, or paths of cards; all datasets when none is named
+    /// Datasets and texts, or paths of cards; all when none is named
     names: Vec<String>,
     /// For programs: everything that was measured
     #[arg(long)]
@@ -31,32 +31,30 @@ impl Check {
     pub(super) fn run(self, context: &Context) -> Result<u8> {
         let root = &context.roots.data;
         let named = !self.names.is_empty();
-        let cards: Vec<Card> = if named {
-            let names = self.names.iter();
-            names
-                .map(|name| super::card(context, name))
-                .collect::<Result<_>>()?
-        } else {
-            let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
-            datasets.cards().to_vec()
-        };
         let mut code = exit::OK;
-        let mut all: Vec<Checked> = Vec::new();
-        for card in &cards {
-            let checked = check(card, root);
-            if checked
-                .iter()
-                .any(|checked| checked.verdict != Verdict::Agrees)
-            {
+        let mut all: Vec<Entry> = Vec::new();
+        for card in AnyCard::all(context, &self.names)? {
+            let (checked, missing): (Vec<Entry>, _) = match &card {
+                AnyCard::Dataset(card) => {
+                    let splits: Vec<&str> = card.split_names().into_iter().collect();
+                    let checked = check(card, root).into_iter().map(Entry::Dataset);
+                    (checked.collect(), card.missing(root, &splits))
+                }
+                AnyCard::Text(card) => {
+                    let checked = in_parallel(context, || check_text(card, root))?;
+                    let checked = checked.into_iter().map(Entry::Text);
+                    (checked.collect(), card.missing(root))
+                }
+            };
+            if checked.iter().any(|checked| !checked.agrees()) {
                 code = exit::SOME_FAILED;
             }
             if !self.json {
-                for checked in &checked {
-                    print!("{}", checked.text(&context.shown(&checked.path)));
-                }
+                checked
+                    .iter()
+                    .for_each(|checked| print!("{}", checked.text(context)));
             }
-            let splits: Vec<&str> = card.split_names().into_iter().collect();
-            if let Some(missing) = card.missing(root, &splits).filter(|_| named) {
+            if let Some(missing) = missing.filter(|_| named) {
                 eprintln!("{missing}");
                 if checked.is_empty() {
                     code = exit::SOME_FAILED;
@@ -67,9 +65,7 @@ impl Check {
         if self.json {
             print_json(&all)?;
         } else {
-            let agree = all
-                .iter()
-                .filter(|checked| checked.verdict == Verdict::Agrees);
+            let agree = all.iter().filter(|checked| checked.agrees());
             println!(
                 "{} of {} files agree with their cards",
                 agree.count(),
@@ -77,5 +73,29 @@ impl Check {
             );
         }
         Ok(code)
+    }
+}
+
+/// A file of either kind of card; programs tell them apart by `kind`.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum Entry {
+    Dataset(Checked),
+    Text(CheckedText),
+}
+
+impl Entry {
+    fn agrees(&self) -> bool {
+        match self {
+            Self::Dataset(checked) => checked.verdict == Verdict::Agrees,
+            Self::Text(checked) => checked.verdict == Verdict::Agrees,
+        }
+    }
+
+    fn text(&self, context: &Context) -> String {
+        match self {
+            Self::Dataset(checked) => checked.text(&context.shown(&checked.path)),
+            Self::Text(checked) => checked.text(&context.shown(&checked.path)),
+        }
     }
 }

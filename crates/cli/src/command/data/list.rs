@@ -2,22 +2,22 @@
 
 use anyhow::Result;
 use clap::Args;
-use totune_data::Catalogue;
-use totune_data::survey::{listed, places_table};
+use serde::Serialize;
+use totune_data::survey::{Listed, ListedText, listed, listed_text, places_table, texts_table};
 
-use super::print_json;
+use super::{AnyCard, print_json};
 use crate::context::Context;
 use crate::exit;
 
-/// List every split of every dataset, and in which layout it was found
+/// List every split of every dataset, and every text for language models, and whether they were found
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   totune data list
-  totune data list mnli sick --data ~/data
+  totune data list mnli pretraining-wiki --data ~/data
   totune data list --json")]
 pub struct List {
-    /// Datasets to list; all when none is named
+    /// Datasets and texts to list; all when none is named
     names: Vec<String>,
     /// For programs: every place a split may lie in
     #[arg(long)]
@@ -27,33 +27,51 @@ pub struct List {
 impl List {
     pub(super) fn run(self, context: &Context) -> Result<u8> {
         let root = &context.roots.data;
-        let cards = if self.names.is_empty() {
-            let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
-            datasets.cards().to_vec()
-        } else {
-            let names = self.names.iter();
-            names
-                .map(|name| super::card(context, name))
-                .collect::<Result<_>>()?
-        };
-        let all: Vec<_> = cards.iter().map(|card| listed(card, root)).collect();
+        let (mut all, mut texts) = (Vec::new(), Vec::new());
+        for card in AnyCard::all(context, &self.names)? {
+            match card {
+                AnyCard::Dataset(card) => all.push(listed(&card, root)),
+                AnyCard::Text(card) => texts.push(listed_text(&card, root)),
+            }
+        }
         if self.json {
-            print_json(&all)?;
+            let datasets = all.into_iter().map(Entry::Dataset);
+            let entries: Vec<Entry> = datasets.chain(texts.into_iter().map(Entry::Text)).collect();
+            print_json(&entries)?;
             return Ok(exit::OK);
         }
         let shown = |path: &std::path::Path| match path.strip_prefix(root) {
             Ok(below) => below.display().to_string(),
             Err(_) => context.shown(path),
         };
-        print!("{}", places_table(&all, &shown));
-        let splits = || all.iter().flat_map(|dataset| &dataset.splits);
-        let found = splits().filter(|split| split.places.iter().any(|place| place.found));
+        let mut found = Vec::new();
+        if !all.is_empty() {
+            print!("{}", places_table(&all, &shown));
+            let splits = || all.iter().flat_map(|dataset| &dataset.splits);
+            let there = splits().filter(|split| split.places.iter().any(|place| place.found));
+            found.push(format!("{} of {} splits", there.count(), splits().count()));
+        }
+        if !texts.is_empty() {
+            let gap = if all.is_empty() { "" } else { "\n" };
+            print!("{gap}Texts for language models\n{}", texts_table(&texts));
+            let complete =
+                |text: &&ListedText| text.parts.iter().all(|part| part.found == part.files);
+            let there = texts.iter().filter(complete);
+            found.push(format!("{} of {} texts", there.count(), texts.len()));
+        }
         println!(
-            "\n{} of {} splits found; files without a folder of the project lie below {}",
-            found.count(),
-            splits().count(),
+            "\n{} found; files without a folder of the project lie below {}",
+            found.join(" and "),
             root.display()
         );
         Ok(exit::OK)
     }
+}
+
+/// For programs, which tell the two kinds apart by `kind`.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum Entry {
+    Dataset(Listed),
+    Text(ListedText),
 }

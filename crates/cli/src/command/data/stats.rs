@@ -2,24 +2,30 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow, bail, ensure};
 use clap::Args;
-use totune_data::survey::{Answers, LIMITS, Statistics, overlaps, statistics_text};
+use totune_data::survey::{
+    Answers, LIMITS, Statistics, TextStatistics, overlaps, statistics_text, text_statistics_text,
+};
+use totune_data::{Card, TextCard, TextPart};
 use totune_report::portrait::{self, Portrait, SplitPortrait};
 
-use super::{Wordpieces, columns, print_json};
+use super::{AnyCard, Wordpieces, columns, in_parallel, print_json};
 use crate::context::Context;
 use crate::exit;
 
-/// Count rows, labels, lengths, repeats and what splits share
+/// Count rows, labels, lengths, repeats and what splits share; of a text its words, lengths and vocabulary
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   totune data stats fixture-tweets --encoder fixture-bert
   totune data stats mnli --encoder all-minilm-l6-v2 --figure mnli.png
-  totune data stats reviews.toml --vocabulary ~/bert --json")]
+  totune data stats reviews.toml --vocabulary ~/bert --json
+  totune data stats pretraining-wiki
+
+Of a text, words are counted and not wordpieces, and its splits are `train` and `held-out`.")]
 pub struct Stats {
-    /// Dataset, or path of a card
+    /// Dataset or text, or path of a card
     name: String,
     #[command(flatten)]
     wordpieces: Wordpieces,
@@ -36,9 +42,64 @@ pub struct Stats {
 
 impl Stats {
     pub(super) fn run(self, context: &Context) -> Result<u8> {
-        let card = super::card(context, &self.name)?;
+        match AnyCard::find(context, &self.name)? {
+            AnyCard::Dataset(card) => self.of_dataset(context, &card),
+            AnyCard::Text(card) => self.of_text(context, &card),
+        }
+    }
+
+    fn of_text(self, context: &Context, card: &TextCard) -> Result<u8> {
+        ensure!(
+            self.figure.is_none(),
+            "--figure: `{}` is a text; expected a dataset, since only those are drawn",
+            card.name
+        );
+        ensure!(
+            !self.wordpieces.is_asked_for(),
+            "--encoder, --vocabulary: `{}` is a text; expected a dataset, since only those are encoded",
+            card.name
+        );
+        let root = &context.roots.data;
+        if let Some(missing) = card.missing(root) {
+            return Err(anyhow!(missing));
+        }
+        let parts = match self.split.as_deref() {
+            None => vec![TextPart::Train, TextPart::HeldOut],
+            Some("train") => vec![TextPart::Train],
+            Some("held-out") => vec![TextPart::HeldOut],
+            Some(split) => {
+                bail!("--split: `{split}`; expected `train` or `held-out`, the splits of a text")
+            }
+        };
+        let mut statistics: Vec<TextStatistics> = Vec::new();
+        for part in parts {
+            if self.split.is_none() && card.files_of(part).next().is_none() {
+                continue;
+            }
+            let counted = in_parallel(context, || {
+                let documents = match part {
+                    TextPart::Train => card.documents(root)?,
+                    TextPart::HeldOut => card.held_out(root)?,
+                };
+                anyhow::Ok(TextStatistics::of(&card.name, part, &documents))
+            });
+            let mut counted = counted??;
+            if let Some(train) = statistics.first() {
+                counted.against(train);
+            }
+            statistics.push(counted);
+        }
+        if self.json {
+            print_json(&serde_json::json!({ "parts": statistics }))?;
+        } else {
+            print!("{}", text_statistics_text(&statistics));
+        }
+        Ok(exit::OK)
+    }
+
+    fn of_dataset(self, context: &Context, card: &Card) -> Result<u8> {
         let tokenizer = self.wordpieces.open(context)?;
-        let names = super::splits(context, &card, self.split.as_deref())?;
+        let names = super::splits(context, card, self.split.as_deref())?;
         let mut datasets = Vec::new();
         for split in names {
             let dataset = card.load_split(&context.roots.data, &split)?;

@@ -1,0 +1,160 @@
+//! `totune data overlap`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
+use totune_data::ngrams::{Overlap, WORDS, overlap_markdown, overlap_table};
+use totune_data::survey::listed;
+use totune_data::{Card, Catalogue, Dataset, TextCard};
+
+use super::{in_parallel, print_json, texts};
+use crate::context::Context;
+use crate::exit;
+
+/// Count the rows of evaluation data that share an n-gram of words with a text for language models
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune data overlap pretraining-wiki
+  totune data overlap pretraining-wiki pretraining-news mrpc rte
+  totune data overlap --pretraining --out overlap.md     all texts to pre-train on, all datasets that are there
+  totune data overlap fixture-prose fixture-tweets --n 3
+
+A word is a lower-cased run of letters or digits; an n-gram is n words in a row of one text. Every split that is there
+is read; a row counts if one of its n-grams is in a paragraph of the text's training files. Of datasets that are not
+named, splits whose files are not what the card says are left out with a note.")]
+pub struct OverlapOf {
+    /// Texts, and datasets; all datasets that are there when none is named
+    #[arg(required_unless_present = "pretraining")]
+    names: Vec<String>,
+    /// All texts to pre-train on: those whose names start with `pretraining-`
+    #[arg(long)]
+    pretraining: bool,
+    /// Words of an n-gram; several numbers make several tables
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [WORDS as u16], value_parser = clap::value_parser!(u16).range(1..))]
+    n: Vec<u16>,
+    /// Write the tables into this Markdown file as well
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// For programs: every split by itself
+    #[arg(long)]
+    json: bool,
+}
+
+impl OverlapOf {
+    pub(super) fn run(self, context: &Context) -> Result<u8> {
+        let root = &context.roots.data;
+        let (texts, datasets) = self.cards(context)?;
+        let missing = texts.iter().find_map(|card| card.missing(root));
+        if let Some(missing) = missing {
+            bail!(missing);
+        }
+        let datasets = self.load(context, &datasets)?;
+        let mut reports = Vec::new();
+        for &n in &self.n {
+            let mut overlap = Overlap::new(usize::from(n));
+            datasets
+                .iter()
+                .for_each(|(split, dataset)| overlap.add(split, dataset));
+            reports.push(in_parallel(context, || overlap.report(&texts, root))??);
+        }
+        if self.json {
+            print_json(&reports)?;
+        } else {
+            let tables: Vec<String> = reports.iter().map(overlap_table).collect();
+            print!("{}", tables.join("\n"));
+        }
+        if let Some(out) = &self.out {
+            let page = overlap_markdown(&reports, &self.command());
+            if let Some(folder) = out.parent() {
+                fs::create_dir_all(folder)
+                    .with_context(|| format!("{}: cannot be made", folder.display()))?;
+            }
+            fs::write(out, page)
+                .with_context(|| format!("{}: cannot be written", out.display()))?;
+            eprintln!("{}", context.shown(out));
+        }
+        Ok(exit::OK)
+    }
+
+    /// Every split that is there, with its name. One that is not what its card says is an error where its dataset was
+    /// named, and left out with a note where not.
+    fn load(&self, context: &Context, cards: &[Card]) -> Result<Vec<(String, Dataset)>> {
+        let root = &context.roots.data;
+        let mut loaded = Vec::new();
+        for card in cards {
+            for split in listed(card, root).splits {
+                if !split.places.iter().any(|place| place.found) {
+                    continue;
+                }
+                match card.load_split(root, &split.split) {
+                    Ok(dataset) => loaded.push((split.split, dataset)),
+                    Err(error) if self.names.contains(&card.name) => return Err(error),
+                    Err(error) => eprintln!("left out {} {}: {error:#}", card.name, split.split),
+                }
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// The texts, and the datasets of which a split is there.
+    fn cards(&self, context: &Context) -> Result<(Vec<TextCard>, Vec<Card>)> {
+        let known = texts(context)?;
+        let mut found: Vec<TextCard> = Vec::new();
+        if self.pretraining {
+            let all = known.cards().iter().cloned();
+            found.extend(all.filter(|card| card.name.starts_with("pretraining-")));
+        }
+        let mut datasets = Vec::new();
+        for name in &self.names {
+            match super::AnyCard::find(context, name)? {
+                super::AnyCard::Text(card) => found.push(card),
+                super::AnyCard::Dataset(card) => datasets.push(*card),
+            }
+        }
+        ensure!(
+            !found.is_empty(),
+            "no text is named; expected one of {}, or --pretraining",
+            known.names().join(", ")
+        );
+        let there = |card: &Card| {
+            let splits = listed(card, &context.roots.data).splits;
+            let mut places = splits.iter().flat_map(|split| &split.places);
+            places.any(|place| place.found)
+        };
+        if datasets.is_empty() {
+            let all = Catalogue::read(&context.project.root.join("datasets"))?;
+            let wanted = |card: &&Card| !card.fixture && there(card);
+            datasets.extend(all.cards().iter().filter(wanted).cloned());
+            ensure!(
+                !datasets.is_empty(),
+                "no dataset was found below {}; `totune data list` says where each would lie",
+                context.roots.data.display()
+            );
+        } else if let Some(card) = datasets.iter().find(|card| !there(card)) {
+            let splits: Vec<&str> = card.split_names().into_iter().collect();
+            let missing = card.missing(&context.roots.data, &splits);
+            bail!(missing.context("a dataset without files")?);
+        }
+        Ok((found, datasets))
+    }
+
+    /// The command that makes the page again.
+    fn command(&self) -> String {
+        let mut words = vec!["totune data overlap".to_string()];
+        words.extend(self.names.iter().cloned());
+        if self.pretraining {
+            words.push("--pretraining".into());
+        }
+        if self.n != [WORDS as u16] {
+            let n: Vec<String> = self.n.iter().map(u16::to_string).collect();
+            words.push(format!("--n {}", n.join(",")));
+        }
+        if let Some(out) = &self.out {
+            words.push(format!("--out {}", out.display()));
+        }
+        words.join(" ")
+    }
+}
