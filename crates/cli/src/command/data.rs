@@ -57,7 +57,7 @@ fn card(context: &Context, name: &str) -> Result<Card> {
 /// A card of either kind.
 enum AnyCard {
     Dataset(Box<Card>),
-    Text(TextCard),
+    Text(Box<TextCard>),
 }
 
 impl AnyCard {
@@ -66,7 +66,7 @@ impl AnyCard {
         let path = Path::new(name);
         if path.extension().is_some_and(|end| end == "toml") || path.components().count() > 1 {
             return match TextCard::is_at(path)? {
-                true => TextCard::read(path).map(Self::Text),
+                true => TextCard::read(path).map(|card| Self::Text(Box::new(card))),
                 false => Card::read(path).map(|card| Self::Dataset(Box::new(card))),
             };
         }
@@ -77,7 +77,7 @@ impl AnyCard {
         let exists = datasets.names().contains(&name);
         let of_text = texts.names().contains(&name) || !exists && texts.names().contains(&nearest);
         match of_text {
-            true => Ok(Self::Text(texts.find(name)?.clone())),
+            true => Ok(Self::Text(Box::new(texts.find(name)?.clone()))),
             false => Ok(Self::Dataset(Box::new(datasets.find(name)?.clone()))),
         }
     }
@@ -91,7 +91,8 @@ impl AnyCard {
         let datasets = datasets.cards().iter().cloned();
         let mut cards: Vec<Self> = datasets.map(|card| Self::Dataset(Box::new(card))).collect();
         let texts = texts(context)?;
-        cards.extend(texts.cards().iter().cloned().map(Self::Text));
+        let texts = texts.cards().iter().cloned();
+        cards.extend(texts.map(|card| Self::Text(Box::new(card))));
         Ok(cards)
     }
 }

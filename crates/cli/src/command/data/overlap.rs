@@ -110,7 +110,7 @@ impl OverlapOf {
         let mut datasets = Vec::new();
         for name in &self.names {
             match super::AnyCard::find(context, name)? {
-                super::AnyCard::Text(card) => found.push(card),
+                super::AnyCard::Text(card) => found.push(*card),
                 super::AnyCard::Dataset(card) => datasets.push(*card),
             }
         }
