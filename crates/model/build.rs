@@ -1,6 +1,6 @@
 //! Compiles the C++ of the fused operations against the libtorch that tch links.
 
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     "src/fused/shim.cpp",
     "src/fused/char_cnn/char_cnn.cpp",
     "src/fused/crf/crf.cpp",
@@ -8,6 +8,7 @@ const SOURCES: [&str; 7] = [
     "src/fused/projected_lstm/projected_lstm.cpp",
     "src/fused/lstm/lstm.cpp",
     "src/fused/highway_lstm/highway_lstm.cpp",
+    "src/fused/transformer/sublayers.cpp",
 ];
 
 /// Read by most of these.
@@ -16,8 +17,15 @@ const HEADERS: [&str; 2] = ["src/fused/shared.h", "src/fused/vectors.h"];
 /// Compiled once for each width of vectors; which one runs is decided when the program starts.
 const ROWS: [&str; 2] = ["src/fused/lstm/rows.cpp", "src/fused/lstm/rows.h"];
 
+/// The same for what lies between the products of a transformer layer.
+const PASSES: [&str; 2] = [
+    "src/fused/transformer/passes.cpp",
+    "src/fused/transformer/passes.h",
+];
+
 fn main() {
-    for source in SOURCES.into_iter().chain(ROWS).chain(HEADERS) {
+    let compiled = SOURCES.into_iter().chain(ROWS).chain(PASSES);
+    for source in compiled.chain(HEADERS) {
         println!("cargo:rerun-if-changed={source}");
     }
     println!("cargo:rerun-if-env-changed=LIBTORCH");
@@ -60,6 +68,13 @@ fn compile_shim() {
         rows(build(), "rows_avx2", 8, 3, &["-mavx2", "-mfma"]);
         rows(build(), "rows_avx512", 16, 6, &["-mavx512f", "-mfma"]);
     }
+    passes(build(), "passes_default", 4, &[]);
+    if x86 {
+        passes(build(), "passes_avx2", 8, &["-mavx2", "-mfma"]);
+        let avx512 = ["f", "bw", "vl", "dq"].map(|part| format!("-mavx512{part}"));
+        let flags = avx512.iter().map(String::as_str).chain(["-mfma"]);
+        passes(build(), "passes_avx512", 16, &flags.collect::<Vec<_>>());
+    }
 }
 
 #[cfg(feature = "tch")]
@@ -73,4 +88,16 @@ fn rows(mut build: cc::Build, level: &str, width: usize, rows: usize, flags: &[&
         build.flag(flag);
     }
     build.file(ROWS[0]).compile(&format!("totune_{level}"));
+}
+
+#[cfg(feature = "tch")]
+fn passes(mut build: cc::Build, level: &str, width: usize, flags: &[&str]) {
+    build
+        .define("LEVEL", level)
+        .define("WIDTH", width.to_string().as_str())
+        .flag_if_supported("-ffp-contract=fast");
+    for flag in flags {
+        build.flag(flag);
+    }
+    build.file(PASSES[0]).compile(&format!("totune_{level}"));
 }

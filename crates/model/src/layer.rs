@@ -5,7 +5,7 @@ use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 
 use crate::Weights;
-use crate::fused::{self, Precision};
+use crate::fused::{self, Affine, NormWeights, Precision};
 
 /// `y = x Wᵀ + b`, with `W` stored `[out, in]` as PyTorch checkpoints have it.
 #[derive(Module, Debug)]
@@ -40,6 +40,16 @@ impl Linear {
     }
 }
 
+impl Linear {
+    /// Weight and bias, for operations that hold more than this product.
+    pub(crate) fn affine(&self) -> Affine {
+        Affine {
+            weight: self.weight.val(),
+            bias: self.bias.val(),
+        }
+    }
+}
+
 /// Layer normalisation over the last dimension, with a learned scale and shift.
 #[derive(Module, Debug)]
 pub struct Norm {
@@ -65,6 +75,15 @@ impl Norm {
             bias: parameter(weights, &format!("{name}.bias"), [hidden], device)?,
             epsilon,
         })
+    }
+
+    /// Scale and shift, for operations that hold more than this.
+    pub(crate) fn weights(&self) -> NormWeights {
+        NormWeights {
+            weight: self.weight.val(),
+            bias: self.bias.val(),
+            epsilon: self.epsilon,
+        }
     }
 
     /// `[.., hidden]` to the same shape.

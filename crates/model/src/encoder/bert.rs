@@ -17,13 +17,12 @@ use std::ops::Range;
 
 use anyhow::{Result, ensure};
 use burn::module::{Module, Param};
-use burn::tensor::activation::gelu;
 use burn::tensor::module::embedding;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::{Encoder, States};
-use crate::fused::Precision;
+use crate::fused::{Dropout, FeedForwardWeights, Precision, SelfAttention, SelfAttentionWeights};
 use crate::layer::{Linear, Norm, parameter};
 use crate::{Pass, TokenBatch, Weights, fused};
 
@@ -420,26 +419,25 @@ impl Attention {
         block: usize,
         pass: &Pass,
     ) -> Tensor<3> {
-        let [batch, seq, hidden] = x.dims();
-        let split = |x: Tensor<3>| {
-            x.reshape([batch, seq, self.heads, hidden / self.heads])
-                .swap_dims(1, 2) // [batch, heads, seq, head_dim]
+        let weights = SelfAttentionWeights {
+            projections: [&self.query, &self.key, &self.value].map(Linear::affine),
+            output: self.output.affine(),
+            norm: self.norm.weights(),
         };
-        let context = fused::attention(
-            split(self.query.forward(x.clone())),
-            split(self.key.forward(x.clone())),
-            split(self.value.forward(x.clone())),
-            bias,
-            pass.rate(block, self.attention_dropout),
-            pass.draw(),
-        ); // [batch, heads, seq, head_dim]
-        let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
-        let y = fused::dropout(
-            self.output.forward(context),
-            pass.rate(block, self.dropout),
-            pass.draw(),
-        );
-        self.norm.forward(x + y)
+        let settings = SelfAttention {
+            heads: self.heads,
+            mask: bias,
+            probabilities: Dropout {
+                rate: pass.rate(block, self.attention_dropout),
+                seed: pass.draw(),
+            },
+            hidden: Dropout {
+                rate: pass.rate(block, self.dropout),
+                seed: pass.draw(),
+            },
+            precision: self.query.precision,
+        };
+        fused::self_attention(x, weights, settings)
     }
 }
 
@@ -485,13 +483,16 @@ impl FeedForward {
     }
 
     fn forward(&self, x: Tensor<3>, block: usize, pass: &Pass) -> Tensor<3> {
-        let wide = gelu(self.intermediate.forward(x.clone())); // [batch, seq, intermediate]
-        let y = fused::dropout(
-            self.output.forward(wide),
-            pass.rate(block, self.dropout),
-            pass.draw(),
-        );
-        self.norm.forward(x + y)
+        let weights = FeedForwardWeights {
+            inner: self.intermediate.affine(),
+            outer: self.output.affine(),
+            norm: self.norm.weights(),
+        };
+        let drop = Dropout {
+            rate: pass.rate(block, self.dropout),
+            seed: pass.draw(),
+        };
+        fused::feed_forward(x, weights, drop, self.intermediate.precision)
     }
 }
 

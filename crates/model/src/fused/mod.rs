@@ -23,6 +23,7 @@ mod projected_lstm;
 #[cfg(feature = "tch")]
 mod shim;
 mod softmax_loss;
+mod transformer;
 
 pub use adamw::{AdamW, AdamWConfig, ParameterMoments, Rate, clip_global_norm};
 pub use attention::attention;
@@ -39,6 +40,10 @@ pub use projected_lstm::{
     Clip, Direction, Memory, projected_bilstm, projected_lstm, projected_lstm_from,
 };
 pub use softmax_loss::{Candidates, softmax_loss, softmax_losses};
+pub use transformer::{
+    Affine, Dropout, FeedForwardWeights, NormWeights, SelfAttention, SelfAttentionWeights,
+    feed_forward, self_attention,
+};
 
 #[cfg(all(test, feature = "tch"))]
 mod compare {

@@ -1,0 +1,458 @@
+//! Both sublayers through `sublayers.cpp`.
+
+use std::os::raw::{c_char, c_int, c_void};
+use std::ptr;
+
+use burn::backend::libtorch::TchTensor;
+use burn::tensor::Tensor;
+
+use super::{Dropout, FeedForwardWeights, SelfAttention, SelfAttentionWeights};
+use crate::fused::libtorch::{Kernel, apply, raw};
+use crate::fused::products::{Bf16Products, F32Products, products};
+use crate::fused::shim::{check, handle, taken};
+use crate::fused::{Precision, dropout};
+
+/// `Drop` of `passes.h`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Drop {
+    threshold: u32,
+    low: u32,
+    high: u32,
+    scale: f32,
+}
+
+impl Drop {
+    fn new(dropout: Dropout) -> Self {
+        let (low, high) = dropout::key(dropout.seed);
+        Self {
+            threshold: dropout::threshold(dropout.rate),
+            low,
+            high,
+            scale: (1.0 / (1.0 - dropout.rate)) as f32,
+        }
+    }
+
+    const NONE: Self = Self {
+        threshold: 0,
+        low: 0,
+        high: 0,
+        scale: 1.0,
+    };
+}
+
+/// How operands of products lie in memory, as in `passes.h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub(super) enum Format {
+    F32 = 0,
+    Half = 1,
+    Rounded = 2,
+}
+
+impl Format {
+    fn of(precision: Precision) -> Self {
+        match (precision, products().bf16) {
+            (Precision::F32, _) => Self::F32,
+            (Precision::Bf16, Bf16Products::Native) => Self::Half,
+            (Precision::Bf16, Bf16Products::AsF32) => Self::Rounded,
+        }
+    }
+}
+
+/// `Options` of `sublayers.cpp`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct Options {
+    format: Format,
+    onednn: i32,
+    heads: i64,
+    epsilon: f64,
+    hidden: Drop,
+    probabilities: Drop,
+}
+
+impl Options {
+    fn new(precision: Precision, epsilon: f64, hidden: Dropout) -> Self {
+        Self {
+            format: Format::of(precision),
+            onednn: i32::from(products().f32 == F32Products::OneDnn),
+            heads: 0,
+            epsilon,
+            hidden: Drop::new(hidden),
+            probabilities: Drop::NONE,
+        }
+    }
+}
+
+type Tensors = *const *mut c_void;
+type Out = *mut *mut c_void;
+type Backward =
+    unsafe extern "C" fn(*const Options, *mut c_void, Tensors, *const c_int, Out) -> *mut c_char;
+
+unsafe extern "C" {
+    fn totune_feed_forward(
+        options: *const Options,
+        inputs: Tensors,
+        keep: c_int,
+        out: Out,
+    ) -> *mut c_char;
+    fn totune_feed_forward_backward(
+        options: *const Options,
+        grad: *mut c_void,
+        saved: Tensors,
+        wanted: *const c_int,
+        out: Out,
+    ) -> *mut c_char;
+    fn totune_self_attention(
+        options: *const Options,
+        inputs: Tensors,
+        mask: *mut c_void,
+        keep: c_int,
+        out: Out,
+    ) -> *mut c_char;
+    fn totune_self_attention_backward(
+        options: *const Options,
+        grad: *mut c_void,
+        saved: Tensors,
+        wanted: *const c_int,
+        out: Out,
+    ) -> *mut c_char;
+}
+
+fn handles(tensors: &[TchTensor]) -> Vec<*mut c_void> {
+    tensors
+        .iter()
+        .map(|tensor| handle(&tensor.tensor))
+        .collect()
+}
+
+/// The result and what it left for the backward pass, from the places that a callee filled.
+///
+/// # Safety
+/// As for [`taken`].
+unsafe fn result(places: &[*mut c_void]) -> (TchTensor, Vec<TchTensor>) {
+    // SAFETY: passed on.
+    let mut all = unsafe { taken(places) }.into_iter().flatten();
+    let y = all
+        .next()
+        .expect("a callee that does not fail gives a result");
+    (y, all.collect())
+}
+
+fn backward<const N: usize>(
+    callee: Backward,
+    options: &Options,
+    saved: &[TchTensor],
+    grad: &TchTensor,
+    wanted: [bool; N],
+) -> [Option<TchTensor>; N] {
+    let mut out = [ptr::null_mut(); N];
+    let wanted = wanted.map(c_int::from);
+    // SAFETY: live tensors, as many as the callee reads; it writes a new tensor or null into each of N places.
+    let grads = unsafe {
+        check(callee(
+            options,
+            handle(&grad.tensor),
+            handles(saved).as_ptr(),
+            wanted.as_ptr(),
+            out.as_mut_ptr(),
+        ));
+        taken(&out)
+    };
+    grads.try_into().expect("one for each place")
+}
+
+#[derive(Debug, Clone)]
+struct FeedForward {
+    options: Options,
+    keep: bool,
+}
+
+/// Input, inner weight and bias, outer weight and bias, scale, shift.
+impl Kernel<7> for FeedForward {
+    type Saved = Vec<TchTensor>;
+
+    fn forward(&self, inputs: [TchTensor; 7]) -> (TchTensor, Self::Saved) {
+        let mut out = [ptr::null_mut(); 8];
+        // SAFETY: seven live tensors; the callee writes new tensors into up to eight places.
+        let (y, mut saved) = unsafe {
+            check(totune_feed_forward(
+                &self.options,
+                handles(&inputs).as_ptr(),
+                c_int::from(self.keep),
+                out.as_mut_ptr(),
+            ));
+            result(&out)
+        };
+        let [_, _, bias, _, _, scale, _] = inputs;
+        saved.extend([bias, scale]);
+        (y, saved)
+    }
+
+    fn backward(
+        &self,
+        saved: Self::Saved,
+        grad: TchTensor,
+        wanted: [bool; 7],
+    ) -> [Option<TchTensor>; 7] {
+        backward(
+            totune_feed_forward_backward,
+            &self.options,
+            &saved,
+            &grad,
+            wanted,
+        )
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Attention {
+    options: Options,
+    mask: Option<TchTensor>,
+    keep: bool,
+}
+
+/// Input, weight and bias of queries, keys, values and output, scale, shift.
+impl Kernel<11> for Attention {
+    type Saved = Vec<TchTensor>;
+
+    fn forward(&self, inputs: [TchTensor; 11]) -> (TchTensor, Self::Saved) {
+        let mut out = [ptr::null_mut(); 11];
+        let mask = self.mask.as_ref();
+        // SAFETY: eleven live tensors and one or null; the callee writes new tensors into up to eleven places.
+        let (y, mut saved) = unsafe {
+            check(totune_self_attention(
+                &self.options,
+                handles(&inputs).as_ptr(),
+                mask.map_or(ptr::null_mut(), |mask| handle(&mask.tensor)),
+                c_int::from(self.keep),
+                out.as_mut_ptr(),
+            ));
+            result(&out)
+        };
+        let [.., scale, _] = inputs;
+        saved.push(scale);
+        (y, saved)
+    }
+
+    fn backward(
+        &self,
+        saved: Self::Saved,
+        grad: TchTensor,
+        wanted: [bool; 11],
+    ) -> [Option<TchTensor>; 11] {
+        backward(
+            totune_self_attention_backward,
+            &self.options,
+            &saved,
+            &grad,
+            wanted,
+        )
+    }
+}
+
+pub(super) fn feed_forward(
+    x: Tensor<3>,
+    weights: FeedForwardWeights,
+    drop: Dropout,
+    precision: Precision,
+) -> Tensor<3> {
+    feed_forward_with(
+        Options::new(precision, weights.norm.epsilon, drop),
+        x,
+        weights,
+    )
+}
+
+fn feed_forward_with(options: Options, x: Tensor<3>, weights: FeedForwardWeights) -> Tensor<3> {
+    let FeedForwardWeights { inner, outer, norm } = weights;
+    let keep = x.is_autodiff() || inner.weight.is_autodiff();
+    let inputs = [
+        x.into(),
+        inner.weight.into(),
+        inner.bias.into(),
+        outer.weight.into(),
+        outer.bias.into(),
+        norm.weight.into(),
+        norm.bias.into(),
+    ];
+    apply(FeedForward { options, keep }, inputs)
+}
+
+pub(super) fn self_attention(
+    x: Tensor<3>,
+    weights: SelfAttentionWeights,
+    settings: SelfAttention,
+) -> Tensor<3> {
+    let options = Options::new(settings.precision, weights.norm.epsilon, settings.hidden);
+    self_attention_with(options, x, weights, settings)
+}
+
+fn self_attention_with(
+    mut options: Options,
+    x: Tensor<3>,
+    weights: SelfAttentionWeights,
+    settings: SelfAttention,
+) -> Tensor<3> {
+    let SelfAttentionWeights {
+        projections: [q, k, v],
+        output,
+        norm,
+    } = weights;
+    options.heads = settings.heads as i64;
+    options.probabilities = Drop::new(settings.probabilities);
+    let keep = x.is_autodiff() || q.weight.is_autodiff();
+    let mask = settings.mask.map(|mask| TchTensor::new(raw(&mask)));
+    let inputs = [
+        x.into(),
+        q.weight.into(),
+        q.bias.into(),
+        k.weight.into(),
+        k.bias.into(),
+        v.weight.into(),
+        v.bias.into(),
+        output.weight.into(),
+        output.bias.into(),
+        norm.weight.into(),
+        norm.bias.into(),
+    ];
+    let kernel = Attention {
+        options,
+        mask,
+        keep,
+    };
+    apply(kernel, inputs)
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, Tensor};
+
+    use super::*;
+    use crate::fused::compare::check;
+    use crate::fused::libtorch::owns;
+    use crate::fused::transformer::{
+        Affine, NormWeights, plain_feed_forward, plain_self_attention,
+    };
+
+    /// Formats and tolerances: what is stored as bfloat16 is rounded there, and by `plain` only before products with
+    /// weights; a few roundings of 2⁻⁹ each.
+    const FORMATS: [(Format, Precision, f32); 3] = [
+        (Format::F32, Precision::F32, 2e-5),
+        (Format::Half, Precision::Bf16, 4e-2),
+        (Format::Rounded, Precision::Bf16, 4e-2),
+    ];
+
+    fn affine(weight: &Tensor<1>, bias: &Tensor<1>) -> Affine {
+        let n_out = bias.dims()[0];
+        let n_in = weight.dims()[0] / n_out;
+        Affine {
+            weight: weight.clone().reshape([n_out, n_in]) * 0.3,
+            bias: bias.clone(),
+        }
+    }
+
+    fn norm(weight: &Tensor<1>, bias: &Tensor<1>) -> NormWeights {
+        NormWeights {
+            weight: weight.clone(),
+            bias: bias.clone(),
+            epsilon: 1e-12,
+        }
+    }
+
+    fn check_feed_forward([batch, seq, hidden, wide]: [usize; 4], rate: f64) {
+        let drop = Dropout { rate, seed: 5 };
+        let shapes = [
+            vec![batch, seq, hidden],
+            vec![wide, hidden],
+            vec![wide],
+            vec![hidden, wide],
+            vec![hidden],
+            vec![hidden],
+            vec![hidden],
+        ];
+        for (format, precision, tolerance) in FORMATS {
+            for onednn in [0, 1] {
+                check(&shapes, tolerance, |inputs, device| {
+                    let [x, w1, b1, w2, b2, scale, shift] = inputs else {
+                        unreachable!()
+                    };
+                    let weights = FeedForwardWeights {
+                        inner: affine(w1, b1),
+                        outer: affine(w2, b2),
+                        norm: norm(scale, shift),
+                    };
+                    let x = x.clone().reshape([batch, seq, hidden]);
+                    if !owns(device) {
+                        return plain_feed_forward(x, weights, drop, precision);
+                    }
+                    let options = Options {
+                        format,
+                        onednn,
+                        ..Options::new(precision, 1e-12, drop)
+                    };
+                    feed_forward_with(options, x, weights)
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn the_feed_forward_sublayer_agrees_with_plain() {
+        check_feed_forward([2, 3, 5, 7], 0.0);
+        check_feed_forward([2, 3, 5, 7], 0.2);
+        check_feed_forward([3, 30, 40, 70], 0.2); // large enough for oneDNN
+    }
+
+    fn check_attention([batch, seq, heads, dim]: [usize; 4], rate: f64, padded: bool) {
+        let hidden = heads * dim;
+        let mut shapes = vec![vec![batch, seq, hidden]];
+        shapes.extend(vec![vec![hidden, hidden]; 4]);
+        shapes.extend(vec![vec![hidden]; 5]);
+        let mask = |device: &Device| {
+            let row = |b: usize| move |i: usize| if i + 2 * b >= seq { -1e4f32 } else { 0.0 };
+            let rows: Vec<f32> = (0..batch).flat_map(|b| (0..seq).map(row(b))).collect();
+            Tensor::<1>::from_data(rows.as_slice(), &device.clone().inner())
+                .reshape([batch, 1, 1, seq])
+        };
+        for (format, precision, tolerance) in FORMATS {
+            for onednn in [0, 1] {
+                check(&shapes, tolerance, |inputs, device| {
+                    let pair = |weight: usize, bias: usize| affine(&inputs[weight], &inputs[bias]);
+                    // Queries and keys share a bias: that of keys has a gradient of 0, which nothing can be held to.
+                    let weights = SelfAttentionWeights {
+                        projections: [pair(1, 5), pair(2, 5), pair(3, 6)],
+                        output: pair(4, 7),
+                        norm: norm(&inputs[8], &inputs[9]),
+                    };
+                    let drop = |seed| Dropout { rate, seed };
+                    let settings = SelfAttention {
+                        heads,
+                        mask: padded.then(|| mask(device)),
+                        probabilities: drop(3),
+                        hidden: drop(4),
+                        precision,
+                    };
+                    let x = inputs[0].clone().reshape([batch, seq, hidden]);
+                    if !owns(device) {
+                        return plain_self_attention(x, weights, settings);
+                    }
+                    let options = Options {
+                        format,
+                        onednn,
+                        ..Options::new(precision, 1e-12, settings.hidden)
+                    };
+                    self_attention_with(options, x, weights, settings)
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn the_attention_sublayer_agrees_with_plain() {
+        check_attention([2, 5, 3, 4], 0.0, false);
+        check_attention([2, 5, 3, 4], 0.2, true);
+        check_attention([3, 33, 2, 20], 0.2, true); // large enough for oneDNN
+    }
+}

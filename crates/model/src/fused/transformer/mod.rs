@@ -1,0 +1,160 @@
+//! The two sublayers of a post-norm transformer layer (BERT), each as one operation.
+//!
+//! On the CPU with LibTorch a sublayer is one node of the graph: its products are LibTorch's, and what lies between them
+//! (bias and GELU; splitting heads; mask, softmax and dropout; dropout, residual and normalisation) is one pass over
+//! memory each, forward and backward (`passes.cpp`). With [`Precision::Bf16`] the operands of all its products are
+//! bfloat16, those of attention included, and are stored as such for the backward pass; the scores of attention, softmax,
+//! normalisation and the residual are f32. Where bfloat16 operands are multiplied as such, the results of products
+//! other than the scores are rounded to bfloat16 once more, also the gradients of weights, which come out as f32.
+//!
+//! Elsewhere a sublayer is made of the operations beside this folder, which round the operands of the products with
+//! weights alone.
+
+#[cfg(feature = "tch")]
+mod kernel;
+
+use burn::tensor::Tensor;
+use burn::tensor::activation::gelu;
+
+use super::{Precision, attention, dropout, layer_norm, linear};
+
+/// Weight `[out, in]` and bias `[out]` of a product.
+#[derive(Debug, Clone)]
+pub struct Affine {
+    /// `[out, in]`.
+    pub weight: Tensor<2>,
+    /// `[out]`.
+    pub bias: Tensor<1>,
+}
+
+/// Scale and shift of layer normalisation, `[hidden]` each.
+#[derive(Debug, Clone)]
+pub struct NormWeights {
+    /// Scale.
+    pub weight: Tensor<1>,
+    /// Shift.
+    pub bias: Tensor<1>,
+    /// Added to the variance.
+    pub epsilon: f64,
+}
+
+/// A share of elements to drop and the seed of the mask, as in [`dropout`].
+#[derive(Debug, Clone, Copy)]
+pub struct Dropout {
+    /// 0 drops nothing.
+    pub rate: f64,
+    /// Of the mask.
+    pub seed: u64,
+}
+
+/// Weights of [`feed_forward`].
+#[derive(Debug, Clone)]
+pub struct FeedForwardWeights {
+    /// `[intermediate, hidden]`.
+    pub inner: Affine,
+    /// `[hidden, intermediate]`.
+    pub outer: Affine,
+    /// Of the result.
+    pub norm: NormWeights,
+}
+
+/// `norm(x + dropout(outer(gelu(inner(x)))))` for `x` `[batch, seq, hidden]`.
+pub fn feed_forward(
+    x: Tensor<3>,
+    weights: FeedForwardWeights,
+    drop: Dropout,
+    precision: Precision,
+) -> Tensor<3> {
+    #[cfg(feature = "tch")]
+    if super::libtorch::owns_in_main_memory(&x.device()) {
+        return kernel::feed_forward(x, weights, drop, precision);
+    }
+    plain_feed_forward(x, weights, drop, precision)
+}
+
+fn plain_feed_forward(
+    x: Tensor<3>,
+    weights: FeedForwardWeights,
+    drop: Dropout,
+    precision: Precision,
+) -> Tensor<3> {
+    let FeedForwardWeights { inner, outer, norm } = weights;
+    let wide = gelu(linear(x.clone(), inner.weight, inner.bias, precision)); // [batch, seq, intermediate]
+    let y = linear(wide, outer.weight, outer.bias, precision);
+    let y = dropout(y, drop.rate, drop.seed);
+    layer_norm(x + y, norm.weight, norm.bias, norm.epsilon)
+}
+
+/// Weights of [`self_attention`]; the products are `[hidden, hidden]`.
+#[derive(Debug, Clone)]
+pub struct SelfAttentionWeights {
+    /// Queries, keys and values.
+    pub projections: [Affine; 3],
+    /// Of the heads' results.
+    pub output: Affine,
+    /// Of the result.
+    pub norm: NormWeights,
+}
+
+/// What [`self_attention`] is told besides its weights.
+#[derive(Debug, Clone)]
+pub struct SelfAttention {
+    /// Attention heads; divides the width.
+    pub heads: usize,
+    /// `[batch, 1, 1, seq]`: zero for keys that are seen and very negative for others. It gets no gradient.
+    pub mask: Option<Tensor<4>>,
+    /// On the probabilities.
+    pub probabilities: Dropout,
+    /// On the output.
+    pub hidden: Dropout,
+    /// Of the products.
+    pub precision: Precision,
+}
+
+/// `norm(x + dropout(output(attention(projections(x)))))` for `x` `[batch, seq, hidden]`.
+pub fn self_attention(
+    x: Tensor<3>,
+    weights: SelfAttentionWeights,
+    settings: SelfAttention,
+) -> Tensor<3> {
+    #[cfg(feature = "tch")]
+    if super::libtorch::owns_in_main_memory(&x.device()) {
+        return kernel::self_attention(x, weights, settings);
+    }
+    plain_self_attention(x, weights, settings)
+}
+
+fn plain_self_attention(
+    x: Tensor<3>,
+    weights: SelfAttentionWeights,
+    settings: SelfAttention,
+) -> Tensor<3> {
+    let SelfAttention {
+        heads,
+        mask,
+        probabilities,
+        hidden: drop,
+        precision,
+    } = settings;
+    let [batch, seq, hidden] = x.dims();
+    let [q, k, v] = weights.projections.map(|affine| {
+        linear(x.clone(), affine.weight, affine.bias, precision)
+            .reshape([batch, seq, heads, hidden / heads])
+            .swap_dims(1, 2) // [batch, heads, seq, head_dim]
+    });
+    let context = attention(q, k, v, mask, probabilities.rate, probabilities.seed);
+    let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
+    let y = linear(
+        context,
+        weights.output.weight,
+        weights.output.bias,
+        precision,
+    );
+    let y = dropout(y, drop.rate, drop.seed);
+    layer_norm(
+        x + y,
+        weights.norm.weight,
+        weights.norm.bias,
+        weights.norm.epsilon,
+    )
+}

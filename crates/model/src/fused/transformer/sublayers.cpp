@@ -1,0 +1,345 @@
+// The two sublayers of a transformer layer, forward and backward, with LibTorch's products and the passes of passes.cpp
+// between them. Called from kernel.rs alone; conventions as in shim.cpp.
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <array>
+#include <functional>
+
+#include "../shared.h"
+#include "passes.h"
+
+using at::Tensor;
+using totune::guarded;
+using namespace totune;
+
+namespace at::native {
+// As in shim.cpp.
+void mkldnn_matmul(const Tensor &a, const Tensor &b, const Tensor &result, float beta, float alpha);
+} // namespace at::native
+
+namespace {
+
+// As `Options` in kernel.rs.
+struct Options {
+  int32_t format;
+  int32_t onednn; // f32 products by oneDNN
+  int64_t heads;
+  double epsilon;
+  Drop hidden, probabilities;
+};
+
+const Passes *passes() {
+#ifdef TOTUNE_X86
+  static const Passes *const found =
+      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+              __builtin_cpu_supports("avx512dq")
+          ? passes_avx512
+      : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? passes_avx2
+                                                                         : passes_default;
+  return found;
+#else
+  return passes_default;
+#endif
+}
+
+// Blocks whose sums of columns are added up in order: as many whatever the number of threads, so that this does not
+// change a sum.
+constexpr int64_t BLOCKS = 16;
+
+class Layer {
+public:
+  explicit Layer(const Options &options)
+      : options(options), pass(passes()[options.format]), half(options.format == HALF) {}
+
+  const Options &options;
+  const Passes &pass;
+  const bool half;
+
+  at::TensorOptions kind() const { return at::TensorOptions().dtype(half ? at::kBFloat16 : at::kFloat); }
+
+  Tensor empty(at::IntArrayRef shape) const { return at::empty(shape, kind()); }
+
+  static void rows(int64_t n, int64_t columns, const std::function<void(int64_t, int64_t)> &f) {
+    at::parallel_for(0, n, std::max<int64_t>(1, 16384 / std::max<int64_t>(columns, 1)), f);
+  }
+
+  // `f(begin, end, sums)` over all rows; the sums of `columns` columns.
+  static Tensor summed(int64_t n, int64_t columns, const std::function<void(int64_t, int64_t, float *)> &f) {
+    Tensor parts = at::zeros({BLOCKS, columns});
+    float *sums = parts.data_ptr<float>();
+    int64_t size = (n + BLOCKS - 1) / BLOCKS;
+    at::parallel_for(0, BLOCKS, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i++)
+        if (i * size < n) f(i * size, std::min(n, (i + 1) * size), sums + i * columns);
+    });
+    return parts.sum(0);
+  }
+
+  void operand_into(const Tensor &x, const Tensor &out) const {
+    const float *from = x.const_data_ptr<float>();
+    char *to = static_cast<char *>(out.data_ptr());
+    at::parallel_for(0, x.numel(), 16384, [&](int64_t begin, int64_t end) {
+      pass.convert(from + begin, to + begin * out.element_size(), end - begin);
+    });
+  }
+
+  // As an operand of products; the same tensor where that is what it is.
+  Tensor operand(const Tensor &x) const {
+    if (options.format == F32) return x.contiguous();
+    Tensor out = empty(x.sizes());
+    operand_into(x.contiguous(), out);
+    return out;
+  }
+
+  void product_into(const Tensor &a, const Tensor &b, const Tensor &out) const {
+    // Less takes longer to prepare than to compute.
+    bool small = a.numel() * b.size(-1) < (1 << 15);
+    if ((options.onednn || out.scalar_type() == at::kBFloat16) && !small)
+      at::native::mkldnn_matmul(a, b, out, 0.0f, 1.0f);
+    else if (a.dim() == 2)
+      at::mm_out(const_cast<Tensor &>(out), a, b);
+    else
+      at::bmm_out(const_cast<Tensor &>(out), a, b);
+  }
+
+  Tensor product(const Tensor &a, const Tensor &b) const {
+    Tensor out = a.dim() == 2 ? at::empty({a.size(0), b.size(1)}, a.options())
+                              : at::empty({a.size(0), a.size(1), b.size(2)}, a.options());
+    product_into(a, b, out);
+    return out;
+  }
+
+  // The same in f32, for gradients of weights.
+  Tensor wide_product(const Tensor &a, const Tensor &b) const {
+    Tensor out = product(a, b);
+    return half ? out.to(at::kFloat) : out;
+  }
+
+  void add_product(const Tensor &sum, const Tensor &a, const Tensor &b) const {
+    Tensor out = product(a, b);
+    float *to = sum.data_ptr<float>();
+    const char *from = static_cast<const char *>(out.const_data_ptr());
+    at::parallel_for(0, out.numel(), 16384, [&](int64_t begin, int64_t end) {
+      pass.widen_add(from + begin * out.element_size(), to + begin, end - begin);
+    });
+  }
+
+  // norm(x + drop(h + bias)): the result, and with `keep` what is normalised and the reciprocal deviation of each row.
+  std::array<Tensor, 3> norm(const Tensor &h, const Tensor &bias, const Tensor &x, const Tensor &scale,
+                             const Tensor &shift, bool keep) const {
+    int64_t n = h.size(1);
+    Tensor y = at::empty_like(x), rstd = at::empty({h.size(0)}), normalised;
+    if (keep) normalised = empty(h.sizes());
+    Norm a{h.const_data_ptr(),          bias.const_data_ptr<float>(),  x.const_data_ptr<float>(),
+           scale.const_data_ptr<float>(), shift.const_data_ptr<float>(), static_cast<float>(options.epsilon),
+           options.hidden,              n,                             y.data_ptr<float>(),
+           keep ? normalised.data_ptr() : nullptr, rstd.data_ptr<float>()};
+    rows(h.size(0), n, [&](int64_t begin, int64_t end) { pass.norm(a, begin, end); });
+    return {y, normalised, rstd};
+  }
+
+  // Gradients of x, of h (an operand), and of scale, shift and bias.
+  std::array<Tensor, 5> norm_backward(const Tensor &dy, const Tensor &normalised, const Tensor &rstd,
+                                      const Tensor &scale) const {
+    int64_t n = dy.size(1);
+    Tensor dx = at::empty_like(dy), dh = empty(dy.sizes());
+    NormBackward a{dy.const_data_ptr<float>(), normalised.const_data_ptr(), rstd.const_data_ptr<float>(),
+                   scale.const_data_ptr<float>(), options.hidden, n, dx.data_ptr<float>(), dh.data_ptr(),
+                   nullptr, nullptr, nullptr};
+    Tensor sums = summed(dy.size(0), 3 * n, [&](int64_t begin, int64_t end, float *sums) {
+      NormBackward mine = a;
+      mine.dscale = sums, mine.dshift = sums + n, mine.dbias = sums + 2 * n;
+      pass.norm_backward(mine, begin, end);
+    });
+    return {dx, dh, sums.narrow(0, 0, n), sums.narrow(0, n, n), sums.narrow(0, 2 * n, n)};
+  }
+};
+
+Tensor flat(const Tensor &x) { return x.contiguous().view({-1, x.size(-1)}); }
+
+void give(Tensor **out, std::initializer_list<Tensor> tensors) {
+  for (const Tensor &tensor : tensors) *out++ = tensor.defined() ? new Tensor(tensor) : nullptr;
+}
+
+Tensor wanted_or_none(int wanted, const std::function<Tensor()> &f) { return wanted ? f() : Tensor(); }
+
+} // namespace
+
+extern "C" {
+
+// `in`: x, inner weight and bias, outer weight and bias, scale, shift. `out`: the result, and with `keep` what
+// totune_feed_forward_backward reads.
+char *totune_feed_forward(const Options *options, Tensor *const *in, int keep, Tensor **out) {
+  return guarded([&] {
+    Layer layer(*options);
+    const Tensor x = flat(*in[0]), inner = layer.operand(*in[1]), outer = layer.operand(*in[3]);
+    const Tensor operand = layer.operand(x);
+    Tensor u = layer.product(operand, inner.t()); // [rows, intermediate]
+    int64_t n = u.size(1);
+    Tensor a = keep ? at::empty_like(u) : u;
+    const float *bias = in[2]->const_data_ptr<float>();
+    Layer::rows(u.size(0), n, [&](int64_t begin, int64_t end) {
+      layer.pass.gelu(u.const_data_ptr(), bias, a.data_ptr(), begin, end, n);
+    });
+    Tensor h = layer.product(a, outer.t()); // [rows, hidden]
+    auto [y, normalised, rstd] = layer.norm(h, *in[4], x, *in[5], *in[6], keep);
+    y = y.view(in[0]->sizes());
+    if (keep)
+      give(out, {y, operand, inner, outer, u, a, normalised, rstd});
+    else
+      give(out, {y});
+  });
+}
+
+// `saved`: what the forward pass gave, then the inner bias and the scale.
+char *totune_feed_forward_backward(const Options *options, Tensor *grad, Tensor *const *saved, const int *wanted,
+                                   Tensor **out) {
+  return guarded([&] {
+    Layer layer(*options);
+    const Tensor dy = flat(*grad), &x = *saved[0], &inner = *saved[1], &outer = *saved[2], &u = *saved[3],
+                 &a = *saved[4];
+    auto [dx, dh, dscale, dshift, dbias] = layer.norm_backward(dy, *saved[5], *saved[6], *saved[8]);
+    Tensor da = layer.product(dh, outer); // [rows, intermediate]
+    int64_t n = da.size(1);
+    Tensor dinner_bias = Layer::summed(da.size(0), n, [&](int64_t begin, int64_t end, float *sums) {
+      layer.pass.gelu_backward(u.const_data_ptr(), saved[7]->const_data_ptr<float>(), da.const_data_ptr(),
+                               da.data_ptr(), sums, begin, end, n);
+    });
+    if (wanted[0]) layer.add_product(dx, da, inner);
+    Tensor dinner = wanted_or_none(wanted[1], [&] { return layer.wide_product(da.t(), x); });
+    Tensor douter = wanted_or_none(wanted[3], [&] { return layer.wide_product(dh.t(), a); });
+    give(out, {dx.view(grad->sizes()), dinner, dinner_bias, douter, dbias, dscale, dshift});
+  });
+}
+
+// `in`: x, then weight and bias of queries, keys, values and the output, scale, shift. `mask` is null or
+// [batch, 1, 1 or seq, seq].
+char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *mask, int keep, Tensor **out) {
+  return guarded([&] {
+    Layer layer(*options);
+    int64_t batch = in[0]->size(0), seq = in[0]->size(1), hidden = in[0]->size(2), heads = options->heads;
+    int64_t dim = hidden / heads, n = batch * heads;
+    TORCH_CHECK(seq <= LONGEST, "attention: found ", seq, " tokens, expected at most ", LONGEST);
+    const Tensor x = flat(*in[0]), operand = layer.operand(x), output = layer.operand(*in[7]);
+    Tensor weight = layer.empty({3 * hidden, hidden});
+    for (int i = 0; i < 3; i++)
+      layer.operand_into(in[1 + 2 * i]->contiguous(), weight.narrow(0, i * hidden, hidden));
+    Tensor bias = at::cat({*in[2], *in[4], *in[6]});
+    Tensor rows = layer.product(operand, weight.t()); // [rows, 3 hidden]
+
+    Heads split{heads, seq, dim, 3, bias.const_data_ptr<float>(), 1.0f / std::sqrt(static_cast<float>(dim))};
+    std::array<Tensor, 3> parts;
+    for (Tensor &part : parts) part = layer.empty({n, seq, dim});
+    // Scores are f32, of operands as the other products have them.
+    std::array<Tensor, 2> wide = {parts[0], parts[1]};
+    if (layer.half)
+      for (Tensor &part : wide) part = at::empty({n, seq, dim});
+    void *to[3] = {parts[0].data_ptr(), parts[1].data_ptr(), parts[2].data_ptr()};
+    float *to_wide[2] = {static_cast<float *>(wide[0].data_ptr()), static_cast<float *>(wide[1].data_ptr())};
+    Layer::rows(batch * seq, 3 * hidden, [&](int64_t begin, int64_t end) {
+      layer.pass.split(split, rows.const_data_ptr(), to, layer.half ? to_wide : nullptr, begin, end);
+    });
+
+    Attend attend{heads, seq, nullptr, 0, 0, options->probabilities};
+    Tensor added;
+    if (mask) {
+      added = mask->contiguous();
+      attend.mask = added.const_data_ptr<float>();
+      attend.mask_query = added.size(2) == 1 ? 0 : seq;
+      attend.mask_batch = added.size(0) == 1 ? 0 : added.size(2) * seq;
+    }
+    bool drops = options->probabilities.threshold > 0;
+    // As many sequences at a time as leave their scores in the cache.
+    int64_t chunk = std::max<int64_t>(1, (1 << 20) / (seq * seq));
+    Tensor context = layer.empty({n, seq, dim}), probabilities;
+    if (keep) probabilities = layer.empty({n, seq, seq});
+    for (int64_t first = 0; first < n; first += chunk) {
+      int64_t count = std::min(chunk, n - first);
+      auto here = [&](const Tensor &all) { return all.narrow(0, first, count); };
+      Tensor scores = layer.product(here(wide[0]), here(wide[1]).transpose(1, 2));
+      Tensor p = keep ? here(probabilities) : layer.empty({count, seq, seq});
+      Tensor dropped = drops ? at::empty_like(p) : p;
+      char *all = static_cast<char *>(p.data_ptr()), *all_dropped = static_cast<char *>(dropped.data_ptr());
+      int64_t size = seq * seq * p.element_size();
+      at::parallel_for(0, count, std::max<int64_t>(1, 16384 / (seq * seq)), [&](int64_t begin, int64_t end) {
+        layer.pass.softmax(attend, scores.const_data_ptr<float>() + begin * seq * seq, all + begin * size,
+                           all_dropped + begin * size, first + begin, end - begin);
+      });
+      layer.product_into(dropped, here(parts[2]), here(context));
+    }
+    Tensor merged = layer.empty({batch * seq, hidden});
+    Heads merge{heads, seq, dim, 1, nullptr, 1.0f};
+    const void *from[1] = {context.const_data_ptr()};
+    Layer::rows(batch * seq, hidden, [&](int64_t begin, int64_t end) {
+      layer.pass.merge(merge, from, merged.data_ptr(), nullptr, begin, end);
+    });
+    Tensor h = layer.product(merged, output.t()); // [rows, hidden]
+    auto [y, normalised, rstd] = layer.norm(h, *in[8], x, *in[9], *in[10], keep);
+    y = y.view(in[0]->sizes());
+    if (keep)
+      give(out, {y, operand, weight, output, parts[0], parts[1], parts[2], probabilities, merged, normalised, rstd});
+    else
+      give(out, {y});
+  });
+}
+
+// `saved`: what the forward pass gave, then the scale.
+char *totune_self_attention_backward(const Options *options, Tensor *grad, Tensor *const *saved, const int *wanted,
+                                     Tensor **out) {
+  return guarded([&] {
+    Layer layer(*options);
+    const Tensor &x = *saved[0], &weight = *saved[1], &output = *saved[2], &q = *saved[3], &k = *saved[4],
+                 &v = *saved[5], &probabilities = *saved[6], &merged = *saved[7];
+    int64_t n = q.size(0), seq = q.size(1), dim = q.size(2), heads = options->heads, hidden = heads * dim;
+    const Tensor dy = flat(*grad);
+    auto [dx, dh, dscale, dshift, dbias] = layer.norm_backward(dy, *saved[8], *saved[9], *saved[10]);
+    Tensor doutput = wanted_or_none(wanted[7], [&] { return layer.wide_product(dh.t(), merged); });
+
+    Tensor dmerged = layer.product(dh, output), dcontext = layer.empty({n, seq, dim}); // [rows, hidden]
+    Heads one{heads, seq, dim, 1, nullptr, 1.0f};
+    void *to[1] = {dcontext.data_ptr()};
+    Layer::rows(dy.size(0), hidden, [&](int64_t begin, int64_t end) {
+      layer.pass.split(one, dmerged.const_data_ptr(), to, nullptr, begin, end);
+    });
+
+    Attend attend{heads, seq, nullptr, 0, 0, options->probabilities};
+    bool drops = options->probabilities.threshold > 0;
+    int64_t chunk = std::max<int64_t>(1, (1 << 20) / (seq * seq));
+    Tensor dq = at::empty_like(q), dk = at::empty_like(k), dv = at::empty_like(v);
+    for (int64_t first = 0; first < n; first += chunk) {
+      int64_t count = std::min(chunk, n - first);
+      auto here = [&](const Tensor &all) { return all.narrow(0, first, count); };
+      Tensor p = here(probabilities), dp = layer.product(here(dcontext), here(v).transpose(1, 2));
+      Tensor dropped = drops ? at::empty_like(p) : p;
+      const char *all = static_cast<const char *>(p.const_data_ptr());
+      char *grads = static_cast<char *>(dp.data_ptr()), *all_dropped = static_cast<char *>(dropped.data_ptr());
+      int64_t size = seq * seq * p.element_size();
+      // The gradient of the scores takes the place of that of the probabilities.
+      at::parallel_for(0, count, std::max<int64_t>(1, 16384 / (seq * seq)), [&](int64_t begin, int64_t end) {
+        layer.pass.softmax_backward(attend, all + begin * size, grads + begin * size, grads + begin * size,
+                                    all_dropped + begin * size, first + begin, end - begin);
+      });
+      layer.product_into(dropped.transpose(1, 2), here(dcontext), here(dv));
+      layer.product_into(dp, here(k), here(dq));
+      layer.product_into(dp.transpose(1, 2), here(q), here(dk));
+    }
+
+    Heads three{heads, seq, dim, 3, nullptr, 1.0f / std::sqrt(static_cast<float>(dim))};
+    const void *from[3] = {dq.const_data_ptr(), dk.const_data_ptr(), dv.const_data_ptr()};
+    Tensor drows = layer.empty({dy.size(0), 3 * hidden});
+    Tensor sums = Layer::summed(dy.size(0), 3 * hidden, [&](int64_t begin, int64_t end, float *sums) {
+      layer.pass.merge(three, from, drows.data_ptr(), sums, begin, end);
+    });
+    if (wanted[0]) layer.add_product(dx, drows, weight);
+    Tensor dweight =
+        wanted_or_none(wanted[1] || wanted[3] || wanted[5], [&] { return layer.wide_product(drows.t(), x); });
+    auto third = [&](const Tensor &all, int64_t i) {
+      return all.defined() ? all.narrow(0, i * hidden, hidden) : Tensor();
+    };
+    give(out, {dx.view(grad->sizes()), third(dweight, 0), third(sums, 0), third(dweight, 1), third(sums, 1),
+               third(dweight, 2), third(sums, 2), doutput, dbias, dscale, dshift});
+  });
+}
+
+} // extern "C"
