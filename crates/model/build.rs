@@ -12,7 +12,11 @@ const SOURCES: [&str; 8] = [
 ];
 
 /// Read by most of these.
-const HEADERS: [&str; 2] = ["src/fused/shared.h", "src/fused/vectors.h"];
+const HEADERS: [&str; 3] = [
+    "src/fused/products.h",
+    "src/fused/shared.h",
+    "src/fused/vectors.h",
+];
 
 /// Compiled once for each width of vectors; which one runs is decided when the program starts.
 const ROWS: [&str; 2] = ["src/fused/lstm/rows.cpp", "src/fused/lstm/rows.h"];

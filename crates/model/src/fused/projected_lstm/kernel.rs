@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Clip;
 use crate::fused::libtorch::Kernel;
+use crate::fused::products::{F32Products, products};
 use crate::fused::shim::{check, handle, taken};
 use burn::backend::libtorch::TchTensor;
 
@@ -18,6 +19,7 @@ unsafe extern "C" {
         steps: i64,
         cell_bound: c_double,
         out_bound: c_double,
+        onednn: c_int,
         out: *mut *mut c_void,
     ) -> *mut c_char;
     fn totune_projected_lstm_backward(
@@ -27,6 +29,7 @@ unsafe extern "C" {
         steps: i64,
         cell_bound: c_double,
         out_bound: c_double,
+        onednn: c_int,
         wanted: *const c_int,
         out: *mut *mut c_void,
     ) -> *mut c_char;
@@ -45,6 +48,12 @@ impl ProjectedLstm {
             running: running.iter().map(|&n| n as i64).collect(),
             clip,
         }
+    }
+
+    /// Whether oneDNN multiplies matrices that lie where `tensor` does.
+    fn onednn(&self, tensor: &TchTensor) -> c_int {
+        let on_cpu = tensor.tensor.device() == tch::Device::Cpu;
+        c_int::from(on_cpu && products().f32 == F32Products::OneDnn)
     }
 }
 
@@ -70,6 +79,7 @@ impl<const N: usize> Kernel<N> for ProjectedLstm {
                 self.running.len() as i64,
                 self.clip.cell,
                 self.clip.projection,
+                self.onednn(&inputs[0]),
                 out.as_mut_ptr(),
             ));
             taken(&out)
@@ -107,6 +117,7 @@ impl<const N: usize> Kernel<N> for ProjectedLstm {
                 self.running.len() as i64,
                 self.clip.cell,
                 self.clip.projection,
+                self.onednn(&grad),
                 wanted.as_ptr(),
                 out.as_mut_ptr(),
             ));

@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "../products.h"
 #include "../shared.h"
 
 using at::Tensor;
 using totune::guarded;
 using totune::logistic;
+using totune::multiply;
 using totune::tangent;
 
 namespace {
@@ -99,8 +101,10 @@ struct Steps {
   }
 };
 
-struct Bounds {
-  double cell, out;
+struct Settings {
+  double cell_bound, out_bound;
+  // Which library multiplies.
+  bool onednn;
 };
 
 // Runs `work(direction, begin, end)` for shares of the sequences of all directions: on as many threads as there are in
@@ -129,7 +133,7 @@ struct Made {
   Tensor outputs, gates, cells, raw, mixed;
 };
 
-void forward(const Made &made, const Tensor &state, const Tensor &projection, const Steps &steps, Bounds bounds,
+void forward(const Made &made, const Tensor &state, const Tensor &projection, const Steps &steps, const Settings &set,
              int64_t begin, int64_t end) {
   const int64_t cell = made.cells.size(1);
   const bool own = plain_floats(made.gates);
@@ -138,13 +142,13 @@ void forward(const Made &made, const Tensor &state, const Tensor &projection, co
     const int64_t last = t ? steps.first[t - 1] + begin : 0;
     if (n == 0) break;
     Tensor g = made.gates.narrow(0, at, n);
-    if (t) g.addmm_(made.outputs.narrow(0, last, n), state);
+    if (t) multiply(g, made.outputs.narrow(0, last, n), state, true, set.onednn);
     if (own) {
       float *gp = made.gates.data_ptr<float>(), *cp = made.cells.data_ptr<float>(), *mp = made.mixed.data_ptr<float>();
       for (int64_t r = 0; r < n; r++) {
         const float *before = t ? cp + (last + r) * cell : nullptr;
         forward_cells(gp + (at + r) * 4 * cell, before, cp + (at + r) * cell, mp + (at + r) * cell, cell,
-                      static_cast<float>(bounds.cell));
+                      static_cast<float>(set.cell_bound));
       }
     } else {
       g.narrow(1, 0, 2 * cell).sigmoid_();
@@ -152,20 +156,20 @@ void forward(const Made &made, const Tensor &state, const Tensor &projection, co
       g.narrow(1, 3 * cell, cell).sigmoid_();
       Tensor c = made.cells.narrow(0, at, n);
       at::mul_out(c, g.narrow(1, 0, cell), g.narrow(1, 2 * cell, cell));
-      if (t) c.addcmul_(g.narrow(1, cell, cell), made.cells.narrow(0, last, n).clamp(-bounds.cell, bounds.cell));
+      if (t) c.addcmul_(g.narrow(1, cell, cell), made.cells.narrow(0, last, n).clamp(-set.cell_bound, set.cell_bound));
       Tensor m = made.mixed.narrow(0, at, n);
-      at::mul_out(m, g.narrow(1, 3 * cell, cell), c.clamp(-bounds.cell, bounds.cell).tanh_());
+      at::mul_out(m, g.narrow(1, 3 * cell, cell), c.clamp(-set.cell_bound, set.cell_bound).tanh_());
     }
     Tensor r = made.raw.narrow(0, at, n), h = made.outputs.narrow(0, at, n);
-    at::mm_out(r, made.mixed.narrow(0, at, n), projection);
-    at::clamp_out(h, r, -bounds.out, bounds.out);
+    multiply(r, made.mixed.narrow(0, at, n), projection, false, set.onednn);
+    at::clamp_out(h, r, -set.out_bound, set.out_bound);
   }
 }
 
 // `dout` holds the gradient of the outputs, and on return that of the projections; `inside` is 1 where those were not
 // clipped.
 void backward(const Made &made, const Tensor &state, const Tensor &projection, const Tensor &dout, const Tensor &inside,
-              const Tensor &dgates, const Steps &steps, Bounds bounds, int64_t begin, int64_t end) {
+              const Tensor &dgates, const Steps &steps, const Settings &set, int64_t begin, int64_t end) {
   const int64_t cell = made.cells.size(1);
   const Tensor &gates = made.gates, &cells = made.cells;
   Tensor dcells = at::zeros({end - begin, cell}, gates.options()), dmixed = at::empty({end - begin, cell}, gates.options());
@@ -175,10 +179,10 @@ void backward(const Made &made, const Tensor &state, const Tensor &projection, c
     const int64_t last = t ? steps.first[t - 1] + begin : 0;
     if (n == 0) continue;
     Tensor d = dout.narrow(0, at, n);
-    if (next) d.narrow(0, 0, next).addmm_(dgates.narrow(0, steps.first[t + 1] + begin, next), state);
+    if (next) multiply(d.narrow(0, 0, next), dgates.narrow(0, steps.first[t + 1] + begin, next), state, true, set.onednn);
     d.mul_(inside.narrow(0, at, n));
     Tensor dm = dmixed.narrow(0, 0, n);
-    at::mm_out(dm, d, projection);
+    multiply(dm, d, projection, false, set.onednn);
     if (own) {
       const float *gp = gates.const_data_ptr<float>(), *cp = cells.const_data_ptr<float>();
       const float *dmp = dmixed.const_data_ptr<float>();
@@ -186,17 +190,17 @@ void backward(const Made &made, const Tensor &state, const Tensor &projection, c
       for (int64_t r = 0; r < n; r++) {
         const float *before = t ? cp + (last + r) * cell : nullptr;
         backward_cells(gp + (at + r) * 4 * cell, before, cp + (at + r) * cell, dmp + r * cell, dcp + r * cell,
-                       dgp + (at + r) * 4 * cell, cell, static_cast<float>(bounds.cell));
+                       dgp + (at + r) * 4 * cell, cell, static_cast<float>(set.cell_bound));
       }
     } else {
       Tensor g = gates.narrow(0, at, n), c = cells.narrow(0, at, n), dc = dcells.narrow(0, 0, n);
       auto gate = [&](const Tensor &x, int k) { return x.narrow(1, k * cell, cell); };
       Tensor i = gate(g, 0), f = gate(g, 1), j = gate(g, 2), o = gate(g, 3), dg = dgates.narrow(0, at, n);
-      Tensor th = c.clamp(-bounds.cell, bounds.cell).tanh_();
-      dc.add_(dm * o * (1 - th * th)).mul_(c.abs().le_(bounds.cell));
+      Tensor th = c.clamp(-set.cell_bound, set.cell_bound).tanh_();
+      dc.add_(dm * o * (1 - th * th)).mul_(c.abs().le_(set.cell_bound));
       gate(dg, 0).copy_(dc * j * i * (1 - i));
       if (t) {
-        gate(dg, 1).copy_(dc * cells.narrow(0, last, n).clamp(-bounds.cell, bounds.cell) * f * (1 - f));
+        gate(dg, 1).copy_(dc * cells.narrow(0, last, n).clamp(-set.cell_bound, set.cell_bound) * f * (1 - f));
       } else {
         gate(dg, 1).zero_();
       }
@@ -225,7 +229,7 @@ extern "C" {
 // out: outputs of all directions [directions rows, width]; of each direction its part of these; gates [rows, 4 cell]; cells
 // [rows, cell] and projections [rows, width] before clipping; what was projected [rows, cell].
 char *totune_projected_lstm(Tensor *const *in, int directions, int in_place, const int64_t *running, int64_t count,
-                            double cell_bound, double out_bound, Tensor **out) {
+                            double cell_bound, double out_bound, int onednn, Tensor **out) {
   return guarded([&] {
     at::AutoDispatchBelowADInplaceOrView no_graph;
     const Steps steps(running, count);
@@ -246,7 +250,7 @@ char *totune_projected_lstm(Tensor *const *in, int directions, int in_place, con
       projection.push_back(in[3 * d + 2]->t());
     }
     over_shares(steps, directions, plain_floats(outputs), [&](int64_t d, int64_t begin, int64_t end) {
-      forward(all[d], state[d], projection[d], steps, {cell_bound, out_bound}, begin, end);
+      forward(all[d], state[d], projection[d], steps, {cell_bound, out_bound, onednn != 0}, begin, end);
     });
     *out++ = new Tensor(outputs);
     for (const Made &made : all)
@@ -259,7 +263,7 @@ char *totune_projected_lstm(Tensor *const *in, int directions, int in_place, con
 // out: of each direction the gradients of the products, of state and of projection, those that are wanted (the first one
 // always).
 char *totune_projected_lstm_backward(Tensor *const *in, int directions, const int64_t *running, int64_t count,
-                                     double cell_bound, double out_bound, const int *wanted, Tensor **out) {
+                                     double cell_bound, double out_bound, int onednn, const int *wanted, Tensor **out) {
   return guarded([&] {
     at::AutoDispatchBelowADInplaceOrView no_graph;
     const Steps steps(running, count);
@@ -277,7 +281,7 @@ char *totune_projected_lstm_backward(Tensor *const *in, int directions, const in
       dgates.push_back(at::empty_like(*own[1]));
     }
     over_shares(steps, directions, plain_floats(dout), [&](int64_t d, int64_t begin, int64_t end) {
-      backward(all[d], state[d], projection[d], douts[d], inside[d], dgates[d], steps, {cell_bound, out_bound}, begin,
+      backward(all[d], state[d], projection[d], douts[d], inside[d], dgates[d], steps, {cell_bound, out_bound, onednn != 0}, begin,
                end);
     });
     Tensor before = rows_before(steps, dout);
@@ -285,9 +289,15 @@ char *totune_projected_lstm_backward(Tensor *const *in, int directions, const in
       out[0] = new Tensor(dgates[d]);
       if (wanted[1]) {
         Tensor states = all[d].outputs.index_select(0, before);
-        out[1] = new Tensor(at::mm(dgates[d].narrow(0, most, rows - most).t(), states));
+        Tensor result = at::empty_like(state[d]);
+        multiply(result, dgates[d].narrow(0, most, rows - most).t(), states, false, onednn && rows > most);
+        out[1] = new Tensor(result);
       }
-      if (wanted[2]) out[2] = new Tensor(at::mm(douts[d].t(), all[d].mixed));
+      if (wanted[2]) {
+        Tensor result = at::empty_like(projection[d]);
+        multiply(result, douts[d].t(), all[d].mixed, false, onednn);
+        out[2] = new Tensor(result);
+      }
     }
   });
 }

@@ -9,6 +9,7 @@ use burn::tensor::{Int, Tensor};
 
 use super::Candidates;
 use crate::fused::libtorch::{Kernel, raw, raw_int};
+use crate::fused::products::{F32Products, products};
 use crate::fused::shim::{check, handle, taken};
 
 unsafe extern "C" {
@@ -16,6 +17,7 @@ unsafe extern "C" {
         inputs: *const *mut c_void,
         sampled: c_int,
         keep: c_int,
+        onednn: c_int,
         out: *mut *mut c_void,
     ) -> *mut c_char;
 }
@@ -59,6 +61,7 @@ impl SoftmaxLoss {
                 all.as_ptr(),
                 c_int::from(self.candidates.is_some()),
                 c_int::from(self.tracked),
+                c_int::from(products().f32 == F32Products::OneDnn),
                 out.as_mut_ptr(),
             ));
             taken(&out)

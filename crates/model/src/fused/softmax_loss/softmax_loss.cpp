@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "../products.h"
 #include "../vectors.h"
 
 using at::Tensor;
@@ -17,6 +18,7 @@ using totune::Floats;
 using totune::guarded;
 using totune::LANES;
 using totune::LooseFloats;
+using totune::multiply;
 
 namespace {
 
@@ -87,8 +89,9 @@ extern "C" {
 
 // in: states [rows, width], weight [vocab, width], bias [vocab], targets [rows]; when `sampled`, ids [samples], and the
 // logarithms of the expected counts of these [samples] and of the targets [rows].
+// `onednn` says which library multiplies.
 // out: the loss of each row; when `keep`, the gradients of the mean loss in states, weight and bias.
-char *totune_softmax_loss(Tensor *const *in, int sampled, int keep, Tensor **out) {
+char *totune_softmax_loss(Tensor *const *in, int sampled, int keep, int onednn, Tensor **out) {
   return guarded([&] {
     at::AutoDispatchBelowADInplaceOrView no_graph;
     Tensor states = in[0]->contiguous(), weight = in[1]->contiguous(), bias = in[2]->contiguous();
@@ -132,7 +135,7 @@ char *totune_softmax_loss(Tensor *const *in, int sampled, int keep, Tensor **out
         for (int64_t c = g; c < chunks; c += groups) {
           const int64_t first = c * at_once, count = std::min(at_once, rows - first);
           Tensor logits = room.narrow(0, 0, count), chunk = states.narrow(0, first, count);
-          at::mm_out(logits, chunk, columns.t());
+          multiply(logits, chunk, columns.t(), false, onednn);
           for (int64_t r = first; r < first + count; r++) {
             float *x = logits.data_ptr<float>() + (r - first) * n;
             const float *state = states.const_data_ptr<float>() + r * width;
@@ -157,8 +160,8 @@ char *totune_softmax_loss(Tensor *const *in, int sampled, int keep, Tensor **out
           }
           if (!keep) continue;
           Tensor d_chunk = d_states.narrow(0, first, count);
-          at::mm_out(d_chunk, logits, columns);
-          d_columns[g].addmm_(logits.t(), chunk);
+          multiply(d_chunk, logits, columns, false, onednn);
+          multiply(d_columns[g], logits.t(), chunk, true, onednn);
         }
       }
     });
