@@ -24,6 +24,8 @@ mod projected_lstm;
 mod shim;
 mod softmax_loss;
 mod transformer;
+#[cfg(feature = "tch")]
+mod way;
 
 pub use adamw::{AdamW, AdamWConfig, ParameterMoments, Rate, clip_global_norm};
 pub use attention::attention;
@@ -39,7 +41,7 @@ pub use products::{Bf16Products, F32Products, Products, Speeds, products};
 pub use projected_lstm::{
     Clip, Direction, Memory, projected_bilstm, projected_lstm, projected_lstm_from,
 };
-pub use softmax_loss::{Candidates, softmax_loss, softmax_losses};
+pub use softmax_loss::{Candidates, Softmax, softmax_loss, softmax_losses};
 pub use transformer::{
     Affine, Dropout, FeedForwardWeights, NormWeights, SelfAttention, SelfAttentionWeights,
     feed_forward, self_attention,

@@ -1,8 +1,11 @@
-// Products of f32 matrices inside fused operations, by the library that products.rs has found to be the fastest.
+// Products of matrices inside fused operations, in the way that products.rs has found to be the fastest.
 
 #pragma once
 
 #include <ATen/ATen.h>
+#include <cstring>
+
+#include "shared.h"
 
 namespace at::native {
 // oneDNN's product, `result = alpha a b + beta result`, of matrices either of which may be the view of a transposed one.
@@ -12,9 +15,13 @@ void mkldnn_matmul(const Tensor &a, const Tensor &b, const Tensor &result, float
 
 namespace totune {
 
-// `result = a b`, or `result += a b`; `onednn` says by which library. `result` is contiguous.
-inline void multiply(const at::Tensor &result, const at::Tensor &a, const at::Tensor &b, bool add, bool onednn) {
-  if (onednn) {
+// How f32 matrices are multiplied: by libtorch's choice, by oneDNN, or rounded to bfloat16 by oneDNN, the result being
+// rounded once more. The numbers are those of products.rs.
+enum Way : int { DEFAULT = 0, ONEDNN = 1, HALF = 2 };
+
+// `result = a b`, or `result += a b`, all f32, or all bfloat16 where nothing is added to. `result` is contiguous.
+inline void multiply(const at::Tensor &result, const at::Tensor &a, const at::Tensor &b, bool add, int way) {
+  if (way != DEFAULT) {
     at::native::mkldnn_matmul(a, b, result, add ? 1.0f : 0.0f, 1.0f);
   } else if (add) {
     result.addmm_(a, b);
@@ -23,5 +30,22 @@ inline void multiply(const at::Tensor &result, const at::Tensor &a, const at::Te
     at::mm_out(out, a, b);
   }
 }
+
+// A bfloat16 number is the upper half of an f32.
+INLINE float widened(uint16_t x) {
+  uint32_t bits = static_cast<uint32_t>(x) << 16;
+  float y;
+  memcpy(&y, &bits, 4);
+  return y;
+}
+
+// The nearest one, ties to even.
+INLINE uint16_t halved(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, 4);
+  return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+INLINE uint16_t *halves(const at::Tensor &x) { return static_cast<uint16_t *>(x.data_ptr()); }
 
 } // namespace totune

@@ -17,7 +17,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use totune_checkpoint::ElmoOptions;
 
 use crate::encoder::elmo::Steps;
-use crate::fused::{self, Candidates, Precision};
+use crate::fused::{self, Candidates, Precision, Softmax};
 use crate::layer::Linear;
 use crate::lm::{Samples, Segments};
 use crate::{Elmo, Encoder, Pass, Weights};
@@ -92,9 +92,14 @@ impl Bilm {
         self
     }
 
-    /// The same model with the products of the LSTMs' inputs at another precision.
+    /// The same model with the products of the LSTMs, those within a sequence included, and of the softmax in training at
+    /// another precision. Likelihoods are computed from states of this precision by an f32 softmax.
     pub fn with_precision(mut self, precision: Precision) -> Self {
-        self.encoder = self.encoder.with_precision(precision);
+        self.encoder = self
+            .encoder
+            .with_precision(precision)
+            .with_recurrent_precision(precision);
+        self.softmax.precision = precision;
         self
     }
 
@@ -122,8 +127,12 @@ impl Bilm {
                 ids: integers(ids, &device),
             }
         });
-        let (weight, bias) = (self.softmax.weight.val(), self.softmax.bias.val());
-        fused::softmax_loss(states, weight, bias, integers(targets, &device), candidates)
+        fused::softmax_loss(
+            states,
+            self.softmax(),
+            integers(targets, &device),
+            candidates,
+        )
     }
 
     /// How well the words of `batch` are predicted by the full softmax, without dropout.
@@ -134,8 +143,7 @@ impl Bilm {
         let model = self.valid();
         let (states, targets) = model.predictions(batch, &Pass::evaluation());
         let targets = integers(targets, &states.device());
-        let (weight, bias) = (model.softmax.weight.val(), model.softmax.bias.val());
-        let losses = fused::softmax_losses(states, weight, bias, targets).into_data();
+        let losses = fused::softmax_losses(states, model.softmax(), targets).into_data();
         let losses: Vec<f32> = losses.try_to_vec().expect("losses are f32");
         let sum = |losses: &[f32]| losses.iter().map(|&loss| f64::from(loss)).sum();
         let (forward, backward) = losses.split_at(losses.len() / 2);
@@ -143,6 +151,14 @@ impl Bilm {
             forward: sum(forward),
             backward: sum(backward),
             n: forward.len() as u64,
+        }
+    }
+
+    fn softmax(&self) -> Softmax {
+        Softmax {
+            weight: self.softmax.weight.val(),
+            bias: self.softmax.bias.val(),
+            precision: self.softmax.precision,
         }
     }
 

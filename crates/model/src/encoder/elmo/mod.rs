@@ -13,6 +13,7 @@
 //!
 //! Padding is not computed, so it has no influence. Nothing is dropped out: the released network has no dropout inside.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use anyhow::Result;
@@ -55,6 +56,9 @@ pub struct Elmo {
 struct Layer {
     forward: Lstm,
     backward: Lstm,
+    /// Of the products within a sequence.
+    #[module(skip)]
+    precision: Precision,
 }
 
 impl Layer {
@@ -69,7 +73,7 @@ impl Layer {
             self.forward.direction(first),
             self.backward.direction(second),
         ];
-        fused::projected_bilstm(directions, running, self.forward.clip())
+        fused::projected_bilstm(directions, running, self.forward.clip(), self.precision)
     }
 }
 
@@ -98,6 +102,7 @@ impl Elmo {
             Ok(Layer {
                 forward: Lstm::load(options, weights, &format!("forward.{i}"), device)?,
                 backward: Lstm::load(options, weights, &format!("backward.{i}"), device)?,
+                precision: Precision::F32,
             })
         });
         let layers = layers.collect::<Result<_>>()?;
@@ -123,6 +128,15 @@ impl Elmo {
             ["layers", i, direction, part] => format!("{direction}.{i}.{part}.weight"),
             _ => path.to_string(),
         }
+    }
+
+    /// The same encoder with the products within a sequence at another precision; [`Encoder::with_precision`] leaves these
+    /// as they are.
+    pub(crate) fn with_recurrent_precision(mut self, precision: Precision) -> Self {
+        for layer in &mut self.layers {
+            layer.precision = precision;
+        }
+        self
     }
 
     /// The states that each of `blocks` (1 is the lowest layer) gives, from `x`, what the block below gave.
@@ -357,7 +371,8 @@ impl Encoder for Elmo {
     }
 }
 
-/// The words of a batch, each twice, `[batch, seq, 2 width]`; zero at padding.
+/// The words of a batch, each twice, `[batch, seq, 2 width]`; zero at padding. A word that occurs more than once is computed
+/// once.
 fn read(embeddings: &CharacterEncoder, batch: &TokenBatch) -> Tensor<3> {
     let [rows, seq] = batch.shape();
     let characters: Tensor<3, Int> = batch
@@ -366,24 +381,33 @@ fn read(embeddings: &CharacterEncoder, batch: &TokenBatch) -> Tensor<3> {
         .expect("a batch for ELMo has characters");
     let [_, _, length] = characters.dims();
     let characters = characters.reshape([rows * seq, length]);
-    let found = match &batch.mask {
-        None => embeddings.forward(characters),
-        Some(_) => {
-            let real: Vec<i64> = Sentence::of(batch, false)
-                .into_iter()
-                .flat_map(|s| s.first as i64..(s.first + s.words) as i64)
-                .collect();
-            let mut places = vec![real.len() as i64; rows * seq];
-            for (k, &row) in real.iter().enumerate() {
-                places[row as usize] = k as i64;
-            }
-            let chosen = indices(&real, &characters.device());
-            let found = embeddings.forward(characters.select(0, chosen)); // [words, width]
-            let device = found.device();
-            let nothing = Tensor::zeros([1, found.dims()[1]], &device);
-            Tensor::cat(vec![found, nothing], 0).select(0, indices(&places, &device))
+    let ids: Vec<i64> = characters
+        .to_data()
+        .convert::<i64>()
+        .try_to_vec()
+        .expect("converted");
+    // The row at which each distinct word is first met, and at each row which of them stands there.
+    let mut chosen = Vec::new();
+    let mut numbers: HashMap<&[i64], usize> = HashMap::new();
+    let mut places: Vec<Option<usize>> = vec![None; rows * seq];
+    for Sentence { first, words } in Sentence::of(batch, false) {
+        for row in first..first + words {
+            let word = &ids[row * length..][..length];
+            places[row] = Some(*numbers.entry(word).or_insert_with(|| {
+                chosen.push(row as i64);
+                chosen.len() - 1
+            }));
         }
-    }; // [batch seq, width]
-    let [_, width] = found.dims();
+    }
+    let padding = chosen.len(); // a row of zeros behind the words
+    let places: Vec<i64> = places
+        .into_iter()
+        .map(|place| place.unwrap_or(padding) as i64)
+        .collect();
+    let chosen = indices(&chosen, &characters.device());
+    let found = embeddings.forward(characters.select(0, chosen)); // [distinct, width]
+    let (device, [_, width]) = (found.device(), found.dims());
+    let found = Tensor::cat(vec![found, Tensor::zeros([1, width], &device)], 0);
+    let found = found.select(0, indices(&places, &device)); // [batch seq, width]
     Tensor::cat(vec![found.clone(), found], 1).reshape([rows, seq, 2 * width])
 }

@@ -5,9 +5,10 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::Clip;
+use crate::fused::Precision;
 use crate::fused::libtorch::Kernel;
-use crate::fused::products::{F32Products, products};
 use crate::fused::shim::{check, handle, taken};
+use crate::fused::way::Way;
 use burn::backend::libtorch::TchTensor;
 
 unsafe extern "C" {
@@ -19,7 +20,7 @@ unsafe extern "C" {
         steps: i64,
         cell_bound: c_double,
         out_bound: c_double,
-        onednn: c_int,
+        way: c_int,
         out: *mut *mut c_void,
     ) -> *mut c_char;
     fn totune_projected_lstm_backward(
@@ -29,7 +30,7 @@ unsafe extern "C" {
         steps: i64,
         cell_bound: c_double,
         out_bound: c_double,
-        onednn: c_int,
+        way: c_int,
         wanted: *const c_int,
         out: *mut *mut c_void,
     ) -> *mut c_char;
@@ -40,20 +41,16 @@ unsafe extern "C" {
 pub struct ProjectedLstm {
     running: Arc<[i64]>,
     clip: Clip,
+    way: Way,
 }
 
 impl ProjectedLstm {
-    pub fn new(running: &[usize], clip: Clip) -> Self {
+    pub fn new(running: &[usize], clip: Clip, precision: Precision) -> Self {
         Self {
             running: running.iter().map(|&n| n as i64).collect(),
             clip,
+            way: Way::of(precision),
         }
-    }
-
-    /// Whether oneDNN multiplies matrices that lie where `tensor` does.
-    fn onednn(&self, tensor: &TchTensor) -> c_int {
-        let on_cpu = tensor.tensor.device() == tch::Device::Cpu;
-        c_int::from(on_cpu && products().f32 == F32Products::OneDnn)
     }
 }
 
@@ -79,7 +76,7 @@ impl<const N: usize> Kernel<N> for ProjectedLstm {
                 self.running.len() as i64,
                 self.clip.cell,
                 self.clip.projection,
-                self.onednn(&inputs[0]),
+                self.way as c_int,
                 out.as_mut_ptr(),
             ));
             taken(&out)
@@ -117,7 +114,7 @@ impl<const N: usize> Kernel<N> for ProjectedLstm {
                 self.running.len() as i64,
                 self.clip.cell,
                 self.clip.projection,
-                self.onednn(&grad),
+                self.way as c_int,
                 wanted.as_ptr(),
                 out.as_mut_ptr(),
             ));
@@ -133,6 +130,7 @@ mod tests {
     use burn::tensor::{Device, Tensor};
 
     use super::super::{Clip, Direction, projected_bilstm, projected_lstm, projected_lstm_from};
+    use crate::fused::Precision;
     use crate::fused::compare::check;
 
     const RUNNING: [usize; 4] = [3, 3, 2, 1];
@@ -188,38 +186,55 @@ mod tests {
         });
     }
 
+    /// Two directions of 70 sequences and of one after another in `threads` shares.
+    #[track_caller]
+    fn check_directions(threads: i32, clip: Clip, precision: Precision, tolerance: f32) {
+        let running = [70, 70, 40, 3];
+        let rows = running.iter().sum();
+        let own = [[rows, 4 * CELL], [4 * CELL, WIDTH], [WIDTH, CELL]];
+        let shapes: Vec<_> = own.iter().chain(&own).map(|shape| shape.to_vec()).collect();
+        // In f32 large enough that gates and bounds matter; what is rounded to 8 bits must not grow on its way.
+        let scale = if precision == Precision::F32 {
+            2.0
+        } else {
+            0.5
+        };
+        tch::set_num_threads(threads);
+        check(&shapes, tolerance, |inputs, _| {
+            let mut directions = inputs.chunks(3).map(|inputs| {
+                let [x, state, projection] =
+                    [0, 1, 2].map(|i| inputs[i].clone().reshape(own[i]) * scale);
+                Direction {
+                    x,
+                    state,
+                    projection,
+                }
+            });
+            let mut next = || directions.next().expect("two directions");
+            projected_bilstm([next(), next()], &running, clip, precision)
+        });
+    }
+
     #[test]
     fn two_directions_are_as_two_of_one_however_many_threads_share_them() {
-        const SEQUENCES: usize = 70;
-        let running = [SEQUENCES, SEQUENCES, 40, 3];
-        let rows = running.iter().sum();
-        let own = [
-            vec![rows, 4 * CELL],
-            vec![4 * CELL, WIDTH],
-            vec![WIDTH, CELL],
-        ];
         let clip = Clip {
             cell: 0.5,
             projection: 0.7,
         };
         for threads in [1, 2, 5] {
-            tch::set_num_threads(threads);
-            check(&[own.clone(), own.clone()].concat(), 1e-5, |inputs, _| {
-                let mut directions = inputs.chunks(3).map(|inputs| {
-                    let [x, state, projection] = [0, 1, 2].map(|i| {
-                        let shape: [usize; 2] = own[i].clone().try_into().expect("two");
-                        inputs[i].clone().reshape(shape) * 2.0
-                    });
-                    Direction {
-                        x,
-                        state,
-                        projection,
-                    }
-                });
-                let mut next = || directions.next().expect("two directions");
-                projected_bilstm([next(), next()], &running, clip)
-            });
+            check_directions(threads, clip, Precision::F32, 1e-5);
         }
+    }
+
+    /// Where bfloat16 numbers are multiplied as such. Without clips, beyond
+    /// which a gradient is zero and just within which it is not.
+    #[test]
+    fn bfloat16_is_near() {
+        let clip = Clip {
+            cell: f64::INFINITY,
+            projection: f64::INFINITY,
+        };
+        check_directions(2, clip, Precision::Bf16, 2e-2);
     }
 
     #[test]

@@ -14,6 +14,8 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::sigmoid;
 
+use super::Precision;
+
 #[cfg(feature = "tch")]
 mod kernel;
 
@@ -52,7 +54,7 @@ pub fn projected_lstm(
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&x.device()) {
         check(&x, &state, &projection, running);
-        let kernel = kernel::ProjectedLstm::new(running, clip);
+        let kernel = kernel::ProjectedLstm::new(running, clip, Precision::F32);
         return super::libtorch::apply(kernel, [x.into(), state.into(), projection.into()]);
     }
     projected_lstm_from(x, state, projection, running, clip, None).0
@@ -71,18 +73,25 @@ pub struct Direction {
 
 /// The outputs of both directions, those of the first one above those of the second, `[2 rows, projection]`.
 ///
-/// As [`projected_lstm`] twice; on LibTorch's CPU the directions run side by side.
+/// As [`projected_lstm`] twice; on LibTorch's CPU the directions run side by side. With [`Precision::Bf16`] the operands of
+/// the products with states and of the projections are rounded to bfloat16, and their results once more, on a CPU that
+/// multiplies such numbers faster; elsewhere they stay f32.
 ///
 /// # Panics
 /// When the shapes do not fit one another.
-pub fn projected_bilstm(directions: [Direction; 2], running: &[usize], clip: Clip) -> Tensor<2> {
+pub fn projected_bilstm(
+    directions: [Direction; 2],
+    running: &[usize],
+    clip: Clip,
+    #[cfg_attr(not(feature = "tch"), allow(unused_variables))] precision: Precision,
+) -> Tensor<2> {
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&directions[0].x.device()) {
         let inputs = directions.map(|own| {
             check(&own.x, &own.state, &own.projection, running);
             [own.x, own.state, own.projection]
         });
-        let kernel = kernel::ProjectedLstm::new(running, clip);
+        let kernel = kernel::ProjectedLstm::new(running, clip, precision);
         let [[a, b, c], [d, e, f]] = inputs;
         return super::libtorch::apply(kernel, [a, b, c, d, e, f].map(Into::into));
     }

@@ -16,8 +16,11 @@
 using at::Tensor;
 using totune::guarded;
 using totune::logistic;
+using totune::halved;
+using totune::halves;
 using totune::multiply;
 using totune::tangent;
+using totune::widened;
 
 namespace {
 
@@ -26,12 +29,19 @@ INLINE float clipped(float x, float bound) {
   return x > bound ? bound : x;
 }
 
-template <bool FIRST>
-INLINE void forward_loop(float *gates, const float *before, float *cells, float *mixed, int64_t width, float bound) {
+template <bool FIRST, bool HALF>
+INLINE void forward_loop(float *gates, const uint16_t *added, const float *before, float *cells, float *mixed, int64_t width, float bound) {
   float *in = gates, *forget = gates + width, *candidate = gates + 2 * width, *out = gates + 3 * width;
   SEPARATE
   for (int64_t k = 0; k < width; k++) {
-    float i = logistic(in[k]), f = logistic(forget[k]), g = tangent(candidate[k]), o = logistic(out[k]);
+    float i = in[k], f = forget[k], g = candidate[k], o = out[k];
+    if (HALF) {
+      i += widened(added[k]);
+      f += widened(added[width + k]);
+      g += widened(added[2 * width + k]);
+      o += widened(added[3 * width + k]);
+    }
+    i = logistic(i), f = logistic(f), g = tangent(g), o = logistic(o);
     float c = FIRST ? i * g : i * g + f * clipped(before[k], bound);
     in[k] = i;
     forget[k] = f;
@@ -42,13 +52,16 @@ INLINE void forward_loop(float *gates, const float *before, float *cells, float 
   }
 }
 
-// One step of the `width` cells of one sequence. Gates lie side by side: products in, activations out. `before` is null at
-// a first step.
-WIDEST void forward_cells(float *gates, const float *before, float *cells, float *mixed, int64_t width, float bound) {
-  if (before) {
-    forward_loop<false>(gates, before, cells, mixed, width, bound);
+// One step of the `width` cells of one sequence. Gates lie side by side: products in, activations out. `added` is what the
+// state before adds to the products, or null where it has been. `before` is null at a first step.
+WIDEST void forward_cells(float *gates, const uint16_t *added, const float *before, float *cells, float *mixed,
+                          int64_t width, float bound) {
+  if (!before) {
+    forward_loop<true, false>(gates, added, before, cells, mixed, width, bound);
+  } else if (added) {
+    forward_loop<false, true>(gates, added, before, cells, mixed, width, bound);
   } else {
-    forward_loop<true>(gates, before, cells, mixed, width, bound);
+    forward_loop<false, false>(gates, added, before, cells, mixed, width, bound);
   }
 }
 
@@ -82,6 +95,21 @@ WIDEST void backward_cells(const float *gates, const float *before, const float 
   }
 }
 
+WIDEST void halve(const float *x, uint16_t *to, int64_t n) {
+  SEPARATE
+  for (int64_t j = 0; j < n; j++) to[j] = halved(x[j]);
+}
+
+WIDEST void widen(const uint16_t *x, float *to, int64_t n) {
+  SEPARATE
+  for (int64_t j = 0; j < n; j++) to[j] = widened(x[j]);
+}
+
+WIDEST void add_widened(const uint16_t *x, float *to, int64_t n) {
+  SEPARATE
+  for (int64_t j = 0; j < n; j++) to[j] += widened(x[j]);
+}
+
 bool plain_floats(const Tensor &x) { return x.is_cpu() && x.scalar_type() == at::kFloat; }
 
 // How many sequences have each step, and where its rows begin.
@@ -103,9 +131,18 @@ struct Steps {
 
 struct Settings {
   double cell_bound, out_bound;
-  // Which library multiplies.
-  bool onednn;
+  // How matrices are multiplied.
+  int way;
+
+  bool half() const { return way == totune::HALF; }
 };
+
+// Rows of `x` from `at` on, rounded to bfloat16.
+Tensor half_rows(const Tensor &x, int64_t at, int64_t n, const Tensor &room) {
+  Tensor result = room.narrow(0, 0, n);
+  halve(x.const_data_ptr<float>() + at * x.size(1), halves(result), n * x.size(1));
+  return result;
+}
 
 // Runs `work(direction, begin, end)` for shares of the sequences of all directions: on as many threads as there are in
 // main memory, where every product of a share is one thread's, else on all sequences, one direction after the other.
@@ -135,19 +172,28 @@ struct Made {
 
 void forward(const Made &made, const Tensor &state, const Tensor &projection, const Steps &steps, const Settings &set,
              int64_t begin, int64_t end) {
-  const int64_t cell = made.cells.size(1);
-  const bool own = plain_floats(made.gates);
+  const int64_t cell = made.cells.size(1), width = made.raw.size(1);
+  const bool own = plain_floats(made.gates), half = set.half();
+  auto room = [&](int64_t columns) {
+    return at::empty({half ? end - begin : 0, columns}, made.gates.options().dtype(at::kBFloat16));
+  };
+  Tensor half_out = room(width), half_raw = room(width), half_mixed = room(cell), half_gates = room(4 * cell);
   for (int64_t t = 0; t < steps.count; t++) {
     const int64_t n = steps.own(t, begin, end), at = steps.first[t] + begin;
     const int64_t last = t ? steps.first[t - 1] + begin : 0;
     if (n == 0) break;
     Tensor g = made.gates.narrow(0, at, n);
-    if (t) multiply(g, made.outputs.narrow(0, last, n), state, true, set.onednn);
+    if (t && half) {
+      multiply(half_gates.narrow(0, 0, n), half_out.narrow(0, 0, n), state, false, set.way);
+    } else if (t) {
+      multiply(g, made.outputs.narrow(0, last, n), state, true, set.way);
+    }
     if (own) {
       float *gp = made.gates.data_ptr<float>(), *cp = made.cells.data_ptr<float>(), *mp = made.mixed.data_ptr<float>();
       for (int64_t r = 0; r < n; r++) {
         const float *before = t ? cp + (last + r) * cell : nullptr;
-        forward_cells(gp + (at + r) * 4 * cell, before, cp + (at + r) * cell, mp + (at + r) * cell, cell,
+        const uint16_t *added = half ? halves(half_gates) + r * 4 * cell : nullptr;
+        forward_cells(gp + (at + r) * 4 * cell, added, before, cp + (at + r) * cell, mp + (at + r) * cell, cell,
                       static_cast<float>(set.cell_bound));
       }
     } else {
@@ -161,8 +207,14 @@ void forward(const Made &made, const Tensor &state, const Tensor &projection, co
       at::mul_out(m, g.narrow(1, 3 * cell, cell), c.clamp(-set.cell_bound, set.cell_bound).tanh_());
     }
     Tensor r = made.raw.narrow(0, at, n), h = made.outputs.narrow(0, at, n);
-    multiply(r, made.mixed.narrow(0, at, n), projection, false, set.onednn);
+    if (half) {
+      multiply(half_raw.narrow(0, 0, n), half_rows(made.mixed, at, n, half_mixed), projection, false, set.way);
+      widen(halves(half_raw), r.data_ptr<float>(), n * width);
+    } else {
+      multiply(r, made.mixed.narrow(0, at, n), projection, false, set.way);
+    }
     at::clamp_out(h, r, -set.out_bound, set.out_bound);
+    if (half) half_rows(made.outputs, at, n, half_out);
   }
 }
 
@@ -170,19 +222,34 @@ void forward(const Made &made, const Tensor &state, const Tensor &projection, co
 // clipped.
 void backward(const Made &made, const Tensor &state, const Tensor &projection, const Tensor &dout, const Tensor &inside,
               const Tensor &dgates, const Steps &steps, const Settings &set, int64_t begin, int64_t end) {
-  const int64_t cell = made.cells.size(1);
+  const int64_t cell = made.cells.size(1), width = made.raw.size(1);
   const Tensor &gates = made.gates, &cells = made.cells;
   Tensor dcells = at::zeros({end - begin, cell}, gates.options()), dmixed = at::empty({end - begin, cell}, gates.options());
-  const bool own = plain_floats(gates);
+  const bool own = plain_floats(gates), half = set.half();
+  auto room = [&](int64_t columns) {
+    return at::empty({half ? end - begin : 0, columns}, gates.options().dtype(at::kBFloat16));
+  };
+  Tensor half_out = room(width), half_mixed = room(cell), half_gates = room(4 * cell);
   for (int64_t t = steps.count; t-- > 0;) {
     const int64_t n = steps.own(t, begin, end), next = steps.own(t + 1, begin, end), at = steps.first[t] + begin;
     const int64_t last = t ? steps.first[t - 1] + begin : 0;
     if (n == 0) continue;
     Tensor d = dout.narrow(0, at, n);
-    if (next) multiply(d.narrow(0, 0, next), dgates.narrow(0, steps.first[t + 1] + begin, next), state, true, set.onednn);
+    if (next && half) {
+      Tensor above = half_rows(dgates, steps.first[t + 1] + begin, next, half_gates);
+      multiply(half_out.narrow(0, 0, next), above, state, false, set.way);
+      add_widened(halves(half_out), d.data_ptr<float>(), next * width);
+    } else if (next) {
+      multiply(d.narrow(0, 0, next), dgates.narrow(0, steps.first[t + 1] + begin, next), state, true, set.way);
+    }
     d.mul_(inside.narrow(0, at, n));
     Tensor dm = dmixed.narrow(0, 0, n);
-    multiply(dm, d, projection, false, set.onednn);
+    if (half) {
+      multiply(half_mixed.narrow(0, 0, n), half_rows(dout, at, n, half_out), projection, false, set.way);
+      widen(halves(half_mixed), dm.data_ptr<float>(), n * cell);
+    } else {
+      multiply(dm, d, projection, false, set.way);
+    }
     if (own) {
       const float *gp = gates.const_data_ptr<float>(), *cp = cells.const_data_ptr<float>();
       const float *dmp = dmixed.const_data_ptr<float>();
@@ -211,6 +278,16 @@ void backward(const Made &made, const Tensor &state, const Tensor &projection, c
   }
 }
 
+// As products of this way take it.
+Tensor factor(const Tensor &x, int way) { return way == totune::HALF ? x.to(at::kBFloat16) : x; }
+
+// a b in f32.
+Tensor product(const Tensor &a, const Tensor &b, int way) {
+  Tensor x = factor(a, way), y = factor(b, way), result = at::empty({a.size(0), b.size(1)}, x.options());
+  multiply(result, x, y, false, a.size(1) > 0 ? way : totune::DEFAULT);
+  return result.to(at::kFloat);
+}
+
 // The rows that all rows but the first step's went on from.
 Tensor rows_before(const Steps &steps, const Tensor &like) {
   std::vector<int64_t> from;
@@ -229,9 +306,10 @@ extern "C" {
 // out: outputs of all directions [directions rows, width]; of each direction its part of these; gates [rows, 4 cell]; cells
 // [rows, cell] and projections [rows, width] before clipping; what was projected [rows, cell].
 char *totune_projected_lstm(Tensor *const *in, int directions, int in_place, const int64_t *running, int64_t count,
-                            double cell_bound, double out_bound, int onednn, Tensor **out) {
+                            double cell_bound, double out_bound, int way, Tensor **out) {
   return guarded([&] {
     at::AutoDispatchBelowADInplaceOrView no_graph;
+    if (!plain_floats(*in[0])) way = totune::DEFAULT;
     const Steps steps(running, count);
     const int64_t rows = steps.rows(), cell = in[2]->size(1), width = in[2]->size(0);
     Tensor outputs = at::empty({directions * rows, width}, in[0]->options());
@@ -246,11 +324,11 @@ char *totune_projected_lstm(Tensor *const *in, int directions, int in_place, con
       made.raw = at::empty({rows, width}, x.options());
       made.outputs = outputs.narrow(0, d * rows, rows);
       all.push_back(made);
-      state.push_back(in[3 * d + 1]->t());
-      projection.push_back(in[3 * d + 2]->t());
+      state.push_back(factor(*in[3 * d + 1], way).t());
+      projection.push_back(factor(*in[3 * d + 2], way).t());
     }
     over_shares(steps, directions, plain_floats(outputs), [&](int64_t d, int64_t begin, int64_t end) {
-      forward(all[d], state[d], projection[d], steps, {cell_bound, out_bound, onednn != 0}, begin, end);
+      forward(all[d], state[d], projection[d], steps, {cell_bound, out_bound, way}, begin, end);
     });
     *out++ = new Tensor(outputs);
     for (const Made &made : all)
@@ -263,9 +341,10 @@ char *totune_projected_lstm(Tensor *const *in, int directions, int in_place, con
 // out: of each direction the gradients of the products, of state and of projection, those that are wanted (the first one
 // always).
 char *totune_projected_lstm_backward(Tensor *const *in, int directions, const int64_t *running, int64_t count,
-                                     double cell_bound, double out_bound, int onednn, const int *wanted, Tensor **out) {
+                                     double cell_bound, double out_bound, int way, const int *wanted, Tensor **out) {
   return guarded([&] {
     at::AutoDispatchBelowADInplaceOrView no_graph;
+    if (!plain_floats(*in[0])) way = totune::DEFAULT;
     const Steps steps(running, count);
     const int64_t rows = steps.rows(), most = steps.sequences();
     Tensor dout = in[0]->clone(at::MemoryFormat::Contiguous);
@@ -274,14 +353,14 @@ char *totune_projected_lstm_backward(Tensor *const *in, int directions, const in
     for (int d = 0; d < directions; d++) {
       Tensor *const *own = in + 1 + 7 * d;
       all.push_back({*own[0], *own[1], *own[2], *own[3], *own[4]});
-      state.push_back(*own[5]);
-      projection.push_back(*own[6]);
+      state.push_back(factor(*own[5], way));
+      projection.push_back(factor(*own[6], way));
       inside.push_back(own[3]->abs().le_(out_bound)); // as 0 and 1
       douts.push_back(dout.narrow(0, d * rows, rows));
       dgates.push_back(at::empty_like(*own[1]));
     }
     over_shares(steps, directions, plain_floats(dout), [&](int64_t d, int64_t begin, int64_t end) {
-      backward(all[d], state[d], projection[d], douts[d], inside[d], dgates[d], steps, {cell_bound, out_bound, onednn != 0}, begin,
+      backward(all[d], state[d], projection[d], douts[d], inside[d], dgates[d], steps, {cell_bound, out_bound, way}, begin,
                end);
     });
     Tensor before = rows_before(steps, dout);
@@ -289,15 +368,9 @@ char *totune_projected_lstm_backward(Tensor *const *in, int directions, const in
       out[0] = new Tensor(dgates[d]);
       if (wanted[1]) {
         Tensor states = all[d].outputs.index_select(0, before);
-        Tensor result = at::empty_like(state[d]);
-        multiply(result, dgates[d].narrow(0, most, rows - most).t(), states, false, onednn && rows > most);
-        out[1] = new Tensor(result);
+        out[1] = new Tensor(product(dgates[d].narrow(0, most, rows - most).t(), states, way));
       }
-      if (wanted[2]) {
-        Tensor result = at::empty_like(projection[d]);
-        multiply(result, douts[d].t(), all[d].mixed, false, onednn);
-        out[2] = new Tensor(result);
-      }
+      if (wanted[2]) out[2] = new Tensor(product(douts[d].t(), all[d].mixed, way));
     }
   });
 }

@@ -8,16 +8,17 @@ use burn::backend::libtorch::TchTensor;
 use burn::tensor::{Int, Tensor};
 
 use super::Candidates;
+use crate::fused::Precision;
 use crate::fused::libtorch::{Kernel, raw, raw_int};
-use crate::fused::products::{F32Products, products};
 use crate::fused::shim::{check, handle, taken};
+use crate::fused::way::Way;
 
 unsafe extern "C" {
     fn totune_softmax_loss(
         inputs: *const *mut c_void,
         sampled: c_int,
         keep: c_int,
-        onednn: c_int,
+        way: c_int,
         out: *mut *mut c_void,
     ) -> *mut c_char;
 }
@@ -28,11 +29,17 @@ pub struct SoftmaxLoss {
     targets: TchTensor,
     /// Samples, and the logarithms of the expected counts of these and of the targets.
     candidates: Option<[TchTensor; 3]>,
+    precision: Precision,
     tracked: bool,
 }
 
 impl SoftmaxLoss {
-    pub fn new(targets: &Tensor<1, Int>, candidates: Option<&Candidates>, tracked: bool) -> Self {
+    pub fn new(
+        targets: &Tensor<1, Int>,
+        candidates: Option<&Candidates>,
+        precision: Precision,
+        tracked: bool,
+    ) -> Self {
         let candidates = candidates.map(|candidates| {
             [
                 raw_int(&candidates.ids),
@@ -43,6 +50,7 @@ impl SoftmaxLoss {
         Self {
             targets: raw_int(targets),
             candidates,
+            precision,
             tracked,
         }
     }
@@ -61,7 +69,7 @@ impl SoftmaxLoss {
                 all.as_ptr(),
                 c_int::from(self.candidates.is_some()),
                 c_int::from(self.tracked),
-                c_int::from(products().f32 == F32Products::OneDnn),
+                Way::of(self.precision) as c_int,
                 out.as_mut_ptr(),
             ));
             taken(&out)
@@ -104,7 +112,7 @@ pub fn losses(
     bias: &Tensor<1>,
     targets: &Tensor<1, Int>,
 ) -> Tensor<1> {
-    let kernel = SoftmaxLoss::new(targets, None, false);
+    let kernel = SoftmaxLoss::new(targets, None, Precision::F32, false);
     let (states, weight, bias) = (raw(states), raw(weight), raw(bias));
     let losses = kernel.run([&states, &weight, &bias]).swap_remove(0);
     Tensor::from_primitive::<LibTorch>(losses.expect("always written"))
@@ -114,7 +122,8 @@ pub fn losses(
 mod tests {
     use burn::tensor::{Device, Int, Tensor};
 
-    use super::super::{Candidates, plain, softmax_loss, softmax_losses};
+    use super::super::{Candidates, Softmax, plain, softmax_loss, softmax_losses};
+    use crate::fused::Precision;
     use crate::fused::compare::{check, values};
 
     const ROWS: usize = 70;
@@ -125,11 +134,17 @@ mod tests {
         vec![vec![ROWS, WIDTH], vec![VOCAB, WIDTH], vec![VOCAB]]
     }
 
-    fn shaped(inputs: &[Tensor<1>]) -> (Tensor<2>, Tensor<2>, Tensor<1>) {
-        let states = inputs[0].clone().reshape([ROWS, WIDTH]) * 3.0;
-        let weight = inputs[1].clone().reshape([VOCAB, WIDTH]) * 3.0;
-        (states, weight, inputs[2].clone())
+    fn shaped(inputs: &[Tensor<1>], precision: Precision) -> (Tensor<2>, Softmax) {
+        let softmax = Softmax {
+            weight: inputs[1].clone().reshape([VOCAB, WIDTH]) * 3.0,
+            bias: inputs[2].clone(),
+            precision,
+        };
+        (inputs[0].clone().reshape([ROWS, WIDTH]) * 3.0, softmax)
     }
+
+    /// Where bfloat16 numbers are multiplied as such, logits have 8 bits.
+    const CASES: [(Precision, f32); 2] = [(Precision::F32, 2e-6), (Precision::Bf16, 5e-2)];
 
     fn targets(device: &Device) -> Tensor<1, Int> {
         let targets: Vec<i64> = (0..ROWS as i64).map(|i| i * i % VOCAB as i64).collect();
@@ -138,9 +153,9 @@ mod tests {
 
     #[test]
     fn libtorch_and_plain_agree_sampled() {
-        for samples in [1, 37] {
-            check(&shapes(), 2e-6, |inputs, device| {
-                let (states, weight, bias) = shaped(inputs);
+        for (samples, (precision, tolerance)) in [(1, CASES[0]), (37, CASES[0]), (37, CASES[1])] {
+            check(&shapes(), tolerance, |inputs, device| {
+                let (states, softmax) = shaped(inputs, precision);
                 // Some targets are among these.
                 let ids: Vec<i64> = (0..samples).map(|i| i * 7 % VOCAB as i64).collect();
                 let inner = device.clone().inner();
@@ -150,17 +165,19 @@ mod tests {
                     target_log_expected: Tensor::from_data(values(ROWS, 8).as_slice(), &inner),
                 };
                 // Not one: the gradients are scaled.
-                softmax_loss(states, weight, bias, targets(device), Some(candidates)) * 3.0
+                softmax_loss(states, softmax, targets(device), Some(candidates)) * 3.0
             });
         }
     }
 
     #[test]
     fn libtorch_and_plain_agree_on_the_full_softmax() {
-        check(&shapes(), 2e-6, |inputs, device| {
-            let (states, weight, bias) = shaped(inputs);
-            softmax_loss(states, weight, bias, targets(device), None)
-        });
+        for (precision, tolerance) in CASES {
+            check(&shapes(), tolerance, |inputs, device| {
+                let (states, softmax) = shaped(inputs, precision);
+                softmax_loss(states, softmax, targets(device), None)
+            });
+        }
     }
 
     #[test]
@@ -174,15 +191,10 @@ mod tests {
                 Tensor::from_data(values(n, seed).as_slice(), &device)
             })
             .collect();
-        let (states, weight, bias) = shaped(&inputs);
+        let (states, softmax) = shaped(&inputs, Precision::F32);
         let targets = targets(&device);
-        let found = softmax_losses(
-            states.clone(),
-            weight.clone(),
-            bias.clone(),
-            targets.clone(),
-        );
-        let expected = plain(states, weight, bias, targets, None);
+        let found = softmax_losses(states.clone(), softmax.clone(), targets.clone());
+        let expected = plain(states, softmax.weight, softmax.bias, targets, None);
         let worst: f32 = (found - expected).abs().max().into_scalar();
         assert!(worst < 1e-5, "{worst}");
     }

@@ -6,6 +6,8 @@
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Int, Tensor};
 
+use super::Precision;
+
 #[cfg(feature = "tch")]
 mod kernel;
 
@@ -24,35 +26,43 @@ pub struct Candidates {
     pub target_log_expected: Tensor<1>,
 }
 
+/// The last layer of a softmax.
+#[derive(Debug, Clone)]
+pub struct Softmax {
+    /// `[vocab, width]`.
+    pub weight: Tensor<2>,
+    /// `[vocab]`.
+    pub bias: Tensor<1>,
+    /// With [`Precision::Bf16`] the operands of its products are rounded to bfloat16, and logits and gradients once more,
+    /// on a CPU that multiplies such numbers faster; elsewhere they stay f32.
+    pub precision: Precision,
+}
+
 /// The mean over rows of `-log softmax(states Wᵀ + b)[target]`, `[1]`.
 ///
-/// `states` is `[rows, width]`, `weight` `[vocab, width]`, `bias` `[vocab]`, `targets` `[rows]`. With `candidates` the
+/// `states` is `[rows, width]`, `targets` `[rows]`. With `candidates` the
 /// softmax is over the target and the samples, each logit lowered by the logarithm of its expected count (Jean et al.
 /// 2015; TensorFlow's `sampled_softmax_loss`); a sample that is the row's target is left out.
 pub fn softmax_loss(
     states: Tensor<2>,
-    weight: Tensor<2>,
-    bias: Tensor<1>,
+    softmax: Softmax,
     targets: Tensor<1, Int>,
     candidates: Option<Candidates>,
 ) -> Tensor<1> {
+    let Softmax { weight, bias, .. } = softmax;
     #[cfg(feature = "tch")]
     if super::libtorch::owns_in_main_memory(&states.device()) {
+        let precision = softmax.precision;
         let tracked = states.is_autodiff() || weight.is_autodiff() || bias.is_autodiff();
-        let kernel = kernel::SoftmaxLoss::new(&targets, candidates.as_ref(), tracked);
+        let kernel = kernel::SoftmaxLoss::new(&targets, candidates.as_ref(), precision, tracked);
         return super::libtorch::apply(kernel, [states.into(), weight.into(), bias.into()]);
     }
     plain(states, weight, bias, targets, candidates).mean()
 }
 
-/// The loss of each row by the full softmax, `[rows]`, outside any graph.
-pub fn softmax_losses(
-    states: Tensor<2>,
-    weight: Tensor<2>,
-    bias: Tensor<1>,
-    targets: Tensor<1, Int>,
-) -> Tensor<1> {
-    let (states, weight, bias) = (states.inner(), weight.inner(), bias.inner());
+/// The loss of each row by the full softmax, `[rows]`, in f32 and outside any graph.
+pub fn softmax_losses(states: Tensor<2>, softmax: Softmax, targets: Tensor<1, Int>) -> Tensor<1> {
+    let (states, weight, bias) = (states.inner(), softmax.weight.inner(), softmax.bias.inner());
     #[cfg(feature = "tch")]
     if super::libtorch::owns_in_main_memory(&states.device()) {
         return kernel::losses(&states, &weight, &bias, &targets);

@@ -16,9 +16,12 @@ using at::Tensor;
 using totune::exponential;
 using totune::Floats;
 using totune::guarded;
+using totune::halved;
+using totune::halves;
 using totune::LANES;
 using totune::LooseFloats;
 using totune::multiply;
+using totune::widened;
 
 namespace {
 
@@ -65,6 +68,21 @@ WIDEST void scale_and_add(float *x, float *sums, int64_t n, float scale) {
   }
 }
 
+WIDEST void widen(const uint16_t *x, float *to, int64_t n) {
+  SEPARATE
+  for (int64_t j = 0; j < n; j++) to[j] = widened(x[j]);
+}
+
+WIDEST void add_widened(const uint16_t *x, float *to, int64_t n) {
+  SEPARATE
+  for (int64_t j = 0; j < n; j++) to[j] += widened(x[j]);
+}
+
+WIDEST void halve(const float *x, uint16_t *to, int64_t n) {
+  SEPARATE
+  for (int64_t j = 0; j < n; j++) to[j] = halved(x[j]);
+}
+
 WIDEST float dot(const float *a, const float *b, int64_t n) {
   Floats sums = {};
   int64_t j = 0;
@@ -80,8 +98,8 @@ WIDEST void add(float *to, const float *from, int64_t n, float scale) {
   for (int64_t j = 0; j < n; j++) to[j] += from[j] * scale;
 }
 
-// Rows that are computed at once: logits that stay in the second cache.
-constexpr int64_t AT_ONCE = 1 << 18;
+// Logits that are computed at once.
+constexpr int64_t AT_ONCE = 1 << 20;
 
 } // namespace
 
@@ -89,9 +107,9 @@ extern "C" {
 
 // in: states [rows, width], weight [vocab, width], bias [vocab], targets [rows]; when `sampled`, ids [samples], and the
 // logarithms of the expected counts of these [samples] and of the targets [rows].
-// `onednn` says which library multiplies.
+// `way` says how matrices are multiplied.
 // out: the loss of each row; when `keep`, the gradients of the mean loss in states, weight and bias.
-char *totune_softmax_loss(Tensor *const *in, int sampled, int keep, int onednn, Tensor **out) {
+char *totune_softmax_loss(Tensor *const *in, int sampled, int keep, int way, Tensor **out) {
   return guarded([&] {
     at::AutoDispatchBelowADInplaceOrView no_graph;
     Tensor states = in[0]->contiguous(), weight = in[1]->contiguous(), bias = in[2]->contiguous();
@@ -114,6 +132,9 @@ char *totune_softmax_loss(Tensor *const *in, int sampled, int keep, int onednn, 
       column.assign(vocab, -1);
       for (int64_t s = 0; s < ids.size(0); s++) column[ids.const_data_ptr<int64_t>()[s]] = s;
     }
+    const bool half = way == totune::HALF;
+    auto factors = half ? states.options().dtype(at::kBFloat16) : states.options();
+    Tensor half_states = half ? states.to(at::kBFloat16) : states, half_columns = half ? columns.to(at::kBFloat16) : columns;
     const int64_t n = columns.size(0);
     const int64_t at_once = std::clamp<int64_t>(AT_ONCE / n, 16, 256), chunks = (rows + at_once - 1) / at_once;
     // Each group has sums of its own, at most 2^28 numbers in all.
@@ -131,13 +152,16 @@ char *totune_softmax_loss(Tensor *const *in, int sampled, int keep, int onednn, 
           d_columns[g] = at::zeros({n, width}, states.options());
           d_shift[g] = at::zeros({n}, states.options());
         }
-        Tensor room = at::empty({std::min(at_once, rows), n}, states.options());
+        Tensor room = at::empty({std::min(at_once, rows), n}, factors);
+        std::vector<float> wide(half ? n : 0); // a row of it
         for (int64_t c = g; c < chunks; c += groups) {
           const int64_t first = c * at_once, count = std::min(at_once, rows - first);
-          Tensor logits = room.narrow(0, 0, count), chunk = states.narrow(0, first, count);
-          multiply(logits, chunk, columns.t(), false, onednn);
+          Tensor logits = room.narrow(0, 0, count), chunk = half_states.narrow(0, first, count);
+          multiply(logits, chunk, half_columns.t(), false, way);
           for (int64_t r = first; r < first + count; r++) {
-            float *x = logits.data_ptr<float>() + (r - first) * n;
+            const int64_t place = (r - first) * n;
+            float *x = half ? wide.data() : logits.data_ptr<float>() + place;
+            if (half) widen(halves(logits) + place, x, n);
             const float *state = states.const_data_ptr<float>() + r * width;
             float most = -std::numeric_limits<float>::infinity(), logit = most;
             if (sampled) {
@@ -157,11 +181,20 @@ char *totune_softmax_loss(Tensor *const *in, int sampled, int keep, int onednn, 
             if (!sampled) x[target[r]] -= sum;
             own[r] = (share / sum - 1.0f) * scale;
             scale_and_add(x, d_shift[g].data_ptr<float>(), n, scale / sum);
+            if (half) halve(x, halves(logits) + place, n);
           }
           if (!keep) continue;
           Tensor d_chunk = d_states.narrow(0, first, count);
-          multiply(d_chunk, logits, columns, false, onednn);
-          multiply(d_columns[g], logits.t(), chunk, true, onednn);
+          if (!half) {
+            multiply(d_chunk, logits, columns, false, way);
+            multiply(d_columns[g], logits.t(), chunk, true, way);
+            continue;
+          }
+          Tensor d_half = at::empty({count, width}, factors), d_half_columns = at::empty({n, width}, factors);
+          multiply(d_half, logits, half_columns, false, way);
+          widen(halves(d_half), d_chunk.data_ptr<float>(), count * width);
+          multiply(d_half_columns, logits.t(), chunk, false, way);
+          add_widened(halves(d_half_columns), d_columns[g].data_ptr<float>(), n * width);
         }
       }
     });
