@@ -13,6 +13,7 @@
 mod claims;
 mod compare;
 mod contest;
+mod coverage;
 mod curves;
 mod ensemble;
 mod epochs;
@@ -54,6 +55,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use totune_record::Tables;
 
+pub use crate::coverage::selected;
 pub use crate::curves::{
     CURVES_FILES, CurvesRequest, CurvesSummary, CurvesWritten, EpochSummary, GroupSummary,
     LeadSummary, TimeTo, curves,
@@ -95,6 +97,11 @@ pub struct Written {
 ///
 /// The folder appears whole or not at all: an error leaves an older one as it was.
 pub fn report(request: &Request) -> Result<Written> {
+    report_of(request, None)
+}
+
+/// As [`report`], from these rows instead of those on the disk, such as rows of an earlier schema that were upgraded.
+pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     let Request {
         project_root,
         paper,
@@ -125,7 +132,7 @@ pub fn report(request: &Request) -> Result<Written> {
         results.join("runs.parquet").exists(),
         "results/{paper}/{profile}/runs.parquet: does not exist; run the experiments first (`./justw reproduce {paper} {profile}`)"
     );
-    let rows = Tables::read(&results)?;
+    let rows = rows.map_or_else(|| Tables::read(&results), Ok)?;
     let mut runs = Runs::new(&rows)?;
     runs.label(&plan.labels, &plan_shown)?;
     runs.form(&plan, &rows.predictions, &plan_shown)?;

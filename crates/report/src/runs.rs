@@ -139,9 +139,16 @@ impl Runs {
         if among.is_empty() {
             note.get_or_insert_with(|| "there are no runs yet".to_owned());
         }
-        // Paths that every run has come first, so that a path only some runs have is looked for among those.
+        // Paths that every run has come first, so that a path only some runs have is looked for among those. The name of
+        // an arm means something within its experiment only.
         let mut ordered: Vec<(&String, &toml::Value)> = conditions.iter().collect();
-        ordered.sort_by_key(|(path, _)| !among.iter().all(|run| run.facts.contains_key(*path)));
+        let everywhere = |path: &str| among.iter().all(|run| run.facts.contains_key(path));
+        ordered.sort_by_key(|(path, _)| match path.as_str() {
+            "dataset" => (0, false),
+            "experiment" => (1, false),
+            "arm" => (2, false),
+            path => (3, !everywhere(path)),
+        });
         for (path, wanted) in ordered {
             let wanted = Wanted::of(wanted).with_context(|| format!("{from}: where `{path}`"))?;
             let found: BTreeSet<String> = selected

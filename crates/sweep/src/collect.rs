@@ -54,7 +54,10 @@ pub fn collect(
     }
     let mut tables = Tables::default();
     for run in &runs {
-        tables.extend(store.tables(&run.id)?);
+        let mut of_run = store.tables(&run.id)?;
+        // Of an earlier schema, or with an earlier name of its arm: the plan says the same in today's words.
+        of_run.runs[0].spec = run.spec.canonical_json();
+        tables.extend(of_run);
     }
     refuse_stale(project, roots, &tables.runs)?;
     tables.sort();

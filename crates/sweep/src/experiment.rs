@@ -5,20 +5,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use toml::{Table, Value};
-use totune_adapt::Training;
 use totune_data::Split;
-use totune_stats::Features;
 
+use crate::arms::{self, Arm, Override};
+use crate::merge::{lay, resolve, used};
 use crate::search::{Cell, Search};
-use crate::spec::LogisticSettings;
-use crate::vary::Changes;
-use crate::{RunSpec, SparseWork, TuneWork, Work, profile, suggest};
+use crate::typed::{Slips, Sources};
+use crate::{RunSpec, Work, profile, suggest};
 
 mod analyses;
-
-use analyses::{DivergenceGrid, ProbeGrid};
+mod grids;
 
 /// What the runs of an experiment do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -34,12 +31,13 @@ pub enum Kind {
     Divergence,
 }
 
-/// One file `experiments/<paper>/<name>.toml`: a grid, with profiles that replace whole top-level keys.
+/// One file `experiments/<paper>/<name>.toml`: a grid of arms, with profiles that say what differs for one purpose.
 ///
-/// Every plural multiplies the runs: `datasets`, `encoders`, `features`, `seeds`, and each `[[split]]` (a k-fold
-/// split by its folds) and `[[adaptation]]`. In a `tune` experiment every other key is a setting of the training.
-/// `[[for]]` replaces keys for some datasets, and each `[[variant]]` replaces keys once more, for all runs or for those
-/// of the datasets it names. With `[search]` some settings are chosen by trials on dev.
+/// Below it lie the paper's `defaults.toml` and the presets of `experiments/presets.toml`. Settings are laid over each
+/// other in this order: defaults, file, profile, `[[override]]` for some datasets, arm, the profile's changes of the arm;
+/// tables merge key by key, one with a `kind` replaces. Every plural multiplies the runs: `datasets`, `encoders`, `seeds`,
+/// `features`, `states`, `input`, each `[[split]]` (a k-fold split by its folds) and each `[[arm]]`. In a `tune`
+/// experiment every other key is a setting of the training. With `search` some settings are chosen by trials on dev.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     /// Paper it belongs to: the folder's name.
@@ -49,9 +47,32 @@ pub struct Experiment {
     /// What its runs do.
     pub kind: Kind,
     path: PathBuf,
-    source: String,
-    base: Table,
-    profiles: Vec<(String, Table)>,
+    sources: Sources,
+    base: Layer,
+    profiles: Vec<(String, Layer)>,
+    arms: Vec<Arm>,
+}
+
+/// Settings that are laid over others, and those of them that only some datasets have.
+#[derive(Debug, Clone, Default)]
+struct Layer {
+    table: Table,
+    overrides: Vec<Override>,
+}
+
+impl Layer {
+    fn take(mut table: Table, shared: bool) -> Result<Self> {
+        let mut overrides = arms::take_overrides(&mut table)?;
+        for entry in &mut overrides {
+            entry.shared = shared;
+        }
+        Ok(Self { table, overrides })
+    }
+
+    fn lay(&mut self, over: Self) {
+        lay(&mut self.table, over.table);
+        self.overrides.extend(over.overrides);
+    }
 }
 
 /// The keys every experiment has.
@@ -62,99 +83,90 @@ struct Heading {
     kind: Kind,
 }
 
-/// What every grid multiplies by.
-#[derive(Deserialize)]
-struct Named {
-    datasets: Vec<String>,
+/// Which runs of the experiment are made.
+struct Place<'a> {
+    profile: &'a str,
+    dataset: &'a str,
+    arm: &'a str,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct SparseGrid {
-    /// Read before ([`Named`]); it is here so that a slip of its name is noticed.
-    #[expect(dead_code)]
-    datasets: Vec<String>,
-    split: Vec<Split>,
-    features: Vec<Features>,
-    logistic: LogisticSettings,
-    #[serde(default = "one_seed")]
-    seeds: Vec<u64>,
-}
-
-/// Nothing in a sparse run is random, so one seed is enough unless a file says otherwise.
-fn one_seed() -> Vec<u64> {
-    vec![0]
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct TuneGrid {
-    /// Read before ([`Named`]); it is here so that a slip of its name is noticed.
-    #[expect(dead_code)]
-    datasets: Vec<String>,
-    encoders: Vec<String>,
-    split: Vec<Split>,
-    adaptation: Vec<Value>,
-    seeds: Vec<u64>,
-    /// The settings that all runs share; with one adaptation they make a [`Training`], which refuses unknown keys.
-    #[serde(flatten)]
-    training: Table,
-}
+/// Keys whose values multiply the runs; one value may stand for a list of it.
+const PLURALS: [&str; 7] = [
+    "datasets", "encoders", "split", "seeds", "states", "input", "features",
+];
+/// The settings that a paper's experiments share.
+const DEFAULTS: &str = "defaults.toml";
+/// The presets that all papers share.
+const PRESETS: &str = "presets.toml";
 
 impl Experiment {
     /// Reads a file; its `paper` and `experiment` must be its place in `experiments/<paper>/<experiment>.toml`.
     pub fn read(path: &Path) -> Result<Self> {
-        let source = std::fs::read_to_string(path)
-            .with_context(|| format!("{}: cannot read", path.display()))?;
-        Self::parse(path, source).map_err(|error| anyhow!("{}: {error:#}", path.display()))
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let source = read(path)?;
+        let under = |path: PathBuf| match path.is_file() {
+            true => read(&path),
+            false => Ok(String::new()),
+        };
+        let defaults = under(folder.join(DEFAULTS))?;
+        let presets = under(folder.parent().unwrap_or(folder).join(PRESETS))?;
+        Self::parse(path, source, defaults, presets)
+            .map_err(|error| anyhow!("{}: {error:#}", path.display()))
     }
 
-    fn parse(path: &Path, source: String) -> Result<Self> {
-        let mut base: Table =
-            toml::from_str(&source).map_err(|error| anyhow!("{}", error.to_string().trim()))?;
-        let heading: Heading = typed(&base, &source)?;
-        let place =
-            |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
-        let (folder, file) = (
-            place(path.parent().and_then(Path::file_name)),
-            place(path.file_stem()),
-        );
-        ensure!(
-            folder.as_deref() == Some(&heading.paper)
-                && file.as_deref() == Some(&heading.experiment),
-            "says paper `{}`, experiment `{}`; expected the names of its folder and file",
-            heading.paper,
-            heading.experiment
-        );
-        let profiles = profile::take(&mut base)?;
+    fn parse(path: &Path, source: String, defaults: String, presets: String) -> Result<Self> {
+        let sources = Sources::new([("", source), (DEFAULTS, defaults), (PRESETS, presets)]);
+        let mut tables = sources.tables()?.into_iter();
+        let mut next = || tables.next().unwrap_or_default();
+        let (mut own, mut defaults, presets) = (next(), next(), next());
+        let heading: Heading = sources.typed(&own)?;
+        check_place(path, &heading)?;
         for key in ["paper", "experiment", "kind"] {
-            base.remove(key);
+            own.remove(key);
         }
-        let Heading {
-            paper,
-            experiment: name,
-            kind,
-        } = heading;
+        let mut profiles = BTreeMap::new();
+        for (table, shared) in [(&mut defaults, true), (&mut own, false)] {
+            for (name, table) in profile::take(table)? {
+                let layer =
+                    Layer::take(table, shared).with_context(|| format!("profiles.{name}"))?;
+                profiles
+                    .entry(name)
+                    .or_insert_with(Layer::default)
+                    .lay(layer);
+            }
+        }
+        ensure!(
+            !profiles.is_empty(),
+            "expected a table [profiles.<name>] for each profile, such as [profiles.fixture]"
+        );
+        let arms = arms::take_arms(&mut own, &heading.experiment)?;
+        let presets = Table::from_iter([("presets".to_string(), Value::Table(presets))]);
+        let mut base = Layer::take(presets, true)?;
+        base.lay(Layer::take(defaults, true).context(DEFAULTS)?);
+        base.lay(Layer::take(own, false)?);
         Ok(Self {
-            paper,
-            name,
-            kind,
+            paper: heading.paper,
+            name: heading.experiment,
+            kind: heading.kind,
             path: path.to_path_buf(),
-            source,
+            sources,
             base,
-            profiles,
+            profiles: profiles.into_iter().collect(),
+            arms,
         })
     }
 
-    /// The profiles the file names, in alphabetical order.
+    /// The profiles the file and its defaults name, in alphabetical order.
     pub fn profiles(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self
-            .profiles
+        self.profiles
             .iter()
             .map(|(name, _)| name.as_str())
-            .collect();
-        names.sort_unstable();
-        names
+            .collect()
+    }
+
+    /// Its arms, in the order of the file; a profile may leave some out.
+    pub fn arms(&self) -> &[Arm] {
+        &self.arms
     }
 
     /// All runs of one profile, in the order of the file: the last plural written below varies fastest.
@@ -177,150 +189,112 @@ impl Experiment {
     }
 
     fn grid_inner(&self, profile: &str) -> Result<(Vec<RunSpec>, Vec<Cell>)> {
-        let overlay = profile::find(&self.profiles, profile)?;
-        let mut grid = profile::overlay(&self.base, profile, overlay)?;
-        let changes = Changes::take(&mut grid)?;
-        self.check_names(&changes)?;
-        // Everything else may come from `[[for]]` or a variant.
-        let named = typed::<Named>(&grid, &self.source);
-        if named.is_err() {
-            // What the whole grid knows says better which key was meant.
-            match self.kind {
-                Kind::Sparse => drop(typed::<SparseGrid>(&grid, &self.source)?),
-                Kind::Tune => drop(typed::<TuneGrid>(&grid, &self.source)?),
-                Kind::Probe => drop(typed::<ProbeGrid>(&grid, &self.source)?),
-                Kind::Divergence => drop(typed::<DivergenceGrid>(&grid, &self.source)?),
-            }
-        }
-        let Named { datasets } = named?;
-        some("datasets", &datasets)?;
+        let named = profile::find(&self.profiles, profile)?;
+        let (mut grid, mut overlay) = (self.base.table.clone(), named.table.clone());
+        let settings = taken("settings", &mut grid, &mut overlay)?;
+        let presets = taken("presets", &mut grid, &mut overlay)?;
+        let arms = arms::of_profile(&self.arms, &mut overlay, &settings)?;
+        let mut grid = used(&grid, &settings)?;
+        lay(&mut grid, used(&overlay, &settings)?);
+        let overrides = self.base.overrides.iter().chain(&named.overrides);
+        let overrides: Vec<&Override> = overrides.collect();
+        self.check_datasets(&arms, &overrides)?;
+        let mut listed = grid.clone();
+        plural(&mut listed);
+
+        let mut slips = Slips::new(arms.len());
         let (mut runs, mut cells) = (Vec::new(), Vec::new());
-        for dataset in &datasets {
-            for mut grid in changes.grids(&grid, dataset) {
-                let search = Search::take(&mut grid, &self.source)?;
-                let found = match self.kind {
-                    Kind::Sparse => {
-                        self.expand_sparse(profile, dataset, &typed(&grid, &self.source)?)?
-                    }
-                    Kind::Tune => {
-                        self.expand_tune(profile, dataset, &typed(&grid, &self.source)?)?
-                    }
-                    Kind::Probe => {
-                        self.expand_probe(profile, dataset, &typed(&grid, &self.source)?)?
-                    }
-                    Kind::Divergence => {
-                        self.expand_divergence(profile, dataset, &typed(&grid, &self.source)?)?
-                    }
+        for dataset in datasets(&listed, &self.sources)? {
+            let mut of_dataset = grid.clone();
+            for entry in overrides
+                .iter()
+                .filter(|entry| entry.datasets.contains(&dataset))
+            {
+                lay(&mut of_dataset, used(&entry.settings, &settings)?);
+            }
+            for arm in arms.iter().filter(|arm| arm.is_for(&dataset)) {
+                let mut cell = of_dataset.clone();
+                lay(&mut cell, arm.settings.clone());
+                resolve(&mut cell, &presets)?;
+                plural(&mut cell);
+                let place = Place {
+                    profile,
+                    dataset: &dataset,
+                    arm: &arm.name,
                 };
-                match search {
-                    None => runs.extend(found),
-                    Some(search) => cells.extend(search.cells(found)?),
+                match self.cell(cell, &place) {
+                    Ok((found, None)) => runs.extend(found),
+                    Ok((found, Some(search))) => cells.extend(search.cells(found)?),
+                    Err(found) => slips.add(&arm.name, found),
                 }
             }
         }
-        let of_cell = |cell: &'_ Cell| -> Vec<RunSpec> {
-            let trials = cell.trials.iter().flat_map(|(_, runs)| runs);
-            trials.chain(&cell.own).cloned().collect()
-        };
-        let mut seen = BTreeMap::new();
-        for run in runs.iter().cloned().chain(cells.iter().flat_map(of_cell)) {
-            run.validate()?;
-            if let Some(first) = seen.insert(run.id(), run.label()) {
-                bail!(
-                    "profile {profile}: two runs are the same ({first}); expected every value of a plural once"
-                );
-            }
-        }
+        slips.none()?;
+        check_different(profile, &runs, &cells)?;
         Ok((runs, cells))
     }
 
-    fn expand_sparse(
+    /// The runs of one dataset and arm, and the search for some of their settings.
+    fn cell(
         &self,
-        profile: &str,
-        dataset: &str,
-        grid: &SparseGrid,
-    ) -> Result<Vec<RunSpec>> {
-        some("features", &grid.features)?;
-        some("seeds", &grid.seeds)?;
-        let mut runs = Vec::new();
-        for (split, fold) in folds(&grid.split)? {
-            for features in &grid.features {
-                for seed in &grid.seeds {
-                    let work = Work::Sparse(SparseWork {
-                        features: *features,
-                        logistic: grid.logistic,
-                    });
-                    runs.push(self.run(profile, dataset, split, fold, *seed, work));
-                }
-            }
-        }
-        Ok(runs)
+        mut grid: Table,
+        place: &Place,
+    ) -> Result<(Vec<RunSpec>, Option<Search>), Vec<String>> {
+        let one = |error: anyhow::Error| vec![format!("{error:#}")];
+        let search = Search::take(&mut grid, &self.sources).map_err(one)?;
+        let runs = match self.kind {
+            Kind::Sparse => self.expand_sparse(place, &grid)?,
+            Kind::Tune => self.expand_tune(place, &grid)?,
+            Kind::Probe => self.expand_probe(place, &grid)?,
+            Kind::Divergence => self.expand_divergence(place, &grid)?,
+        };
+        runs.iter().try_for_each(RunSpec::validate).map_err(one)?;
+        Ok((runs, search))
     }
 
-    fn expand_tune(&self, profile: &str, dataset: &str, grid: &TuneGrid) -> Result<Vec<RunSpec>> {
-        some("encoders", &grid.encoders)?;
-        some("adaptation", &grid.adaptation)?;
-        some("seeds", &grid.seeds)?;
-        let mut runs = Vec::new();
-        for encoder in &grid.encoders {
-            for (split, fold) in folds(&grid.split)? {
-                for adaptation in &grid.adaptation {
-                    let training = self.training(&grid.training, adaptation)?;
-                    for seed in &grid.seeds {
-                        let work = Work::Tune(Box::new(TuneWork {
-                            encoder: encoder.clone(),
-                            training: training.clone(),
-                        }));
-                        runs.push(self.run(profile, dataset, split, fold, *seed, work));
-                    }
-                }
-            }
-        }
-        Ok(runs)
-    }
-
-    /// A dataset that `[[for]]` names is one of this file, in whatever profile.
-    fn check_names(&self, changes: &Changes) -> Result<()> {
-        let tables =
-            std::iter::once(&self.base).chain(self.profiles.iter().map(|(_, table)| table));
-        let mut known: Vec<&str> = tables
-            .filter_map(|table| table.get("datasets")?.as_array())
-            .flatten()
-            .filter_map(Value::as_str)
+    /// A dataset that `[[override]]` or an arm names is one of this file, in whatever profile.
+    fn check_datasets(&self, arms: &[Arm], overrides: &[&Override]) -> Result<()> {
+        let profiles = self.profiles.iter().map(|(_, layer)| &layer.table);
+        let lists = std::iter::once(&self.base.table).chain(profiles);
+        let lists = lists.filter_map(|table| table.get("datasets"));
+        let mut known: Vec<&str> = lists
+            .flat_map(|list| match list {
+                Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+                name => Vec::from_iter(name.as_str()),
+            })
             .collect();
         known.sort_unstable();
         known.dedup();
-        for name in changes.datasets() {
+        let own = overrides.iter().filter(|entry| !entry.shared);
+        let named = own.flat_map(|entry| &entry.datasets);
+        for name in named {
             ensure!(
-                known.contains(&name),
-                "[[for]]: {}",
+                known.contains(&name.as_str()),
+                "[[override]]: {}",
                 suggest::unknown("dataset", name, &known)
+            );
+        }
+        // The datasets of an arm may be those of a task in several experiments.
+        for arm in arms {
+            let datasets = arm.datasets.iter().flatten();
+            let datasets: Vec<&String> = datasets.collect();
+            ensure!(
+                datasets.is_empty() || datasets.iter().any(|name| known.contains(&name.as_str())),
+                "[[arm]] `{}`: {}",
+                arm.name,
+                suggest::unknown("dataset", datasets[0], &known)
             );
         }
         Ok(())
     }
 
-    fn training(&self, shared: &Table, adaptation: &Value) -> Result<Training> {
-        let mut settings = shared.clone();
-        settings.insert("adaptation".to_string(), adaptation.clone());
-        typed(&settings, &self.source)
-    }
-
-    fn run(
-        &self,
-        profile: &str,
-        dataset: &str,
-        split: &Split,
-        fold: usize,
-        seed: u64,
-        work: Work,
-    ) -> RunSpec {
+    fn run(&self, place: &Place, (split, fold): (&Split, usize), seed: u64, work: Work) -> RunSpec {
         RunSpec {
             paper: self.paper.clone(),
             experiment: self.name.clone(),
-            arm: self.name.clone(),
-            profile: profile.to_string(),
-            dataset: dataset.to_string(),
+            arm: place.arm.to_string(),
+            profile: place.profile.to_string(),
+            dataset: place.dataset.to_string(),
             split: split.clone(),
             fold,
             seed,
@@ -331,183 +305,90 @@ impl Experiment {
     }
 }
 
-/// Each split once per fold.
-fn folds(splits: &[Split]) -> Result<Vec<(&Split, usize)>> {
-    some("split", splits)?;
-    Ok(splits
-        .iter()
-        .flat_map(|split| (0..split.n_folds()).map(move |fold| (split, fold)))
-        .collect())
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))
 }
 
-fn some<T>(key: &str, values: &[T]) -> Result<()> {
+fn check_place(path: &Path, heading: &Heading) -> Result<()> {
+    let name =
+        |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
+    let folder = name(path.parent().and_then(Path::file_name));
+    let file = name(path.file_stem());
     ensure!(
-        !values.is_empty(),
-        "{key}: the list is empty; expected at least one"
+        folder.as_deref() == Some(&heading.paper) && file.as_deref() == Some(&heading.experiment),
+        "says paper `{}`, experiment `{}`; expected the names of its folder and file",
+        heading.paper,
+        heading.experiment
     );
     Ok(())
 }
 
-/// A table as a typed value; an error names the line, the key, and the nearest key that exists.
-fn typed<T: DeserializeOwned>(table: &Table, source: &str) -> Result<T> {
-    T::deserialize(Value::Table(table.clone()))
-        .map_err(|error| anyhow!("{}", suggest::explain(&error.to_string(), source)))
+/// The table under a key of the file, with that of the profile over it.
+fn taken(key: &str, base: &mut Table, profile: &mut Table) -> Result<Table> {
+    let mut all = Table::new();
+    for table in [base, profile] {
+        match table.remove(key) {
+            None => {}
+            Some(Value::Table(found)) => lay(&mut all, found),
+            Some(other) => bail!("{key}: found {other}, expected tables [{key}.<name>]"),
+        }
+    }
+    Ok(all)
+}
+
+/// Makes a list of each plural that is one value.
+fn plural(grid: &mut Table) {
+    for key in PLURALS {
+        if let Some(value) = grid.get_mut(key)
+            && !value.is_array()
+        {
+            *value = Value::Array(vec![value.clone()]);
+        }
+    }
+}
+
+fn datasets(grid: &Table, sources: &Sources) -> Result<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Named {
+        datasets: Vec<String>,
+    }
+    let Named { datasets } = sources.typed(grid).map_err(|error| {
+        // A misspelt key is a likely reason, and nothing else has been looked at.
+        match grid
+            .keys()
+            .find(|key| totune_data::near(key, ["datasets"].into_iter()).is_some())
+        {
+            Some(key) if key != "datasets" => {
+                anyhow!(sources.explain(&format!("unknown field `{key}`, expected `datasets`")))
+            }
+            _ => error,
+        }
+    })?;
+    grids::some("datasets", &datasets)?;
+    Ok(datasets)
+}
+
+fn check_different(profile: &str, runs: &[RunSpec], cells: &[Cell]) -> Result<()> {
+    let of_cells = cells.iter().flat_map(|cell| {
+        let trials = cell.trials.iter().flat_map(|(_, runs)| runs);
+        trials.chain(&cell.own)
+    });
+    let mut seen = BTreeMap::new();
+    for run in runs.iter().chain(of_cells) {
+        run.validate()?;
+        if let Some(first) = seen.insert(run.id(), run) {
+            let arms = match first.arm == run.arm {
+                true => format!("arm {}", run.arm),
+                false => format!("arms {} and {}", first.arm, run.arm),
+            };
+            bail!(
+                "profile {profile}: two runs are the same ({}, {arms}); expected every value of a plural once, and arms that differ",
+                run.label()
+            );
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SPARSE: &str = r#"
-paper = "p"
-experiment = "e"
-kind = "sparse"
-datasets = ["a", "b"]
-features = ["tf-idf", "count"]
-logistic = { c = 1.0, max-iter = 100, tol = 1e-4 }
-
-[[split]]
-kind = "k-fold"
-folds = 3
-by = "file"
-
-[[split]]
-kind = "hold-out"
-test = 0.2
-seed = 13
-
-[profiles.all]
-
-[profiles.few]
-datasets = ["a"]
-"#;
-
-    fn parse(text: &str) -> Result<Experiment> {
-        Experiment::parse(Path::new("experiments/p/e.toml"), text.to_string())
-    }
-
-    pub(super) fn expand(text: &str, profile: &str) -> Result<Vec<RunSpec>> {
-        parse(text)?.expand(profile)
-    }
-
-    #[test]
-    fn every_plural_multiplies_the_runs() {
-        // 2 datasets x (3 folds + 1 hold-out) x 2 kinds of features x 1 seed
-        assert_eq!(expand(SPARSE, "all").expect("expands").len(), 16);
-        let few = expand(SPARSE, "few").expect("expands");
-        assert_eq!(few.len(), 8);
-        assert!(
-            few.iter()
-                .all(|run| run.dataset == "a" && run.profile == "few")
-        );
-        let two_seeds = SPARSE.replace(
-            "[[split]]\nkind = \"k-fold\"",
-            "seeds = [1, 2]\n[[split]]\nkind = \"k-fold\"",
-        );
-        assert_eq!(expand(&two_seeds, "few").expect("expands").len(), 16);
-    }
-
-    #[test]
-    fn the_runs_of_one_experiment_have_different_ids() {
-        let ids: std::collections::BTreeSet<String> = expand(SPARSE, "all")
-            .expect("expands")
-            .iter()
-            .map(RunSpec::id)
-            .collect();
-        assert_eq!(ids.len(), 16);
-    }
-
-    #[test]
-    fn slips_are_named_with_their_line_and_the_near_name() {
-        for (good, bad, expected) in [
-            (
-                "datasets = [\"a\", \"b\"]",
-                "dataset = [\"a\"]",
-                "line 5: unknown key `dataset`; did you mean `datasets`?",
-            ),
-            (
-                "\"tf-idf\"",
-                "\"tfidf\"",
-                "line 6: unknown choice `tfidf`; did you mean `tf-idf`?",
-            ),
-            (
-                "max-iter = 100",
-                "max-iters = 100",
-                "line 7: unknown key `max-iters`; did you mean `max-iter`?",
-            ),
-            (
-                "folds = 3",
-                "fold = 3",
-                "line 11: unknown key `fold`; did you mean `folds`?",
-            ),
-            (
-                "kind = \"sparse\"",
-                "kind = \"spares\"",
-                "line 4: unknown choice `spares`; did you mean `sparse`?",
-            ),
-            (
-                "features = [\"tf-idf\", \"count\"]",
-                "",
-                "missing key `features`",
-            ),
-            (
-                "datasets = [\"a\", \"b\"]",
-                "datasets = []",
-                "datasets: the list is empty",
-            ),
-            (
-                "datasets = [\"a\", \"b\"]",
-                "datasets = [\"a\", \"a\"]",
-                "two runs are the same",
-            ),
-            (
-                "c = 1.0",
-                "c = 0.0",
-                "logistic.c: found 0, expected more than 0",
-            ),
-            ("test = 0.2", "test = 1.2", "1.2"),
-            (
-                "paper = \"p\"",
-                "paper = \"q\"",
-                "expected the names of its folder and file",
-            ),
-            (
-                "datasets = [\"a\", \"b\"]",
-                "datasets = \"a\"",
-                "invalid type: string \"a\", expected a sequence",
-            ),
-        ] {
-            assert!(SPARSE.contains(good), "{good}");
-            let error = expand(&SPARSE.replacen(good, bad, 1), "all").expect_err(bad);
-            assert!(format!("{error:#}").contains(expected), "{bad}: {error:#}");
-        }
-    }
-
-    #[test]
-    fn a_dataset_that_for_misspells_is_answered_with_each_known_one_once() {
-        let text = format!(
-            "{}[[for]]\ndatasets = [\"charlie\"]\nseeds = [1]\n\n[profiles.all]\n\n[profiles.few]\ndatasets = [\"a\"]\n",
-            SPARSE.split("[profiles.all]").next().expect("a beginning")
-        );
-        for profile in ["all", "few"] {
-            let error = format!("{:#}", expand(&text, profile).expect_err("refused"));
-            let expected = "[[for]]: unknown dataset `charlie`; there are: a, b";
-            assert!(error.contains(expected), "{error}");
-            let good = text.replace("[\"charlie\"]", "[\"b\"]");
-            assert!(expand(&good, profile).is_ok(), "a dataset of any profile");
-        }
-    }
-
-    #[test]
-    fn a_slip_in_a_profile_is_found_too() {
-        let error = expand(
-            &SPARSE.replace("datasets = [\"a\"]\n", "datasests = [\"a\"]\n"),
-            "few",
-        )
-        .expect_err("refused");
-        assert!(
-            format!("{error:#}").contains("unknown key `datasests`; did you mean `datasets`?"),
-            "{error:#}"
-        );
-    }
-}
+mod tests;

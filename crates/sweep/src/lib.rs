@@ -8,6 +8,7 @@
 //! This crate does not know how a model is built, which device is used, how progress looks, or what a table in a
 //! paper is. A new kind of work is one variant of [`Work`] and one file under `work/`.
 
+mod arms;
 mod collect;
 mod estimate;
 mod execute;
@@ -15,6 +16,7 @@ mod experiment;
 mod inputs;
 mod known;
 mod lock;
+mod merge;
 mod plan;
 mod prepared;
 mod profile;
@@ -27,10 +29,12 @@ mod search;
 mod spec;
 mod states;
 mod store;
+mod stored;
 mod suggest;
-mod vary;
+mod typed;
 mod work;
 
+pub use arms::Arm;
 pub use collect::{Collected, collect};
 pub use estimate::{Estimate, KindCost, Size, Timing, estimate};
 pub use execute::{Machine, Summary, execute};
@@ -46,4 +50,5 @@ pub use spec::{
     SparseWork, TuneWork, Work,
 };
 pub use store::{State, Store};
+pub use stored::{Arms, read_results, upgrade_results};
 pub use work::HIDDEN;

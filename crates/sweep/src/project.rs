@@ -94,11 +94,14 @@ impl Project {
     }
 }
 
-/// The files that are grids; `claims.toml` and `report.toml` belong to the report.
+/// The files that are no grids: `claims.toml` and `report.toml` belong to the report, `defaults.toml` to all grids.
+const OTHERS: [&str; 3] = ["claims.toml", "defaults.toml", "report.toml"];
+
+/// The files that are grids.
 fn experiment_files(entries: &[PathBuf]) -> Vec<&PathBuf> {
     let is_grid = |path: &&PathBuf| {
         let name = name_of(path);
-        name.ends_with(".toml") && name != "claims.toml" && name != "report.toml"
+        name.ends_with(".toml") && !OTHERS.contains(&name.as_str())
     };
     entries.iter().filter(is_grid).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use totune_record::Tables;
-use totune_sweep::{Plan, Project, RunSpec, Selection, Store};
+use totune_sweep::{Plan, Project, RunSpec, Selection, Store, read_results, upgrade_results};
 
 fn project() -> Project {
     Project::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository")
@@ -77,5 +77,46 @@ fn the_plan_has_the_collected_runs_by_their_ids() {
         let collected = tables.runs.into_iter().map(|row| row.run_id).collect();
         let differing: Vec<_> = planned.symmetric_difference(&collected).collect();
         assert!(differing.is_empty(), "{paper}: {differing:?}");
+    }
+}
+
+#[test]
+fn every_collected_run_is_of_an_arm() {
+    for paper in papers() {
+        let tables = read_results(&project(), &paper, "small").expect("rows");
+        for row in tables.runs {
+            let spec = RunSpec::read(&row.spec).expect("a spec");
+            assert!(!spec.arm.is_empty(), "{paper}: {}", row.spec);
+            assert!(row.spec.contains("\"schema\":2"), "{}", row.spec);
+        }
+    }
+}
+
+#[test]
+fn stored_results_are_upgraded_in_place_and_keep_their_ids() {
+    let root = tempfile::tempdir().expect("a temporary folder");
+    let (from, to) = (project(), root.path().join("results/hart2020/small"));
+    std::fs::create_dir_all(&to).expect("a folder");
+    std::os::unix::fs::symlink(
+        from.root.join("experiments"),
+        root.path().join("experiments"),
+    )
+    .expect("a link");
+    let before = Tables::read(&from.results("hart2020", "small")).expect("rows");
+    before.write(&to).expect("writes");
+    let scratch = Project::open(root.path()).expect("a project");
+    for _ in 0..2 {
+        let runs = upgrade_results(&scratch, "hart2020", "small").expect("upgrades");
+        assert_eq!(runs, before.runs.len());
+        let after = Tables::read(&to).expect("rows");
+        assert_eq!(
+            (&after.evals, &after.predictions),
+            (&before.evals, &before.predictions)
+        );
+        for (old, new) in before.runs.iter().zip(&after.runs) {
+            assert_eq!(old.run_id, new.run_id);
+            assert!(new.spec.contains(r#""schema":2"#), "{}", new.spec);
+            assert!(!new.spec.contains(r#""arm":"""#), "{}", new.spec);
+        }
     }
 }

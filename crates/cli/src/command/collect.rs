@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use totune_sweep::{Plan, Selection, collect};
+use totune_sweep::{Plan, Selection, collect, upgrade_results};
 
 use crate::context::Context;
 use crate::exit;
@@ -12,7 +12,8 @@ use crate::exit;
 #[command(after_help = "\
 Examples:
   totune collect hart2020 small
-  totune collect hart2020 small --partial     although runs are missing")]
+  totune collect hart2020 small --partial     although runs are missing
+  totune collect hart2020 small --upgrade     only what was collected before, with today's names of arms")]
 pub struct Collect {
     /// Paper, such as hart2020
     pub paper: String,
@@ -22,11 +23,23 @@ pub struct Collect {
     /// Collect what is there although runs are missing; what the tables held before is replaced
     #[arg(long)]
     pub partial: bool,
+    /// Write what was collected before again, in today's schema and with the arms of today's experiments; no run is read
+    #[arg(long, conflicts_with = "partial")]
+    pub upgrade: bool,
 }
 
 impl Collect {
     /// Collects, and says what.
     pub fn run(self, context: &Context) -> Result<u8> {
+        if self.upgrade {
+            let runs = upgrade_results(&context.project, &self.paper, &self.profile)?;
+            if !context.global.quiet {
+                eprintln!("{runs} runs");
+            }
+            let folder = context.project.results(&self.paper, &self.profile);
+            println!("{}", folder.display());
+            return Ok(exit::OK);
+        }
         let selection = Selection::default();
         let plan = Plan::new(
             &context.project,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clap::Args;
 use totune_report::Request;
+use totune_sweep::read_results;
 
 use crate::context::Context;
 use crate::exit;
@@ -47,5 +48,7 @@ pub fn write(context: &Context, paper: &str, profile: &str) -> Result<PathBuf> {
         paper: paper.to_string(),
         profile: profile.to_string(),
     };
-    Ok(totune_report::report(&request)?.index)
+    // Rows of earlier schemas, and of arms that have other names by now, are read in today's words.
+    let rows = read_results(&context.project, paper, profile)?;
+    Ok(totune_report::report_of(&request, Some(rows))?.index)
 }

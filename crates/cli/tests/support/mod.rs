@@ -66,18 +66,13 @@ kind = "hold-out"
 test = 0.2
 seed = 13
 
-[[adaptation]]
-kind = "full"
-lr = 1e-3
-pooler = "trainable"
-embeddings = "trainable"
+[[arm]]
+name = "full"
+adaptation = { kind = "full", lr = 1e-3, pooler = "trainable", embeddings = "trainable" }
 
-[[adaptation]]
-kind = "last-k"
-k = 1
-lr = 1e-3
-pooler = "trainable"
-embeddings = "frozen"
+[[arm]]
+name = "last-1"
+adaptation = { kind = "last-k", k = 1, lr = 1e-3, pooler = "trainable", embeddings = "frozen" }
 
 [profiles.fixture]
 "#;

@@ -1,19 +1,20 @@
 //! Grids of the works that look at an encoder or at texts.
 
-use anyhow::{Result, ensure};
 use serde::Deserialize;
+use toml::Table;
 use totune_adapt::Training;
 use totune_data::{Pairs, Split};
 
-use super::{Experiment, folds, one_seed, some};
+use super::grids::{folds, one_seed, some_of};
+use super::{Experiment, Place};
 use crate::spec::LogisticSettings;
 use crate::{DivergenceWork, Information, ProbeInput, ProbeWork, ProbedStates, RunSpec, Work};
 
-/// What a `probe` experiment has: `datasets`, `encoders`, `[[split]]`, `states`, `input` and `seeds` multiply.
+/// What a `probe` experiment has.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct ProbeGrid {
-    /// Read before ([`super::Named`]); it is here so that a slip of its name is noticed.
+struct ProbeGrid {
+    /// Read before; it is here so that a slip of its name is noticed.
     #[expect(dead_code)]
     datasets: Vec<String>,
     encoders: Vec<String>,
@@ -31,11 +32,11 @@ pub(super) struct ProbeGrid {
     seeds: Vec<u64>,
 }
 
-/// What a `divergence` experiment has: `datasets` and `[[split]]` multiply.
+/// What a `divergence` experiment has.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct DivergenceGrid {
-    /// Read before ([`super::Named`]); it is here so that a slip of its name is noticed.
+struct DivergenceGrid {
+    /// Read before; it is here so that a slip of its name is noticed.
     #[expect(dead_code)]
     datasets: Vec<String>,
     split: Vec<Split>,
@@ -45,43 +46,50 @@ pub(super) struct DivergenceGrid {
     seeds: Vec<u64>,
 }
 
+/// Right values of every key that has no default, see [`crate::typed::Sources::all`].
+const PROBE: &str = r#"
+datasets = ["d"]
+encoders = ["e"]
+split = [{ kind = "hold-out", test = 0.5, seed = 0 }]
+states = ["pretrained"]
+input = ["mean"]
+max-length = 8
+evaluation-batch-size = 1
+logistic = { c = 1.0, max-iter = 1, tol = 1e-4 }
+mi = "off"
+seeds = [0]
+"#;
+const DIVERGENCE: &str = r#"
+datasets = ["d"]
+split = [{ kind = "files", test = "dev", dev = 0.0, seed = 0 }]
+texts = ["t"]
+terms = 1
+"#;
+
 impl Experiment {
     pub(super) fn expand_probe(
         &self,
-        profile: &str,
-        dataset: &str,
-        grid: &ProbeGrid,
-    ) -> Result<Vec<RunSpec>> {
-        some("encoders", &grid.encoders)?;
-        some("states", &grid.states)?;
-        some("input", &grid.input)?;
-        some("seeds", &grid.seeds)?;
-        ensure!(
-            grid.training.is_none() || grid.states.contains(&ProbedStates::FineTuned),
-            "training: given; expected none, since no states are \"fine-tuned\""
-        );
+        place: &Place,
+        grid: &Table,
+    ) -> Result<Vec<RunSpec>, Vec<String>> {
+        let grid: ProbeGrid = self.sources.all(grid, PROBE)?;
+        let splits = folds(&grid.split);
+        some_of([
+            ("encoders", grid.encoders.is_empty()),
+            ("split", splits.is_empty()),
+            ("states", grid.states.is_empty()),
+            ("input", grid.input.is_empty()),
+            ("seeds", grid.seeds.is_empty()),
+        ])?;
         let mut runs = Vec::new();
         for encoder in &grid.encoders {
-            for (split, fold) in folds(&grid.split)? {
+            for part in &splits {
                 for &states in &grid.states {
                     for &input in &grid.input {
                         for seed in &grid.seeds {
-                            let training = match states {
-                                ProbedStates::Pretrained => None,
-                                ProbedStates::FineTuned => grid.training.clone(),
-                            };
-                            let work = Work::Probe(Box::new(ProbeWork {
-                                encoder: encoder.clone(),
-                                states,
-                                input,
-                                max_length: grid.max_length,
-                                pairs: grid.pairs,
-                                evaluation_batch_size: grid.evaluation_batch_size,
-                                logistic: grid.logistic,
-                                mi: grid.mi,
-                                training,
-                            }));
-                            runs.push(self.run(profile, dataset, split, fold, *seed, work));
+                            let work = grid.work(encoder, states, input);
+                            let work = Work::Probe(Box::new(work));
+                            runs.push(self.run(place, *part, *seed, work));
                         }
                     }
                 }
@@ -92,22 +100,45 @@ impl Experiment {
 
     pub(super) fn expand_divergence(
         &self,
-        profile: &str,
-        dataset: &str,
-        grid: &DivergenceGrid,
-    ) -> Result<Vec<RunSpec>> {
-        some("seeds", &grid.seeds)?;
+        place: &Place,
+        grid: &Table,
+    ) -> Result<Vec<RunSpec>, Vec<String>> {
+        let grid: DivergenceGrid = self.sources.all(grid, DIVERGENCE)?;
+        let splits = folds(&grid.split);
+        some_of([
+            ("split", splits.is_empty()),
+            ("seeds", grid.seeds.is_empty()),
+        ])?;
         let mut runs = Vec::new();
-        for (split, fold) in folds(&grid.split)? {
+        for part in splits {
             for seed in &grid.seeds {
                 let work = Work::Divergence(DivergenceWork {
                     texts: grid.texts.clone(),
                     terms: grid.terms,
                 });
-                runs.push(self.run(profile, dataset, split, fold, *seed, work));
+                runs.push(self.run(place, part, *seed, work));
             }
         }
         Ok(runs)
+    }
+}
+
+impl ProbeGrid {
+    fn work(&self, encoder: &str, states: ProbedStates, input: ProbeInput) -> ProbeWork {
+        ProbeWork {
+            encoder: encoder.to_string(),
+            states,
+            input,
+            max_length: self.max_length,
+            pairs: self.pairs,
+            evaluation_batch_size: self.evaluation_batch_size,
+            logistic: self.logistic,
+            mi: self.mi,
+            training: match states {
+                ProbedStates::Pretrained => None,
+                ProbedStates::FineTuned => self.training.clone(),
+            },
+        }
     }
 }
 
@@ -115,7 +146,7 @@ impl Experiment {
 mod tests {
     use super::super::tests::expand;
 
-    const DIVERGENCE: &str = r#"
+    const DISTANCES: &str = r#"
 paper = "p"
 experiment = "e"
 kind = "divergence"
@@ -127,7 +158,7 @@ terms = 10000
 [profiles.all]
 "#;
 
-    const PROBE: &str = r#"
+    const PROBES: &str = r#"
 paper = "p"
 experiment = "e"
 kind = "probe"
@@ -147,12 +178,12 @@ seeds = [1, 2, 3]
 
     #[test]
     fn a_divergence_is_one_run_for_each_dataset() {
-        assert_eq!(expand(DIVERGENCE, "all").expect("expands").len(), 2);
+        assert_eq!(expand(DISTANCES, "all").expect("expands").len(), 2);
     }
 
     #[test]
     fn a_probe_is_multiplied_by_its_plurals() {
-        let runs = expand(PROBE, "all").expect("expands");
+        let runs = expand(PROBES, "all").expect("expands");
         assert_eq!(runs.len(), 2 * 2 * 3);
         assert_eq!(
             runs[0].label(),
@@ -164,32 +195,32 @@ seeds = [1, 2, 3]
     fn what_is_out_of_place_is_named() {
         for (source, good, bad, expected) in [
             (
-                PROBE,
+                PROBES,
                 "\"edge\"",
                 "\"edges\"",
                 "unknown choice `edges`; did you mean `edge`?",
             ),
             (
-                PROBE,
+                PROBES,
                 "\"pretrained\"",
                 "\"fine-tuned\"",
                 "training: not given",
             ),
             (
-                PROBE,
+                PROBES,
                 "max-length = 64",
                 "max-length = 3",
                 "max-length: found 3",
             ),
             (
-                PROBE,
+                PROBES,
                 "states",
                 "state",
                 "unknown key `state`; did you mean `states`?",
             ),
-            (DIVERGENCE, "terms = 10000", "terms = 0", "terms: found 0"),
+            (DISTANCES, "terms = 10000", "terms = 0", "terms: found 0"),
             (
-                DIVERGENCE,
+                DISTANCES,
                 "[\"wiki\", \"books\"]",
                 "[]",
                 "texts: the list is empty",

@@ -8,6 +8,7 @@ use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::typed::Sources;
 use crate::{RunSpec, suggest};
 
 mod choice;
@@ -71,13 +72,12 @@ pub(crate) struct Cell {
 
 impl Search {
     /// Takes `search` out of a grid; `None` where there is none, or its kind is `none`.
-    pub fn take(grid: &mut toml::Table, source: &str) -> Result<Option<Self>> {
+    pub fn take(grid: &mut toml::Table, sources: &Sources) -> Result<Option<Self>> {
         let Some(written) = grid.remove("search") else {
             return Ok(None);
         };
-        let written = Written::deserialize(written).map_err(|error| {
-            anyhow::anyhow!("search: {}", suggest::explain(&error.to_string(), source))
-        })?;
+        let written = Written::deserialize(written)
+            .map_err(|error| anyhow::anyhow!("search: {}", sources.explain(&error.to_string())))?;
         let (trials, seeds, metric, ranges) = match written {
             Written::None {} => return Ok(None),
             Written::Grid {
@@ -241,7 +241,7 @@ fn set(json: &mut Value, path: &str, value: &Value) -> Result<()> {
             bail!("`{above}` has no settings below it");
         };
         let Some((key, below)) = rest.split_once('.') else {
-            // A setting that is left out at its usual value may be missing here; serde refuses the others.
+            // Serde refuses a key that does not exist.
             object.insert(rest.to_string(), value.clone());
             return Ok(());
         };

@@ -24,7 +24,10 @@ frozen-dropout = "on"
 bucketing = "off"
 dtype = "f32"
 split = [{ kind = "files", test = "dev", dev = 0.2, seed = 13 }]
-adaptation = [{ kind = "frozen", lr = 1.0, pooler = "frozen" }, { kind = "last-k", k = 1, lr = 1.0, pooler = "trainable", embeddings = "frozen" }]
+arm = [
+    { name = "frozen", adaptation = { kind = "frozen", lr = 1.0, pooler = "frozen" } },
+    { name = "last-1", adaptation = { kind = "last-k", k = 1, lr = 1.0, pooler = "trainable", embeddings = "frozen" } },
+]
 "#;
 
 const GRID: &str = r#"
@@ -113,7 +116,7 @@ fn a_profile_replaces_the_search_or_goes_without() {
 #[test]
 fn a_dataset_or_a_variant_may_search_elsewhere() {
     let text = GRID.to_string()
-        + "[[for]]\ndatasets = ['b']\nsearch = { kind = 'grid', seeds = [7], ranges = { 'work.training.epochs' = [1, 2] } }\n";
+        + "[[override]]\ndatasets = ['b']\nsearch = { kind = 'grid', seeds = [7], ranges = { 'work.training.epochs' = [1, 2] } }\n";
     let cells = cells(&text, "all").expect("cells");
     let trials: Vec<usize> = cells.iter().map(|cell| cell.trials.len()).collect();
     assert_eq!(trials, [6, 6, 2, 2]);
@@ -126,7 +129,8 @@ fn more_trials_leave_those_before_as_they_are() {
             "[search]\nkind = 'random'\ntrials = {trials}\nseed = 3\nseeds = [1]\n[search.ranges]\n'work.a' = [1, 2, 3]\n'work.b' = [1, 2]"
         ))
         .expect("TOML");
-        Search::take(&mut grid, "").map(|search| search.expect("a search").settings())
+        Search::take(&mut grid, &Sources::new([]))
+            .map(|search| search.expect("a search").settings())
     };
     let six = random(6).expect("all six");
     assert_eq!(random(4).expect("four of them"), six[..4]);

@@ -86,10 +86,10 @@ clip = {{ kind = "global-norm", max = 1.0 }}
             for lr in self.rates {
                 text += &match k {
                     0 => format!(
-                        "\n[[adaptation]]\nkind = \"frozen\"\nlr = {lr}\npooler = \"frozen\"\n"
+                        "\n[[arm]]\nname = \"frozen-{lr:e}\"\nadaptation = {{ kind = \"frozen\", lr = {lr}, pooler = \"frozen\" }}\n"
                     ),
                     k => format!(
-                        "\n[[adaptation]]\nkind = \"last-k\"\nk = {k}\nlr = {lr}\npooler = \"frozen\"\nembeddings = \"frozen\"\n"
+                        "\n[[arm]]\nname = \"last-{k}-{lr:e}\"\nadaptation = {{ kind = \"last-k\", k = {k}, lr = {lr}, pooler = \"frozen\", embeddings = \"frozen\" }}\n"
                     ),
                 };
             }

@@ -1,0 +1,160 @@
+//! Tables as typed values, with every slip in them named at once: what, where, and the nearest name that exists.
+
+use anyhow::{Result, anyhow, bail};
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+use crate::suggest;
+
+/// The texts that an experiment is read from, by the name that errors give them; empty for the experiment's own.
+#[derive(Debug, Clone)]
+pub(crate) struct Sources(Vec<(&'static str, String)>);
+
+/// More slips than this are not looked for.
+const MOST: usize = 64;
+
+impl Sources {
+    pub fn new(sources: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        Self(sources.into_iter().collect())
+    }
+
+    /// Each text as a table.
+    pub fn tables(&self) -> Result<Vec<Table>> {
+        let parse = |(name, text): &(&str, String)| {
+            toml::from_str(text).map_err(|error| {
+                let error = error.to_string();
+                match name.is_empty() {
+                    true => anyhow!("{}", error.trim()),
+                    false => anyhow!("{name}: {}", error.trim()),
+                }
+            })
+        };
+        self.0.iter().map(parse).collect()
+    }
+
+    /// Serde's message in our words, with the line of the key in the first of the texts that has it.
+    pub fn explain(&self, error: &str) -> String {
+        let mut explained = self
+            .0
+            .iter()
+            .map(|(name, text)| (name, suggest::explain(error, text)));
+        let found = explained
+            .clone()
+            .find(|(_, text)| text.starts_with("line "));
+        match found {
+            Some((name, text)) if !name.is_empty() => format!("{name}: {text}"),
+            Some((_, text)) => text,
+            None => explained.next().map(|(_, text)| text).unwrap_or_default(),
+        }
+    }
+
+    /// A table as a typed value; the first slip where it is none.
+    pub fn typed<T: DeserializeOwned>(&self, table: &Table) -> Result<T> {
+        T::deserialize(Value::Table(table.clone()))
+            .map_err(|error| anyhow!("{}", self.explain(&error.to_string())))
+    }
+
+    /// A table as a typed value, or every slip in it. `whole` is a table in which all keys are right: where one is missing
+    /// or wrong, its value stands in so that the others can be looked at.
+    pub fn all<T: DeserializeOwned>(&self, table: &Table, whole: &str) -> Result<T, Vec<String>> {
+        let whole: Table = toml::from_str(whole).expect("a literal is TOML");
+        let (mut table, mut slips) = (table.clone(), Vec::new());
+        while slips.len() < MOST {
+            let error = match T::deserialize(Value::Table(table.clone())) {
+                Ok(value) if slips.is_empty() => return Ok(value),
+                Ok(_) => break,
+                Err(error) => error.to_string(),
+            };
+            slips.push(self.explain(&error));
+            if !mend(&mut table, &error, &whole) {
+                break;
+            }
+        }
+        Err(slips)
+    }
+}
+
+/// Takes out of a table, or puts into it, what an error of serde is about; `false` where that is not known.
+fn mend(table: &mut Table, error: &str, whole: &Table) -> bool {
+    let quoted = |prefix: &str| {
+        let rest = error.trim().strip_prefix(prefix)?;
+        rest.split_once('`').map(|(name, _)| name.to_string())
+    };
+    let place = error.trim().rsplit_once("\nin `").map(|(_, place)| place);
+    let Some(place) = place.map(|place| place.trim_end_matches('`')) else {
+        if let Some(name) = quoted("unknown field `") {
+            return table.remove(&name).is_some();
+        }
+        return match quoted("missing field `") {
+            Some(name) => put(table, &name, whole),
+            None => false,
+        };
+    };
+    // An unknown key inside a table can go by itself, so that the table's other keys are looked at.
+    if let Some(name) = quoted("unknown field `") {
+        let mut inner = Some(&mut *table);
+        for key in place.split('.') {
+            inner = inner.and_then(|table| table.get_mut(key)?.as_table_mut());
+        }
+        if inner.is_some_and(|table| table.remove(&name).is_some()) {
+            return true;
+        }
+    }
+    let key = place.split('.').next().unwrap_or_default();
+    let before = table.remove(key);
+    put(table, key, whole) && before.as_ref() != table.get(key)
+        || before.is_some() && !table.contains_key(key)
+}
+
+fn put(table: &mut Table, key: &str, whole: &Table) -> bool {
+    match whole.get(key) {
+        Some(value) => table.insert(key.to_string(), value.clone()).is_none(),
+        None => false,
+    }
+}
+
+/// What is wrong with the arms of an experiment, each slip once.
+pub(crate) struct Slips {
+    /// How many arms are looked at.
+    arms: usize,
+    found: Vec<(String, Vec<String>)>,
+}
+
+impl Slips {
+    pub fn new(arms: usize) -> Self {
+        Self {
+            arms,
+            found: Vec::new(),
+        }
+    }
+
+    /// Adds those of an arm.
+    pub fn add(&mut self, arm: &str, slips: Vec<String>) {
+        for slip in slips {
+            let place = self.found.iter().position(|(other, _)| *other == slip);
+            let place = place.unwrap_or_else(|| {
+                self.found.push((slip, Vec::new()));
+                self.found.len() - 1
+            });
+            let arms = &mut self.found[place].1;
+            if !arms.iter().any(|other| other == arm) {
+                arms.push(arm.to_string());
+            }
+        }
+    }
+
+    /// Refuses any.
+    pub fn none(self) -> Result<()> {
+        let all = self.arms;
+        let shown = |(slip, arms): &(String, Vec<String>)| match arms.len() == all {
+            true => slip.clone(),
+            false => format!("{slip} (arm {})", arms.join(", ")),
+        };
+        let shown: Vec<String> = self.found.iter().map(shown).collect();
+        match shown.as_slice() {
+            [] => Ok(()),
+            [slip] => bail!("{slip}"),
+            slips => bail!("{} errors:\n  {}", slips.len(), slips.join("\n  ")),
+        }
+    }
+}
