@@ -151,11 +151,6 @@ impl Comparison {
         }
     }
 
-    /// `+0.009 [-0.012, 0.030]`.
-    pub(crate) fn difference_text(&self, decimals: usize) -> String {
-        self.difference_in(Scale::Plain(decimals))
-    }
-
     /// `+0.009 [-0.012, 0.030]`, `+0.90 [-1.20, 3.00] points`.
     pub(crate) fn difference_in(&self, scale: Scale) -> String {
         let Interval { low, high } = self.interval;

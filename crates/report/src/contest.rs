@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use totune_stats::mean;
 
-use crate::claims::Side;
 use crate::compare::Comparison;
 use crate::label::labelled;
 use crate::panel::{OnTask, Pair, Runners, pairs_text};
-use crate::plan::{Plan, Task, Where};
+use crate::plan::{Plan, Side, Task, Where};
 use crate::runs::Runs;
 use crate::strata::{effect, over_tasks};
 use crate::text::{Scale, counted};

@@ -6,13 +6,12 @@ use anyhow::{Result, ensure};
 use serde::Deserialize;
 use totune_stats::mean;
 
-use crate::claims::{Side, Tasks};
 use crate::compare::Comparison;
 use crate::contest::{Contender, Contest, Numbers};
 use crate::grid::{Grid, GridCell, GridPart};
-use crate::measure::final_score;
 use crate::panel::average;
-use crate::plan::{Plan, Where, check_id};
+use crate::per_run::final_score;
+use crate::plan::{Plan, Side, Tasks, Where, check_id};
 use crate::runs::Runs;
 use crate::text::{Scale, csv_field, fixed};
 

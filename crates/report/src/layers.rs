@@ -7,13 +7,12 @@ use serde::Deserialize;
 use totune_stats::curve::Spread;
 use totune_stats::sd;
 
-use crate::claims::Side;
 use crate::curves::test;
 use crate::figure::Drawing;
 use crate::grid::{Grid, GridCell, GridPart};
 use crate::label::labelled;
 use crate::panel::Runners;
-use crate::plan::{Plan, Task, Where, check_id};
+use crate::plan::{Plan, Side, Task, Where, check_id};
 use crate::plot::series::{Series, SeriesPanel, Stroke};
 use crate::plot::{Figure, Panel};
 use crate::runs::Runs;

@@ -20,17 +20,15 @@ mod epochs;
 mod figure;
 mod grid;
 mod guidelines;
-mod judge;
 mod label;
 mod layers;
 mod matrix;
-mod measure;
 mod notice;
 mod output;
-mod own;
 mod page;
 mod paired;
 mod panel;
+mod per_run;
 mod phases;
 mod plan;
 mod plot;
@@ -44,7 +42,6 @@ mod table;
 mod takeaway;
 mod text;
 mod toml_file;
-mod verdict;
 
 #[cfg(test)]
 mod fixture;
@@ -61,10 +58,9 @@ pub use crate::curves::{
     LeadSummary, TimeTo, curves,
 };
 
-use crate::claims::Claims;
+use crate::claims::{Claims, Court, judge};
 use crate::figure::Drawing;
 use crate::grid::Grid;
-use crate::measure::Court;
 use crate::output::Staged;
 use crate::page::{Page, claims_csv, claims_latex, claims_markdown};
 use crate::paired::Paired;
@@ -177,7 +173,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
         runs: &runs,
         profile,
     };
-    let judged = judge::judge(&claims, &court, &claims_shown)?;
+    let judged = judge(&claims, court, &claims_shown)?;
     let page = Page {
         paper,
         profile,

@@ -5,11 +5,10 @@ use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use serde::Serialize;
 
+use crate::claims::{Judged, Own, Verdict};
 use crate::figure::Drawing;
 use crate::grid::Grid;
-use crate::judge::Judged;
 use crate::notice;
-use crate::own::Own;
 use crate::paired::Paired;
 use crate::plan::Plan;
 use crate::provenance::{Provenance, statuses, time};
@@ -17,7 +16,6 @@ use crate::runs::{Run, Runs};
 use crate::table::{Table, pipe_table};
 use crate::takeaway::{self, Takeaway};
 use crate::text::{counted, csv_field, html, latex, markdown, readable};
-use crate::verdict::Verdict;
 
 /// Heading in a paper's README whose section the page quotes.
 const DIFFERENCES: &str = "Where we differ";

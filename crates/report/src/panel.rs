@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use crate::claims::Side;
-use crate::plan::{Plan, Task, Where};
+use crate::plan::{Plan, Side, Task, Where};
 use crate::runs::{Run, Runs};
 use crate::sample::{Key, Sample};
 use crate::text::counted;

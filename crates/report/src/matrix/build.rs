@@ -5,12 +5,11 @@ use totune_stats::Interval;
 
 use super::correlate;
 use super::{MatrixColumn, MatrixPlan, MatrixRow, Notable, Origin};
-use crate::claims::Side;
 use crate::compare::compare;
 use crate::grid::{Grid, GridCell, GridPart};
 use crate::label::labelled;
 use crate::panel::{Runners, SPLIT};
-use crate::plan::{Measure, Plan, Task};
+use crate::plan::{Measure, Plan, Side, Task};
 use crate::runs::Runs;
 use crate::sample::Sample;
 use crate::text::{csv_field, decimals, fixed, joined, signed};

@@ -55,8 +55,6 @@ pub(crate) fn words(name: &str, test: &Correlation) -> String {
 
 /// Two rows over the columns, for a claim.
 pub(crate) struct Both {
-    pub(crate) title_x: String,
-    pub(crate) title_y: String,
     /// Ours, in the columns that have both.
     pub(crate) pairs: Vec<(f64, f64)>,
     /// Columns of the table.
@@ -95,8 +93,6 @@ impl MatrixPlan {
             )
             .next();
         Ok(Both {
-            title_x: x.title.clone(),
-            title_y: y.title.clone(),
             pairs: cells()
                 .filter_map(|(x, y)| Some((x.mean?, y.mean?)))
                 .collect(),

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashSet};
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-pub(crate) use self::correlate::words;
+pub(crate) use self::correlate::{Both, words};
 pub(crate) use self::paper::PaperCell;
 use crate::plan::{Plan, Where, check_id};
 use crate::toml_file::did_you_mean;
@@ -137,6 +137,18 @@ impl MatrixRow {
     pub(crate) fn name(&self) -> &str {
         let name = self.id.as_deref().or(self.group.as_deref());
         name.unwrap_or_default()
+    }
+
+    /// What it is called on the page.
+    pub(crate) fn shown(&self, plan: &Plan) -> String {
+        let group = self.group.as_ref().and_then(|name| plan.groups.get(name));
+        let title = self.title.as_ref().or(group.map(|group| &group.title));
+        title.cloned().unwrap_or_default()
+    }
+
+    /// The paper's number on a task, if it has one.
+    pub(crate) fn printed(&self, task: &str) -> Option<f64> {
+        self.paper.get(task)?.value()
     }
 }
 

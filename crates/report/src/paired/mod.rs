@@ -8,13 +8,12 @@ use serde::{Deserialize, Serialize};
 use totune_stats::{HedgesG, Pairing, hedges_g, mean, permutation_test, sd};
 
 use self::conclusion::{Found, conclusion};
-use crate::claims::{Per, Side};
 use crate::compare::Comparison;
 use crate::contest::{Contender, Contest, On};
 use crate::label::labelled;
-use crate::measure::seconds_of_both;
 use crate::panel::{SPLIT, average};
-use crate::plan::{Measure, Plan, Task, Where};
+use crate::per_run::{Per, seconds_of_both};
+use crate::plan::{Measure, Plan, Side, Task, Where};
 use crate::runs::Runs;
 use crate::sample::LEVEL;
 use crate::strata::linear_over_tasks;

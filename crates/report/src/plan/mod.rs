@@ -2,6 +2,7 @@
 
 mod figure;
 mod measure;
+mod side;
 mod table;
 mod task;
 
@@ -13,8 +14,9 @@ use serde::Deserialize;
 
 pub(crate) use self::figure::{BoxPlan, FigurePlan};
 pub(crate) use self::measure::Measure;
+pub(crate) use self::side::Side;
 pub(crate) use self::table::{RowPlan, TablePlan};
-pub(crate) use self::task::Task;
+pub(crate) use self::task::{Task, Tasks};
 use crate::ensemble::EnsemblePlan;
 use crate::epochs::EpochsPlan;
 use crate::guidelines::GuidelinesPlan;
@@ -141,6 +143,20 @@ impl Plan {
             "{from}: unknown task `{name}`, expected one of: {}{near}",
             names.join(", ")
         )
+    }
+
+    /// The matrix called `id`; `from` says who asks.
+    pub(crate) fn matrix(&self, id: &str, from: &str) -> Result<&MatrixPlan> {
+        match self.matrices.iter().find(|matrix| matrix.id == id) {
+            Some(matrix) => Ok(matrix),
+            None => {
+                let known = self.matrices.iter().map(|matrix| matrix.id.as_str());
+                bail!(
+                    "{from}: there is no matrix `{id}`{}",
+                    did_you_mean(id, known)
+                )
+            }
+        }
     }
 
     /// What the tables give as the paper's value of a measure for a group.

@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 use totune_stats::mean;
 
 use self::sentences::{Beside, provenance, sentences};
-use crate::claims::{Per, Side};
 use crate::contest::{Contender, Contest, Numbers};
 use crate::label::labelled;
-use crate::measure::{final_score, seconds_of_both, trained_share};
 use crate::panel::{Runners, average};
-use crate::plan::{Plan, Task, Where};
+use crate::per_run::{Per, final_score, seconds_of_both, trained_share};
+use crate::plan::{Plan, Side, Task, Where};
 use crate::runs::{Run, Runs};
 use crate::table::pipe_table;
 use crate::text::{Scale, csv_field, fixed};

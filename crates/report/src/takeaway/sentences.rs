@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{scores, time_ratio};
-use crate::claims::Per;
 use crate::compare::{ALPHA, Comparison};
 use crate::contest::Contest;
+use crate::per_run::Per;
 use crate::strata::over_tasks;
 use crate::text::{Scale, counted, fixed, in_sentence, joined};
 

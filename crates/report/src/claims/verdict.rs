@@ -2,22 +2,21 @@
 //!
 //! Evidence is a difference with its interval and a p-value corrected over all comparisons of the page (Holm).
 //! A comparison *counts* when the corrected p-value is below 0.05. A value of the paper is no comparison: it is
-//! held against our mean and its interval, and does not enter the correction.
+//! compared with our mean and its interval, and does not enter the correction.
 //!
-//! | claim | reproduced | direction only | within noise | contradicted |
+//! | relation | reproduced | direction only | within noise | contradicted |
 //! |---|---|---|---|---|
-//! | value | within its tolerance | | outside it, but inside our 95 % interval | otherwise |
-//! | difference | counts, right sign, size within tolerance or the paper's inside our interval | counts, right sign, other size | does not count | counts, wrong sign |
-//! | several differences | each one is | all in the right direction, some count | otherwise | some one is |
-//! | order | all neighbours in order, all count | all in order, some count | otherwise | some reversed neighbour counts |
-//! | no difference | uncorrected p ≥ 0.05 | | uncorrected below, corrected above | counts |
-//! | repeats, shares, flat layers, late rises, zeros | within the limits | | | otherwise |
-//! | above at every layer | at every layer of every task | above on average on each task, and at most layers | | otherwise |
-//! | trend over layers | as an order, each task a comparison of layer and score | | | |
-//! | no correlation | as no difference | | | |
-//! | spread | counts, right way | | does not count | counts, wrong way |
+//! | near, of a mean or a standard deviation | within its tolerance | | outside it, but inside our 95 % interval | otherwise |
+//! | near, of a difference | counts, right sign, size within tolerance or the paper's inside our interval | counts, right sign, other size | does not count | counts, wrong sign |
+//! | near, of several differences | each one is | all in the right direction, some count | otherwise | some one is |
+//! | greater | all neighbours in order, all count | all in order, some count | otherwise | some reversed neighbour counts |
+//! | greater, at every layer | at every layer of every task | above on average on each task, and at most layers | | otherwise |
+//! | null | uncorrected p ≥ 0.05 | | uncorrected below, corrected above | counts |
+//! | non-superior | as null, or not above | | uncorrected below, corrected above | counts |
+//! | equivalent | the interval lies inside the margin | | otherwise | the interval lies outside it |
+//! | at most, at least, equivalent, of numbers without a test | all keep the limit | | | otherwise |
 //!
-//! What the paper's own numbers decide (sums, impossible scores, p-values, statements) is reproduced,
+//! What the paper's own numbers decide (sums, impossible scores, p-values, quotations) is reproduced,
 //! contradicted, or within noise where only the rounding of the printed numbers could save it.
 
 use serde::Serialize;
@@ -93,34 +92,6 @@ impl Tested {
     }
 }
 
-/// How comparisons decide a claim.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Rule {
-    /// Each is of neighbours in an order, the one the paper puts higher first.
-    Order,
-    /// Each has the size that the paper gives.
-    Differences { papers: Vec<f64>, tolerance: f64 },
-    /// There is no difference.
-    NoDifference,
-    /// The first side is not above the second.
-    NoGain,
-    /// The first side varies more.
-    Spread,
-}
-
-impl Rule {
-    /// The verdict on comparisons, at least one.
-    pub(crate) fn verdict(&self, tested: &[Tested]) -> Verdict {
-        match self {
-            Self::Order => of_order(tested),
-            Self::Differences { papers, tolerance } => of_differences(tested, papers, *tolerance),
-            Self::NoDifference => of_no_difference(&tested[0]),
-            Self::NoGain => of_no_gain(&tested[0]),
-            Self::Spread => of_spread(&tested[0]),
-        }
-    }
-}
-
 /// The paper reports a value; `interval` is that of our mean minus the paper's.
 pub(crate) fn of_value(difference: f64, tolerance: f64, interval: Option<Interval>) -> Verdict {
     let inside = interval.is_some_and(|interval| interval.contains(0.0));
@@ -144,7 +115,7 @@ fn of_difference(tested: &Tested, paper: f64, tolerance: f64) -> Verdict {
 }
 
 /// The paper reports several differences at once, such as at several times.
-fn of_differences(tested: &[Tested], papers: &[f64], tolerance: f64) -> Verdict {
+pub(crate) fn of_differences(tested: &[Tested], papers: &[f64], tolerance: f64) -> Verdict {
     let each: Vec<Verdict> = tested
         .iter()
         .zip(papers)
@@ -187,7 +158,7 @@ pub(crate) fn of_layers(above: usize, all: usize, rises: &[f64]) -> Verdict {
 }
 
 /// The paper orders groups; each comparison is of neighbours, the one it puts higher first.
-fn of_order(neighbours: &[Tested]) -> Verdict {
+pub(crate) fn of_order(neighbours: &[Tested]) -> Verdict {
     if neighbours.iter().any(Tested::counts_down) {
         Verdict::Contradicted
     } else if neighbours.iter().all(Tested::counts_up) {
@@ -203,8 +174,8 @@ fn of_order(neighbours: &[Tested]) -> Verdict {
     }
 }
 
-/// The paper finds no difference.
-fn of_no_difference(tested: &Tested) -> Verdict {
+/// The paper finds nothing.
+pub(crate) fn of_null(tested: &Tested) -> Verdict {
     if tested.counts() {
         Verdict::Contradicted
     } else if tested.comparison.p >= ALPHA {
@@ -215,19 +186,20 @@ fn of_no_difference(tested: &Tested) -> Verdict {
 }
 
 /// The paper finds that `a` is no better than `b`; it may be worse.
-fn of_no_gain(tested: &Tested) -> Verdict {
-    match of_no_difference(tested) {
+pub(crate) fn of_non_superior(tested: &Tested) -> Verdict {
+    match of_null(tested) {
         Verdict::Reproduced => Verdict::Reproduced,
         _ if tested.comparison.difference <= 0.0 => Verdict::Reproduced,
         gain => gain,
     }
 }
 
-/// The paper finds that `a` varies more than `b`.
-fn of_spread(tested: &Tested) -> Verdict {
-    if tested.counts_up() {
+/// The paper finds two sides equivalent: at most `margin` apart, by the 95 % interval of their difference.
+pub(crate) fn of_equivalence(tested: &Tested, margin: f64) -> Verdict {
+    let Interval { low, high } = tested.comparison.interval;
+    if -margin <= low && high <= margin {
         Verdict::Reproduced
-    } else if tested.counts_down() {
+    } else if low > margin || high < -margin {
         Verdict::Contradicted
     } else {
         Verdict::WithinNoise
@@ -348,28 +320,27 @@ mod tests {
             (0.001, 0.01, Verdict::Contradicted),
         ] {
             assert_eq!(
-                of_no_difference(&tested(0.1, 0.1, p, corrected)),
+                of_null(&tested(0.1, 0.1, p, corrected)),
                 expected,
                 "p = {p}"
             );
-            assert_eq!(of_no_gain(&tested(0.1, 0.1, p, corrected)), expected);
-            let loss = of_no_gain(&tested(-0.1, 0.1, p, corrected));
+            assert_eq!(of_non_superior(&tested(0.1, 0.1, p, corrected)), expected);
+            let loss = of_non_superior(&tested(-0.1, 0.1, p, corrected));
             assert_eq!(loss, Verdict::Reproduced, "p = {p}");
         }
     }
 
     #[test]
-    fn spreads() {
-        for (difference, corrected, expected) in [
-            (0.1, 0.001, Verdict::Reproduced),
-            (0.1, 0.2, Verdict::WithinNoise),
-            (-0.1, 0.001, Verdict::Contradicted),
+    fn equivalence() {
+        // (difference, half width of its interval, expected) with a margin of 0.01
+        for (difference, half, expected) in [
+            (0.002, 0.005, Verdict::Reproduced),
+            (0.002, 0.02, Verdict::WithinNoise),
+            (0.012, 0.005, Verdict::WithinNoise),
+            (-0.03, 0.005, Verdict::Contradicted),
         ] {
-            assert_eq!(
-                of_spread(&tested(difference, 0.1, corrected, corrected)),
-                expected,
-                "{difference}"
-            );
+            let found = of_equivalence(&tested(difference, half, 0.5, 0.5), 0.01);
+            assert_eq!(found, expected, "{difference} +- {half}");
         }
     }
 

@@ -1,0 +1,102 @@
+//! The share of the rise from the lowest layer to the highest that comes after some layer.
+
+use std::ops::RangeInclusive;
+
+use anyhow::Result;
+use serde::Deserialize;
+
+use super::Quantity;
+use super::layers::{OnTask, Probe, check_share_of_depth, one};
+use crate::claims::finding::Finding;
+use crate::claims::relation::Relation;
+use crate::claims::terms::Terms;
+use crate::claims::verdict;
+use crate::curves::test;
+use crate::runs::Runs;
+use crate::text::Scale;
+
+/// At least so much ("sharply in the last layers"), or at most ("gradually").
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct LateRise {
+    /// Left out, it is each task's own.
+    metric: Option<String>,
+    #[serde(default = "test")]
+    split: String,
+    /// The lowest layer that counts.
+    #[serde(default = "one")]
+    from: u32,
+    /// Where the last layers begin, as a share of the depth.
+    after: f64,
+}
+
+impl Quantity for LateRise {
+    fn relations(&self) -> &'static [&'static str] {
+        &["at-least", "at-most"]
+    }
+
+    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
+        1..=1
+    }
+
+    fn check(&self, terms: &Terms) -> Result<()> {
+        check_share_of_depth(self.after, &terms.from)
+    }
+
+    fn stated(&self, terms: &Terms) -> Result<String> {
+        let words = match terms.relation {
+            Relation::AtLeast(_) => "at least",
+            _ => "at most",
+        };
+        let share = percent(terms.relation.limit());
+        Ok(format!("{words} {share} of the rise comes late"))
+    }
+
+    fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
+        let probe = Probe {
+            metric: self.metric.as_ref(),
+            split: &self.split,
+            first: self.from,
+        };
+        let found = probe.of(&terms.sides[0], terms, runs)?;
+        Ok(found
+            .map(|found| self.settled(&found, terms.relation))
+            .into())
+    }
+}
+
+impl LateRise {
+    fn settled(&self, found: &[OnTask], relation: &Relation) -> Finding {
+        let (mut kept, mut ours, mut reasons) = (true, Vec::new(), Vec::new());
+        for on in found {
+            let (Some((lowest, first)), Some((highest, last))) =
+                (on.means.first(), on.means.last())
+            else {
+                continue;
+            };
+            let start = on.layer_at(self.after);
+            let at = on.means.iter().find(|(layer, _)| *layer >= start);
+            let begin = at.map_or(*last, |(_, score)| *score);
+            let rise = last - first;
+            if rise <= 0.0 {
+                kept = false;
+                ours.push(format!("{} no rise", on.task.title));
+                reasons.push(format!("no rise; {}", on.shown()));
+                continue;
+            }
+            let late = (last - begin) / rise;
+            kept &= relation.keeps(late);
+            ours.push(format!("{} {}", on.task.title, percent(late)));
+            reasons.push(format!(
+                "{} of the rise from layer {lowest} to layer {highest} comes after layer {start}; {}",
+                percent(late),
+                on.shown()
+            ));
+        }
+        Finding::settled(ours.join(", "), verdict::of_limits(kept), reasons)
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", Scale::Percent.number(share))
+}

@@ -1,0 +1,89 @@
+//! How far from nothing a number is at any layer, for every side and metric.
+
+use std::ops::RangeInclusive;
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+
+use super::layers::{Probe, one};
+use super::{Quantity, at_least};
+use crate::claims::finding::Finding;
+use crate::claims::terms::Terms;
+use crate::claims::verdict;
+use crate::curves::test;
+use crate::runs::Runs;
+use crate::text::fixed;
+
+/// The largest absolute value over layers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct LayerSize {
+    /// All of them.
+    metrics: Vec<String>,
+    #[serde(default = "test")]
+    split: String,
+    /// The lowest layer that counts.
+    #[serde(default = "one")]
+    from: u32,
+}
+
+impl Quantity for LayerSize {
+    fn relations(&self) -> &'static [&'static str] {
+        &["at-most"]
+    }
+
+    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
+        at_least(1)
+    }
+
+    fn check(&self, terms: &Terms) -> Result<()> {
+        ensure!(
+            !self.metrics.is_empty(),
+            "{}: found no metrics, expected at least one",
+            terms.from
+        );
+        Ok(())
+    }
+
+    fn stated(&self, terms: &Terms) -> Result<String> {
+        Ok(format!("at most {} at every layer", terms.relation.limit()))
+    }
+
+    fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
+        let (mut largest, mut reasons): (f64, Vec<String>) = (0.0, Vec::new());
+        let (mut near, mut all) = (0, 0);
+        for side in terms.sides {
+            let title = terms.title(side)?;
+            for metric in &self.metrics {
+                let probe = Probe {
+                    metric: Some(metric),
+                    split: &self.split,
+                    first: self.from,
+                };
+                let found = match probe.of(side, terms, runs)? {
+                    Ok(found) => found,
+                    Err(why) => return Ok(Finding::Untestable(why)),
+                };
+                for on in &found {
+                    let sizes = || on.means.iter().map(|(_, value)| value.abs());
+                    let most = sizes().fold(0.0, f64::max);
+                    largest = largest.max(most);
+                    near += sizes().filter(|&size| terms.relation.keeps(size)).count();
+                    all += on.means.len();
+                    reasons.push(format!(
+                        "{title}, {metric} on {}: up to {}",
+                        on.task.title,
+                        fixed(most, 4)
+                    ));
+                }
+            }
+        }
+        let ours = format!(
+            "up to {}; {near} of {all} within {}",
+            fixed(largest, 4),
+            terms.relation.limit()
+        );
+        let verdict = verdict::of_limits(near == all);
+        Ok(Finding::settled(ours, verdict, reasons))
+    }
+}

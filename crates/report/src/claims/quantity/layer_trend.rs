@@ -1,0 +1,96 @@
+//! Whether scores rise with the layer: Spearman's correlation of both, a comparison for each task.
+
+use std::ops::RangeInclusive;
+
+use anyhow::Result;
+use serde::Deserialize;
+use totune_stats::{Interval, spearman_test};
+
+use super::Quantity;
+use super::layers::{OnTask, Probe, one};
+use crate::claims::finding::{Evidence, Finding};
+use crate::claims::terms::Terms;
+use crate::compare::Comparison;
+use crate::curves::test;
+use crate::runs::Runs;
+use crate::sample::LEVEL;
+use crate::text::{Scale, fixed};
+
+/// The trend of one side.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct LayerTrend {
+    /// Left out, it is each task's own.
+    metric: Option<String>,
+    #[serde(default = "test")]
+    split: String,
+    /// The lowest layer that counts.
+    #[serde(default = "one")]
+    from: u32,
+}
+
+impl Quantity for LayerTrend {
+    fn relations(&self) -> &'static [&'static str] {
+        &["greater"]
+    }
+
+    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
+        1..=1
+    }
+
+    fn stated(&self, _terms: &Terms) -> Result<String> {
+        Ok("higher layers score higher".to_owned())
+    }
+
+    fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
+        let probe = Probe {
+            metric: self.metric.as_ref(),
+            split: &self.split,
+            first: self.from,
+        };
+        let found = probe.of(&terms.sides[0], terms, runs)?;
+        Ok(found.and_then(|found| compared(&found)).into())
+    }
+}
+
+fn compared(found: &[OnTask]) -> Result<Finding, String> {
+    let mut evidence = Evidence::new(Scale::Plain(2));
+    let mut ours = Vec::new();
+    for on in found {
+        let title = &on.task.title;
+        let layers: Vec<f64> = on
+            .means
+            .iter()
+            .map(|(layer, _)| f64::from(*layer))
+            .collect();
+        let scores: Vec<f64> = on.means.iter().map(|(_, score)| *score).collect();
+        let test = spearman_test(&layers, &scores, LEVEL).ok_or_else(|| {
+            let n = layers.len();
+            format!("{title}: {n} layers, or the same score at each, have no order")
+        })?;
+        ours.push(format!("{title} {}", fixed(test.r, 2)));
+        let label = format!(
+            "{title}: Spearman's correlation of layer and score over {} layers",
+            layers.len()
+        );
+        let comparison = Comparison {
+            difference: test.r,
+            interval: test.interval.unwrap_or(Interval {
+                low: test.r,
+                high: test.r,
+            }),
+            p: test.p,
+            effect: None,
+            test: match test.exact {
+                true => "all orders of the layers".to_owned(),
+                false => "Student's t for ranks".to_owned(),
+            },
+            beside: None,
+            detectable: None,
+        };
+        evidence.comparisons.push((label, comparison));
+        evidence.notes.push(on.shown());
+    }
+    evidence.ours = ours.join(", ");
+    Ok(Finding::Compared(evidence))
+}

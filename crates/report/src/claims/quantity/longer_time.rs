@@ -1,0 +1,64 @@
+//! How much longer one side trains than the other, on every task by itself.
+
+use anyhow::Result;
+use serde::Deserialize;
+
+use super::Quantity;
+use crate::claims::finding::{Evidence, Finding};
+use crate::claims::terms::Terms;
+use crate::contest::{Contest, Numbers};
+use crate::panel::pairs_text;
+use crate::per_run::{Per, seconds_of_both};
+use crate::runs::Runs;
+use crate::strata::{linear_over_tasks, ratio};
+use crate::text::Scale;
+
+/// As a share of the time of the second side; every task is a comparison of its own.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LongerTime {}
+
+impl Quantity for LongerTime {
+    fn relations(&self) -> &'static [&'static str] {
+        &["greater"]
+    }
+
+    fn stated(&self, terms: &Terms) -> Result<String> {
+        let (a, b) = terms.titles()?;
+        Ok(format!("{a} takes longer than {b}"))
+    }
+
+    fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
+        let tasks = terms.tasks()?;
+        let contest = terms.contest(&tasks, runs)?;
+        let numbers = contest.numbers(seconds_of_both(Per::Run));
+        Ok(numbers
+            .and_then(|numbers| compared(&contest, numbers, tasks.len()))
+            .into())
+    }
+}
+
+fn compared(contest: &Contest, numbers: Numbers, wanted: usize) -> Result<Finding, String> {
+    if numbers.tasks.len() < wanted {
+        return Err(numbers.notes.join("; "));
+    }
+    let scale = Scale::Percent;
+    let mut evidence = Evidence::new(scale);
+    let mut ours = Vec::new();
+    for on in &numbers.tasks {
+        let title = &on.task.title;
+        let longer = ratio(&on.a, &on.b).into_iter().map(|r| r - 1.0).collect();
+        let comparison = linear_over_tasks(&[longer]).map_err(|why| format!("{title}: {why}"))?;
+        ours.push(format!("{title} {}", scale.text(comparison.difference)));
+        let label = format!(
+            "time of {} beyond that of {}, as a share of it ({title}, {})",
+            contest.title_a,
+            contest.title_b,
+            pairs_text(on.a.len())
+        );
+        evidence.comparisons.push((label, comparison));
+    }
+    evidence.ours = ours.join(", ");
+    evidence.notes = numbers.notes;
+    Ok(Finding::Compared(evidence))
+}

@@ -1,0 +1,250 @@
+//! What is measured of the sides of a claim: one file per quantity.
+//!
+//! To add one, write `<name>.rs` with a struct that holds its settings and implements [`Quantity`], and name it in the
+//! two lists below.
+
+mod correlation;
+mod deviation;
+mod f1_bound;
+mod late_rise;
+mod layer_range;
+mod layer_score;
+mod layer_size;
+mod layer_trend;
+mod layers;
+mod longer_time;
+mod p_value;
+mod power;
+mod printed;
+mod printed_cells;
+mod printed_differences;
+mod printed_mean;
+mod printed_share;
+mod printed_sum;
+mod quotes;
+mod relative_score;
+mod repeatability;
+mod score;
+mod score_at_budget;
+mod score_at_time;
+mod task_contrast;
+mod task_score;
+mod time_saving;
+mod trainable_share;
+mod variance;
+
+use std::fmt::Debug;
+use std::ops::RangeInclusive;
+
+use anyhow::{Result, bail, ensure};
+use serde::Deserialize;
+
+use super::terms::Terms;
+use super::{finding::Finding, verdict};
+use crate::plan::Where;
+use crate::runs::Runs;
+use crate::toml_file::did_you_mean;
+
+/// Something that can be measured of the sides of a claim.
+pub(crate) trait Quantity: Debug {
+    /// Names of the relations that can hold of it.
+    fn relations(&self) -> &'static [&'static str];
+
+    /// What it is read off.
+    fn subject(&self) -> Subject {
+        Subject::Tasks
+    }
+
+    /// How many sides it is of.
+    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
+        match self.subject() {
+            Subject::NoSides => 0..=0,
+            Subject::Tasks | Subject::Runs(_) => 2..=2,
+        }
+    }
+
+    /// What a run meets beyond being of a side, one entry for each selection.
+    fn selections(&self, terms: &Terms) -> Result<Vec<Where>> {
+        let further = match self.subject() {
+            Subject::Tasks => {
+                let tasks = terms.tasks()?;
+                return Ok(tasks.iter().map(|task| task.conditions()).collect());
+            }
+            Subject::Runs(conditions) => vec![conditions],
+            Subject::NoSides => vec![],
+        };
+        let Terms { from, named, .. } = terms;
+        ensure!(
+            named.names.is_empty() && named.among.is_none(),
+            "{from}: found tasks, expected none with this quantity"
+        );
+        Ok(further)
+    }
+
+    /// Checks what its type cannot.
+    fn check(&self, _terms: &Terms) -> Result<()> {
+        Ok(())
+    }
+
+    /// What the paper says of it.
+    fn stated(&self, terms: &Terms) -> Result<String>;
+
+    /// What the runs, or the paper's own numbers, say of it.
+    fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding>;
+}
+
+/// What a quantity is read off.
+pub(crate) enum Subject {
+    /// Runs of the sides on each task.
+    Tasks,
+    /// Runs of the sides that meet further conditions, whatever their task.
+    Runs(Where),
+    /// Tables of the page, or the paper's own numbers and words.
+    NoSides,
+}
+
+macro_rules! quantities {
+    ($($name:ident = $module:ident),* $(,)?) => {
+        /// Every quantity with its settings.
+        #[derive(Debug, Deserialize)]
+        #[serde(tag = "kind", rename_all = "kebab-case")]
+        enum Kind {
+            $($name($module::$name)),*
+        }
+
+        impl Kind {
+            fn quantity(&self) -> &dyn Quantity {
+                match self {
+                    $(Self::$name(quantity) => quantity),*
+                }
+            }
+        }
+    };
+}
+
+quantities! {
+    Correlation = correlation,
+    Deviation = deviation,
+    F1Bound = f1_bound,
+    LateRise = late_rise,
+    LayerRange = layer_range,
+    LayerScore = layer_score,
+    LayerSize = layer_size,
+    LayerTrend = layer_trend,
+    LongerTime = longer_time,
+    PValue = p_value,
+    Power = power,
+    PrintedCells = printed_cells,
+    PrintedDifferences = printed_differences,
+    PrintedMean = printed_mean,
+    PrintedShare = printed_share,
+    PrintedSum = printed_sum,
+    Quotes = quotes,
+    RelativeScore = relative_score,
+    Repeatability = repeatability,
+    Score = score,
+    ScoreAtBudget = score_at_budget,
+    ScoreAtTime = score_at_time,
+    TaskContrast = task_contrast,
+    TaskScore = task_score,
+    TimeSaving = time_saving,
+    TrainableShare = trainable_share,
+    Variance = variance,
+}
+
+/// The quantity of a claim: its name, or a table with its `kind` and settings.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "toml::Value")]
+pub(crate) struct Asked(Kind);
+
+impl TryFrom<toml::Value> for Asked {
+    type Error = String;
+
+    fn try_from(written: toml::Value) -> Result<Self, String> {
+        let table = match written {
+            toml::Value::String(_) => toml::Table::from_iter([("kind".to_owned(), written)]),
+            toml::Value::Table(table) => table,
+            other => {
+                return Err(format!(
+                    "found {}, expected the name of a quantity or a table with its `kind`",
+                    other.type_str()
+                ));
+            }
+        };
+        let read = Kind::deserialize(table);
+        read.map(Self).map_err(|error| error.message().to_owned())
+    }
+}
+
+impl Asked {
+    /// Checks that sides, tasks and relation fit the quantity.
+    pub(crate) fn check(&self, terms: &Terms) -> Result<()> {
+        let quantity = self.0.quantity();
+        let (from, found) = (&terms.from, terms.relation.name());
+        let known = quantity.relations();
+        if !known.contains(&found) {
+            let near = did_you_mean(found, known.iter().copied());
+            bail!(
+                "{from}: found the relation `{found}`, expected one of: {}{near}",
+                known.join(", ")
+            );
+        }
+        terms.relation.check(from)?;
+        let expected = quantity.sides(terms);
+        ensure!(
+            expected.contains(&terms.sides.len()),
+            "{from}: found {} sides, expected {}",
+            terms.sides.len(),
+            match (*expected.start(), *expected.end()) {
+                (least, most) if least == most => least.to_string(),
+                (least, usize::MAX) => format!("at least {least}"),
+                (least, most) => format!("from {least} to {most}"),
+            }
+        );
+        quantity.selections(terms)?;
+        quantity.check(terms)
+    }
+
+    /// What the paper says of it.
+    pub(crate) fn stated(&self, terms: &Terms) -> Result<String> {
+        self.0.quantity().stated(terms)
+    }
+
+    /// Conditions of every selection of runs that it looks at, beyond those of a side.
+    pub(crate) fn selections(&self, terms: &Terms) -> Result<Vec<Where>> {
+        self.0.quantity().selections(terms)
+    }
+
+    /// What was found of it.
+    pub(crate) fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
+        self.0.quantity().measure(terms, runs)
+    }
+}
+
+/// Any number of sides, from `least` on.
+fn at_least(least: usize) -> RangeInclusive<usize> {
+    least..=usize::MAX
+}
+
+/// For a quantity whose sides are compared on each task: printed sizes come with a tolerance and are no zeros, and
+/// there are as many of them as there are comparisons.
+fn sized(terms: &Terms, comparisons: usize) -> Result<()> {
+    let (from, papers) = (&terms.from, terms.relation.papers());
+    if terms.relation.name() != "near" {
+        return Ok(());
+    }
+    ensure!(
+        papers.len() == comparisons,
+        "{from}: found {} values of the paper, expected {comparisons}",
+        papers.len()
+    );
+    ensure!(
+        terms.relation.tolerance().is_some(),
+        "{from}: found `paper` without `tolerance`, expected both"
+    );
+    ensure!(
+        !papers.contains(&0.0),
+        "{from}: found paper = 0, expected a difference; the relation `null` is for none"
+    );
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! Printed numbers: how far their digits tell, and whether one follows from others.
+
+use crate::claims::verdict::{Verdict, within};
+use crate::text::{decimals, fixed};
+
+/// Half of the last digit a number was printed with.
+pub(super) fn half_digit(value: f64) -> f64 {
+    0.5 * 10f64.powi(-(decimals(value) as i32))
+}
+
+/// The most digits after the point among printed numbers.
+pub(super) fn most_decimals(values: &[f64]) -> usize {
+    let digits = values.iter().map(|&value| decimals(value));
+    digits.max().unwrap_or(0)
+}
+
+/// A share in percent with the digits it was printed with.
+pub(super) fn percent(share: f64) -> String {
+    fixed(share * 100.0, decimals(share).saturating_sub(2))
+}
+
+/// Whether a recomputed number is the printed one: by the tolerance its words grant, or by rounding, where `slack`
+/// is how far rounding of what it was computed from can have moved it. Says which.
+pub(super) fn follows(
+    found: f64,
+    printed: f64,
+    tolerance: Option<f64>,
+    slack: f64,
+) -> (Verdict, &'static str) {
+    let off = (found - printed).abs();
+    if let Some(tolerance) = tolerance {
+        return match within(off, tolerance) {
+            true => (Verdict::Reproduced, "that is near enough for round words"),
+            false => (
+                Verdict::Contradicted,
+                "that is too far even for round words",
+            ),
+        };
+    }
+    let half = half_digit(printed);
+    if within(off, half) {
+        (Verdict::Reproduced, "it rounds to that")
+    } else if within(off, half + slack) {
+        let words = "it does not round to that, but numbers that round to the printed ones can";
+        (Verdict::WithinNoise, words)
+    } else {
+        (Verdict::Contradicted, "it does not round to that")
+    }
+}
+
+/// What a finding came to: the recomputed number, the verdict and its reasons.
+#[cfg(test)]
+pub(super) fn came_to(finding: crate::claims::finding::Finding) -> (String, Verdict, Vec<String>) {
+    use crate::claims::finding::Finding::{Compared, Settled, Untestable};
+    match finding {
+        Settled(settled) => (settled.ours, settled.verdict, settled.reasons),
+        Untestable(why) => (why, Verdict::NotTestable, vec![]),
+        Compared(_) => unreachable!("printed numbers are not compared with runs"),
+    }
+}

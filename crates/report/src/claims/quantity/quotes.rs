@@ -1,0 +1,86 @@
+//! Two quotations, read side by side.
+
+use anyhow::Result;
+use serde::Deserialize;
+
+use super::{Quantity, Subject};
+use crate::claims::finding::{Finding, Own, Settled};
+use crate::claims::terms::Terms;
+use crate::claims::verdict::Verdict;
+use crate::runs::Runs;
+
+/// What a reader makes of them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Quotes {
+    /// The paper's, then what stands against it.
+    quotes: [Quote; 2],
+    /// Whose words the second quotation is.
+    #[serde(default)]
+    second: Second,
+    reading: Reading,
+    reason: String,
+}
+
+/// Who says what stands against the paper.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Second {
+    /// The paper itself.
+    #[default]
+    Paper,
+    /// Someone else, whom the quotation's source names.
+    Elsewhere,
+}
+
+/// Words and their place.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Quote {
+    text: String,
+    source: String,
+}
+
+/// What reading can decide.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Reading {
+    Agree,
+    Contradict,
+}
+
+impl Quantity for Quotes {
+    fn relations(&self) -> &'static [&'static str] {
+        &["consistent"]
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::NoSides
+    }
+
+    fn stated(&self, _terms: &Terms) -> Result<String> {
+        Ok(self.quotes[0].text.clone())
+    }
+
+    fn measure(&self, _terms: &Terms, _runs: &Runs) -> Result<Finding> {
+        let quotes = self
+            .quotes
+            .iter()
+            .map(|quote| format!("\u{201C}{}\u{201D} ({})", quote.text, quote.source));
+        Ok(Finding::Settled(Settled {
+            ours: self.quotes[1].text.clone(),
+            effect: None,
+            verdict: match self.reading {
+                Reading::Agree => Verdict::Reproduced,
+                Reading::Contradict => Verdict::Contradicted,
+            },
+            own: Some(match self.second {
+                Second::Paper => Own::Words,
+                Second::Elsewhere => Own::Beside,
+            }),
+            reasons: quotes
+                .chain([self.reason.clone(), "decided by reading".to_owned()])
+                .collect(),
+        }))
+    }
+}

@@ -1,0 +1,255 @@
+//! The final score of a metric: the mean over all runs of a side, and differences of such means.
+
+use std::ops::RangeInclusive;
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+use totune_stats::Interval;
+
+use super::{Quantity, Subject, at_least, sized};
+use crate::claims::finding::{DIGITS, Evidence, Finding, NOT_RECOVERED, Settled};
+use crate::claims::relation::Relation;
+use crate::claims::terms::Terms;
+use crate::claims::verdict;
+use crate::compare::{Comparison, POWER, compare};
+use crate::plan::{Measure, Where};
+use crate::runs::Runs;
+use crate::sample::Sample;
+use crate::text::{Scale, decimals, fixed, signed};
+
+/// A metric on a split.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Score {
+    metric: String,
+    split: String,
+    /// What the runs of all sides meet.
+    #[serde(default, rename = "where")]
+    conditions: Where,
+}
+
+impl Quantity for Score {
+    fn relations(&self) -> &'static [&'static str] {
+        &["near", "greater", "null", "non-superior", "equivalent"]
+    }
+
+    fn sides(&self, terms: &Terms) -> RangeInclusive<usize> {
+        match terms.relation {
+            Relation::Near(_) => 1..=2,
+            Relation::Greater => at_least(2),
+            _ => 2..=2,
+        }
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::Runs(self.conditions.clone())
+    }
+
+    fn check(&self, terms: &Terms) -> Result<()> {
+        if terms.sides.len() > 1 {
+            return sized(terms, 1);
+        }
+        ensure!(
+            terms.relation.papers().len() < 2 && terms.relation.tolerance().is_some(),
+            "{}: found no tolerance, or several values, expected one value at most and its tolerance",
+            terms.from
+        );
+        Ok(())
+    }
+
+    fn stated(&self, terms: &Terms) -> Result<String> {
+        Ok(match (terms.relation, terms.sides.len()) {
+            (Relation::Near(_), 1) => match self.printed(terms) {
+                Some(paper) => fixed(paper, digits(paper)),
+                None => NOT_RECOVERED.to_owned(),
+            },
+            (Relation::Near(near), _) => signed(near.paper[0], decimals(near.paper[0]).max(2)),
+            (Relation::Null, _) => "no difference".to_owned(),
+            (Relation::NonSuperior, _) => "no gain".to_owned(),
+            (Relation::Equivalent(margin), _) => format!("at most {margin} apart"),
+            _ => {
+                let titles = terms.sides.iter().map(|side| terms.title(side));
+                titles.collect::<Result<Vec<_>>>()?.join(" > ")
+            }
+        })
+    }
+
+    fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
+        let sides = terms.sides.iter().map(|side| {
+            let sample = terms.sample(side, (&self.measured(), &self.conditions), runs)?;
+            Ok((terms.title(side)?, sample))
+        });
+        let sides = sides.collect::<Result<Vec<_>>>()?;
+        Ok(match (terms.relation, sides.as_slice()) {
+            (_, [(_, sample)]) => self.value(terms, sample).into(),
+            (Relation::Greater, _) => order(&sides).into(),
+            (_, [a, b, ..]) => self.pair(terms, a, b).into(),
+            (_, []) => Finding::Untestable("no side".to_owned()),
+        })
+    }
+}
+
+impl Score {
+    fn measured(&self) -> Measure {
+        Measure::score(&self.metric, &self.split)
+    }
+
+    /// The paper's value of a single side.
+    fn printed(&self, terms: &Terms) -> Option<f64> {
+        let stated = terms.relation.papers().first().copied();
+        stated.or_else(|| terms.sides[0].paper_mean(terms.plan, &self.measured()))
+    }
+
+    /// The mean of one side against the paper's.
+    fn value(&self, terms: &Terms, sample: &Sample) -> Result<Finding, String> {
+        let paper = self
+            .printed(terms)
+            .ok_or("the paper's value could not be recovered")?;
+        let mean = sample.mean().ok_or_else(|| nothing(sample))?;
+        let tolerance = terms.relation.tolerance().unwrap_or_default();
+        let digits = digits(paper);
+        let interval = sample.interval();
+        let range = interval.as_ref().map_or(String::new(), |interval| {
+            format!(
+                " [{}, {}]",
+                fixed(interval.low, digits),
+                fixed(interval.high, digits)
+            )
+        });
+        let off = mean - paper;
+        let mut reasons = vec![format!(
+            "ours \u{2212} paper's: {}; tolerance {}; {}",
+            signed(off, digits),
+            fixed(tolerance, digits),
+            sample.unit()
+        )];
+        if !sample.lost.is_empty() {
+            reasons.push(format!("{} left out", sample.lost_text()));
+        }
+        let around_zero = interval.map(|interval| Interval {
+            low: interval.low - paper,
+            high: interval.high - paper,
+        });
+        Ok(Finding::Settled(Settled {
+            ours: format!("{}{range}", fixed(mean, digits)),
+            effect: sample.sd().filter(|&sd| sd > 0.0).map(|sd| off / sd),
+            verdict: verdict::of_value(off, tolerance, around_zero),
+            own: None,
+            reasons,
+        }))
+    }
+
+    /// The difference of two sides.
+    fn pair(
+        &self,
+        terms: &Terms,
+        (title_a, a): &(String, Sample),
+        (title_b, b): &(String, Sample),
+    ) -> Result<Finding, String> {
+        let comparison = compare(a, b).map_err(|why| because(why, a, b))?;
+        let mut evidence = Evidence::new(Scale::Plain(DIGITS));
+        evidence.ours = comparison.difference_in(evidence.scale);
+        let detectable = detectable_note(&comparison);
+        evidence.add_samples(comparison, (title_a, a), (title_b, b));
+        let cells = || {
+            let of = |at: usize| terms.sides[at].paper_mean(terms.plan, &self.measured());
+            Some(format!(
+                "the paper's own cells give {}",
+                signed(of(0)? - of(1)?, DIGITS)
+            ))
+        };
+        evidence.notes.extend(match terms.relation {
+            Relation::Near(_) => cells(),
+            _ => detectable,
+        });
+        Ok(Finding::Compared(evidence))
+    }
+}
+
+/// Every side against the next.
+fn order(sides: &[(String, Sample)]) -> Result<Finding, String> {
+    let mut evidence = Evidence::new(Scale::Plain(DIGITS));
+    evidence.ours = order_text(sides);
+    for pair in sides.windows(2) {
+        let [(title_a, a), (title_b, b)] = pair else {
+            unreachable!("windows of two")
+        };
+        let comparison = compare(a, b)
+            .map_err(|why| format!("{title_a} against {title_b}: {}", because(why, a, b)))?;
+        evidence.add_samples(comparison, (title_a, a), (title_b, b));
+    }
+    Ok(Finding::Compared(evidence))
+}
+
+impl Evidence {
+    /// Adds a comparison of two samples, with what each lost.
+    pub(crate) fn add_samples(
+        &mut self,
+        comparison: Comparison,
+        (title_a, a): (&str, &Sample),
+        (title_b, b): (&str, &Sample),
+    ) {
+        let label = format!(
+            "{title_a} \u{2212} {title_b} ({} against {})",
+            a.unit(),
+            b.unit()
+        );
+        self.comparisons.push((label, comparison));
+        for (title, sample) in [(title_a, a), (title_b, b)] {
+            if !sample.lost.is_empty() {
+                self.notes
+                    .push(format!("{title}: {} left out", sample.lost_text()));
+            }
+        }
+    }
+}
+
+/// Digits of a value that is printed with its own.
+fn digits(paper: f64) -> usize {
+    decimals(paper).max(DIGITS)
+}
+
+fn detectable_note(comparison: &Comparison) -> Option<String> {
+    Some(format!(
+        "to be found in {} % of such comparisons, a true difference has to be {}; smaller ones may be there unseen",
+        fixed(POWER * 100.0, 0),
+        fixed(comparison.detectable?, DIGITS)
+    ))
+}
+
+/// The sides that have runs, from the highest mean to the lowest.
+fn order_text(sides: &[(String, Sample)]) -> String {
+    let mut means: Vec<(&String, f64)> = sides
+        .iter()
+        .filter_map(|(title, sample)| Some((title, sample.mean()?)))
+        .collect();
+    means.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let parts: Vec<String> = means
+        .iter()
+        .map(|(title, mean)| format!("{title} {}", fixed(*mean, DIGITS)))
+        .collect();
+    parts.join(" > ")
+}
+
+/// Why a sample has no number.
+fn nothing(sample: &Sample) -> String {
+    match (&sample.note, sample.lost.is_empty()) {
+        (Some(note), _) => note.clone(),
+        (None, false) => format!("no run gave a number: {}", sample.lost_text()),
+        (None, true) => "no run".to_owned(),
+    }
+}
+
+/// A reason, with what is known about a side that lacks runs.
+pub(super) fn because(why: String, a: &Sample, b: &Sample) -> String {
+    let missing: Vec<String> = [a, b]
+        .iter()
+        .filter(|sample| sample.n() == 0)
+        .map(|sample| nothing(sample))
+        .collect();
+    if missing.is_empty() {
+        why
+    } else {
+        format!("{why}: {}", missing.join("; "))
+    }
+}

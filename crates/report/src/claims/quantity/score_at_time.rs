@@ -1,0 +1,125 @@
+//! The best score that each side has reached within given times.
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+
+use super::task_score::direction_or_points;
+use super::{Quantity, sized};
+use crate::claims::finding::{Evidence, Finding};
+use crate::claims::terms::Terms;
+use crate::contest::{Contest, Numbers};
+use crate::panel::{Pair, SPLIT, average};
+use crate::per_run::{Per, seconds};
+use crate::plan::Task;
+use crate::runs::{Run, Runs};
+use crate::text::Scale;
+
+/// Times are in epochs of one side at the same seed, since seconds do not transfer between machines.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct ScoreAtTime {
+    at: Vec<f64>,
+    /// Which side's epochs.
+    #[serde(default)]
+    epochs_of: EpochsOf,
+}
+
+/// Whose epochs are the unit of time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum EpochsOf {
+    First,
+    #[default]
+    Second,
+}
+
+impl Quantity for ScoreAtTime {
+    fn relations(&self) -> &'static [&'static str] {
+        &["greater", "near"]
+    }
+
+    fn check(&self, terms: &Terms) -> Result<()> {
+        ensure!(
+            !self.at.is_empty() && self.at.iter().all(|&at| at > 0.0 && at.is_finite()),
+            "{}: found at = {:?}, expected times above 0, in epochs",
+            terms.from,
+            self.at
+        );
+        sized(terms, self.at.len())
+    }
+
+    fn stated(&self, terms: &Terms) -> Result<String> {
+        direction_or_points(terms)
+    }
+
+    fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
+        let contest = terms.contest(&terms.tasks()?, runs)?;
+        let unit = match self.epochs_of {
+            EpochsOf::First => &contest.title_a,
+            EpochsOf::Second => &contest.title_b,
+        };
+        let moments = self.at.iter().map(|&at| {
+            let label = format!("within {} of {unit}", epochs_text(at));
+            (
+                label,
+                contest.numbers(|task, pair| self.best(at, task, pair)),
+            )
+        });
+        Ok(compared(&contest, moments.collect()).into())
+    }
+}
+
+impl ScoreAtTime {
+    /// The best scores of both sides of a pair within `at` epochs.
+    fn best(&self, at: f64, task: &Task, pair: &Pair) -> Option<(f64, f64)> {
+        let unit = match self.epochs_of {
+            EpochsOf::First => &pair.a,
+            EpochsOf::Second => &pair.b,
+        };
+        let budget = at * average(unit, |run| seconds(run, Per::Epoch))?;
+        let best = |runs: &[&Run]| {
+            average(runs, |run| {
+                run.curve(&task.metric, SPLIT)?.best_within(budget)
+            })
+        };
+        Some((best(&pair.a)?, best(&pair.b)?))
+    }
+}
+
+/// Scores compared at one or several moments, each with its name.
+pub(super) fn compared(
+    contest: &Contest,
+    moments: Vec<(String, Result<Numbers, String>)>,
+) -> Result<Finding, String> {
+    let scale = Scale::Points;
+    let mut evidence = Evidence::new(scale);
+    let mut ours = Vec::new();
+    for (label, found) in moments {
+        let compared = found.and_then(|numbers| Ok((numbers.compare_scores()?, numbers)));
+        let (comparison, numbers) = compared.map_err(|why| format!("{label}: {why}"))?;
+        ours.push(scale.signed(comparison.difference));
+        let of = format!(
+            "{label}: {} \u{2212} {} ({})",
+            contest.title_a,
+            contest.title_b,
+            numbers.of()
+        );
+        evidence.comparisons.push((of, comparison));
+        let by_task = numbers.by_task(&numbers.differences(), scale);
+        evidence
+            .notes
+            .extend(by_task.map(|text| format!("{label}, {text}")));
+        for note in numbers.notes {
+            if !evidence.notes.contains(&note) {
+                evidence.notes.push(note);
+            }
+        }
+    }
+    evidence.ours = format!("{}{}", ours.join(", "), scale.unit());
+    Ok(Finding::Compared(evidence))
+}
+
+/// `1.26 epochs`, `1 epoch`.
+pub(super) fn epochs_text(n: f64) -> String {
+    format!("{n} epoch{}", if n == 1.0 { "" } else { "s" })
+}

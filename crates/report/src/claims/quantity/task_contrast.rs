@@ -1,0 +1,97 @@
+//! The mean difference of two sides over some tasks less that over others.
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+
+use super::Quantity;
+use crate::claims::finding::{Evidence, Finding};
+use crate::claims::terms::Terms;
+use crate::contest::Numbers;
+use crate::per_run::{Which, scores_of_both};
+use crate::plan::{Task, Where};
+use crate::runs::Runs;
+use crate::strata::linear_over_tasks;
+use crate::text::{Scale, joined};
+
+/// `a - b` on the tasks of the claim against `a - b` on others.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct TaskContrast {
+    /// Tasks where the paper finds the smaller difference.
+    than: Vec<String>,
+}
+
+impl Quantity for TaskContrast {
+    fn relations(&self) -> &'static [&'static str] {
+        &["greater"]
+    }
+
+    fn selections(&self, terms: &Terms) -> Result<Vec<Where>> {
+        let (first, second) = self.tasks(terms)?;
+        let tasks = first.into_iter().chain(second);
+        Ok(tasks.map(Task::conditions).collect())
+    }
+
+    fn check(&self, terms: &Terms) -> Result<()> {
+        ensure!(
+            !self.than.is_empty(),
+            "{}: found nothing in `than`, expected tasks",
+            terms.from
+        );
+        Ok(())
+    }
+
+    fn stated(&self, terms: &Terms) -> Result<String> {
+        let (a, b) = terms.titles()?;
+        let (first, second) = self.tasks(terms)?;
+        let titles = |tasks: Vec<&Task>| {
+            let titles: Vec<&str> = tasks.iter().map(|task| task.title.as_str()).collect();
+            joined(&titles)
+        };
+        Ok(format!(
+            "{a} \u{2212} {b} is larger on {} than on {}",
+            titles(first),
+            titles(second)
+        ))
+    }
+
+    fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
+        let (first, second) = self.tasks(terms)?;
+        let of = |tasks: &[&Task], sign: f64| vec![sign / tasks.len() as f64; tasks.len()];
+        let weights = [of(&first, 1.0), of(&second, -1.0)].concat();
+        let tasks = [first, second].concat();
+        let contest = terms.contest(&tasks, runs)?;
+        let numbers = contest.numbers(scores_of_both(Which::Final));
+        Ok(numbers
+            .and_then(|numbers| compared(numbers, &weights))
+            .into())
+    }
+}
+
+impl TaskContrast {
+    fn tasks<'a>(&self, terms: &Terms<'a>) -> Result<(Vec<&'a Task>, Vec<&'a Task>)> {
+        let second = terms.plan.tasks_named(&self.than, &terms.from)?;
+        Ok((terms.tasks()?, second))
+    }
+}
+
+fn compared(numbers: Numbers, weights: &[f64]) -> Result<Finding, String> {
+    if numbers.tasks.len() < weights.len() {
+        return Err(numbers.notes.join("; "));
+    }
+    // The mean over tasks of these is the contrast.
+    let n = weights.len() as f64;
+    let differences = numbers.differences();
+    let weighted: Vec<Vec<f64>> = differences
+        .iter()
+        .zip(weights)
+        .map(|(values, weight)| values.iter().map(|value| value * weight * n).collect())
+        .collect();
+    let comparison = linear_over_tasks(&weighted)?;
+    let scale = Scale::Points;
+    let label = format!("difference of differences ({})", numbers.of());
+    let mut evidence = Evidence::of(label, comparison, scale);
+    evidence.notes.extend(numbers.by_task(&differences, scale));
+    evidence.notes.extend(numbers.notes);
+    Ok(Finding::Compared(evidence))
+}

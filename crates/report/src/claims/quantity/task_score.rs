@@ -1,0 +1,137 @@
+//! Scores over tasks, each by its own metric: a number for each task and seed, averaged within the task, then over
+//! tasks.
+
+use anyhow::Result;
+use serde::Deserialize;
+
+use super::{Quantity, sized};
+use crate::claims::finding::{Evidence, Finding};
+use crate::claims::relation::Relation;
+use crate::claims::terms::Terms;
+use crate::contest::{Contest, Numbers};
+use crate::panel::pairs_text;
+use crate::per_run::{Which, scores_of_both};
+use crate::runs::Runs;
+use crate::strata::over_tasks;
+use crate::text::{Scale, fixed};
+
+/// Each side's score on the tasks.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct TaskScore {
+    score: Which,
+    over: Over,
+}
+
+/// What of several tasks the relation is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Over {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// Every task by itself.
+    Each,
+}
+
+impl Quantity for TaskScore {
+    fn relations(&self) -> &'static [&'static str] {
+        match self.over {
+            Over::Mean => &["greater", "near", "null", "non-superior", "equivalent"],
+            Over::Each => &["greater"],
+        }
+    }
+
+    fn check(&self, terms: &Terms) -> Result<()> {
+        sized(terms, 1)
+    }
+
+    fn stated(&self, terms: &Terms) -> Result<String> {
+        Ok(match (terms.relation, self.over) {
+            (Relation::Null, _) => "no difference".to_owned(),
+            (Relation::NonSuperior, _) => "no gain".to_owned(),
+            (Relation::Equivalent(margin), _) => {
+                format!("at most {} points apart", Scale::Points.number(*margin))
+            }
+            (_, Over::Mean) => direction_or_points(terms)?,
+            (_, Over::Each) => format!("{} on each task", terms.first_above_second()?),
+        })
+    }
+
+    fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
+        let tasks = terms.tasks()?;
+        let contest = terms.contest(&tasks, runs)?;
+        let numbers = contest.numbers(scores_of_both(self.score));
+        let found = numbers.and_then(|numbers| match self.over {
+            Over::Mean => self.mean(&contest, numbers),
+            Over::Each => each(&contest, numbers, tasks.len()),
+        });
+        Ok(found.into())
+    }
+}
+
+impl TaskScore {
+    fn mean(&self, contest: &Contest, numbers: Numbers) -> Result<Finding, String> {
+        let (title_a, title_b) = (&contest.title_a, &contest.title_b);
+        let comparison = numbers.compare_scores()?;
+        let scale = Scale::Points;
+        let label = format!("{title_a} \u{2212} {title_b} ({})", numbers.of());
+        let mut evidence = Evidence::of(label, comparison, scale);
+        let (a, b) = numbers.means();
+        evidence.notes.push(format!(
+            "mean {}: {title_a} {}, {title_b} {}",
+            match self.score {
+                Which::Final => "score at the stop",
+                Which::Best => "best score",
+            },
+            fixed(a, 4),
+            fixed(b, 4)
+        ));
+        evidence
+            .notes
+            .extend(numbers.by_task(&numbers.differences(), scale));
+        evidence.notes.extend(numbers.notes);
+        Ok(Finding::Compared(evidence))
+    }
+}
+
+/// Every task is a comparison of its own.
+fn each(contest: &Contest, numbers: Numbers, wanted: usize) -> Result<Finding, String> {
+    if numbers.tasks.len() < wanted {
+        return Err(numbers.notes.join("; "));
+    }
+    let scale = Scale::Points;
+    let mut evidence = Evidence::new(scale);
+    let mut ours = Vec::new();
+    for (on, differences) in numbers.tasks.iter().zip(numbers.differences()) {
+        let comparison = over_tasks(std::slice::from_ref(&differences))
+            .map_err(|why| format!("{}: {why}", on.task.title))?;
+        ours.push(format!(
+            "{} {}",
+            on.task.title,
+            scale.signed(comparison.difference)
+        ));
+        let label = format!(
+            "{}: {} \u{2212} {} ({})",
+            on.task.title,
+            contest.title_a,
+            contest.title_b,
+            pairs_text(on.a.len())
+        );
+        evidence.comparisons.push((label, comparison));
+    }
+    evidence.ours = format!("{}{}", ours.join(", "), scale.unit());
+    evidence.notes = numbers.notes;
+    Ok(Finding::Compared(evidence))
+}
+
+/// What the paper says of a difference of scores: `+0.66, +0.39 points`, or that the first side is above.
+pub(super) fn direction_or_points(terms: &Terms) -> Result<String> {
+    let papers = terms.relation.papers();
+    if papers.is_empty() {
+        return terms.first_above_second();
+    }
+    let scale = Scale::Points;
+    let each: Vec<String> = papers.iter().map(|&paper| scale.printed(paper)).collect();
+    Ok(format!("{}{}", each.join(", "), scale.unit()))
+}

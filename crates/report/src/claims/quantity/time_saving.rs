@@ -1,0 +1,95 @@
+//! The share of the second side's training time that the first saves, in the mean over tasks.
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+use totune_stats::mean;
+
+use super::{Quantity, sized};
+use crate::claims::finding::{Evidence, Finding};
+use crate::claims::terms::Terms;
+use crate::contest::{Contest, Numbers, On};
+use crate::per_run::{Per, seconds_of_both};
+use crate::runs::Runs;
+use crate::strata::{linear_over_tasks, ratio};
+use crate::text::{Scale, fixed};
+
+/// As a fraction of the time of the second side; a run that diverged has no time.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct TimeSaving {
+    per: Per,
+}
+
+impl Quantity for TimeSaving {
+    fn relations(&self) -> &'static [&'static str] {
+        &["near", "null", "greater"]
+    }
+
+    fn check(&self, terms: &Terms) -> Result<()> {
+        ensure!(
+            terms.relation.papers().iter().all(|&paper| paper < 1.0),
+            "{}: found paper = {:?}, expected a share below 1 of the time of the second side",
+            terms.from,
+            terms.relation.papers()
+        );
+        sized(terms, 1)
+    }
+
+    fn stated(&self, terms: &Terms) -> Result<String> {
+        Ok(match (terms.relation.papers(), terms.relation.name()) {
+            ([paper, ..], _) => format!("{} %", Scale::Percent.printed(*paper)),
+            (_, "null") => "no difference in time".to_owned(),
+            _ => {
+                let (a, b) = terms.titles()?;
+                format!("{a} takes less time than {b}")
+            }
+        })
+    }
+
+    fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
+        let contest = terms.contest(&terms.tasks()?, runs)?;
+        let numbers = contest.numbers(seconds_of_both(self.per));
+        Ok(numbers
+            .and_then(|numbers| self.compared(&contest, numbers))
+            .into())
+    }
+}
+
+impl TimeSaving {
+    fn compared(&self, contest: &Contest, numbers: Numbers) -> Result<Finding, String> {
+        // What `a` saves as a share of `b`'s time, moved by what each pair adds to it.
+        let saved = |on: &On| ratio(&on.a, &on.b).into_iter().map(|r| 1.0 - r).collect();
+        let values: Vec<Vec<f64>> = numbers.tasks.iter().map(saved).collect();
+        let comparison = linear_over_tasks(&values)?;
+        let scale = Scale::Percent;
+        let label = format!(
+            "time that {} saves {}, as a share of that of {} ({})",
+            contest.title_a,
+            match self.per {
+                Per::Run => "to the stop",
+                Per::Epoch => "in an epoch",
+            },
+            contest.title_b,
+            numbers.of()
+        );
+        let mut evidence = Evidence::of(label, comparison, scale);
+        evidence.notes.extend(numbers.by_task(&values, scale));
+        let seconds: Vec<String> = numbers
+            .tasks
+            .iter()
+            .map(|on| {
+                format!(
+                    "{} {} against {}",
+                    on.task.title,
+                    fixed(mean(&on.a), 1),
+                    fixed(mean(&on.b), 1)
+                )
+            })
+            .collect();
+        evidence
+            .notes
+            .push(format!("seconds: {}", seconds.join(", ")));
+        evidence.notes.extend(numbers.notes);
+        Ok(Finding::Compared(evidence))
+    }
+}

@@ -1,0 +1,83 @@
+//! How many of the parameters are trained: from the smallest share among the sides to the largest.
+
+use std::ops::RangeInclusive;
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+use totune_stats::quartiles;
+
+use super::{Quantity, at_least, sized};
+use crate::claims::finding::Finding;
+use crate::claims::terms::Terms;
+use crate::claims::verdict::{self, within};
+use crate::per_run::trained_share;
+use crate::runs::Runs;
+use crate::text::{Scale, decimals, fixed};
+
+/// Trained parameters by all parameters.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrainableShare {}
+
+impl Quantity for TrainableShare {
+    fn relations(&self) -> &'static [&'static str] {
+        &["near"]
+    }
+
+    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
+        at_least(1)
+    }
+
+    fn check(&self, terms: &Terms) -> Result<()> {
+        let papers = terms.relation.papers();
+        ensure!(
+            matches!(papers, [low, high] if 0.0 < *low && low <= high && *high <= 1.0),
+            "{}: found paper = {papers:?}, expected two shares above 0, the smaller one first",
+            terms.from
+        );
+        sized(terms, 2)
+    }
+
+    fn stated(&self, terms: &Terms) -> Result<String> {
+        let printed = terms.relation.papers().iter();
+        let shown = printed.map(|&share| {
+            format!(
+                "{} %",
+                fixed(share * 100.0, decimals(share).saturating_sub(2))
+            )
+        });
+        Ok(shown.collect::<Vec<_>>().join(" to "))
+    }
+
+    fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
+        let (mut shares, mut reasons) = (Vec::new(), Vec::new());
+        for side in terms.sides {
+            let mut of_side = Vec::new();
+            for task in terms.tasks()? {
+                let runners = terms.runners(side, task, runs)?;
+                of_side.extend(runners.all().filter_map(trained_share));
+            }
+            let title = terms.title(side)?;
+            if of_side.is_empty() {
+                return Ok(Finding::Untestable(format!("{title}: no run")));
+            }
+            reasons.push(format!("{title}: {}", range_text(&of_side)));
+            shares.extend(of_side);
+        }
+        let [least, _, _, _, most] = quartiles(&shares);
+        let tolerance = terms.relation.tolerance().unwrap_or_default();
+        let mut each = [least, most].into_iter().zip(terms.relation.papers());
+        let verdict = verdict::of_limits(each.all(|(ours, paper)| within(ours - paper, tolerance)));
+        Ok(Finding::settled(range_text(&shares), verdict, reasons))
+    }
+}
+
+/// `7.0 %`, `7.0 % to 26.4 %`.
+fn range_text(shares: &[f64]) -> String {
+    let [low, _, _, _, high] = quartiles(shares).map(|share| Scale::Percent.number(share));
+    if low == high {
+        format!("{low} %")
+    } else {
+        format!("{low} % to {high} %")
+    }
+}

@@ -1,0 +1,82 @@
+//! How much the runs of a side vary, in a score.
+
+use anyhow::Result;
+use serde::Deserialize;
+use totune_stats::quartiles;
+
+use super::score::because;
+use super::{Quantity, Subject};
+use crate::claims::finding::{DIGITS, Evidence, Finding};
+use crate::claims::terms::Terms;
+use crate::compare::{Comparison, compare};
+use crate::plan::{Measure, Where};
+use crate::runs::Runs;
+use crate::sample::Sample;
+use crate::text::{Scale, fixed};
+
+/// Compares the distances from each side's median: the test of Brown and Forsythe (1974), with Welch's
+/// degrees of freedom since the distances need not vary alike.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Variance {
+    metric: String,
+    split: String,
+    /// What the runs of both sides meet.
+    #[serde(default, rename = "where")]
+    conditions: Where,
+}
+
+impl Quantity for Variance {
+    fn relations(&self) -> &'static [&'static str] {
+        &["greater"]
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::Runs(self.conditions.clone())
+    }
+
+    fn stated(&self, terms: &Terms) -> Result<String> {
+        let (a, b) = terms.titles()?;
+        Ok(format!("{a} varies more than {b}"))
+    }
+
+    fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
+        let measure = Measure::score(&self.metric, &self.split);
+        let sample = |at: usize| terms.sample(&terms.sides[at], (&measure, &self.conditions), runs);
+        let (a, b) = (sample(0)?, sample(1)?);
+        let (title_a, title_b) = terms.titles()?;
+        Ok(compared((&title_a, &a), (&title_b, &b)).into())
+    }
+}
+
+fn compared(
+    (title_a, a): (&str, &Sample),
+    (title_b, b): (&str, &Sample),
+) -> Result<Finding, String> {
+    let (Some(sd_a), Some(sd_b)) = (a.sd(), b.sd()) else {
+        return Err(because("each side needs two runs".to_owned(), a, b));
+    };
+    let distances = |sample: &Sample| {
+        let [_, _, median, _, _] = quartiles(&sample.values);
+        sample.map(|value| (value - median).abs())
+    };
+    let comparison = compare(&distances(a), &distances(b))?;
+    let comparison = Comparison {
+        test: format!(
+            "on distances from the median (Brown and Forsythe), {}",
+            comparison.test
+        ),
+        beside: None,
+        ..comparison
+    };
+    let mut evidence = Evidence::new(Scale::Plain(DIGITS));
+    evidence.ours = format!("sd {} against {}", fixed(sd_a, 4), fixed(sd_b, 4));
+    if sd_b > 0.0 {
+        evidence.notes.push(format!(
+            "ratio of variances {}",
+            fixed((sd_a / sd_b).powi(2), 2)
+        ));
+    }
+    evidence.add_samples(comparison, (title_a, a), (title_b, b));
+    Ok(Finding::Compared(evidence))
+}

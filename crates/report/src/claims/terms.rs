@@ -1,0 +1,84 @@
+//! What a quantity is asked about.
+
+use anyhow::Result;
+
+use super::relation::Relation;
+use crate::contest::{Contender, Contest};
+use crate::panel::Runners;
+use crate::plan::{Measure, Plan, Side, Task, Tasks, Where};
+use crate::runs::Runs;
+use crate::sample::Sample;
+
+/// The sides, tasks and relation of a claim.
+pub(crate) struct Terms<'a> {
+    pub(crate) plan: &'a Plan,
+    /// The claim and its file, for errors.
+    pub(crate) from: String,
+    pub(crate) sides: &'a [Side],
+    /// Tasks as the claim names them.
+    pub(crate) named: Tasks<'a>,
+    pub(crate) relation: &'a Relation,
+}
+
+impl<'a> Terms<'a> {
+    /// The tasks, in the order given or in that of the plan.
+    pub(crate) fn tasks(&self) -> Result<Vec<&'a Task>> {
+        self.named.of(self.plan, &self.from)
+    }
+
+    pub(crate) fn title(&self, side: &Side) -> Result<String> {
+        side.title(self.plan, &self.from)
+    }
+
+    /// Titles of the two sides of a quantity that takes two.
+    pub(crate) fn titles(&self) -> Result<(String, String)> {
+        Ok((self.title(&self.sides[0])?, self.title(&self.sides[1])?))
+    }
+
+    /// `A above B`.
+    pub(crate) fn first_above_second(&self) -> Result<String> {
+        let (a, b) = self.titles()?;
+        Ok(format!("{a} above {b}"))
+    }
+
+    /// A number of each run of a side.
+    pub(crate) fn sample(
+        &self,
+        side: &Side,
+        (measure, conditions): (&Measure, &Where),
+        runs: &Runs,
+    ) -> Result<Sample> {
+        let samples = side.names().iter().map(|name| {
+            let mut all = self.plan.group(name, &self.from)?.conditions.clone();
+            all.extend(conditions.clone());
+            runs.sample(&all, measure, &self.from)
+        });
+        Ok(Sample::pooled(samples.collect::<Result<Vec<_>>>()?))
+    }
+
+    /// The runs of a side on one task.
+    pub(crate) fn runners<'r>(
+        &self,
+        side: &Side,
+        task: &Task,
+        runs: &'r Runs,
+    ) -> Result<Runners<'r>> {
+        Runners::of(side, task, &Where::new(), (self.plan, runs), &self.from)
+    }
+
+    /// The first two sides, paired by seed on each of `tasks`.
+    pub(crate) fn contest<'r>(&self, tasks: &[&'r Task], runs: &'r Runs) -> Result<Contest<'r>> {
+        let (title_a, title_b) = self.titles()?;
+        let none = Where::new();
+        let contender = |side, title| Contender {
+            title,
+            side,
+            conditions: &none,
+        };
+        let sides = [
+            contender(&self.sides[0], &title_a),
+            contender(&self.sides[1], &title_b),
+        ];
+        Contest::new(sides, tasks, (self.plan, runs), &self.from)
+    }
+}

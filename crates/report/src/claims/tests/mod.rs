@@ -1,0 +1,55 @@
+//! Verdicts on made-up runs, by claims written as in `claims.toml`.
+
+mod layers;
+mod scores;
+mod tasks;
+mod written;
+
+use anyhow::Result;
+use totune_record::Tables;
+
+use super::{Claims, Court, Judged, Verdict, judge};
+use crate::plan::Plan;
+use crate::runs::Runs;
+use crate::toml_file::parse;
+
+/// A made-up paper with its runs.
+struct Paper {
+    plan: Plan,
+    tables: Tables,
+}
+
+impl Paper {
+    /// What `look` sees of the first of `claims`, judged on the runs.
+    fn judged<T>(&self, claims: &str, look: impl FnOnce(&Judged) -> T) -> Result<T> {
+        let claims: Claims = parse(claims, "claims.toml")?;
+        claims.check(&self.plan, "claims.toml")?;
+        let mut runs = Runs::new(&self.tables)?;
+        runs.label(&self.plan.labels, "report.toml")?;
+        let court = Court {
+            plan: &self.plan,
+            runs: &runs,
+            profile: "fixture",
+        };
+        Ok(look(&judge(&claims, court, "claims.toml")?[0]))
+    }
+
+    /// Verdict and reasons of a claim that is written as `parts`, one line each.
+    fn verdict(&self, parts: &[&str]) -> (Verdict, String) {
+        let of = |judged: &Judged| (judged.verdict, judged.reasons.join("; "));
+        self.judged(&claim("x", parts), of).unwrap()
+    }
+
+    #[track_caller]
+    fn check(&self, parts: &[&str], expected: Verdict) {
+        let (verdict, reasons) = self.verdict(parts);
+        assert_eq!(verdict, expected, "{parts:?}: {reasons}");
+    }
+}
+
+fn claim(id: &str, parts: &[&str]) -> String {
+    format!(
+        "[[claim]]\nid = '{id}'\ntitle = ''\nsays = ''\nsource = ''\nby = 'authors'\n{}\n",
+        parts.join("\n")
+    )
+}

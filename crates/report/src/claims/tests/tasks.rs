@@ -1,0 +1,172 @@
+//! Scores and times over tasks; the made-up runs are chosen so that each verdict occurs, see `fixture::task_tables`.
+
+use super::{Paper, Verdict, claim};
+use crate::fixture;
+
+use Verdict::{Contradicted, DirectionOnly, NotTestable, Reproduced, WithinNoise};
+
+fn paper() -> Paper {
+    Paper {
+        plan: fixture::task_plan(),
+        tables: fixture::task_tables(),
+    }
+}
+
+/// A printed size with its tolerance.
+fn near(paper: &str, tolerance: f64) -> String {
+    format!("relation = {{ near = {{ paper = {paper}, tolerance = {tolerance} }} }}")
+}
+
+#[test]
+fn scores() {
+    let paper = paper();
+    let (sides, score) = ("sides = ['last-2', 'full']", "quantity = 'task-score'");
+    for (tasks, size, tolerance, expected) in [
+        ("among = 'few'", "-0.02", 0.005, Reproduced),
+        ("among = 'few'", "-0.05", 0.005, DirectionOnly),
+        ("among = 'few'", "0.02", 0.005, Contradicted),
+        ("tasks = ['sounds']", "0.001", 0.01, WithinNoise),
+    ] {
+        paper.check(&[sides, tasks, score, &near(size, tolerance)], expected);
+    }
+    let above = "relation = 'greater'";
+    let best = "quantity = { kind = 'task-score', score = 'best' }";
+    paper.check(&[sides, "among = 'few'", best, above], Contradicted);
+    let sides = "sides = ['full', 'last-1']";
+    for tasks in ["among = 'few'", "tasks = ['letters', 'digits']"] {
+        paper.check(&[sides, tasks, score, above], Reproduced);
+        let none = "relation = 'non-superior'";
+        paper.check(&[sides, tasks, score, none], Contradicted);
+    }
+}
+
+#[test]
+fn relative_losses() {
+    let paper = paper();
+    for (size, expected) in [
+        ("0.6", Reproduced),
+        ("0.4", DirectionOnly),
+        ("-0.6", Contradicted),
+    ] {
+        let relation = near(size, 0.02);
+        let parts = [
+            "sides = ['full-hot', 'full']",
+            "quantity = 'relative-score'",
+            &relation,
+        ];
+        paper.check(&parts, expected);
+    }
+}
+
+#[test]
+fn times() {
+    let paper = paper();
+    let sides = "sides = ['last-2', 'full']";
+    // 3 epochs of 6 against 4 of 10: 55 % saved; an epoch saves 40 %.
+    let epoch = "{ kind = 'time-saving', per = 'epoch' }";
+    for (tasks, quantity, size, expected) in [
+        ("among = 'few'", "'time-saving'", "0.55", Reproduced),
+        ("among = 'few'", "'time-saving'", "0.3", DirectionOnly),
+        ("among = 'few'", "'time-saving'", "-0.3", Contradicted),
+        ("", epoch, "0.4", Reproduced),
+        ("among = 'many'", "'time-saving'", "0.2", Contradicted),
+    ] {
+        let quantity = format!("quantity = {quantity}");
+        paper.check(&[sides, tasks, &quantity, &near(size, 0.05)], expected);
+    }
+    let longer = "quantity = 'longer-time'\nrelation = 'greater'";
+    paper.check(&[sides, "among = 'many'", longer], Reproduced);
+    paper.check(&[sides, "among = 'few'", longer], Contradicted);
+    let alike = "quantity = 'time-saving'\nrelation = 'null'";
+    paper.check(&[sides, "among = 'few'", alike], Contradicted);
+}
+
+#[test]
+fn what_is_reached_in_a_time() {
+    let paper = paper();
+    // Within an epoch of full tuning the last layer has finished two, and nears its score by halves.
+    let sides = "sides = ['last-1', 'full']\nrelation = 'greater'";
+    for (task, at, expected) in [
+        ("words", "1.0", Reproduced),
+        ("letters", "4.0", Contradicted),
+        ("letters", "0.5", NotTestable),
+    ] {
+        let quantity = format!("quantity = {{ kind = 'score-at-time', at = [{at}] }}");
+        let tasks = format!("tasks = ['{task}']");
+        paper.check(&[sides, &tasks, &quantity], expected);
+    }
+    let sized = "sides = ['full', 'last-1']\ntasks = ['letters']\n\
+        quantity = { kind = 'score-at-time', at = [4.0, 5.0], epochs-of = 'first' }";
+    paper.check(&[sized, &near("[0.04, 0.04]", 0.01)], Reproduced);
+    paper.check(&[sized, &near("[0.04, 0.09]", 0.01)], DirectionOnly);
+    // Within 1.2 epochs of full tuning: one epoch of it (-0.05 + 0.00625), three of the last layer (-0.0125 + 0.00625).
+    let budget = "sides = ['last-1', 'full']\ntasks = ['words']\nquantity = { kind = 'score-at-budget', epochs = 1.2 }";
+    paper.check(&[budget, &near("0.0375", 0.005)], Reproduced);
+    paper.check(&[budget, "relation = 'greater'"], Reproduced);
+}
+
+#[test]
+fn repeats_and_shares() {
+    let paper = paper();
+    let repeats = "sides = ['full', 'last-k']\nquantity = 'repeatability'";
+    paper.check(&[repeats, "relation = { at-most = 0.02 }"], Reproduced);
+    paper.check(&[repeats, "relation = { at-most = 0.0001 }"], Contradicted);
+    let share = "quantity = 'trainable-share'";
+    let sides = "sides = ['last-1', 'last-2']";
+    // 421 and 821 of 4,321.
+    paper.check(&[sides, share, &near("[0.0974, 0.19]", 0.001)], Reproduced);
+    paper.check(
+        &[sides, share, &near("[0.0974, 0.25]", 0.001)],
+        Contradicted,
+    );
+    let sides = "sides = ['last-3']";
+    paper.check(&[sides, share, &near("[0.1, 0.2]", 0.001)], NotTestable);
+}
+
+#[test]
+fn a_diverged_run_takes_its_seed_along_and_is_named() {
+    let relation = near("0.6", 0.02);
+    let parts = [
+        "sides = ['full-hot', 'full']",
+        "quantity = 'relative-score'",
+        &relation,
+    ];
+    let (_, reasons) = paper().verdict(&parts);
+    for expected in [
+        "All layers, high rate on Sounds: 1 diverged left out",
+        "11 pairs of seeds",
+        "1 seed without a counterpart left out",
+    ] {
+        assert!(reasons.contains(expected), "{reasons}");
+    }
+}
+
+#[test]
+fn what_was_not_run_is_waited_for() {
+    let parts = [
+        "sides = ['last-3', 'full']",
+        "tasks = ['letters']",
+        "quantity = 'task-score'",
+        "relation = 'greater'",
+    ];
+    let (verdict, reasons) = paper().verdict(&parts);
+    assert_eq!(verdict, NotTestable);
+    let expected = "Last three layers on Letters: no run has work.training.adaptation.k = 3";
+    assert!(reasons.contains(expected), "{reasons}");
+}
+
+#[test]
+fn two_settings_where_one_is_meant_are_refused() {
+    let parts = [
+        "sides = ['last-2', 'any-dtype']",
+        "tasks = ['letters']",
+        "quantity = 'task-score'",
+        "relation = 'greater'",
+    ];
+    let error = paper().judged(&claim("x", &parts), |_| ()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "claims.toml: claim `x`: group `any-dtype` on Letters: at seed 1 found two runs that differ in \
+         `work.training.dtype`, expected one; name it in the group's `where`"
+    );
+}

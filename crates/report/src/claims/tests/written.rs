@@ -1,0 +1,173 @@
+//! Claims that cannot be meant, and what is said of them.
+
+use super::{Paper, claim};
+use crate::fixture;
+
+const SCORE: &str = "quantity = { kind = 'score', metric = 'accuracy', split = 'test' }";
+const TASK: &str = "quantity = 'task-score'";
+
+#[track_caller]
+fn refused(parts: &[&str], expected: &str) {
+    let paper = Paper {
+        plan: fixture::task_plan(),
+        tables: fixture::task_tables(),
+    };
+    let error = paper.judged(&claim("x", parts), |_| ()).unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.starts_with("claims.toml: ") && error.contains(expected),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_misspelt_is_named_with_the_near_word() {
+    let sides = "sides = ['full', 'last-1']";
+    refused(
+        &[sides, "quantity = 'task-scor'"],
+        "did you mean `task-score`?",
+    );
+    let metrik = "quantity = { kind = 'score', metrik = 'accuracy' }";
+    refused(&[sides, metrik], "did you mean `metric`?");
+    refused(
+        &[sides, SCORE, "relation = 'greatr'"],
+        "did you mean `greater`?",
+    );
+    refused(&["sides = ['ful', 'last-1']", TASK], "unknown group `ful`");
+    refused(
+        &["sides = ['full', 'last-one']", TASK],
+        "did you mean `last-1`?",
+    );
+    let tasks = "tasks = ['leters']\nrelation = 'greater'";
+    refused(&[sides, TASK, tasks], "did you mean `letters`?");
+    let among = "among = 'fev'\nrelation = 'greater'";
+    refused(
+        &[sides, TASK, among],
+        "no task of report.toml is among `fev`; did you mean `few`?",
+    );
+    let best = "quantity = { kind = 'task-score', score = 'last' }";
+    refused(&[sides, best], "unknown variant `last`");
+    refused(&[sides, "quantity = 3"], "expected the name of a quantity");
+}
+
+#[test]
+fn sides_relations_and_sizes_fit_the_quantity() {
+    let two = "sides = ['full', 'last-1']";
+    let near = |inside: &str| format!("relation = {{ near = {{ {inside} }} }}");
+    let above = "relation = 'greater'";
+    for (parts, expected) in [
+        (
+            vec!["sides = ['full']", SCORE, above],
+            "found 1 sides, expected at least 2",
+        ),
+        (
+            vec![two, "quantity = 'layer-trend'", above],
+            "found 2 sides, expected 1",
+        ),
+        (
+            vec![two, TASK],
+            "found the relation `consistent`, expected one of: greater, near",
+        ),
+        (
+            vec![two, TASK, "relation = { at-most = 0.1 }"],
+            "found the relation `at-most`",
+        ),
+        (
+            vec![two, TASK, above, "among = 'few'\ntasks = ['letters']"],
+            "expected one of them or neither",
+        ),
+        (
+            vec![two, SCORE, above, "among = 'few'"],
+            "found tasks, expected none",
+        ),
+        (
+            vec![two, TASK, &near("paper = 0.1")],
+            "found `paper` without `tolerance`",
+        ),
+        (
+            vec![two, TASK, &near("tolerance = 0.1")],
+            "found 0 values of the paper, expected 1",
+        ),
+        (
+            vec![two, SCORE, &near("paper = 0.0, tolerance = 0.1")],
+            "the relation `null` is for none",
+        ),
+        (
+            vec![
+                two,
+                "quantity = { kind = 'score-at-time', at = [1, 2] }",
+                &near("paper = 0.1, tolerance = 0.1"),
+            ],
+            "found 1 values of the paper, expected 2",
+        ),
+        (
+            vec![
+                two,
+                "quantity = { kind = 'score-at-time', at = [0] }",
+                above,
+            ],
+            "expected times above 0",
+        ),
+        (
+            vec![
+                two,
+                "quantity = { kind = 'score-at-budget', epochs = 0 }",
+                above,
+            ],
+            "found epochs = 0",
+        ),
+        (
+            vec![
+                "quantity = 'repeatability'",
+                "relation = { at-most = 0.01 }",
+            ],
+            "found 0 sides, expected at least 1",
+        ),
+        (
+            vec![
+                "sides = ['full']",
+                "quantity = 'repeatability'",
+                "relation = { at-most = 0 }",
+            ],
+            "found at-most = 0, expected more than 0",
+        ),
+        (
+            vec![
+                "sides = ['full']",
+                "quantity = 'trainable-share'",
+                &near("paper = [0.3, 0.2], tolerance = 0.01"),
+            ],
+            "the smaller one first",
+        ),
+        (
+            vec![
+                "quantity = { kind = 'p-value', t = 1.0, df = 0 }",
+                &near("paper = 0.5"),
+            ],
+            "found df = 0",
+        ),
+        (
+            vec![
+                "quantity = { kind = 'printed-sum', terms = [1, 2], shares = [0.5] }",
+                &near("paper = 3"),
+            ],
+            "found 1 shares",
+        ),
+        (
+            vec![
+                "quantity = { kind = 'printed-share', parts = [1, 2], whole = 3 }",
+                &near("paper = 0.3"),
+            ],
+            "found 1 printed shares",
+        ),
+        (
+            vec![
+                "quantity = { kind = 'printed-mean', terms = [] }",
+                &near("paper = 3"),
+            ],
+            "found no terms",
+        ),
+    ] {
+        refused(&parts, expected);
+    }
+}
