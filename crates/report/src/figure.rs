@@ -6,9 +6,9 @@ use crate::curves::{CurvesPlan, Drawn, draw};
 use crate::grid::Grid;
 use crate::label::labelled;
 use crate::plan::{BoxPlan, FigurePlan, Measure, Plan};
-use crate::plot::boxes::{BoxPanel, BoxSeries};
-use crate::plot::{Figure, Panel};
 use crate::runs::Runs;
+use totune_plot::boxes::{BoxPanel, BoxSeries};
+use totune_plot::{Figure, Panel};
 
 /// A figure with the words around it.
 #[derive(Debug)]

@@ -13,10 +13,10 @@ use crate::grid::{Grid, GridCell, GridPart};
 use crate::label::labelled;
 use crate::panel::Runners;
 use crate::plan::{Plan, Side, Task, Where, check_id};
-use crate::plot::series::{Series, SeriesPanel, Stroke};
-use crate::plot::{Figure, Panel};
 use crate::runs::Runs;
 use crate::text::{counted, csv_field, fixed};
+use totune_plot::series::{Series, SeriesPanel, Stroke};
+use totune_plot::{Figure, Panel};
 
 /// Scores by layer: metrics named `<metric>@layer-<i>`, where layer 0 is the embeddings.
 #[derive(Debug, Deserialize)]

@@ -31,7 +31,6 @@ mod panel;
 mod per_run;
 mod phases;
 mod plan;
-mod plot;
 pub mod portrait;
 mod provenance;
 mod runs;

@@ -12,10 +12,10 @@ use crate::figure::Drawing;
 use crate::grid::{Grid, GridCell, GridPart};
 use crate::label::labelled;
 use crate::plan::{Plan, Task, Where, check_id};
-use crate::plot::series::{Level, Series, SeriesPanel, Stroke, Upright};
-use crate::plot::{Figure, Panel};
 use crate::runs::{Run, Runs};
 use crate::text::{counted, csv_field, fixed};
+use totune_plot::series::{Level, Series, SeriesPanel, Stroke, Upright};
+use totune_plot::{Figure, Panel};
 
 /// How far the score on train lies above the one on dev, where a phase ends by it.
 const GAP: (&str, &str) = ("gap", "train");

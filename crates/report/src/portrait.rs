@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::plot::bars::{BarPanel, BarSeries};
-use crate::plot::steps::{StepPanel, StepSeries};
-use crate::plot::{Figure, Panel};
+use totune_plot::bars::{BarPanel, BarSeries};
+use totune_plot::steps::{StepPanel, StepSeries};
+use totune_plot::{Figure, Panel};
 
 /// What the picture shows of a dataset.
 #[derive(Debug, Clone)]

@@ -13,10 +13,10 @@ use crate::grid::{Grid, GridCell, GridPart};
 use crate::label::labelled;
 use crate::panel::average;
 use crate::plan::{Measure, Plan, Task, Where, check_id};
-use crate::plot::series::{Series, SeriesPanel, Stroke};
-use crate::plot::{Figure, Panel};
 use crate::runs::{Run, Runs};
 use crate::text::{counted, csv_field, fixed};
+use totune_plot::series::{Series, SeriesPanel, Stroke};
+use totune_plot::{Figure, Panel};
 
 /// Trials of one comparison: every group on every task should have had as many.
 #[derive(Debug, Deserialize)]

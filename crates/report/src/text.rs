@@ -1,24 +1,6 @@
 //! Numbers and words on the page: fixed digits, escapes, the little Markdown that notes are written in.
 
-/// `value` with a fixed number of digits; never `-0`.
-pub(crate) fn fixed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    match text.strip_prefix('-') {
-        Some(digits) if digits.chars().all(|digit| matches!(digit, '0' | '.')) => digits.to_owned(),
-        _ => text,
-    }
-}
-
-/// A difference: [`fixed`] with its sign, also when it is positive.
-pub(crate) fn signed(value: f64, decimals: usize) -> String {
-    let text = fixed(value, decimals);
-    let zero = text.chars().all(|digit| matches!(digit, '0' | '.'));
-    if text.starts_with('-') || zero || !value.is_finite() {
-        text
-    } else {
-        format!("+{text}")
-    }
-}
+pub(crate) use totune_plot::number::{count, decimals, fixed, readable, signed};
 
 /// How a number is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,27 +76,6 @@ pub(crate) fn p_equals(p: f64) -> String {
     }
 }
 
-/// A count with commas between thousands.
-pub(crate) fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A whole number of five digits or more with commas between thousands; any other text as it is.
-pub(crate) fn readable(text: &str) -> String {
-    match text.parse::<u64>() {
-        Ok(value) if value >= 10_000 => count(value),
-        _ => text.to_owned(),
-    }
-}
-
 /// Seconds with three digits, or all of a larger number: `0.42`, `4.20`, `42.0`, `420`, `4,200`.
 pub(crate) fn seconds(value: f64) -> String {
     match value {
@@ -147,13 +108,6 @@ pub(crate) fn in_sentence(title: &str) -> String {
         }
         _ => title.to_owned(),
     }
-}
-
-/// Digits after the point that a number was written with; trailing zeros are lost in reading TOML.
-pub(crate) fn decimals(value: f64) -> usize {
-    format!("{value}")
-        .split_once('.')
-        .map_or(0, |(_, digits)| digits.len())
 }
 
 /// Text for HTML, with a true minus sign before digits.
@@ -330,15 +284,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_fixed_digits_and_no_negative_zero() {
-        assert_eq!(fixed(0.7955, 3), "0.795");
-        assert_eq!(fixed(-0.0001, 3), "0.000");
-        assert_eq!(signed(-0.0001, 3), "0.000");
-        assert_eq!(signed(0.0125, 3), "+0.013");
-        assert_eq!(signed(-0.5, 1), "-0.5");
-    }
-
-    #[test]
     fn titles_fit_into_sentences() {
         for (title, expected) in [
             ("All layers", "all layers"),
@@ -371,25 +316,9 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_apart() {
-        assert_eq!(count(7613), "7,613");
-        assert_eq!(count(109_482_240), "109,482,240");
-        assert_eq!(count(12), "12");
-        assert_eq!(
-            (readable("12345").as_str(), readable("0.12345").as_str()),
-            ("12,345", "0.12345")
-        );
-    }
-
-    #[test]
     fn seconds_have_three_digits() {
         let shown = [0.416, 4.2, 9.996, 42.04, 99.96, 4199.6].map(seconds);
         assert_eq!(shown, ["0.42", "4.20", "10.0", "42.0", "100", "4,200"]);
-    }
-
-    #[test]
-    fn decimals_are_those_written() {
-        assert_eq!((decimals(0.872), decimals(-1.5), decimals(16.0)), (3, 1, 0));
     }
 
     #[test]

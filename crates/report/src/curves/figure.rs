@@ -7,11 +7,11 @@ use crate::curves::table::table;
 use crate::curves::{CSV_HEAD, Chosen, CurvesPlan, Lines};
 use crate::grid::Grid;
 use crate::plan::Plan;
-use crate::plot::Panel;
-use crate::plot::lines::{LinePanel, LineSeries};
-use crate::plot::time::Time;
 use crate::runs::Runs;
 use crate::text::{fixed, seconds};
+use totune_plot::Panel;
+use totune_plot::lines::{LinePanel, LineSeries};
+use totune_plot::time::Time;
 
 /// What a figure of lines consists of.
 pub(crate) struct Drawn {

@@ -19,9 +19,9 @@ use totune_stats::curve::{Epoch, Reign, Stopped, epochs, frontier};
 
 use crate::label::labelled;
 use crate::plan::{Measure, Plan, Where};
-use crate::plot::time::Time;
 use crate::runs::{Run, Runs, Selection};
 use crate::text::csv_field;
+use totune_plot::time::Time;
 
 pub use request::{CURVES_FILES, CurvesRequest, CurvesWritten, curves};
 pub use summary::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};

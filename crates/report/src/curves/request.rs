@@ -13,10 +13,10 @@ use crate::curves::summary::CurvesSummary;
 use crate::curves::{Chosen, CurvesPlan, Lines, auto, counts, test};
 use crate::output::Staged;
 use crate::plan::{FigurePlan, Plan, Task, Where};
-use crate::plot::Figure;
-use crate::plot::time::Time;
 use crate::runs::{Run, Runs};
 use crate::toml_file::did_you_mean;
+use totune_plot::Figure;
+use totune_plot::time::Time;
 
 /// Which lines to draw.
 #[derive(Debug, Clone, Default)]

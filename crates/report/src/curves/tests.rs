@@ -174,7 +174,7 @@ fn every_score_of_every_run_is_in_the_csv() {
 
 fn svg(lines: &Lines) -> String {
     let panels = drawn(std::slice::from_ref(lines), Time::Log, Default::default()).panels;
-    crate::plot::Figure {
+    totune_plot::Figure {
         panels,
         stamp: None,
     }

@@ -2,29 +2,34 @@
 //!
 //! A panel knows its own picture in a frame of given size; this module lays panels side by side and turns
 //! them into SVG or PNG. Glyphs come from an embedded font, so a figure is the same on every machine.
+//!
+//! This crate knows nothing of runs, groups, papers or files of results: a panel is numbers and their titles.
 
-pub(crate) mod axis;
-pub(crate) mod bars;
-pub(crate) mod boxes;
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod axis;
+pub mod bars;
+pub mod boxes;
 mod canvas;
 mod key;
-pub(crate) mod lines;
+pub mod lines;
 mod mark;
-pub(crate) mod series;
-pub(crate) mod steps;
-pub(crate) mod time;
+pub mod number;
+pub mod series;
+pub mod steps;
+pub mod time;
 
 use std::path::Path;
 
 use anyhow::Result;
 use plotters::backend::{BitMapBackend, SVGBackend};
 
-use crate::plot::bars::BarPanel;
-use crate::plot::boxes::BoxPanel;
-use crate::plot::canvas::{Canvas, Frame, on_drawing_area};
-use crate::plot::lines::LinePanel;
-use crate::plot::series::SeriesPanel;
-use crate::plot::steps::StepPanel;
+use crate::bars::BarPanel;
+use crate::boxes::BoxPanel;
+use crate::canvas::{Canvas, Frame, on_drawing_area};
+use crate::lines::LinePanel;
+use crate::series::SeriesPanel;
+use crate::steps::StepPanel;
 
 /// Width and height of one panel, in the units of an SVG pixel.
 const PANEL: (f64, f64) = (440.0, 400.0);
@@ -37,16 +42,16 @@ const STRIP: f64 = 26.0;
 
 /// A figure: panels side by side, and a stamp that says what the picture must not be taken for.
 #[derive(Debug, Clone)]
-pub(crate) struct Figure {
+pub struct Figure {
     /// Panels, from left to right, then down.
-    pub(crate) panels: Vec<Panel>,
+    pub panels: Vec<Panel>,
     /// A warning drawn into the picture, such as that it shows fixtures.
-    pub(crate) stamp: Option<String>,
+    pub stamp: Option<String>,
 }
 
 /// The kinds of panel; to add one, write its module and name it here.
 #[derive(Debug, Clone)]
-pub(crate) enum Panel {
+pub enum Panel {
     /// Distributions side by side.
     Boxes(BoxPanel),
     /// Shares of a whole side by side.
@@ -123,14 +128,14 @@ impl Figure {
     }
 
     /// The whole figure as an SVG file.
-    pub(crate) fn svg(&self) -> Result<String> {
+    pub fn svg(&self) -> Result<String> {
         svg(self.size(), |canvas| self.draw(canvas))
     }
 
     /// Each panel as an SVG of its own, for a page that stacks them where the screen is narrow.
     ///
     /// Ink, rules and paper take the colours of the page.
-    pub(crate) fn inline(&self) -> Result<Vec<String>> {
+    pub fn inline(&self) -> Result<Vec<String>> {
         let strip = if self.stamp.is_some() { STRIP } else { 0.0 };
         self.panels
             .iter()
@@ -152,7 +157,7 @@ impl Figure {
     }
 
     /// The whole figure as a PNG file.
-    pub(crate) fn write_png(&self, path: &Path) -> Result<()> {
+    pub fn write_png(&self, path: &Path) -> Result<()> {
         let size = self.size();
         let pixels = canvas::PNG.pixels(size);
         on_drawing_area(BitMapBackend::new(path, pixels), canvas::PNG, |canvas| {

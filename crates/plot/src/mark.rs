@@ -1,16 +1,16 @@
 //! Marks on lines.
 
-use crate::plot::canvas::{Canvas, PAPER, series_colour};
+use crate::canvas::{Canvas, PAPER, series_colour};
 
 /// How a mark is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub enum Mark {
     Full,
     Hollow,
 }
 
 /// The mark of line `number`: its shape tells it apart where its colour does not.
-pub(crate) fn mark(canvas: &mut dyn Canvas, (x, y): (f64, f64), number: usize, kind: Mark) {
+pub fn mark(canvas: &mut dyn Canvas, (x, y): (f64, f64), number: usize, kind: Mark) {
     let colour = series_colour(number);
     let shape = |radius: f64| -> Vec<(f64, f64)> {
         let around: &[(f64, f64)] = match number % 5 {

@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 
-use crate::plot::axis::Axis;
-use crate::text::{count, decimals, fixed};
+use crate::axis::Axis;
+use crate::number::{count, decimals, fixed};
 
 /// How time runs along an axis.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Time {
+pub enum Time {
     /// Evenly, from 0.
     #[default]
     Linear,
@@ -18,14 +18,14 @@ pub(crate) enum Time {
 
 /// An axis whose ends are ticks.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct TimeAxis {
+pub struct TimeAxis {
     time: Time,
     /// First and last second.
     ends: (f64, f64),
     /// Seconds and label of each tick.
-    pub(crate) ticks: Vec<(f64, String)>,
+    pub ticks: Vec<(f64, String)>,
     /// `Training time (minutes)`.
-    pub(crate) title: String,
+    pub title: String,
 }
 
 /// Units with their seconds.
@@ -33,7 +33,7 @@ const UNITS: [(&str, f64); 3] = [("seconds", 1.0), ("minutes", 60.0), ("hours", 
 
 impl TimeAxis {
     /// The tightest axis with round ticks that holds all `seconds`, which are positive.
-    pub(crate) fn around(seconds: impl Iterator<Item = f64>, time: Time) -> Self {
+    pub fn around(seconds: impl Iterator<Item = f64>, time: Time) -> Self {
         let (low, high) = seconds.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), at| {
             (low.min(at), high.max(at))
         });
@@ -75,7 +75,7 @@ impl TimeAxis {
     }
 
     /// How far along the axis `seconds` lie, from 0 to 1.
-    pub(crate) fn share(&self, seconds: f64) -> f64 {
+    pub fn share(&self, seconds: f64) -> f64 {
         let (low, high) = self.ends;
         match self.time {
             Time::Linear => (seconds - low) / (high - low),
@@ -84,7 +84,7 @@ impl TimeAxis {
     }
 
     /// Whether a straight line in time is one on the axis.
-    pub(crate) fn is_even(&self) -> bool {
+    pub fn is_even(&self) -> bool {
         self.time == Time::Linear
     }
 }

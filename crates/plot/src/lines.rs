@@ -3,38 +3,39 @@
 use plotters::style::text_anchor::HPos;
 use totune_stats::curve::{Epoch, Reign};
 
-use crate::plot::axis::Axis;
-use crate::plot::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
-use crate::plot::key::{ROW, SAMPLE, columns, small};
-use crate::plot::mark::{Mark, mark};
-use crate::plot::time::{Time, TimeAxis};
-use crate::text::fixed;
+use crate::axis::Axis;
+use crate::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
+use crate::key::{ROW, SAMPLE, columns, small};
+use crate::mark::{Mark, mark};
+use crate::number::fixed;
+use crate::time::{Time, TimeAxis};
 
 /// One panel of lines over a shared axis of time.
 #[derive(Debug, Clone)]
-pub(crate) struct LinePanel {
+pub struct LinePanel {
     /// What the panel shows.
-    pub(crate) title: String,
+    pub title: String,
     /// What the upright axis measures.
-    pub(crate) measure: String,
-    pub(crate) time: Time,
+    pub measure: String,
+    /// Linear, or by powers of ten.
+    pub time: Time,
     /// Lines, the first one drawn first.
-    pub(crate) lines: Vec<LineSeries>,
+    pub lines: Vec<LineSeries>,
     /// The highest of the lines at any time; empty for none.
-    pub(crate) frontier: Vec<Reign>,
+    pub frontier: Vec<Reign>,
 }
 
 /// One line.
 #[derive(Debug, Clone)]
-pub(crate) struct LineSeries {
+pub struct LineSeries {
     /// Name in the key.
-    pub(crate) title: String,
+    pub title: String,
     /// Points from left to right; none leaves the name in the key, where it says so.
-    pub(crate) epochs: Vec<Epoch>,
+    pub epochs: Vec<Epoch>,
     /// Runs that the line stands for; a marker is hollow where fewer reached the epoch.
-    pub(crate) runs: usize,
+    pub runs: usize,
     /// Seconds after which a run went on to its next phase.
-    pub(crate) switches: Vec<f64>,
+    pub switches: Vec<f64>,
 }
 
 /// The best within a time lies under everything, wide and pale.
@@ -44,7 +45,7 @@ const TICK: f64 = 8.0;
 
 impl LinePanel {
     /// Draws the panel into `frame`.
-    pub(crate) fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
+    pub fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
         let key = self.key(frame.width - 24.0);
         let rows = key.last().map_or(0, |item| item.row + 1);
         let words = self.words();
@@ -297,7 +298,7 @@ mod tests {
     use totune_stats::curve::Spread;
 
     use super::*;
-    use crate::plot::key::{GAP, LETTER};
+    use crate::key::{GAP, LETTER};
 
     #[test]
     fn the_key_stands_in_columns_that_fit() {

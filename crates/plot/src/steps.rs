@@ -2,34 +2,34 @@
 
 use plotters::style::text_anchor::HPos;
 
-use crate::plot::axis::Axis;
-use crate::plot::canvas::{Canvas, Frame, MUTED, RULE, Text, series_colour};
-use crate::text::{count, fixed};
+use crate::axis::Axis;
+use crate::canvas::{Canvas, Frame, MUTED, RULE, Text, series_colour};
+use crate::number::{count, fixed};
 
 /// One panel of outlines over a shared axis.
 #[derive(Debug, Clone)]
-pub(crate) struct StepPanel {
+pub struct StepPanel {
     /// What the panel shows.
-    pub(crate) title: String,
+    pub title: String,
     /// What the axis measures.
-    pub(crate) measure: String,
+    pub measure: String,
     /// Outlines, the first one drawn first.
-    pub(crate) series: Vec<StepSeries>,
+    pub series: Vec<StepSeries>,
     /// Places on the axis to mark with a line.
-    pub(crate) marks: Vec<f64>,
+    pub marks: Vec<f64>,
     /// The end of the axis where the values go on beyond it; what lies beyond is counted in the key.
-    pub(crate) end: Option<f64>,
+    pub end: Option<f64>,
     /// Whether all values are whole numbers; a bin then holds as many of them as any other.
-    pub(crate) whole: bool,
+    pub whole: bool,
 }
 
 /// One outline.
 #[derive(Debug, Clone)]
-pub(crate) struct StepSeries {
+pub struct StepSeries {
     /// Name in the key.
-    pub(crate) title: String,
+    pub title: String,
     /// Values and how often each occurs.
-    pub(crate) values: Vec<(f64, usize)>,
+    pub values: Vec<(f64, usize)>,
 }
 
 impl StepSeries {
@@ -53,7 +53,7 @@ impl StepSeries {
 
 impl StepPanel {
     /// Draws the panel into `frame`.
-    pub(crate) fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
+    pub fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
         let key = 18.0 * self.series.len() as f64;
         let plot = Frame {
             left: frame.left + 58.0,

@@ -3,28 +3,28 @@
 use plotters::style::text_anchor::HPos;
 use totune_stats::quartiles;
 
-use crate::plot::axis::Axis;
-use crate::plot::canvas::{Canvas, Frame, INK, MUTED, PAPER, RULE, Text, series_colour};
-use crate::text::fixed;
+use crate::axis::Axis;
+use crate::canvas::{Canvas, Frame, INK, MUTED, PAPER, RULE, Text, series_colour};
+use crate::number::fixed;
 
 /// One panel of box plots over a shared axis.
 #[derive(Debug, Clone)]
-pub(crate) struct BoxPanel {
+pub struct BoxPanel {
     /// What the axis measures, with its unit.
-    pub(crate) measure: String,
+    pub measure: String,
     /// Distributions, from left to right.
-    pub(crate) boxes: Vec<BoxSeries>,
+    pub boxes: Vec<BoxSeries>,
 }
 
 /// One distribution.
 #[derive(Debug, Clone)]
-pub(crate) struct BoxSeries {
+pub struct BoxSeries {
     /// Name under the box.
-    pub(crate) title: String,
+    pub title: String,
     /// One value per run; none leaves the place empty and says so.
-    pub(crate) values: Vec<f64>,
+    pub values: Vec<f64>,
     /// The mean the paper reports, drawn as a diamond.
-    pub(crate) paper: Option<f64>,
+    pub paper: Option<f64>,
 }
 
 /// A box and its whiskers.
@@ -65,7 +65,7 @@ impl Summary {
 
 impl BoxPanel {
     /// Draws the panel into `frame`.
-    pub(crate) fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
+    pub fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
         let plot = Frame {
             left: frame.left + 58.0,
             top: frame.top + 52.0,
@@ -218,7 +218,7 @@ fn jitter(number: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plot::{Figure, Panel};
+    use crate::{Figure, Panel};
 
     #[test]
     fn whiskers_end_at_the_last_value_within_reach() {

@@ -14,16 +14,16 @@ use plotters::style::{
 
 /// A colour with the share of it that covers what is below.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Colour(pub(crate) u8, pub(crate) u8, pub(crate) u8, pub(crate) f64);
+pub struct Colour(pub u8, pub u8, pub u8, pub f64);
 
 /// Text and axes.
-pub(crate) const INK: Colour = Colour(0x1B, 0x1F, 0x24, 1.0);
+pub const INK: Colour = Colour(0x1B, 0x1F, 0x24, 1.0);
 /// Text that steps back.
-pub(crate) const MUTED: Colour = Colour(0x5B, 0x65, 0x70, 1.0);
+pub const MUTED: Colour = Colour(0x5B, 0x65, 0x70, 1.0);
 /// Grid lines.
-pub(crate) const RULE: Colour = Colour(0xDD, 0xE1, 0xE6, 1.0);
+pub const RULE: Colour = Colour(0xDD, 0xE1, 0xE6, 1.0);
 /// What everything lies on.
-pub(crate) const PAPER: Colour = Colour(0xFF, 0xFF, 0xFF, 1.0);
+pub const PAPER: Colour = Colour(0xFF, 0xFF, 0xFF, 1.0);
 /// Warnings drawn into a picture.
 const ALARM: Colour = Colour(0xB4, 0x23, 0x18, 1.0);
 
@@ -38,13 +38,13 @@ const SERIES: [Colour; 6] = [
 ];
 
 /// The colour of series number `place`.
-pub(crate) fn series_colour(place: usize) -> Colour {
+pub fn series_colour(place: usize) -> Colour {
     SERIES[place % SERIES.len()]
 }
 
 impl Colour {
     /// The same colour, covering less.
-    pub(crate) fn faint(self, share: f64) -> Self {
+    pub fn faint(self, share: f64) -> Self {
         Self(self.0, self.1, self.2, share)
     }
 
@@ -60,7 +60,7 @@ impl Colour {
 }
 
 /// Replaces the fixed ink, rule and paper of an SVG by those of the page it is put into.
-pub(crate) fn adopt_page_colours(svg: &str) -> String {
+pub fn adopt_page_colours(svg: &str) -> String {
     [
         (INK, "var(--ink)"),
         (MUTED, "var(--muted)"),
@@ -76,25 +76,25 @@ pub(crate) fn adopt_page_colours(svg: &str) -> String {
 
 /// A rectangle to draw in.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Frame {
-    pub(crate) left: f64,
-    pub(crate) top: f64,
-    pub(crate) width: f64,
-    pub(crate) height: f64,
+pub struct Frame {
+    pub left: f64,
+    pub top: f64,
+    pub width: f64,
+    pub height: f64,
 }
 
 /// Size, weight, colour and anchor of a text.
 #[derive(Clone, Copy)]
-pub(crate) struct Text {
-    pub(crate) size: f64,
-    pub(crate) bold: bool,
-    pub(crate) colour: Colour,
-    pub(crate) across: HPos,
+pub struct Text {
+    pub size: f64,
+    pub bold: bool,
+    pub colour: Colour,
+    pub across: HPos,
 }
 
 impl Text {
     /// Centred text of the size of axis labels.
-    pub(crate) fn label() -> Self {
+    pub fn label() -> Self {
         Self {
             size: 15.0,
             bold: false,
@@ -104,7 +104,7 @@ impl Text {
     }
 
     /// The heading of a panel, from its left edge.
-    pub(crate) fn heading() -> Self {
+    pub fn heading() -> Self {
         Self {
             size: 17.0,
             bold: true,
@@ -114,7 +114,7 @@ impl Text {
     }
 
     /// Smaller and paler than a label.
-    pub(crate) fn note() -> Self {
+    pub fn note() -> Self {
         Self {
             size: 13.5,
             bold: false,
@@ -124,7 +124,7 @@ impl Text {
     }
 
     /// A warning.
-    pub(crate) fn stamp() -> Self {
+    pub fn stamp() -> Self {
         Self {
             size: 14.5,
             bold: true,
@@ -134,13 +134,13 @@ impl Text {
     }
 
     /// The same, anchored elsewhere.
-    pub(crate) fn anchored(self, across: HPos) -> Self {
+    pub fn anchored(self, across: HPos) -> Self {
         Self { across, ..self }
     }
 }
 
 /// What panels draw on; coordinates grow to the right and down.
-pub(crate) trait Canvas {
+pub trait Canvas {
     /// Covers everything with paper.
     fn background(&mut self);
     /// A straight line.
@@ -161,7 +161,7 @@ pub(crate) trait Canvas {
 
 /// How strokes become a picture.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Medium {
+pub struct Medium {
     /// Pixels to one unit.
     scale: f64,
     /// How much lower text goes, in shares of its size, to sit around its middle.
@@ -169,25 +169,25 @@ pub(crate) struct Medium {
 }
 
 /// Strokes as text; the reader's program paints them.
-pub(crate) const SVG: Medium = Medium {
+pub const SVG: Medium = Medium {
     scale: 1.0,
     drop: 0.0,
 };
 /// Strokes as pixels, two to a unit for print and dense screens; glyphs sit high in the boxes plotters gives them.
-pub(crate) const PNG: Medium = Medium {
+pub const PNG: Medium = Medium {
     scale: 2.0,
     drop: 0.13,
 };
 
 impl Medium {
     /// Pixels of so many units.
-    pub(crate) fn pixels(self, (width, height): (f64, f64)) -> (u32, u32) {
+    pub fn pixels(self, (width, height): (f64, f64)) -> (u32, u32) {
         ((width * self.scale) as u32, (height * self.scale) as u32)
     }
 }
 
 /// Gives `draw` a canvas over `backend` and finishes the picture; the first stroke that fails is the error.
-pub(crate) fn on_drawing_area<DB: DrawingBackend>(
+pub fn on_drawing_area<DB: DrawingBackend>(
     backend: DB,
     medium: Medium,
     draw: impl FnOnce(&mut dyn Canvas),

@@ -2,18 +2,18 @@
 
 /// A linear axis whose ends are ticks.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Axis {
+pub struct Axis {
     /// Tick values, ascending; the first and last are the ends.
-    pub(crate) ticks: Vec<f64>,
+    pub ticks: Vec<f64>,
     /// Digits after the point that tell the ticks apart.
-    pub(crate) decimals: usize,
+    pub decimals: usize,
 }
 
 impl Axis {
     /// The tightest axis with about `wanted` steps of 1, 2, 2.5 or 5 times a power of ten that holds all `values`.
     ///
     /// Values that are not finite do not count; without any, the axis runs from 0 to 1.
-    pub(crate) fn around(values: impl Iterator<Item = f64>, wanted: usize) -> Self {
+    pub fn around(values: impl Iterator<Item = f64>, wanted: usize) -> Self {
         let (low, high) = values
             .filter(|value| value.is_finite())
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
@@ -35,7 +35,7 @@ impl Axis {
     }
 
     /// How far along the axis `value` lies, from 0 to 1.
-    pub(crate) fn share(&self, value: f64) -> f64 {
+    pub fn share(&self, value: f64) -> f64 {
         let (low, high) = (self.ticks[0], self.ticks[self.ticks.len() - 1]);
         (value - low) / (high - low)
     }

@@ -3,65 +3,70 @@
 use plotters::style::text_anchor::HPos;
 use totune_stats::curve::Spread;
 
-use crate::plot::axis::Axis;
-use crate::plot::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
-use crate::plot::key::{ROW, SAMPLE, columns, small};
-use crate::plot::mark::{Mark, mark};
-use crate::text::fixed;
+use crate::axis::Axis;
+use crate::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
+use crate::key::{ROW, SAMPLE, columns, small};
+use crate::mark::{Mark, mark};
+use crate::number::fixed;
 
 /// One panel of lines over the same whole numbers.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SeriesPanel {
+pub struct SeriesPanel {
     /// What the panel shows.
-    pub(crate) title: String,
+    pub title: String,
     /// What the upright axis measures.
-    pub(crate) measure: String,
+    pub measure: String,
     /// What the whole numbers are, such as `Layer`.
-    pub(crate) across: String,
+    pub across: String,
     /// Lines, the first one drawn first.
-    pub(crate) lines: Vec<Series>,
+    pub lines: Vec<Series>,
     /// Places across that mean something to all lines.
-    pub(crate) uprights: Vec<Upright>,
+    pub uprights: Vec<Upright>,
     /// Numbers to hold all lines against.
-    pub(crate) levels: Vec<Level>,
+    pub levels: Vec<Level>,
     /// What strokes mean, one row each, below the key.
-    pub(crate) words: Vec<String>,
+    pub words: Vec<String>,
 }
 
 /// A dashed line from top to bottom, with a text at its head.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Upright {
-    pub(crate) at: f64,
-    pub(crate) text: String,
+pub struct Upright {
+    /// Where, on the axis below.
+    pub at: f64,
+    /// At its head.
+    pub text: String,
 }
 
 /// A dashed line from left to right, with a text above it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Level {
-    pub(crate) at: f64,
-    pub(crate) text: String,
+pub struct Level {
+    /// Where, on the axis to the left.
+    pub at: f64,
+    /// Above it.
+    pub text: String,
 }
 
 /// One line.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Series {
+pub struct Series {
     /// Name in the key.
-    pub(crate) title: String,
+    pub title: String,
     /// Numbers from left to right; none leaves the name in the key, where it says so.
-    pub(crate) points: Vec<(u32, Spread)>,
+    pub points: Vec<(u32, Spread)>,
     /// Colour and mark: lines that belong together share them.
-    pub(crate) colour: usize,
-    pub(crate) stroke: Stroke,
+    pub colour: usize,
+    /// Solid, or dashed for what is shown for comparison.
+    pub stroke: Stroke,
     /// Single runs, drawn thin.
-    pub(crate) traces: Vec<Vec<(u32, f64)>>,
+    pub traces: Vec<Vec<(u32, f64)>>,
     /// Places on these to mark with a short upright tick.
-    pub(crate) ticks: Vec<(f64, f64)>,
+    pub ticks: Vec<(f64, f64)>,
 }
 
 /// How a line is drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Stroke {
+pub enum Stroke {
     /// Drawn through, with a full mark at each number.
     #[default]
     Solid,
@@ -78,7 +83,7 @@ const LABELS: u32 = 13;
 
 impl SeriesPanel {
     /// Draws the panel into `frame`.
-    pub(crate) fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
+    pub fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
         let texts: Vec<String> = self.lines.iter().map(Series::text).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let key = columns(&texts, frame.width - 24.0);
@@ -343,7 +348,7 @@ impl Place<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plot::{Figure, Panel};
+    use crate::{Figure, Panel};
 
     #[test]
     fn dashes_and_gaps_follow_each_other_round_corners() {

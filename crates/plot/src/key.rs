@@ -2,20 +2,20 @@
 
 use plotters::style::text_anchor::HPos;
 
-use crate::plot::canvas::Text;
+use crate::canvas::Text;
 
 /// Size of the texts of axes and key: more than a note's, since a page shrinks the picture.
 const SIZE: f64 = 15.0;
 /// Height of one row of the key.
-pub(crate) const ROW: f64 = 20.0;
+pub const ROW: f64 = 20.0;
 /// Width of the sample of a line in the key.
-pub(crate) const SAMPLE: f64 = 26.0;
+pub const SAMPLE: f64 = 26.0;
 /// Width of a letter in the key, on average and with a little room.
-pub(crate) const LETTER: f64 = 7.0;
+pub const LETTER: f64 = 7.0;
 /// Room between two columns of the key.
-pub(crate) const GAP: f64 = 10.0;
+pub const GAP: f64 = 10.0;
 /// Row and distance from the left end for each of `texts`, in as many columns as `width` has room for.
-pub(crate) fn columns(texts: &[&str], width: f64) -> Vec<(usize, f64)> {
+pub fn columns(texts: &[&str], width: f64) -> Vec<(usize, f64)> {
     let widths = |columns: usize| -> Vec<f64> {
         let wide = |column: usize| {
             let texts = texts.iter().skip(column).step_by(columns);
@@ -34,7 +34,7 @@ pub(crate) fn columns(texts: &[&str], width: f64) -> Vec<(usize, f64)> {
 }
 
 /// Text of axes and key.
-pub(crate) fn small(across: HPos) -> Text {
+pub fn small(across: HPos) -> Text {
     Text {
         size: SIZE,
         across,

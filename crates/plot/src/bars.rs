@@ -2,27 +2,27 @@
 
 use plotters::style::text_anchor::HPos;
 
-use crate::plot::canvas::{Canvas, Frame, RULE, Text, series_colour};
-use crate::text::count;
+use crate::canvas::{Canvas, Frame, RULE, Text, series_colour};
+use crate::number::count;
 
 /// One panel of bars.
 #[derive(Debug, Clone)]
-pub(crate) struct BarPanel {
+pub struct BarPanel {
     /// What the panel shows.
-    pub(crate) title: String,
+    pub title: String,
     /// Names of the labels, from top to bottom.
-    pub(crate) labels: Vec<String>,
+    pub labels: Vec<String>,
     /// Counts for each label, one series after the other.
-    pub(crate) series: Vec<BarSeries>,
+    pub series: Vec<BarSeries>,
 }
 
 /// One series of bars, as long as the labels.
 #[derive(Debug, Clone)]
-pub(crate) struct BarSeries {
+pub struct BarSeries {
     /// Name in the key.
-    pub(crate) title: String,
+    pub title: String,
     /// A count for each label.
-    pub(crate) counts: Vec<usize>,
+    pub counts: Vec<usize>,
 }
 
 /// Labels that have room; the others are named as left out.
@@ -30,7 +30,7 @@ const ROOM: usize = 12;
 
 impl BarPanel {
     /// Draws the panel into `frame`.
-    pub(crate) fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
+    pub fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
         let key = 18.0 * self.series.len() as f64;
         let widest = self.labels.iter().map(|label| label.chars().count()).max();
         let gutter = (7.8 * widest.unwrap_or(0).min(18) as f64).max(40.0);
