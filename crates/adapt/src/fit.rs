@@ -22,7 +22,7 @@ use crate::parameters::{require_gradients, sizes};
 use crate::phase::{Assigned, Moments, Phase};
 use crate::stop::{StopRule, has_parted, has_stalled};
 use crate::task::{Examples, TaskData};
-use crate::training::{Keep, Training};
+use crate::training::{Select, Training};
 use crate::watch::{EpochScores, StepEvent, Watch};
 
 /// Puts a new head on `encoder`, trains as `training` says, and scores after every epoch.
@@ -107,9 +107,9 @@ pub fn fit<E: Encoder>(
                 stop = Stop::Diverged(divergence);
                 break 'phases;
             }
-            if training.keep == Keep::Best {
+            if training.select == Select::BestDev {
                 let metric = training.stop.metric();
-                let purpose = "keep: the epoch with the best %s on dev is to stand for the run";
+                let purpose = "select: the epoch with the best %s on dev is to stand for the run";
                 let score = run
                     .dev(metric, purpose)?
                     .pop()

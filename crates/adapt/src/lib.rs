@@ -49,5 +49,5 @@ pub use stop::StopRule;
 pub use strategy::{Adaptation, Frozen, Full, GradualUnfreezing, LastK, Part, StackAndFinetune};
 pub use task::{Examples, Places, TaskData};
 pub use totune_model::{LstmState, Switch};
-pub use training::{Cache, Clip, Dtype, Keep, Training};
+pub use training::{Cache, Clip, Dtype, Select, Training};
 pub use watch::{EpochScores, StepEvent, Watch};

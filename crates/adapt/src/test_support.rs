@@ -7,7 +7,7 @@ use crate::optimizer::Optimizer;
 use crate::schedule::{Constant, Schedule};
 use crate::stop::StopRule;
 use crate::strategy::Adaptation;
-use crate::training::{Cache, Clip, Dtype, Keep, Training};
+use crate::training::{Cache, Clip, Dtype, Select, Training};
 
 /// The linear head of some settings.
 pub(crate) fn linear(settings: &mut Training) -> &mut LinearSpec {
@@ -42,7 +42,7 @@ pub(crate) fn training(adaptation: Adaptation) -> Training {
         pairs: Pairs::Joint,
         context: WordContext::Sentence,
         micro_batch_size: 0,
-        keep: Keep::Last,
+        select: Select::Last,
         state: LstmState::Reset,
     }
 }

@@ -55,7 +55,7 @@ pub struct Training {
     pub micro_batch_size: usize,
     /// Which epoch's model the run stands for.
     #[serde(default)]
-    pub keep: Keep,
+    pub select: Select,
     /// How the two texts of a pair are read.
     #[serde(default)]
     pub pairs: Pairs,
@@ -95,13 +95,13 @@ impl Cache {
 /// Which epoch's model a run stands for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Keep {
+pub enum Select {
     /// The last one's.
     #[default]
     Last,
     /// That of the epoch with the best score on dev, over all phases and the first of several: its scores are the final
     /// ones, and predictions are its. The metric is the one that `stop` names, or the dataset's main one.
-    Best,
+    BestDev,
 }
 
 /// What is done to a gradient before the update.
@@ -170,11 +170,11 @@ impl Training {
     pub fn looks_at_dev(&self) -> Option<&'static str> {
         let by_rule = |stop: &StopRule| *stop != StopRule::Epochs {};
         match (&self.adaptation, &self.schedule) {
-            _ if self.keep == Keep::Best => Some("keep"),
+            _ if self.select == Select::BestDev => Some("select"),
             _ if by_rule(&self.stop) => Some("stop"),
             (_, Schedule::Plateau(_)) => Some("schedule"),
-            (Adaptation::StackAndFinetune(stack), _) if by_rule(&stack.stack_stop) => {
-                Some("adaptation.stack-stop")
+            (Adaptation::StackAndFinetune(stack), _) if by_rule(&stack.head_stop) => {
+                Some("adaptation.head-stop")
             }
             _ => None,
         }

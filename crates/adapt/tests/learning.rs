@@ -15,7 +15,7 @@ use totune_model::{Bert, Pooling};
 #[test]
 fn every_strategy_learns_eight_examples_by_heart() {
     let mut stacking = StackAndFinetune::new(1e-2, 10, 5e-3);
-    stacking.stack_stop = StopRule::Epochs {};
+    stacking.head_stop = StopRule::Epochs {};
     for (adaptation, pooling) in [
         (Adaptation::Full(Full::new(5e-3)), Pooling::Pooler),
         (Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::Pooler),

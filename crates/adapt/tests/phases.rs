@@ -11,8 +11,8 @@ use burn::tensor::Device;
 use common::{devices, eight, encoder, parameters, run, run_on, training};
 use rand::Rng;
 use totune_adapt::{
-    Adaptation, Cache, Frozen, Full, GradualUnfreezing, Keep, Optimizer, Outcome, Plateau,
-    Schedule, SlantedTriangular, StackAndFinetune, StepEvent, Stop, StopRule, StoredDtype, Switch,
+    Adaptation, Cache, Frozen, Full, GradualUnfreezing, Optimizer, Outcome, Plateau, Schedule,
+    Select, SlantedTriangular, StackAndFinetune, StepEvent, Stop, StopRule, StoredDtype, Switch,
     TaskData, Training, Watch, evaluate, fit,
 };
 use totune_data::{Target, stream};
@@ -63,7 +63,7 @@ fn telling_seed(device: &Device, settings: &Training) -> (u64, Vec<Vec<usize>>) 
 fn each_epoch(device: &Device, settings: &Training) -> (u64, Vec<(TaskData, Outcome<Bert>)>) {
     let (seed, answers) = telling_seed(device, settings);
     let mut settings = settings.clone();
-    settings.keep = Keep::Best;
+    settings.select = Select::BestDev;
     let runs = answers.iter().map(|labels| {
         let task = with_dev(labels);
         let outcome = run_on(device, &task, &settings, seed);
@@ -165,7 +165,7 @@ fn moments_go_on_through_unfreezing_and_begin_with_each_layer() {
 #[test]
 fn fine_tuning_after_stacking_begins_with_a_fresh_optimiser() {
     let mut stack = StackAndFinetune::new(5e-2, 2, 2e-2);
-    stack.stack_stop = StopRule::Epochs {};
+    stack.head_stop = StopRule::Epochs {};
     let settings = one_step(Adaptation::StackAndFinetune(stack), 2);
     for device in devices() {
         let times = over_time(&device, &settings);
@@ -225,13 +225,13 @@ fn the_best_epoch_gives_the_model_the_scores_and_the_predictions() {
 #[test]
 fn of_several_best_epochs_the_first_counts_and_without_dev_there_is_none() {
     let mut settings = training(Adaptation::Frozen(Frozen::new(1e-9)));
-    (settings.epochs, settings.keep) = (3, Keep::Best);
+    (settings.epochs, settings.select) = (3, Select::BestDev);
     let outcome = run(&with_dev(&[1; 8]), &settings, 3);
     let finals = outcome.scores.iter().filter(|score| score.is_final);
     assert!(finals.clone().count() > 0 && finals.clone().all(|score| score.epoch == 1));
     assert_eq!(
         refused(&eight(), &settings),
-        "keep: the epoch with the best accuracy on dev is to stand for the run, but there is no dev split with such a \
+        "select: the epoch with the best accuracy on dev is to stand for the run, but there is no dev split with such a \
          score"
     );
 }
@@ -303,7 +303,7 @@ fn while_something_is_frozen_a_triangle_spans_one_epoch_and_then_all_that_are_le
 fn stacking_ends_where_train_and_dev_part_and_fine_tuning_runs_its_epochs() {
     let stack = |gap, rise| {
         let mut stack = StackAndFinetune::new(1e-1, 30, 1e-3);
-        stack.stack_stop = StopRule::Gap {
+        stack.head_stop = StopRule::Gap {
             gap,
             rise,
             metric: None,

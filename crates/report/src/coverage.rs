@@ -28,7 +28,10 @@ pub fn selected(
     let mut selected = BTreeMap::new();
     for (name, group) in &plan.groups {
         let conditions = &group.conditions;
-        if ENSEMBLE_KEYS.iter().any(|key| conditions.contains_key(*key)) {
+        if ENSEMBLE_KEYS
+            .iter()
+            .any(|key| conditions.contains_key(*key))
+        {
             continue;
         }
         let from = format!("{shown}: group `{name}`");

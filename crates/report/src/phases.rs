@@ -20,7 +20,7 @@ use totune_plot::{Figure, Panel};
 /// How far the score on train lies above the one on dev, where a phase ends by it.
 const GAP: (&str, &str) = ("gap", "train");
 /// Where specs say how large it may be.
-const LIMIT: &str = "work.training.adaptation.stack-stop.gap";
+const LIMIT: &str = "work.training.adaptation.head-stop.gap";
 /// The split that is shown where none is named, and the one whose scores the table has.
 const DEV: &str = "dev";
 /// Digits of a score.

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod arms;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -425,14 +427,14 @@ impl Rows {
         };
         let mut adaptation = json!({ "kind": kind, "lr": lr });
         if *kind == STACK {
-            adaptation["stack-lr"] = json!(stack);
-            adaptation["stack-stop"] = json!({ "kind": "gap", "gap": 0.02, "rise": 0.002 });
+            adaptation["head-lr"] = json!(stack);
+            adaptation["head-stop"] = json!({ "kind": "gap", "gap": 0.02, "rise": 0.002 });
         }
-        let spec = json!({
+        let spec = arms::with_arm(json!({
             "paper": "wang2019", "experiment": experiment, "profile": "paper", "dataset": dataset,
             "split": { "kind": "files", "test": "test" }, "fold": 0, "seed": seed,
             "work": { "kind": "tune", "encoder": "bert-base-uncased", "training": { "adaptation": adaptation, "epochs": epochs, "head": head } },
-        });
+        }));
         let total = first_phase + epochs;
         self.tables.runs.push(RunRow {
             run_id: run_id.clone(),

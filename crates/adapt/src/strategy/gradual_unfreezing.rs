@@ -19,7 +19,7 @@ pub struct GradualUnfreezing {
     /// Peak learning rate of the head, the pooler and the top layer.
     pub lr: f64,
     /// What the rate of each layer is multiplied by to give that of the next lower one; 1 for the same rate in all.
-    pub decay: f64,
+    pub layer_decay: f64,
     /// Epochs before the next layer joins.
     #[serde(default = "one")]
     pub epochs_per_layer: usize,
@@ -36,10 +36,10 @@ fn one() -> usize {
 
 impl GradualUnfreezing {
     /// Everything opens, one layer per epoch.
-    pub fn new(lr: f64, decay: f64) -> Self {
+    pub fn new(lr: f64, layer_decay: f64) -> Self {
         Self {
             lr,
-            decay,
+            layer_decay,
             epochs_per_layer: 1,
             embeddings: Part::Trainable,
             pooler: Part::Trainable,
@@ -60,7 +60,7 @@ impl GradualUnfreezing {
         let phase = |opened: usize| {
             let trained = Trained {
                 lr: self.lr,
-                layer_decay: self.decay,
+                layer_decay: self.layer_decay,
                 pooler: self.pooler,
                 layers: n_layers - opened.min(n_layers)..n_layers,
                 embeddings: match opened > n_layers {
@@ -89,7 +89,7 @@ impl GradualUnfreezing {
             self.epochs_per_layer >= 1,
             "adaptation.epochs-per-layer: found 0, expected at least 1"
         );
-        super::check_decay("adaptation.decay", self.decay)
+        super::check_decay("adaptation.layer-decay", self.layer_decay)
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
         );
         assert_eq!(
             message(&GradualUnfreezing::new(0.5, 0.0), 4),
-            "adaptation.decay: found 0, expected more than 0 and at most 1"
+            "adaptation.layer-decay: found 0, expected more than 0 and at most 1"
         );
         let mut settings = GradualUnfreezing::new(0.5, 0.5);
         settings.epochs_per_layer = 0;

@@ -59,7 +59,7 @@ impl Adaptation {
                 format!("last-{}{}", settings.k, decaying(settings.layer_decay))
             }
             Self::GradualUnfreezing(settings) => {
-                format!("gradual-unfreezing{}", decaying(settings.decay))
+                format!("gradual-unfreezing{}", decaying(settings.layer_decay))
             }
             Self::StackAndFinetune(settings) => {
                 format!("stack-and-finetune{}", decaying(settings.layer_decay))
@@ -81,7 +81,7 @@ impl Adaptation {
     /// Epochs of all phases, at most, where a run is given `epochs`.
     pub fn epochs(&self, epochs: usize) -> usize {
         match self {
-            Self::StackAndFinetune(settings) => settings.stack_epochs + epochs,
+            Self::StackAndFinetune(settings) => settings.head_epochs + epochs,
             _ => epochs,
         }
     }

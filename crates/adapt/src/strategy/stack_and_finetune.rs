@@ -17,11 +17,11 @@ use crate::training::Training;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct StackAndFinetune {
     /// Peak learning rate of the head alone.
-    pub stack_lr: f64,
+    pub head_lr: f64,
     /// Epochs of the head alone, at most.
-    pub stack_epochs: usize,
+    pub head_epochs: usize,
     /// What ends them sooner.
-    pub stack_stop: StopRule,
+    pub head_stop: StopRule,
     /// Peak learning rate when everything moves.
     pub lr: f64,
     /// The tanh layer over `[CLS]`, in the second phase; in the first it is fixed.
@@ -35,11 +35,11 @@ pub struct StackAndFinetune {
 
 impl StackAndFinetune {
     /// Everything moves in the second phase; the first one ends at a gap of a point or a rise of less than a fifth.
-    pub fn new(stack_lr: f64, stack_epochs: usize, lr: f64) -> Self {
+    pub fn new(head_lr: f64, head_epochs: usize, lr: f64) -> Self {
         Self {
-            stack_lr,
-            stack_epochs,
-            stack_stop: StopRule::Gap {
+            head_lr,
+            head_epochs,
+            head_stop: StopRule::Gap {
                 gap: 0.01,
                 rise: 0.002,
                 metric: None,
@@ -54,15 +54,15 @@ impl StackAndFinetune {
     /// Two phases.
     pub(super) fn plan(&self, training: &Training, n_layers: usize) -> Plan {
         let stack = Trained {
-            lr: self.stack_lr,
+            lr: self.head_lr,
             layer_decay: 1.0,
             pooler: Part::Frozen,
             layers: n_layers..n_layers,
             embeddings: Part::Frozen,
         };
         let mut stack = stack.phase(training);
-        stack.epochs = self.stack_epochs;
-        stack.stop = self.stack_stop.clone();
+        stack.epochs = self.head_epochs;
+        stack.stop = self.head_stop.clone();
         let finetune = Trained {
             lr: self.lr,
             layer_decay: self.layer_decay,
@@ -77,12 +77,12 @@ impl StackAndFinetune {
 
     /// Refuses values that no encoder allows, naming the key.
     pub(super) fn validate(&self) -> Result<()> {
-        super::check_rate("adaptation.stack-lr", self.stack_lr)?;
+        super::check_rate("adaptation.head-lr", self.head_lr)?;
         ensure!(
-            self.stack_epochs >= 1,
-            "adaptation.stack-epochs: found 0, expected at least 1 (the strategy without a phase for the head is `full`)"
+            self.head_epochs >= 1,
+            "adaptation.head-epochs: found 0, expected at least 1 (the strategy without a phase for the head is `full`)"
         );
-        self.stack_stop.validate("adaptation.stack-stop")?;
+        self.head_stop.validate("adaptation.head-stop")?;
         super::check_decay("adaptation.layer-decay", self.layer_decay)
     }
 }
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(patterns(stack), [r"^head\."]);
         assert_eq!((stack.epochs, stack.frozen_below), (3, 3));
         assert_eq!(stack.groups[0].lr, 1e-3);
-        assert_eq!(stack.stop, settings.stack_stop);
+        assert_eq!(stack.stop, settings.head_stop);
         assert_eq!(
             patterns(finetune),
             [
@@ -135,17 +135,17 @@ mod tests {
             adaptation.validate().expect_err("refused").to_string()
         };
         assert_eq!(
-            message(|s| s.stack_lr = 0.0),
-            "adaptation.stack-lr: found 0, expected more than 0"
+            message(|s| s.head_lr = 0.0),
+            "adaptation.head-lr: found 0, expected more than 0"
         );
-        assert!(message(|s| s.stack_epochs = 0).starts_with("adaptation.stack-epochs: found 0"));
+        assert!(message(|s| s.head_epochs = 0).starts_with("adaptation.head-epochs: found 0"));
         assert_eq!(
-            message(|s| s.stack_stop = StopRule::Gap {
+            message(|s| s.head_stop = StopRule::Gap {
                 gap: -1.0,
                 rise: 0.0,
                 metric: None
             }),
-            "adaptation.stack-stop.gap: found -1, expected 0 or more"
+            "adaptation.head-stop.gap: found -1, expected 0 or more"
         );
         assert_eq!(
             message(|s| s.layer_decay = 1.5),

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use totune_adapt::{
-    Adaptation, Cache, Clip, Constant, Dtype, Examples, Keep, LstmState, Optimizer, Outcome,
-    Question, Schedule, StopRule, Switch, TaskData, Training, fit,
+    Adaptation, Cache, Clip, Constant, Dtype, Examples, LstmState, Optimizer, Outcome, Question,
+    Schedule, Select, StopRule, Switch, TaskData, Training, fit,
 };
 use totune_data::{Encoded, Pairs, Target, WordContext};
 use totune_model::{Bert, BertConfig, HeadSpec, LinearSpec, Pooling, RandomWeights};
@@ -76,7 +76,7 @@ pub fn training(adaptation: Adaptation) -> Training {
         pairs: Pairs::Joint,
         context: WordContext::Sentence,
         micro_batch_size: 0,
-        keep: Keep::Last,
+        select: Select::Last,
         state: LstmState::Reset,
     }
 }

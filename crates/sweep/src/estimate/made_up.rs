@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use burn::tensor::Device;
 use serde::Serialize;
 use totune_adapt::{
-    Activations, Adaptation, Cache, Constant, Examples, Full, Keep, KeptExamples, Places, Question,
-    Schedule, StopRule, TaskData, Training, fit,
+    Activations, Adaptation, Cache, Constant, Examples, Full, KeptExamples, Places, Question,
+    Schedule, Select, StopRule, TaskData, Training, fit,
 };
 use totune_data::tags::{Scheme, TagSet};
 use totune_data::{Card, Encoded, Target, Task, WordContext, characters};
@@ -287,7 +287,7 @@ fn simplified(training: &Training) -> Training {
         schedule: Schedule::Constant(Constant { warmup: 0.0 }),
         epochs: 1,
         stop: StopRule::Epochs {},
-        keep: Keep::Last,
+        select: Select::Last,
         ..training.clone()
     }
 }

@@ -35,6 +35,41 @@ const fn left_out(
     }
 }
 
+/// A setting that had another name in schema 1: where its table is, of which kind that has to be, if of one, the old name
+/// and today's.
+type Renamed = (&'static str, &'static str, &'static str, &'static str);
+
+const RENAMED: [Renamed; 5] = [
+    ("work.training", "", "keep", "select"),
+    (
+        "work.training.adaptation",
+        "stack-and-finetune",
+        "stack-lr",
+        "head-lr",
+    ),
+    (
+        "work.training.adaptation",
+        "stack-and-finetune",
+        "stack-epochs",
+        "head-epochs",
+    ),
+    (
+        "work.training.adaptation",
+        "stack-and-finetune",
+        "stack-stop",
+        "head-stop",
+    ),
+    (
+        "work.training.adaptation",
+        "gradual-unfreezing",
+        "decay",
+        "layer-decay",
+    ),
+];
+
+/// A value that had another name in schema 1: where it is, the old name and today's.
+const RENAMED_VALUE: (&str, &str, &str) = ("/work/training/select", "best", "best-dev");
+
 /// In the order in which they are filled in: a table before what is inside it.
 const LEFT_OUT: [LeftOut; 29] = [
     left_out("", &[], "search", "[]"),
@@ -50,7 +85,7 @@ const LEFT_OUT: [LeftOut; 29] = [
     left_out("work", &["probe"], "training", "null"),
     left_out("work.training", &[], "cache", r#"{"kind":"off"}"#),
     left_out("work.training", &[], "micro-batch-size", "0"),
-    left_out("work.training", &[], "keep", "\"last\""),
+    left_out("work.training", &[], "select", "\"last\""),
     left_out("work.training", &[], "pairs", "\"joint\""),
     left_out("work.training", &[], "context", "\"sentence\""),
     left_out("work.training", &[], "state", "\"reset\""),
@@ -70,7 +105,7 @@ const LEFT_OUT: [LeftOut; 29] = [
         "1.0",
     ),
     left_out(
-        "work.training.adaptation.stack-stop",
+        "work.training.adaptation.head-stop",
         &["plateau", "gap"],
         "metric",
         "null",
@@ -98,8 +133,11 @@ pub(super) fn upgrade(mut spec: Value) -> Result<Value> {
     };
     let schema = object.remove("schema").unwrap_or_else(|| json!(1));
     if schema == json!(1) {
+        rename(&mut spec, |(at, kind, old, new)| (at, kind, old, new));
+        let (at, old, new) = RENAMED_VALUE;
+        rename_value(&mut spec, at, old, new);
         for setting in &LEFT_OUT {
-            if let Some(table) = table(&mut spec, setting) {
+            if let Some(table) = table(&mut spec, setting.at, setting.kinds) {
                 let value = || serde_json::from_str(setting.value).expect("a literal is JSON");
                 table.entry(setting.key).or_insert_with(value);
             }
@@ -120,21 +158,54 @@ pub(super) fn downgrade(mut spec: Value) -> Value {
     }
     for setting in LEFT_OUT.iter().rev() {
         let value: Value = serde_json::from_str(setting.value).expect("a literal is JSON");
-        if let Some(table) = table(&mut spec, setting)
+        if let Some(table) = table(&mut spec, setting.at, setting.kinds)
             && table.get(setting.key) == Some(&value)
         {
             table.remove(setting.key);
         }
     }
+    let (at, old, new) = RENAMED_VALUE;
+    rename_value(&mut spec, at, new, old);
+    rename(&mut spec, |(at, kind, old, new)| (at, kind, new, old));
     spec
 }
 
-/// The table that a setting belongs in, if this spec has it and it is of one of the kinds.
+/// Renames settings, and the paths to them that a search names; `way` says from which of the two names to which.
+fn rename(spec: &mut Value, way: impl Fn(Renamed) -> Renamed) {
+    for (at, kind, from, to) in RENAMED.map(way) {
+        let kinds = [kind];
+        let kinds = if kind.is_empty() { &[][..] } else { &kinds };
+        let Some(table) = table(spec, at, kinds) else {
+            continue;
+        };
+        if let Some(value) = table.remove(from) {
+            table.insert(to.to_string(), value);
+        }
+        let (from, to) = (format!("{at}.{from}"), format!("{at}.{to}"));
+        let searched = spec.get_mut("search").and_then(Value::as_array_mut);
+        for path in searched.into_iter().flatten() {
+            if *path == from.as_str() {
+                *path = to.as_str().into();
+            }
+        }
+    }
+}
+
+fn rename_value(spec: &mut Value, at: &str, from: &str, to: &str) {
+    if let Some(value) = spec.pointer_mut(at)
+        && *value == from
+    {
+        *value = to.into();
+    }
+}
+
+/// The table at a path, if this spec has it and it is of one of the kinds.
 fn table<'a>(
     spec: &'a mut Value,
-    setting: &LeftOut,
+    at: &str,
+    kinds: &[&str],
 ) -> Option<&'a mut serde_json::Map<String, Value>> {
-    let keys = setting.at.split('.').filter(|key| !key.is_empty());
+    let keys = at.split('.').filter(|key| !key.is_empty());
     let mut place = spec;
     for key in keys {
         place = place.get_mut(key)?;
@@ -144,5 +215,5 @@ fn table<'a>(
         .get("kind")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    (setting.kinds.is_empty() || setting.kinds.contains(&kind)).then_some(table)
+    (kinds.is_empty() || kinds.contains(&kind)).then_some(table)
 }
