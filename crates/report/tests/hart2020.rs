@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod arms;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -206,10 +208,10 @@ fn add(
     accuracy: f64,
 ) {
     let run_id = format!("{:016x}", 0xf2f2_0000 + tables.runs.len());
-    let spec = json!({
+    let spec = arms::with_arm(json!({
         "paper": "hart2020", "experiment": experiment, "profile": "fixture", "dataset": "fixture-tweets",
         "split": split, "fold": fold, "seed": seed, "work": work,
-    });
+    }));
     let tuned = work["kind"] == "tune";
     let only_if_tuned = |text: &str| {
         if tuned {

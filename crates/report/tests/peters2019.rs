@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod arms;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -395,10 +397,10 @@ fn add(
 ) {
     let number = tables.runs.len() as u64;
     let run_id = format!("{number:016x}");
-    let spec = json!({
+    let spec = arms::with_arm(json!({
         "paper": "peters2019", "experiment": experiment, "profile": "fixture", "dataset": dataset,
         "split": { "kind": "files", "test": "dev" }, "fold": 0, "seed": seed, "work": work,
-    });
+    }));
     tables.runs.push(RunRow {
         run_id: run_id.clone(),
         paper: "peters2019".into(),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use totune_record::Tables;
-use totune_sweep::{Plan, Project, RunSpec, Selection, Store, read_results, upgrade_results};
+use totune_record::{RunRow, Tables};
+use totune_sweep::{Arms, Plan, Project, RunSpec, Selection, Store, read_results, upgrade_results};
 
 fn project() -> Project {
     Project::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository")
@@ -17,6 +17,25 @@ fn papers() -> Vec<String> {
     papers.retain(|paper| project.results(paper, "small").is_dir());
     assert!(!papers.is_empty());
     papers
+}
+
+/// Runs as they were collected under schema 1.
+fn of_schema_1(paper: &str) -> Vec<RunRow> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schema-1");
+    Tables::read_runs(&folder.join(paper)).expect("rows")
+}
+
+#[test]
+fn a_spec_of_schema_1_gives_the_id_of_its_run_and_its_arm() {
+    for paper in papers() {
+        let arms = Arms::of(&project(), &paper, "small").expect("arms");
+        for row in of_schema_1(&paper) {
+            assert!(!row.spec.contains("schema"), "{}", row.spec);
+            let spec = RunSpec::read(&row.spec).expect("a spec");
+            assert_eq!(spec.id_of_schema_1(), row.run_id, "{}", row.spec);
+            assert!(arms.find(&spec).is_some(), "{paper}: {}", row.spec);
+        }
+    }
 }
 
 #[test]
@@ -97,22 +116,20 @@ fn stored_results_are_upgraded_in_place_and_keep_their_ids() {
     let root = tempfile::tempdir().expect("a temporary folder");
     let (from, to) = (project(), root.path().join("results/hart2020/small"));
     std::fs::create_dir_all(&to).expect("a folder");
-    std::os::unix::fs::symlink(
-        from.root.join("experiments"),
-        root.path().join("experiments"),
-    )
-    .expect("a link");
-    let before = Tables::read(&from.results("hart2020", "small")).expect("rows");
+    let experiments = root.path().join("experiments");
+    std::os::unix::fs::symlink(from.root.join("experiments"), experiments).expect("a link");
+    let before = Tables {
+        runs: of_schema_1("hart2020"),
+        ..Tables::read(&from.results("hart2020", "small")).expect("rows")
+    };
     before.write(&to).expect("writes");
     let scratch = Project::open(root.path()).expect("a project");
     for _ in 0..2 {
         let runs = upgrade_results(&scratch, "hart2020", "small").expect("upgrades");
         assert_eq!(runs, before.runs.len());
         let after = Tables::read(&to).expect("rows");
-        assert_eq!(
-            (&after.evals, &after.predictions),
-            (&before.evals, &before.predictions)
-        );
+        assert_eq!(after.evals, before.evals);
+        assert_eq!(after.predictions, before.predictions);
         for (old, new) in before.runs.iter().zip(&after.runs) {
             assert_eq!(old.run_id, new.run_id);
             assert!(new.spec.contains(r#""schema":2"#), "{}", new.spec);
