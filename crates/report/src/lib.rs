@@ -12,33 +12,11 @@
 
 mod claims;
 mod compare;
-mod contest;
-mod coverage;
-mod curves;
-mod ensemble;
-mod epochs;
-mod figure;
-mod grid;
-mod guidelines;
-mod label;
-mod layers;
-mod matrix;
-mod notice;
-mod output;
+mod figures;
 mod page;
-mod paired;
-mod panel;
-mod per_run;
-mod phases;
 mod plan;
-pub mod portrait;
-mod provenance;
-mod runs;
-mod sample;
-mod search;
-mod strata;
-mod table;
-mod takeaway;
+mod select;
+mod tables;
 mod text;
 mod toml_file;
 
@@ -51,22 +29,19 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use totune_record::Tables;
 
-pub use crate::coverage::selected;
-pub use crate::curves::{
+pub use crate::select::coverage::selected;
+pub use crate::figures::curves::{
     CURVES_FILES, CurvesRequest, CurvesSummary, CurvesWritten, EpochSummary, GroupSummary,
     LeadSummary, TimeTo, curves,
 };
+pub use crate::figures::portrait;
 
 use crate::claims::{Claims, Court, judge};
-use crate::figure::Drawing;
-use crate::grid::Grid;
-use crate::output::Staged;
-use crate::page::{Page, claims_csv, claims_latex, claims_markdown};
-use crate::paired::Paired;
+use crate::page::Page;
+use crate::page::contents::Contents;
+use crate::page::output::Staged;
 use crate::plan::Plan;
-use crate::runs::Runs;
-use crate::table::Table;
-use crate::takeaway::Takeaway;
+use crate::select::runs::Runs;
 
 /// Which page to write.
 #[derive(Debug, Clone)]
@@ -120,7 +95,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     let readme = fs::read_to_string(experiments.join("README.md"))
         .with_context(|| format!("experiments/{paper}/README.md: could not be read"))?;
 
-    let notice = notice::notice(project_root, paper, profile)?;
+    let notice = page::notice::notice(project_root, paper, profile)?;
 
     let results = project_root.join("results").join(paper).join(profile);
     ensure!(
@@ -132,41 +107,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     runs.label(&plan.labels, &plan_shown)?;
     runs.form(&plan, &rows.predictions, &plan_shown)?;
 
-    let tables = plan
-        .tables
-        .iter()
-        .map(|table| Table::build(table, &plan, &runs, &plan_shown))
-        .collect::<Result<Vec<_>>>()?;
-    let paired = plan
-        .paired
-        .iter()
-        .map(|asked| Paired::build(asked, &plan, &runs, &plan_shown))
-        .collect::<Result<Vec<_>>>()?;
-    let guidelines = plan.guidelines.iter();
-    let guidelines = guidelines.map(|advice| advice.build(&plan, &runs, &plan_shown));
-    let matrices = plan
-        .matrices
-        .iter()
-        .map(|table| table.build(&plan, &runs, &plan_shown));
-    let epochs = plan
-        .epochs
-        .iter()
-        .map(|table| table.build(&plan, &runs, &plan_shown));
-    let grids = guidelines
-        .chain(matrices)
-        .chain(epochs)
-        .collect::<Result<Vec<Grid>>>()?;
-    let stamp = stamp(profile);
-    let drawings = plan
-        .figures
-        .iter()
-        .map(|figure| Drawing::build(figure, &plan, &runs, stamp.clone(), &plan_shown))
-        .collect::<Result<Vec<_>>>()?;
-    let takeaway = plan
-        .takeaway
-        .as_ref()
-        .map(|asked| Takeaway::build(asked, &plan, &runs, &plan_shown))
-        .transpose()?;
+    let contents = Contents::build(&plan, &runs, stamp(profile), &plan_shown)?;
     let court = Court {
         plan: &plan,
         runs: &runs,
@@ -180,11 +121,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
         notice: notice.as_ref(),
         fixture: profile == FIXTURE,
         plan: &plan,
-        takeaway: takeaway.as_ref(),
-        tables: &tables,
-        paired: &paired,
-        grids: &grids,
-        drawings: &drawings,
+        contents: &contents,
         judged: &judged,
         runs: &runs,
         readme: &readme,
@@ -193,52 +130,8 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     let target = project_root.join("reports").join(paper).join(profile);
     let mut staged = Staged::new(&target)?;
     staged.write("index.html", page.html()?.as_bytes())?;
-    if let Some(takeaway) = &takeaway {
-        staged.write("tables/takeaway.md", takeaway.markdown().as_bytes())?;
-        staged.write("tables/takeaway.csv", takeaway.csv().as_bytes())?;
-    }
-    for table in &tables {
-        staged.write(
-            &format!("tables/{}.md", table.id),
-            table.markdown().as_bytes(),
-        )?;
-        staged.write(
-            &format!("tables/{}.tex", table.id),
-            table.latex().as_bytes(),
-        )?;
-        staged.write(&format!("tables/{}.csv", table.id), table.csv().as_bytes())?;
-    }
-    for each in &paired {
-        for (kind, text) in [
-            ("md", each.markdown()),
-            ("tex", each.latex()),
-            ("csv", each.csv()),
-        ] {
-            staged.write(&format!("tables/{}.{kind}", each.id), text.as_bytes())?;
-        }
-    }
-    let beside = drawings.iter().filter_map(|drawing| drawing.table.as_ref());
-    for grid in grids.iter().chain(beside) {
-        let file = |ending: &str| format!("tables/{}.{ending}", grid.id);
-        staged.write(&file("md"), grid.markdown().as_bytes())?;
-        staged.write(&file("tex"), grid.latex().as_bytes())?;
-        staged.write(&file("csv"), grid.csv.as_bytes())?;
-    }
-    staged.write("tables/claims.md", claims_markdown(&judged).as_bytes())?;
-    staged.write("tables/claims.tex", claims_latex(&judged).as_bytes())?;
-    staged.write("tables/claims.csv", claims_csv(&judged).as_bytes())?;
-    for drawing in &drawings {
-        staged.write(
-            &format!("figures/{}.svg", drawing.id),
-            drawing.figure.svg()?.as_bytes(),
-        )?;
-        staged.write_with(&format!("figures/{}.png", drawing.id), |path| {
-            drawing.figure.write_png(path)
-        })?;
-        if let Some(csv) = &drawing.csv {
-            staged.write(&format!("figures/{}.csv", drawing.id), csv.as_bytes())?;
-        }
-    }
+    contents.stage(&mut staged)?;
+    page::claims::stage(&judged, &mut staged)?;
     let files = staged.publish()?;
     Ok(Written {
         index: target.join("index.html"),

@@ -14,7 +14,7 @@ use super::terms::Terms;
 use super::verdict::{Tested, Verdict};
 use super::{Claim, Claims};
 use crate::plan::{Plan, Side};
-use crate::runs::Runs;
+use crate::select::runs::Runs;
 use crate::text::{Scale, fixed, p_equals, p_value};
 
 /// A claim with what was found.

@@ -3,11 +3,11 @@
 use anyhow::Result;
 
 use super::relation::Relation;
-use crate::contest::{Contender, Contest};
-use crate::panel::Runners;
+use crate::compare::contest::{Contender, Contest};
 use crate::plan::{Measure, Plan, Side, Task, Tasks, Where};
-use crate::runs::Runs;
-use crate::sample::Sample;
+use crate::select::panel::Runners;
+use crate::select::runs::Runs;
+use crate::select::sample::Sample;
 
 /// The sides, tasks and relation of a claim.
 pub(crate) struct Terms<'a> {

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use crate::curves::CurvesPlan;
-use crate::layers::LayersPlan;
-use crate::phases::PhasesPlan;
+use crate::figures::curves::CurvesPlan;
+use crate::figures::layers::LayersPlan;
+use crate::figures::phases::PhasesPlan;
+use crate::figures::search::SearchPlan;
 use crate::plan::{Plan, Where, check_id};
-use crate::search::SearchPlan;
 
 /// One figure; to add a kind, add a variant here and a panel in `plot`.
 #[derive(Debug, Deserialize)]

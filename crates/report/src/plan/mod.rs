@@ -17,13 +17,13 @@ pub(crate) use self::measure::Measure;
 pub(crate) use self::side::Side;
 pub(crate) use self::table::{RowPlan, TablePlan};
 pub(crate) use self::task::{Task, Tasks};
-use crate::ensemble::EnsemblePlan;
-use crate::epochs::EpochsPlan;
-use crate::guidelines::GuidelinesPlan;
-use crate::label::LabelPlan;
-use crate::matrix::MatrixPlan;
-use crate::paired::PairedPlan;
-use crate::takeaway::TakeawayPlan;
+use crate::select::ensemble::EnsemblePlan;
+use crate::select::label::LabelPlan;
+use crate::tables::epochs::EpochsPlan;
+use crate::tables::guidelines::GuidelinesPlan;
+use crate::tables::matrix::MatrixPlan;
+use crate::tables::paired::PairedPlan;
+use crate::tables::takeaway::TakeawayPlan;
 use crate::toml_file::{self, did_you_mean};
 
 /// Conditions on runs: dotted paths into the spec or the row, each with the value or values it must have.

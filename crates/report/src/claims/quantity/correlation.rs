@@ -9,9 +9,9 @@ use crate::claims::finding::{Evidence, Finding};
 use crate::claims::judge::labels_text;
 use crate::claims::terms::Terms;
 use crate::compare::{ALPHA, Comparison};
-use crate::matrix::{Both, MatrixPlan, words};
-use crate::runs::Runs;
-use crate::sample::LEVEL;
+use crate::select::runs::Runs;
+use crate::select::sample::LEVEL;
+use crate::tables::matrix::{Both, MatrixPlan, words};
 use crate::text::{Scale, fixed};
 
 /// Pearson's correlation of `y` with `x`, with Spearman's next to it.

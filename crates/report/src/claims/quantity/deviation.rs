@@ -10,9 +10,9 @@ use super::{Quantity, at_least, sized};
 use crate::claims::finding::Finding;
 use crate::claims::terms::Terms;
 use crate::claims::verdict;
-use crate::per_run::{Which, score};
-use crate::runs::Runs;
-use crate::sample::LEVEL;
+use crate::select::per_run::{Which, score};
+use crate::select::runs::Runs;
+use crate::select::sample::LEVEL;
 use crate::text::{Scale, counted};
 
 /// The standard deviation over seeds, pooled over sides and tasks.

@@ -11,7 +11,7 @@ use super::{Quantity, Subject, verdict};
 use crate::claims::finding::{Finding, NOT_RECOVERED};
 use crate::claims::terms::Terms;
 use crate::plan::{Measure, Where};
-use crate::runs::Runs;
+use crate::select::runs::Runs;
 use crate::text::{count, fixed};
 
 /// At most 2π / (2π + 1 - a), for a share π of the class and accuracy a.

@@ -11,8 +11,8 @@ use crate::claims::finding::Finding;
 use crate::claims::relation::Relation;
 use crate::claims::terms::Terms;
 use crate::claims::verdict;
-use crate::curves::test;
-use crate::runs::Runs;
+use crate::figures::curves::test;
+use crate::select::runs::Runs;
 use crate::text::fixed;
 
 /// The highest score less the lowest, from some layer on.

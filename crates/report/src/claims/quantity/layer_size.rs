@@ -10,8 +10,8 @@ use super::{Quantity, at_least};
 use crate::claims::finding::Finding;
 use crate::claims::terms::Terms;
 use crate::claims::verdict;
-use crate::curves::test;
-use crate::runs::Runs;
+use crate::figures::curves::test;
+use crate::select::runs::Runs;
 use crate::text::fixed;
 
 /// The largest absolute value over layers.

@@ -11,9 +11,9 @@ use super::layers::{OnTask, Probe, one};
 use crate::claims::finding::{Evidence, Finding};
 use crate::claims::terms::Terms;
 use crate::compare::Comparison;
-use crate::curves::test;
-use crate::runs::Runs;
-use crate::sample::LEVEL;
+use crate::figures::curves::test;
+use crate::select::runs::Runs;
+use crate::select::sample::LEVEL;
 use crate::text::{Scale, fixed};
 
 /// The trend of one side.

@@ -5,9 +5,9 @@
 use anyhow::{Result, ensure};
 
 use crate::claims::terms::Terms;
-use crate::layers::ByLayer;
+use crate::figures::layers::ByLayer;
 use crate::plan::{Side, Task};
-use crate::runs::Runs;
+use crate::select::runs::Runs;
 use crate::text::fixed;
 
 /// Means by layer of one task.

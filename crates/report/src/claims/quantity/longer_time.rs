@@ -6,11 +6,11 @@ use serde::Deserialize;
 use super::Quantity;
 use crate::claims::finding::{Evidence, Finding};
 use crate::claims::terms::Terms;
-use crate::contest::{Contest, Numbers};
-use crate::panel::pairs_text;
-use crate::per_run::{Per, seconds_of_both};
-use crate::runs::Runs;
-use crate::strata::{linear_over_tasks, ratio};
+use crate::compare::contest::{Contest, Numbers};
+use crate::compare::strata::{linear_over_tasks, ratio};
+use crate::select::panel::pairs_text;
+use crate::select::per_run::{Per, seconds_of_both};
+use crate::select::runs::Runs;
 use crate::text::Scale;
 
 /// As a share of the time of the second side; every task is a comparison of its own.

@@ -42,7 +42,7 @@ use serde::Deserialize;
 use super::terms::Terms;
 use super::{finding::Finding, verdict};
 use crate::plan::Where;
-use crate::runs::Runs;
+use crate::select::runs::Runs;
 use crate::toml_file::did_you_mean;
 
 /// Something that can be measured of the sides of a claim.

@@ -9,7 +9,7 @@ use super::{Quantity, Subject};
 use crate::claims::finding::Finding;
 use crate::claims::terms::Terms;
 use crate::claims::verdict::{Verdict, within};
-use crate::runs::Runs;
+use crate::select::runs::Runs;
 use crate::text::{decimals, fixed};
 
 /// Two-sided. Within noise where only some t that rounds to the printed one gives the printed p.

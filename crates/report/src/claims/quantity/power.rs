@@ -10,7 +10,7 @@ use crate::claims::terms::Terms;
 use crate::claims::verdict::Verdict;
 use crate::compare::{ALPHA, POWER};
 use crate::plan::{Measure, Where};
-use crate::runs::Runs;
+use crate::select::runs::Runs;
 use crate::text::{fixed, signed};
 
 /// Against the difference of the printed means, which the tables of `report.toml` give.

@@ -8,8 +8,8 @@ use crate::claims::finding::Finding;
 use crate::claims::relation::Relation;
 use crate::claims::terms::Terms;
 use crate::claims::verdict;
-use crate::matrix::{MatrixPlan, MatrixRow};
-use crate::runs::Runs;
+use crate::select::runs::Runs;
+use crate::tables::matrix::{MatrixPlan, MatrixRow};
 use crate::text::{Scale, joined};
 use crate::toml_file::did_you_mean;
 

@@ -7,8 +7,8 @@ use super::{Quantity, Subject};
 use crate::claims::finding::Finding;
 use crate::claims::terms::Terms;
 use crate::claims::verdict::{Verdict, within};
-use crate::matrix::{MatrixPlan, MatrixRow};
-use crate::runs::Runs;
+use crate::select::runs::Runs;
+use crate::tables::matrix::{MatrixPlan, MatrixRow};
 use crate::text::Scale;
 
 /// Half of the last digit of a score with one digit after the point, in hundredths.

@@ -8,7 +8,7 @@ use super::printed::{follows, most_decimals};
 use super::{Quantity, Subject};
 use crate::claims::finding::Finding;
 use crate::claims::terms::Terms;
-use crate::runs::Runs;
+use crate::select::runs::Runs;
 use crate::text::{decimals, fixed, signed};
 
 /// It rounds to the printed mean, or comes as near as its round words ("around 40 %") grant.

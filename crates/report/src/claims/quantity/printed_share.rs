@@ -8,7 +8,7 @@ use super::{Quantity, Subject};
 use crate::claims::finding::Finding;
 use crate::claims::terms::Terms;
 use crate::claims::verdict::Verdict;
-use crate::runs::Runs;
+use crate::select::runs::Runs;
 use crate::text::{count, decimals, fixed};
 
 /// They round to the printed shares, or come as near as their round words grant.

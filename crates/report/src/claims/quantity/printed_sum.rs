@@ -7,7 +7,7 @@ use super::printed::{half_digit, most_decimals};
 use super::{Quantity, Subject, verdict};
 use crate::claims::finding::Finding;
 use crate::claims::terms::Terms;
-use crate::runs::Runs;
+use crate::select::runs::Runs;
 use crate::text::{count, decimals, fixed};
 
 /// Terms that should add up to the printed total; if not, what each would have to be.

@@ -7,7 +7,7 @@ use super::{Quantity, Subject};
 use crate::claims::finding::{Finding, Own, Settled};
 use crate::claims::terms::Terms;
 use crate::claims::verdict::Verdict;
-use crate::runs::Runs;
+use crate::select::runs::Runs;
 
 /// What a reader makes of them.
 #[derive(Debug, Deserialize)]

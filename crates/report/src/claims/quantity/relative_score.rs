@@ -7,10 +7,10 @@ use super::{Quantity, sized};
 use crate::claims::finding::{Evidence, Finding};
 use crate::claims::terms::Terms;
 use crate::compare::Comparison;
-use crate::contest::{Contest, Numbers, On};
-use crate::per_run::{Which, scores_of_both};
-use crate::runs::Runs;
-use crate::strata::linear_over_tasks;
+use crate::compare::contest::{Contest, Numbers, On};
+use crate::compare::strata::linear_over_tasks;
+use crate::select::per_run::{Which, scores_of_both};
+use crate::select::runs::Runs;
 use crate::text::{Scale, fixed};
 
 /// `1 - a / b`, with both means taken over the tasks.

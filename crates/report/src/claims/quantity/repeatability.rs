@@ -10,8 +10,8 @@ use super::{Quantity, at_least};
 use crate::claims::finding::Finding;
 use crate::claims::terms::Terms;
 use crate::claims::verdict;
-use crate::per_run::{Which, score};
-use crate::runs::Runs;
+use crate::select::per_run::{Which, score};
+use crate::select::runs::Runs;
 use crate::text::{Scale, counted};
 
 /// Over all tasks and sides.

@@ -13,8 +13,8 @@ use crate::claims::terms::Terms;
 use crate::claims::verdict;
 use crate::compare::{Comparison, POWER, compare};
 use crate::plan::{Measure, Where};
-use crate::runs::Runs;
-use crate::sample::Sample;
+use crate::select::runs::Runs;
+use crate::select::sample::Sample;
 use crate::text::{Scale, decimals, fixed, signed};
 
 /// A metric on a split.

@@ -8,9 +8,9 @@ use super::task_score::direction_or_points;
 use super::{Quantity, sized};
 use crate::claims::finding::Finding;
 use crate::claims::terms::Terms;
-use crate::panel::{SPLIT, average};
-use crate::per_run::{Per, seconds};
-use crate::runs::{Run, Runs};
+use crate::select::panel::{SPLIT, average};
+use crate::select::per_run::{Per, seconds};
+use crate::select::runs::{Run, Runs};
 
 /// The budget is in epochs of the second side at the same seed.
 #[derive(Debug, Deserialize)]

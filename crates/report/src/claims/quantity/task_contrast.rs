@@ -6,11 +6,11 @@ use serde::Deserialize;
 use super::Quantity;
 use crate::claims::finding::{Evidence, Finding};
 use crate::claims::terms::Terms;
-use crate::contest::Numbers;
-use crate::per_run::{Which, scores_of_both};
+use crate::compare::contest::Numbers;
+use crate::compare::strata::linear_over_tasks;
 use crate::plan::{Task, Where};
-use crate::runs::Runs;
-use crate::strata::linear_over_tasks;
+use crate::select::per_run::{Which, scores_of_both};
+use crate::select::runs::Runs;
 use crate::text::{Scale, joined};
 
 /// `a - b` on the tasks of the claim against `a - b` on others.

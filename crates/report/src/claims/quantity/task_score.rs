@@ -8,11 +8,11 @@ use super::{Quantity, sized};
 use crate::claims::finding::{Evidence, Finding};
 use crate::claims::relation::Relation;
 use crate::claims::terms::Terms;
-use crate::contest::{Contest, Numbers};
-use crate::panel::pairs_text;
-use crate::per_run::{Which, scores_of_both};
-use crate::runs::Runs;
-use crate::strata::over_tasks;
+use crate::compare::contest::{Contest, Numbers};
+use crate::compare::strata::over_tasks;
+use crate::select::panel::pairs_text;
+use crate::select::per_run::{Which, scores_of_both};
+use crate::select::runs::Runs;
 use crate::text::{Scale, fixed};
 
 /// Each side's score on the tasks.

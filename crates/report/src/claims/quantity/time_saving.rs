@@ -7,10 +7,10 @@ use totune_stats::mean;
 use super::{Quantity, sized};
 use crate::claims::finding::{Evidence, Finding};
 use crate::claims::terms::Terms;
-use crate::contest::{Contest, Numbers, On};
-use crate::per_run::{Per, seconds_of_both};
-use crate::runs::Runs;
-use crate::strata::{linear_over_tasks, ratio};
+use crate::compare::contest::{Contest, Numbers, On};
+use crate::compare::strata::{linear_over_tasks, ratio};
+use crate::select::per_run::{Per, seconds_of_both};
+use crate::select::runs::Runs;
 use crate::text::{Scale, fixed};
 
 /// As a fraction of the time of the second side; a run that diverged has no time.

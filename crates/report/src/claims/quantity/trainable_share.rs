@@ -10,8 +10,8 @@ use super::{Quantity, at_least, sized};
 use crate::claims::finding::Finding;
 use crate::claims::terms::Terms;
 use crate::claims::verdict::{self, within};
-use crate::per_run::trained_share;
-use crate::runs::Runs;
+use crate::select::per_run::trained_share;
+use crate::select::runs::Runs;
 use crate::text::{Scale, decimals, fixed};
 
 /// Trained parameters by all parameters.

@@ -10,8 +10,8 @@ use crate::claims::finding::{DIGITS, Evidence, Finding};
 use crate::claims::terms::Terms;
 use crate::compare::{Comparison, compare};
 use crate::plan::{Measure, Where};
-use crate::runs::Runs;
-use crate::sample::Sample;
+use crate::select::runs::Runs;
+use crate::select::sample::Sample;
 use crate::text::{Scale, fixed};
 
 /// Compares the distances from each side's median: the test of Brown and Forsythe (1974), with Welch's

@@ -10,7 +10,7 @@ use totune_record::Tables;
 
 use super::{Claims, Court, Judged, Verdict, judge};
 use crate::plan::Plan;
-use crate::runs::Runs;
+use crate::select::runs::Runs;
 use crate::toml_file::parse;
 
 /// A made-up paper with its runs.

@@ -1,0 +1,210 @@
+//! Two sides over tasks: a number of each for every pair of seeds, and what was left out.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use totune_stats::mean;
+
+use crate::compare::Comparison;
+use crate::compare::strata::{effect, over_tasks};
+use crate::plan::{Plan, Side, Task, Where};
+use crate::select::label::labelled;
+use crate::select::panel::{OnTask, Pair, Runners, pairs_text};
+use crate::select::runs::Runs;
+use crate::text::{Scale, counted};
+
+/// Two sides on several tasks.
+pub(crate) struct Contest<'a> {
+    pub(crate) title_a: String,
+    pub(crate) title_b: String,
+    /// What the runs of either side must not be taken for.
+    pub(crate) labels: BTreeSet<String>,
+    on: Vec<OnTask<'a>>,
+}
+
+/// One side of a contest.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Contender<'p> {
+    pub(crate) title: &'p str,
+    pub(crate) side: &'p Side,
+    /// What its runs meet beyond what its groups say.
+    pub(crate) conditions: &'p Where,
+}
+
+/// A number of each side for every pair of seeds that has both, by task.
+pub(crate) struct Numbers<'a> {
+    pub(crate) tasks: Vec<On<'a>>,
+    /// What was left out.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The pairs of one task; at least one, as many on either side.
+pub(crate) struct On<'a> {
+    pub(crate) task: &'a Task,
+    pub(crate) a: Vec<f64>,
+    pub(crate) b: Vec<f64>,
+}
+
+impl<'a> Contest<'a> {
+    /// Pairs the runs of both sides on each of `tasks`; `from` says who asks.
+    pub(crate) fn new(
+        [a, b]: [Contender; 2],
+        tasks: &[&'a Task],
+        (plan, runs): (&Plan, &'a Runs),
+        from: &str,
+    ) -> Result<Self> {
+        let on = tasks.iter().map(|task| {
+            let of =
+                |who: Contender| Runners::of(who.side, task, who.conditions, (plan, runs), from);
+            Ok(OnTask::new(task, of(a)?, of(b)?))
+        });
+        let on = on.collect::<Result<Vec<OnTask>>>()?;
+        let labels = |side: fn(&OnTask<'a>) -> BTreeSet<String>| -> BTreeSet<String> {
+            on.iter().flat_map(side).collect()
+        };
+        let (of_a, of_b) = (
+            labels(|on| on.a.labels.clone()),
+            labels(|on| on.b.labels.clone()),
+        );
+        Ok(Self {
+            title_a: labelled(a.title, &of_a),
+            title_b: labelled(b.title, &of_b),
+            labels: of_a.into_iter().chain(of_b).collect(),
+            on,
+        })
+    }
+
+    /// Reads `number` off each pair. `Err` says which task has not been run, or that no pair is left.
+    ///
+    /// A task that was run and has no pair, since all its runs diverged, is left out and named; one that was not run
+    /// yet is waited for.
+    pub(crate) fn numbers(
+        &self,
+        number: impl Fn(&Task, &Pair) -> Option<(f64, f64)>,
+    ) -> Result<Numbers<'a>, String> {
+        for on in &self.on {
+            for (title, side) in [(&self.title_a, &on.a), (&self.title_b, &on.b)] {
+                if side.is_missing() {
+                    let note = side.note.as_deref().unwrap_or("no run");
+                    return Err(format!("{title} on {}: {note}", on.task.title));
+                }
+            }
+        }
+        self.numbers_so_far(number)
+    }
+
+    /// The same without waiting: a task that was not run is left out and named too.
+    pub(crate) fn numbers_so_far(
+        &self,
+        number: impl Fn(&Task, &Pair) -> Option<(f64, f64)>,
+    ) -> Result<Numbers<'a>, String> {
+        let mut numbers = Numbers {
+            tasks: vec![],
+            notes: vec![],
+        };
+        let mut unpaired = 0;
+        for on in &self.on {
+            for (title, side) in [(&self.title_a, &on.a), (&self.title_b, &on.b)] {
+                if !side.lost.is_empty() {
+                    numbers.notes.push(format!(
+                        "{title} on {}: {} left out",
+                        on.task.title,
+                        side.lost_text()
+                    ));
+                }
+            }
+            unpaired += on.unpaired();
+            let found: Vec<(f64, f64)> = on
+                .pairs
+                .iter()
+                .filter_map(|pair| number(on.task, pair))
+                .filter(|(a, b)| a.is_finite() && b.is_finite())
+                .collect();
+            if found.len() < on.pairs.len() {
+                numbers.notes.push(format!(
+                    "on {} {} no number and is left out",
+                    on.task.title,
+                    match on.pairs.len() - found.len() {
+                        1 => "one pair has".to_owned(),
+                        n => format!("{n} pairs have"),
+                    }
+                ));
+            }
+            if found.is_empty() {
+                numbers.notes.push(format!(
+                    "without {}, where no seed has both sides",
+                    on.task.title
+                ));
+                continue;
+            }
+            let (a, b) = found.into_iter().unzip();
+            numbers.tasks.push(On {
+                task: on.task,
+                a,
+                b,
+            });
+        }
+        if unpaired > 0 {
+            numbers.notes.push(format!(
+                "{} without a counterpart left out",
+                counted(unpaired, "seed")
+            ));
+        }
+        if numbers.tasks.is_empty() {
+            return Err(format!(
+                "no seed has both sides: {}",
+                numbers.notes.join("; ")
+            ));
+        }
+        Ok(numbers)
+    }
+}
+
+impl Numbers<'_> {
+    /// Pairs on all tasks.
+    pub(crate) fn n(&self) -> usize {
+        self.tasks.iter().map(|on| on.a.len()).sum()
+    }
+
+    /// `CoLA, RTE; 6 pairs of seeds`.
+    pub(crate) fn of(&self) -> String {
+        let titles: Vec<&str> = self.tasks.iter().map(|on| on.task.title.as_str()).collect();
+        format!("{}; {}", titles.join(", "), pairs_text(self.n()))
+    }
+
+    /// Differences, by task.
+    pub(crate) fn differences(&self) -> Vec<Vec<f64>> {
+        let of = |on: &On| on.a.iter().zip(&on.b).map(|(a, b)| a - b).collect();
+        self.tasks.iter().map(of).collect()
+    }
+
+    /// `by task: CoLA -1.20, RTE +0.30 points`; nothing for a single task.
+    pub(crate) fn by_task(&self, values: &[Vec<f64>], scale: Scale) -> Option<String> {
+        let each = self.tasks.iter().zip(values);
+        let parts: Vec<String> = each
+            .map(|(on, values)| format!("{} {}", on.task.title, scale.signed(mean(values))))
+            .collect();
+        (parts.len() > 1).then(|| format!("by task: {}{}", parts.join(", "), scale.unit()))
+    }
+
+    /// The mean over tasks of either side's means.
+    pub(crate) fn means(&self) -> (f64, f64) {
+        let over = |side: fn(&On) -> f64| mean(&self.tasks.iter().map(side).collect::<Vec<_>>());
+        (over(|on| mean(&on.a)), over(|on| mean(&on.b)))
+    }
+
+    /// Cohen's d over the tasks.
+    pub(crate) fn effect(&self) -> Option<f64> {
+        let sides = self.tasks.iter().map(|on| (on.a.clone(), on.b.clone()));
+        effect(&sides.collect::<Vec<_>>())
+    }
+
+    /// Scores compared within tasks.
+    pub(crate) fn compare_scores(&self) -> Result<Comparison, String> {
+        let comparison = over_tasks(&self.differences())?;
+        Ok(Comparison {
+            effect: self.effect(),
+            ..comparison
+        })
+    }
+}

@@ -1,0 +1,373 @@
+//! Time against score: the runs of a task as one line per group, what a figure and its table say of them.
+//!
+//! A line goes through the means over all runs of its group after each epoch, where a run that stopped stays with
+//! its last score and time ([`Stopped::Stays`]): it says what training for at most so many epochs costs and
+//! gives. Everything that is read off lines (the best, areas, times, the frontier) is read off these.
+
+mod auto;
+mod figure;
+mod request;
+mod summary;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+use totune_stats::Curve;
+use totune_stats::curve::{Epoch, Reign, Stopped, epochs, frontier};
+
+use crate::plan::{Measure, Plan, Where};
+use crate::select::label::labelled;
+use crate::select::runs::{Run, Runs, Selection};
+use crate::text::csv_field;
+use totune_plot::time::Time;
+
+pub use request::{CURVES_FILES, CurvesRequest, CurvesWritten, curves};
+pub use summary::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
+
+pub(crate) use figure::{Drawn, draw};
+
+/// Scores over time, one panel per task.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct CurvesPlan {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    #[serde(default)]
+    pub(crate) source: String,
+    #[serde(default)]
+    pub(crate) text: String,
+    /// Groups, one line each.
+    pub(crate) groups: Vec<String>,
+    #[serde(rename = "panel")]
+    pub(crate) panels: Vec<CurvePanelPlan>,
+    /// How time runs along the axis.
+    #[serde(default)]
+    pub(crate) time: Time,
+    /// Which scores.
+    #[serde(default = "test")]
+    pub(crate) split: String,
+    /// Further conditions on every line.
+    #[serde(default, rename = "where")]
+    pub(crate) conditions: Where,
+}
+
+/// One panel of such a figure.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct CurvePanelPlan {
+    /// Which task.
+    pub(crate) task: String,
+}
+
+/// The split that is shown where none is named.
+pub(crate) fn test() -> String {
+    "test".to_owned()
+}
+
+impl CurvesPlan {
+    /// Checks what the types cannot.
+    pub(crate) fn check(&self, plan: &Plan, from: &str, ids: &mut HashSet<String>) -> Result<()> {
+        crate::plan::check_id(&self.id, from, ids)?;
+        crate::plan::check_id(&self.table_id(), from, ids)?;
+        ensure!(
+            !self.panels.is_empty(),
+            "{from}: found no panel, expected at least one"
+        );
+        for panel in &self.panels {
+            plan.task(&panel.task, from)?;
+        }
+        for group in &self.groups {
+            plan.group(group, from)?;
+        }
+        Ok(())
+    }
+
+    /// Name of the files of the table beside the figure.
+    pub(crate) fn table_id(&self) -> String {
+        format!("{}-times", self.id)
+    }
+}
+
+/// What a line is to show: a name and the runs it is made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Chosen {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) conditions: Where,
+}
+
+impl Chosen {
+    /// The groups of `plan` with these names, under further conditions.
+    pub(crate) fn of_plan(
+        plan: &Plan,
+        names: &[String],
+        conditions: &Where,
+        from: &str,
+    ) -> Result<Vec<Self>> {
+        let chosen = names.iter().map(|name| {
+            let group = plan.group(name, from)?;
+            let mut all = group.conditions.clone();
+            all.extend(conditions.clone());
+            Ok(Self {
+                name: name.clone(),
+                title: group.title.clone(),
+                conditions: all,
+            })
+        });
+        chosen.collect()
+    }
+}
+
+/// The lines of one task.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    /// Name of the task in files.
+    pub(crate) task: String,
+    pub(crate) title: String,
+    /// What an axis calls the metric.
+    pub(crate) unit: String,
+    pub(crate) metric: String,
+    pub(crate) split: String,
+    pub(crate) lines: Vec<Line>,
+}
+
+/// One group of runs.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    /// Runs that ended well and were scored after every epoch.
+    pub(crate) runs: Vec<RunLine>,
+    /// Means over these after each epoch.
+    pub(crate) epochs: Vec<Epoch>,
+    /// Through these means; `None` without runs.
+    pub(crate) mean: Option<Curve>,
+    /// Why the runs stopped, with how many.
+    pub(crate) stops: BTreeMap<String, usize>,
+    /// Runs that are not among them, by what became of them.
+    pub(crate) lost: BTreeMap<String, usize>,
+    /// Why there is no run at all, if so.
+    pub(crate) note: Option<String>,
+}
+
+/// One run of a group.
+#[derive(Debug)]
+pub(crate) struct RunLine {
+    pub(crate) run_id: String,
+    pub(crate) curve: Curve,
+    /// Seconds after which a further phase began.
+    pub(crate) switches: Vec<f64>,
+}
+
+impl Lines {
+    /// What the runs of each of `groups` that also meet `conditions` have, by `metric` on `split`.
+    pub(crate) fn gather(
+        runs: &Runs,
+        groups: &[Chosen],
+        conditions: &Where,
+        (metric, split): (&str, &str),
+        from: &str,
+    ) -> Result<Vec<Line>> {
+        let among = runs.select(conditions, from)?;
+        let ids: HashSet<&str> = among
+            .runs
+            .iter()
+            .map(|run| run.row.run_id.as_str())
+            .collect();
+        let line = |group: &Chosen| {
+            let from = format!("{from}: group `{}`", group.name);
+            let Selection { mut runs, note } = runs.select(&group.conditions, &from)?;
+            // Both must hold, where a map that is extended by another would let go of the first value of a path.
+            runs.retain(|run| ids.contains(run.row.run_id.as_str()));
+            let other = || "none of its runs is among those asked for".to_owned();
+            let note = among.note.clone().or(note);
+            let note = note.or_else(|| runs.is_empty().then(other));
+            Ok((runs, note))
+        };
+        let found = groups.iter().map(line).collect::<Result<Vec<_>>>()?;
+        // Where nothing was run yet, nobody can know a metric.
+        if found.iter().any(|(runs, _)| !runs.is_empty()) {
+            runs.check_measure(&Measure::score(metric, split), from)?;
+        }
+        let lines = groups.iter().zip(found);
+        Ok(lines
+            .map(|(group, (runs, note))| Line::of(group, &runs, (metric, split), note))
+            .collect())
+    }
+
+    /// The longest mean time a group took: the budget that areas are taken over.
+    pub(crate) fn budget(&self) -> Option<f64> {
+        self.means()
+            .map(|(_, mean)| mean.end())
+            .max_by(f64::total_cmp)
+    }
+
+    /// The best mean score that a group reached.
+    pub(crate) fn best(&self) -> Option<f64> {
+        self.means()
+            .map(|(_, mean)| mean.best())
+            .max_by(f64::total_cmp)
+    }
+
+    /// Which line is best within any time, by their places; nothing where there is one line or none to choose from.
+    pub(crate) fn frontier(&self) -> Vec<Reign> {
+        let (places, curves): (Vec<usize>, Vec<Curve>) = self
+            .means()
+            .map(|(place, mean)| (place, mean.clone()))
+            .unzip();
+        if curves.len() < 2 {
+            return vec![];
+        }
+        let mut reigns = frontier(&curves);
+        for reign in &mut reigns {
+            reign.curve = places[reign.curve];
+        }
+        reigns
+    }
+
+    fn means(&self) -> impl Iterator<Item = (usize, &Curve)> {
+        let lines = self.lines.iter().enumerate();
+        lines.filter_map(|(place, line)| Some((place, line.mean.as_ref()?)))
+    }
+
+    /// What is missing.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let notes = missing(&self.lines, "no line");
+        notes
+            .into_iter()
+            .map(|note| format!("{}, {note}", self.title))
+            .collect()
+    }
+
+    /// One line for each score of each run.
+    pub(crate) fn csv(&self) -> String {
+        let mut text = String::new();
+        for line in &self.lines {
+            for run in &line.runs {
+                for (at, (seconds, score)) in run.curve.points().iter().enumerate() {
+                    let fields = [
+                        csv_field(&self.task),
+                        csv_field(&line.name),
+                        run.run_id.clone(),
+                        (at + 1).to_string(),
+                        seconds.to_string(),
+                        score.to_string(),
+                    ];
+                    text.push_str(&fields.join(","));
+                    text.push('\n');
+                }
+            }
+        }
+        text
+    }
+}
+
+/// The heading over [`Lines::csv`].
+pub(crate) const CSV_HEAD: &str = "task,group,run,epoch,seconds,score\n";
+
+impl Line {
+    fn of(
+        group: &Chosen,
+        selected: &[&Run],
+        (metric, split): (&str, &str),
+        note: Option<String>,
+    ) -> Self {
+        let mut line = Self {
+            name: group.name.clone(),
+            title: labelled(
+                &group.title,
+                &selected
+                    .iter()
+                    .flat_map(|run| run.labels().iter().cloned())
+                    .collect::<BTreeSet<String>>(),
+            ),
+            runs: vec![],
+            epochs: vec![],
+            mean: None,
+            stops: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            note,
+        };
+        for run in selected {
+            let row = &run.row;
+            if row.status != "ok" {
+                *line.lost.entry(row.status.clone()).or_default() += 1;
+            } else if let Some(curve) = run.curve(metric, split) {
+                *line.stops.entry(row.stop_reason.clone()).or_default() += 1;
+                line.runs.push(RunLine {
+                    run_id: row.run_id.clone(),
+                    curve,
+                    switches: run.switches().iter().map(|(_, seconds)| *seconds).collect(),
+                });
+            } else {
+                let lost = "not scored after every epoch".to_owned();
+                *line.lost.entry(lost).or_default() += 1;
+            }
+        }
+        line.epochs = epochs(&line.curves(), Stopped::Stays);
+        let means = line
+            .epochs
+            .iter()
+            .map(|epoch| (epoch.seconds.mean, epoch.score.mean));
+        line.mean = Curve::new(means.collect());
+        line
+    }
+
+    /// The curves of its runs.
+    pub(crate) fn curves(&self) -> Vec<Curve> {
+        self.runs.iter().map(|run| run.curve.clone()).collect()
+    }
+
+    /// Epochs after which the mean score is highest, the first of equals.
+    pub(crate) fn best_epoch(&self) -> Option<usize> {
+        let best = self.mean.as_ref()?.best();
+        let at = self
+            .epochs
+            .iter()
+            .position(|epoch| epoch.score.mean == best)?;
+        Some(at + 1)
+    }
+
+    /// Mean over the runs of the seconds an epoch took.
+    pub(crate) fn seconds_per_epoch(&self) -> Option<f64> {
+        let each = |run: &RunLine| run.curve.end() / run.curve.points().len() as f64;
+        let each: Vec<f64> = self.runs.iter().map(each).collect();
+        (!each.is_empty()).then(|| totune_stats::mean(&each))
+    }
+}
+
+/// Which runs are missing from `lines`, with the lines that lack runs for the same reason together; `empty` is what a line
+/// without any is called.
+pub(crate) fn missing(lines: &[Line], empty: &str) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for line in lines {
+        let note = line
+            .note
+            .as_ref()
+            .map(|note| format!("{empty}, since {note}"));
+        let lost =
+            (!line.lost.is_empty()).then(|| format!("not in the means: {}", counts(&line.lost)));
+        for reason in note.into_iter().chain(lost) {
+            match reasons.iter_mut().find(|(other, _)| *other == reason) {
+                Some((_, titles)) => titles.push(&line.title),
+                None => reasons.push((reason, vec![&line.title])),
+            }
+        }
+    }
+    let note = |(reason, titles): (String, Vec<&str>)| format!("{}: {reason}", titles.join(", "));
+    reasons.into_iter().map(note).collect()
+}
+
+/// `1 diverged, 2 failed`.
+pub(crate) fn counts(counts: &BTreeMap<String, usize>) -> String {
+    let parts: Vec<String> = counts
+        .iter()
+        .map(|(what, n)| format!("{n} {what}"))
+        .collect();
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests;

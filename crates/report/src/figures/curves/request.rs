@@ -1,0 +1,413 @@
+//! One figure of lines for any runs: what `totune curves` writes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use totune_record::Tables;
+
+use crate::figures::curves::figure::drawn;
+use crate::figures::curves::summary::CurvesSummary;
+use crate::figures::curves::{Chosen, CurvesPlan, Lines, auto, counts, test};
+use crate::page::output::Staged;
+use crate::plan::{FigurePlan, Plan, Task, Where};
+use crate::select::runs::{Run, Runs};
+use crate::toml_file::did_you_mean;
+use totune_plot::Figure;
+use totune_plot::time::Time;
+
+/// Which lines to draw.
+#[derive(Debug, Clone, Default)]
+pub struct CurvesRequest {
+    /// Folder that holds `experiments/`, `results/` and `reports/`.
+    pub project_root: PathBuf,
+    /// A folder under `results/`: a paper, or runs of one's own.
+    pub paper: String,
+    /// A folder in that one, such as `small`.
+    pub profile: String,
+    /// A task of the paper's `report.toml`, or the name of a dataset that was run.
+    pub task: String,
+    /// Further conditions on the runs: dotted paths into spec or row, each with a value, or several set apart by
+    /// commas, as in `("work.training.batch-size", "1")`. They narrow what the groups hold, but for
+    /// `experiment`: the groups of a paper are then looked for in that one.
+    pub conditions: Vec<(String, String)>,
+    /// Groups to draw, by name. None: those of the first figure of kind `curves` in `report.toml` that shows the
+    /// task; without such a figure, one per adaptation, learning rate and encoder found in the runs, named as in
+    /// `last-2` or, with several rates, `last-2-lr-1e-3`. The latter names can always be asked for.
+    pub groups: Vec<String>,
+    /// Metric; none for that of the task, or for a bare dataset the one its runs stopped by, or the first that they have
+    /// of accuracy, Spearman correlation and span F1.
+    pub metric: Option<String>,
+    /// Split whose scores are drawn; none for `test`.
+    pub split: Option<String>,
+    /// Whether time runs by powers of ten along the axis.
+    pub log_time: bool,
+    /// Folder to write; it must not hold anything else. None: `reports/<paper>/<profile>/curves/<task>/`, which writing
+    /// that report anew removes.
+    pub out: Option<PathBuf>,
+}
+
+/// What was drawn.
+#[derive(Debug, Clone)]
+pub struct CurvesWritten {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Its files: [`CURVES_FILES`].
+    pub files: Vec<PathBuf>,
+    /// The table with its notes, for a terminal.
+    pub text: String,
+    /// The same in numbers, with the means after each epoch.
+    pub summary: CurvesSummary,
+    /// What is missing or mixed, and who is best when.
+    pub notes: Vec<String>,
+}
+
+/// The files of a folder of curves: the figure twice, the table as Markdown, LaTeX and CSV, and each score of each run.
+pub const CURVES_FILES: [&str; 6] = [
+    "curves.svg",
+    "curves.png",
+    "curves.md",
+    "curves.tex",
+    "times.csv",
+    "curves.csv",
+];
+
+/// Metrics by which a dataset is judged where nobody says by which, in this order.
+const USUAL: [&str; 3] = ["accuracy", "spearman", "span-f1"];
+/// Where runs come from, which the groups of a paper name too: what is asked for takes its place.
+const EXPERIMENT: &str = "experiment";
+/// Metric a run watched to know when to stop.
+const STOP_METRIC: &str = "work.training.stop.metric";
+
+/// Draws the lines of one task from `results/<paper>/<profile>/` and writes them into a folder, whole or not at all.
+///
+/// # Errors
+/// Where there are no results, the task, a group, a metric or the path of a condition is unknown (with the near name), no run
+/// is left, none of them was scored after every epoch, or the folder to write holds something else.
+pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
+    let CurvesRequest {
+        project_root,
+        paper,
+        profile,
+        ..
+    } = request;
+    crate::check_names(paper, profile)?;
+    let results = existing(&project_root.join("results"), paper, profile)?;
+    let mut runs = Runs::new(&Tables::read(&results)?)?;
+    let plan = plan(project_root, paper)?;
+    if let Some(plan) = &plan {
+        runs.label(&plan.labels, &format!("experiments/{paper}/report.toml"))?;
+    }
+    let from = format!("curves of {paper} {profile}");
+    let (name, mut task) = task(request, plan.as_ref(), &runs, &from)?;
+    let mut conditions = conditions(&request.conditions);
+    conditions.extend(task.conditions());
+    let selection = runs.select(&conditions, &from)?;
+    if let Some(note) = &selection.note {
+        bail!("{from}: nothing to draw: {note}");
+    }
+    let split = request.split.clone().unwrap_or_else(test);
+    if let Some(metric) = &request.metric {
+        (task.metric, task.unit) = (metric.clone(), metric.clone());
+    } else if task.metric.is_empty() {
+        task.metric = usual_metric(&selection.runs, &split, &from)?;
+        task.unit = task.metric.clone();
+    }
+    let (mut groups, mixed) = groups(request, (&name, plan.as_ref()), &selection.runs, &from)?;
+    if conditions.contains_key(EXPERIMENT) {
+        for group in &mut groups {
+            group.conditions.remove(EXPERIMENT);
+        }
+    }
+    let lines = Lines {
+        lines: Lines::gather(&runs, &groups, &conditions, (&task.metric, &split), &from)?,
+        title: task.title,
+        unit: task.unit,
+        metric: task.metric,
+        task: name,
+        split,
+    };
+    ensure!(
+        lines.best().is_some(),
+        "{from}: task `{}` has no line to draw: {}",
+        lines.task,
+        nothing(&lines)
+    );
+
+    let time = if request.log_time {
+        Time::Log
+    } else {
+        Time::Linear
+    };
+    let title = format!("{}: time against {}", lines.title, lines.unit);
+    let mut drawn = drawn(
+        std::slice::from_ref(&lines),
+        time,
+        ("curves".to_owned(), title),
+    );
+    drawn.notes.extend(mixed);
+    drawn.table.notes.splice(0..0, drawn.notes.iter().cloned());
+    let figure = Figure {
+        panels: drawn.panels,
+        stamp: crate::stamp(profile),
+    };
+    let folder = match &request.out {
+        Some(out) => free(out)?,
+        None => {
+            let report = project_root.join("reports").join(paper).join(profile);
+            report.join("curves").join(&lines.task)
+        }
+    };
+    let mut staged = Staged::new(&folder)?;
+    staged.write(CURVES_FILES[0], figure.svg()?.as_bytes())?;
+    staged.write_with(CURVES_FILES[1], |path| figure.write_png(path))?;
+    staged.write(CURVES_FILES[2], drawn.table.markdown().as_bytes())?;
+    staged.write(CURVES_FILES[3], drawn.table.latex().as_bytes())?;
+    staged.write(CURVES_FILES[4], drawn.table.csv.as_bytes())?;
+    staged.write(CURVES_FILES[5], drawn.csv.as_bytes())?;
+    Ok(CurvesWritten {
+        files: staged.publish()?,
+        folder,
+        text: drawn.table.plain(),
+        summary: CurvesSummary::of(&lines),
+        notes: drawn.notes,
+    })
+}
+
+/// The folder of a paper's profile, which has rows.
+fn existing(results: &Path, paper: &str, profile: &str) -> Result<PathBuf> {
+    let mut folder = results.to_owned();
+    let mut shown = "results".to_owned();
+    for name in [paper, profile] {
+        if !folder.join(name).is_dir() {
+            let names = folders(&folder);
+            let near = did_you_mean(name, names.iter().map(String::as_str));
+            bail!(
+                "{shown}: there is no `{name}`, found: {}{near}",
+                if names.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    names.join(", ")
+                }
+            );
+        }
+        folder.push(name);
+        shown = format!("{shown}/{name}");
+    }
+    ensure!(
+        folder.join("runs.parquet").exists(),
+        "{shown}/runs.parquet: does not exist; collect the runs first (`./justw collect {paper} {profile}`)"
+    );
+    Ok(folder)
+}
+
+fn folders(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// The paper's `report.toml`, if it has one.
+fn plan(project_root: &Path, paper: &str) -> Result<Option<Plan>> {
+    let path = project_root
+        .join("experiments")
+        .join(paper)
+        .join("report.toml");
+    if !path.exists() {
+        return Ok(None);
+    }
+    let shown = format!("experiments/{paper}/report.toml");
+    Plan::read(&path, &shown).map(Some)
+}
+
+/// The task that is asked for: one of the plan, or a dataset; the latter without a metric where no task has it.
+fn task(
+    request: &CurvesRequest,
+    plan: Option<&Plan>,
+    runs: &Runs,
+    from: &str,
+) -> Result<(String, Task)> {
+    let name = &request.task;
+    let tasks = plan.map(|plan| &plan.tasks);
+    if let Some(task) = tasks.and_then(|tasks| tasks.get(name)) {
+        return Ok((name.clone(), task.clone()));
+    }
+    let datasets: BTreeSet<&str> = runs
+        .all()
+        .iter()
+        .map(|run| run.row.dataset.as_str())
+        .collect();
+    if !datasets.contains(name.as_str()) {
+        let tasks = tasks
+            .into_iter()
+            .flat_map(|tasks| tasks.keys().map(String::as_str));
+        let known: BTreeSet<&str> = tasks.chain(datasets).collect();
+        let near = did_you_mean(name, known.iter().copied());
+        let known: Vec<&str> = known.into_iter().collect();
+        bail!(
+            "{from}: unknown task `{name}`, expected a task or a dataset: {}{near}",
+            known.join(", ")
+        );
+    }
+    // A dataset of a task is judged as the task is.
+    let owner = tasks.and_then(|tasks| tasks.values().find(|task| task.datasets.contains(name)));
+    let (metric, unit) = owner.map_or_else(Default::default, |task| {
+        (task.metric.clone(), task.unit.clone())
+    });
+    let task = Task {
+        title: name.clone(),
+        datasets: vec![name.clone()],
+        metric,
+        unit,
+        among: vec![],
+    };
+    Ok((name.clone(), task))
+}
+
+/// Conditions as they are typed; what reads as a number or as a truth is looked for as text too.
+fn conditions(typed: &[(String, String)]) -> Where {
+    let values = |text: &str| {
+        let values = text.split(',').map(str::trim).flat_map(|word| {
+            let number = word.parse::<i64>().map(toml::Value::Integer);
+            let number = number.or_else(|_| word.parse::<f64>().map(toml::Value::Float));
+            let truth = word.parse::<bool>().map(toml::Value::Boolean);
+            let text = toml::Value::String(word.to_owned());
+            [Some(text), number.ok(), truth.ok()].into_iter().flatten()
+        });
+        toml::Value::Array(values.collect())
+    };
+    typed
+        .iter()
+        .map(|(path, text)| (path.clone(), values(text)))
+        .collect()
+}
+
+/// What the runs of a bare dataset are judged by.
+fn usual_metric(runs: &[&Run], split: &str, from: &str) -> Result<String> {
+    let watched: BTreeSet<&str> = runs
+        .iter()
+        .filter_map(|run| run.fact(STOP_METRIC).and_then(Value::as_str))
+        .collect();
+    if let (Some(&metric), 1) = (watched.first(), watched.len()) {
+        return Ok(metric.to_owned());
+    }
+    let has = |metric: &&str| runs.iter().any(|run| !run.epochs(metric, split).is_empty());
+    USUAL
+        .into_iter()
+        .find(has)
+        .map(str::to_owned)
+        .with_context(|| {
+            format!(
+                "{from}: the runs have none of {} on `{split}`; name a metric",
+                USUAL.join(", ")
+            )
+        })
+}
+
+/// The lines to draw, and what is mixed in those that nobody named.
+fn groups(
+    request: &CurvesRequest,
+    (task, plan): (&str, Option<&Plan>),
+    runs: &[&Run],
+    from: &str,
+) -> Result<(Vec<Chosen>, Vec<String>)> {
+    let (found, mixed) = auto::groups(runs);
+    if request.groups.is_empty() {
+        if let Some((plan, figure)) = plan.and_then(|plan| Some((plan, figure_of(plan, task)?))) {
+            let chosen = Chosen::of_plan(plan, &figure.groups, &figure.conditions, from)?;
+            return Ok((chosen, vec![]));
+        }
+        ensure!(
+            !found.is_empty(),
+            "{from}: no run of the task adapts an encoder (`work.training.adaptation.kind`), so none has a line"
+        );
+        return Ok((found, mixed));
+    }
+    let named: Vec<&str> = plan.map_or(vec![], |plan| {
+        plan.groups.keys().map(String::as_str).collect()
+    });
+    let chosen = request.groups.iter().map(|name| {
+        if let Some(plan) = plan.filter(|plan| plan.groups.contains_key(name)) {
+            let mut one = Chosen::of_plan(plan, std::slice::from_ref(name), &Where::new(), from)?;
+            return one.pop().context("one name gives one group");
+        }
+        let Some(group) = found.iter().find(|group| group.name == *name) else {
+            let known = named
+                .iter()
+                .copied()
+                .chain(found.iter().map(|group| group.name.as_str()));
+            let known: Vec<&str> = known.collect();
+            let near = did_you_mean(name, known.iter().copied());
+            bail!(
+                "{from}: unknown group `{name}`, expected one of: {}{near}",
+                known.join(", ")
+            );
+        };
+        Ok(group.clone())
+    });
+    let chosen = chosen.collect::<Result<Vec<Chosen>>>()?;
+    let of_chosen = |note: &String| {
+        chosen
+            .iter()
+            .any(|group| note.starts_with(&format!("{}: ", group.title)))
+    };
+    let mixed = mixed.into_iter().filter(of_chosen).collect();
+    Ok((chosen, mixed))
+}
+
+/// The first figure of lines that shows the task, or else the first of all.
+fn figure_of<'a>(plan: &'a Plan, task: &str) -> Option<&'a CurvesPlan> {
+    let figures = || {
+        plan.figures.iter().filter_map(|figure| match figure {
+            FigurePlan::Curves(figure) => Some(figure),
+            FigurePlan::Box(_)
+            | FigurePlan::Layers(_)
+            | FigurePlan::Phases(_)
+            | FigurePlan::Search(_) => None,
+        })
+    };
+    let shows = |figure: &&CurvesPlan| figure.panels.iter().any(|panel| panel.task == task);
+    figures().find(shows).or_else(|| figures().next())
+}
+
+/// Why no group has a line.
+fn nothing(lines: &Lines) -> String {
+    let each = lines.lines.iter().map(|line| {
+        let why = match &line.note {
+            Some(note) => note.clone(),
+            None => counts(&line.lost),
+        };
+        format!("{}: {why}", line.title)
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// A folder that may be written: none yet, or one that holds nothing but curves.
+fn free(out: &Path) -> Result<PathBuf> {
+    if out.exists() {
+        let entries =
+            fs::read_dir(out).with_context(|| format!("{}: is not a folder", out.display()))?;
+        for entry in entries {
+            let name = entry
+                .with_context(|| format!("{}: could not be read", out.display()))?
+                .file_name();
+            ensure!(
+                CURVES_FILES.iter().any(|file| name == *file),
+                "{}: holds `{}`, expected a new folder or one with curves alone, since it is replaced whole",
+                out.display(),
+                name.to_string_lossy()
+            );
+        }
+    }
+    // A name is needed to write beside it: `.` has none until it is resolved.
+    match out.file_name() {
+        Some(_) => Ok(out.to_owned()),
+        None => fs::canonicalize(out).with_context(|| format!("{}: does not exist", out.display())),
+    }
+}

@@ -1,0 +1,234 @@
+//! Lines of the made-up runs, with numbers that can be redone on paper.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::figures::curves::figure::drawn;
+use crate::figures::curves::summary::CurvesSummary;
+use crate::fixture;
+use crate::plan::FigurePlan;
+
+#[test]
+fn a_line_goes_through_the_means_of_its_runs() {
+    let lines = letters();
+    let last = &lines.lines[0];
+    // Lengths 3, 4 and 5: runs that stopped stay with their last score and time.
+    let reached: Vec<usize> = last.epochs.iter().map(|epoch| epoch.reached).collect();
+    assert_eq!(reached, [3, 3, 3, 2, 1]);
+    check(last.epochs[0].seconds.mean, 6.0 * 1.01);
+    check(last.epochs[2].score.mean, 0.69);
+    check(
+        last.epochs[4].seconds.mean,
+        (10.0 + 12.0 * 1.01 + 14.0 * 1.02) / 3.0,
+    );
+    check(last.epochs[4].score.mean, (0.68 + 0.685 + 0.695) / 3.0);
+    assert_eq!(last.best_epoch(), Some(3));
+    assert_eq!(last.stops, BTreeMap::from([("plateau".to_owned(), 3)]));
+    let all = &lines.lines[2];
+    assert_eq!(all.lost, BTreeMap::from([("diverged".to_owned(), 1)]));
+    assert_eq!(
+        lines.notes(),
+        ["Letters, All layers: not in the means: 1 diverged"]
+    );
+}
+
+#[test]
+fn budget_and_best_are_those_of_all_lines() {
+    let lines = letters();
+    check(lines.budget().unwrap(), 32.0 * 1.01);
+    check(lines.best().unwrap(), 0.78);
+    let summary = CurvesSummary::of(&lines);
+    let times: Vec<Vec<Option<f64>>> = summary
+        .groups
+        .iter()
+        .map(|group| group.time_to.iter().map(|time| time.seconds).collect())
+        .collect();
+    // 90 % of 0.78 is 0.702: never for 0.69; between 0.68 and 0.73; between 0.68 and 0.77.
+    assert_eq!(times[0], [None; 3]);
+    check(times[1][0].unwrap(), 1.01 * (11.0 + 4.0 * 0.022 / 0.05));
+    check(times[2][0].unwrap(), 1.01 * (16.0 + 8.0 * 0.022 / 0.09));
+    assert_eq!(times[1][2], None);
+    let leads: Vec<&str> = summary
+        .frontier
+        .iter()
+        .map(|lead| lead.group.as_str())
+        .collect();
+    assert_eq!(leads, ["last-layer", "last-two-layers", "all-layers"]);
+}
+
+#[test]
+fn a_table_beside_the_figure() {
+    let lines = letters();
+    let drawn = drawn(&[lines], Time::Linear, ("times".into(), "Letters".into()));
+    insta::assert_snapshot!(format!(
+        "{}\n----\n{}\n----\n{}",
+        drawn.table.markdown(),
+        drawn.table.csv,
+        drawn.notes.join("\n")
+    ));
+}
+
+#[test]
+fn a_group_without_runs_is_named_and_the_others_are_drawn() {
+    let (runs, chosen) = (runs(), chosen(&["last-nine-layers", "all-layers"]));
+    let lines = lines_of(&runs, &chosen);
+    assert!(lines.lines[0].mean.is_none() && lines.lines[1].mean.is_some());
+    assert!(lines.frontier().is_empty());
+    assert!(
+        lines.notes()[0].starts_with("Letters, Last nine layers: no line, since no run has"),
+        "{:?}",
+        lines.notes()
+    );
+    let svg = svg(&lines);
+    assert!(svg.contains("Last nine layers (no run)"), "{svg}");
+}
+
+#[test]
+fn runs_nobody_named_become_one_line_per_adaptation_and_rate() {
+    let runs = runs();
+    let conditions = fixture::plan()
+        .task("letters", "here")
+        .unwrap()
+        .conditions();
+    let selection = runs.select(&conditions, "here").unwrap();
+    let (groups, notes) = auto::groups(&selection.runs);
+    let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+    assert_eq!(names, ["last-1-lr-1e-3", "last-2-lr-1e-3", "full-lr-2e-5"]);
+    assert_eq!(groups[0].title, "last-1, lr 1e-3");
+    assert!(notes.is_empty(), "{notes:?}");
+    // Without the tasks' dataset, full tuning has two rates and was run on two datasets.
+    let (groups, notes) = auto::groups(&runs.all().iter().collect::<Vec<_>>());
+    assert_eq!(groups.len(), 6);
+    let lines = Lines::gather(
+        &runs,
+        &groups[..1],
+        &Where::new(),
+        ("accuracy", "test"),
+        "here",
+    )
+    .unwrap();
+    assert_eq!(
+        lines[0].lost,
+        BTreeMap::from([("not scored after every epoch".to_owned(), 10)])
+    );
+    assert!(notes.is_empty(), "{notes:?}");
+}
+
+#[test]
+fn runs_of_one_line_that_differ_in_more_than_their_repeat_are_told() {
+    let mut tables = fixture::tables();
+    let run = tables
+        .runs
+        .iter_mut()
+        .find(|run| run.dataset == "made-up-epochs")
+        .unwrap();
+    run.spec = run.spec.replace("\"epochs\":5", "\"epochs\":9");
+    let runs = Runs::new(&tables).unwrap();
+    let of_task: Vec<&Run> = runs
+        .all()
+        .iter()
+        .filter(|run| run.row.dataset == "made-up-epochs")
+        .collect();
+    assert_eq!(
+        auto::groups(&of_task).1,
+        [
+            "last-1, lr 1e-3: its runs differ in work.training.epochs (5, 9); a condition on it draws one of them"
+        ]
+    );
+}
+
+#[test]
+fn the_picture_is_the_same_text_twice_and_holds_its_key() {
+    let lines = letters();
+    let picture = svg(&lines);
+    assert_eq!(picture, svg(&letters()));
+    for expected in [
+        "Letters",
+        "Accuracy (test), mean over runs",
+        "Training time (seconds)",
+        "Last two layers",
+        "best within the time",
+        "hollow: some runs had stopped",
+    ] {
+        assert!(picture.contains(expected), "no {expected}");
+    }
+}
+
+#[test]
+fn every_score_of_every_run_is_in_the_csv() {
+    let lines = letters();
+    let csv = lines.csv();
+    assert_eq!(csv.lines().count(), 3 + 4 + 5 + 12 + 12);
+    assert!(
+        csv.lines()
+            .next()
+            .unwrap()
+            .starts_with("letters,last-layer,"),
+        "{csv}"
+    );
+    assert_eq!(
+        CSV_HEAD.split(',').count(),
+        csv.lines().next().unwrap().split(',').count()
+    );
+}
+
+fn svg(lines: &Lines) -> String {
+    let panels = drawn(std::slice::from_ref(lines), Time::Log, Default::default()).panels;
+    totune_plot::Figure {
+        panels,
+        stamp: None,
+    }
+    .svg()
+    .unwrap()
+}
+
+fn runs() -> Runs {
+    Runs::new(&fixture::tables()).unwrap()
+}
+
+fn chosen(names: &[&str]) -> Vec<Chosen> {
+    let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+    Chosen::of_plan(&fixture::plan(), &names, &Where::new(), "here").unwrap()
+}
+
+fn lines_of(runs: &Runs, chosen: &[Chosen]) -> Lines {
+    let plan = fixture::plan();
+    let task = plan.task("letters", "here").unwrap();
+    Lines {
+        task: "letters".into(),
+        title: task.title.clone(),
+        unit: task.unit.clone(),
+        metric: task.metric.clone(),
+        split: "test".into(),
+        lines: Lines::gather(
+            runs,
+            chosen,
+            &task.conditions(),
+            (&task.metric, "test"),
+            "here",
+        )
+        .unwrap(),
+    }
+}
+
+/// The lines of the fixture's own figure.
+fn letters() -> Lines {
+    let plan = fixture::plan();
+    let figure = plan.figures.iter().find_map(|figure| match figure {
+        FigurePlan::Curves(figure) => Some(figure),
+        FigurePlan::Box(_)
+        | FigurePlan::Layers(_)
+        | FigurePlan::Phases(_)
+        | FigurePlan::Search(_) => None,
+    });
+    let names: Vec<&str> = figure.unwrap().groups.iter().map(String::as_str).collect();
+    lines_of(&runs(), &chosen(&names))
+}
+
+#[track_caller]
+fn check(found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() < 1e-9,
+        "{found}, expected {expected}"
+    );
+}

@@ -1,0 +1,465 @@
+//! The search for settings: how many trials each cell of a comparison had, what they scored on the development part,
+//! and how soon the best of them was found.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+use serde_json::Value;
+use totune_stats::curve::Spread;
+
+use crate::figures::figure::Drawing;
+use crate::plan::{Measure, Plan, Task, Where, check_id};
+use crate::select::label::labelled;
+use crate::select::panel::average;
+use crate::select::runs::{Run, Runs};
+use crate::tables::grid::{Grid, GridCell, GridPart};
+use crate::text::{counted, csv_field, fixed};
+use totune_plot::series::{Series, SeriesPanel, Stroke};
+use totune_plot::{Figure, Panel};
+
+/// Trials of one comparison: every group on every task should have had as many.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct SearchPlan {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    #[serde(default)]
+    pub(crate) source: String,
+    #[serde(default)]
+    pub(crate) text: String,
+    /// Experiment of the trials, such as `table-2-search`; it takes the place of what the groups name.
+    pub(crate) experiment: String,
+    /// What was compared after the search.
+    pub(crate) groups: Vec<String>,
+    /// Tasks, one panel each; all unless named.
+    #[serde(default)]
+    pub(crate) tasks: Vec<String>,
+    /// The part of the data that the settings were chosen by.
+    #[serde(default = "dev")]
+    pub(crate) split: String,
+    /// Further conditions on every trial.
+    #[serde(default, rename = "where")]
+    pub(crate) conditions: Where,
+}
+
+fn dev() -> String {
+    "dev".to_owned()
+}
+
+/// Digits of a score.
+const DIGITS: usize = 3;
+/// Where a run says which experiment it is of.
+const EXPERIMENT: &str = "experiment";
+/// What a setting consists of; other parts of a spec say what it is tried on.
+const SETTING: &str = "work.";
+
+/// The trials of one group on one task, in the order they began.
+struct Cell<'a> {
+    group: &'a str,
+    title: String,
+    trials: Vec<Trial<'a>>,
+    /// The runs that the group is compared by.
+    compared: Vec<&'a Run>,
+}
+
+/// One setting that was tried.
+struct Trial<'a> {
+    /// One for each seed; at least one.
+    runs: Vec<&'a Run>,
+    /// The mean of their scores; `None` where one of them did not end well, which counts as worst.
+    score: Option<f64>,
+}
+
+impl SearchPlan {
+    /// Checks what the types cannot.
+    pub(crate) fn check(&self, plan: &Plan, from: &str, ids: &mut HashSet<String>) -> Result<()> {
+        check_id(&self.id, from, ids)?;
+        check_id(&self.table_id(), from, ids)?;
+        ensure!(
+            !self.groups.is_empty(),
+            "{from}: found no groups, expected those that were compared after the search"
+        );
+        for group in &self.groups {
+            plan.group(group, from)?;
+        }
+        plan.tasks_named(&self.tasks, from)?;
+        Ok(())
+    }
+
+    fn table_id(&self) -> String {
+        format!("{}-trials", self.id)
+    }
+
+    /// Fills panels and table.
+    pub(crate) fn draw(
+        &self,
+        plan: &Plan,
+        runs: &Runs,
+        stamp: Option<String>,
+        from: &str,
+    ) -> Result<Drawing> {
+        let tasks = plan.tasks_named(&self.tasks, from)?;
+        let found = tasks.iter().map(|task| {
+            let cells = self.groups.iter();
+            let cells = cells.map(|group| self.cell(group, task, (plan, runs), from));
+            Ok((*task, cells.collect::<Result<Vec<Cell>>>()?))
+        });
+        let found = found.collect::<Result<Vec<(&Task, Vec<Cell>)>>>()?;
+        let mut csv =
+            String::from("figure,task,group,trial,runs,statuses,score,best_so_far,setting\n");
+        for (task, cells) in &found {
+            for cell in cells {
+                csv.push_str(&cell.csv(&self.id, &task.title));
+            }
+        }
+        let panels = found.iter().map(|(task, cells)| {
+            let lines = cells.iter().enumerate().map(|(colour, cell)| Series {
+                title: cell.title.clone(),
+                points: cell.best_so_far(),
+                colour,
+                stroke: Stroke::Solid,
+                ..Series::default()
+            });
+            Panel::Series(SeriesPanel {
+                title: task.title.clone(),
+                measure: format!("{} ({}), best so far", task.unit, self.split),
+                across: "Trials".to_owned(),
+                lines: lines.collect(),
+                ..SeriesPanel::default()
+            })
+        });
+        Ok(Drawing {
+            id: self.id.clone(),
+            title: self.title.clone(),
+            source: self.source.clone(),
+            text: self.text.clone(),
+            notes: vec![],
+            figure: Figure {
+                panels: panels.collect(),
+                stamp,
+            },
+            table: Some(self.table(&found, csv.clone())),
+            csv: Some(csv),
+        })
+    }
+
+    fn cell<'a>(
+        &'a self,
+        group: &'a str,
+        task: &Task,
+        (plan, runs): (&Plan, &'a Runs),
+        from: &str,
+    ) -> Result<Cell<'a>> {
+        let mut own = plan.group(group, from)?.conditions.clone();
+        own.extend(self.conditions.clone());
+        own.extend(task.conditions());
+        let mut conditions = plan.group(group, from)?.conditions.clone();
+        conditions.insert(EXPERIMENT.to_owned(), self.experiment.as_str().into());
+        conditions.extend(self.conditions.clone());
+        conditions.extend(task.conditions());
+        let from = format!("{from}: group `{group}` on {}", task.title);
+        let mut selected = runs.select(&conditions, &from)?.runs;
+        selected.sort_by(|a, b| {
+            let key = |run: &Run| (run.row.started, run.row.run_id.clone());
+            key(a).cmp(&key(b))
+        });
+        let measure = Measure::score(&task.metric, &self.split);
+        let labels: BTreeSet<&String> = selected.iter().flat_map(|run| run.labels()).collect();
+        let title = labelled(&plan.group(group, &from)?.title, labels);
+        // Runs of one setting are seeds of one trial.
+        let mut found: Vec<(BTreeMap<&str, &Value>, Vec<&Run>)> = Vec::new();
+        for run in selected {
+            let setting = run.setting().collect();
+            match found.iter_mut().find(|(other, _)| *other == setting) {
+                Some((_, runs)) => runs.push(run),
+                None => found.push((setting, vec![run])),
+            }
+        }
+        let score = |run: &Run| {
+            let ended = run.row.status == "ok";
+            let score = ended.then(|| run.number(&measure)).flatten();
+            score.filter(|score| score.is_finite())
+        };
+        let trials = found.into_iter().map(|(_, runs)| Trial {
+            score: average(&runs, score),
+            runs,
+        });
+        Ok(Cell {
+            group,
+            title,
+            trials: trials.collect(),
+            compared: runs.select(&own, &from)?.runs,
+        })
+    }
+
+    fn table(&self, found: &[(&Task, Vec<Cell>)], csv: String) -> Grid {
+        let rows = |cell: &dyn Fn(&Cell) -> GridCell| -> Vec<Vec<GridCell>> {
+            let row = |at: usize| {
+                let title = found.first().map_or("", |(_, cells)| &cells[at].title);
+                let cells = found.iter().map(|(_, cells)| cell(&cells[at]));
+                [GridCell::of(title)].into_iter().chain(cells).collect()
+            };
+            (0..self.groups.len()).map(row).collect()
+        };
+        let trials = rows(&|cell: &Cell| GridCell {
+            beside: cell.best().map_or(String::new(), |(at, score)| {
+                format!("best {}, trial {}", fixed(score, DIGITS), at + 1)
+            }),
+            ..GridCell::of(match cell.trials.len() {
+                0 => "none".to_owned(),
+                n => counted(n, "trial"),
+            })
+        });
+        let settings = rows(&|cell: &Cell| GridCell::of(cell.best_setting()).class("words"));
+        let taken = rows(&|cell: &Cell| GridCell::of(cell.taken()));
+        let equal = found.iter().map(|(_, cells)| {
+            let counts: Vec<usize> = cells.iter().map(|cell| cell.trials.len()).collect();
+            GridCell::of(equally_hard(&counts))
+        });
+        let equal = [GridCell::of("Tuned equally hard?")]
+            .into_iter()
+            .chain(equal);
+        let head = ["Compared".to_owned()]
+            .into_iter()
+            .chain(found.iter().map(|(task, _)| task.title.clone()));
+        let part = |title: &str, rows| GridPart {
+            title: title.to_owned(),
+            rows,
+        };
+        Grid {
+            id: self.table_id(),
+            title: format!("{}: trials and the best of them", self.title),
+            head: head.collect(),
+            parts: vec![
+                part("", trials.into_iter().chain([equal.collect()]).collect()),
+                part("What the best trial has where trials differ", settings),
+                part("Whether the runs that are compared have it too", taken),
+            ],
+            notes: vec![format!(
+                "scores on `{}`, each task by its own metric; a trial that diverged counts as one",
+                self.split
+            )],
+            csv,
+            ..Grid::default()
+        }
+    }
+}
+
+/// `yes, 12 each`, `no: 12, 6`, `no trials`.
+fn equally_hard(counts: &[usize]) -> String {
+    match counts {
+        [first, rest @ ..] if rest.iter().all(|n| n == first) => match first {
+            0 => "no trials".to_owned(),
+            n => format!("yes, {n} each"),
+        },
+        counts => {
+            let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
+            format!("no: {}", counts.join(", "))
+        }
+    }
+}
+
+impl Cell<'_> {
+    /// The best trial, the first of equals: its place and its score.
+    fn best(&self) -> Option<(usize, f64)> {
+        let scored = self.trials.iter().enumerate();
+        let scored = scored.filter_map(|(at, trial)| Some((at, trial.score?)));
+        scored.reduce(|best, next| if next.1 > best.1 { next } else { best })
+    }
+
+    /// The best score among the first one, two, three … trials, from the first that has one.
+    fn best_so_far(&self) -> Vec<(u32, Spread)> {
+        let mut best: Option<f64> = None;
+        let points = (1..).zip(&self.trials).filter_map(|(n, trial)| {
+            best = best.into_iter().chain(trial.score).reduce(f64::max);
+            Some((n, Spread::of(&[best?])?))
+        });
+        points.collect()
+    }
+
+    /// The settings that trials of this cell differ in, with what each has.
+    fn differing(&self) -> Vec<&str> {
+        let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for (at, trial) in self.trials.iter().enumerate() {
+            let asked: BTreeMap<&str, &Value> = trial.runs[0].asked();
+            for (path, value) in asked {
+                if path.starts_with(SETTING) {
+                    let found = values.entry(path).or_default();
+                    // A path that an earlier trial lacks is a difference.
+                    if at > 0 && found.is_empty() {
+                        found.insert(String::new());
+                    }
+                    found.insert(value.to_string());
+                }
+            }
+        }
+        for trial in &self.trials {
+            for (path, found) in &mut values {
+                if trial.runs[0].fact(path).is_none() {
+                    found.insert(String::new());
+                }
+            }
+        }
+        let several = values.into_iter().filter(|(_, found)| found.len() > 1);
+        several.map(|(path, _)| path).collect()
+    }
+
+    /// `lr 5e-5, dropout 0.2`.
+    fn setting(&self, trial: &Trial) -> String {
+        let parts = self.differing().into_iter().filter_map(|path| {
+            let name = path.rsplit('.').next().unwrap_or(path);
+            Some(format!("{name} {}", shown(trial.runs[0].fact(path)?)))
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    }
+
+    fn best_setting(&self) -> String {
+        let best = self.best().map(|(at, _)| self.setting(&self.trials[at]));
+        best.unwrap_or_default()
+    }
+
+    /// Whether the compared runs have what the best trial has: `yes`, `no`, or why nobody can say.
+    fn taken(&self) -> &'static str {
+        let Some((at, _)) = self.best() else {
+            return "no trial";
+        };
+        let best = self.trials[at].runs[0];
+        let same = |run: &&Run| {
+            let mut paths = self.differing().into_iter();
+            paths.all(|path| run.fact(path) == best.fact(path))
+        };
+        match (self.compared.is_empty(), self.compared.iter().all(same)) {
+            (true, _) => "no run",
+            (_, true) => "yes",
+            (_, false) => "no",
+        }
+    }
+
+    fn csv(&self, figure: &str, task: &str) -> String {
+        let best: BTreeMap<u32, f64> = self
+            .best_so_far()
+            .into_iter()
+            .map(|(n, spread)| (n, spread.mean))
+            .collect();
+        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        let mut text = String::new();
+        for (n, trial) in (1..).zip(&self.trials) {
+            let each = |what: &dyn Fn(&Run) -> &String| {
+                let texts: Vec<&str> = trial.runs.iter().map(|run| what(run).as_str()).collect();
+                texts.join(" ")
+            };
+            let fields = [
+                csv_field(figure),
+                csv_field(task),
+                csv_field(self.group),
+                n.to_string(),
+                each(&|run| &run.row.run_id),
+                csv_field(&each(&|run| &run.row.status)),
+                number(trial.score),
+                number(best.get(&n).copied()),
+                csv_field(&self.setting(trial)),
+            ];
+            text.push_str(&fields.join(","));
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A value of a setting; rates by powers of ten.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_f64() {
+            Some(value) if value != 0.0 && value.abs() < 0.01 => format!("{value:e}"),
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::probes;
+    use crate::plan::FigurePlan;
+
+    #[test]
+    fn trials_their_best_and_whether_all_had_as_many() {
+        let drawing = drawn();
+        let table = drawing.table.expect("a table beside the figure");
+        let shown = |part: usize, row: usize| -> Vec<String> {
+            let cells = table.parts[part].rows[row].iter();
+            cells
+                .map(|cell| format!("{} {}", cell.main, cell.beside).trim().to_owned())
+                .collect()
+        };
+        assert_eq!(
+            shown(0, 0),
+            [
+                "Large, frozen",
+                "4 trials best 0.790, trial 4",
+                "4 trials best 0.650, trial 2"
+            ]
+        );
+        assert_eq!(
+            shown(0, 1),
+            [
+                "Large, tuned",
+                "4 trials best 0.850, trial 3",
+                "2 trials best 0.720, trial 2"
+            ]
+        );
+        assert_eq!(
+            shown(0, 2),
+            ["Tuned equally hard?", "yes, 4 each", "no: 4, 2"]
+        );
+        assert_eq!(shown(1, 1), ["Large, tuned", "lr 1e-3", "lr 3e-4"]);
+        // All compared runs have 1e-3, which is the best trial of one cell.
+        assert_eq!(shown(2, 0), ["Large, frozen", "no", "no"]);
+        assert_eq!(shown(2, 1), ["Large, tuned", "yes", "no"]);
+    }
+
+    #[test]
+    fn the_line_is_the_best_so_far() {
+        let drawing = drawn();
+        let Panel::Series(panel) = &drawing.figure.panels[0] else {
+            panic!("a panel of series");
+        };
+        let points = panel.lines[1].points.iter();
+        let points: Vec<(u32, f64)> = points.map(|(n, spread)| (*n, spread.mean)).collect();
+        assert_eq!(points, [(1, 0.8), (2, 0.8), (3, 0.85), (4, 0.85)]);
+        let csv = drawing.csv.unwrap();
+        assert!(csv.contains("search,Letters,full,4,"), "{csv}");
+    }
+
+    fn drawn() -> Drawing {
+        let plan = probes::plan();
+        let runs = Runs::new(&probes::tables()).unwrap();
+        let figure = plan.figures.iter().find_map(|figure| match figure {
+            FigurePlan::Search(figure) => Some(figure),
+            _ => None,
+        });
+        figure.unwrap().draw(&plan, &runs, None, "here").unwrap()
+    }
+
+    #[test]
+    fn a_comparison_is_fair_where_all_had_as_many_trials() {
+        for (counts, expected) in [
+            (&[12, 12][..], "yes, 12 each"),
+            (&[12, 6, 12], "no: 12, 6, 12"),
+            (&[0, 0], "no trials"),
+            (&[3, 0], "no: 3, 0"),
+        ] {
+            assert_eq!(equally_hard(counts), expected);
+        }
+    }
+
+    #[test]
+    fn rates_are_written_by_powers_of_ten() {
+        let values = [2e-5, 0.1, 0.0, 32.0].map(|value| shown(&serde_json::json!(value)));
+        assert_eq!(values, ["2e-5", "0.1", "0.0", "32.0"]);
+        assert_eq!(shown(&serde_json::json!(32)), "32");
+    }
+}

@@ -1,0 +1,89 @@
+//! The claims of a page as tables.
+
+use anyhow::Result;
+
+use crate::claims::Judged;
+use crate::page::output::Staged;
+use crate::tables::table::pipe_table;
+use crate::text::{csv_field, latex as escaped};
+
+/// Writes the claims as Markdown, LaTeX and CSV.
+pub(crate) fn stage(judged: &[Judged], staged: &mut Staged) -> Result<()> {
+    staged.write("tables/claims.md", markdown(judged).as_bytes())?;
+    staged.write("tables/claims.tex", latex(judged).as_bytes())?;
+    staged.write("tables/claims.csv", csv(judged).as_bytes())
+}
+
+const HEAD: [&str; 8] = [
+    "Claim",
+    "Source",
+    "Paper",
+    "Ours",
+    "Effect (d)",
+    "p (Holm)",
+    "Verdict",
+    "Why",
+];
+
+fn claim_cells(judged: &Judged) -> [String; 8] {
+    [
+        judged.claim.title.clone(),
+        format!("{} ({})", judged.claim.source, judged.claim.by.words()),
+        judged.paper.clone(),
+        judged.ours.clone(),
+        judged.effect.clone(),
+        judged.p.clone(),
+        verdict_words(judged),
+        judged.reasons.join("; "),
+    ]
+}
+
+fn verdict_words(judged: &Judged) -> String {
+    match judged.own {
+        Some(own) => format!("{} ({})", judged.verdict.words(), own.words()),
+        None => judged.verdict.words().to_owned(),
+    }
+}
+
+/// The claims as a Markdown table.
+fn markdown(judged: &[Judged]) -> String {
+    let head: Vec<String> = HEAD.iter().map(|word| word.to_string()).collect();
+    let rows: Vec<Vec<String>> = judged
+        .iter()
+        .map(|judged| claim_cells(judged).to_vec())
+        .collect();
+    format!("**Claims**\n\n{}", pipe_table(&head, &rows))
+}
+
+/// The claims as CSV, with their ids and the paper's words.
+fn csv(judged: &[Judged]) -> String {
+    let mut text = String::from("id,says,claim,source,paper,ours,effect,p_holm,verdict,why\n");
+    for judged in judged {
+        let fields = [judged.claim.id.clone(), judged.claim.says.clone()]
+            .into_iter()
+            .chain(claim_cells(judged));
+        let fields: Vec<String> = fields.map(|field| csv_field(&field)).collect();
+        text.push_str(&fields.join(","));
+        text.push('\n');
+    }
+    text
+}
+
+/// The claims as a `booktabs` table, without the reasons.
+fn latex(judged: &[Judged]) -> String {
+    let mut text = String::from(
+        "% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\caption{Claims}\n\\label{tab:claims}\n\
+         \\begin{tabular}{p{0.24\\linewidth}p{0.17\\linewidth}p{0.2\\linewidth}rrl}\n\\toprule\n\
+         Claim & Paper & Ours & $d$ & $p$ (Holm) & Verdict \\\\\n\\midrule\n",
+    );
+    for judged in judged {
+        let [claim, _, paper, ours, effect, p, verdict, _] = claim_cells(judged);
+        let cells: Vec<String> = [claim, paper, ours, effect, p, verdict]
+            .iter()
+            .map(|cell| escaped(cell))
+            .collect();
+        text.push_str(&format!("{} \\\\\n", cells.join(" & ")));
+    }
+    text.push_str("\\bottomrule\n\\end{tabular}\n\\end{table}\n");
+    text
+}

@@ -1,0 +1,330 @@
+//! The page: one self-contained HTML file, and the claims as tables.
+
+pub(crate) mod claims;
+pub(crate) mod contents;
+pub(crate) mod notice;
+pub(crate) mod output;
+pub(crate) mod provenance;
+
+use anyhow::{Context, Result};
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, context};
+use serde::Serialize;
+
+use self::contents::Contents;
+use self::provenance::{Provenance, statuses, time};
+use crate::claims::{Judged, Own, Verdict};
+use crate::figures::figure::Drawing;
+use crate::plan::Plan;
+use crate::select::runs::{Run, Runs};
+use crate::tables::grid::Grid;
+use crate::tables::paired::Paired;
+use crate::tables::table::Table;
+use crate::tables::takeaway;
+use crate::text::{counted, html, markdown, readable};
+
+/// Heading in a paper's README whose section the page quotes.
+const DIFFERENCES: &str = "Where we differ";
+
+/// Everything a page shows.
+pub(crate) struct Page<'a> {
+    pub(crate) paper: &'a str,
+    pub(crate) profile: &'a str,
+    /// What the profile means.
+    pub(crate) meaning: &'a str,
+    /// What to say before any result.
+    pub(crate) notice: Option<&'a notice::Shown>,
+    /// Whether to warn that nothing here is a result.
+    pub(crate) fixture: bool,
+    pub(crate) plan: &'a Plan,
+    pub(crate) contents: &'a Contents,
+    pub(crate) judged: &'a [Judged<'a>],
+    pub(crate) runs: &'a Runs,
+    /// The paper's README.
+    pub(crate) readme: &'a str,
+}
+
+impl Page<'_> {
+    /// The page as one HTML file: style and figures inside, no script, nothing to fetch.
+    pub(crate) fn html(&self) -> Result<String> {
+        let mut environment = Environment::new();
+        environment.add_filter("text", |text: &str| Value::from_safe_string(html(text)));
+        environment.add_filter("number", |text: &str| {
+            Value::from_safe_string(html(&readable(text)))
+        });
+        environment.add_filter("beside", |text: &str| {
+            Value::from_safe_string(unbroken(&html(text)))
+        });
+        environment.add_filter("markdown", |text: &str| {
+            Value::from_safe_string(markdown(text))
+        });
+        environment.add_template("page.html", include_str!("../../templates/page.html"))?;
+        let template = environment.get_template("page.html")?;
+        let figures = self
+            .contents
+            .drawings
+            .iter()
+            .map(FigureView::of)
+            .collect::<Result<Vec<_>>>()?;
+        let all: Vec<&Run> = self.runs.all().iter().collect();
+        let page = template.render(context! {
+            style => Value::from_safe_string(include_str!("../../templates/style.css").to_owned()),
+            blocks_style => Value::from_safe_string(include_str!("../../templates/blocks.css").to_owned()),
+            grids_style => self.grids_style(),
+            paper_id => self.paper,
+            profile => self.profile,
+            meaning => self.meaning,
+            notice => shown(self.notice),
+            notice_style => Value::from_safe_string(include_str!("../../templates/notice.css").to_owned()),
+            fixture => self.fixture,
+            paper => context! {
+                title => self.plan.paper.title.as_str(),
+                authors => self.plan.paper.authors.as_str(),
+                question => self.plan.paper.question.as_str(),
+            },
+            takeaway => shown(&self.contents.takeaway),
+            takeaway_legend => takeaway::LEGEND,
+            n_runs => counted(all.len(), "run"),
+            statuses => statuses(&all),
+            time => time(self.runs.all().iter()),
+            verdicts => shown(verdict_counts(self.judged)),
+            tables => shown(self.contents.tables.iter().map(TableView::of).collect::<Vec<_>>()),
+            paired => shown(self.contents.paired.iter().map(PairedView::of).collect::<Vec<_>>()),
+            grids => shown(&self.contents.grids),
+            figures => shown(figures),
+            claims => shown(self.judged.iter().map(ClaimView::of).collect::<Vec<_>>()),
+            differences => section(self.readme, DIFFERENCES),
+            provenance => shown(Provenance::of(self.runs)),
+        });
+        page.context("page: could not be rendered")
+    }
+}
+
+impl Page<'_> {
+    /// The style of tables whose cells have one; nothing where no cell has.
+    fn grids_style(&self) -> Option<Value> {
+        let mut cells = self.contents.all_grids().flat_map(|grid| {
+            grid.parts
+                .iter()
+                .flat_map(|part| part.rows.iter().flatten())
+        });
+        cells
+            .any(|cell| !cell.class.is_empty())
+            .then(|| Value::from_safe_string(include_str!("../../templates/grids.css").to_owned()))
+    }
+}
+
+/// Intervals and counts that no line breaks: `[79.4, 80.9]`, `n = 3`.
+fn unbroken(text: &str) -> String {
+    let mut inside = false;
+    let kept = text.chars().map(|character| {
+        match character {
+            '[' => inside = true,
+            ']' => inside = false,
+            ' ' if inside => return '\u{a0}',
+            _ => {}
+        }
+        character
+    });
+    let kept: String = kept.collect();
+    kept.replace("n = ", "n\u{a0}=\u{a0}")
+}
+
+/// A value for the template.
+fn shown(value: impl Serialize) -> Value {
+    Value::from(Serde(value))
+}
+
+/// How many claims got a verdict.
+#[derive(Debug, Serialize)]
+struct VerdictCount {
+    words: &'static str,
+    class: &'static str,
+    n: usize,
+    claims: Vec<(String, String)>,
+}
+
+fn verdict_counts(judged: &[Judged]) -> Vec<VerdictCount> {
+    let of = |verdict: Verdict| {
+        let claims: Vec<(String, String)> = judged
+            .iter()
+            .filter(|judged| judged.verdict == verdict)
+            .map(|judged| (judged.claim.id.clone(), judged.claim.title.clone()))
+            .collect();
+        VerdictCount {
+            words: verdict.words(),
+            class: verdict.class(),
+            n: claims.len(),
+            claims,
+        }
+    };
+    Verdict::ALL
+        .into_iter()
+        .map(of)
+        .filter(|count| count.n > 0)
+        .collect()
+}
+
+#[derive(Debug, Serialize)]
+struct TableView<'a> {
+    #[serde(flatten)]
+    table: &'a Table,
+    /// Columns the numbers take, the name of the row and the runs included.
+    width: usize,
+    all_notes: Vec<String>,
+}
+
+impl<'a> TableView<'a> {
+    fn of(table: &'a Table) -> Self {
+        let width = 2 + table
+            .columns
+            .iter()
+            .map(|column| if column.has_paper { 4 } else { 3 })
+            .sum::<usize>();
+        Self {
+            table,
+            width,
+            all_notes: table.all_notes(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct PairedView<'a> {
+    #[serde(flatten)]
+    paired: &'a Paired,
+    legend: String,
+}
+
+impl<'a> PairedView<'a> {
+    fn of(paired: &'a Paired) -> Self {
+        let legend = paired.legend();
+        Self { paired, legend }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct FigureView<'a> {
+    id: &'a str,
+    title: &'a str,
+    source: &'a str,
+    text: &'a str,
+    notes: &'a [String],
+    panels: Vec<Value>,
+    table: Option<&'a Grid>,
+}
+
+impl<'a> FigureView<'a> {
+    fn of(drawing: &'a Drawing) -> Result<Self> {
+        let panels = drawing
+            .figure
+            .inline()?
+            .into_iter()
+            .map(Value::from_safe_string)
+            .collect();
+        let Drawing {
+            id,
+            title,
+            source,
+            text,
+            notes,
+            table,
+            ..
+        } = drawing;
+        Ok(Self {
+            id,
+            title,
+            source,
+            text,
+            notes,
+            panels,
+            table: table.as_ref(),
+        })
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct ClaimView<'a> {
+    id: &'a str,
+    title: &'a str,
+    says: &'a str,
+    source: &'a str,
+    by: &'static str,
+    note: &'a str,
+    paper: &'a str,
+    ours: &'a str,
+    effect: &'a str,
+    p: &'a str,
+    verdict: &'static str,
+    class: &'static str,
+    /// By what of the paper's own, if so.
+    own: Option<&'static str>,
+    /// Headings over what the paper gives and what stands against it.
+    labels: [&'static str; 2],
+    reasons: &'a [String],
+}
+
+impl<'a> ClaimView<'a> {
+    fn of(judged: &'a Judged) -> Self {
+        let claim = judged.claim;
+        Self {
+            id: &claim.id,
+            title: &claim.title,
+            says: &claim.says,
+            source: &claim.source,
+            by: claim.by.words(),
+            note: &claim.note,
+            paper: &judged.paper,
+            ours: &judged.ours,
+            effect: &judged.effect,
+            p: &judged.p,
+            verdict: judged.verdict.words(),
+            class: judged.verdict.class(),
+            own: judged.own.map(Own::words),
+            labels: match judged.own {
+                None => ["Paper", "Ours"],
+                Some(Own::Numbers) => ["Paper", "Recomputed"],
+                Some(Own::Words) => ["In one place", "In another"],
+                Some(Own::Beside) => ["Paper", "Elsewhere"],
+            },
+            reasons: &judged.reasons,
+        }
+    }
+}
+
+/// The text under a second-level heading of a Markdown file, up to the next such heading; empty if there is none.
+fn section<'a>(text: &'a str, heading: &str) -> &'a str {
+    let title = format!("## {heading}");
+    let mut start = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        match start {
+            None if line.trim_end() == title => start = Some(at + line.len()),
+            Some(start) if line.starts_with("## ") || line.starts_with("# ") => {
+                return text[start..at].trim();
+            }
+            _ => {}
+        }
+        at += line.len();
+    }
+    start.map_or("", |start| text[start..].trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_breaks_within_an_interval() {
+        let text = "tuning [0.1, 0.2] n = 3";
+        assert_eq!(unbroken(text), "tuning [0.1,\u{a0}0.2] n\u{a0}=\u{a0}3");
+    }
+
+    #[test]
+    fn a_section_ends_at_the_next_heading_of_its_kind() {
+        let text = "# T\n\n## Where we differ\n\n- a\n\n### Folds\n\nb\n\n## More\n\nc\n";
+        assert_eq!(section(text, "Where we differ"), "- a\n\n### Folds\n\nb");
+        assert_eq!(section(text, "More"), "c");
+        assert_eq!(section(text, "Absent"), "");
+    }
+}

@@ -1,0 +1,9 @@
+//! Which runs: rows of the results as [`runs::Runs`], selected by conditions, as samples and as sides on tasks.
+
+pub(crate) mod coverage;
+pub(crate) mod ensemble;
+pub(crate) mod label;
+pub(crate) mod panel;
+pub(crate) mod per_run;
+pub(crate) mod runs;
+pub(crate) mod sample;

@@ -1,0 +1,74 @@
+//! Numbers of one run, and of both sides of a pair of runs.
+
+use serde::Deserialize;
+
+use crate::plan::{Measure, Task};
+use crate::select::panel::{Pair, SPLIT, average};
+use crate::select::runs::Run;
+
+/// Which score of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Which {
+    /// The one at the stop.
+    #[default]
+    Final,
+    /// The highest of all epochs, which chooses the epoch by the test scores.
+    Best,
+}
+
+/// Which time of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Per {
+    /// All seconds of training, to the stop.
+    #[default]
+    Run,
+    /// Seconds of training by epochs finished.
+    Epoch,
+}
+
+/// The score of a task that a run stands for.
+pub(crate) fn final_score(run: &Run, task: &Task) -> Option<f64> {
+    run.number(&Measure::score(&task.metric, SPLIT))
+}
+
+/// A score of a run on a task.
+pub(crate) fn score(run: &Run, task: &Task, which: Which) -> Option<f64> {
+    match which {
+        Which::Final => final_score(run, task),
+        Which::Best => Some(run.curve(&task.metric, SPLIT)?.best()),
+    }
+}
+
+/// Scores of both sides of a pair.
+pub(crate) fn scores_of_both(which: Which) -> impl Fn(&Task, &Pair) -> Option<(f64, f64)> {
+    move |task, pair| {
+        let of = |runs| average(runs, |run| score(run, task, which));
+        Some((of(&pair.a)?, of(&pair.b)?))
+    }
+}
+
+/// Seconds of training, to the stop or by epochs finished.
+pub(crate) fn seconds(run: &Run, per: Per) -> Option<f64> {
+    let all = Some(run.row.train_seconds).filter(|&seconds| seconds > 0.0);
+    match per {
+        Per::Run => all,
+        Per::Epoch if run.row.epochs == 0 => None,
+        Per::Epoch => all.map(|seconds| seconds / f64::from(run.row.epochs)),
+    }
+}
+
+/// Seconds of both sides of a pair.
+pub(crate) fn seconds_of_both(per: Per) -> impl Fn(&Task, &Pair) -> Option<(f64, f64)> {
+    move |_, pair| {
+        let of = |runs| average(runs, |run| seconds(run, per));
+        Some((of(&pair.a)?, of(&pair.b)?))
+    }
+}
+
+/// Trained parameters by all parameters.
+pub(crate) fn trained_share(run: &Run) -> Option<f64> {
+    let (trained, total) = (run.row.params_trainable, run.row.params_total);
+    (total > 0).then(|| trained as f64 / total as f64)
+}

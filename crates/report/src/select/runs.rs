@@ -1,0 +1,377 @@
+//! The rows of a folder as runs that can be selected, and the numbers a selection has.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use totune_record::Tables;
+
+use crate::plan::{Measure, Where};
+use crate::select::ensemble::{ENSEMBLE, Formed};
+use crate::select::label::LabelPlan;
+use crate::select::sample::Sample;
+use crate::toml_file::did_you_mean;
+
+mod condition;
+mod run;
+
+use condition::Wanted;
+use run::facts;
+pub(crate) use run::{EpochScore, Run};
+
+/// All runs of a page.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    runs: Vec<Run>,
+    /// Runs that answer together; see [`crate::select::ensemble`].
+    ensembles: Formed,
+    /// Every (split, metric) that some run has a final score for.
+    measured: BTreeSet<(String, String)>,
+    /// Every (split, metric) that some run was scored by at any time.
+    scored: BTreeSet<(String, String)>,
+}
+
+impl Runs {
+    /// The runs of `tables`, each with its final scores.
+    pub(crate) fn new(tables: &Tables) -> Result<Self> {
+        type Scores<T> = BTreeMap<(String, String), T>;
+        let mut finals: BTreeMap<&str, Scores<f64>> = BTreeMap::new();
+        let mut epochs: BTreeMap<&str, Scores<Vec<EpochScore>>> = BTreeMap::new();
+        let mut ends: BTreeMap<&str, BTreeMap<u32, (u32, f64)>> = BTreeMap::new();
+        // Rows are sorted by time within a run, so the last final score of a measure is the one that stays.
+        for eval in &tables.evals {
+            let key = (eval.split.clone(), eval.metric.clone());
+            let of_run = epochs.entry(&eval.run_id).or_default();
+            of_run.entry(key.clone()).or_default().push(EpochScore {
+                epoch: eval.epoch,
+                phase: eval.phase,
+                seconds: eval.train_seconds,
+                score: eval.value,
+            });
+            let of_run = ends.entry(&eval.run_id).or_default();
+            of_run.insert(eval.phase, (eval.epoch, eval.train_seconds));
+            if eval.is_final {
+                finals
+                    .entry(&eval.run_id)
+                    .or_default()
+                    .insert(key, eval.value);
+            }
+        }
+        let runs = tables
+            .runs
+            .iter()
+            .map(|row| {
+                let finals = finals.remove(row.run_id.as_str()).unwrap_or_default();
+                let epochs = epochs.remove(row.run_id.as_str()).unwrap_or_default();
+                let ends = ends.remove(row.run_id.as_str()).unwrap_or_default();
+                let (facts, asked) = facts(row)?;
+                Ok(Run {
+                    row: row.clone(),
+                    facts,
+                    asked,
+                    finals,
+                    epochs,
+                    ends,
+                    labels: BTreeSet::new(),
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let measured = runs
+            .iter()
+            .flat_map(|run| run.finals.keys().cloned())
+            .collect();
+        let scored = runs
+            .iter()
+            .flat_map(|run| run.epochs.keys().cloned())
+            .collect();
+        Ok(Self {
+            runs,
+            ensembles: Formed::default(),
+            measured,
+            scored,
+        })
+    }
+
+    /// Gives the runs their labels; `shown` names the file that has them.
+    pub(crate) fn label(&mut self, labels: &[LabelPlan], shown: &str) -> Result<()> {
+        for label in labels {
+            let from = format!("{shown}: label `{}`", label.text);
+            let selected = self.select(&label.conditions, &from)?.runs;
+            let ids: HashSet<String> = selected.iter().map(|run| run.row.run_id.clone()).collect();
+            for run in &mut self.runs {
+                if ids.contains(&run.row.run_id) {
+                    run.labels.insert(label.text.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds runs that answer together, for selections that name them.
+    pub(crate) fn set_ensembles(&mut self, formed: Formed) {
+        self.ensembles = formed;
+    }
+
+    /// All that were trained, sorted as in the file.
+    pub(crate) fn all(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// The runs that meet every condition; `from` says who asks.
+    ///
+    /// No run at all is a note, not an error: it may not have been run yet. A path that the runs in question
+    /// do not have is an error, since it would select nothing for ever.
+    pub(crate) fn select(&self, conditions: &Where, from: &str) -> Result<Selection<'_>> {
+        let (among, mut note) = match conditions.get(ENSEMBLE) {
+            Some(name) => {
+                let why = name
+                    .as_str()
+                    .and_then(|name| self.ensembles.notes.get(name));
+                (&self.ensembles.runs, why.cloned())
+            }
+            None => (&self.runs, None),
+        };
+        let known: BTreeSet<&str> = among
+            .iter()
+            .flat_map(|run| run.facts.keys().map(String::as_str))
+            .collect();
+        let mut selected: Vec<&Run> = among.iter().collect();
+        if among.is_empty() {
+            note.get_or_insert_with(|| "there are no runs yet".to_owned());
+        }
+        // Paths that every run has come first, so that a path only some runs have is looked for among those. The name of
+        // an arm means something within its experiment only.
+        let mut ordered: Vec<(&String, &toml::Value)> = conditions.iter().collect();
+        let everywhere = |path: &str| among.iter().all(|run| run.facts.contains_key(path));
+        ordered.sort_by_key(|(path, _)| match path.as_str() {
+            "dataset" => (0, false),
+            "experiment" => (1, false),
+            "arm" => (2, false),
+            path => (3, !everywhere(path)),
+        });
+        for (path, wanted) in ordered {
+            let wanted = Wanted::of(wanted).with_context(|| format!("{from}: where `{path}`"))?;
+            let found: BTreeSet<String> = selected
+                .iter()
+                .filter_map(|run| run.facts.get(path))
+                .map(Value::to_string)
+                .collect();
+            let unknown = found.is_empty() && !known.contains(path.as_str());
+            if unknown && !selected.is_empty() && !wanted.unsaid {
+                let near = did_you_mean(path, known.iter().copied());
+                bail!("{from}: where: found path `{path}`, which no run's spec or row has{near}");
+            }
+            selected.retain(|run| wanted.holds(run.facts.get(path)));
+            if selected.is_empty() && note.is_none() {
+                let wanted: Vec<String> = wanted.values.iter().map(Value::to_string).collect();
+                let found: Vec<String> = found.into_iter().collect();
+                note = Some(format!(
+                    "no run has {path} = {} (found: {})",
+                    wanted.join(" or "),
+                    found.join(", ")
+                ));
+            }
+        }
+        Ok(Selection {
+            runs: selected,
+            note,
+        })
+    }
+
+    /// The numbers of the runs that meet `conditions`; `from` says who asks.
+    pub(crate) fn sample(
+        &self,
+        conditions: &Where,
+        measure: &Measure,
+        from: &str,
+    ) -> Result<Sample> {
+        let selection = self.select(conditions, from)?;
+        // Where nothing was run yet, nobody can know a metric.
+        if !selection.runs.is_empty() {
+            self.check_measure(measure, from)?;
+        }
+        let mut sample = Sample::default();
+        sample.note = selection.note;
+        for run in selection.runs {
+            sample.labels.extend(run.labels.iter().cloned());
+            if run.row.status != "ok" {
+                *sample.lost.entry(run.row.status.clone()).or_default() += 1;
+                continue;
+            }
+            match run.number(measure) {
+                Some(value) if value.is_finite() => {
+                    sample.push(value, run.key(), run.facts_under("split"))
+                }
+                Some(_) => *sample.lost.entry("not a number".to_owned()).or_default() += 1,
+                None => *sample.lost.entry("not scored".to_owned()).or_default() += 1,
+            }
+        }
+        Ok(sample)
+    }
+
+    /// Fails where no run was ever scored by `metric` on `split`, with the near name; `from` says who asks.
+    pub(crate) fn check_scored(&self, metric: &str, split: &str, from: &str) -> Result<()> {
+        if self.scored.contains(&(split.to_owned(), metric.to_owned())) {
+            return Ok(());
+        }
+        let on_split = self.scored.iter().filter(|(other, _)| other == split);
+        let on_split: Vec<&str> = on_split.map(|(_, metric)| metric.as_str()).collect();
+        let near = did_you_mean(metric, on_split.iter().copied());
+        bail!(
+            "{from}: no run was scored by `{metric}` on `{split}` after an epoch, expected one of: {}{near}",
+            on_split.join(", ")
+        )
+    }
+
+    /// Fails where no run has the measure at all, with the near name; `from` says who asks.
+    pub(crate) fn check_measure(&self, measure: &Measure, from: &str) -> Result<()> {
+        match measure {
+            Measure::Score { metric, split } => {
+                let known = &self.measured;
+                if known.is_empty() || known.contains(&(split.clone(), metric.clone())) {
+                    return Ok(());
+                }
+                let on_split: Vec<&str> = known
+                    .iter()
+                    .filter(|(other, _)| other == split)
+                    .map(|(_, metric)| metric.as_str())
+                    .collect();
+                if on_split.is_empty() {
+                    let splits: BTreeSet<&str> =
+                        known.iter().map(|(split, _)| split.as_str()).collect();
+                    let near = did_you_mean(split, splits.iter().copied());
+                    bail!("{from}: no run has a final score on the split `{split}`{near}");
+                }
+                let near = did_you_mean(metric, on_split.iter().copied());
+                bail!(
+                    "{from}: no run has the metric `{metric}` on `{split}`, expected one of: {}{near}",
+                    on_split.join(", ")
+                );
+            }
+            Measure::Field { field } => match self.runs.first().map(|run| run.facts.get(field)) {
+                None | Some(Some(Value::Number(_))) => Ok(()),
+                Some(_) => {
+                    let facts = &self.runs[0].facts;
+                    let numbers = facts
+                        .iter()
+                        .filter(|(_, value)| value.is_number())
+                        .map(|(path, _)| path.as_str());
+                    let near = did_you_mean(field, numbers);
+                    bail!("{from}: no run has a number called `{field}`{near}")
+                }
+            },
+        }
+    }
+}
+
+/// What a `where` selected.
+#[derive(Debug)]
+pub(crate) struct Selection<'a> {
+    pub(crate) runs: Vec<&'a Run>,
+    /// Why nothing was selected, if nothing was.
+    pub(crate) note: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use totune_record::RunRow;
+
+    #[test]
+    fn conditions_reach_rows_and_specs() {
+        check(r#"experiment = "table-2""#, 30);
+        check(r#""work.training.adaptation.kind" = "frozen""#, 10);
+        check(
+            "experiment = \"table-2\"\n\"work.training.adaptation.kind\" = [\"frozen\", \"full\"]",
+            20,
+        );
+        check("seed = 5\n\"work.kind\" = \"tune\"", 3);
+        check("seed = 5.0\n\"work.kind\" = \"tune\"", 3);
+        check(r#"dataset = "made-up-letters""#, 93);
+    }
+
+    #[test]
+    fn a_misspelt_path_is_an_error_that_names_the_near_one() {
+        let error = select(r#""work.training.adaption.kind" = "frozen""#).unwrap_err();
+        assert_eq!(
+            error,
+            "here: where: found path `work.training.adaption.kind`, which no run's spec or row has; \
+             did you mean `work.training.adaptation.kind`?"
+        );
+    }
+
+    #[test]
+    fn a_value_no_run_has_selects_nothing_and_says_what_there_is() {
+        let (n, note) = select("experiment = \"table-1\"\n\"work.features\" = \"tfidf\"").unwrap();
+        assert_eq!(n, 0);
+        assert_eq!(
+            note.as_deref(),
+            Some(r#"no run has work.features = "tfidf" (found: "count", "hash", "tf-idf")"#)
+        );
+    }
+
+    #[test]
+    fn a_default_is_met_by_runs_that_do_not_say() {
+        let k = |wanted: &str| {
+            let tuned = "experiment = \"table-2\"\n\"work.training.adaptation.k\"";
+            select(&format!("{tuned} = {wanted}")).unwrap().0
+        };
+        assert_eq!(k("2"), 10);
+        assert_eq!(k("{ default = 2 }"), 30);
+        assert_eq!(k("{ default = 3 }"), 20);
+    }
+
+    #[test]
+    fn a_condition_of_another_kind_is_refused() {
+        assert!(
+            select("seed = { from = 1 }")
+                .unwrap_err()
+                .contains("found a table")
+        );
+    }
+
+    #[test]
+    fn an_unknown_metric_is_named_with_the_near_one() {
+        let runs = Runs::new(&fixture::tables()).unwrap();
+        let error = runs
+            .sample(&Where::new(), &Measure::score("acuracy", "test"), "here")
+            .unwrap_err()
+            .to_string();
+        assert!(error.ends_with("did you mean `accuracy`?"), "{error}");
+        let error = runs
+            .sample(&Where::new(), &Measure::score("accuracy", "tset"), "here")
+            .unwrap_err()
+            .to_string();
+        assert!(error.ends_with("did you mean `test`?"), "{error}");
+    }
+
+    #[test]
+    fn runs_that_went_wrong_are_counted() {
+        let mut tables = fixture::tables();
+        let frozen = |row: &&mut RunRow| row.spec.contains("frozen");
+        for row in tables.runs.iter_mut().filter(frozen).take(2) {
+            row.status = "diverged".into();
+        }
+        let runs = Runs::new(&tables).unwrap();
+        let conditions = toml::from_str(r#""work.training.adaptation.kind" = "frozen""#).unwrap();
+        let sample = runs
+            .sample(&conditions, &Measure::score("accuracy", "test"), "here")
+            .unwrap();
+        assert_eq!(sample.values.len(), 8);
+        assert_eq!(sample.lost, BTreeMap::from([("diverged".to_owned(), 2)]));
+    }
+
+    fn select(conditions: &str) -> Result<(usize, Option<String>), String> {
+        let runs = Runs::new(&fixture::tables()).unwrap();
+        let selection = runs
+            .select(&toml::from_str(conditions).unwrap(), "here")
+            .map_err(|error| format!("{error:#}"))?;
+        Ok((selection.runs.len(), selection.note))
+    }
+
+    #[track_caller]
+    fn check(conditions: &str, expected: usize) {
+        assert_eq!(select(conditions).unwrap().0, expected);
+    }
+}

@@ -1,0 +1,484 @@
+//! From the plan and the runs to the cells, then to a table of short texts.
+
+use anyhow::Result;
+use totune_stats::Interval;
+
+use super::correlate;
+use super::{MatrixColumn, MatrixPlan, MatrixRow, Notable, Origin};
+use crate::compare::compare;
+use crate::plan::{Measure, Plan, Side, Task};
+use crate::select::label::labelled;
+use crate::select::panel::{Runners, SPLIT};
+use crate::select::runs::Runs;
+use crate::select::sample::Sample;
+use crate::tables::grid::{Grid, GridCell, GridPart};
+use crate::text::{csv_field, decimals, fixed, joined, signed};
+
+/// A row with its numbers.
+pub(super) struct Row<'a> {
+    pub(super) plan: &'a MatrixRow,
+    pub(super) title: String,
+    pub(super) cells: Vec<Cell>,
+}
+
+/// What a row has in one column.
+#[derive(Debug, Default)]
+pub(super) struct Cell {
+    /// The paper's number, and where it is from; `None` where nothing was recovered.
+    pub(super) paper: Option<(Option<f64>, String)>,
+    /// Ours.
+    pub(super) mean: Option<f64>,
+    interval: Option<Interval>,
+    sd: Option<f64>,
+    n: usize,
+    /// Runs behind it.
+    pub(super) sample: Sample,
+    /// Parts of the data that the runs were scored on.
+    scored: Vec<String>,
+    /// Why there is no number of ours.
+    pub(super) note: Option<String>,
+}
+
+/// How the numbers of a row are written.
+#[derive(Clone, Copy)]
+struct Digits {
+    /// 100 for scores in points.
+    scale: f64,
+    decimals: usize,
+    signed: bool,
+}
+
+/// A task with its column.
+pub(super) struct Place<'a> {
+    pub(super) column: &'a MatrixColumn,
+    pub(super) task: &'a Task,
+}
+
+impl MatrixPlan {
+    /// Fills the table.
+    pub(crate) fn build(&self, plan: &Plan, runs: &Runs, shown: &str) -> Result<Grid> {
+        let from = format!("{shown}: matrix `{}`", self.id);
+        let places = self.places(plan, &from)?;
+        let rows = self.filled(&places, plan, runs, &from)?;
+        let mut notes = self.notes(&rows, &places);
+        notes.extend(
+            self.correlate
+                .iter()
+                .map(|asked| correlate::sentence(asked, &rows, &places)),
+        );
+        let mut head = vec![self.stub.clone(), String::new()];
+        head.extend(places.iter().map(|place| {
+            let title = place.column.title.as_ref();
+            title.unwrap_or(&place.task.title).clone()
+        }));
+        let scored = GridPart {
+            title: String::new(),
+            rows: self.about(&rows, &places),
+        };
+        let numbers = GridPart {
+            title: String::new(),
+            rows: rows.iter().flat_map(|row| self.lines(row)).collect(),
+        };
+        Ok(Grid {
+            id: self.id.clone(),
+            title: self.title.clone(),
+            source: self.source.clone(),
+            text: self.text.clone(),
+            head,
+            parts: vec![scored, numbers],
+            notes,
+            csv: self.csv(&rows, &places),
+        })
+    }
+
+    /// Every row with its numbers, in order.
+    pub(super) fn filled(
+        &self,
+        places: &[Place],
+        plan: &Plan,
+        runs: &Runs,
+        from: &str,
+    ) -> Result<Vec<Row<'_>>> {
+        let mut rows: Vec<Row> = Vec::new();
+        for row in &self.rows {
+            let filled = self.fill(row, &rows, places, (plan, runs), from)?;
+            rows.push(filled);
+        }
+        Ok(rows)
+    }
+
+    pub(super) fn places<'a>(&'a self, plan: &'a Plan, from: &str) -> Result<Vec<Place<'a>>> {
+        let places = self.columns.iter().map(|column| {
+            let task = plan.task(&column.task, from)?;
+            Ok(Place { column, task })
+        });
+        places.collect()
+    }
+
+    fn fill<'a>(
+        &self,
+        row: &'a MatrixRow,
+        above: &[Row],
+        places: &[Place],
+        (plan, runs): (&Plan, &Runs),
+        from: &str,
+    ) -> Result<Row<'a>> {
+        let cells = places.iter().enumerate().map(|(at, place)| {
+            let mut cell = match (&row.group, &row.difference) {
+                (Some(group), _) => self.ours(row, group, place, (plan, runs), from)?,
+                (None, Some([a, b])) => {
+                    let side = |name: &String| {
+                        let row = above.iter().find(|row| row.plan.name() == name);
+                        &row.expect("differences name rows above").cells[at]
+                    };
+                    Cell::difference(side(a), side(b))
+                }
+                (None, None) => Cell::default(),
+            };
+            if let Some(paper) = row.paper.get(&place.column.task) {
+                cell.paper = Some((paper.value(), paper.origin()));
+            }
+            Ok(cell)
+        });
+        let cells = cells.collect::<Result<Vec<Cell>>>()?;
+        let group = row.group.as_ref().map(|name| plan.group(name, from));
+        let title = match (&row.title, group.transpose()?) {
+            (Some(title), _) => title.clone(),
+            (None, Some(group)) => group.title.clone(),
+            (None, None) => String::new(),
+        };
+        let labels: std::collections::BTreeSet<&String> =
+            cells.iter().flat_map(|cell| &cell.sample.labels).collect();
+        Ok(Row {
+            plan: row,
+            title: labelled(&title, labels),
+            cells,
+        })
+    }
+
+    fn ours(
+        &self,
+        row: &MatrixRow,
+        group: &str,
+        place: &Place,
+        (plan, runs): (&Plan, &Runs),
+        from: &str,
+    ) -> Result<Cell> {
+        let mut conditions = self.conditions.clone();
+        conditions.extend(place.column.conditions.clone());
+        let side = Side::One(group.to_owned());
+        let runners = Runners::of(&side, place.task, &conditions, (plan, runs), from)?;
+        let metric = row.metric.as_ref().unwrap_or(&place.task.metric);
+        let split = row.split.as_deref().unwrap_or(SPLIT);
+        let measure = Measure::score(metric, split);
+        let sample = runners.sample(|run| run.number(&measure));
+        let mut scored: Vec<String> = runners.all().map(|run| run.scored_on()).collect();
+        scored.sort();
+        scored.dedup();
+        let note = match (&sample.note, sample.n()) {
+            (Some(note), _) => Some(note.clone()),
+            (None, 0) => Some("no run ended well".to_owned()),
+            _ => None,
+        };
+        Ok(Cell {
+            paper: None,
+            mean: sample.mean(),
+            interval: sample.interval(),
+            sd: sample.sd(),
+            n: sample.n(),
+            scored,
+            note,
+            sample,
+        })
+    }
+
+    /// What stands over the numbers: the metrics, and what they were scored on.
+    fn about(&self, rows: &[Row], places: &[Place]) -> Vec<Vec<GridCell>> {
+        let line = |title: &str, who: &str, cell: &dyn Fn(usize, &Place) -> GridCell| {
+            let cells = places.iter().enumerate().map(|(at, place)| cell(at, place));
+            [GridCell::of(title), GridCell::of(who).class("who")]
+                .into_iter()
+                .chain(cells)
+                .collect::<Vec<GridCell>>()
+        };
+        let scored = |at: usize, place: &Place| {
+            let mut found: Vec<&str> = rows
+                .iter()
+                .flat_map(|row| row.cells[at].scored.iter().map(String::as_str))
+                .collect();
+            found.sort_unstable();
+            found.dedup();
+            // A reason is for scoring another part than the paper.
+            let same = found.iter().all(|part| *part == place.column.paper_split);
+            let because = match same {
+                true => String::new(),
+                false => place.column.because.clone(),
+            };
+            GridCell {
+                beside: because,
+                ..GridCell::of(joined(&found)).class("about")
+            }
+        };
+        let mut lines = vec![line("Metric", "", &|_, place| {
+            GridCell::of(&place.task.unit).class("about")
+        })];
+        if places
+            .iter()
+            .any(|place| !place.column.paper_split.is_empty())
+        {
+            lines.push(line("Scored on", "paper", &|_, place| {
+                GridCell::of(&place.column.paper_split).class("about")
+            }));
+        }
+        lines.push(line("Scored on", "ours", &scored));
+        lines
+    }
+
+    /// One row of the table in two lines: the paper's numbers and ours.
+    fn lines(&self, row: &Row) -> Vec<Vec<GridCell>> {
+        let digits = Digits::of(row.plan);
+        let line = |title: &str, who: &str, cell: &dyn Fn(&Cell) -> GridCell| {
+            [GridCell::of(title), GridCell::of(who).class("who")]
+                .into_iter()
+                .chain(row.cells.iter().map(cell))
+                .collect::<Vec<GridCell>>()
+        };
+        let difference = row.plan.difference.is_some();
+        let paper = line(&row.title, "paper", &|cell| {
+            let (main, beside) = match &cell.paper {
+                None => (String::new(), "not recovered".to_owned()),
+                Some((None, _)) => ("\u{2013}".to_owned(), String::new()),
+                Some((Some(value), origin)) => {
+                    let copied = origin.strip_prefix("copied from ");
+                    (
+                        digits.paper(*value),
+                        copied.map_or(String::new(), |from| format!("from {from}")),
+                    )
+                }
+            };
+            let value = cell.paper.as_ref().and_then(|(value, _)| *value);
+            self.mark(main, beside, value.filter(|_| difference), "paper")
+        });
+        let ours = line(&row.title, "ours", &|cell| match cell.mean {
+            None => GridCell {
+                beside: "no run".to_owned(),
+                ..GridCell::default()
+            },
+            Some(mean) => self.mark(
+                digits.text(mean),
+                digits.beside(cell),
+                Some(mean).filter(|_| difference),
+                "ours",
+            ),
+        });
+        let has_paper = row.plan.origin == Origin::Paper && self.has_paper();
+        match (row.plan.group.is_some() || difference, has_paper) {
+            (true, true) => {
+                let mut ours = ours;
+                ours[0] = GridCell::of(&row.title).class("same");
+                vec![paper, ours]
+            }
+            (true, false) => vec![ours],
+            (false, _) => vec![paper],
+        }
+    }
+
+    /// A cell, with the paper's colour and the word for it where it is a difference that stands out.
+    fn mark(&self, main: String, beside: String, value: Option<f64>, class: &str) -> GridCell {
+        let word = value.and_then(|value| self.notable.as_ref()?.word(value));
+        let Some((word, side)) = word else {
+            return GridCell {
+                beside,
+                ..GridCell::of(main).class(class)
+            };
+        };
+        let words = [word.to_owned(), beside].into_iter();
+        let words: Vec<String> = words.filter(|words| !words.is_empty()).collect();
+        GridCell {
+            beside: words.join(" "),
+            ..GridCell::of(main).class(&format!("{class} {side}"))
+        }
+    }
+
+    /// Whether any cell of the paper was recovered.
+    fn has_paper(&self) -> bool {
+        self.rows.iter().any(|row| !row.paper.is_empty())
+    }
+
+    fn notes(&self, rows: &[Row], places: &[Place]) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.source.is_empty() && !self.has_paper() {
+            notes.push("the paper's cells: not recovered, none of them".to_owned());
+        }
+        notes.push(
+            "ours: mean over seeds in hundredths, with its 95 % interval where there are two or more; \
+             n is the number of seeds"
+                .to_owned(),
+        );
+        if let Some(Notable {
+            limit,
+            above,
+            below,
+        }) = &self.notable
+        {
+            let points = fixed(limit * 100.0, decimals(*limit).saturating_sub(2).max(1));
+            notes.push(format!(
+                "marked as in the paper: a difference above {points} is good for {above}, one below -{points} for {below}"
+            ));
+        }
+        let mut missing: Vec<(String, Vec<String>)> = Vec::new();
+        for row in rows {
+            // Reasons of the row, each with the columns it is for.
+            let mut of_row: Vec<(String, Vec<&str>)> = Vec::new();
+            for (cell, place) in row.cells.iter().zip(places) {
+                let lost = || format!("not in the mean: {}", cell.sample.lost_text());
+                let reason = match &cell.note {
+                    Some(note) => Some(note.clone()),
+                    None => (!cell.sample.lost.is_empty()).then(lost),
+                };
+                let Some(reason) = reason else { continue };
+                let title = place.task.title.as_str();
+                match of_row.iter_mut().find(|(other, _)| *other == reason) {
+                    Some((_, titles)) => titles.push(title),
+                    None => of_row.push((reason, vec![title])),
+                }
+            }
+            for (reason, titles) in of_row {
+                let at = match titles.len() == places.len() {
+                    true => row.title.clone(),
+                    false => format!("{} on {}", row.title, joined(&titles)),
+                };
+                match missing.iter_mut().find(|(other, _)| *other == reason) {
+                    Some((_, rows)) => rows.push(at),
+                    None => missing.push((reason, vec![at])),
+                }
+            }
+        }
+        notes.extend(
+            missing
+                .into_iter()
+                .map(|(reason, rows)| format!("{}: {reason}", rows.join("; "))),
+        );
+        notes
+    }
+
+    fn csv(&self, rows: &[Row], places: &[Place]) -> String {
+        let mut text = String::from(
+            "table,row,task,metric,paper,paper_origin,paper_split,mean,low,high,sd,n,scored_on,labels\n",
+        );
+        for row in rows {
+            for (cell, place) in row.cells.iter().zip(places) {
+                let number =
+                    |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+                let metric = row.plan.metric.as_ref().unwrap_or(&place.task.metric);
+                let (paper, origin) = match &cell.paper {
+                    None => (None, "not recovered".to_owned()),
+                    Some((value, origin)) => (*value, origin.clone()),
+                };
+                let labels: Vec<&str> = cell.sample.labels.iter().map(String::as_str).collect();
+                let fields = [
+                    self.id.clone(),
+                    row.plan.name().to_owned(),
+                    place.column.task.clone(),
+                    metric.clone(),
+                    number(paper),
+                    origin,
+                    place.column.paper_split.clone(),
+                    number(cell.mean),
+                    number(cell.interval.map(|interval| interval.low)),
+                    number(cell.interval.map(|interval| interval.high)),
+                    number(cell.sd),
+                    cell.n.to_string(),
+                    cell.scored.join(" "),
+                    labels.join("; "),
+                ];
+                let fields: Vec<String> = fields.iter().map(|field| csv_field(field)).collect();
+                text.push_str(&fields.join(","));
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+impl Notable {
+    /// What a difference is good for, with the side it is on; `None` for one within the limit.
+    fn word(&self, value: f64) -> Option<(&str, &'static str)> {
+        // The limit itself does not stand out, and 0.86 - 0.85 is a hair more than 0.01.
+        let beyond = self.limit + 1e-9;
+        match value {
+            value if value > beyond => Some((&self.above, "above")),
+            value if value < -beyond => Some((&self.below, "below")),
+            _ => None,
+        }
+    }
+}
+
+impl Cell {
+    /// `a - b`: Welch's test on our runs, and the paper's numbers where both sides have one.
+    fn difference(a: &Self, b: &Self) -> Self {
+        let value = |cell: &Self| cell.paper.as_ref().and_then(|(value, _)| *value);
+        let paper = value(a)
+            .zip(value(b))
+            // Printed digits differ by printed digits: what is left over is rounding in binary.
+            .map(|(a, b)| (Some(((a - b) * 1e9).round() / 1e9), "computed".to_owned()));
+        let mut sample = Sample::default();
+        sample.labels = a.sample.labels.union(&b.sample.labels).cloned().collect();
+        let compared = compare(&a.sample, &b.sample).ok();
+        Self {
+            paper,
+            mean: a.mean.zip(b.mean).map(|(a, b)| a - b),
+            interval: compared.map(|compared| compared.interval),
+            sd: None,
+            n: a.n.min(b.n),
+            sample,
+            scored: vec![],
+            note: None,
+        }
+    }
+}
+
+impl Digits {
+    fn of(row: &MatrixRow) -> Self {
+        let signed = row.difference.is_some();
+        match row.metric {
+            None => Self {
+                scale: 100.0,
+                decimals: 1,
+                signed,
+            },
+            Some(_) => Self {
+                scale: 1.0,
+                decimals: row.decimals,
+                signed,
+            },
+        }
+    }
+
+    fn text(self, value: f64) -> String {
+        let write = if self.signed { signed } else { fixed };
+        write(value * self.scale, self.decimals)
+    }
+
+    /// With as many digits as were printed.
+    fn paper(self, value: f64) -> String {
+        let printed = decimals(value).saturating_sub(if self.scale > 1.0 { 2 } else { 0 });
+        let digits = Self {
+            decimals: printed.max(self.decimals),
+            ..self
+        };
+        digits.text(value)
+    }
+
+    /// The interval and the number of seeds.
+    fn beside(self, cell: &Cell) -> String {
+        let n = format!("n = {}", cell.n);
+        match cell.interval {
+            None => n,
+            Some(Interval { low, high }) => {
+                let end = |value: f64| fixed(value * self.scale, self.decimals);
+                format!("[{}, {}] {n}", end(low), end(high))
+            }
+        }
+    }
+}

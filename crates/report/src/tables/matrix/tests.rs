@@ -1,0 +1,172 @@
+//! The table of the made-up paper of two encoders; see `fixture::probes`.
+
+use super::MatrixPlan;
+use crate::fixture::probes;
+use crate::plan::Plan;
+use crate::select::runs::Runs;
+use crate::tables::grid::{Grid, GridCell};
+use crate::toml_file::parse;
+
+#[test]
+fn a_matrix_in_markdown_latex_and_csv() {
+    let grid = built(&probes::plan());
+    insta::assert_snapshot!(format!(
+        "{}\n----\n{}\n----\n{}",
+        grid.markdown(),
+        grid.latex(),
+        grid.csv
+    ));
+}
+
+#[test]
+fn a_cell_of_the_paper_says_where_it_is_from() {
+    let grid = built(&probes::plan());
+    for (row, column, main, beside) in [
+        ("Old", 0, "70.1", "from Others"),
+        ("Old", 1, "\u{2013}", ""),
+        ("Old", 2, "", "not recovered"),
+        ("Large, frozen", 0, "80.1", ""),
+        // 0.7 is printed with one digit after the point in hundredths, and TOML keeps none.
+        ("Large, frozen", 2, "70.0", ""),
+    ] {
+        let cell = cell(&grid, row, "paper", column);
+        assert_eq!((cell.main.as_str(), cell.beside.as_str()), (main, beside));
+    }
+}
+
+#[test]
+fn differences_are_marked_by_the_papers_rule_and_its_own_cells_fill_what_it_does_not_print() {
+    let grid = built(&probes::plan());
+    for (who, column, main, class) in [
+        ("paper", 0, "+5.9", "paper above"),
+        ("paper", 1, "+0.2", "paper"),
+        // 69.0 - 70.0 is the limit itself, which does not stand out.
+        ("paper", 2, "-1.0", "paper"),
+        ("ours", 0, "+6.0", "ours above"),
+        ("ours", 3, "0.0", "ours"),
+    ] {
+        let cell = cell(&grid, "Difference", who, column);
+        assert_eq!(
+            (cell.main.as_str(), cell.class.as_str()),
+            (main, class),
+            "{who} {column}"
+        );
+    }
+    let marked = cell(&grid, "Difference", "ours", 0);
+    assert!(
+        marked.beside.starts_with("tuning [") && marked.beside.ends_with("n = 3"),
+        "{marked:?}"
+    );
+}
+
+#[test]
+fn what_was_scored_and_why_stands_over_the_numbers() {
+    let grid = built(&probes::plan());
+    let ours = cell(&grid, "Scored on", "ours", 0);
+    assert_eq!(
+        (ours.main.as_str(), ours.beside.as_str()),
+        ("dev", "test labels are hidden")
+    );
+    assert_eq!(cell(&grid, "Scored on", "paper", 0).main, "test");
+}
+
+#[test]
+fn a_label_stands_beside_every_row_of_its_runs_and_of_no_other() {
+    let grid = built(&probes::plan());
+    let titles: Vec<&str> = grid.parts[1]
+        .rows
+        .iter()
+        .map(|row| row[0].main.as_str())
+        .collect();
+    assert!(
+        titles.contains(&"Tiny, frozen (format check, not a result)"),
+        "{titles:?}"
+    );
+    assert!(titles.contains(&"Large, frozen"), "{titles:?}");
+    assert!(
+        grid.csv
+            .lines()
+            .any(|line| line.contains("tiny-frozen") && line.ends_with("not a result\""))
+    );
+}
+
+#[test]
+fn a_row_without_runs_says_so() {
+    let grid = built(&probes::plan());
+    assert_eq!(cell(&grid, "Absent", "ours", 0).beside, "no run");
+    let note = grid.notes.iter().find(|note| note.starts_with("Absent: "));
+    assert!(
+        note.is_some_and(|note| note.contains("no run has work.encoder")),
+        "{:?}",
+        grid.notes
+    );
+}
+
+#[test]
+fn rows_are_correlated_over_the_columns() {
+    let notes = built(&probes::plan()).notes;
+    // Differences of 6, 2, 1, 0 and -1 points fall with the divergence: one of 60 pairs of orders is as strong.
+    let note = notes.last().expect("a note");
+    assert!(
+        note.starts_with("correlation of Difference with Divergence, over 5 columns: Pearson -0.9")
+            && note.ends_with("Spearman -1.00, p = 0.017 by all orders"),
+        "{note}"
+    );
+}
+
+#[test]
+fn slips_are_named() {
+    for (good, bad, expected) in [
+        (
+            "difference = [\"full\", \"frozen\"]",
+            "difference = [\"full\", \"frozn\"]",
+            "found `frozn`, expected the name of a row above",
+        ),
+        (
+            "{ group = \"absent\" }",
+            "{ group = \"absnt\" }",
+            "unknown group `absnt`",
+        ),
+        (
+            "words = 0.7 }",
+            "wrds = 0.7 }",
+            "the paper's cell `wrds` has no column; did you mean `words`?",
+        ),
+        ("y = \"gain\"", "y = \"gains\"", "unknown row `gains`"),
+        (
+            "{ id = \"old\", title = \"Old\",",
+            "{ id = \"old\",",
+            "found no `title`",
+        ),
+    ] {
+        let text = text().replace(good, bad);
+        assert_ne!(text, self::text(), "{good}");
+        let matrix: MatrixPlan = parse(&text, "report.toml").unwrap();
+        let ids = &mut std::collections::HashSet::new();
+        let error = matrix
+            .check(&probes::plan(), "report.toml", ids)
+            .unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+/// The matrix of the plan by itself.
+fn text() -> String {
+    let plan = probes::PLAN;
+    let from = plan.find("[[matrix]]").unwrap() + "[[matrix]]".len();
+    let until = plan.find("[[figure]]").unwrap();
+    plan[from..until].to_owned()
+}
+
+fn built(plan: &Plan) -> Grid {
+    plan.check("report.toml").unwrap();
+    let mut runs = Runs::new(&probes::tables()).unwrap();
+    runs.label(&plan.labels, "report.toml").unwrap();
+    plan.matrices[0].build(plan, &runs, "report.toml").unwrap()
+}
+
+fn cell(grid: &Grid, row: &str, who: &str, column: usize) -> GridCell {
+    let rows = grid.parts.iter().flat_map(|part| &part.rows);
+    let mut found = rows.filter(|cells| cells[0].main == row && cells[1].main == who);
+    found.next().unwrap_or_else(|| panic!("no row {row} {who}"))[2 + column].clone()
+}
