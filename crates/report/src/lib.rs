@@ -42,6 +42,7 @@ use crate::page::contents::Contents;
 use crate::page::output::Staged;
 use crate::plan::Plan;
 use crate::select::runs::Runs;
+use crate::select::scope::Scope;
 
 /// Which page to write.
 #[derive(Debug, Clone)]
@@ -107,7 +108,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     runs.label(&plan.labels, &plan_shown)?;
     runs.form(&plan, &rows.predictions, &plan_shown)?;
 
-    let contents = Contents::build(&plan, &runs, stamp(profile), &plan_shown)?;
+    let contents = Contents::build(&Scope::new(&plan, &runs, plan_shown), stamp(profile))?;
     let court = Court {
         plan: &plan,
         runs: &runs,

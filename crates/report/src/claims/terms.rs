@@ -8,6 +8,7 @@ use crate::plan::{Measure, Plan, Side, Task, Tasks, Where};
 use crate::select::panel::Runners;
 use crate::select::runs::Runs;
 use crate::select::sample::Sample;
+use crate::select::scope::Scope;
 
 /// The sides, tasks and relation of a claim.
 pub(crate) struct Terms<'a> {
@@ -56,18 +57,32 @@ impl<'a> Terms<'a> {
         Ok(Sample::pooled(samples.collect::<Result<Vec<_>>>()?))
     }
 
+    /// The plan with `runs`, asked by the claim.
+    pub(crate) fn scope<'r>(&self, runs: &'r Runs) -> Scope<'r>
+    where
+        'a: 'r,
+    {
+        Scope::new(self.plan, runs, &self.from)
+    }
+
     /// The runs of a side on one task.
     pub(crate) fn runners<'r>(
         &self,
         side: &Side,
         task: &Task,
         runs: &'r Runs,
-    ) -> Result<Runners<'r>> {
-        Runners::of(side, task, &Where::new(), (self.plan, runs), &self.from)
+    ) -> Result<Runners<'r>>
+    where
+        'a: 'r,
+    {
+        Runners::of(side, task, &Where::new(), &self.scope(runs))
     }
 
     /// The first two sides, paired by seed on each of `tasks`.
-    pub(crate) fn contest<'r>(&self, tasks: &[&'r Task], runs: &'r Runs) -> Result<Contest<'r>> {
+    pub(crate) fn contest<'r>(&self, tasks: &[&'r Task], runs: &'r Runs) -> Result<Contest<'r>>
+    where
+        'a: 'r,
+    {
         let (title_a, title_b) = self.titles()?;
         let none = Where::new();
         let contender = |side, title| Contender {
@@ -79,6 +94,6 @@ impl<'a> Terms<'a> {
             contender(&self.sides[0], &title_a),
             contender(&self.sides[1], &title_b),
         ];
-        Contest::new(sides, tasks, (self.plan, runs), &self.from)
+        Contest::new(sides, tasks, &self.scope(runs))
     }
 }

@@ -7,10 +7,10 @@ use totune_stats::mean;
 
 use crate::compare::Comparison;
 use crate::compare::strata::{effect, over_tasks};
-use crate::plan::{Plan, Side, Task, Where};
+use crate::plan::{Side, Task, Where};
 use crate::select::label::labelled;
 use crate::select::panel::{OnTask, Pair, Runners, pairs_text};
-use crate::select::runs::Runs;
+use crate::select::scope::Scope;
 use crate::text::{Scale, counted};
 
 /// Two sides on several tasks.
@@ -46,16 +46,14 @@ pub(crate) struct On<'a> {
 }
 
 impl<'a> Contest<'a> {
-    /// Pairs the runs of both sides on each of `tasks`; `from` says who asks.
+    /// Pairs the runs of both sides on each of `tasks`.
     pub(crate) fn new(
         [a, b]: [Contender; 2],
         tasks: &[&'a Task],
-        (plan, runs): (&Plan, &'a Runs),
-        from: &str,
+        scope: &Scope<'a>,
     ) -> Result<Self> {
         let on = tasks.iter().map(|task| {
-            let of =
-                |who: Contender| Runners::of(who.side, task, who.conditions, (plan, runs), from);
+            let of = |who: Contender| Runners::of(who.side, task, who.conditions, scope);
             Ok(OnTask::new(task, of(a)?, of(b)?))
         });
         let on = on.collect::<Result<Vec<OnTask>>>()?;

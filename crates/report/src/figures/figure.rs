@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use crate::figures::curves::{CurvesPlan, Drawn, draw};
-use crate::plan::{BoxPlan, FigurePlan, Measure, Plan};
+use crate::plan::{BoxPlan, FigurePlan, Measure};
 use crate::select::label::labelled;
-use crate::select::runs::Runs;
+use crate::select::scope::Scope;
 use crate::tables::grid::Grid;
 use totune_plot::boxes::{BoxPanel, BoxSeries};
 use totune_plot::{Figure, Panel};
@@ -28,45 +28,24 @@ pub(crate) struct Drawing {
 
 impl Drawing {
     /// Fills the panels of `plan`.
-    pub(crate) fn build(
-        figure: &FigurePlan,
-        plan: &Plan,
-        runs: &Runs,
-        stamp: Option<String>,
-        shown: &str,
-    ) -> Result<Self> {
+    pub(crate) fn build(figure: &FigurePlan, scope: &Scope, stamp: Option<String>) -> Result<Self> {
+        let at = |id: &str| scope.at(format_args!("figure `{id}`"));
         match figure {
-            FigurePlan::Box(figure) => Self::boxes(figure, plan, runs, stamp, shown),
-            FigurePlan::Curves(figure) => Self::curves(figure, plan, runs, stamp, shown),
-            FigurePlan::Phases(figure) => {
-                let from = format!("{shown}: figure `{}`", figure.id);
-                figure.draw(plan, runs, stamp, &from)
-            }
-            FigurePlan::Search(figure) => {
-                let from = format!("{shown}: figure `{}`", figure.id);
-                figure.draw(plan, runs, stamp, &from)
-            }
-            FigurePlan::Layers(figure) => {
-                let from = format!("{shown}: figure `{}`", figure.id);
-                figure.draw(plan, runs, stamp, &from)
-            }
+            FigurePlan::Box(figure) => Self::boxes(figure, &at(&figure.id), stamp),
+            FigurePlan::Curves(figure) => Self::curves(figure, &at(&figure.id), stamp),
+            FigurePlan::Phases(figure) => figure.draw(&at(&figure.id), stamp),
+            FigurePlan::Search(figure) => figure.draw(&at(&figure.id), stamp),
+            FigurePlan::Layers(figure) => figure.draw(&at(&figure.id), stamp),
         }
     }
 
-    fn curves(
-        figure: &CurvesPlan,
-        plan: &Plan,
-        runs: &Runs,
-        stamp: Option<String>,
-        shown: &str,
-    ) -> Result<Self> {
-        let from = format!("{shown}: figure `{}`", figure.id);
+    fn curves(figure: &CurvesPlan, scope: &Scope, stamp: Option<String>) -> Result<Self> {
         let Drawn {
             panels,
             notes,
             table,
             csv,
-        } = draw(figure, plan, runs, &from)?;
+        } = draw(figure, scope)?;
         Ok(Self {
             id: figure.id.clone(),
             title: figure.title.clone(),
@@ -79,24 +58,18 @@ impl Drawing {
         })
     }
 
-    fn boxes(
-        figure: &BoxPlan,
-        plan: &Plan,
-        runs: &Runs,
-        stamp: Option<String>,
-        shown: &str,
-    ) -> Result<Self> {
-        let from = format!("{shown}: figure `{}`", figure.id);
+    fn boxes(figure: &BoxPlan, scope: &Scope, stamp: Option<String>) -> Result<Self> {
+        let Scope { plan, runs, from } = scope;
         let mut notes = Vec::new();
         let mut panels = Vec::new();
         for panel in &figure.panels {
             let measure = Measure::score(&panel.metric, &panel.split);
             let mut boxes = Vec::new();
             for name in &figure.groups {
-                let group = plan.group(name, &from)?;
+                let group = plan.group(name, from)?;
                 let mut conditions = group.conditions.clone();
                 conditions.extend(figure.conditions.clone());
-                let sample = runs.sample(&conditions, &measure, &from)?;
+                let sample = runs.sample(&conditions, &measure, from)?;
                 notes.extend(
                     sample
                         .note

@@ -12,7 +12,7 @@ use crate::figures::figure::Drawing;
 use crate::plan::{Plan, Side, Task, Where, check_id};
 use crate::select::label::labelled;
 use crate::select::panel::Runners;
-use crate::select::runs::Runs;
+use crate::select::scope::Scope;
 use crate::tables::grid::{Grid, GridCell, GridPart};
 use crate::text::{counted, csv_field, fixed};
 use totune_plot::series::{Series, SeriesPanel, Stroke};
@@ -156,19 +156,14 @@ impl LayersPlan {
     }
 
     /// Fills panels and table.
-    pub(crate) fn draw(
-        &self,
-        plan: &Plan,
-        runs: &Runs,
-        stamp: Option<String>,
-        from: &str,
-    ) -> Result<Drawing> {
+    pub(crate) fn draw(&self, scope: &Scope, stamp: Option<String>) -> Result<Drawing> {
+        let Scope { plan, from, .. } = scope;
         let (mut panels, mut parts, mut notes) = (Vec::new(), Vec::new(), Vec::new());
         let mut csv =
             String::from("figure,task,line,metric,split,layer,mean,low,high,sd,runs,labels\n");
         let tasks = self.panels.iter().map(|panel| {
             let task = plan.task(&panel.task, from)?;
-            Ok((panel, task, self.lines(panel, task, (plan, runs), from)?))
+            Ok((panel, task, self.lines(panel, task, scope)?))
         });
         let tasks = tasks.collect::<Result<Vec<(&LayerPanelPlan, &Task, Vec<Line>)>>>()?;
         let layers = tasks.iter().flat_map(|(_, _, lines)| lines);
@@ -232,21 +227,15 @@ impl LayersPlan {
         })
     }
 
-    fn lines(
-        &self,
-        panel: &LayerPanelPlan,
-        task: &Task,
-        place: (&Plan, &Runs),
-        from: &str,
-    ) -> Result<Vec<Line>> {
+    fn lines(&self, panel: &LayerPanelPlan, task: &Task, scope: &Scope) -> Result<Vec<Line>> {
         let lines = self.lines.iter().map(|line| {
             let side = Side::One(line.group.clone());
-            let runners = Runners::of(&side, task, &self.conditions, place, from)?;
+            let runners = Runners::of(&side, task, &self.conditions, scope)?;
             let metric = line.metric.as_ref().or(panel.metric.as_ref());
             let metric = metric.unwrap_or(&task.metric);
             let title = match &line.title {
                 Some(title) => title,
-                None => &place.0.group(&line.group, from)?.title,
+                None => &scope.plan.group(&line.group, &scope.from)?.title,
             };
             let first = self
                 .lines
@@ -333,6 +322,7 @@ mod tests {
     use super::*;
     use crate::fixture::probes;
     use crate::plan::FigurePlan;
+    use crate::select::runs::Runs;
 
     #[test]
     fn the_table_has_every_layer_of_every_line() {
@@ -384,7 +374,9 @@ mod tests {
         let text = "id = 'x'\ntitle = 'X'\npanel = [{ task = 'letters', metric = 'f1' }]\nline = [{ group = 'tuned' }]";
         let figure: LayersPlan = crate::toml_file::parse(text, "report.toml").unwrap();
         let runs = Runs::new(&probes::tables()).unwrap();
-        let drawing = figure.draw(&probes::plan(), &runs, None, "here").unwrap();
+        let drawing = figure
+            .draw(&Scope::new(&probes::plan(), &runs, "here"), None)
+            .unwrap();
         assert_eq!(
             drawing.notes,
             ["Letters, Fine-tuned: 3 runs without `f1` by layer"]
@@ -398,6 +390,9 @@ mod tests {
             FigurePlan::Layers(figure) if figure.id == id => Some(figure),
             _ => None,
         });
-        figure.unwrap().draw(&plan, &runs, None, "here").unwrap()
+        figure
+            .unwrap()
+            .draw(&Scope::new(&plan, &runs, "here"), None)
+            .unwrap()
     }
 }

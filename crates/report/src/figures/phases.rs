@@ -11,7 +11,8 @@ use totune_stats::curve::Spread;
 use crate::figures::figure::Drawing;
 use crate::plan::{Plan, Task, Where, check_id};
 use crate::select::label::labelled;
-use crate::select::runs::{Run, Runs};
+use crate::select::runs::Run;
+use crate::select::scope::Scope;
 use crate::tables::grid::{Grid, GridCell, GridPart};
 use crate::text::{counted, csv_field, fixed};
 use totune_plot::series::{Level, Series, SeriesPanel, Stroke, Upright};
@@ -109,20 +110,15 @@ impl PhasesPlan {
     }
 
     /// Fills panels and table.
-    pub(crate) fn draw(
-        &self,
-        plan: &Plan,
-        runs: &Runs,
-        stamp: Option<String>,
-        from: &str,
-    ) -> Result<Drawing> {
+    pub(crate) fn draw(&self, scope: &Scope, stamp: Option<String>) -> Result<Drawing> {
+        let Scope { plan, runs, from } = scope;
         let (mut panels, mut parts, mut notes) = (Vec::new(), Vec::new(), Vec::new());
         let mut csv =
             String::from("figure,task,group,run,seed,epoch,phase,split,metric,seconds,score\n");
         let (mut told, mut written) = (HashSet::new(), HashSet::new());
         for panel in &self.panels {
             let task = plan.task(&panel.task, from)?;
-            let lines = self.lines(&panel.without, task, (plan, runs), from)?;
+            let lines = self.lines(&panel.without, task, scope)?;
             let (metric, split) = panel.measure(task);
             if lines.iter().any(|line| !line.runs.is_empty()) {
                 runs.check_scored(metric, split, from)?;
@@ -136,7 +132,7 @@ impl PhasesPlan {
             }
             panels.push(Panel::Series(panel.drawn(task, &lines)));
             if told.insert(&panel.task) {
-                let all = self.lines(&[], task, (plan, runs), from)?;
+                let all = self.lines(&[], task, scope)?;
                 parts.push(GridPart {
                     title: format!("{} ({})", task.title, task.unit),
                     rows: all.iter().filter_map(|line| line.cells(task)).collect(),
@@ -182,9 +178,9 @@ impl PhasesPlan {
         &'a self,
         without: &[String],
         task: &Task,
-        (plan, runs): (&Plan, &'a Runs),
-        from: &str,
+        scope: &Scope<'a>,
     ) -> Result<Vec<Line<'a>>> {
+        let Scope { plan, runs, from } = scope;
         let groups = self.groups.iter().enumerate();
         let shown = groups.filter(|(_, name)| !without.contains(name));
         let lines = shown.map(|(colour, name)| {

@@ -12,7 +12,8 @@ use crate::figures::figure::Drawing;
 use crate::plan::{Measure, Plan, Task, Where, check_id};
 use crate::select::label::labelled;
 use crate::select::panel::average;
-use crate::select::runs::{Run, Runs};
+use crate::select::runs::Run;
+use crate::select::scope::Scope;
 use crate::tables::grid::{Grid, GridCell, GridPart};
 use crate::text::{counted, csv_field, fixed};
 use totune_plot::series::{Series, SeriesPanel, Stroke};
@@ -92,17 +93,12 @@ impl SearchPlan {
     }
 
     /// Fills panels and table.
-    pub(crate) fn draw(
-        &self,
-        plan: &Plan,
-        runs: &Runs,
-        stamp: Option<String>,
-        from: &str,
-    ) -> Result<Drawing> {
+    pub(crate) fn draw(&self, scope: &Scope, stamp: Option<String>) -> Result<Drawing> {
+        let Scope { plan, from, .. } = scope;
         let tasks = plan.tasks_named(&self.tasks, from)?;
         let found = tasks.iter().map(|task| {
             let cells = self.groups.iter();
-            let cells = cells.map(|group| self.cell(group, task, (plan, runs), from));
+            let cells = cells.map(|group| self.cell(group, task, scope));
             Ok((*task, cells.collect::<Result<Vec<Cell>>>()?))
         });
         let found = found.collect::<Result<Vec<(&Task, Vec<Cell>)>>>()?;
@@ -144,13 +140,8 @@ impl SearchPlan {
         })
     }
 
-    fn cell<'a>(
-        &'a self,
-        group: &'a str,
-        task: &Task,
-        (plan, runs): (&Plan, &'a Runs),
-        from: &str,
-    ) -> Result<Cell<'a>> {
+    fn cell<'a>(&'a self, group: &'a str, task: &Task, scope: &Scope<'a>) -> Result<Cell<'a>> {
+        let Scope { plan, runs, from } = scope;
         let mut own = plan.group(group, from)?.conditions.clone();
         own.extend(self.conditions.clone());
         own.extend(task.conditions());
@@ -384,6 +375,7 @@ mod tests {
     use super::*;
     use crate::fixture::probes;
     use crate::plan::FigurePlan;
+    use crate::select::runs::Runs;
 
     #[test]
     fn trials_their_best_and_whether_all_had_as_many() {
@@ -441,7 +433,10 @@ mod tests {
             FigurePlan::Search(figure) => Some(figure),
             _ => None,
         });
-        figure.unwrap().draw(&plan, &runs, None, "here").unwrap()
+        figure
+            .unwrap()
+            .draw(&Scope::new(&plan, &runs, "here"), None)
+            .unwrap()
     }
 
     #[test]

@@ -4,8 +4,7 @@ use anyhow::Result;
 
 use crate::figures::figure::Drawing;
 use crate::page::output::Staged;
-use crate::plan::Plan;
-use crate::select::runs::Runs;
+use crate::select::scope::Scope;
 use crate::tables::Sheet;
 use crate::tables::grid::Grid;
 use crate::tables::paired::Paired;
@@ -23,28 +22,23 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Fills every table and figure; `shown` names the plan in errors, `stamp` is drawn into figures.
-    pub(crate) fn build(
-        plan: &Plan,
-        runs: &Runs,
-        stamp: Option<String>,
-        shown: &str,
-    ) -> Result<Self> {
+    /// Fills every table and figure; `stamp` is drawn into figures.
+    pub(crate) fn build(scope: &Scope, stamp: Option<String>) -> Result<Self> {
+        let plan = scope.plan;
         let tables = plan.tables.iter();
-        let tables = tables.map(|table| Table::build(table, plan, runs, shown));
+        let tables = tables.map(|table| Table::build(table, scope));
         let paired = plan.paired.iter();
-        let paired = paired.map(|asked| Paired::build(asked, plan, runs, shown));
+        let paired = paired.map(|asked| Paired::build(asked, scope));
         let guidelines = plan.guidelines.iter();
-        let guidelines = guidelines.map(|advice| advice.build(plan, runs, shown));
+        let guidelines = guidelines.map(|advice| advice.build(scope));
         let matrices = plan.matrices.iter();
-        let matrices = matrices.map(|table| table.build(plan, runs, shown));
+        let matrices = matrices.map(|table| table.build(scope));
         let epochs = plan.epochs.iter();
-        let epochs = epochs.map(|table| table.build(plan, runs, shown));
+        let epochs = epochs.map(|table| table.build(scope));
         let figures = plan.figures.iter();
-        let drawings =
-            figures.map(|figure| Drawing::build(figure, plan, runs, stamp.clone(), shown));
+        let drawings = figures.map(|figure| Drawing::build(figure, scope, stamp.clone()));
         let takeaway = plan.takeaway.as_ref();
-        let takeaway = takeaway.map(|asked| Takeaway::build(asked, plan, runs, shown));
+        let takeaway = takeaway.map(|asked| Takeaway::build(asked, scope));
         Ok(Self {
             tables: tables.collect::<Result<_>>()?,
             paired: paired.collect::<Result<_>>()?,

@@ -7,3 +7,4 @@ pub(crate) mod panel;
 pub(crate) mod per_run;
 pub(crate) mod runs;
 pub(crate) mod sample;
+pub(crate) mod scope;

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use crate::plan::{Plan, Side, Task, Where};
-use crate::select::runs::{Run, Runs};
+use crate::plan::{Side, Task, Where};
+use crate::select::runs::Run;
 use crate::select::sample::{Key, Sample};
+use crate::select::scope::Scope;
 use crate::text::counted;
 
 /// The split whose scores a task is judged by.
@@ -50,21 +51,20 @@ pub(crate) struct Pair<'a> {
 }
 
 impl<'a> Runners<'a> {
-    /// The runs of `side` on `task` that meet `conditions` too; `from` says who asks.
+    /// The runs of `side` on `task` that meet `conditions` too.
     pub(crate) fn of(
         side: &Side,
         task: &Task,
         conditions: &Where,
-        (plan, runs): (&Plan, &'a Runs),
-        from: &str,
+        scope: &Scope<'a>,
     ) -> Result<Self> {
         let mut result = Self::default();
         for (number, name) in side.names().iter().enumerate() {
-            let mut all = plan.group(name, from)?.conditions.clone();
+            let mut all = scope.plan.group(name, &scope.from)?.conditions.clone();
             all.extend(conditions.clone());
             all.extend(task.conditions());
-            let from = format!("{from}: group `{name}` on {}", task.title);
-            let selection = runs.select(&all, &from)?;
+            let from = format!("{}: group `{name}` on {}", scope.from, task.title);
+            let selection = scope.runs.select(&all, &from)?;
             result.note = result.note.or(selection.note);
             for run in selection.runs {
                 result.add(run, number, &from)?;
@@ -237,6 +237,8 @@ pub(crate) fn first_difference(one: &Run, other: &Run) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::plan::Plan;
+    use crate::select::runs::Runs;
 
     #[test]
     fn networks_that_are_trained_alike_can_be_pooled_and_are_paired_in_order() {
@@ -250,7 +252,12 @@ mod tests {
         };
         let runners = |names: &[&str]| {
             let side = Side::Pooled(names.iter().map(|name| name.to_string()).collect());
-            Runners::of(&side, &task, &Where::new(), (&plan, &runs), "here")
+            Runners::of(
+                &side,
+                &task,
+                &Where::new(),
+                &Scope::new(&plan, &runs, "here"),
+            )
         };
         let on = OnTask::new(
             &task,

@@ -9,7 +9,7 @@ use totune_stats::sd;
 
 use crate::figures::curves::{Chosen, Line, Lines, counts, missing, test};
 use crate::plan::{Plan, Where, check_id};
-use crate::select::runs::Runs;
+use crate::select::scope::Scope;
 use crate::tables::grid::{Grid, GridCell, GridPart};
 use crate::text::{counted, csv_field, fixed, seconds};
 
@@ -54,12 +54,12 @@ impl EpochsPlan {
     }
 
     /// Fills the table.
-    pub(crate) fn build(&self, plan: &Plan, runs: &Runs, shown: &str) -> Result<Grid> {
-        let from = format!("{shown}: epochs `{}`", self.id);
-        let task = plan.task(&self.task, &from)?;
-        let groups = Chosen::of_plan(plan, &self.groups, &self.conditions, &from)?;
+    pub(crate) fn build(&self, scope: &Scope) -> Result<Grid> {
+        let Scope { plan, runs, from } = &scope.at(format_args!("epochs `{}`", self.id));
+        let task = plan.task(&self.task, from)?;
+        let groups = Chosen::of_plan(plan, &self.groups, &self.conditions, from)?;
         let measure = (task.metric.as_str(), self.split.as_str());
-        let lines = Lines::gather(runs, &groups, &task.conditions(), measure, &from)?;
+        let lines = Lines::gather(runs, &groups, &task.conditions(), measure, from)?;
         let rows: Vec<Row> = lines.iter().map(Row::of).collect();
         let longest = rows.iter().map(|row| row.epochs.len()).max().unwrap_or(0);
         let head = [self.stub.clone()]
@@ -205,6 +205,7 @@ fn csv(id: &str, rows: &[Row]) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::select::runs::Runs;
 
     #[test]
     fn a_table_of_epochs() {
@@ -237,6 +238,8 @@ mod tests {
         let plan = fixture::plan();
         let runs = Runs::new(&fixture::tables()).unwrap();
         let table = plan.epochs.iter().find(|table| table.id == id).unwrap();
-        table.build(&plan, &runs, "report.toml").unwrap()
+        table
+            .build(&Scope::new(&plan, &runs, "report.toml"))
+            .unwrap()
     }
 }

@@ -11,7 +11,7 @@ use crate::compare::contest::{Contender, Contest, Numbers};
 use crate::plan::{Plan, Side, Tasks, Where, check_id};
 use crate::select::panel::average;
 use crate::select::per_run::final_score;
-use crate::select::runs::Runs;
+use crate::select::scope::Scope;
 use crate::tables::grid::{Grid, GridCell, GridPart};
 use crate::text::{Scale, csv_field, fixed};
 
@@ -137,8 +137,8 @@ impl GuidelinesPlan {
     }
 
     /// Fills the table.
-    pub(crate) fn build(&self, plan: &Plan, runs: &Runs, shown: &str) -> Result<Grid> {
-        let from = format!("{shown}: guidelines");
+    pub(crate) fn build(&self, scope: &Scope) -> Result<Grid> {
+        let scope = &scope.at("guidelines");
         let mut rows = Vec::new();
         let mut csv = String::from("line,says,evidence,expected,difference,low,high,points\n");
         let mut notes = vec![
@@ -155,7 +155,7 @@ impl GuidelinesPlan {
                 continue;
             }
             for (at, evidence) in line.evidence.iter().enumerate() {
-                let found = evidence.find((plan, runs), &from)?;
+                let found = evidence.find(scope)?;
                 for note in &found.notes {
                     if !notes.contains(note) {
                         notes.push(note.clone());
@@ -210,7 +210,7 @@ impl EvidencePlan {
         }
     }
 
-    fn find(&self, (plan, runs): (&Plan, &Runs), from: &str) -> Result<Found> {
+    fn find(&self, scope: &Scope) -> Result<Found> {
         let none = Where::new();
         let contender = |title, side| Contender {
             title,
@@ -218,8 +218,8 @@ impl EvidencePlan {
             conditions: &none,
         };
         let sides = [contender("a", &self.a), contender("b", &self.b)];
-        let tasks = self.tasks().of(plan, from)?;
-        let contest = Contest::new(sides, &tasks, (plan, runs), from)?;
+        let tasks = self.tasks().of(scope.plan, &scope.from)?;
+        let contest = Contest::new(sides, &tasks, scope)?;
         let numbers = contest.numbers_so_far(|task, pair| {
             let of = |runs| average(runs, |run| final_score(run, task));
             Some((of(&pair.a)?, of(&pair.b)?))
@@ -333,6 +333,7 @@ impl EvidencePlan {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::select::runs::Runs;
     use crate::toml_file::parse;
 
     #[test]
@@ -410,6 +411,6 @@ mod tests {
         let plan = fixture::task_plan();
         asked.check(&plan, "report.toml", &mut HashSet::new())?;
         let runs = Runs::new(&fixture::task_tables())?;
-        asked.build(&plan, &runs, "report.toml")
+        asked.build(&Scope::new(&plan, &runs, "report.toml"))
     }
 }

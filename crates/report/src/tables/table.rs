@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::plan::{Measure, Plan, TablePlan, Where};
+use crate::plan::{Measure, RowPlan, TablePlan, Where};
 use crate::select::label::labelled;
-use crate::select::runs::Runs;
 use crate::select::sample::Sample;
+use crate::select::scope::Scope;
 use crate::text::{csv_field, fixed, latex, markdown_cell, readable};
 
 /// A table with its numbers.
@@ -69,8 +69,8 @@ pub(crate) struct Cell {
 
 impl Table {
     /// Fills the cells of `plan`.
-    pub(crate) fn build(table: &TablePlan, plan: &Plan, runs: &Runs, shown: &str) -> Result<Self> {
-        let from = format!("{shown}: table `{}`", table.id);
+    pub(crate) fn build(table: &TablePlan, scope: &Scope) -> Result<Self> {
+        let scope = &scope.at(format_args!("table `{}`", table.id));
         let columns = table.columns.iter().map(|column| Column {
             id: column.id.clone(),
             title: column.title.clone(),
@@ -105,7 +105,7 @@ impl Table {
             let rows = table
                 .rows
                 .iter()
-                .map(|row| result.row(table, plan, runs, row, (title, conditions), &from));
+                .map(|row| result.row(table, row, (title, conditions), scope));
             let filled = rows.collect::<Result<Vec<Filled>>>()?;
             let mut part = Part {
                 title: title.clone(),
@@ -125,13 +125,11 @@ impl Table {
     fn row(
         &self,
         table: &TablePlan,
-        plan: &Plan,
-        runs: &Runs,
-        row: &crate::plan::RowPlan,
+        row: &RowPlan,
         (part, conditions): (&str, &Where),
-        from: &str,
+        scope: &Scope,
     ) -> Result<Filled> {
-        let group = plan.group(&row.group, from)?;
+        let group = scope.plan.group(&row.group, &scope.from)?;
         let name = if part.is_empty() {
             group.title.clone()
         } else {
@@ -144,10 +142,10 @@ impl Table {
             all.extend(group.conditions.clone());
             all.extend(conditions.clone());
             all.extend(column.conditions.clone());
-            let sample = runs.sample(
+            let sample = scope.runs.sample(
                 &all,
                 &column.measure,
-                &format!("{from}: row `{}`", row.group),
+                &format!("{}: row `{}`", scope.from, row.group),
             )?;
             cells.push(Cell::of(
                 &sample,
@@ -436,6 +434,7 @@ pub(crate) fn pipe_table(head: &[String], rows: &[Vec<String>]) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::select::runs::Runs;
 
     #[test]
     fn a_table_in_markdown() {
@@ -487,6 +486,6 @@ mod tests {
         let plan = fixture::plan();
         let runs = Runs::new(&fixture::tables()).unwrap();
         let table = plan.tables.iter().find(|table| table.id == id).unwrap();
-        Table::build(table, &plan, &runs, "report.toml").unwrap()
+        Table::build(table, &Scope::new(&plan, &runs, "report.toml")).unwrap()
     }
 }

@@ -55,9 +55,7 @@ impl Quantity for Correlation {
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
         let names = (self.x.as_str(), self.y.as_str());
-        let both = self
-            .table(terms)?
-            .both(names, terms.plan, runs, &terms.from)?;
+        let both = self.table(terms)?.both(names, &terms.scope(runs))?;
         Ok(compared(both).into())
     }
 }

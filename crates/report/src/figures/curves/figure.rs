@@ -5,8 +5,7 @@ use anyhow::Result;
 use crate::figures::curves::summary::{CurvesSummary, LeadSummary};
 use crate::figures::curves::table::table;
 use crate::figures::curves::{CSV_HEAD, Chosen, CurvesPlan, Lines};
-use crate::plan::Plan;
-use crate::select::runs::Runs;
+use crate::select::scope::Scope;
 use crate::tables::grid::Grid;
 use crate::text::{fixed, seconds};
 use totune_plot::Panel;
@@ -24,7 +23,8 @@ pub(crate) struct Drawn {
 }
 
 /// Fills the panels of `figure`.
-pub(crate) fn draw(figure: &CurvesPlan, plan: &Plan, runs: &Runs, from: &str) -> Result<Drawn> {
+pub(crate) fn draw(figure: &CurvesPlan, scope: &Scope) -> Result<Drawn> {
+    let Scope { plan, runs, from } = scope;
     let groups = Chosen::of_plan(plan, &figure.groups, &figure.conditions, from)?;
     let tasks = figure.panels.iter().map(|panel| {
         let task = plan.task(&panel.task, from)?;

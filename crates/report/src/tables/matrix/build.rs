@@ -6,11 +6,11 @@ use totune_stats::Interval;
 use super::correlate;
 use super::{MatrixColumn, MatrixPlan, MatrixRow, Notable, Origin};
 use crate::compare::compare;
-use crate::plan::{Measure, Plan, Side, Task};
+use crate::plan::{Measure, Side, Task};
 use crate::select::label::labelled;
 use crate::select::panel::{Runners, SPLIT};
-use crate::select::runs::Runs;
 use crate::select::sample::Sample;
+use crate::select::scope::Scope;
 use crate::tables::grid::{Grid, GridCell, GridPart};
 use crate::text::{csv_field, decimals, fixed, joined, signed};
 
@@ -56,10 +56,10 @@ pub(super) struct Place<'a> {
 
 impl MatrixPlan {
     /// Fills the table.
-    pub(crate) fn build(&self, plan: &Plan, runs: &Runs, shown: &str) -> Result<Grid> {
-        let from = format!("{shown}: matrix `{}`", self.id);
-        let places = self.places(plan, &from)?;
-        let rows = self.filled(&places, plan, runs, &from)?;
+    pub(crate) fn build(&self, scope: &Scope) -> Result<Grid> {
+        let scope = &scope.at(format_args!("matrix `{}`", self.id));
+        let places = self.places(scope)?;
+        let rows = self.filled(&places, scope)?;
         let mut notes = self.notes(&rows, &places);
         notes.extend(
             self.correlate
@@ -92,24 +92,18 @@ impl MatrixPlan {
     }
 
     /// Every row with its numbers, in order.
-    pub(super) fn filled(
-        &self,
-        places: &[Place],
-        plan: &Plan,
-        runs: &Runs,
-        from: &str,
-    ) -> Result<Vec<Row<'_>>> {
+    pub(super) fn filled(&self, places: &[Place], scope: &Scope) -> Result<Vec<Row<'_>>> {
         let mut rows: Vec<Row> = Vec::new();
         for row in &self.rows {
-            let filled = self.fill(row, &rows, places, (plan, runs), from)?;
+            let filled = self.fill(row, &rows, places, scope)?;
             rows.push(filled);
         }
         Ok(rows)
     }
 
-    pub(super) fn places<'a>(&'a self, plan: &'a Plan, from: &str) -> Result<Vec<Place<'a>>> {
+    pub(super) fn places<'a>(&'a self, scope: &Scope<'a>) -> Result<Vec<Place<'a>>> {
         let places = self.columns.iter().map(|column| {
-            let task = plan.task(&column.task, from)?;
+            let task = scope.plan.task(&column.task, &scope.from)?;
             Ok(Place { column, task })
         });
         places.collect()
@@ -120,12 +114,11 @@ impl MatrixPlan {
         row: &'a MatrixRow,
         above: &[Row],
         places: &[Place],
-        (plan, runs): (&Plan, &Runs),
-        from: &str,
+        scope: &Scope,
     ) -> Result<Row<'a>> {
         let cells = places.iter().enumerate().map(|(at, place)| {
             let mut cell = match (&row.group, &row.difference) {
-                (Some(group), _) => self.ours(row, group, place, (plan, runs), from)?,
+                (Some(group), _) => self.ours(row, group, place, scope)?,
                 (None, Some([a, b])) => {
                     let side = |name: &String| {
                         let row = above.iter().find(|row| row.plan.name() == name);
@@ -141,7 +134,10 @@ impl MatrixPlan {
             Ok(cell)
         });
         let cells = cells.collect::<Result<Vec<Cell>>>()?;
-        let group = row.group.as_ref().map(|name| plan.group(name, from));
+        let group = row
+            .group
+            .as_ref()
+            .map(|name| scope.plan.group(name, &scope.from));
         let title = match (&row.title, group.transpose()?) {
             (Some(title), _) => title.clone(),
             (None, Some(group)) => group.title.clone(),
@@ -156,18 +152,11 @@ impl MatrixPlan {
         })
     }
 
-    fn ours(
-        &self,
-        row: &MatrixRow,
-        group: &str,
-        place: &Place,
-        (plan, runs): (&Plan, &Runs),
-        from: &str,
-    ) -> Result<Cell> {
+    fn ours(&self, row: &MatrixRow, group: &str, place: &Place, scope: &Scope) -> Result<Cell> {
         let mut conditions = self.conditions.clone();
         conditions.extend(place.column.conditions.clone());
         let side = Side::One(group.to_owned());
-        let runners = Runners::of(&side, place.task, &conditions, (plan, runs), from)?;
+        let runners = Runners::of(&side, place.task, &conditions, scope)?;
         let metric = row.metric.as_ref().unwrap_or(&place.task.metric);
         let split = row.split.as_deref().unwrap_or(SPLIT);
         let measure = Measure::score(metric, split);

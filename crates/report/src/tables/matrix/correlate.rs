@@ -7,9 +7,8 @@ use totune_stats::{Correlation, pearson_test, spearman_test};
 
 use super::build::{Place, Row};
 use super::{Correlate, MatrixPlan};
-use crate::plan::Plan;
-use crate::select::runs::Runs;
 use crate::select::sample::LEVEL;
+use crate::select::scope::Scope;
 use crate::text::{fixed, p_equals};
 
 /// What is known about the correlation of two rows, in a sentence.
@@ -67,15 +66,9 @@ pub(crate) struct Both {
 
 impl MatrixPlan {
     /// The numbers of two of its rows.
-    pub(crate) fn both(
-        &self,
-        (x, y): (&str, &str),
-        plan: &Plan,
-        runs: &Runs,
-        from: &str,
-    ) -> Result<Both> {
-        let places = self.places(plan, from)?;
-        let rows = self.filled(&places, plan, runs, from)?;
+    pub(crate) fn both(&self, (x, y): (&str, &str), scope: &Scope) -> Result<Both> {
+        let places = self.places(scope)?;
+        let rows = self.filled(&places, scope)?;
         let row = |name: &str| {
             let row = rows.iter().find(|row| row.plan.name() == name);
             row.expect("the rows of a claim were checked")

@@ -4,6 +4,7 @@ use super::MatrixPlan;
 use crate::fixture::probes;
 use crate::plan::Plan;
 use crate::select::runs::Runs;
+use crate::select::scope::Scope;
 use crate::tables::grid::{Grid, GridCell};
 use crate::toml_file::parse;
 
@@ -162,7 +163,9 @@ fn built(plan: &Plan) -> Grid {
     plan.check("report.toml").unwrap();
     let mut runs = Runs::new(&probes::tables()).unwrap();
     runs.label(&plan.labels, "report.toml").unwrap();
-    plan.matrices[0].build(plan, &runs, "report.toml").unwrap()
+    plan.matrices[0]
+        .build(&Scope::new(plan, &runs, "report.toml"))
+        .unwrap()
 }
 
 fn cell(grid: &Grid, row: &str, who: &str, column: usize) -> GridCell {

@@ -15,8 +15,8 @@ use crate::plan::{Measure, Plan, Side, Task, Where};
 use crate::select::label::labelled;
 use crate::select::panel::{SPLIT, average};
 use crate::select::per_run::{Per, seconds_of_both};
-use crate::select::runs::Runs;
 use crate::select::sample::LEVEL;
+use crate::select::scope::Scope;
 use crate::text::{Scale, fixed, p_value, signed};
 
 /// Seeds from which on a difference is given in standard deviations between seeds too.
@@ -112,17 +112,17 @@ pub(crate) struct Row {
 }
 
 impl Paired {
-    /// Fills the rows of `asked`; `shown` is how errors name `report.toml`.
-    pub(crate) fn build(asked: &PairedPlan, plan: &Plan, runs: &Runs, shown: &str) -> Result<Self> {
-        let from = format!("{shown}: paired `{}`", asked.id);
+    /// Fills the rows of `asked`.
+    pub(crate) fn build(asked: &PairedPlan, scope: &Scope) -> Result<Self> {
+        let scope = &scope.at(format_args!("paired `{}`", asked.id));
         let (mut rows, mut notes, mut found) = (Vec::new(), Vec::new(), Vec::new());
-        for task in plan.tasks_named(&asked.tasks, &from)? {
+        for task in scope.plan.tasks_named(&asked.tasks, &scope.from)? {
             for name in &asked.groups {
-                let title = &plan.group(name, &from)?.title;
+                let title = &scope.plan.group(name, &scope.from)?.title;
                 let side = Side::One(name.clone());
                 // `b` is the new way: what it adds is what is asked.
                 let sides = [asked.b.contender(&side), asked.a.contender(&side)];
-                let contest = Contest::new(sides, &[task], (plan, runs), &from)?;
+                let contest = Contest::new(sides, &[task], scope)?;
                 let mut row = Row {
                     task: task.title.clone(),
                     group: labelled(title, &contest.labels),
@@ -232,6 +232,7 @@ impl Row {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::select::runs::Runs;
     use crate::toml_file::parse;
 
     const NUMBER_TYPES: &str = r#"
@@ -276,6 +277,6 @@ mod tests {
         let plan = fixture::task_plan();
         asked.check(&plan, "report.toml: paired").unwrap();
         let runs = Runs::new(&fixture::task_tables()).unwrap();
-        Paired::build(&asked, &plan, &runs, "report.toml").unwrap()
+        Paired::build(&asked, &Scope::new(&plan, &runs, "report.toml")).unwrap()
     }
 }

@@ -14,7 +14,8 @@ use crate::plan::{Plan, Side, Task, Where};
 use crate::select::label::labelled;
 use crate::select::panel::{Runners, average};
 use crate::select::per_run::{Per, final_score, seconds_of_both, trained_share};
-use crate::select::runs::{Run, Runs};
+use crate::select::runs::Run;
+use crate::select::scope::Scope;
 use crate::tables::table::pipe_table;
 use crate::text::{Scale, csv_field, fixed};
 
@@ -81,27 +82,23 @@ pub(crate) struct Row {
 }
 
 impl Takeaway {
-    /// Reads the rows off the runs; `shown` is how errors name `report.toml`.
-    pub(crate) fn build(
-        asked: &TakeawayPlan,
-        plan: &Plan,
-        runs: &Runs,
-        shown: &str,
-    ) -> Result<Self> {
-        let from = format!("{shown}: takeaway");
-        let tasks = plan.tasks_named(&asked.tasks, &from)?;
-        let baseline = plan.group(&asked.baseline, &from)?;
+    /// Reads the rows off the runs.
+    pub(crate) fn build(asked: &TakeawayPlan, scope: &Scope) -> Result<Self> {
+        let scope = &scope.at("takeaway");
+        let (plan, from) = (scope.plan, &scope.from);
+        let tasks = plan.tasks_named(&asked.tasks, from)?;
+        let baseline = plan.group(&asked.baseline, from)?;
         let base_side = Side::One(asked.baseline.clone());
         let none = Where::new();
         let (mut rows, mut notes, mut besides) = (Vec::new(), Vec::new(), Vec::new());
         let (mut encoders, mut seeds, mut n_runs) = (BTreeSet::new(), BTreeSet::new(), 0);
         let first = (!asked.groups.contains(&asked.baseline)).then_some(&asked.baseline);
         for name in first.into_iter().chain(&asked.groups) {
-            let group = plan.group(name, &from)?;
+            let group = plan.group(name, from)?;
             let side = Side::One(name.clone());
             let on = tasks
                 .iter()
-                .map(|task| Runners::of(&side, task, &none, (plan, runs), &from))
+                .map(|task| Runners::of(&side, task, &none, scope))
                 .collect::<Result<Vec<_>>>()?;
             for run in on.iter().flat_map(Runners::all) {
                 encoders.insert(run.row.encoder.as_str());
@@ -140,7 +137,7 @@ impl Takeaway {
                     contender(&group.title, &side),
                     contender(&baseline.title, &base_side),
                 ];
-                let contest = Contest::new(sides, &tasks, (plan, runs), &from)?;
+                let contest = Contest::new(sides, &tasks, scope)?;
                 if let Some(beside) = Beside::of(&contest) {
                     row.compare(&beside, &contest);
                     besides.push(beside);
@@ -307,6 +304,7 @@ fn time_ratio(contest: &Contest, per: Per) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::select::runs::Runs;
     use crate::toml_file::parse;
 
     #[test]
@@ -357,6 +355,6 @@ mod tests {
         let plan = fixture::task_plan();
         asked.check(&plan, "report.toml: takeaway").unwrap();
         let runs = Runs::new(&fixture::task_tables()).unwrap();
-        Takeaway::build(&asked, &plan, &runs, "report.toml").unwrap()
+        Takeaway::build(&asked, &Scope::new(&plan, &runs, "report.toml")).unwrap()
     }
 }
