@@ -168,6 +168,13 @@ pub(crate) fn markdown_cell(text: &str) -> String {
         .replace('\n', " ")
 }
 
+/// A line of CSV with these fields.
+pub(crate) fn csv_line(fields: impl IntoIterator<Item: AsRef<str>>) -> String {
+    let fields = fields.into_iter();
+    let fields: Vec<String> = fields.map(|field| csv_field(field.as_ref())).collect();
+    format!("{}\n", fields.join(","))
+}
+
 /// One field of a CSV file, quoted where it must be.
 pub(crate) fn csv_field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {

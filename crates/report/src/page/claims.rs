@@ -4,8 +4,17 @@ use anyhow::Result;
 
 use crate::claims::Judged;
 use crate::page::output::Staged;
-use crate::tables::table::pipe_table;
-use crate::text::{csv_field, latex as escaped};
+use crate::tables::frame::{Frame, latex_line};
+use crate::text::csv_line;
+
+const FRAME: Frame = Frame {
+    id: "claims",
+    title: "Claims",
+    source: "",
+    lead: &[],
+    below: vec![],
+    notes: vec![],
+};
 
 /// Writes the claims as Markdown, LaTeX and CSV.
 pub(crate) fn stage(judged: &[Judged], staged: &mut Staged) -> Result<()> {
@@ -52,7 +61,7 @@ fn markdown(judged: &[Judged]) -> String {
         .iter()
         .map(|judged| claim_cells(judged).to_vec())
         .collect();
-    format!("**Claims**\n\n{}", pipe_table(&head, &rows))
+    FRAME.markdown(&head, &rows)
 }
 
 /// The claims as CSV, with their ids and the paper's words.
@@ -62,28 +71,21 @@ fn csv(judged: &[Judged]) -> String {
         let fields = [judged.claim.id.clone(), judged.claim.says.clone()]
             .into_iter()
             .chain(claim_cells(judged));
-        let fields: Vec<String> = fields.map(|field| csv_field(&field)).collect();
-        text.push_str(&fields.join(","));
-        text.push('\n');
+        text.push_str(&csv_line(fields));
     }
     text
 }
 
 /// The claims as a `booktabs` table, without the reasons.
 fn latex(judged: &[Judged]) -> String {
-    let mut text = String::from(
-        "% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\caption{Claims}\n\\label{tab:claims}\n\
-         \\begin{tabular}{p{0.24\\linewidth}p{0.17\\linewidth}p{0.2\\linewidth}rrl}\n\\toprule\n\
-         Claim & Paper & Ours & $d$ & $p$ (Holm) & Verdict \\\\\n\\midrule\n",
-    );
-    for judged in judged {
+    let rows = judged.iter().map(|judged| {
         let [claim, _, paper, ours, effect, p, verdict, _] = claim_cells(judged);
-        let cells: Vec<String> = [claim, paper, ours, effect, p, verdict]
-            .iter()
-            .map(|cell| escaped(cell))
-            .collect();
-        text.push_str(&format!("{} \\\\\n", cells.join(" & ")));
-    }
-    text.push_str("\\bottomrule\n\\end{tabular}\n\\end{table}\n");
-    text
+        latex_line(&[claim, paper, ours, effect, p, verdict])
+    });
+    let rows: String = rows.collect();
+    FRAME.latex(
+        "p{0.24\\linewidth}p{0.17\\linewidth}p{0.2\\linewidth}rrl",
+        "Claim & Paper & Ours & $d$ & $p$ (Holm) & Verdict \\\\\n",
+        &rows,
+    )
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::tables::table::pipe_table;
+use crate::tables::frame::{Frame, latex_heading, latex_line, latex_raw};
 use crate::text::latex;
 
 /// A table that is not made of means with intervals.
@@ -59,6 +59,21 @@ impl GridCell {
         }
     }
 
+    fn latex(&self) -> String {
+        // What is strong is escaped once, by itself.
+        let main = match self.best {
+            true => self.main.clone(),
+            false => latex(&self.main),
+        };
+        let escaped = Self {
+            main,
+            beside: latex(&self.beside),
+            best: self.best,
+            class: String::new(),
+        };
+        escaped.text(|main| format!("\\textbf{{{}}}", latex(main)))
+    }
+
     fn text(&self, strong: impl Fn(&str) -> String) -> String {
         let main = if self.best && !self.main.is_empty() {
             strong(&self.main)
@@ -74,69 +89,38 @@ impl GridCell {
 }
 
 impl Grid {
-    /// A pipe table with aligned columns, under its title.
+    /// A pipe table under its title.
     pub(crate) fn markdown(&self) -> String {
-        let mut text = format!("**{}**", self.title);
-        if !self.source.is_empty() {
-            text.push_str(&format!(" (paper: {})", self.source));
-        }
         let rows = self.rows(
             |title| format!("**{title}**"),
             |cell| cell.text(|main| format!("**{main}**")),
         );
-        text.push_str(&format!("\n\n{}", pipe_table(&self.head, &rows)));
-        for note in &self.notes {
-            text.push_str(&format!("\n{note}.\n"));
-        }
-        text
+        self.frame().markdown(&self.head, &rows)
     }
 
-    /// A `booktabs` table; the preamble needs `\usepackage{booktabs}`.
+    /// A `booktabs` table.
     pub(crate) fn latex(&self) -> String {
-        let strong = |main: &str| format!("\\textbf{{{}}}", latex(main));
-        let head: Vec<String> = self.head.iter().map(|word| latex(word)).collect();
-        let mut text = format!(
-            "% \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n\
-             \\begin{{tabular}}{{l{}}}\n\\toprule\n{} \\\\\n\\midrule\n",
-            latex(&self.title),
-            self.id,
-            "r".repeat(self.head.len().saturating_sub(1)),
-            head.join(" & "),
-        );
-        for (number, part) in self.parts.iter().enumerate() {
-            if !part.title.is_empty() {
-                let gap = if number > 0 { "\\addlinespace\n" } else { "" };
-                text.push_str(&format!(
-                    "{gap}\\multicolumn{{{}}}{{l}}{{\\emph{{{}}}}} \\\\\n",
-                    self.head.len(),
-                    latex(&part.title)
-                ));
-            }
-            for row in &part.rows {
-                // What is strong is escaped once, by itself.
-                let cell = |cell: &GridCell| {
-                    let plain = GridCell {
-                        main: if cell.best {
-                            cell.main.clone()
-                        } else {
-                            latex(&cell.main)
-                        },
-                        beside: latex(&cell.beside),
-                        best: cell.best,
-                        class: String::new(),
-                    };
-                    plain.text(strong)
-                };
-                let cells: Vec<String> = row.iter().map(cell).collect();
-                text.push_str(&format!("{} \\\\\n", cells.join(" & ")));
-            }
+        let width = self.head.len();
+        let body = self.parts.iter().enumerate().map(|(number, part)| {
+            let heading = latex_heading(&part.title, width, number == 0);
+            let rows = part.rows.iter();
+            let rows = rows.map(|row| row.iter().map(GridCell::latex).collect::<Vec<_>>());
+            let rows: String = rows.map(|row| latex_raw(&row)).collect();
+            format!("{heading}{rows}")
+        });
+        let body: String = body.collect();
+        let columns = format!("l{}", "r".repeat(width.saturating_sub(1)));
+        self.frame().latex(&columns, &latex_line(&self.head), &body)
+    }
+
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            id: &self.id,
+            title: &self.title,
+            source: &self.source,
+            notes: self.notes.clone(),
+            ..Frame::default()
         }
-        text.push_str("\\bottomrule\n\\end{tabular}\n");
-        for note in &self.notes {
-            text.push_str(&format!("\\par\\footnotesize {}.\n", latex(note)));
-        }
-        text.push_str("\\end{table}\n");
-        text
     }
 
     /// Columns set apart by spaces, for a terminal.

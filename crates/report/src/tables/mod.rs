@@ -1,6 +1,7 @@
 //! Tables: from the plan and the runs to cells, and cells as Markdown, LaTeX, CSV and HTML.
 
 pub(crate) mod epochs;
+pub(crate) mod frame;
 pub(crate) mod grid;
 pub(crate) mod guidelines;
 pub(crate) mod matrix;

@@ -9,7 +9,8 @@ use crate::plan::{Measure, RowPlan, TablePlan, Where};
 use crate::select::label::labelled;
 use crate::select::sample::Sample;
 use crate::select::scope::Scope;
-use crate::text::{csv_field, fixed, latex, markdown_cell, readable};
+use crate::tables::frame::{Frame, latex_heading, latex_line};
+use crate::text::{csv_line, fixed, latex, readable};
 
 /// A table with its numbers.
 #[derive(Debug, Serialize)]
@@ -183,76 +184,60 @@ impl Table {
         Ok(Filled { row, notes, folds })
     }
 
-    /// A pipe table with aligned columns, under its title.
+    /// A pipe table under its title.
     pub(crate) fn markdown(&self) -> String {
-        let mut text = format!("**{}**", self.title);
-        if !self.source.is_empty() {
-            text.push_str(&format!(" (paper: {})", self.source));
-        }
-        text.push_str("\n\n");
-        text.push_str(&pipe_table(&self.flat_head(), &self.flat_rows()));
-        for note in self.all_notes() {
-            text.push_str(&format!("\n{note}.\n"));
-        }
-        text
+        self.frame().markdown(&self.flat_head(), &self.flat_rows())
     }
 
-    /// A `booktabs` table; the preamble needs `\usepackage{booktabs}`.
+    /// A `booktabs` table.
     pub(crate) fn latex(&self) -> String {
         let widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
-        let mut text = String::from("% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n");
-        text.push_str(&format!(
-            "\\caption{{{}}}\n\\label{{tab:{}}}\n",
-            latex(&self.title),
-            self.id
-        ));
-        text.push_str(&format!(
-            "\\begin{{tabular}}{{l{}r}}\n\\toprule\n",
-            "r".repeat(widths.iter().sum())
-        ));
-        let heads = self.columns.iter().zip(&widths).map(|(column, width)| {
+        let all = widths.iter().sum::<usize>();
+        let body = self.parts.iter().enumerate().map(|(number, part)| {
+            let heading = latex_heading(&part.title, 2 + all, number == 0);
+            let rows = part.rows.iter();
+            let rows: String = rows.map(|row| latex_line(&self.row_cells(row))).collect();
+            format!("{heading}{rows}")
+        });
+        let columns = format!("l{}r", "r".repeat(all));
+        let body: String = body.collect();
+        self.frame()
+            .latex(&columns, &self.latex_head(&widths), &body)
+    }
+
+    /// Headings over their columns, then what each column is.
+    fn latex_head(&self, widths: &[usize]) -> String {
+        let titles = self.columns.iter().zip(widths);
+        let titles = titles.map(|(column, width)| {
             format!(
                 " & \\multicolumn{{{width}}}{{c}}{{{}}}",
                 latex(&column.title)
             )
         });
-        text.push_str(&format!("{} & \\\\\n", heads.collect::<String>()));
         let mut at = 2;
-        for width in &widths {
-            text.push_str(&format!("\\cmidrule(lr){{{at}-{}}}\n", at + width - 1));
+        let rules = widths.iter().map(|width| {
             at += width;
-        }
-        let sub = self
-            .columns
-            .iter()
-            .flat_map(Column::parts)
-            .map(|part| format!(" & {}", latex(part)));
-        text.push_str(&format!(
-            "{}{} & Runs \\\\\n\\midrule\n",
+            format!("\\cmidrule(lr){{{}-{}}}\n", at - width, at - 1)
+        });
+        let rules: String = rules.collect();
+        let parts = self.columns.iter().flat_map(Column::parts);
+        let parts = parts.map(|part| format!(" & {}", latex(part)));
+        format!(
+            "{} & \\\\\n{rules}{}{} & Runs \\\\\n",
+            titles.collect::<String>(),
             latex(&self.stub),
-            sub.collect::<String>()
-        ));
-        for (number, part) in self.parts.iter().enumerate() {
-            if !part.title.is_empty() {
-                let gap = if number > 0 { "\\addlinespace\n" } else { "" };
-                let span = 2 + widths.iter().sum::<usize>();
-                text.push_str(&format!(
-                    "{gap}\\multicolumn{{{span}}}{{l}}{{\\emph{{{}}}}} \\\\\n",
-                    latex(&part.title)
-                ));
-            }
-            for row in &part.rows {
-                let cells: Vec<String> =
-                    self.row_cells(row).iter().map(|cell| latex(cell)).collect();
-                text.push_str(&format!("{} \\\\\n", cells.join(" & ")));
-            }
+            parts.collect::<String>()
+        )
+    }
+
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            id: &self.id,
+            title: &self.title,
+            source: &self.source,
+            notes: self.all_notes(),
+            ..Frame::default()
         }
-        text.push_str("\\bottomrule\n\\end{tabular}\n");
-        for note in self.all_notes() {
-            text.push_str(&format!("\\par\\footnotesize {}.\n", latex(&note)));
-        }
-        text.push_str("\\end{table}\n");
-        text
     }
 
     /// One line per cell, for programs.
@@ -278,9 +263,7 @@ impl Table {
                         &row.unit,
                         &row.lost,
                     ];
-                    let fields: Vec<String> = fields.iter().map(|field| csv_field(field)).collect();
-                    text.push_str(&fields.join(","));
-                    text.push('\n');
+                    text.push_str(&csv_line(fields));
                 }
             }
         }
@@ -392,42 +375,6 @@ fn measure_text(measure: &Measure) -> String {
         Measure::Score { metric, split } => format!("{metric} ({split})"),
         Measure::Field { field } => field.clone(),
     }
-}
-
-/// A Markdown table, first column to the left, the others to the right; a row of one cell is a heading.
-pub(crate) fn pipe_table(head: &[String], rows: &[Vec<String>]) -> String {
-    let cell = |row: &[String], at: usize| {
-        row.get(at)
-            .map_or(String::new(), |text| markdown_cell(text))
-    };
-    let widths: Vec<usize> = (0..head.len())
-        .map(|at| {
-            let cells = rows.iter().map(|row| cell(row, at)).chain([cell(head, at)]);
-            cells
-                .map(|text| text.chars().count())
-                .max()
-                .unwrap_or(0)
-                .max(4)
-        })
-        .collect();
-    let line = |row: &[String]| {
-        let cells = widths.iter().enumerate().map(|(at, &width)| {
-            let text = cell(row, at);
-            if at == 0 {
-                format!("{text:<width$}")
-            } else {
-                format!("{text:>width$}")
-            }
-        });
-        format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
-    };
-    let rules = widths.iter().enumerate().map(|(at, &width)| match at {
-        0 => format!(":{}", "-".repeat(width + 1)),
-        _ => format!("{}:", "-".repeat(width + 1)),
-    });
-    let rule = format!("|{}|\n", rules.collect::<Vec<_>>().join("|"));
-    let body: String = rows.iter().map(|row| line(row)).collect();
-    format!("{}{rule}{body}", line(head))
 }
 
 #[cfg(test)]

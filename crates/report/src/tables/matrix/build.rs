@@ -12,7 +12,7 @@ use crate::select::panel::{Runners, SPLIT};
 use crate::select::sample::Sample;
 use crate::select::scope::Scope;
 use crate::tables::grid::{Grid, GridCell, GridPart};
-use crate::text::{csv_field, decimals, fixed, joined, signed};
+use crate::text::{csv_line, decimals, fixed, joined, signed};
 
 /// A row with its numbers.
 pub(super) struct Row<'a> {
@@ -381,9 +381,7 @@ impl MatrixPlan {
                     cell.scored.join(" "),
                     labels.join("; "),
                 ];
-                let fields: Vec<String> = fields.iter().map(|field| csv_field(field)).collect();
-                text.push_str(&fields.join(","));
-                text.push('\n');
+                text.push_str(&csv_line(&fields));
             }
         }
         text

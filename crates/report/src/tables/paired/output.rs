@@ -1,8 +1,8 @@
 //! A table of pairs as Markdown, LaTeX and CSV.
 
 use super::{Paired, Row};
-use crate::tables::table::pipe_table;
-use crate::text::{csv_field, latex};
+use crate::tables::frame::{Frame, latex_line};
+use crate::text::csv_line;
 
 impl Paired {
     fn head(&self) -> [String; 15] {
@@ -29,46 +29,26 @@ impl Paired {
     /// A pipe table under its title.
     pub(crate) fn markdown(&self) -> String {
         let rows: Vec<Vec<String>> = self.rows.iter().map(|row| row.cells().to_vec()).collect();
-        let table = pipe_table(&self.head(), &rows);
-        let mut text = format!("**{}**\n\n{table}\n", self.title);
-        text.push_str(&format!(
-            "{}\n\n{}\n",
-            self.conclusion.join("\n"),
-            self.legend()
-        ));
-        for note in &self.notes {
-            text.push_str(&format!("\n{note}.\n"));
-        }
-        text
+        self.frame().markdown(&self.head(), &rows)
     }
 
-    /// A `booktabs` table; the preamble needs `\usepackage{booktabs}`.
+    /// A `booktabs` table.
     pub(crate) fn latex(&self) -> String {
-        let line = |cells: &[String]| {
-            let cells: Vec<String> = cells.iter().map(|cell| latex(cell)).collect();
-            format!("{} \\\\\n", cells.join(" & "))
-        };
-        let mut text = String::from("% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n");
-        text.push_str(&format!(
-            "\\caption{{{}}}\n\\label{{tab:{}}}\n\\begin{{tabular}}{{ll{}}}\n\\toprule\n",
-            latex(&self.title),
-            self.id,
-            "r".repeat(13)
-        ));
-        text.push_str(&line(&self.head()));
-        text.push_str("\\midrule\n");
-        for row in &self.rows {
-            text.push_str(&line(&row.cells()));
+        let rows = self.rows.iter().map(|row| latex_line(&row.cells()));
+        let columns = format!("ll{}", "r".repeat(13));
+        let body: String = rows.collect();
+        self.frame()
+            .latex(&columns, &latex_line(&self.head()), &body)
+    }
+
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            id: &self.id,
+            title: &self.title,
+            below: vec![self.conclusion.join("\n"), self.legend()],
+            notes: self.notes.clone(),
+            ..Frame::default()
         }
-        text.push_str("\\bottomrule\n\\end{tabular}\n");
-        for note in self.conclusion.iter().chain([&self.legend()]) {
-            text.push_str(&format!("\\par\\footnotesize {}\n", latex(note)));
-        }
-        for note in &self.notes {
-            text.push_str(&format!("\\par\\footnotesize {}.\n", latex(note)));
-        }
-        text.push_str("\\end{table}\n");
-        text
     }
 
     /// One line per row, for programs.
@@ -78,9 +58,7 @@ impl Paired {
         );
         for row in &self.rows {
             let fields = [self.id.clone()].into_iter().chain(row.cells());
-            let fields: Vec<String> = fields.map(|field| csv_field(&field)).collect();
-            text.push_str(&fields.join(","));
-            text.push('\n');
+            text.push_str(&csv_line(fields));
         }
         text
     }

@@ -16,8 +16,8 @@ use crate::select::panel::{Runners, average};
 use crate::select::per_run::{Per, final_score, seconds_of_both, trained_share};
 use crate::select::runs::Run;
 use crate::select::scope::Scope;
-use crate::tables::table::pipe_table;
-use crate::text::{Scale, csv_field, fixed};
+use crate::tables::frame::Frame;
+use crate::text::{Scale, csv_line, fixed};
 
 /// `[takeaway]` in `report.toml`.
 #[derive(Debug, Deserialize)]
@@ -160,13 +160,14 @@ impl Takeaway {
     pub(crate) fn markdown(&self) -> String {
         let head = HEAD.map(str::to_owned);
         let rows: Vec<Vec<String>> = self.rows.iter().map(|row| row.cells().to_vec()).collect();
-        let mut text = format!("**{}**\n\n{}\n\n", self.title, self.sentences.join("\n"));
-        text.push_str(&pipe_table(&head, &rows));
-        text.push_str(&format!("\n{LEGEND}\n"));
-        for note in &self.notes {
-            text.push_str(&format!("\n{note}.\n"));
-        }
-        text
+        let frame = Frame {
+            title: &self.title,
+            lead: &self.sentences,
+            below: vec![LEGEND.to_owned()],
+            notes: self.notes.clone(),
+            ..Frame::default()
+        };
+        frame.markdown(&head, &rows)
     }
 
     /// One line per row, for programs.
@@ -188,9 +189,7 @@ impl Takeaway {
                 &runs,
                 &row.lost,
             ];
-            let fields: Vec<String> = fields.iter().map(|field| csv_field(field)).collect();
-            text.push_str(&fields.join(","));
-            text.push('\n');
+            text.push_str(&csv_line(fields));
         }
         text
     }
