@@ -83,6 +83,47 @@ pub fn elmo(checkpoint: &Checkpoint, options: &ElmoOptions, to: &Path) -> Result
     Ok(exported)
 }
 
+/// The part of a card that describes a BERT.
+pub(crate) fn bert_card(config: &BertConfig) -> String {
+    format!(
+        "[architecture]\nkind = \"bert\"\nvocab_size = {}\nhidden_size = {}\nnum_hidden_layers = {}\n\
+         num_attention_heads = {}\nintermediate_size = {}\nmax_position_embeddings = {}\ntype_vocab_size = {}\n\
+         layer_norm_eps = {:e}\nhidden_dropout_prob = {}\nattention_probs_dropout_prob = {}\npooler = \"none\"\n",
+        config.vocab_size,
+        config.hidden_size,
+        config.num_hidden_layers,
+        config.num_attention_heads,
+        config.intermediate_size,
+        config.max_position_embeddings,
+        config.type_vocab_size,
+        config.layer_norm_eps,
+        config.hidden_dropout_prob,
+        config.attention_probs_dropout_prob,
+    )
+}
+
+/// The part of a card that describes an ELMo.
+pub(crate) fn elmo_card(options: &ElmoOptions) -> String {
+    let (cnn, lstm) = (&options.char_cnn, &options.lstm);
+    format!(
+        "[architecture]\nkind = \"elmo\"\n\n[architecture.char_cnn]\nactivation = {:?}\nembedding = {{ dim = {} }}\n\
+         filters = {:?}\nn_highway = {}\nn_characters = {}\nmax_characters_per_token = {}\n\n[architecture.lstm]\n\
+         dim = {}\nprojection_dim = {}\nn_layers = {}\ncell_clip = {:?}\nproj_clip = {:?}\nuse_skip_connections = {}\n",
+        cnn.activation,
+        cnn.embedding.dim,
+        cnn.filters,
+        cnn.n_highway,
+        cnn.n_characters,
+        cnn.max_characters_per_token,
+        lstm.dim,
+        lstm.projection_dim,
+        lstm.n_layers,
+        lstm.cell_clip,
+        lstm.proj_clip,
+        lstm.use_skip_connections,
+    )
+}
+
 /// Writes the weights that are `kept` as f16, and counts those of the encoder.
 fn weights(
     checkpoint: &Checkpoint,

@@ -146,6 +146,44 @@ impl Job {
     }
 }
 
+impl Job {
+    /// The card of the encoder that was written to `folder`, for `encoders/<name>.toml`.
+    pub fn card(&self, checkpoint: &Checkpoint, exported: &Exported, folder: &Path) -> String {
+        let about = &checkpoint.about;
+        let (vocabulary, architecture) = match &self.text {
+            Text::Pieces(pieces) => (pieces.lowercase, export::bert_card(&pieces.encoder)),
+            Text::Words(words) => (false, export::elmo_card(&words.encoder)),
+        };
+        let folder = folder.file_name().unwrap_or_default().to_string_lossy();
+        let folder = match folder.as_ref() {
+            "encoder" => &self.settings.name,
+            other => other,
+        };
+        let texts = self.settings.texts.join(", ");
+        format!(
+            "# Pre-trained by `totune pretrain {name}` ({step} steps, commits {commits}, {devices}).\n\
+             name     = {name:?}\n\
+             title    = {title:?}\n\
+             folders  = [{folder:?}]\n\
+             sha256   = {{ safetensors = {sha256:?} }}\n\
+             parameters = {parameters}\n\
+             ignore   = [\"cls.\"]   # the head of pre-training\n\
+             licence  = \"CC BY-SA 4.0\"\n\
+             homepage = \"experiments/pretraining/{name}.toml\"\n\
+             instructions = \"it is part of the repository, or train it: totune pretrain {name}\"\n\
+             note     = \"Trained for {step} steps on {texts}; results/pretraining/{name} has its losses and perplexities.\"\n\n\
+             [vocabulary]\nlowercase = {vocabulary}\n\n{architecture}",
+            name = self.settings.name,
+            step = about.step,
+            commits = about.commits.join(", "),
+            devices = about.devices.join(", "),
+            title = self.settings.title,
+            sha256 = exported.sha256,
+            parameters = exported.parameters,
+        )
+    }
+}
+
 impl Text {
     /// The loss of guessing among everything that can be predicted, in nats.
     pub fn guessing(&self) -> f64 {

@@ -29,12 +29,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use totune_record::Tables;
 
-pub use crate::select::coverage::selected;
 pub use crate::figures::curves::{
     CURVES_FILES, CurvesRequest, CurvesSummary, CurvesWritten, EpochSummary, GroupSummary,
     LeadSummary, TimeTo, curves,
 };
 pub use crate::figures::portrait;
+pub use crate::select::coverage::selected;
 
 use crate::claims::{Claims, Court, judge};
 use crate::page::Page;

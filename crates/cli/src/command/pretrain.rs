@@ -11,7 +11,9 @@ use totune_pretrain::export::Exported;
 use totune_pretrain::objective::Objective;
 use totune_pretrain::perplexity::{Trained, perplexity};
 use totune_pretrain::{Checkpoint, Ended, Event, Folder, Job, Places, Settings, Text, Trainer};
-use totune_record::{PerplexityRow, read_pretraining, write_perplexity, write_pretraining};
+use totune_record::{
+    PerplexityRow, read_pretraining, write_atomically, write_perplexity, write_pretraining,
+};
 use totune_sweep::Machine;
 
 use crate::context::Context;
@@ -29,7 +31,7 @@ Examples:
 
 Checkpoints, the vocabulary and the log go to runs/pretraining/<name>/. At the end, or with --export, the
 log and the perplexity of held-out text are written to results/pretraining/<name>/, and the encoder
-to encoders/<name>/, as a folder that transformers loads.")]
+with its card to runs/pretraining/<name>/encoder/, a folder that transformers loads.")]
 pub struct Pretrain {
     /// A file, or its name in experiments/pretraining/ without `.toml`
     config: String,
@@ -39,6 +41,9 @@ pub struct Pretrain {
     /// Write the encoder and its perplexity from the newest checkpoint, without training
     #[arg(long, conflicts_with = "resume")]
     export: bool,
+    /// Where the encoder goes [default: runs/pretraining/<name>/encoder]
+    #[arg(long, value_name = "FOLDER")]
+    to: Option<PathBuf>,
     /// End after this many steps, as Ctrl-C would
     #[arg(long, value_name = "N")]
     steps: Option<usize>,
@@ -118,7 +123,8 @@ impl Pretrain {
                 return Ok(exit::STOPPED);
             }
         }
-        desk.publish(objective, export)
+        let folder = desk.folder.path.join("encoder");
+        desk.publish(objective, export, self.to.as_deref().unwrap_or(&folder))
     }
 
     fn train<O: Objective>(
@@ -198,6 +204,7 @@ impl Desk<'_> {
         &self,
         objective: &O,
         export: &dyn Fn(&Checkpoint, &Path) -> Result<Exported>,
+        encoder: &Path,
     ) -> Result<u8> {
         let root = &self.context.project.root;
         let name = &self.job.settings.name;
@@ -215,14 +222,15 @@ impl Desk<'_> {
             .with_context(|| format!("{}: cannot be made", results.display()))?;
         write_perplexity(&results, &rows)?;
         write_pretraining(&results, &read_pretraining(&self.folder.path)?)?;
-        let encoder = root.join("encoders").join(name);
-        let exported = export(&checkpoint, &encoder)?;
+        let exported = export(&checkpoint, encoder)?;
+        let card = self.job.card(&checkpoint, &exported, encoder);
+        write_atomically(&encoder.join("card.toml"), card.as_bytes())?;
         print_perplexity(&rows);
         println!();
         println!("{}", self.context.shown(&results));
         println!(
             "{} ({} parameters, {:.1} MB, sha-256 {})",
-            self.context.shown(&encoder),
+            self.context.shown(encoder),
             exported.parameters,
             exported.bytes as f64 / 1e6,
             exported.sha256
