@@ -58,8 +58,20 @@ pub struct Case {
     pub intermediate: usize,
     /// Number type of the products of the encoder's layers.
     pub dtype: Dtype,
-    /// File with the batches to go round (`bf16/batches.rs`); without one, a batch of made-up tokens.
+    /// File with the batches to go round (`bf16/batches.rs`); without one, a synthetic batch.
     pub batches: Option<PathBuf>,
+    /// What stands above the encoder.
+    pub head: Head,
+}
+
+/// What stands above the encoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Head {
+    /// Pooler and a linear layer: a class for each example.
+    Classifier,
+    /// Masked language modelling: a wordpiece for every [`Case::MASKED`]th token.
+    MaskedLm,
 }
 
 /// What one step does.
@@ -73,6 +85,9 @@ pub enum Mode {
 }
 
 impl Case {
+    /// One token in so many is predicted by [`Head::MaskedLm`], about BERT's 15 %; `bench/peer.py` has it too.
+    const MASKED: usize = 7;
+
     fn config(&self) -> BertConfig {
         BertConfig {
             vocab_size: self.vocab,
@@ -142,6 +157,7 @@ fn cases(threads: usize) -> Vec<[Case; 2]> {
                     intermediate,
                     dtype: Dtype::F32,
                     batches: None,
+                    head: Head::Classifier,
                 };
                 cases.push([case("default"), case("fused")]);
             }

@@ -10,10 +10,11 @@ use burn::tensor::{Device, Int, Tensor};
 use serde_json::json;
 use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm, cross_entropy};
 use totune_model::{
-    Bert, Classifier, Encoder, HeadSpec, LinearSpec, Pass, Pooling, RandomWeights, TokenBatch,
+    Bert, Classifier, Encoder, HeadSpec, LinearSpec, MaskedLm, MaskedLmConfig, Pass, Pooling,
+    RandomWeights, TokenBatch,
 };
 
-use super::{Case, Mode, bf16};
+use super::{Case, Head, Mode, bf16};
 
 /// Answers requests on standard input until it ends.
 pub fn worker(case: &str, device: &Device, version: &str) -> Result<()> {
@@ -46,39 +47,102 @@ pub fn answer(version: &str, mut step: impl FnMut()) -> Result<()> {
     Ok(())
 }
 
-struct Steps {
-    mode: Mode,
-    /// Taken and put back by each step.
-    model: Option<Classifier<Bert>>,
-    optimizer: AdamW,
-    /// Gone round, one for each step.
-    batches: Vec<(TokenBatch, Tensor<1, Int>)>,
-    taken: u64,
+/// What is trained or asked.
+enum Network {
+    Classifier(Classifier<Bert>),
+    MaskedLm(MaskedLm),
 }
 
-impl Steps {
+impl Network {
     fn new(case: &Case, device: &Device) -> Result<Self> {
-        let encoder = case
-            .config()
-            .load(&mut RandomWeights::new(1, 0.02), device)?
-            .with_precision(case.dtype.precision());
+        let mut weights = RandomWeights::new(1, 0.02);
+        let precision = case.dtype.precision();
+        if case.head == Head::MaskedLm {
+            let model = MaskedLmConfig::new(case.config()).load(&mut weights, device)?;
+            let model = model.with_precision(precision);
+            return Ok(Self::MaskedLm(match case.mode {
+                Mode::Train => model.train(),
+                Mode::Inference => model,
+            }));
+        }
+        let encoder = case.config().load(&mut weights, device)?;
+        let encoder = encoder.with_precision(precision);
         let head = HeadSpec::Linear(LinearSpec {
             pooling: Pooling::Pooler,
             layers: totune_model::Layers::Top,
             dropout: case.dropout,
         });
         let model = Classifier::new(encoder, &head, 2, 1, device)?;
-        let model = match case.mode {
+        Ok(Self::Classifier(match case.mode {
             Mode::Train => model.train(),
             Mode::Inference => model,
-        };
+        }))
+    }
+
+    /// Scores of what is predicted, `[examples or masked tokens, labels or vocab]`.
+    fn logits(&self, batch: &Batch, pass: &Pass) -> Tensor<2> {
+        match self {
+            Self::Classifier(model) => model.forward(&batch.tokens, pass).labels(),
+            Self::MaskedLm(model) => model.logits(&batch.tokens, batch.places.clone(), pass),
+        }
+    }
+
+    fn updated(self, loss: &Tensor<1>, optimizer: &mut AdamW) -> Self {
+        match self {
+            Self::Classifier(model) => Self::Classifier(updated(model, loss, optimizer)),
+            Self::MaskedLm(model) => Self::MaskedLm(updated(model, loss, optimizer)),
+        }
+    }
+}
+
+/// Backward, clipping and an update of everything.
+fn updated<M: Module>(model: M, loss: &Tensor<1>, optimizer: &mut AdamW) -> M {
+    let mut grads = GradientsParams::from_grads(loss.backward(), &model);
+    clip_global_norm(&model, &mut grads, Some(1.0));
+    let rate = Rate {
+        lr: 1e-5,
+        weight_decay: 0.01,
+    };
+    optimizer.step(model, grads, &|_| Some(rate))
+}
+
+struct Batch {
+    tokens: TokenBatch,
+    /// Masked tokens, counted through the rows.
+    places: Tensor<1, Int>,
+    /// Of each example or each masked token.
+    labels: Tensor<1, Int>,
+}
+
+struct Steps {
+    mode: Mode,
+    /// Taken and put back by each step.
+    network: Option<Network>,
+    optimizer: AdamW,
+    /// Gone round, one for each step.
+    batches: Vec<Batch>,
+    taken: u64,
+}
+
+impl Steps {
+    fn new(case: &Case, device: &Device) -> Result<Self> {
         let batches = match &case.batches {
-            Some(file) => bf16::on_device(file, device)?,
+            Some(file) => {
+                let batch = |(tokens, labels)| Batch {
+                    tokens,
+                    places: Tensor::zeros([1], device),
+                    labels,
+                };
+                bf16::on_device(file, device)?
+                    .into_iter()
+                    .map(batch)
+                    .collect()
+            }
             None => vec![made_up(case, device)],
         };
         Ok(Self {
             mode: case.mode,
-            model: Some(model),
+            network: Some(Network::new(case, device)?),
             optimizer: AdamW::new(&AdamWConfig {
                 beta_1: 0.9,
                 beta_2: 0.999,
@@ -91,38 +155,39 @@ impl Steps {
     }
 
     fn step(&mut self) {
-        let model = self.model.take().expect("put back by the step before");
-        let (batch, labels) = &self.batches[self.taken as usize % self.batches.len()];
+        let network = self.network.take().expect("put back by the step before");
+        let batch = &self.batches[self.taken as usize % self.batches.len()];
         self.taken += 1;
-        let model = match self.mode {
+        let network = match self.mode {
             Mode::Inference => {
-                let logits = model.forward(batch, &Pass::evaluation()).labels();
+                let logits = network.logits(batch, &Pass::evaluation());
                 let _: i64 = logits.argmax(1).sum().into_scalar();
-                model
+                network
             }
             Mode::Train => {
-                let logits = model.forward(batch, &Pass::training(self.taken)).labels();
-                let loss = cross_entropy(logits, labels.clone());
+                let logits = network.logits(batch, &Pass::training(self.taken));
+                let loss = cross_entropy(logits, batch.labels.clone());
                 let _: f32 = loss.clone().into_scalar();
-                let mut grads = GradientsParams::from_grads(loss.backward(), &model);
-                clip_global_norm(&model, &mut grads, Some(1.0));
-                let rate = Rate {
-                    lr: 1e-5,
-                    weight_decay: 0.01,
-                };
-                self.optimizer.step(model, grads, &|_| Some(rate))
+                network.updated(&loss, &mut self.optimizer)
             }
         };
-        self.model = Some(model);
+        self.network = Some(network);
     }
 }
 
 /// One batch without padding.
-fn made_up(case: &Case, device: &Device) -> (TokenBatch, Tensor<1, Int>) {
+fn made_up(case: &Case, device: &Device) -> Batch {
     let shape = [case.batch, case.seq];
     let n = case.batch * case.seq;
     let ids: Vec<i64> = (0..n as i64).map(|i| 1000 + i * 7919 % 29000).collect();
-    let labels: Vec<i64> = (0..case.batch as i64).map(|i| i % 2).collect();
-    let batch = TokenBatch::new(ids, vec![0; n], &vec![true; n], shape, device);
-    (batch, Tensor::from_data(labels.as_slice(), device))
+    let places: Vec<i64> = (0..n as i64).step_by(Case::MASKED).collect();
+    let labels: Vec<i64> = match case.head {
+        Head::Classifier => (0..case.batch as i64).map(|i| i % 2).collect(),
+        Head::MaskedLm => places.iter().map(|&at| ids[at as usize]).collect(),
+    };
+    Batch {
+        tokens: TokenBatch::new(ids, vec![0; n], &vec![true; n], shape, device),
+        places: Tensor::from_data(places.as_slice(), device),
+        labels: Tensor::from_data(labels.as_slice(), device),
+    }
 }

@@ -1,6 +1,6 @@
-//! `totune bench bf16`: bfloat16 products against f32, ours and PyTorch's, on made-up and on real batches.
+//! `totune bench bf16`: bfloat16 products against f32, ours and PyTorch's, on synthetic and on real batches.
 //!
-//! Our sides and PyTorch's are those of `bench peer`, told another number type.
+//! Our sides and PyTorch's are those of `bench peer`, told another dtype.
 
 mod batches;
 mod page;
@@ -13,7 +13,7 @@ use totune_adapt::Dtype;
 use totune_sweep::{Project, Roots};
 
 use super::side::Side;
-use super::{Case, Mode, median};
+use super::{Case, Head, Mode, median};
 
 pub use batches::on_device;
 
@@ -43,10 +43,11 @@ struct Timing {
     peak_memory: u64,
 }
 
-/// One case with its three sides: f32, bf16, PyTorch's autocast.
+/// One case with its four sides: f32 and bf16, ours and PyTorch's.
 #[derive(Debug, Serialize)]
 struct Outcome {
     name: String,
+    mode: Mode,
     threads: usize,
     timings: Vec<Timing>,
 }
@@ -55,6 +56,51 @@ struct Outcome {
 const TOKENS: usize = 6000;
 const BATCH: usize = 32;
 
+/// What goes through which network.
+struct Input {
+    name: String,
+    /// Tokens in each example of a synthetic batch.
+    seq: usize,
+    head: Head,
+    /// File with real batches.
+    batches: Option<PathBuf>,
+}
+
+impl Input {
+    fn synthetic(name: &str, seq: usize, head: Head) -> Self {
+        Self {
+            name: name.to_string(),
+            seq,
+            head,
+            batches: None,
+        }
+    }
+
+    fn case(&self, mode: Mode, dropout: f64, threads: usize, dtype: Dtype) -> Case {
+        let (shape, hidden, heads) = match self.head {
+            Head::Classifier => ("MiniLM", 384, 12),
+            Head::MaskedLm => ("6 x 256", 256, 8),
+        };
+        Case {
+            shape: shape.to_string(),
+            mode,
+            optimizer: "fused".to_string(),
+            batch: BATCH,
+            seq: self.seq,
+            dropout,
+            threads,
+            vocab: 30522,
+            hidden,
+            layers: 6,
+            heads,
+            intermediate: 4 * hidden,
+            dtype,
+            batches: self.batches.clone(),
+            head: self.head,
+        }
+    }
+}
+
 /// Runs the comparison and writes `bf16.json` and `bf16.md` below `options.out`.
 ///
 /// # Errors
@@ -62,45 +108,37 @@ const BATCH: usize = 32;
 pub fn bf16(options: &Bf16Options, project: &Project, roots: &Roots) -> Result<PathBuf> {
     let scratch = tempfile::Builder::new().prefix("totune-bench").tempdir()?;
     let mut inputs = vec![
-        ("32 x 64".to_string(), 64, None),
-        ("32 x 128".to_string(), 128, None),
+        Input::synthetic("MiniLM, 32 x 64", 64, Head::Classifier),
+        Input::synthetic("MiniLM, 32 x 128", 128, Head::Classifier),
+        Input::synthetic("6 x 256 masked LM, 32 x 128", 128, Head::MaskedLm),
     ];
     for (task, file) in batches::write(project, roots, scratch.path())? {
-        inputs.push((format!("{task}, 32 bucketed"), 0, Some(file)));
+        inputs.push(Input {
+            name: format!("MiniLM, {task}, 32 bucketed"),
+            seq: 0,
+            head: Head::Classifier,
+            batches: Some(file),
+        });
     }
     let mut outcomes = Vec::new();
-    for (shape, seq, file) in &inputs {
+    for input in &inputs {
         for (mode, dropout, title) in [
             (Mode::Train, 0.1, "training"),
             (Mode::Inference, 0.0, "inference"),
         ] {
             for &threads in &options.threads {
-                let name = format!("{shape}, {title}");
+                let name = format!("{}, {title}", input.name);
                 let named = format!("{name}, {threads} thread(s)");
                 if !options.only.is_empty() && !options.only.iter().any(|only| named.contains(only))
                 {
                     continue;
                 }
-                let case = |dtype| Case {
-                    shape: "MiniLM".to_string(),
-                    mode,
-                    optimizer: "fused".to_string(),
-                    batch: BATCH,
-                    seq: *seq,
-                    dropout,
-                    threads,
-                    vocab: 30522,
-                    hidden: 384,
-                    layers: 6,
-                    heads: 12,
-                    intermediate: 1536,
-                    dtype,
-                    batches: file.clone(),
-                };
+                let case = |dtype| input.case(mode, dropout, threads, dtype);
                 eprintln!("{named}");
                 let timings = compare(options, project, case)?;
                 outcomes.push(Outcome {
                     name,
+                    mode,
                     threads,
                     timings,
                 });
@@ -122,20 +160,17 @@ fn compare(
 ) -> Result<Vec<Timing>> {
     let (f32, bf16) = (case(Dtype::F32), case(Dtype::Bf16Mixed));
     let script = project.root.join("bench/peer.py");
+    let python =
+        |name: &str, case: &Case| Side::python(name, &options.python, &script, case, case.threads);
     let mut sides = [
         Side::ours(&f32)?,
         Side::ours(&bf16)?,
-        Side::python(
-            "pytorch autocast",
-            &options.python,
-            &script,
-            &bf16,
-            bf16.threads,
-        )?,
+        python("pytorch f32", &f32)?,
+        python("pytorch autocast", &bf16)?,
     ];
     sides[0].name = "totune f32".to_string();
     sides[1].name = "totune bf16".to_string();
-    // A round goes through all batches of a file; a made-up one is repeated.
+    // A round goes through all batches of a file; a synthetic one is repeated.
     let (steps, tokens) = match &f32.batches {
         Some(file) => {
             let batches = batches::read(file)?;
