@@ -285,15 +285,9 @@ impl Pieces {
             bail!(card.missing(roots).unwrap_or_default());
         };
         let longest = config.max_position_embeddings;
-        for stage in settings
-            .stages
-            .iter()
-            .filter(|stage| stage.length > longest)
-        {
-            bail!(
-                "stage.length: found {}, but `{name}` reads at most {longest}",
-                stage.length
-            );
+        let lengths = settings.stages.iter().map(|stage| stage.length);
+        if let Some(length) = lengths.max().filter(|&length| length > longest) {
+            bail!("stage.length: found {length}, but `{name}` reads at most {longest}");
         }
         let lowercase = card.vocabulary.lowercase;
         let tokenizer = Tokenizer::open(&dir, lowercase)?;

@@ -356,7 +356,7 @@ fn datasets(grid: &Table, sources: &Sources) -> Result<Vec<String>> {
         // A misspelt key is a likely reason, and nothing else has been looked at.
         match grid
             .keys()
-            .find(|key| totune_data::near(key, ["datasets"].into_iter()).is_some())
+            .find(|key| totune_data::near(key, ["datasets"]).is_some())
         {
             Some(key) if key != "datasets" => {
                 anyhow!(sources.explain(&format!("unknown field `{key}`, expected `datasets`")))

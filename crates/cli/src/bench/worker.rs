@@ -48,6 +48,8 @@ pub fn answer(version: &str, mut step: impl FnMut()) -> Result<()> {
 }
 
 /// What is trained or asked.
+// There is one, for as long as the process lives.
+#[expect(clippy::large_enum_variant)]
 enum Network {
     Classifier(Classifier<Bert>),
     MaskedLm(MaskedLm),
