@@ -213,9 +213,8 @@ mod tests {
             found,
             [
                 "He said \" go !",
-                "\"",
-                "Then all of them went",
-                "away .",
+                "\" Then all of them",
+                "went away .",
                 "( They did . )"
             ]
         );

@@ -286,10 +286,4 @@ mod tests {
         let of = |over| emissions(over, PLACES, &[[0, 0], [1, 1], [2, 2]]);
         assert_eq!(of(Over::Pieces), of(Words));
     }
-
-    #[test]
-    fn settings_as_before_are_written_as_before() {
-        let json = serde_json::to_string(&TaggerSpec::default()).expect("plain data");
-        assert!(!json.contains("recurrent-over"), "{json}");
-    }
 }
