@@ -32,17 +32,13 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// Where encoders are looked for that are no fixtures: the user's folder, then those that come with the project.
-    pub fn encoder_roots(&self, project: &Project) -> Vec<PathBuf> {
-        vec![self.encoders.clone(), project.root.join("encoders")]
-    }
-
-    /// Where the files of an encoder card are looked for.
-    pub fn of_encoder(&self, project: &Project, fixture: bool) -> PathBuf {
+    /// Where the files of an encoder card are looked for: fixtures in the project's own, others in the user's folder and
+    /// then among those that come with the project.
+    pub fn of_encoder(&self, project: &Project, fixture: bool) -> Vec<PathBuf> {
         if fixture {
-            project.root.join("fixtures/encoders")
+            vec![project.root.join("fixtures/encoders")]
         } else {
-            self.encoders.clone()
+            vec![self.encoders.clone(), project.root.join("encoders")]
         }
     }
 }
@@ -103,7 +99,7 @@ fn messages<'a>(
         let catalogue = EncoderCatalogue::read(&project.root.join("encoders"))?;
         for name in encoders {
             let card = catalogue.find(name)?;
-            let missing = card.missing(&[roots.of_encoder(project, card.fixture)]);
+            let missing = card.missing(&roots.of_encoder(project, card.fixture));
             messages.extend(missing.map(|message| ((2, name.to_string()), message)));
         }
     }
@@ -253,8 +249,8 @@ impl Inputs {
             progress.preparing(&format!("loading {name}"));
             let catalogue = EncoderCatalogue::read(&project.root.join("encoders"))?;
             let card = catalogue.find(name)?;
-            let root = roots.of_encoder(project, card.fixture);
-            let loaded = card.load_any(&[root], &machine.device)?;
+            let places = roots.of_encoder(project, card.fixture);
+            let loaded = card.load_any(&places, &machine.device)?;
             let reader = match &loaded.encoder {
                 AnyEncoder::Elmo(_) => Reader::Characters,
                 AnyEncoder::Bert(_) => {

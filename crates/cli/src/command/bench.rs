@@ -357,7 +357,7 @@ impl Data {
         }
         let encoders = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
         let card = encoders.find("all-minilm-l6-v2")?;
-        let found = card.locate(&[context.roots.of_encoder(&context.project, card.fixture)]);
+        let found = card.locate(&context.roots.of_encoder(&context.project, card.fixture));
         Ok(found.unwrap_or_else(|| context.project.root.join("fixtures/data")))
     }
 }

@@ -136,7 +136,7 @@ impl Wordpieces {
         };
         let encoders = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
         let card = encoders.find(name)?;
-        let roots = [context.roots.of_encoder(&context.project, card.fixture)];
+        let roots = context.roots.of_encoder(&context.project, card.fixture);
         let Some(folder) = card.locate(&roots) else {
             let missing = card.missing(&roots);
             bail!(missing.unwrap_or_else(|| format!("encoder `{name}` is gone")));

@@ -309,8 +309,8 @@ impl Convert {
     }
 }
 
-fn roots(context: &Context, card: &EncoderCard) -> [PathBuf; 1] {
-    [context.roots.of_encoder(&context.project, card.fixture)]
+fn roots(context: &Context, card: &EncoderCard) -> Vec<PathBuf> {
+    context.roots.of_encoder(&context.project, card.fixture)
 }
 
 /// The file with the weights at a path, which may be a folder.

@@ -188,7 +188,9 @@ fn of_dataset(context: &Context, settings: &Settings, card: &Card) -> Result<Wan
 }
 
 fn of_encoder(context: &Context, card: &EncoderCard) -> Wanted {
-    let root = context.roots.of_encoder(&context.project, card.fixture);
+    // What is fetched goes into the user's folder.
+    let mut places = context.roots.of_encoder(&context.project, card.fixture);
+    let root = places.remove(0);
     let job = |mut download: totune_fetch::Download| {
         if let (Source::Hub { path, .. }, None) = (&download.source, &download.sha256) {
             // Of weights in one file the card knows the hash.

@@ -69,7 +69,7 @@ impl Pretrain {
             ),
         }
         let machine = context.machine()?;
-        let encoders = context.roots.encoder_roots(&context.project);
+        let encoders = context.roots.of_encoder(&context.project, false);
         let places = Places {
             project: root,
             data: &context.roots.data,

@@ -33,11 +33,11 @@ pub(super) fn encoders(project: &Project, roots: &Roots) -> Vec<Finding> {
         let catalogue = EncoderCatalogue::read(&project.root.join("encoders"))?;
         let finding = |name: &str| {
             let card = catalogue.find(name)?;
-            let root = roots.of_encoder(project, card.fixture);
+            let places = roots.of_encoder(project, card.fixture);
             let files = Files {
                 name,
                 fixture: card.fixture,
-                place: card.locate(&[root]),
+                place: card.locate(&places),
                 instructions: &card.instructions,
             };
             Ok(files.finding(&roots.encoders))
