@@ -78,17 +78,16 @@ lint: _libtorch
     cargo clippy {{ flags }} --workspace --all-targets -- --deny warnings
     cargo clippy --release --locked --package totune-cli -- --deny warnings
 
-# Run the benchmarks whose name holds an argument, or all; `peer`, `data`, `cache`, `bf16`, `lstm`, `elmo`, `crf` time us beside others
+# Time totune next to what others use: `bench` lists what can be timed, `bench micro NAME` runs cargo's own benches
 [group('develop')]
 [no-exit-message]
 bench *ARGS: _build
-    if [ "${1-}" = peer ] || [ "${1-}" = cache ] || [ "${1-}" = bf16 ] || [ "${1-}" = lstm ] || [ "${1-}" = elmo ] || [ "${1-}" = crf ]; then \
-        TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference)} && export TOTUNE_PYTHON && {{ totune }} bench "$@"; \
-    elif [ "${1-}" = data ]; then \
-        TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference datasets)} && export TOTUNE_PYTHON && {{ totune }} bench "$@"; \
-    else \
-        cargo bench --locked --features {{ quote(features) }} --bench '*' -- "$@"; \
-    fi
+    case "${1-}" in \
+        "") {{ totune }} bench --help ;; \
+        micro) shift && cargo bench --locked --features {{ quote(features) }} --bench '*' -- "$@" ;; \
+        data) TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference datasets)} && export TOTUNE_PYTHON && {{ totune }} bench "$@" ;; \
+        *) TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference)} && export TOTUNE_PYTHON && {{ totune }} bench "$@" ;; \
+    esac
 
 # Fuzz every reader for some seconds each, or the targets named: `fuzz 600 csv torch`
 [group('develop')]

@@ -28,7 +28,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
 fn block(error: &anyhow::Error) -> String {
     let mut text = format!("error: {error}");
     for cause in error.chain().skip(1) {
-        text.push_str(&format!("\n  because: {cause}"));
+        text.push_str(&format!("\n  caused by: {cause}"));
     }
     text
 }
@@ -44,7 +44,7 @@ mod tests {
             anyhow!("no space left on device").context("runs/ab/evals.parquet: cannot write");
         assert_eq!(
             block(&error),
-            "error: runs/ab/evals.parquet: cannot write\n  because: no space left on device"
+            "error: runs/ab/evals.parquet: cannot write\n  caused by: no space left on device"
         );
     }
 }

@@ -14,7 +14,7 @@ use crate::exit;
 Examples:
   totune data show fixture-tweets
   totune data show fixture-tweets --encoder fixture-bert --rows 2 --max-length 32
-  totune data show conll-2003 --split dev --id 12 --encoder bert-base-cased")]
+  totune data show conll2003 --split dev --id 12 --encoder bert-base-cased")]
 pub struct Show {
     /// Dataset, or path of a card
     name: String,
