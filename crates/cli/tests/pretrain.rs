@@ -16,7 +16,7 @@ fn checkout() -> Checkout {
     let text = fs::read_to_string(path).expect("the fixture's settings");
     let text = text
         .replace("\"fixture-mlm\"", "\"tiny\"")
-        .replace("163_840", "20_480")
+        .replace("491_520", "20_480")
         .replace("checkpoint-every = 25", "checkpoint-every = 5");
     checkout.write("experiments/pretraining/tiny.toml", &text);
     checkout

@@ -170,7 +170,7 @@ fn a_changed_setting_is_refused_by_name() {
     });
     let message = format!("{:#}", error.expect_err("another rate"));
     assert!(
-        message.contains("`learning-rate` was 0.005, found 0.5"),
+        message.contains("`learning-rate` was 0.004, found 0.5"),
         "{message}"
     );
     train("fixture-mlm", &folder, &device, 1, |json| {
