@@ -24,18 +24,18 @@ use crate::progress::Steps;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  totune pretrain totune-bert-mini             the settings are experiments/pretraining/totune-bert-mini.toml
-  totune pretrain totune-bert-mini --resume    go on from the newest checkpoint, to the same losses bit for bit
-  totune pretrain totune-bert-mini --export    write the encoder and its perplexity as they are now
   totune pretrain fixture-mlm                  a tiny encoder on committed text, in seconds
+  totune pretrain totune-bert-mini             settings of experiments/pretraining/
+  totune pretrain totune-bert-mini --resume    continue, to the same losses bit for bit
+  totune pretrain totune-bert-mini --export    write the encoder as it is now
 
-Checkpoints, the vocabulary and the log go to runs/pretraining/<name>/. At the end, or with --export, the
-log and the perplexity of held-out text are written to results/pretraining/<name>/, and the encoder
-with its card to runs/pretraining/<name>/encoder/, a folder that transformers loads.")]
+Checkpoints, the vocabulary and the log go to runs/pretraining/<name>/. At the end, or with
+--export, the log and the perplexity of held-out text are written to results/pretraining/<name>/,
+and the encoder with its card to runs/pretraining/<name>/encoder/, which transformers loads.")]
 pub struct Pretrain {
     /// A file, or its name in experiments/pretraining/ without `.toml`
     config: String,
-    /// Go on from the newest checkpoint
+    /// Continue from the newest checkpoint
     #[arg(long)]
     resume: bool,
     /// Write the encoder and its perplexity from the newest checkpoint, without training
@@ -59,7 +59,7 @@ impl Pretrain {
         match latest {
             Some(step) => ensure!(
                 self.resume || self.export,
-                "{}: has a run that took {step} steps; `--resume` goes on with it, removing the folder begins anew",
+                "{}: has a run that took {step} steps; `--resume` continues it, removing the folder starts over",
                 folder.path.display()
             ),
             None => ensure!(

@@ -8,7 +8,7 @@
 //! use totune_data::ngrams::Overlap;
 //!
 //! let mut overlap = Overlap::new(3);
-//! overlap.add_texts("made-up", "test", [vec!["The cat sat on the mat."], vec!["Too short"]]);
+//! overlap.add_texts("synthetic", "test", [vec!["The cat sat on the mat."], vec!["Too short"]]);
 //! assert!(overlap.paragraph("There, the CAT sat."));
 //! assert!(!overlap.paragraph("The cat never sat."));
 //! ```

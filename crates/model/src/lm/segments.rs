@@ -8,8 +8,8 @@ use crate::encoder::elmo::{CHARACTERS, Spelling};
 
 /// Segments of text (sentences, or pieces of paragraphs), each read between `<S>` and `</S>`.
 ///
-/// Words are told apart by their characters, not by their ids: words outside the vocabulary share an id and are read all
-/// the same. The characters of a word are computed once, however often it occurs.
+/// Words are distinguished by their characters, not by their ids: words outside the vocabulary share an id but are read
+/// as they are spelled. The characters of a word are computed once, however often it occurs.
 #[derive(Debug, Clone)]
 pub struct Segments {
     start: u32,

@@ -36,7 +36,7 @@ pub(crate) struct Judged<'a> {
     pub(crate) reasons: Vec<String>,
 }
 
-/// What claims are held against.
+/// What claims are compared with.
 #[derive(Clone, Copy)]
 pub(crate) struct Court<'a> {
     pub(crate) plan: &'a Plan,

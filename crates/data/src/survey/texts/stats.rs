@@ -1,4 +1,4 @@
-//! How the text of a language model is made up: words, lengths, types, the most frequent words.
+//! What the text of a language model consists of: words, lengths, types, the most frequent words.
 
 use super::TextCounts;
 use crate::ngrams::for_each_word;
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn words_types_and_lengths_are_counted() {
         let train = documents(&[&["The cat, the DOG.", "A cat"], &["Zoë's dog!"]]);
-        let found = TextStatistics::of("made-up", TextPart::Train, &train);
+        let found = TextStatistics::of("synthetic", TextPart::Train, &train);
         let counts = (
             found.counts.documents,
             found.counts.paragraphs,
@@ -211,7 +211,7 @@ mod tests {
         );
         assert!(found.top_shares.is_empty());
         let mut held_out = TextStatistics::of(
-            "made-up",
+            "synthetic",
             TextPart::HeldOut,
             &documents(&[&["a hen, a cow, a cat, a hen"]]),
         );

@@ -1,4 +1,4 @@
-//! Layers, tasks and cells of the made-up paper of two encoders; see `fixture::probes`.
+//! Layers, tasks and cells of the synthetic paper of two encoders; see `fixture::probes`.
 
 use super::{Paper, Verdict};
 use crate::fixture::probes;

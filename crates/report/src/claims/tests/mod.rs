@@ -1,4 +1,4 @@
-//! Verdicts on made-up runs, by claims written as in `claims.toml`.
+//! Verdicts on synthetic runs, by claims written as in `claims.toml`.
 
 mod layers;
 mod scores;
@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::select::runs::Runs;
 use crate::toml_file::parse;
 
-/// A made-up paper with its runs.
+/// A synthetic paper with its runs.
 struct Paper {
     plan: Plan,
     tables: Tables,

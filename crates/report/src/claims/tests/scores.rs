@@ -1,4 +1,4 @@
-//! Means and differences of groups; the made-up scores are chosen so that each verdict occurs, see `fixture`.
+//! Means and differences of groups; the synthetic scores are chosen so that each verdict occurs, see `fixture`.
 
 use super::{Paper, Verdict, claim};
 use crate::fixture;

@@ -1,4 +1,4 @@
-//! Scores and times over tasks; the made-up runs are chosen so that each verdict occurs, see `fixture::task_tables`.
+//! Scores and times over tasks; the synthetic runs are chosen so that each verdict occurs, see `fixture::task_tables`.
 
 use super::{Paper, Verdict, claim};
 use crate::fixture;
