@@ -221,8 +221,7 @@ impl Objective for BidirectionalLanguageModel<'_> {
     }
 
     fn held_out(&self) -> Vec<String> {
-        let names = self.corpus.held_out.iter();
-        names.map(|(name, _)| name.clone()).collect()
+        self.corpus.held_out.names()
     }
 
     /// By the full softmax, over both directions. `limit` counts segments.
@@ -234,10 +233,7 @@ impl Objective for BidirectionalLanguageModel<'_> {
         _device: &Device,
     ) -> Likelihood {
         let mut likelihood = Likelihood::default();
-        let held_out = self.corpus.held_out.iter().find(|(name, _)| name == text);
-        let Some((_, segments)) = held_out else {
-            return likelihood;
-        };
+        let segments = self.corpus.held_out.text(text);
         let n = segments.len().min(limit.unwrap_or(usize::MAX));
         let most = self.stage().tokens_per_step() as usize;
         let mut order: Vec<usize> = (0..n).collect();

@@ -5,15 +5,15 @@ use rayon::prelude::*;
 use totune_data::{Document, Tokenizer};
 
 use crate::masking::Pieces;
-use crate::packing::{Documents, Marks};
+use crate::packing::{Documents, HeldOut, Marks};
 
 /// All text of a run under one vocabulary.
 #[derive(Debug)]
 pub struct Corpus {
     /// What is trained on, of all cards.
     pub train: Documents,
-    /// Held-out text by the name of its card.
-    pub held_out: Vec<(String, Documents)>,
+    /// What is never trained on.
+    pub held_out: HeldOut,
     /// Words that are trained on, cut at white space.
     pub words: u64,
     /// `[CLS]` and `[SEP]`.
@@ -47,7 +47,7 @@ impl Corpus {
         };
         let mut corpus = Self {
             train: Documents::default(),
-            held_out: Vec::new(),
+            held_out: HeldOut::from_iter([]),
             words: 0,
             marks: Marks {
                 first: id("[CLS]")?,
@@ -60,6 +60,7 @@ impl Corpus {
             },
             counts: vec![0; n],
         };
+        let mut all_held_out = Vec::new();
         for (name, train, held_out) in texts {
             corpus.words += count_words(&train);
             let before = corpus.train.n_tokens();
@@ -70,10 +71,9 @@ impl Corpus {
             );
             let mut documents = Documents::default();
             encode(&held_out, tokenizer, &mut documents)?;
-            if !documents.is_empty() {
-                corpus.held_out.push((name, documents));
-            }
+            all_held_out.push((name, documents));
         }
+        corpus.held_out = all_held_out.into_iter().collect();
         for &id in corpus.train.ids() {
             corpus.counts[usize::from(id)] += 1;
         }

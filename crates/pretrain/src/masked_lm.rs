@@ -241,8 +241,7 @@ impl Objective for MaskedLanguageModel<'_> {
     }
 
     fn held_out(&self) -> Vec<String> {
-        let names = self.corpus.held_out.iter();
-        names.map(|(name, _)| name.clone()).collect()
+        self.corpus.held_out.names()
     }
 
     /// Masks depend on the number of the sequence alone; every hidden wordpiece is replaced by `[MASK]`.
@@ -254,10 +253,7 @@ impl Objective for MaskedLanguageModel<'_> {
         device: &Device,
     ) -> Likelihood {
         let mut likelihood = Likelihood::default();
-        let held_out = self.corpus.held_out.iter().find(|(name, _)| name == text);
-        let Some((_, documents)) = held_out else {
-            return likelihood;
-        };
+        let documents = self.corpus.held_out.text(text);
         let length = self.stages[0].length;
         let packed = Packed::in_order(documents, self.corpus.marks, length);
         let how = Masking {

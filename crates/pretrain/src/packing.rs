@@ -78,6 +78,39 @@ impl<Id> Documents<Id> {
     }
 }
 
+/// Held-out text by the name of its card.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldOut<Id = u16>(Vec<(String, Documents<Id>)>);
+
+impl<Id> FromIterator<(String, Documents<Id>)> for HeldOut<Id> {
+    /// Texts without documents are left out.
+    fn from_iter<T: IntoIterator<Item = (String, Documents<Id>)>>(texts: T) -> Self {
+        let texts = texts.into_iter();
+        Self(
+            texts
+                .filter(|(_, documents)| !documents.is_empty())
+                .collect(),
+        )
+    }
+}
+
+impl<Id> HeldOut<Id> {
+    /// Names of the texts.
+    pub fn names(&self) -> Vec<String> {
+        self.0.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The documents of one of them.
+    ///
+    /// # Panics
+    /// When there is no such text.
+    pub fn text(&self, name: &str) -> &Documents<Id> {
+        let found = self.0.iter().find(|(other, _)| other == name);
+        let (_, documents) = found.unwrap_or_else(|| panic!("no held-out text `{name}`"));
+        documents
+    }
+}
+
 /// The tokens that stand around pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {

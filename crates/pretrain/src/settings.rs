@@ -176,6 +176,29 @@ impl Stage {
     pub fn steps(&self) -> usize {
         self.tokens.div_ceil(self.tokens_per_step()) as usize
     }
+
+    fn check(&self, start: &Start) -> Result<()> {
+        let (length, batch_size, tokens) = (self.length, self.batch_size, self.tokens);
+        ensure!(
+            length >= 8,
+            "stage.length: found {length}, expected 8 or more"
+        );
+        ensure!(
+            batch_size > 0 && tokens > 0,
+            "stage: found batch-size = {batch_size} and tokens = {tokens}, expected more than 0"
+        );
+        if let Start::New(New {
+            bert: Some(bert), ..
+        }) = start
+        {
+            let positions = bert.positions;
+            ensure!(
+                length <= positions,
+                "stage.length: found {length}, but start.bert.positions is {positions}"
+            );
+        }
+        Ok(())
+    }
 }
 
 /// Keys that may change between a run and its resumption: they change nothing but what is written down.
@@ -205,11 +228,6 @@ impl Settings {
         Ok((settings, json))
     }
 
-    /// Steps of all stages.
-    pub fn steps(&self) -> usize {
-        self.stages.iter().map(Stage::steps).sum()
-    }
-
     fn check(&self) -> Result<()> {
         ensure!(
             !self.texts.is_empty(),
@@ -220,28 +238,7 @@ impl Settings {
             "stage: found none, expected at least one `[[stage]]`"
         );
         for stage in &self.stages {
-            ensure!(
-                stage.length >= 8,
-                "stage.length: found {}, expected 8 or more",
-                stage.length
-            );
-            ensure!(
-                stage.batch_size > 0 && stage.tokens > 0,
-                "stage: found batch-size = {} and tokens = {}, expected more than 0",
-                stage.batch_size,
-                stage.tokens
-            );
-            if let Start::New(New {
-                bert: Some(bert), ..
-            }) = &self.start
-            {
-                ensure!(
-                    stage.length <= bert.positions,
-                    "stage.length: found {}, but start.bert.positions is {}",
-                    stage.length,
-                    bert.positions
-                );
-            }
+            stage.check(&self.start)?;
         }
         for (key, every) in [
             ("log-every", self.log_every),
@@ -265,6 +262,11 @@ impl Settings {
             "schedule: found `plateau`, which needs scores on dev; expected another"
         );
         self.optimizer.validate()?;
+        self.check_start()
+    }
+
+    /// Whether the objective can train what training begins with.
+    fn check_start(&self) -> Result<()> {
         match (&self.objective, &self.start) {
             (Objective::MaskedLm(masking), Start::Encoder { .. }) => masking.check(),
             (Objective::MaskedLm(masking), Start::New(new)) => {

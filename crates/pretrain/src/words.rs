@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use totune_data::{Document, characters};
 
-use crate::packing::Documents;
+use crate::packing::{Documents, HeldOut};
 
 /// `</S>`, `<S>` and `<UNK>`, the first ids; both boundaries are as frequent as segments.
 const SPECIAL: [&str; 3] = ["</S>", "<S>", "<UNK>"];
@@ -20,8 +20,8 @@ pub struct WordCorpus {
     counts: Vec<u64>,
     /// Segments as numbers of words.
     pub train: Documents<u32>,
-    /// Held-out segments by the name of their card. A word that is not trained on has a number behind those that are.
-    pub held_out: Vec<(String, Documents<u32>)>,
+    /// Segments that are never trained on. A word of theirs that is not trained on has a number behind those that are.
+    pub held_out: HeldOut<u32>,
     /// Words that are predicted as themselves, special ones among them.
     pub vocab: usize,
 }
@@ -47,9 +47,7 @@ impl WordCorpus {
         for (name, _, documents) in texts {
             let mut segments = Documents::default();
             seen.add(&documents, longest, &mut segments)?;
-            if !segments.is_empty() {
-                held_out.push((name, segments));
-            }
+            held_out.push((name, segments));
         }
         ensure!(
             n_trained + SPECIAL.len() >= vocab,
@@ -234,7 +232,7 @@ mod tests {
         assert_eq!((corpus.id(1), corpus.id(2)), (4, UNKNOWN));
         // Of 6 words and 1 segment, smoothed by 5: "a" 2 + 1, two unknown words 1 + 1 each, the boundary 1 + 1 of 12.
         let expected = -(3f64 / 12.0).ln() - 2.0 * (2f64 / 12.0).ln() - (2f64 / 12.0).ln();
-        let held_out = corpus.held_out[0].1.document(0);
+        let held_out = corpus.held_out.text("t").document(0);
         assert!((corpus.unigram_nats(held_out) - expected).abs() < 1e-12);
     }
 }
