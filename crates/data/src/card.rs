@@ -1,8 +1,9 @@
 //! Dataset cards: the facts about a dataset, as TOML.
 
-use crate::layout::Layout;
+use crate::extends::read_extended;
+use crate::layout::{Layout, OneOf};
 use crate::near::{did_you_mean, quoted};
-use crate::toml_file::{parse_toml, read_toml};
+use crate::toml_file::parse_toml;
 use anyhow::{Context, Result, anyhow, ensure};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -49,6 +50,9 @@ pub struct Card {
     pub submission: BTreeMap<String, String>,
     /// The layouts the dataset circulates in; a split is read from the first one whose file is there.
     pub layouts: Vec<Layout>,
+    /// Which rows belong to the dataset, of every file: those that have one of these values in each of these columns.
+    #[serde(default, rename = "where")]
+    pub rows: BTreeMap<String, OneOf>,
     /// Licence or terms of use.
     #[serde(default)]
     pub licence: String,
@@ -127,7 +131,8 @@ impl Card {
 
     /// Reads and checks the card at `path`.
     pub fn read(path: &Path) -> Result<Self> {
-        let mut card: Card = read_toml(path)?;
+        let mut card: Card = read_extended(path)?;
+        card.narrow();
         card.file = path.to_path_buf();
         card.check()
             .with_context(|| path.display().to_string())
@@ -138,6 +143,7 @@ impl Card {
     /// The card in `text`, as if it had been read from `path`.
     pub(crate) fn parse(text: &str, path: &Path) -> Result<Self> {
         let mut card: Card = parse_toml(text)?;
+        card.narrow();
         card.file = path.to_path_buf();
         card.check()?;
         Ok(card)
@@ -227,6 +233,19 @@ impl Card {
             .unwrap_or(Path::new(".."))
             .join("fixtures")
             .join("data")
+    }
+
+    /// Hands the card's own `where` on to each of its files.
+    fn narrow(&mut self) {
+        let files = self
+            .layouts
+            .iter_mut()
+            .flat_map(|layout| layout.files.values_mut());
+        for file in files {
+            let own = std::mem::take(&mut file.r#where);
+            file.r#where = self.rows.clone();
+            file.r#where.extend(own);
+        }
     }
 
     fn check(&self) -> Result<()> {

@@ -13,18 +13,26 @@ use std::path::Path;
 /// datasets/rte.toml: line 4: unknown key `lables`; did you mean `labels`? expected one of `name`, `labels`
 /// ```
 pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    parse_toml(&read_text(path)?)
+        .with_context(|| path.display().to_string())
+        .map_err(flatten)
+}
+
+/// The text of the file at `path`, without a byte order mark.
+pub(crate) fn read_text(path: &Path) -> Result<String> {
     let bytes =
         std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
-    let text = std::str::from_utf8(&bytes).map_err(|error| {
-        let line = line_at(&bytes, error.valid_up_to());
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line = line_at(error.as_bytes(), error.utf8_error().valid_up_to());
         anyhow!(
             "{}: line {line}: not UTF-8; expected UTF-8 text",
             path.display()
         )
     })?;
-    parse_toml(text.trim_start_matches('\u{feff}'))
-        .with_context(|| path.display().to_string())
-        .map_err(flatten)
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_string(),
+        None => text,
+    })
 }
 
 /// Parses TOML text as [`read_toml`] does; the error has a line but no file.
@@ -44,7 +52,7 @@ fn flatten(error: anyhow::Error) -> anyhow::Error {
 }
 
 /// Puts serde's words for an unknown name into ours, and adds the near one.
-fn explain(message: &str) -> String {
+pub(crate) fn explain(message: &str) -> String {
     let message = message.trim_end();
     for (theirs, ours) in [
         ("unknown field `", "unknown key"),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use totune_checkpoint::{Checkpoint as File, ElmoOptions, Naming, Published};
 use totune_data::{Document, TextCatalogue, TextPart, Tokenizer, sha256_hex};
 use totune_model::{
-    Architecture, BertConfig, BilmConfig, EncoderCatalogue, MaskedLmConfig, RandomWeights, Weights,
+    Architecture, BertConfig, BilmConfig, EncoderCatalogue, MaskedLmConfig, Weights,
 };
 use totune_record::write_atomically;
 
@@ -381,11 +381,4 @@ impl Weights for Continued {
         }
         Weights::take(&mut self.published, short, shape)
     }
-}
-
-/// Fresh weights of a BERT, as its released code begins.
-pub(crate) fn fresh(seed: u64) -> Box<dyn Weights> {
-    /// `initializer_range`.
-    const SD: f64 = 0.02;
-    Box::new(RandomWeights::new(seed, SD))
 }

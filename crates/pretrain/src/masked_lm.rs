@@ -8,12 +8,12 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand::Rng;
 use totune_adapt::Dtype;
 use totune_data::stream;
-use totune_model::{MaskedLm, MaskedLmConfig, Pass, TokenBatch, Weights};
+use totune_model::{MaskedLm, MaskedLmConfig, Pass, RandomWeights, TokenBatch, Weights};
 
-use crate::job::fresh;
 use crate::masking::{Hidden, hide};
 use crate::objective::{Likelihood, Objective};
 use crate::packing::Packed;
+use crate::settings::BertShape;
 use crate::{Corpus, Masking, Stage};
 
 /// Sequences that are scored at once.
@@ -29,6 +29,7 @@ pub struct MaskedLanguageModel<'a> {
     seed: u64,
     dropout: f64,
     dtype: Dtype,
+    initializer_range: f64,
     /// The epoch that the latest step read, cut into sequences; made again when a step needs another.
     epoch: RefCell<Option<Rc<Epoch<'a>>>>,
 }
@@ -86,6 +87,8 @@ impl<'a> MaskedLanguageModel<'a> {
             seed: settings.seed,
             dropout: settings.dropout,
             dtype: settings.dtype,
+            initializer_range: (settings.start.bert())
+                .map_or_else(BertShape::initializer_range, |bert| bert.initializer_range),
             epoch: RefCell::new(None),
         };
         for (i, stage) in objective.stages.iter().enumerate() {
@@ -213,7 +216,7 @@ impl Objective for MaskedLanguageModel<'_> {
 
     fn initial(&self) -> Box<dyn Weights> {
         let seed = stream(self.seed, "weights", 0).next_u64();
-        fresh(seed)
+        Box::new(RandomWeights::new(seed, self.initializer_range))
     }
 
     fn published(&self, path: &str) -> String {

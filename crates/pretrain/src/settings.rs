@@ -1,6 +1,5 @@
 //! Settings of a pre-training run, as `experiments/pretraining/<name>.toml` has them.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -8,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use totune_adapt::{Clip, Dtype, Optimizer, Schedule};
 use totune_checkpoint::ElmoOptions;
+use totune_data::{read_extended, read_extended_table};
 use totune_model::{BertConfig, PoolerKind};
 
 /// A pre-training run: what is trained, on which text, and how.
@@ -60,6 +60,16 @@ pub enum Start {
     },
 }
 
+impl Start {
+    /// The shape of a new BERT.
+    pub fn bert(&self) -> Option<&BertShape> {
+        match self {
+            Self::New(new) => new.bert.as_ref(),
+            Self::Encoder { .. } => None,
+        }
+    }
+}
+
 /// A new encoder: one of `bert` and `elmo`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -98,9 +108,17 @@ pub struct BertShape {
     pub intermediate: usize,
     /// Longest sequence.
     pub positions: usize,
+    /// Standard deviation that its matrices are initialised with; 0.02 is BERT's, for layers that are 768 wide.
+    #[serde(default = "BertShape::initializer_range")]
+    pub initializer_range: f64,
 }
 
 impl BertShape {
+    /// `initializer_range` of the released BERT.
+    pub(crate) fn initializer_range() -> f64 {
+        0.02
+    }
+
     /// The configuration of such an encoder over `vocab` wordpieces, without a pooler: nothing trains one.
     ///
     /// Its dropout is what BERT is fine-tuned with, whatever it is pre-trained with.
@@ -187,13 +205,9 @@ impl Stage {
             batch_size > 0 && tokens > 0,
             "stage: found batch-size = {batch_size} and tokens = {tokens}, expected more than 0"
         );
-        if let Start::New(New {
-            bert: Some(bert), ..
-        }) = start
-        {
-            let positions = bert.positions;
+        if let Some(BertShape { positions, .. }) = start.bert() {
             ensure!(
-                length <= positions,
+                length <= *positions,
                 "stage.length: found {length}, but start.bert.positions is {positions}"
             );
         }
@@ -211,11 +225,8 @@ impl Settings {
     /// When a key is unknown, missing or out of range: the message names file and key.
     pub fn read(path: &Path) -> Result<(Self, Value)> {
         let shown = path.display();
-        let text = fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
-        let table: toml::Table =
-            toml::from_str(&text).with_context(|| format!("{shown}: not TOML"))?;
-        let settings: Self = toml::from_str(&text)
-            .with_context(|| format!("{shown}: not the settings of a pre-training run"))?;
+        let table = read_extended_table(path)?;
+        let settings: Self = read_extended(path)?;
         settings.check().with_context(|| shown.to_string())?;
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         ensure!(
@@ -267,6 +278,12 @@ impl Settings {
 
     /// Whether the objective can train what training begins with.
     fn check_start(&self) -> Result<()> {
+        if let Some(range) = self.start.bert().map(|bert| bert.initializer_range) {
+            ensure!(
+                range.is_finite() && range > 0.0,
+                "start.bert.initializer-range: found {range}, expected more than 0"
+            );
+        }
         match (&self.objective, &self.start) {
             (Objective::MaskedLm(masking), Start::Encoder { .. }) => masking.check(),
             (Objective::MaskedLm(masking), Start::New(new)) => {
