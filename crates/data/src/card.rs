@@ -311,7 +311,7 @@ impl Card {
                 "sample.{split}: per-label: 0; expected at least 1"
             );
         }
-        Ok(())
+        self.check_metrics()
     }
 
     fn check_labels(&self) -> Result<()> {

@@ -32,6 +32,9 @@ pub struct Layout {
     /// The scheme that the tags of its files are in; when not given, the one that writes every tag as it is.
     #[serde(default)]
     pub scheme: Option<Scheme>,
+    /// Whether white space at the end of texts is cut off.
+    #[serde(default, rename = "trim-end")]
+    pub trim_end: bool,
     /// Its files, by split.
     pub files: BTreeMap<String, LayoutFile>,
 }

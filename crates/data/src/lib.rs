@@ -20,6 +20,7 @@ pub mod format;
 pub mod guess;
 mod hash;
 pub mod layout;
+mod metrics;
 mod near;
 pub mod ngrams;
 pub mod random;

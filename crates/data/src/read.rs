@@ -49,9 +49,15 @@ impl Card {
                 }
                 None => number.to_string(),
             };
-            let first = join(&row, &text, &columns.join);
-            let second = second.as_ref();
-            let second = second.map(|second| join(&row, second, &columns.join));
+            let joined = |parts: &Vec<usize>| {
+                let mut text = join(&row, parts, &columns.join);
+                if layout.trim_end {
+                    text.truncate(text.trim_end().len());
+                }
+                text
+            };
+            let first = joined(&text);
+            let second = second.as_ref().map(joined);
             let empty = first.is_empty() || second.as_ref().is_some_and(String::is_empty);
             match layout.empty {
                 Empty::Refuse if empty => {

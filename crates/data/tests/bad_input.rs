@@ -212,6 +212,21 @@ fn a_broken_card_is_refused_with_its_line_or_key() {
             "toy.toml: line 4: invalid type: integer `3`, expected a sequence",
         ),
         (
+            "metrics = [\"accuracy\"]",
+            "metrics = [\"acuracy\"]",
+            "toy.toml: metrics: unknown metric `acuracy`; did you mean `accuracy`? expected `accuracy`, `f1-macro`",
+        ),
+        (
+            "metrics = [\"accuracy\"]",
+            "metrics = []",
+            "toy.toml: metrics: found none, expected at least one",
+        ),
+        (
+            "metrics = [\"accuracy\"]",
+            "metrics = [\"span-f1\"]",
+            "toy.toml: metrics: unknown metric `span-f1`; expected `accuracy`",
+        ),
+        (
             "title = \"Toy\"\n",
             "",
             "toy.toml: line 1: missing key `title`",

@@ -1294,6 +1294,7 @@ fn rows_of_a_classification() {
 fn rows_of_a_regression() {
     let card = CARD
         .replace("\"classification\"", "\"regression\"")
+        .replace("\"accuracy\"", "\"pearson\"")
         .replace(
             "labels = [\"no\", \"yes\"]\npositive = \"yes\"",
             "range = [0, 5]",

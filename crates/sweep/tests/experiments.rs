@@ -122,3 +122,31 @@ fn probes_of_other_inputs_differ_in_the_input_alone() {
         assert!(means.contains(&like_a_mean(run)), "{label}");
     }
 }
+
+/// A card may ask for what results have, and for nothing else: `data` lists the names, `stats` computes the scores.
+#[test]
+fn cards_know_the_metrics_that_are_computed() {
+    use totune_data::Task;
+    use totune_stats::metrics::{
+        CLASSIFICATION_EXTRAS, Reading, classification_scores_with, regression_scores,
+        tagging_scores,
+    };
+    let sorted = |mut names: Vec<String>| {
+        names.sort();
+        names
+    };
+    let known = |task: Task| sorted(task.metrics().into_iter().map(String::from).collect());
+    let (gold, predicted) = ([0, 1, 1, 0], [0, 1, 0, 1]);
+    let scores = classification_scores_with(&gold, &predicted, 2, Some(1), CLASSIFICATION_EXTRAS);
+    let names = scores.iter().map(|(name, _)| name.to_string()).collect();
+    assert_eq!(known(Task::Classification), sorted(names));
+    let scores = regression_scores(&[0.0, 1.0, 2.0], &[0.0, 2.0, 1.0]);
+    let names = scores.iter().map(|(name, _)| name.to_string()).collect();
+    assert_eq!(known(Task::Regression), sorted(names));
+    let tags = [vec!["B-PER", "O"]];
+    let names = tagging_scores(&tags, &tags, Reading::Conlleval).into_iter();
+    let names = names
+        .map(|(name, _)| name)
+        .filter(|name| name != "span-f1:PER");
+    assert_eq!(known(Task::Tagging), sorted(names.collect()));
+}

@@ -48,12 +48,19 @@ pub(super) fn look(file: &Path, bytes: &[u8], wishes: &Wishes) -> Result<Look> {
     };
     let text = text.trim_start_matches('\u{feff}');
     let first = text.trim_start();
-    ensure!(
-        !first.starts_with('[') || serde_json::from_str::<serde_json::Value>(first).is_err(),
-        "one JSON array; expected JSON lines, one object a line"
-    );
     let line = first.lines().next().unwrap_or_default();
-    if matches!(serde_json::from_str(line), Ok(serde_json::Value::Object(_))) {
+    let is_line = matches!(serde_json::from_str(line), Ok(serde_json::Value::Object(_)));
+    if first.starts_with(['[', '{']) && !is_line {
+        let what = match serde_json::from_str(first) {
+            Ok(serde_json::Value::Array(_)) => Some("one JSON array"),
+            Ok(serde_json::Value::Object(_)) => Some("one JSON object over several lines"),
+            _ => None,
+        };
+        if let Some(what) = what {
+            bail!("{what}; expected JSON lines, one object a line");
+        }
+    }
+    if is_line {
         return Ok(table(
             "{ kind = \"jsonl\" }",
             "the first line is a JSON object",

@@ -431,7 +431,13 @@ mod tests {
                 "a.json",
                 "[{\"text\": \"a\"}]",
                 Wishes::default(),
-                "one object a line",
+                "one JSON array; expected JSON lines, one object a line",
+            ),
+            (
+                "a.json",
+                "{\n  \"text\": \"a\",\n  \"label\": 1\n}\n",
+                Wishes::default(),
+                "one JSON object over several lines; expected JSON lines, one object a line",
             ),
         ] {
             let error = refused(&[(name, text)], &wishes);

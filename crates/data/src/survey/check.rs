@@ -3,7 +3,7 @@
 use super::grid::Grid;
 use super::measured::{Measured, shown};
 use crate::hash::sha256_hex;
-use crate::{Card, Layout, SplitFacts};
+use crate::{Card, Example, Layout, SplitFacts, Target};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -84,16 +84,31 @@ pub struct FoundValue {
 /// Reads every file of `card` that lies below `root` and compares it; splits in the order they are listed.
 pub fn check(card: &Card, root: &Path) -> Vec<Checked> {
     let listed = super::listed(card, root);
-    let splits = listed.splits.iter();
-    splits
-        .flat_map(|split| {
-            let places = card.found(root, &split.split).into_iter();
-            places.map(|(layout, path)| check_file(card, root, layout, &split.split, &path))
-        })
-        .collect()
+    let mut all = Vec::new();
+    for split in listed.splits.iter().map(|split| split.split.as_str()) {
+        let mut first: Option<(&str, Vec<Example>)> = None;
+        for (layout, path) in card.found(root, split) {
+            let (mut checked, examples) = check_file(card, root, (layout, split), &path);
+            match (&first, examples) {
+                (None, examples) => first = examples.map(|it| (layout.name.as_str(), it)),
+                (Some((other, expected)), Some(found)) => {
+                    checked.compare_layouts(other, expected, &found);
+                }
+                (Some(_), None) => {}
+            }
+            all.push(checked);
+        }
+    }
+    all
 }
 
-fn check_file(card: &Card, root: &Path, layout: &Layout, split: &str, path: &Path) -> Checked {
+/// Reads and compares one file; the second value is its examples, where it can be read.
+fn check_file(
+    card: &Card,
+    root: &Path,
+    (layout, split): (&Layout, &str),
+    path: &Path,
+) -> (Checked, Option<Vec<Example>>) {
     let mut checked = Checked {
         dataset: card.name.clone(),
         split: split.to_string(),
@@ -111,7 +126,7 @@ fn check_file(card: &Card, root: &Path, layout: &Layout, split: &str, path: &Pat
         Ok(bytes) => bytes,
         Err(error) => {
             checked.problem = Some(format!("{}: cannot be read: {error}", path.display()));
-            return checked;
+            return (checked, None);
         }
     };
     checked.sha256 = sha256_hex(&bytes);
@@ -129,7 +144,8 @@ fn check_file(card: &Card, root: &Path, layout: &Layout, split: &str, path: &Pat
                     checked.differ("ill-formed", expected.to_string(), found.to_string());
                 }
             }
-            let measured = Measured::of(&card.dataset(examples, tagging));
+            let dataset = card.dataset(examples, tagging);
+            let measured = Measured::of(&dataset);
             if let Some(facts) = card.splits.get(split) {
                 checked.compare(facts, &measured);
             }
@@ -139,13 +155,23 @@ fn check_file(card: &Card, root: &Path, layout: &Layout, split: &str, path: &Pat
                 true => Verdict::Agrees,
                 false => Verdict::Differs,
             };
+            (checked, Some(dataset.examples))
         }
         Err(error) => {
             checked.problem = Some(format!("{error:#}"));
             checked.values = values(card, layout, split, path, &bytes);
+            (checked, None)
         }
     }
-    checked
+}
+
+/// Whether two layouts give the same example. Groups may be missing in one, and scores may be rounded to 32 bits.
+fn same(a: &Example, b: &Example) -> bool {
+    let targets = match (&a.target, &b.target) {
+        (Target::Value(a), Target::Value(b)) => (a - b).abs() <= 1e-6 * a.abs().max(1.0),
+        (a, b) => a == b,
+    };
+    targets && a.id == b.id && a.input == b.input
 }
 
 impl Checked {
@@ -155,6 +181,24 @@ impl Checked {
             expected,
             found,
         });
+    }
+
+    /// Every layout of a split has to give the examples of the first one.
+    fn compare_layouts(&mut self, other: &str, expected: &[Example], found: &[Example]) {
+        let pairs = || expected.iter().zip(found).filter(|(a, b)| !same(a, b));
+        let differ = pairs().count() + expected.len().abs_diff(found.len());
+        if differ == 0 {
+            return;
+        }
+        let first = pairs()
+            .next()
+            .map(|(_, b)| format!(", first the one of id `{}`", b.id));
+        self.differ(
+            "examples",
+            format!("those of the layout `{other}`"),
+            format!("{differ} others{}", first.unwrap_or_default()),
+        );
+        self.verdict = Verdict::Differs;
     }
 
     fn compare(&mut self, facts: &SplitFacts, measured: &Measured) {
@@ -398,6 +442,28 @@ mod tests {
              \u{20} `yes`       3  yes\n\
              \u{20} `maybe`     1  no"
         );
+    }
+
+    #[test]
+    fn layouts_of_a_split_have_to_give_the_same_examples() {
+        let other = "sentence,gold\na,1\nb ,1\nc  ,1\nd,0\n";
+        let both = |card: &str| {
+            let project = project(card, &[("train.csv", TRAIN), ("other/train.csv", other)]);
+            check(&project.card(), &project.data())
+        };
+        let checked = both(CARD);
+        assert_eq!(checked[0].verdict, Verdict::Agrees);
+        assert_eq!(checked[1].verdict, Verdict::Differs);
+        let expected = Difference {
+            fact: "examples".to_string(),
+            expected: "those of the layout `own`".to_string(),
+            found: "2 others, first the one of id `2`".to_string(),
+        };
+        assert_eq!(checked[1].differences, [expected]);
+
+        let trimmed = CARD.replace("values = [", "trim-end = true\nvalues = [");
+        let verdicts: Vec<Verdict> = both(&trimmed).iter().map(|it| it.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Agrees; 2]);
     }
 
     #[test]
