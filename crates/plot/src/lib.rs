@@ -11,6 +11,7 @@ pub mod axis;
 pub mod bars;
 pub mod boxes;
 mod canvas;
+pub mod curves;
 mod key;
 pub mod lines;
 mod mark;
@@ -27,6 +28,7 @@ use plotters::backend::{BitMapBackend, SVGBackend};
 use crate::bars::BarPanel;
 use crate::boxes::BoxPanel;
 use crate::canvas::{Canvas, Frame, on_drawing_area};
+use crate::curves::CurvePanel;
 use crate::lines::LinePanel;
 use crate::series::SeriesPanel;
 use crate::steps::StepPanel;
@@ -62,6 +64,8 @@ pub enum Panel {
     Lines(LinePanel),
     /// Scores over whole numbers.
     Series(SeriesPanel),
+    /// Numbers over a number.
+    Curves(CurvePanel),
 }
 
 impl Panel {
@@ -72,13 +76,14 @@ impl Panel {
             Self::Steps(panel) => panel.draw(canvas, frame),
             Self::Lines(panel) => panel.draw(canvas, frame),
             Self::Series(panel) => panel.draw(canvas, frame),
+            Self::Curves(panel) => panel.draw(canvas, frame),
         }
     }
 
     fn size(&self) -> (f64, f64) {
         match self {
             Self::Boxes(_) | Self::Bars(_) | Self::Steps(_) => PANEL,
-            Self::Lines(_) | Self::Series(_) => LINES,
+            Self::Lines(_) | Self::Series(_) | Self::Curves(_) => LINES,
         }
     }
 }

@@ -274,7 +274,7 @@ impl Stroke {
     }
 }
 
-fn draw_dashed(canvas: &mut dyn Canvas, points: &[(f64, f64)], colour: Colour) {
+pub(crate) fn draw_dashed(canvas: &mut dyn Canvas, points: &[(f64, f64)], colour: Colour) {
     for dash in dashes(points) {
         canvas.path(&dash, colour, 1.5);
     }

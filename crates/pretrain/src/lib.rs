@@ -20,6 +20,7 @@ mod masked_lm;
 mod masking;
 pub mod objective;
 pub mod packing;
+pub mod page;
 pub mod perplexity;
 mod settings;
 mod trainer;

@@ -9,6 +9,7 @@ use clap::Args;
 use totune_model::Weights;
 use totune_pretrain::export::Exported;
 use totune_pretrain::objective::Objective;
+use totune_pretrain::page::{Run, write_page};
 use totune_pretrain::perplexity::{Trained, perplexity};
 use totune_pretrain::{Checkpoint, Ended, Event, Folder, Job, Places, Settings, Text, Trainer};
 use totune_record::{
@@ -34,13 +35,17 @@ Checkpoints, the vocabulary and the log go to runs/pretraining/<name>/. At the e
 and the encoder with its card to runs/pretraining/<name>/encoder/, which transformers loads.")]
 pub struct Pretrain {
     /// A file, or its name in experiments/pretraining/ without `.toml`
-    config: String,
+    #[arg(required_unless_present = "page")]
+    config: Option<String>,
     /// Continue from the newest checkpoint
     #[arg(long)]
     resume: bool,
     /// Write the encoder and its perplexity from the newest checkpoint, without training
     #[arg(long, conflicts_with = "resume")]
     export: bool,
+    /// Write a page over all runs, results/pretraining/README.md with figures of their losses
+    #[arg(long, conflicts_with_all = ["config", "resume", "export", "to", "steps"])]
+    page: bool,
     /// Where the encoder goes [default: runs/pretraining/<name>/encoder]
     #[arg(long, value_name = "FOLDER")]
     to: Option<PathBuf>,
@@ -53,7 +58,10 @@ impl Pretrain {
     /// Trains, and writes what came of it.
     pub fn run(self, context: &Context) -> Result<u8> {
         let root = &context.project.root;
-        let (settings, json) = Settings::read(&self.path(context)?)?;
+        let Some(config) = &self.config else {
+            return page(context);
+        };
+        let (settings, json) = Settings::read(&path(config, context)?)?;
         let folder = Folder::open(&root.join("runs/pretraining").join(&settings.name))?;
         let latest = folder.latest()?.map(|checkpoint| checkpoint.about.step);
         match latest {
@@ -115,6 +123,7 @@ impl Pretrain {
         if !self.export {
             let ended = self.train(desk, objective, start)?;
             if !ended.finished {
+                desk.write_log()?;
                 eprintln!(
                     "interrupted after step {} of {}; rerun with --resume to continue",
                     ended.step,
@@ -162,32 +171,42 @@ impl Pretrain {
             }
         })
     }
+}
 
-    /// The file that was named, or the one of that name among the project's.
-    fn path(&self, context: &Context) -> Result<PathBuf> {
-        let typed = PathBuf::from(&self.config);
-        if typed.extension().is_some_and(|ending| ending == "toml") {
-            return Ok(typed);
-        }
-        let folder = context.project.root.join("experiments/pretraining");
-        let path = folder.join(format!("{}.toml", self.config));
-        if path.is_file() {
-            return Ok(path);
-        }
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                name.strip_suffix(".toml").map(String::from)
-            })
-            .collect();
-        names.sort();
-        bail!(
-            "unknown pre-training run `{}`; there are {}",
-            self.config,
-            names.join(", ")
-        )
+/// The file that was named, or the one of that name among the project's.
+fn path(config: &str, context: &Context) -> Result<PathBuf> {
+    let typed = PathBuf::from(config);
+    if typed.extension().is_some_and(|ending| ending == "toml") {
+        return Ok(typed);
     }
+    let folder = context.project.root.join("experiments/pretraining");
+    let path = folder.join(format!("{config}.toml"));
+    if path.is_file() {
+        return Ok(path);
+    }
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.strip_suffix(".toml").map(String::from)
+        })
+        .collect();
+    names.sort();
+    bail!(
+        "unknown pre-training run `{config}`; there are {}",
+        names.join(", ")
+    )
+}
+
+/// Writes the page over all runs.
+fn page(context: &Context) -> Result<u8> {
+    let root = &context.project.root;
+    let results = root.join("results/pretraining");
+    let configs = root.join("experiments/pretraining");
+    let runs = Run::all(&results, &[&configs, &configs.join("sweep")])?;
+    write_page(&results, &runs)?;
+    println!("{}", context.shown(&results.join("README.md")));
+    Ok(exit::OK)
 }
 
 /// What the parts of the command share.
@@ -199,6 +218,21 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
+    /// Copies the log to the folder of results, which it returns.
+    fn write_log(&self) -> Result<PathBuf> {
+        let name = &self.job.settings.name;
+        let results = self
+            .context
+            .project
+            .root
+            .join("results/pretraining")
+            .join(name);
+        std::fs::create_dir_all(&results)
+            .with_context(|| format!("{}: cannot be made", results.display()))?;
+        write_pretraining(&results, &read_pretraining(&self.folder.path)?)?;
+        Ok(results)
+    }
+
     /// Writes log, perplexity and encoder of the newest checkpoint, and prints what they say.
     fn publish<O: Objective>(
         &self,
@@ -206,7 +240,6 @@ impl Desk<'_> {
         export: &dyn Fn(&Checkpoint, &Path) -> Result<Exported>,
         encoder: &Path,
     ) -> Result<u8> {
-        let root = &self.context.project.root;
         let name = &self.job.settings.name;
         let device = &self.machine.device;
         let latest = self.folder.latest()?;
@@ -217,11 +250,8 @@ impl Desk<'_> {
             step: checkpoint.about.step,
         };
         let rows = perplexity(name, objective, &trained, None, device)?;
-        let results = root.join("results/pretraining").join(name);
-        std::fs::create_dir_all(&results)
-            .with_context(|| format!("{}: cannot be made", results.display()))?;
+        let results = self.write_log()?;
         write_perplexity(&results, &rows)?;
-        write_pretraining(&results, &read_pretraining(&self.folder.path)?)?;
         let exported = export(&checkpoint, encoder)?;
         let card = self.job.card(&checkpoint, &exported, encoder);
         write_atomically(&encoder.join("card.toml"), card.as_bytes())?;

@@ -1,0 +1,142 @@
+//! Numbers over a number, such as a loss over the tokens read: lines without marks, for hundreds of points each.
+
+use plotters::style::text_anchor::HPos;
+
+use crate::axis::Axis;
+use crate::canvas::{Canvas, Frame, MUTED, RULE, Text, series_colour};
+use crate::key::{ROW, SAMPLE, columns, small};
+use crate::number::fixed;
+use crate::series::{Level, draw_dashed};
+
+/// One panel of lines over a shared axis.
+#[derive(Debug, Clone, Default)]
+pub struct CurvePanel {
+    /// What the panel shows.
+    pub title: String,
+    /// What the upright axis measures.
+    pub measure: String,
+    /// What the axis below measures.
+    pub across: String,
+    /// Lines, the first one drawn first.
+    pub curves: Vec<Curve>,
+    /// Numbers to compare all lines with.
+    pub levels: Vec<Level>,
+}
+
+/// One line.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Curve {
+    /// Name in the key.
+    pub title: String,
+    /// From left to right.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Room above the lines, left of them and right of them.
+const MARGINS: (f64, f64, f64) = (60.0, 58.0, 22.0);
+
+impl CurvePanel {
+    /// Draws the panel into `frame`.
+    pub fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
+        let titles: Vec<&str> = self.curves.iter().map(|each| each.title.as_str()).collect();
+        let key = columns(&titles, frame.width - 24.0);
+        let rows = key.last().map_or(0, |(row, _)| row + 1);
+        let (above, before, behind) = MARGINS;
+        let plot = Frame {
+            left: frame.left + before,
+            top: frame.top + above,
+            width: frame.width - before - behind,
+            height: frame.height - above - 55.0 - ROW * rows as f64,
+        };
+        let (left, bottom) = (frame.left + 12.0, plot.top + plot.height);
+        canvas.text(left, frame.top + 20.0, &self.title, &Text::heading());
+        canvas.text(left, frame.top + 41.0, &self.measure, &small(HPos::Left));
+
+        let points = || self.curves.iter().flat_map(|curve| &curve.points);
+        let across = Axis::around(points().map(|(x, _)| *x).chain([0.0]), 5);
+        let levels = self.levels.iter().map(|level| level.at);
+        let up = Axis::around(points().map(|(_, y)| *y).chain(levels), 5);
+        let x = |value: f64| plot.left + plot.width * across.share(value);
+        let y = |value: f64| bottom - plot.height * up.share(value);
+        let right = plot.left + plot.width;
+        for &tick in &up.ticks {
+            canvas.line((plot.left, y(tick)), (right, y(tick)), RULE, 1.0);
+            let label = fixed(tick, up.decimals);
+            canvas.text(plot.left - 8.0, y(tick), &label, &small(HPos::Right));
+        }
+        for &tick in &across.ticks {
+            canvas.line((x(tick), bottom), (x(tick), bottom + 5.0), MUTED, 1.0);
+            let label = fixed(tick, across.decimals);
+            canvas.text(x(tick), bottom + 17.0, &label, &small(HPos::Center));
+        }
+        canvas.line((plot.left, bottom), (right, bottom), MUTED, 1.0);
+        let middle = plot.left + plot.width / 2.0;
+        canvas.text(middle, bottom + 37.0, &self.across, &Text::label());
+        for level in &self.levels {
+            draw_dashed(
+                canvas,
+                &[(plot.left, y(level.at)), (right, y(level.at))],
+                MUTED,
+            );
+            let text = Text::note().anchored(HPos::Right);
+            canvas.text(right, y(level.at) - 9.0, &level.text, &text);
+        }
+        for (number, curve) in self.curves.iter().enumerate() {
+            let path: Vec<(f64, f64)> = curve.points.iter().map(|&(a, b)| (x(a), y(b))).collect();
+            if path.len() > 1 {
+                canvas.path(&path, series_colour(number), 2.0);
+            }
+        }
+        for (number, (title, (row, offset))) in titles.iter().zip(key).enumerate() {
+            let (x, y) = (left + offset, bottom + 61.0 + ROW * row as f64);
+            canvas.line((x, y), (x + SAMPLE, y), series_colour(number), 2.5);
+            canvas.text(x + SAMPLE + 6.0, y, title, &small(HPos::Left));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Figure, Panel};
+
+    #[test]
+    fn lines_levels_and_names_are_in_the_picture() {
+        let curve = |title: &str, by: f64| Curve {
+            title: title.to_string(),
+            points: (1..=50)
+                .map(|n| (f64::from(n), by / f64::from(n)))
+                .collect(),
+        };
+        let panel = CurvePanel {
+            title: "Loss".to_string(),
+            measure: "nats".to_string(),
+            across: "Tokens (millions)".to_string(),
+            curves: vec![curve("one", 6.0), curve("two", 3.0)],
+            levels: vec![Level {
+                at: 4.0,
+                text: "unigrams".to_string(),
+            }],
+        };
+        let figure = Figure {
+            panels: vec![Panel::Curves(panel)],
+            stamp: None,
+        };
+        let svg = figure.svg().expect("a picture");
+        for text in [
+            "Loss",
+            "nats",
+            "Tokens (millions)",
+            "one",
+            "two",
+            "unigrams",
+        ] {
+            assert!(svg.contains(text), "{text}");
+        }
+        assert_eq!(
+            svg.matches("<polyline").count(),
+            2 + 20,
+            "two lines and the dashes of a level"
+        );
+    }
+}
