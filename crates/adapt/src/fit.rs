@@ -1,9 +1,9 @@
 //! The training loop: one loop for every strategy, which executes what the phases say.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::Device;
@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::evaluate::{Evaluation, evaluate};
 use crate::outcome::{Divergence, Outcome, Prediction, Score, Stop};
 use crate::parameters::{require_gradients, sizes};
-use crate::phase::{Assigned, Moments, Phase};
+use crate::phase::{Assigned, Assignment, Moments, Phase};
 use crate::stop::{StopRule, has_parted, has_stalled};
 use crate::task::{Examples, TaskData};
 use crate::training::{Select, Training};
@@ -70,13 +70,8 @@ pub fn fit<E: Encoder>(
 
     let sizes = sizes(&model);
     let paths: Vec<String> = sizes.keys().cloned().collect();
-    let assignments = plan
-        .phases
-        .iter()
-        .enumerate()
-        .map(|(i, phase)| phase.assign(&paths).with_context(|| format!("phase {i}")))
-        .collect::<Result<Vec<_>>>()?;
-    let moving = assignments.iter().flat_map(BTreeMap::keys);
+    let assignments = plan.assign(&paths, n_layers)?;
+    let moving = assignments.iter().flat_map(|phase| phase.parameters.keys());
     let trainable: BTreeSet<&str> = moving.map(String::as_str).collect();
 
     let mut run = Run::new(task, training, seed, device, watch);
@@ -86,8 +81,8 @@ pub fn fit<E: Encoder>(
     let mut optimizer = AdamW::new(&training.optimizer.config());
     'phases: for (phase_idx, (phase, assigned)) in plan.phases.iter().zip(&assignments).enumerate()
     {
-        run.begin(phase_idx, Start::of(phase, training, n_layers));
-        model = require_gradients(model, &|path| assigned.contains_key(path));
+        run.begin(phase_idx, Start::of(assigned, training, n_layers));
+        model = require_gradients(model, &|path| assigned.parameters.contains_key(path));
         // Moments are kept by parameter, so that those of a parameter that moves in both phases go on.
         if phase.moments == Moments::Fresh {
             optimizer = AdamW::new(&training.optimizer.config());
@@ -289,7 +284,7 @@ impl<'a> Run<'a> {
         mut model: Classifier<E>,
         optimizer: &mut AdamW,
         phase: &Phase,
-        assigned: &BTreeMap<String, Assigned>,
+        assigned: &Assignment,
         epoch_of_phase: usize,
     ) -> Result<(Classifier<E>, ControlFlow<Divergence, f64>)> {
         let steps = phase.epochs * self.steps_per_epoch;
@@ -305,7 +300,7 @@ impl<'a> Run<'a> {
             let mut mean_loss = 0.0;
             for piece in self.pieces(indices) {
                 let pass = Pass::training(dropout_seeds.next_u64())
-                    .frozen(phase.frozen_below, self.training.frozen_dropout.is_on());
+                    .frozen(assigned.frozen_below, self.training.frozen_dropout.is_on());
                 let (start, device) = (self.start, self.device);
                 let outputs = outputs(&model, &self.task.train, piece, start, &pass, device);
                 let targets = &self.task.train.targets;
@@ -333,7 +328,7 @@ impl<'a> Run<'a> {
             let step_of_phase = epoch_of_phase * self.steps_per_epoch + i;
             let scheduled = |peak| self.scale * phase.schedule.rate(peak, step_of_phase, steps);
             model = optimizer.step(model, gradients, &|path| {
-                let Assigned { lr, weight_decay } = *assigned.get(path)?;
+                let Assigned { lr, weight_decay } = *assigned.parameters.get(path)?;
                 Some(Rate {
                     lr: scheduled(lr),
                     weight_decay,

@@ -41,12 +41,14 @@ pub use fit::fit;
 pub use optimizer::{Adam, BIAS_AND_NORM, Optimizer};
 pub use outcome::{Divergence, Outcome, Prediction, Score, Stop};
 pub use parameters::{Values, copy as parameter_values, require_gradients, sizes};
-pub use phase::{Assigned, Group, Moments, Phase, Plan};
+pub use phase::{Assigned, Assignment, Group, Moments, Phase, Plan};
 pub use plateau::Plateau;
 pub use question::Question;
 pub use schedule::{Bert, Constant, Linear, Polynomial, Schedule, SlantedTriangular};
 pub use stop::StopRule;
-pub use strategy::{Adaptation, Frozen, Full, GradualUnfreezing, LastK, Part, StackAndFinetune};
+pub use strategy::{
+    Adaptation, Biases, BitFit, Frozen, Full, GradualUnfreezing, LastK, Part, StackAndFinetune,
+};
 pub use task::{Examples, Places, TaskData};
 pub use totune_model::{LstmState, Switch};
 pub use training::{Cache, Clip, Dtype, Select, Training};

@@ -1,8 +1,10 @@
 //! What a strategy says: which parameters move, how fast, and for how long.
 //!
-//! A [`Plan`] is data. It names parameters by patterns over their paths and never sees a tensor.
+//! A [`Plan`] is data. It names parameters by patterns over their paths and never sees a tensor. Matched against the
+//! paths of a model it gives an [`Assignment`] per phase, from which everything else follows: what is counted as
+//! trainable, what runs without a graph, and where a pass can begin when activations are cached.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
 use burn::module::{ParamGroup, ParamId};
@@ -32,9 +34,6 @@ pub struct Phase {
     pub stop: StopRule,
     /// Whether its optimiser begins anew.
     pub moments: Moments,
-    /// The lowest block with a parameter that moves: 0 for the embeddings, `i` for `layers[i-1]`, one more than the
-    /// number of layers if none does. All blocks below it are fixed and need no gradient.
-    pub frozen_below: usize,
 }
 
 /// What the optimiser of a phase begins with.
@@ -69,27 +68,45 @@ pub struct Assigned {
     pub weight_decay: f64,
 }
 
+/// What a phase decided for the parameters of one model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assignment {
+    /// The parameters that are trained, by path; all others are frozen.
+    pub parameters: BTreeMap<String, Assigned>,
+    /// The lowest block with a trained parameter: 0 for the embeddings, `i` for `layers[i-1]`, one more than the number of
+    /// layers if none has one. No block below it needs a gradient.
+    pub frozen_below: usize,
+}
+
 impl Plan {
-    /// The lowest block that moves in any phase; what lies below it is fixed throughout the run.
-    pub fn frozen_below(&self) -> usize {
-        let lowest = self.phases.iter().map(|phase| phase.frozen_below).min();
-        lowest.expect("a plan has at least one phase")
+    /// What each phase decides for the parameters at `paths`, of an encoder of `n_layers` layers with its head.
+    ///
+    /// # Errors
+    /// When a pattern matches no parameter.
+    pub fn assign(&self, paths: &[String], n_layers: usize) -> Result<Vec<Assignment>> {
+        let phases = self.phases.iter().enumerate();
+        phases
+            .map(|(i, phase)| {
+                let assigned = phase.assign(paths, n_layers);
+                assigned.with_context(|| format!("phase {i}"))
+            })
+            .collect()
+    }
+}
+
+impl Assignment {
+    /// Whether any of the pretrained pooler is trained.
+    pub(crate) fn trains_pooler(&self) -> bool {
+        let mut paths = self.parameters.keys();
+        paths.any(|path| path.starts_with("encoder.pooler."))
     }
 }
 
 impl Phase {
-    /// Whether the pretrained pooler moves.
-    pub(crate) fn moves_pooler(&self) -> bool {
-        self.groups
-            .iter()
-            .any(|group| group.pattern.starts_with(r"^encoder\.pooler"))
-    }
-
-    /// Decides for each path whether and how it moves; fixed parameters are absent from the result.
+    /// Decides for each path whether and how it is trained.
     ///
-    /// A pattern that matches nothing is an error, and so is a parameter that moves in a block which builds no graph:
-    /// the strategy would train less than it says.
-    pub fn assign(&self, paths: &[String]) -> Result<BTreeMap<String, Assigned>> {
+    /// A pattern that matches nothing is an error: the strategy would train less than it says.
+    fn assign(&self, paths: &[String], n_layers: usize) -> Result<Assignment> {
         let mut assigned = BTreeMap::new();
         for group in &self.groups {
             let matches = matcher(&group.pattern)?;
@@ -101,10 +118,9 @@ impl Phase {
             }
             ensure!(
                 n_matched > 0,
-                "no parameter matches `{}`; expected one of {} parameters, the first of which is `{}`",
+                "no parameter matches `{}`; expected one of {}",
                 group.pattern,
-                paths.len(),
-                paths.first().map_or("", String::as_str)
+                summary(paths)
             );
         }
         for pattern in &self.no_decay {
@@ -113,18 +129,28 @@ impl Phase {
                 assigned.weight_decay = 0.0;
             }
         }
-        for path in assigned.keys() {
-            ensure!(
-                block(path).is_none_or(|block| block >= self.frozen_below),
-                "`{path}` is to move, but the blocks below {} are frozen",
-                self.frozen_below
-            );
-        }
-        Ok(assigned)
+        let lowest = assigned.keys().filter_map(|path| block(path)).min();
+        Ok(Assignment {
+            parameters: assigned,
+            frozen_below: lowest.unwrap_or(n_layers + 1),
+        })
     }
 }
 
-/// The block of the encoder that a parameter belongs to, counted as in [`Phase::frozen_below`].
+/// The paths with `<i>` for the number of a layer, each once.
+fn summary(paths: &[String]) -> String {
+    let general = |path: &String| match path.strip_prefix("encoder.layers.") {
+        Some(rest) => match rest.split_once('.') {
+            Some((_, rest)) => format!("`encoder.layers.<i>.{rest}`"),
+            None => format!("`{path}`"),
+        },
+        None => format!("`{path}`"),
+    };
+    let names: BTreeSet<String> = paths.iter().map(general).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// The block of the encoder that a parameter belongs to, counted as in [`Assignment::frozen_below`].
 fn block(path: &str) -> Option<usize> {
     let path = path.strip_prefix("encoder.")?;
     if path.starts_with("embeddings.") {
@@ -164,7 +190,6 @@ mod tests {
             epochs: 1,
             stop: StopRule::Epochs {},
             moments: Moments::Fresh,
-            frozen_below: 0,
         }
     }
 
@@ -182,8 +207,9 @@ mod tests {
 
     #[track_caller]
     fn check(phase: Phase, expected: &[(&str, f64, f64)]) {
-        let assigned = phase.assign(&paths()).expect("patterns match");
+        let assigned = phase.assign(&paths(), 12).expect("patterns match");
         let found: Vec<_> = assigned
+            .parameters
             .iter()
             .map(|(path, a)| (path.as_str(), a.lr, a.weight_decay))
             .collect();
@@ -228,27 +254,34 @@ mod tests {
     #[test]
     fn a_pattern_without_parameters_is_an_error() {
         let error = phase(&[("^head", 0.1), (r"^encoder\.layers\.2\.", 0.1)], &[])
-            .assign(&paths())
+            .assign(&paths(), 12)
             .expect_err("there is no layer 2");
-        assert!(
-            error
-                .to_string()
-                .starts_with(r"no parameter matches `^encoder\.layers\.2\.`"),
-            "{error}"
+        assert_eq!(
+            error.to_string(),
+            r"no parameter matches `^encoder\.layers\.2\.`; expected one of `encoder.embeddings.word.weight`, `encoder.layers.<i>.query.bias`, `encoder.layers.<i>.query.weight`, `head.output.weight`"
         );
     }
 
     #[test]
-    fn a_block_that_moves_must_not_lie_below_the_frozen_line() {
-        let assign = |frozen_below| {
-            let mut phase = phase(&[("^head", 0.1), (r"^encoder\.layers\.1\.", 0.1)], &[]);
-            phase.frozen_below = frozen_below;
-            phase.assign(&paths())
-        };
-        assign(2).expect("layer 1 is block 2");
-        assert_eq!(
-            assign(3).expect_err("block 2 is below 3").to_string(),
-            "`encoder.layers.1.query.bias` is to move, but the blocks below 3 are frozen"
-        );
+    fn all_blocks_below_the_lowest_trained_parameter_are_frozen_whatever_the_pattern() {
+        for (pattern, expected) in [
+            ("^head", 13), // above the twelve layers
+            ("query", 2),
+            (r"11\.query\.weight$", 12),
+            ("weight$", 0),
+        ] {
+            let assigned = phase(&[(pattern, 0.1)], &[]).assign(&paths(), 12);
+            let found = assigned.expect("patterns match").frozen_below;
+            assert_eq!(found, expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn the_pooler_is_trained_where_one_of_its_parameters_is() {
+        let paths = ["encoder.pooler.dense.bias", "head.output.bias"].map(String::from);
+        for (pattern, expected) in [("bias$", true), ("^head", false), ("dense", true)] {
+            let assigned = phase(&[(pattern, 0.1)], &[]).assign(&paths, 1);
+            assert_eq!(assigned.expect("patterns match").trains_pooler(), expected);
+        }
     }
 }

@@ -132,6 +132,18 @@ impl Schedule {
         }
     }
 
+    /// Whether it looks at scores on dev.
+    pub(crate) fn looks_at_dev(&self) -> bool {
+        match self {
+            Self::Constant(_)
+            | Self::Linear(_)
+            | Self::Bert(_)
+            | Self::Polynomial(_)
+            | Self::SlantedTriangular(_) => false,
+            Self::Plateau(_) => true,
+        }
+    }
+
     /// What the rate is multiplied by after epochs of this phase with these scores on dev.
     pub(crate) fn scale(&self, scores: impl FnOnce(&Plateau) -> Result<Vec<f64>>) -> Result<f64> {
         match self {

@@ -36,6 +36,14 @@ pub enum StopRule {
 }
 
 impl StopRule {
+    /// Whether it looks at scores on dev.
+    pub(crate) fn looks_at_dev(&self) -> bool {
+        match self {
+            Self::Epochs {} => false,
+            Self::Plateau { .. } | Self::Gap { .. } => true,
+        }
+    }
+
     /// The metric it names, if it names one.
     pub(crate) fn metric(&self) -> Option<&String> {
         match self {

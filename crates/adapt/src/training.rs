@@ -4,10 +4,11 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_data::{Pairs, WordContext};
 use totune_model::fused::Precision;
-use totune_model::{HeadSpec, LstmState, Switch};
+use totune_model::{Encoder, HeadSpec, LstmState, Switch};
 
 use crate::cache::{Start, StoredDtype};
 use crate::optimizer::Optimizer;
+use crate::parameters::sizes;
 use crate::phase::Plan;
 use crate::schedule::Schedule;
 use crate::stop::StopRule;
@@ -168,23 +169,31 @@ impl Training {
 
     /// The setting by which training looks at scores on dev, if there is one: such a run needs a dev split.
     pub fn looks_at_dev(&self) -> Option<&'static str> {
-        let by_rule = |stop: &StopRule| *stop != StopRule::Epochs {};
-        match (&self.adaptation, &self.schedule) {
-            _ if self.select == Select::BestDev => Some("select"),
-            _ if by_rule(&self.stop) => Some("stop"),
-            (_, Schedule::Plateau(_)) => Some("schedule"),
-            (Adaptation::StackAndFinetune(stack), _) if by_rule(&stack.head_stop) => {
-                Some("adaptation.head-stop")
-            }
-            _ => None,
+        if self.select == Select::BestDev {
+            Some("select")
+        } else if self.stop.looks_at_dev() {
+            Some("stop")
+        } else if self.schedule.looks_at_dev() {
+            Some("schedule")
+        } else {
+            self.adaptation.looks_at_dev()
         }
     }
 
-    /// Where its phases can begin when the frozen part is not computed again, each place once.
-    pub fn starts(&self, n_layers: usize) -> Result<Vec<Start>> {
+    /// Where its phases can begin when the frozen part of `encoder` is not computed again, each place once.
+    ///
+    /// # Errors
+    /// When a value is out of range for this encoder, or it lacks a parameter that is to be trained.
+    pub fn starts<E: Encoder>(&self, encoder: &E) -> Result<Vec<Start>> {
+        let n_layers = encoder.n_layers();
+        let plan = self.plan(n_layers)?;
+        let paths = sizes(encoder).into_keys();
+        let paths = paths.map(|path| format!("encoder.{path}"));
+        // A head always has parameters; what they are called does not matter here.
+        let paths: Vec<String> = paths.chain(["head.output.weight".into()]).collect();
         let mut starts = Vec::new();
-        for phase in self.plan(n_layers)?.phases {
-            let start = Start::of(&phase, self, n_layers);
+        for assigned in plan.assign(&paths, n_layers)? {
+            let start = Start::of(&assigned, self, n_layers);
             starts.extend(start.filter(|start| !starts.contains(start)));
         }
         Ok(starts)
@@ -287,7 +296,7 @@ mod tests {
             (
                 r#""last-k""#,
                 r#""last""#,
-                "unknown variant `last`, expected one of `frozen`, `full`, `last-k`, `gradual-unfreezing`, `stack-and-finetune`",
+                "unknown variant `last`, expected one of `frozen`, `full`, `last-k`, `gradual-unfreezing`, `stack-and-finetune`, `bitfit`",
             ),
             ("epsilon = 1e-6", "eps = 1e-6", "unknown field `eps`"),
             (

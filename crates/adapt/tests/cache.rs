@@ -65,7 +65,9 @@ fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
             let mut settings = settings(adaptation, pooling);
             linear(&mut settings).layers = layers;
             let task = eight();
-            let starts = settings.starts(2).expect("valid settings");
+            let starts = settings
+                .starts(&encoder(1, &device))
+                .expect("valid settings");
             let [start] = starts[..] else {
                 panic!("{label}: expected one start, found {starts:?}");
             };
@@ -109,7 +111,9 @@ fn dropout_above_the_frozen_layers_is_the_same_and_matters() {
 fn halves_are_near_and_take_half_the_room() {
     let device = burn::tensor::Device::flex();
     let settings = settings(Adaptation::LastK(LastK::new(1, 1e-3)), Pooling::Mean);
-    let start = settings.starts(2).expect("valid settings")[0];
+    let start = settings
+        .starts(&encoder(1, &device))
+        .expect("valid settings")[0];
     let task = eight();
     let compute = |dtype| {
         let encoder = encoder(1, &device);
@@ -137,7 +141,9 @@ fn halves_are_near_and_take_half_the_room() {
 fn a_file_is_made_once_read_by_others_and_made_again_when_damaged() {
     let device = burn::tensor::Device::flex();
     let settings = settings(Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::Mean);
-    let start = settings.starts(2).expect("valid settings")[0];
+    let start = settings
+        .starts(&encoder(1, &device))
+        .expect("valid settings")[0];
     let task = eight();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = CacheFile::new(&folder.path().join("states"), "key");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use burn::tensor::Device;
 use common::{devices, encoder, linear, parameters, training};
 use rand::Rng;
-use totune_adapt::{Adaptation, Frozen, Full, LastK, Part, Training};
+use totune_adapt::{Adaptation, Biases, BitFit, Frozen, Full, LastK, Part, Training};
 use totune_data::stream;
 use totune_model::{Classifier, Layers, Pooling};
 
@@ -60,6 +60,31 @@ fn full_moves_everything() {
 }
 
 #[test]
+fn bitfit_trains_biases_and_the_head() {
+    check_where(&training(Adaptation::BitFit(BitFit::new(1e-2))), |path| {
+        path.ends_with(".bias") || path.starts_with(HEAD)
+    });
+}
+
+#[test]
+fn bitfit_of_some_modules_of_the_top_layer_leaves_all_other_biases() {
+    let settings = BitFit {
+        biases: Biases::Of(vec!["attention.query".into(), "intermediate".into()]),
+        k: Some(1),
+        pooler: Part::Frozen,
+        embeddings: Part::Frozen,
+        ..BitFit::new(1e-2)
+    };
+    let trained = [
+        "encoder.layers.1.attention.query.bias",
+        "encoder.layers.1.feed_forward.intermediate.bias",
+    ];
+    check_where(&training(Adaptation::BitFit(settings)), |path| {
+        trained.contains(&path) || path.starts_with(HEAD)
+    });
+}
+
+#[test]
 fn a_pooler_that_the_head_does_not_read_is_not_trainable() {
     let mut settings = training(Adaptation::Full(Full::new(1e-2)));
     linear(&mut settings).pooling = Pooling::Mean;
@@ -92,13 +117,20 @@ fn check(adaptation: Adaptation, moving: &[&str]) {
 /// Takes one step on all eight examples: parameters below `moving` change, the others keep every bit.
 #[track_caller]
 fn check_training(settings: &Training, moving: &[&str]) {
+    check_where(settings, |path| {
+        moving.iter().any(|prefix| path.starts_with(prefix))
+    });
+}
+
+#[track_caller]
+fn check_where(settings: &Training, is_moving: impl Fn(&str) -> bool) {
     for device in devices() {
-        check_on(&device, settings, moving);
+        check_on(&device, settings, &is_moving);
     }
 }
 
 #[track_caller]
-fn check_on(device: &Device, settings: &Training, moving: &[&str]) {
+fn check_on(device: &Device, settings: &Training, is_moving: &dyn Fn(&str) -> bool) {
     let mut settings = settings.clone();
     (settings.batch_size, settings.epochs) = (8, 1);
     let seed = 7;
@@ -115,7 +147,6 @@ fn check_on(device: &Device, settings: &Training, moving: &[&str]) {
         after.keys().collect::<Vec<_>>()
     );
 
-    let is_moving = |path: &str| moving.iter().any(|prefix| path.starts_with(prefix));
     for (path, values) in &before {
         // A key's bias adds the same to all scores of a query, so softmax takes it out again: its gradient is 0.
         if path.ends_with("attention.key.bias") && is_moving(path) {

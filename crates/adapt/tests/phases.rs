@@ -391,7 +391,10 @@ fn each_phase_begins_at_the_states_its_own_frozen_part_gives() {
                 Some(&mut kept.test),
             ];
             for examples in parts.into_iter().flatten() {
-                for start in settings.starts(2).expect("valid settings") {
+                for start in settings
+                    .starts(&encoder(1, &device))
+                    .expect("valid settings")
+                {
                     let rows = &examples.rows;
                     let states = Activations::compute(
                         &encoder(1, &device),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use totune_model::{Layers, Readout, Reads};
 
-use crate::phase::Phase;
+use crate::phase::Assignment;
 use crate::training::Training;
 
 /// Where a pass through a model begins.
@@ -22,12 +22,12 @@ impl Start {
     /// Where a phase can begin, for an encoder of `n_layers` layers; `None` where nothing that costs time is fixed.
     ///
     /// A fixed layer with dropout gives something else each time, so there is nothing to keep of it.
-    pub fn of(phase: &Phase, training: &Training, n_layers: usize) -> Option<Self> {
+    pub fn of(phase: &Assignment, training: &Training, n_layers: usize) -> Option<Self> {
         if training.frozen_dropout.is_on() && training.dropout > 0.0 {
             return None;
         }
         let reads = training.head.reads();
-        if phase.frozen_below > n_layers && !phase.moves_pooler() {
+        if phase.frozen_below > n_layers && !phase.trains_pooler() {
             return Some(match reads {
                 Reads::Vector(readout) => Self::Pooled(readout),
                 Reads::Tokens(layers) => Self::Tokens(layers),
@@ -58,7 +58,7 @@ impl std::fmt::Display for Start {
 mod tests {
     use super::*;
     use crate::strategy::{Adaptation, Frozen, Full, LastK, Part};
-    use crate::test_support::{linear, training};
+    use crate::test_support::{assigned, linear, training};
     use totune_model::{Pooling, Switch};
 
     #[test]
@@ -91,10 +91,7 @@ mod tests {
             let mut settings = training(adaptation);
             linear(&mut settings).pooling = pooling;
             settings.frozen_dropout = Switch::Off;
-            let start = |settings: &Training| {
-                let plan = settings.plan(6).expect("valid settings");
-                Start::of(&plan.phases[0], settings, 6)
-            };
+            let start = |settings: &Training| Start::of(&assigned(settings, 6), settings, 6);
             let label = settings.adaptation.label();
             assert_eq!(start(&settings), expected, "{label} {pooling:?}");
             settings.frozen_dropout = Switch::On;
@@ -112,8 +109,7 @@ mod tests {
             linear(&mut settings).pooling = Pooling::Mean;
             linear(&mut settings).layers = layers;
             settings.frozen_dropout = Switch::Off;
-            let plan = settings.plan(6).expect("valid settings");
-            Start::of(&plan.phases[0], &settings, 6)
+            Start::of(&assigned(&settings, 6), &settings, 6)
         };
         let pooling = Pooling::Mean;
         assert_eq!(

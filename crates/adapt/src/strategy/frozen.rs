@@ -1,8 +1,9 @@
 //! Feature extraction: a head on an encoder that stays as it is.
 
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::{Part, Trained};
+use super::{Adaptation, Part, Strategy, Trained};
 use crate::phase::Plan;
 use crate::training::Training;
 
@@ -24,9 +25,30 @@ impl Frozen {
             pooler: Part::Frozen,
         }
     }
+}
 
-    /// One phase.
-    pub(super) fn plan(&self, training: &Training, n_layers: usize) -> Plan {
+impl Strategy for Frozen {
+    fn label(&self) -> String {
+        "frozen".into()
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn epochs(&self, epochs: usize) -> usize {
+        epochs
+    }
+
+    fn looks_at_dev(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn in_one_phase(&self) -> Adaptation {
+        Adaptation::Frozen(self.clone())
+    }
+
+    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
         let trained = Trained {
             lr: self.lr,
             layer_decay: 1.0,
@@ -34,16 +56,19 @@ impl Frozen {
             layers: n_layers..n_layers,
             embeddings: Part::Frozen,
         };
-        Plan {
+        Ok(Plan {
             phases: vec![trained.phase(training)],
-        }
+        })
+    }
+
+    fn validate(&self) -> Result<()> {
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::Adaptation;
     use crate::test_support::check_plan;
 
     #[test]

@@ -1,8 +1,9 @@
 //! Fine-tuning of everything.
 
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::{Part, Trained};
+use super::{Adaptation, Part, Strategy, Trained};
 use crate::phase::Plan;
 use crate::training::Training;
 
@@ -32,9 +33,30 @@ impl Full {
             layer_decay: 1.0,
         }
     }
+}
 
-    /// One phase.
-    pub(super) fn plan(&self, training: &Training, n_layers: usize) -> Plan {
+impl Strategy for Full {
+    fn label(&self) -> String {
+        format!("full{}", super::decaying(self.layer_decay))
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn epochs(&self, epochs: usize) -> usize {
+        epochs
+    }
+
+    fn looks_at_dev(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn in_one_phase(&self) -> Adaptation {
+        Adaptation::Full(self.clone())
+    }
+
+    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
         let trained = Trained {
             lr: self.lr,
             layer_decay: self.layer_decay,
@@ -42,16 +64,19 @@ impl Full {
             layers: 0..n_layers,
             embeddings: self.embeddings,
         };
-        Plan {
+        Ok(Plan {
             phases: vec![trained.phase(training)],
-        }
+        })
+    }
+
+    fn validate(&self) -> Result<()> {
+        super::check_decay("adaptation.layer-decay", self.layer_decay)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::Adaptation;
     use crate::test_support::{check_plan, training};
 
     #[test]

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{Part, Trained};
+use super::{Adaptation, Full, Part, Strategy, Trained};
 use crate::phase::{Moments, Plan};
 use crate::stop::StopRule;
 use crate::training::Training;
@@ -45,9 +45,32 @@ impl GradualUnfreezing {
             pooler: Part::Trainable,
         }
     }
+}
+
+impl Strategy for GradualUnfreezing {
+    fn label(&self) -> String {
+        let decaying = super::decaying(self.layer_decay);
+        format!("gradual-unfreezing{decaying}")
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn epochs(&self, epochs: usize) -> usize {
+        epochs
+    }
+
+    fn looks_at_dev(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn in_one_phase(&self) -> Adaptation {
+        Adaptation::Full(Full::new(self.lr))
+    }
 
     /// One phase with the head alone and one per opening; an error if the epochs do not suffice to open everything.
-    pub(super) fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
+    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
         let openings = n_layers + usize::from(self.embeddings == Part::Trainable);
         let before = openings * self.epochs_per_layer;
         ensure!(
@@ -83,8 +106,7 @@ impl GradualUnfreezing {
         })
     }
 
-    /// Refuses values that no encoder allows, naming the key.
-    pub(super) fn validate(&self) -> Result<()> {
+    fn validate(&self) -> Result<()> {
         ensure!(
             self.epochs_per_layer >= 1,
             "adaptation.epochs-per-layer: found 0, expected at least 1"
@@ -96,8 +118,7 @@ impl GradualUnfreezing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::Adaptation;
-    use crate::test_support::training;
+    use crate::test_support::{assignments, training};
 
     fn plan(settings: &GradualUnfreezing, epochs: usize, n_layers: usize) -> Result<Plan> {
         let mut training = training(Adaptation::GradualUnfreezing(settings.clone()));
@@ -110,12 +131,14 @@ mod tests {
 
     /// Epochs, the frozen line, and the patterns with their rates, of each phase.
     fn table(plan: &Plan) -> Vec<Row<'_>> {
+        let assigned = assignments(plan, 2);
         plan.phases
             .iter()
-            .map(|phase| {
+            .zip(assigned)
+            .map(|(phase, assigned)| {
                 let groups = phase.groups.iter();
                 let groups = groups.map(|g| (g.pattern.as_str(), g.lr)).collect();
-                (phase.epochs, phase.frozen_below, groups)
+                (phase.epochs, assigned.frozen_below, groups)
             })
             .collect()
     }

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{Part, Trained};
+use super::{Adaptation, Part, Strategy, Trained};
 use crate::phase::Plan;
 use crate::training::Training;
 
@@ -37,14 +37,39 @@ impl LastK {
             layer_decay: 1.0,
         }
     }
+}
 
-    /// One phase; an error if the encoder has fewer than `k` layers.
-    pub(super) fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
+impl Strategy for LastK {
+    fn label(&self) -> String {
+        format!("last-{}{}", self.k, super::decaying(self.layer_decay))
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn epochs(&self, epochs: usize) -> usize {
+        epochs
+    }
+
+    fn looks_at_dev(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn in_one_phase(&self) -> Adaptation {
+        Adaptation::LastK(self.clone())
+    }
+
+    fn validate(&self) -> Result<()> {
         ensure!(
-            (1..=n_layers).contains(&self.k),
-            "adaptation.k: found {}, expected from 1 to {n_layers}, the number of layers of the encoder",
-            self.k
+            self.k > 0,
+            "adaptation.k: found 0, expected at least 1 (the strategy without trainable layers is `frozen`)"
         );
+        super::check_decay("adaptation.layer-decay", self.layer_decay)
+    }
+
+    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
+        super::check_k(self.k, n_layers)?;
         let trained = Trained {
             lr: self.lr,
             layer_decay: self.layer_decay,
@@ -61,8 +86,7 @@ impl LastK {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::Adaptation;
-    use crate::test_support::{check_plan, training};
+    use crate::test_support::{assignments, check_plan, training};
 
     #[test]
     fn the_top_layers_and_the_pooler_move() {
@@ -112,7 +136,10 @@ mod tests {
             let adaptation = Adaptation::LastK(LastK::new(k, 5e-5));
             adaptation.plan(&training(adaptation.clone()), 3)
         };
-        assert_eq!(plan(3).expect("3 of 3 layers").frozen_below(), 1);
+        assert_eq!(
+            assignments(&plan(3).expect("3 of 3 layers"), 3)[0].frozen_below,
+            1
+        );
         for k in [0, 4] {
             assert_eq!(
                 plan(k).expect_err("out of range").to_string(),

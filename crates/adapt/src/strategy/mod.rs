@@ -3,7 +3,8 @@
 //! A strategy is a pure function. It names parameters by path (`head`, `encoder.pooler`, `encoder.layers.<i>`,
 //! `encoder.embeddings`) and decides; the training loop executes. The head moves in all of them.
 //!
-//! To add one: a file here with its settings and its `plan`, a variant of [`Adaptation`], and its phases as a table.
+//! To add one: a file here with its settings, what they mean (`Strategy`) and its phases as a table, and a variant of
+//! [`Adaptation`].
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -11,12 +12,14 @@ use serde::{Deserialize, Serialize};
 use crate::phase::{Group, Moments, Phase, Plan};
 use crate::training::Training;
 
+mod bitfit;
 mod frozen;
 mod full;
 mod gradual_unfreezing;
 mod last_k;
 mod stack_and_finetune;
 
+pub use bitfit::{Biases, BitFit};
 pub use frozen::Frozen;
 pub use full::Full;
 pub use gradual_unfreezing::GradualUnfreezing;
@@ -37,6 +40,9 @@ pub enum Adaptation {
     GradualUnfreezing(GradualUnfreezing),
     /// The head alone, then everything.
     StackAndFinetune(StackAndFinetune),
+    /// Fine-tuning of biases.
+    #[serde(rename = "bitfit")]
+    BitFit(BitFit),
 }
 
 /// Whether a named part of the encoder moves.
@@ -49,70 +55,79 @@ pub enum Part {
     Frozen,
 }
 
+/// What each strategy says for itself. Nothing has a default, so that the compiler asks a new one for all of it.
+trait Strategy {
+    /// Its short name in tables and figures.
+    fn label(&self) -> String;
+
+    /// The peak learning rate; of several phases, that of the last.
+    fn lr(&self) -> f64;
+
+    /// Epochs of all phases, at most, where a run is given `epochs`.
+    fn epochs(&self, epochs: usize) -> usize;
+
+    /// The setting of its own by which training looks at scores on dev, if there is one.
+    fn looks_at_dev(&self) -> Option<&'static str>;
+
+    /// A strategy of one phase that trains what this one trains at most, for timing a step.
+    fn in_one_phase(&self) -> Adaptation;
+
+    /// What it does to an encoder of `n_layers` layers, with everything else as `training` says.
+    ///
+    /// # Errors
+    /// When a value is out of range for this depth.
+    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan>;
+
+    /// Refuses values that no encoder allows, naming the key; the rate is looked at already.
+    fn validate(&self) -> Result<()>;
+}
+
 impl Adaptation {
-    /// The strategy's short name in tables and figures: `frozen`, `full`, `last-2`, `full, rates x0.9`.
-    pub fn label(&self) -> String {
+    fn strategy(&self) -> &dyn Strategy {
         match self {
-            Self::Frozen(_) => "frozen".into(),
-            Self::Full(settings) => format!("full{}", decaying(settings.layer_decay)),
-            Self::LastK(settings) => {
-                format!("last-{}{}", settings.k, decaying(settings.layer_decay))
-            }
-            Self::GradualUnfreezing(settings) => {
-                format!("gradual-unfreezing{}", decaying(settings.layer_decay))
-            }
-            Self::StackAndFinetune(settings) => {
-                format!("stack-and-finetune{}", decaying(settings.layer_decay))
-            }
+            Self::Frozen(settings) => settings,
+            Self::Full(settings) => settings,
+            Self::LastK(settings) => settings,
+            Self::GradualUnfreezing(settings) => settings,
+            Self::StackAndFinetune(settings) => settings,
+            Self::BitFit(settings) => settings,
         }
     }
 
-    /// The peak learning rate; of two phases, that of the second.
+    /// The strategy's short name in tables and figures: `frozen`, `full`, `last-2`, `full, rates x0.9`.
+    pub fn label(&self) -> String {
+        self.strategy().label()
+    }
+
+    /// The peak learning rate; of several phases, that of the last.
     pub fn lr(&self) -> f64 {
-        match self {
-            Self::Frozen(settings) => settings.lr,
-            Self::Full(settings) => settings.lr,
-            Self::LastK(settings) => settings.lr,
-            Self::GradualUnfreezing(settings) => settings.lr,
-            Self::StackAndFinetune(settings) => settings.lr,
-        }
+        self.strategy().lr()
     }
 
     /// Epochs of all phases, at most, where a run is given `epochs`.
     pub fn epochs(&self, epochs: usize) -> usize {
-        match self {
-            Self::StackAndFinetune(settings) => settings.head_epochs + epochs,
-            _ => epochs,
-        }
+        self.strategy().epochs(epochs)
     }
 
-    /// The phases of this strategy for an encoder of `n_layers` layers, with everything else as `training` says.
+    /// The setting of the strategy by which training looks at scores on dev, if there is one.
+    pub fn looks_at_dev(&self) -> Option<&'static str> {
+        self.strategy().looks_at_dev()
+    }
+
+    /// A strategy of one phase that trains what this one trains at most: a step of this one takes no longer.
+    pub fn in_one_phase(&self) -> Self {
+        self.strategy().in_one_phase()
+    }
+
+    /// What this strategy does to an encoder of `n_layers` layers, with everything else as `training` says.
     pub fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
-        match self {
-            Self::Frozen(settings) => Ok(settings.plan(training, n_layers)),
-            Self::Full(settings) => Ok(settings.plan(training, n_layers)),
-            Self::LastK(settings) => settings.plan(training, n_layers),
-            Self::GradualUnfreezing(settings) => settings.plan(training, n_layers),
-            Self::StackAndFinetune(settings) => Ok(settings.plan(training, n_layers)),
-        }
+        self.strategy().plan(training, n_layers)
     }
 
     /// Refuses values that no encoder allows, naming the key.
     pub fn validate(&self) -> Result<()> {
         check_rate("adaptation.lr", self.lr())?;
-        match self {
-            Self::Frozen(_) => Ok(()),
-            Self::Full(settings) => check_decay("adaptation.layer-decay", settings.layer_decay),
-            Self::LastK(settings) => {
-                ensure!(
-                    settings.k > 0,
-                    "adaptation.k: found 0, expected at least 1 (the strategy without trainable layers is `frozen`)"
-                );
-                check_decay("adaptation.layer-decay", settings.layer_decay)
-            }
-            Self::GradualUnfreezing(settings) => settings.validate(),
-            Self::StackAndFinetune(settings) => settings.validate(),
-        }
+        self.strategy().validate()
     }
 }
 
@@ -145,6 +160,31 @@ fn check_decay(key: &str, decay: f64) -> Result<()> {
     Ok(())
 }
 
+/// Refuses more top layers than the encoder has.
+fn check_k(k: usize, n_layers: usize) -> Result<()> {
+    ensure!(
+        (1..=n_layers).contains(&k),
+        "adaptation.k: found {k}, expected from 1 to {n_layers}, the number of layers of the encoder"
+    );
+    Ok(())
+}
+
+/// Refuses what cannot be the path of a module, or the end of one.
+fn check_modules(key: &str, modules: &[String]) -> Result<()> {
+    ensure!(
+        !modules.is_empty(),
+        "{key}: the list is empty, expected modules of a layer such as `attention.query`"
+    );
+    for module in modules {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        ensure!(
+            !module.is_empty() && module.chars().all(plain),
+            "{key}: found `{module}`, expected a module of a layer such as `attention.query`"
+        );
+    }
+    Ok(())
+}
+
 /// The parts of a classifier that move together, from the head down.
 struct Trained {
     /// Rate of the head, the pooler and the top layer.
@@ -168,33 +208,31 @@ impl Trained {
         if self.pooler == Part::Trainable && training.head.reads_pooler() {
             patterns.push((r"^encoder\.pooler\.".into(), self.lr));
         }
-        let lowest_layer = self.layers.start;
         patterns.extend(self.layers.rev().map(|layer_idx| {
             let pattern = format!(r"^encoder\.layers\.{layer_idx}\.");
             (pattern, rate(n_layers - 1 - layer_idx))
         }));
-        let mut frozen_below = lowest_layer + 1;
         if self.embeddings == Part::Trainable {
             patterns.push((r"^encoder\.embeddings\.".into(), rate(n_layers)));
-            frozen_below = 0;
         }
-        let adam = training.optimizer.adam();
-        let weight_decay = adam.weight_decay;
-        Phase {
-            groups: patterns
-                .into_iter()
-                .map(|(pattern, lr)| Group {
-                    pattern,
-                    lr,
-                    weight_decay,
-                })
-                .collect(),
-            no_decay: adam.no_decay.clone(),
-            schedule: training.schedule.clone(),
-            epochs: training.epochs,
-            stop: training.stop.clone(),
-            moments: Moments::Fresh,
-            frozen_below,
-        }
+        phase(training, patterns)
+    }
+}
+
+/// One phase of the training in which the parameters of these patterns are trained, each at its rate.
+fn phase(training: &Training, patterns: Vec<(String, f64)>) -> Phase {
+    let adam = training.optimizer.adam();
+    let group = |(pattern, lr)| Group {
+        pattern,
+        lr,
+        weight_decay: adam.weight_decay,
+    };
+    Phase {
+        groups: patterns.into_iter().map(group).collect(),
+        no_decay: adam.no_decay.clone(),
+        schedule: training.schedule.clone(),
+        epochs: training.epochs,
+        stop: training.stop.clone(),
+        moments: Moments::Fresh,
     }
 }

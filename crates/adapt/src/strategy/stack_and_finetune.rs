@@ -5,7 +5,7 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{Part, Trained};
+use super::{Adaptation, Full, Part, Strategy, Trained};
 use crate::phase::Plan;
 use crate::stop::StopRule;
 use crate::training::Training;
@@ -50,9 +50,33 @@ impl StackAndFinetune {
             layer_decay: 1.0,
         }
     }
+}
 
-    /// Two phases.
-    pub(super) fn plan(&self, training: &Training, n_layers: usize) -> Plan {
+impl Strategy for StackAndFinetune {
+    fn label(&self) -> String {
+        let decaying = super::decaying(self.layer_decay);
+        format!("stack-and-finetune{decaying}")
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn epochs(&self, epochs: usize) -> usize {
+        self.head_epochs + epochs
+    }
+
+    fn looks_at_dev(&self) -> Option<&'static str> {
+        self.head_stop
+            .looks_at_dev()
+            .then_some("adaptation.head-stop")
+    }
+
+    fn in_one_phase(&self) -> Adaptation {
+        Adaptation::Full(Full::new(self.lr))
+    }
+
+    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
         let stack = Trained {
             lr: self.head_lr,
             layer_decay: 1.0,
@@ -70,13 +94,12 @@ impl StackAndFinetune {
             layers: 0..n_layers,
             embeddings: self.embeddings,
         };
-        Plan {
+        Ok(Plan {
             phases: vec![stack, finetune.phase(training)],
-        }
+        })
     }
 
-    /// Refuses values that no encoder allows, naming the key.
-    pub(super) fn validate(&self) -> Result<()> {
+    fn validate(&self) -> Result<()> {
         super::check_rate("adaptation.head-lr", self.head_lr)?;
         ensure!(
             self.head_epochs >= 1,
@@ -91,8 +114,7 @@ impl StackAndFinetune {
 mod tests {
     use super::*;
     use crate::phase::Moments;
-    use crate::strategy::Adaptation;
-    use crate::test_support::training;
+    use crate::test_support::{assignments, training};
 
     #[test]
     fn the_head_moves_first_and_then_everything_with_a_fresh_optimiser() {
@@ -103,11 +125,12 @@ mod tests {
         let [stack, finetune] = &plan.phases[..] else {
             panic!("expected two phases, found {}", plan.phases.len());
         };
+        let assigned = assignments(&plan, 2);
         let patterns = |phase: &crate::phase::Phase| -> Vec<String> {
             phase.groups.iter().map(|g| g.pattern.clone()).collect()
         };
         assert_eq!(patterns(stack), [r"^head\."]);
-        assert_eq!((stack.epochs, stack.frozen_below), (3, 3));
+        assert_eq!((stack.epochs, assigned[0].frozen_below), (3, 3));
         assert_eq!(stack.groups[0].lr, 1e-3);
         assert_eq!(stack.stop, settings.head_stop);
         assert_eq!(
@@ -120,7 +143,7 @@ mod tests {
                 r"^encoder\.embeddings\.",
             ]
         );
-        assert_eq!((finetune.epochs, finetune.frozen_below), (5, 0));
+        assert_eq!((finetune.epochs, assigned[1].frozen_below), (5, 0));
         assert!(finetune.groups.iter().all(|group| group.lr == 2e-5));
         assert_eq!(finetune.stop, training.stop);
         assert_eq!(finetune.moments, Moments::Fresh);

@@ -7,12 +7,12 @@ use anyhow::{Context, Result};
 use burn::tensor::Device;
 use serde::Serialize;
 use totune_adapt::{
-    Activations, Adaptation, Cache, Constant, Examples, Full, KeptExamples, Places, Question,
-    Schedule, Select, StopRule, TaskData, Training, fit,
+    Activations, Cache, Constant, Examples, KeptExamples, Places, Question, Schedule, Select,
+    StopRule, TaskData, Training, fit,
 };
 use totune_data::tags::{Scheme, TagSet};
 use totune_data::{Card, Encoded, Target, Task, WordContext, characters};
-use totune_model::{AnyEncoder, Architecture, Elmo, Encoder, RandomWeights};
+use totune_model::{AnyEncoder, Architecture, Elmo, RandomWeights};
 
 use crate::Machine;
 
@@ -189,7 +189,7 @@ impl Timed {
         let mut test = self.examples(scored, characters);
         let mut kept = 0.0;
         if let Cache::On { dtype } = training.cache {
-            for start in training.starts(encoder.n_layers())? {
+            for start in training.starts(encoder)? {
                 let found = Activations::compute(encoder, &train.rows, start, dtype, n, device)?;
                 kept += found.seconds() / n as f64;
                 train.kept.push(KeptExamples {
@@ -274,16 +274,8 @@ const STEPS: usize = 2;
 /// The same training, with all of it in one phase that needs no scores on dev. What opens layer by layer or begins with
 /// the head is timed with everything open: at most that is what it takes.
 fn simplified(training: &Training) -> Training {
-    let adaptation = match &training.adaptation {
-        adaptation @ (Adaptation::Frozen(_) | Adaptation::Full(_) | Adaptation::LastK(_)) => {
-            adaptation.clone()
-        }
-        Adaptation::GradualUnfreezing(_) | Adaptation::StackAndFinetune(_) => {
-            Adaptation::Full(Full::new(1e-5))
-        }
-    };
     Training {
-        adaptation,
+        adaptation: training.adaptation.in_one_phase(),
         schedule: Schedule::Constant(Constant { warmup: 0.0 }),
         epochs: 1,
         stop: StopRule::Epochs {},

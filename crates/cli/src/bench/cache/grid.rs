@@ -129,7 +129,9 @@ pub fn scratch(project: &Project, folder: &Path) -> Result<(Project, Store)> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use burn::tensor::Device;
     use totune_adapt::{Cache, StoredDtype};
+    use totune_model::{Bert, BertConfig, RandomWeights};
     use totune_sweep::Work;
 
     use super::*;
@@ -160,6 +162,18 @@ mod tests {
         assert_eq!((runs.len(), ids.len()), (40, 40));
     }
 
+    /// As deep as the benchmark's, and narrow.
+    fn encoder() -> Bert {
+        let config = serde_json::json!({
+            "vocab_size": 3, "hidden_size": 2, "num_hidden_layers": LAYERS, "num_attention_heads": 1,
+            "intermediate_size": 2, "max_position_embeddings": 2, "type_vocab_size": 2, "layer_norm_eps": 1e-12,
+            "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0
+        });
+        let config: BertConfig = serde_json::from_value(config).expect("a shape");
+        let loaded = config.load(&mut RandomWeights::new(1, 0.02), &Device::flex());
+        loaded.expect("random weights have every shape")
+    }
+
     #[test]
     fn runs_begin_where_their_strategy_leaves_something_fixed() {
         let grid = Grid {
@@ -174,7 +188,7 @@ mod tests {
                 Work::Tune(work) => {
                     let dtype = StoredDtype::F16;
                     assert_eq!(work.training.cache, Cache::On { dtype });
-                    let starts = work.training.starts(LAYERS).expect("in range");
+                    let starts = work.training.starts(&encoder()).expect("in range");
                     starts.iter().map(ToString::to_string).collect::<Vec<_>>()
                 }
                 _ => unreachable!("the grid tunes"),

@@ -1,0 +1,244 @@
+//! BitFit: fine-tuning of biases (Ben Zaken, Ravfogel and Goldberg 2022).
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::{Adaptation, Part, Strategy};
+use crate::phase::Plan;
+use crate::training::Training;
+
+/// The biases of the encoder and the whole head are trained.
+///
+/// The authors' code takes every parameter with `bias` in its name, the shifts of layer norms and the pooler included; what
+/// the paper calls a subset (section 4.2: those of queries and of the intermediate layer) is `biases = ["attention.query",
+/// "feed_forward.intermediate"]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct BitFit {
+    /// Peak learning rate of biases and head.
+    pub lr: f64,
+    /// Which biases of a layer.
+    pub biases: Biases,
+    /// Layers whose biases are trained, counted from the top; all layers where it is left out.
+    #[serde(default)]
+    pub k: Option<usize>,
+    /// The bias of the tanh layer over `[CLS]`.
+    pub pooler: Part,
+    /// The shift of the embeddings' layer norm, or whatever biases stand in its place. When it is trained, gradients pass
+    /// through all layers.
+    pub embeddings: Part,
+}
+
+/// Which biases of a layer are trained.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected `biases = \"all\"` or a list of modules of a layer, such as [\"attention.query\"]"
+)]
+pub enum Biases {
+    /// Those of all its modules.
+    All(All),
+    /// Those of the modules with these paths, or ends of paths: `attention.query`, `query`.
+    Of(Vec<String>),
+}
+
+/// The word `all`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum All {
+    /// All there are.
+    All,
+}
+
+impl BitFit {
+    /// As the authors' code has it: every bias.
+    pub fn new(lr: f64) -> Self {
+        Self {
+            lr,
+            biases: Biases::All(All::All),
+            k: None,
+            pooler: Part::Trainable,
+            embeddings: Part::Trainable,
+        }
+    }
+
+    /// Patterns of the trained biases of layer `layer_idx`: one for each module, since each has to exist.
+    fn of_layer(&self, layer_idx: usize) -> Vec<String> {
+        let layer = format!(r"^encoder\.layers\.{layer_idx}\.");
+        match &self.biases {
+            Biases::All(All::All) => vec![format!(r"{layer}(.*\.)?bias$")],
+            Biases::Of(modules) => {
+                let pattern = |module: &String| {
+                    let module = module.replace('.', r"\.");
+                    format!(r"{layer}(.*\.)?{module}\.bias$")
+                };
+                modules.iter().map(pattern).collect()
+            }
+        }
+    }
+}
+
+impl Strategy for BitFit {
+    fn label(&self) -> String {
+        let mut label = "bitfit".to_string();
+        if let Biases::Of(modules) = &self.biases {
+            label += &format!(" of {}", modules.join(" and "));
+        }
+        if let Some(k) = self.k {
+            label += &format!(", last {k}");
+        }
+        label
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn epochs(&self, epochs: usize) -> usize {
+        epochs
+    }
+
+    fn looks_at_dev(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn in_one_phase(&self) -> Adaptation {
+        Adaptation::BitFit(self.clone())
+    }
+
+    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
+        let k = self.k.unwrap_or(n_layers);
+        super::check_k(k, n_layers)?;
+        let mut patterns = vec![r"^head\.".to_string()];
+        if self.pooler == Part::Trainable && training.head.reads_pooler() {
+            patterns.push(r"^encoder\.pooler\.(.*\.)?bias$".into());
+        }
+        let layers = (n_layers - k..n_layers).rev();
+        patterns.extend(layers.flat_map(|layer_idx| self.of_layer(layer_idx)));
+        if self.embeddings == Part::Trainable {
+            patterns.push(r"^encoder\.embeddings\.(.*\.)?bias$".into());
+        }
+        let patterns = patterns.into_iter().map(|pattern| (pattern, self.lr));
+        Ok(Plan {
+            phases: vec![super::phase(training, patterns.collect())],
+        })
+    }
+
+    fn validate(&self) -> Result<()> {
+        ensure!(
+            self.k != Some(0),
+            "adaptation.k: found 0, expected at least 1 (the strategy without trainable layers is `frozen`)"
+        );
+        if let Biases::Of(modules) = &self.biases {
+            super::check_modules("adaptation.biases", modules)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{assigned, check_plan, paths, training};
+
+    #[test]
+    fn every_bias_is_trained_and_the_whole_head() {
+        check_plan(
+            Adaptation::BitFit(BitFit::new(1e-3)),
+            2,
+            0,
+            &[
+                r"^head\.",
+                r"^encoder\.pooler\.(.*\.)?bias$",
+                r"^encoder\.layers\.1\.(.*\.)?bias$",
+                r"^encoder\.layers\.0\.(.*\.)?bias$",
+                r"^encoder\.embeddings\.(.*\.)?bias$",
+            ],
+        );
+        let settings = training(Adaptation::BitFit(BitFit::new(1e-3)));
+        let found = assigned(&settings, 2).parameters.into_keys();
+        let mut expected = paths(2);
+        expected.retain(|path| path.ends_with(".bias") || path.starts_with("head."));
+        expected.sort();
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_subset_of_the_top_layers_leaves_what_lies_below_frozen() {
+        let settings = BitFit {
+            biases: Biases::Of(vec!["attention.query".into()]),
+            k: Some(1),
+            pooler: Part::Frozen,
+            embeddings: Part::Frozen,
+            ..BitFit::new(1e-3)
+        };
+        check_plan(
+            Adaptation::BitFit(settings),
+            12,
+            12,
+            &[
+                r"^head\.",
+                r"^encoder\.layers\.11\.(.*\.)?attention\.query\.bias$",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_module_without_a_bias_is_answered_with_those_that_have_parameters() {
+        let mut settings = BitFit::new(1e-3);
+        settings.biases = Biases::Of(vec!["query".into(), "querry".into()]);
+        let settings = training(Adaptation::BitFit(settings));
+        let plan = settings.plan(2).expect("in range");
+        let error = plan.assign(&paths(2), 2).expect_err("there is no `querry`");
+        let message = format!("{error:#}");
+        assert!(
+            message.contains(r"querry\.bias$`; expected one of"),
+            "{message}"
+        );
+        assert!(
+            message.contains("`encoder.layers.<i>.attention.query.bias`"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn settings_read_as_they_are_written_and_values_out_of_range_name_their_key() {
+        let read = |text: &str| {
+            let text = format!(
+                "kind = 'bitfit'\nlr = 1e-3\npooler = 'trainable'\nembeddings = 'trainable'\n{text}"
+            );
+            toml::from_str::<Adaptation>(&text)
+        };
+        let all = read("biases = 'all'").expect("every bias");
+        assert_eq!(all, Adaptation::BitFit(BitFit::new(1e-3)));
+        assert_eq!(all.label(), "bitfit");
+        let some = read("biases = ['query', 'feed_forward.intermediate']\nk = 2")
+            .expect("two of the top two");
+        assert_eq!(
+            some.label(),
+            "bitfit of query and feed_forward.intermediate, last 2"
+        );
+        let error = read("biases = 'some'").expect_err("refused").to_string();
+        assert!(
+            error.contains("expected `biases = \"all\"` or a list"),
+            "{error}"
+        );
+        for (text, expected) in [
+            (
+                "biases = 'all'\nk = 0",
+                "adaptation.k: found 0, expected at least 1 (the strategy without trainable layers is `frozen`)",
+            ),
+            (
+                "biases = []",
+                "adaptation.biases: the list is empty, expected modules of a layer such as `attention.query`",
+            ),
+            (
+                "biases = ['a+']",
+                "adaptation.biases: found `a+`, expected a module of a layer such as `attention.query`",
+            ),
+        ] {
+            let error = read(text).expect("a strategy").validate().expect_err(text);
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}
