@@ -64,6 +64,7 @@ pub fn fit<E: Encoder>(
         .with_dropout(training.dropout)
         .with_precision(training.dtype.precision())
         .with_state(training.state);
+    let encoder = plan.prepare(encoder, seed)?;
     let n_layers = encoder.n_layers();
     let n_outputs = task.question.n_outputs();
     let mut model = Classifier::new(encoder, &training.head, n_outputs, head_seed, device)?.train();

@@ -27,6 +27,7 @@ mod phase;
 mod plateau;
 mod question;
 mod schedule;
+mod setup;
 mod stop;
 mod strategy;
 mod task;
@@ -45,9 +46,11 @@ pub use phase::{Assigned, Assignment, Group, Moments, Phase, Plan};
 pub use plateau::Plateau;
 pub use question::Question;
 pub use schedule::{Bert, Constant, Linear, Polynomial, Schedule, SlantedTriangular};
+pub use setup::ModuleEdit;
 pub use stop::StopRule;
 pub use strategy::{
-    Adaptation, Biases, BitFit, Frozen, Full, GradualUnfreezing, LastK, Part, StackAndFinetune,
+    Adaptation, Biases, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, Part,
+    StackAndFinetune,
 };
 pub use task::{Examples, Places, TaskData};
 pub use totune_model::{LstmState, Switch};

@@ -10,12 +10,15 @@ use anyhow::{Context, Result, ensure};
 use burn::module::{ParamGroup, ParamId};
 
 use crate::schedule::Schedule;
+use crate::setup::ModuleEdit;
 use crate::stop::StopRule;
 
-/// The phases of one run, in order; each starts from the parameters the one before left.
+/// What a run does to an encoder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// At least one.
+    /// What is changed in its modules before training, in order.
+    pub setup: Vec<ModuleEdit>,
+    /// The phases of training, in order; each starts from the parameters the one before left. At least one.
     pub phases: Vec<Phase>,
 }
 

@@ -187,7 +187,8 @@ impl Training {
     pub fn starts<E: Encoder>(&self, encoder: &E) -> Result<Vec<Start>> {
         let n_layers = encoder.n_layers();
         let plan = self.plan(n_layers)?;
-        let paths = sizes(encoder).into_keys();
+        let prepared = plan.prepare(encoder.clone(), 0)?; // the names of parameters depend on no seed
+        let paths = sizes(&prepared).into_keys();
         let paths = paths.map(|path| format!("encoder.{path}"));
         // A head always has parameters; what they are called does not matter here.
         let paths: Vec<String> = paths.chain(["head.output.weight".into()]).collect();
@@ -296,7 +297,7 @@ mod tests {
             (
                 r#""last-k""#,
                 r#""last""#,
-                "unknown variant `last`, expected one of `frozen`, `full`, `last-k`, `gradual-unfreezing`, `stack-and-finetune`, `bitfit`",
+                "unknown variant `last`, expected one of `frozen`, `full`, `last-k`, `gradual-unfreezing`, `stack-and-finetune`, `bitfit`, `lora`",
             ),
             ("epsilon = 1e-6", "eps = 1e-6", "unknown field `eps`"),
             (

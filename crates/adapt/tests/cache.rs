@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use common::{devices, eight, encoder, linear, run_on, training};
 use totune_adapt::{
-    Activations, Adaptation, Cache, CacheFile, Frozen, KeptExamples, LastK, Part, StoredDtype,
-    Switch, TaskData, Training, fit,
+    Activations, Adaptation, BitFit, Cache, CacheFile, Frozen, KeptExamples, LastK, Lora, Part,
+    StoredDtype, Switch, TaskData, Training, fit,
 };
 use totune_model::{Layers, Pooling};
 
@@ -41,6 +41,10 @@ fn settings(adaptation: Adaptation, pooling: Pooling) -> Training {
 fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
     let mut tuned_pooler = Frozen::new(1e-2);
     tuned_pooler.pooler = Part::Trainable;
+    let mut bitfit = BitFit::new(1e-2);
+    (bitfit.k, bitfit.embeddings) = (Some(1), Part::Frozen);
+    let mut lora = Lora::new(2, 1e-2);
+    (lora.k, lora.dropout) = (Some(1), 0.2);
     for device in devices() {
         let frozen = || Adaptation::Frozen(Frozen::new(1e-2));
         let top = Layers::Top;
@@ -57,6 +61,8 @@ fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
             ),
             (Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::Mean, top),
             (Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::First, top),
+            (Adaptation::BitFit(bitfit.clone()), Pooling::Mean, top),
+            (Adaptation::Lora(lora.clone()), Pooling::Mean, top),
         ] {
             let label = format!(
                 "{} {pooling:?} {layers:?} on {device:?}",

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use burn::tensor::Device;
 use common::{devices, encoder, linear, parameters, training};
 use rand::Rng;
-use totune_adapt::{Adaptation, Biases, BitFit, Frozen, Full, LastK, Part, Training};
+use totune_adapt::{Adaptation, Biases, BitFit, Frozen, Full, LastK, Lora, Part, Training};
 use totune_data::stream;
 use totune_model::{Classifier, Layers, Pooling};
 
@@ -85,6 +85,64 @@ fn bitfit_of_some_modules_of_the_top_layer_leaves_all_other_biases() {
 }
 
 #[test]
+fn lora_trains_its_updates_and_the_head() {
+    let mut lora = Lora::new(2, 1e-2);
+    check_where(&training(Adaptation::Lora(lora.clone())), |path| {
+        path.contains(".lora.") || path.starts_with(HEAD)
+    });
+    lora.targets = vec!["output".into()];
+    (lora.k, lora.pooler) = (Some(1), Part::Trainable);
+    let trained =
+        |path: &str| path.contains(".lora.") || path.starts_with(POOLER) || path.starts_with(HEAD);
+    check_where(&training(Adaptation::Lora(lora)), trained);
+}
+
+#[test]
+fn lora_counts_its_own_parameters() {
+    let count = |lora: Lora| {
+        let outcome = common::run(&common::eight(), &training(Adaptation::Lora(lora)), 7);
+        let frozen = common::run(
+            &common::eight(),
+            &training(Adaptation::Frozen(Frozen::new(1e-2))),
+            7,
+        );
+        assert_eq!(
+            outcome.params_total - outcome.params_trainable,
+            frozen.params_total - frozen.params_trainable,
+            "all that is pretrained is frozen"
+        );
+        outcome.params_trainable - frozen.params_trainable
+    };
+    // Queries and values of two layers: A [rank, 16] and B [16, rank].
+    assert_eq!(count(Lora::new(3, 1e-2)), 2 * 2 * 2 * 3 * 16);
+    let mut wide = Lora::new(3, 1e-2);
+    (wide.k, wide.targets) = (Some(1), vec!["intermediate".into()]);
+    assert_eq!(count(wide), 3 * (16 + 32));
+}
+
+#[test]
+fn a_target_that_the_encoder_lacks_is_answered_with_those_it_has() {
+    let mut lora = Lora::new(2, 1e-2);
+    lora.targets = vec!["querry".into()];
+    let settings = training(Adaptation::Lora(lora));
+    let device = Device::flex();
+    let outcome = totune_adapt::fit(
+        encoder(1, &device),
+        &common::eight(),
+        &settings,
+        7,
+        &device,
+        &mut (),
+    );
+    let error = outcome.map(|_| ()).expect_err("refused");
+    assert_eq!(
+        format!("{error:#}"),
+        "adaptation.targets: found `querry`, expected one of attention.query, attention.key, attention.value, \
+         attention.output, feed_forward.intermediate, feed_forward.output"
+    );
+}
+
+#[test]
 fn a_pooler_that_the_head_does_not_read_is_not_trainable() {
     let mut settings = training(Adaptation::Full(Full::new(1e-2)));
     linear(&mut settings).pooling = Pooling::Mean;
@@ -135,8 +193,12 @@ fn check_on(device: &Device, settings: &Training, is_moving: &dyn Fn(&str) -> bo
     (settings.batch_size, settings.epochs) = (8, 1);
     let seed = 7;
     let head_seed = stream(seed, "head", 0).next_u64();
-    let before = Classifier::new(encoder(1, device), &settings.head, 2, head_seed, device)
-        .expect("a head that fits");
+    let plan = settings.plan(2).expect("valid settings");
+    let prepared = plan
+        .prepare(encoder(1, device), seed)
+        .expect("modules of these names");
+    let before =
+        Classifier::new(prepared, &settings.head, 2, head_seed, device).expect("a head that fits");
     let before = parameters(&before);
 
     let outcome = common::run_on(device, &common::eight(), &settings, seed);

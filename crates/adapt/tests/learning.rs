@@ -6,7 +6,7 @@ use burn::tensor::Device;
 use common::{devices, eight, encoder, final_score, linear, run, run_on, training};
 use totune_adapt::{
     Adaptation, Bert as BertSchedule, BitFit, EpochScores, Examples, Frozen, Full,
-    GradualUnfreezing, LastK, Optimizer, Outcome, Prediction, Question, Schedule, Score,
+    GradualUnfreezing, LastK, Lora, Optimizer, Outcome, Prediction, Question, Schedule, Score,
     StackAndFinetune, StepEvent, Stop, StopRule, Switch, TaskData, Training, Watch, evaluate, fit,
 };
 use totune_data::{Example, Input, Target, Tokenizer};
@@ -25,6 +25,7 @@ fn every_strategy_learns_eight_examples_by_heart() {
         ),
         (Adaptation::StackAndFinetune(stacking), Pooling::Pooler),
         (Adaptation::BitFit(BitFit::new(1e-2)), Pooling::Pooler),
+        (Adaptation::Lora(Lora::new(4, 1e-2)), Pooling::Pooler),
         // 16 fixed features and 8 examples: a linear layer on them suffices.
         (Adaptation::Frozen(Frozen::new(1e-1)), Pooling::First),
     ] {

@@ -5,7 +5,8 @@ use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 
 use crate::Weights;
-use crate::fused::{self, Affine, NormWeights, Precision};
+use crate::fused::{self, Affine, Dropout, NormWeights, Precision};
+use crate::lora::LowRank;
 
 /// `y = x Wᵀ + b`, with `W` stored `[out, in]` as PyTorch checkpoints have it.
 #[derive(Module, Debug)]
@@ -14,6 +15,8 @@ pub struct Linear {
     pub weight: Param<Tensor<2>>,
     /// `[out]`.
     pub bias: Param<Tensor<1>>,
+    /// A low-rank update, if it has one.
+    pub lora: Option<LowRank>,
     /// What its products are made of.
     #[module(skip)]
     pub precision: Precision,
@@ -30,22 +33,40 @@ impl Linear {
         Ok(Self {
             weight: parameter(weights, &format!("{name}.weight"), [output, input], device)?,
             bias: parameter(weights, &format!("{name}.bias"), [output], device)?,
+            lora: None,
             precision: Precision::F32,
         })
     }
 
-    /// `[.., in]` to `[.., out]`.
+    /// `[.., in]` to `[.., out]`; the dropout of a low-rank update is off.
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        fused::linear(x, self.weight.val(), self.bias.val(), self.precision)
+        fused::linear(x, self.merged(), self.bias.val(), self.precision)
     }
-}
 
-impl Linear {
     /// Weight and bias, for operations that hold more than this product.
-    pub(crate) fn affine(&self) -> Affine {
+    ///
+    /// `drop` gives the rate and seed of the dropout of a low-rank update from the update's own rate. Only while it is on
+    /// the update stands beside the weight.
+    pub(crate) fn affine(&self, drop: impl Fn(f64) -> Dropout) -> Affine {
+        let update = self.lora.as_ref().and_then(|lora| {
+            let drop = drop(lora.dropout);
+            (drop.rate > 0.0).then(|| lora.beside(drop))
+        });
         Affine {
-            weight: self.weight.val(),
+            weight: match update {
+                Some(_) => self.weight.val(),
+                None => self.merged(),
+            },
             bias: self.bias.val(),
+            update,
+        }
+    }
+
+    /// The weight with what a low-rank update adds to it, `[out, in]`.
+    fn merged(&self) -> Tensor<2> {
+        match &self.lora {
+            Some(lora) => self.weight.val() + lora.delta(),
+            None => self.weight.val(),
         }
     }
 }

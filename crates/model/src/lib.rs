@@ -23,6 +23,7 @@ mod head;
 mod init;
 mod layer;
 mod lm;
+mod lora;
 mod pass;
 mod recurrent;
 mod weights;
@@ -52,6 +53,7 @@ pub use lm::{
     Bilm, BilmConfig, BilmInit, BilmLikelihood, LogUniform, MaskedLm, MaskedLmConfig, Samples,
     Segments,
 };
+pub use lora::{LowRank, LowRankSpec, add_low_rank, merge_low_rank};
 pub use pass::Pass;
 pub use recurrent::{BiLstm, BiLstmLayer, Lstm, LstmCell};
 pub use weights::{RandomWeights, Weights};

@@ -1,6 +1,6 @@
 //! BitFit: fine-tuning of biases (Ben Zaken, Ravfogel and Goldberg 2022).
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::{Adaptation, Part, Strategy};
@@ -120,15 +120,13 @@ impl Strategy for BitFit {
         }
         let patterns = patterns.into_iter().map(|pattern| (pattern, self.lr));
         Ok(Plan {
+            setup: Vec::new(),
             phases: vec![super::phase(training, patterns.collect())],
         })
     }
 
     fn validate(&self) -> Result<()> {
-        ensure!(
-            self.k != Some(0),
-            "adaptation.k: found 0, expected at least 1 (the strategy without trainable layers is `frozen`)"
-        );
+        super::check_optional_k(self.k)?;
         if let Biases::Of(modules) = &self.biases {
             super::check_modules("adaptation.biases", modules)?;
         }

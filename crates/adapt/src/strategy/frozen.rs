@@ -57,6 +57,7 @@ impl Strategy for Frozen {
             embeddings: Part::Frozen,
         };
         Ok(Plan {
+            setup: Vec::new(),
             phases: vec![trained.phase(training)],
         })
     }

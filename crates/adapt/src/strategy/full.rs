@@ -65,6 +65,7 @@ impl Strategy for Full {
             embeddings: self.embeddings,
         };
         Ok(Plan {
+            setup: Vec::new(),
             phases: vec![trained.phase(training)],
         })
     }

@@ -102,6 +102,7 @@ impl Strategy for GradualUnfreezing {
             phase
         };
         Ok(Plan {
+            setup: Vec::new(),
             phases: (0..=openings).map(phase).collect(),
         })
     }

@@ -78,6 +78,7 @@ impl Strategy for LastK {
             embeddings: self.embeddings,
         };
         Ok(Plan {
+            setup: Vec::new(),
             phases: vec![trained.phase(training)],
         })
     }

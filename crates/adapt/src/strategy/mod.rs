@@ -17,6 +17,7 @@ mod frozen;
 mod full;
 mod gradual_unfreezing;
 mod last_k;
+mod lora;
 mod stack_and_finetune;
 
 pub use bitfit::{Biases, BitFit};
@@ -24,6 +25,7 @@ pub use frozen::Frozen;
 pub use full::Full;
 pub use gradual_unfreezing::GradualUnfreezing;
 pub use last_k::LastK;
+pub use lora::Lora;
 pub use stack_and_finetune::StackAndFinetune;
 
 /// Which parameters of a pretrained encoder move.
@@ -43,6 +45,8 @@ pub enum Adaptation {
     /// Fine-tuning of biases.
     #[serde(rename = "bitfit")]
     BitFit(BitFit),
+    /// Fine-tuning of low-rank updates.
+    Lora(Lora),
 }
 
 /// Whether a named part of the encoder moves.
@@ -91,6 +95,7 @@ impl Adaptation {
             Self::GradualUnfreezing(settings) => settings,
             Self::StackAndFinetune(settings) => settings,
             Self::BitFit(settings) => settings,
+            Self::Lora(settings) => settings,
         }
     }
 
@@ -165,6 +170,15 @@ fn check_k(k: usize, n_layers: usize) -> Result<()> {
     ensure!(
         (1..=n_layers).contains(&k),
         "adaptation.k: found {k}, expected from 1 to {n_layers}, the number of layers of the encoder"
+    );
+    Ok(())
+}
+
+/// Refuses no top layers, where a strategy is for all of them unless it says how many.
+fn check_optional_k(k: Option<usize>) -> Result<()> {
+    ensure!(
+        k != Some(0),
+        "adaptation.k: found 0, expected at least 1 (the strategy without trainable layers is `frozen`)"
     );
     Ok(())
 }

@@ -95,6 +95,7 @@ impl Strategy for StackAndFinetune {
             embeddings: self.embeddings,
         };
         Ok(Plan {
+            setup: Vec::new(),
             phases: vec![stack, finetune.phase(training)],
         })
     }

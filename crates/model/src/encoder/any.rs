@@ -9,6 +9,7 @@ use burn::tensor::{Device, Tensor};
 
 use super::{Encoder, States};
 use crate::fused::Precision;
+use crate::layer::Linear;
 use crate::{Bert, Elmo, LstmState, Pass, TokenBatch};
 
 /// One of the encoders. Its parameters have the paths of the encoder it is: no name of a variant stands before them, which
@@ -126,6 +127,10 @@ impl Encoder for AnyEncoder {
 
     fn with_precision(self, precision: Precision) -> Self {
         mapped!(self, encoder => encoder.with_precision(precision))
+    }
+
+    fn linears(&mut self) -> Vec<(usize, String, &mut Linear)> {
+        each!(self, encoder => encoder.linears())
     }
 
     fn has_state(&self) -> bool {

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::{Encoder, States};
 use crate::fused::{Dropout, FeedForwardWeights, Precision, SelfAttention, SelfAttentionWeights};
 use crate::layer::{Linear, Norm, parameter};
+use crate::pass::mix;
 use crate::{Pass, TokenBatch, Weights, fused};
 
 /// The shape of a BERT, under the names of its `config.json`.
@@ -194,20 +195,27 @@ impl Encoder for Bert {
     }
 
     fn with_precision(mut self, precision: Precision) -> Self {
-        for layer in &mut self.layers {
-            let (attention, feed_forward) = (&mut layer.attention, &mut layer.feed_forward);
-            for linear in [
-                &mut attention.query,
-                &mut attention.key,
-                &mut attention.value,
-                &mut attention.output,
-                &mut feed_forward.intermediate,
-                &mut feed_forward.output,
-            ] {
-                linear.precision = precision;
-            }
+        for (_, _, linear) in self.linears() {
+            linear.precision = precision;
         }
         self
+    }
+
+    fn linears(&mut self) -> Vec<(usize, String, &mut Linear)> {
+        let layers = self.layers.iter_mut().enumerate();
+        let all = layers.flat_map(|(i, layer)| {
+            let (attention, feed_forward) = (&mut layer.attention, &mut layer.feed_forward);
+            [
+                ("attention.query", &mut attention.query),
+                ("attention.key", &mut attention.key),
+                ("attention.value", &mut attention.value),
+                ("attention.output", &mut attention.output),
+                ("feed_forward.intermediate", &mut feed_forward.intermediate),
+                ("feed_forward.output", &mut feed_forward.output),
+            ]
+            .map(|(name, linear)| (i, name.to_string(), linear))
+        });
+        all.collect()
     }
 }
 
@@ -369,6 +377,15 @@ impl Layer {
     }
 }
 
+/// The dropout of the low-rank update of the `n`th linear layer of a sublayer in `block`. Its seed comes from the sublayer's:
+/// a draw of its own would move every mask above.
+fn updating(pass: &Pass, block: usize, seed: u64, n: u64) -> impl Fn(f64) -> Dropout + '_ {
+    move |rate| Dropout {
+        rate: pass.rate(block, rate),
+        seed: mix(seed ^ mix(n)),
+    }
+}
+
 /// Multi-head self-attention, then residual and normalisation.
 #[derive(Module, Debug)]
 struct Attention {
@@ -419,22 +436,26 @@ impl Attention {
         block: usize,
         pass: &Pass,
     ) -> Tensor<3> {
+        let drop = |rate| Dropout {
+            rate: pass.rate(block, rate),
+            seed: pass.draw(),
+        };
+        let (probabilities, hidden) = (drop(self.attention_dropout), drop(self.dropout));
+        let affine = |linear: &Linear, n| linear.affine(updating(pass, block, hidden.seed, n));
         let weights = SelfAttentionWeights {
-            projections: [&self.query, &self.key, &self.value].map(Linear::affine),
-            output: self.output.affine(),
+            projections: [
+                affine(&self.query, 0),
+                affine(&self.key, 1),
+                affine(&self.value, 2),
+            ],
+            output: affine(&self.output, 3),
             norm: self.norm.weights(),
         };
         let settings = SelfAttention {
             heads: self.heads,
             mask: bias,
-            probabilities: Dropout {
-                rate: pass.rate(block, self.attention_dropout),
-                seed: pass.draw(),
-            },
-            hidden: Dropout {
-                rate: pass.rate(block, self.dropout),
-                seed: pass.draw(),
-            },
+            probabilities,
+            hidden,
             precision: self.query.precision,
         };
         fused::self_attention(x, weights, settings)
@@ -483,14 +504,15 @@ impl FeedForward {
     }
 
     fn forward(&self, x: Tensor<3>, block: usize, pass: &Pass) -> Tensor<3> {
-        let weights = FeedForwardWeights {
-            inner: self.intermediate.affine(),
-            outer: self.output.affine(),
-            norm: self.norm.weights(),
-        };
         let drop = Dropout {
             rate: pass.rate(block, self.dropout),
             seed: pass.draw(),
+        };
+        let affine = |linear: &Linear, n| linear.affine(updating(pass, block, drop.seed, n));
+        let weights = FeedForwardWeights {
+            inner: affine(&self.intermediate, 0),
+            outer: affine(&self.output, 1),
+            norm: self.norm.weights(),
         };
         fused::feed_forward(x, weights, drop, self.intermediate.precision)
     }

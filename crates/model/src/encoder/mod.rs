@@ -4,6 +4,7 @@ use burn::module::{Module, ModuleDisplay};
 use burn::tensor::Tensor;
 
 use crate::fused::Precision;
+use crate::layer::Linear;
 use crate::{LstmState, Pass, TokenBatch};
 
 pub mod any;
@@ -65,6 +66,13 @@ pub trait Encoder: Module + ModuleDisplay {
 
     /// The same encoder with the products of its layers at another precision; pooler and normalisations stay at f32.
     fn with_precision(self, precision: Precision) -> Self;
+
+    /// The linear layers that can carry a low-rank update: the index of the layer of the encoder, the path within it, such
+    /// as `attention.query`, and the layer itself. Their passes go through [`Linear`]'s own ways, so that an update is not
+    /// bypassed.
+    fn linears(&mut self) -> Vec<(usize, String, &mut Linear)> {
+        Vec::new()
+    }
 
     /// Whether a batch can begin with what the one before it left: [`Encoder::with_state`].
     fn has_state(&self) -> bool {

@@ -176,6 +176,7 @@ fn elmo(case: &Case, device: &Device) -> Box<dyn FnMut() -> f64> {
     let input = Linear {
         weight: Param::from_tensor(Tensor::from_data(weight, &device)),
         bias: Param::from_tensor(Tensor::from_data(bias, &device)),
+        lora: None,
         precision: fused::Precision::F32,
     };
     let state = Param::from_tensor(Tensor::from_data(take(&[4 * cell, width]), &device));

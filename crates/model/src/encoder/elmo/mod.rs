@@ -259,6 +259,7 @@ impl Lstm {
             input: Linear {
                 weight: input,
                 bias: parameter(weights, &format!("{name}.bias"), [4 * cell], device)?,
+                lora: None,
                 precision: Precision::F32,
             },
             state,

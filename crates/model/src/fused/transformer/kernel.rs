@@ -350,6 +350,7 @@ mod tests {
         Affine {
             weight: weight.clone().reshape([n_out, n_in]) * 0.3,
             bias: bias.clone(),
+            update: None,
         }
     }
 

@@ -7,8 +7,8 @@
 //! normalisation and the residual are f32. Where bfloat16 operands are multiplied as such, the results of products
 //! other than the scores are rounded to bfloat16 once more, also the gradients of weights, which come out as f32.
 //!
-//! Elsewhere a sublayer is made of the operations beside this folder, which round the operands of the products with
-//! weights alone.
+//! Elsewhere, and where a low-rank update drops out part of its input, a sublayer is made of the operations beside this
+//! folder, which round the operands of the products with weights alone.
 
 #[cfg(feature = "tch")]
 mod kernel;
@@ -17,6 +17,7 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::gelu;
 
 use super::{Precision, attention, dropout, layer_norm, linear};
+use crate::lora::Update;
 
 /// Weight `[out, in]` and bias `[out]` of a product.
 #[derive(Debug, Clone)]
@@ -25,6 +26,21 @@ pub struct Affine {
     pub weight: Tensor<2>,
     /// `[out]`.
     pub bias: Tensor<1>,
+    /// What is added to the product, of a layer whose low-rank update has dropout on.
+    pub update: Option<Update>,
+}
+
+impl Affine {
+    /// `[.., in]` to `[.., out]`.
+    fn of<const D: usize>(self, x: Tensor<D>, precision: Precision) -> Tensor<D> {
+        match self.update {
+            None => linear(x, self.weight, self.bias, precision),
+            Some(update) => {
+                let added = update.of(x.clone());
+                linear(x, self.weight, self.bias, precision) + added
+            }
+        }
+    }
 }
 
 /// Scale and shift of layer normalisation, `[hidden]` each.
@@ -58,6 +74,17 @@ pub struct FeedForwardWeights {
     pub norm: NormWeights,
 }
 
+impl FeedForwardWeights {
+    /// Whether a low-rank update stands beside one of the weights.
+    #[cfg_attr(
+        not(feature = "tch"),
+        expect(dead_code, reason = "asked before a kernel")
+    )]
+    fn has_update(&self) -> bool {
+        self.inner.update.is_some() || self.outer.update.is_some()
+    }
+}
+
 /// `norm(x + dropout(outer(gelu(inner(x)))))` for `x` `[batch, seq, hidden]`.
 pub fn feed_forward(
     x: Tensor<3>,
@@ -66,7 +93,7 @@ pub fn feed_forward(
     precision: Precision,
 ) -> Tensor<3> {
     #[cfg(feature = "tch")]
-    if super::libtorch::owns_in_main_memory(&x.device()) {
+    if super::libtorch::owns_in_main_memory(&x.device()) && !weights.has_update() {
         return kernel::feed_forward(x, weights, drop, precision);
     }
     plain_feed_forward(x, weights, drop, precision)
@@ -79,8 +106,8 @@ fn plain_feed_forward(
     precision: Precision,
 ) -> Tensor<3> {
     let FeedForwardWeights { inner, outer, norm } = weights;
-    let wide = gelu(linear(x.clone(), inner.weight, inner.bias, precision)); // [batch, seq, intermediate]
-    let y = linear(wide, outer.weight, outer.bias, precision);
+    let wide = gelu(inner.of(x.clone(), precision)); // [batch, seq, intermediate]
+    let y = outer.of(wide, precision);
     let y = dropout(y, drop.rate, drop.seed);
     layer_norm(x + y, norm.weight, norm.bias, norm.epsilon)
 }
@@ -94,6 +121,18 @@ pub struct SelfAttentionWeights {
     pub output: Affine,
     /// Of the result.
     pub norm: NormWeights,
+}
+
+impl SelfAttentionWeights {
+    /// Whether a low-rank update stands beside one of the weights.
+    #[cfg_attr(
+        not(feature = "tch"),
+        expect(dead_code, reason = "asked before a kernel")
+    )]
+    fn has_update(&self) -> bool {
+        let mut all = self.projections.iter().chain([&self.output]);
+        all.any(|affine| affine.update.is_some())
+    }
 }
 
 /// What [`self_attention`] is told besides its weights.
@@ -118,7 +157,7 @@ pub fn self_attention(
     settings: SelfAttention,
 ) -> Tensor<3> {
     #[cfg(feature = "tch")]
-    if super::libtorch::owns_in_main_memory(&x.device()) {
+    if super::libtorch::owns_in_main_memory(&x.device()) && !weights.has_update() {
         return kernel::self_attention(x, weights, settings);
     }
     plain_self_attention(x, weights, settings)
@@ -138,18 +177,14 @@ fn plain_self_attention(
     } = settings;
     let [batch, seq, hidden] = x.dims();
     let [q, k, v] = weights.projections.map(|affine| {
-        linear(x.clone(), affine.weight, affine.bias, precision)
+        affine
+            .of(x.clone(), precision)
             .reshape([batch, seq, heads, hidden / heads])
             .swap_dims(1, 2) // [batch, heads, seq, head_dim]
     });
     let context = attention(q, k, v, mask, probabilities.rate, probabilities.seed);
     let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
-    let y = linear(
-        context,
-        weights.output.weight,
-        weights.output.bias,
-        precision,
-    );
+    let y = weights.output.of(context, precision);
     let y = dropout(y, drop.rate, drop.seed);
     layer_norm(
         x + y,

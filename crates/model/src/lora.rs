@@ -1,0 +1,187 @@
+//! Low-rank updates of linear layers (LoRA, Hu et al. 2021), with PEFT's arithmetic.
+//!
+//! A layer with an update gives `y = x Wᵀ + b + s · dropout(x) Aᵀ Bᵀ`, where `A` is `[rank, in]`, `B` is `[out, rank]` and
+//! `s = alpha / rank`. `A` is initialised uniformly within ±1/√in (Kaiming uniform with a = √5) and `B` with zeros, so that
+//! a new update changes nothing. Their paths are that of the layer followed by `lora.a` and `lora.b`.
+//!
+//! While the update's dropout is off, `y = x (W + s B A)ᵀ + b`: the sum is taken anew in each pass and goes through the
+//! same fused operation as any other weight. With it on, the update is added to the layer's output.
+
+use std::ops::Range;
+
+use anyhow::{Result, ensure};
+use burn::module::{Module, Param};
+use burn::tensor::{Device, Tensor, TensorData};
+
+use crate::Encoder;
+use crate::fused::{self, Dropout};
+use crate::init::Draws;
+use crate::layer::Linear;
+
+/// Which linear layers get an update, and of which shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LowRankSpec {
+    /// Rows of `A` and columns of `B`.
+    pub rank: usize,
+    /// The update is multiplied by `alpha / rank`.
+    pub alpha: f64,
+    /// Dropout on the input of `A`.
+    pub dropout: f64,
+    /// Paths of linear layers within a layer of the encoder, or ends of such paths: `attention.query`, `query`.
+    pub targets: Vec<String>,
+    /// Indices of the encoder's layers that get updates.
+    pub layers: Range<usize>,
+}
+
+/// The low-rank update of one linear layer.
+#[derive(Module, Debug)]
+pub struct LowRank {
+    /// `[rank, in]`.
+    a: Param<Tensor<2>>,
+    /// `[out, rank]`.
+    b: Param<Tensor<2>>,
+    /// What the product is multiplied by, `alpha / rank`.
+    scale: f64,
+    /// Dropout on the input of `a`.
+    pub(crate) dropout: f64,
+}
+
+/// An update that comes beside the product of its layer, since its input drops out.
+#[derive(Debug, Clone)]
+pub struct Update {
+    a: Tensor<2>,
+    b: Tensor<2>,
+    scale: f64,
+    drop: Dropout,
+}
+
+impl LowRank {
+    /// A new update of a layer from `input` to `output` numbers; the layer's `name` has a random stream of its own.
+    fn new(
+        spec: &LowRankSpec,
+        [output, input]: [usize; 2],
+        (seed, name): (u64, &str),
+        device: &Device,
+    ) -> Self {
+        let rank = spec.rank;
+        let bound = (input as f64).powf(-0.5);
+        let a = Draws::named(seed, &format!("{name}.lora.a")).uniform(rank * input, bound);
+        let a = Tensor::from_data(TensorData::new(a, [rank, input]), device);
+        Self {
+            a: Param::from_tensor(a),
+            b: Param::from_tensor(Tensor::zeros([output, rank], device)),
+            scale: spec.alpha / rank as f64,
+            dropout: spec.dropout,
+        }
+    }
+
+    /// What it adds to the weight of its layer without dropout: `s · B A`, `[out, in]`.
+    pub(crate) fn delta(&self) -> Tensor<2> {
+        self.b.val().matmul(self.a.val()) * self.scale
+    }
+
+    /// The update for a pass in which its input drops out.
+    pub(crate) fn beside(&self, drop: Dropout) -> Update {
+        Update {
+            a: self.a.val(),
+            b: self.b.val(),
+            scale: self.scale,
+            drop,
+        }
+    }
+}
+
+impl Update {
+    /// What it adds to the output of its layer: `x` `[.., in]` to `[.., out]`.
+    pub(crate) fn of<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
+        let mut shape = x.dims();
+        let [output, _] = self.b.dims();
+        let [_, input] = self.a.dims();
+        let rows = shape.iter().product::<usize>() / input;
+        let x = fused::dropout(x, self.drop.rate, self.drop.seed);
+        let inner = x.reshape([rows, input]).matmul(self.a.clone().transpose()); // [rows, rank]
+        let y = inner.matmul(self.b.clone().transpose()) * self.scale; // [rows, out]
+        shape[D - 1] = output;
+        y.reshape(shape)
+    }
+}
+
+/// The encoder with new updates on the linear layers that `spec` names, initialised from `seed`.
+///
+/// # Errors
+/// When a target is no linear layer of the encoder; the message lists those there are.
+pub fn add_low_rank<E: Encoder>(mut encoder: E, spec: &LowRankSpec, seed: u64) -> Result<E> {
+    let mut linears = encoder.linears();
+    let known = names(&linears);
+    for target in &spec.targets {
+        ensure!(
+            known.iter().any(|name| is_meant(target, name)),
+            "found `{target}`, expected {}",
+            match known.is_empty() {
+                true => "an encoder that lists linear layers: this one has none".to_string(),
+                false => format!("one of {}", known.join(", ")),
+            }
+        );
+    }
+    for (layer_idx, name, linear) in &mut linears {
+        let targets = spec.targets.iter();
+        let meant = targets.into_iter().any(|target| is_meant(target, name));
+        if meant && spec.layers.contains(layer_idx) {
+            let (shape, device) = (linear.weight.dims(), linear.weight.device());
+            let path = format!("layers.{layer_idx}.{name}");
+            linear.lora = Some(LowRank::new(spec, shape, (seed, &path), &device));
+        }
+    }
+    drop(linears);
+    Ok(encoder)
+}
+
+/// The encoder with its low-rank updates added to the weights: it gives the same without them.
+pub fn merge_low_rank<E: Encoder>(mut encoder: E) -> E {
+    for (_, _, linear) in encoder.linears() {
+        if let Some(update) = linear.lora.take() {
+            linear.weight = linear.weight.clone().map(|weight| {
+                let required = weight.is_require_grad();
+                (weight + update.delta())
+                    .detach()
+                    .set_require_grad(required)
+            });
+        }
+    }
+    encoder
+}
+
+/// The names of linear layers within a layer of the encoder, each once.
+fn names(linears: &[(usize, String, &mut Linear)]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (_, name, _) in linears {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// Whether a target is this layer's path or the last parts of it.
+fn is_meant(target: &str, name: &str) -> bool {
+    name.strip_suffix(target)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_a_path_or_the_last_parts_of_one() {
+        for (target, expected) in [
+            ("attention.query", true),
+            ("query", true),
+            ("uery", false),
+            ("attention", false),
+            ("", false),
+        ] {
+            assert_eq!(is_meant(target, "attention.query"), expected, "{target}");
+        }
+    }
+}
