@@ -41,6 +41,11 @@ impl Scale {
         }
     }
 
+    /// With its unit, without a sign.
+    pub(crate) fn amount(self, value: f64) -> String {
+        format!("{}{}", self.number(value), self.unit())
+    }
+
     /// With sign and unit.
     pub(crate) fn text(self, value: f64) -> String {
         format!("{}{}", self.signed(value), self.unit())

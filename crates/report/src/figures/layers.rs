@@ -7,11 +7,11 @@ use serde::Deserialize;
 use totune_stats::curve::Spread;
 use totune_stats::sd;
 
-use crate::figures::curves::test;
 use crate::figures::figure::Drawing;
 use crate::plan::{Plan, Side, Task, Where, check_id};
 use crate::select::label::labelled;
 use crate::select::panel::Runners;
+use crate::select::panel::test;
 use crate::select::scope::Scope;
 use crate::tables::grid::{Grid, GridCell, GridPart};
 use crate::text::{counted, csv_field, fixed};

@@ -13,6 +13,12 @@ use crate::text::counted;
 
 /// The split whose scores a task is judged by.
 pub(crate) const SPLIT: &str = "test";
+
+/// The same for settings that are left out.
+pub(crate) fn test() -> String {
+    SPLIT.to_owned()
+}
+
 /// The part of a setting that says what is trained; runs that agree in it, but for its rate, are of one kind.
 const STRATEGY: &str = "work.training.adaptation.";
 const RATE: &str = "work.training.adaptation.lr";

@@ -6,17 +6,6 @@ use crate::plan::{Measure, Task};
 use crate::select::panel::{Pair, SPLIT, average};
 use crate::select::runs::Run;
 
-/// Which score of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Which {
-    /// The one at the stop.
-    #[default]
-    Final,
-    /// The highest of all epochs, which chooses the epoch by the test scores.
-    Best,
-}
-
 /// Which time of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -33,20 +22,10 @@ pub(crate) fn final_score(run: &Run, task: &Task) -> Option<f64> {
     run.number(&Measure::score(&task.metric, SPLIT))
 }
 
-/// A score of a run on a task.
-pub(crate) fn score(run: &Run, task: &Task, which: Which) -> Option<f64> {
-    match which {
-        Which::Final => final_score(run, task),
-        Which::Best => Some(run.curve(&task.metric, SPLIT)?.best()),
-    }
-}
-
 /// Scores of both sides of a pair.
-pub(crate) fn scores_of_both(which: Which) -> impl Fn(&Task, &Pair) -> Option<(f64, f64)> {
-    move |task, pair| {
-        let of = |runs| average(runs, |run| score(run, task, which));
-        Some((of(&pair.a)?, of(&pair.b)?))
-    }
+pub(crate) fn scores_of_both(task: &Task, pair: &Pair) -> Option<(f64, f64)> {
+    let of = |runs| average(runs, |run| final_score(run, task));
+    Some((of(&pair.a)?, of(&pair.b)?))
 }
 
 /// Seconds of training, to the stop or by epochs finished.

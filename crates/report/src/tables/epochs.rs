@@ -7,8 +7,9 @@ use serde::Deserialize;
 use totune_stats::curve::{Epoch, Spread, Stopped, epochs};
 use totune_stats::sd;
 
-use crate::figures::curves::{Chosen, Line, Lines, counts, missing, test};
+use crate::figures::curves::{Chosen, Line, Lines, counts, missing};
 use crate::plan::{Plan, Where, check_id};
+use crate::select::panel::test;
 use crate::select::scope::Scope;
 use crate::tables::grid::{Grid, GridCell, GridPart};
 use crate::text::{counted, csv_field, fixed, seconds};

@@ -9,8 +9,7 @@ use totune_stats::mean;
 use crate::compare::Comparison;
 use crate::compare::contest::{Contender, Contest, Numbers};
 use crate::plan::{Plan, Side, Tasks, Where, check_id};
-use crate::select::panel::average;
-use crate::select::per_run::final_score;
+use crate::select::per_run::scores_of_both;
 use crate::select::scope::Scope;
 use crate::tables::grid::{Grid, GridCell, GridPart};
 use crate::text::{Scale, csv_field, fixed};
@@ -220,10 +219,7 @@ impl EvidencePlan {
         let sides = [contender("a", &self.a), contender("b", &self.b)];
         let tasks = self.tasks().of(scope.plan, &scope.from)?;
         let contest = Contest::new(sides, &tasks, scope)?;
-        let numbers = contest.numbers_so_far(|task, pair| {
-            let of = |runs| average(runs, |run| final_score(run, task));
-            Some((of(&pair.a)?, of(&pair.b)?))
-        });
+        let numbers = contest.numbers_so_far(scores_of_both);
         let Ok(numbers) = numbers else {
             return Ok(Found {
                 points: "no run".to_owned(),

@@ -1,18 +1,10 @@
 //! The correlation of two rows of a table over its columns.
 
-use anyhow::Result;
-use serde::Deserialize;
-use totune_stats::{Interval, pearson_test, spearman_test, t_two_sided_p};
+use totune_stats::{pearson_test, spearman_test, t_two_sided_p};
 
-use super::{Quantity, Subject};
-use crate::claims::finding::{Evidence, Finding};
+use super::prelude::*;
 use crate::claims::judge::labels_text;
-use crate::claims::terms::Terms;
-use crate::compare::{ALPHA, Comparison};
-use crate::select::runs::Runs;
-use crate::select::sample::LEVEL;
 use crate::tables::matrix::{Both, MatrixPlan, words};
-use crate::text::{Scale, fixed};
 
 /// Pearson's correlation of `y` with `x`, with Spearman's next to it.
 #[derive(Debug, Deserialize)]

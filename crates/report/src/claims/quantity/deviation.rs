@@ -1,19 +1,8 @@
 //! How far the seeds of a side lie apart, as a standard deviation.
 
-use std::ops::RangeInclusive;
+use totune_stats::sd_interval;
 
-use anyhow::Result;
-use serde::Deserialize;
-use totune_stats::{Interval, sd, sd_interval};
-
-use super::{Quantity, at_least, sized};
-use crate::claims::finding::Finding;
-use crate::claims::terms::Terms;
-use crate::claims::verdict;
-use crate::select::per_run::{Which, score};
-use crate::select::runs::Runs;
-use crate::select::sample::LEVEL;
-use crate::text::{Scale, counted};
+use super::prelude::*;
 
 /// The standard deviation over seeds, pooled over sides and tasks.
 ///
@@ -36,7 +25,10 @@ impl Quantity for Deviation {
     }
 
     fn stated(&self, terms: &Terms) -> Result<String> {
-        Ok(format!("about {}", points(terms.relation.papers()[0])))
+        Ok(format!(
+            "about {}",
+            Scale::Points.amount(terms.relation.papers()[0])
+        ))
     }
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
@@ -44,7 +36,7 @@ impl Quantity for Deviation {
         for task in terms.tasks()? {
             for side in terms.sides {
                 let runners = terms.runners(side, task, runs)?;
-                let scores = runners.per_seed(|run| score(run, task, Which::Final));
+                let scores = runners.per_seed(|run| final_score(run, task));
                 let title = format!("{} on {}", terms.title(side)?, task.title);
                 if scores.len() < 2 {
                     let note = runners.note.clone();
@@ -56,7 +48,7 @@ impl Quantity for Deviation {
                 freedom += n;
                 reasons.push(format!(
                     "{title}: {} over {}",
-                    points(found),
+                    Scale::Points.amount(found),
                     counted(scores.len(), "seed")
                 ));
             }
@@ -67,7 +59,7 @@ impl Quantity for Deviation {
         };
         reasons.push(format!(
             "together {} with a 95 % interval of [{}, {}]",
-            points(found),
+            Scale::Points.amount(found),
             Scale::Points.number(interval.low),
             Scale::Points.number(interval.high)
         ));
@@ -78,10 +70,10 @@ impl Quantity for Deviation {
         };
         let tolerance = terms.relation.tolerance().unwrap_or_default();
         let verdict = verdict::of_value(found - paper, tolerance, Some(off));
-        Ok(Finding::settled(points(found), verdict, reasons))
+        Ok(Finding::settled(
+            Scale::Points.amount(found),
+            verdict,
+            reasons,
+        ))
     }
-}
-
-fn points(value: f64) -> String {
-    format!("{}{}", Scale::Points.number(value), Scale::Points.unit())
 }

@@ -1,18 +1,9 @@
 //! The highest F1 of a class that is possible at a printed accuracy.
 
-use std::ops::RangeInclusive;
-
-use anyhow::{Result, ensure};
-use serde::Deserialize;
 use totune_stats::f1_upper_bound;
 
+use super::prelude::*;
 use super::printed::half_digit;
-use super::{Quantity, Subject, verdict};
-use crate::claims::finding::{Finding, NOT_RECOVERED};
-use crate::claims::terms::Terms;
-use crate::plan::{Measure, Where};
-use crate::select::runs::Runs;
-use crate::text::{count, fixed};
 
 /// At most 2π / (2π + 1 - a), for a share π of the class and accuracy a.
 #[derive(Debug, Deserialize)]
@@ -21,7 +12,6 @@ pub(crate) struct F1Bound {
     /// Metrics whose values the tables of `report.toml` give for the side.
     pub(super) accuracy: String,
     pub(super) f1: String,
-    pub(super) split: String,
     /// Examples of the class, and of all.
     pub(super) positives: f64,
     pub(super) total: f64,
@@ -72,9 +62,8 @@ impl Quantity for F1Bound {
 
 impl F1Bound {
     fn cells(&self, terms: &Terms) -> Option<(f64, f64)> {
-        let cell = |metric: &str| {
-            terms.sides[0].paper_mean(terms.plan, &Measure::score(metric, &self.split))
-        };
+        let cell =
+            |metric: &str| terms.sides[0].paper_mean(terms.plan, &Measure::score(metric, SPLIT));
         Some((cell(&self.accuracy)?, cell(&self.f1)?))
     }
 
@@ -131,7 +120,6 @@ mod tests {
         let bound = F1Bound {
             accuracy: String::new(),
             f1: String::new(),
-            split: String::new(),
             positives: 3271.0,
             total: 7613.0,
             slack: 0.002,

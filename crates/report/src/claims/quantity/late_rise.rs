@@ -1,19 +1,7 @@
 //! The share of the rise from the lowest layer to the highest that comes after some layer.
 
-use std::ops::RangeInclusive;
-
-use anyhow::Result;
-use serde::Deserialize;
-
-use super::Quantity;
-use super::layers::{OnTask, Probe, check_share_of_depth, one};
-use crate::claims::finding::Finding;
-use crate::claims::relation::Relation;
-use crate::claims::terms::Terms;
-use crate::claims::verdict;
-use crate::figures::curves::test;
-use crate::select::runs::Runs;
-use crate::text::Scale;
+use super::layers::{OnTask, check_share_of_depth, means};
+use super::prelude::*;
 
 /// At least so much ("sharply in the last layers"), or at most ("gradually").
 #[derive(Debug, Deserialize)]
@@ -21,11 +9,6 @@ use crate::text::Scale;
 pub(crate) struct LateRise {
     /// Left out, it is each task's own.
     metric: Option<String>,
-    #[serde(default = "test")]
-    split: String,
-    /// The lowest layer that counts.
-    #[serde(default = "one")]
-    from: u32,
     /// Where the last layers begin, as a share of the depth.
     after: f64,
 }
@@ -53,12 +36,7 @@ impl Quantity for LateRise {
     }
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
-        let probe = Probe {
-            metric: self.metric.as_ref(),
-            split: &self.split,
-            first: self.from,
-        };
-        let found = probe.of(&terms.sides[0], terms, runs)?;
+        let found = means(&terms.sides[0], self.metric.as_ref(), terms, runs)?;
         Ok(found
             .map(|found| self.settled(&found, terms.relation))
             .into())

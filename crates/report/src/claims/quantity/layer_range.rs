@@ -1,19 +1,7 @@
 //! How far the scores of a side range over the upper layers.
 
-use std::ops::RangeInclusive;
-
-use anyhow::Result;
-use serde::Deserialize;
-
-use super::Quantity;
-use super::layers::{OnTask, Probe, check_share_of_depth, one};
-use crate::claims::finding::Finding;
-use crate::claims::relation::Relation;
-use crate::claims::terms::Terms;
-use crate::claims::verdict;
-use crate::figures::curves::test;
-use crate::select::runs::Runs;
-use crate::text::fixed;
+use super::layers::{OnTask, check_share_of_depth, means};
+use super::prelude::*;
 
 /// The highest score less the lowest, from some layer on.
 #[derive(Debug, Deserialize)]
@@ -21,8 +9,6 @@ use crate::text::fixed;
 pub(crate) struct LayerRange {
     /// Left out, it is each task's own.
     metric: Option<String>,
-    #[serde(default = "test")]
-    split: String,
     /// Where the upper layers begin, as a share of the depth: the fourth of twelve layers is a third.
     after: f64,
 }
@@ -48,12 +34,7 @@ impl Quantity for LayerRange {
     }
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
-        let probe = Probe {
-            metric: self.metric.as_ref(),
-            split: &self.split,
-            first: one(),
-        };
-        let found = probe.of(&terms.sides[0], terms, runs)?;
+        let found = means(&terms.sides[0], self.metric.as_ref(), terms, runs)?;
         Ok(found
             .map(|found| self.settled(&found, terms.relation))
             .into())

@@ -1,18 +1,7 @@
 //! Two sides layer by layer: one above the other at every layer, or both alike in the mean over layers.
 
-use anyhow::Result;
-use serde::Deserialize;
-use totune_stats::mean;
-
-use super::Quantity;
-use super::layers::{OnTask, Probe, one};
-use crate::claims::finding::Finding;
-use crate::claims::relation::Relation;
-use crate::claims::terms::Terms;
-use crate::claims::verdict;
-use crate::figures::curves::test;
-use crate::select::runs::Runs;
-use crate::text::fixed;
+use super::layers::{OnTask, means};
+use super::prelude::*;
 
 /// The scores of both sides.
 #[derive(Debug, Deserialize)]
@@ -20,11 +9,6 @@ use crate::text::fixed;
 pub(crate) struct LayerScore {
     /// Left out, it is each task's own.
     metric: Option<String>,
-    #[serde(default = "test")]
-    split: String,
-    /// The lowest layer that counts.
-    #[serde(default = "one")]
-    from: u32,
 }
 
 impl Quantity for LayerScore {
@@ -40,12 +24,7 @@ impl Quantity for LayerScore {
     }
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
-        let probe = Probe {
-            metric: self.metric.as_ref(),
-            split: &self.split,
-            first: self.from,
-        };
-        let side = |at: usize| probe.of(&terms.sides[at], terms, runs);
+        let side = |at: usize| means(&terms.sides[at], self.metric.as_ref(), terms, runs);
         let differences = match (side(0)?, side(1)?) {
             (Ok(a), Ok(b)) => a
                 .iter()

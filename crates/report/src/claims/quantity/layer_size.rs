@@ -1,18 +1,7 @@
 //! How far from nothing a number is at any layer, for every side and metric.
 
-use std::ops::RangeInclusive;
-
-use anyhow::{Result, ensure};
-use serde::Deserialize;
-
-use super::layers::{Probe, one};
-use super::{Quantity, at_least};
-use crate::claims::finding::Finding;
-use crate::claims::terms::Terms;
-use crate::claims::verdict;
-use crate::figures::curves::test;
-use crate::select::runs::Runs;
-use crate::text::fixed;
+use super::layers::means;
+use super::prelude::*;
 
 /// The largest absolute value over layers.
 #[derive(Debug, Deserialize)]
@@ -20,11 +9,6 @@ use crate::text::fixed;
 pub(crate) struct LayerSize {
     /// All of them.
     metrics: Vec<String>,
-    #[serde(default = "test")]
-    split: String,
-    /// The lowest layer that counts.
-    #[serde(default = "one")]
-    from: u32,
 }
 
 impl Quantity for LayerSize {
@@ -55,12 +39,7 @@ impl Quantity for LayerSize {
         for side in terms.sides {
             let title = terms.title(side)?;
             for metric in &self.metrics {
-                let probe = Probe {
-                    metric: Some(metric),
-                    split: &self.split,
-                    first: self.from,
-                };
-                let found = match probe.of(side, terms, runs)? {
+                let found = match means(side, Some(metric), terms, runs)? {
                     Ok(found) => found,
                     Err(why) => return Ok(Finding::Untestable(why)),
                 };

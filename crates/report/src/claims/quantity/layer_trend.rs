@@ -1,20 +1,9 @@
 //! Whether scores rise with the layer: Spearman's correlation of both, a comparison for each task.
 
-use std::ops::RangeInclusive;
+use totune_stats::spearman_test;
 
-use anyhow::Result;
-use serde::Deserialize;
-use totune_stats::{Interval, spearman_test};
-
-use super::Quantity;
-use super::layers::{OnTask, Probe, one};
-use crate::claims::finding::{Evidence, Finding};
-use crate::claims::terms::Terms;
-use crate::compare::Comparison;
-use crate::figures::curves::test;
-use crate::select::runs::Runs;
-use crate::select::sample::LEVEL;
-use crate::text::{Scale, fixed};
+use super::layers::{OnTask, means};
+use super::prelude::*;
 
 /// The trend of one side.
 #[derive(Debug, Deserialize)]
@@ -22,11 +11,6 @@ use crate::text::{Scale, fixed};
 pub(crate) struct LayerTrend {
     /// Left out, it is each task's own.
     metric: Option<String>,
-    #[serde(default = "test")]
-    split: String,
-    /// The lowest layer that counts.
-    #[serde(default = "one")]
-    from: u32,
 }
 
 impl Quantity for LayerTrend {
@@ -43,12 +27,7 @@ impl Quantity for LayerTrend {
     }
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
-        let probe = Probe {
-            metric: self.metric.as_ref(),
-            split: &self.split,
-            first: self.from,
-        };
-        let found = probe.of(&terms.sides[0], terms, runs)?;
+        let found = means(&terms.sides[0], self.metric.as_ref(), terms, runs)?;
         Ok(found.and_then(|found| compared(&found)).into())
     }
 }

@@ -2,13 +2,8 @@
 //!
 //! Everything is read off means over runs, since a probe of pretrained states has no seed.
 
-use anyhow::{Result, ensure};
-
-use crate::claims::terms::Terms;
+use super::prelude::*;
 use crate::figures::layers::ByLayer;
-use crate::plan::{Side, Task};
-use crate::select::runs::Runs;
-use crate::text::fixed;
 
 /// Means by layer of one task.
 pub(super) struct OnTask<'a> {
@@ -17,39 +12,31 @@ pub(super) struct OnTask<'a> {
     pub(super) means: Vec<(u32, f64)>,
 }
 
-/// Which scores, of which layers.
-pub(super) struct Probe<'a> {
-    /// `None` is each task's own.
-    pub(super) metric: Option<&'a String>,
-    pub(super) split: &'a str,
-    /// The lowest layer that counts.
-    pub(super) first: u32,
-}
-
-impl Probe<'_> {
-    /// The means of a side on each task; `Err` says what has not been run.
-    pub(super) fn of<'a>(
-        &self,
-        side: &Side,
-        terms: &Terms<'a>,
-        runs: &Runs,
-    ) -> Result<Result<Vec<OnTask<'a>>, String>> {
-        let mut found = Vec::new();
-        for task in terms.tasks()? {
-            let runners = terms.runners(side, task, runs)?;
-            let metric = self.metric.unwrap_or(&task.metric);
-            let scores = ByLayer::of(&runners, metric, self.split);
-            let means = scores.means().into_iter();
-            let means: Vec<(u32, f64)> = means.filter(|(layer, _)| *layer >= self.first).collect();
-            if means.is_empty() {
-                let title = terms.title(side)?;
-                let why = scores.note.unwrap_or_else(|| "no run".to_owned());
-                return Ok(Err(format!("{title} on {}: {why}", task.title)));
-            }
-            found.push(OnTask { task, means });
+/// The means of a side on each task, by `metric` or by each task's own, from layer 1 on: the embeddings below it are the
+/// same however a layer is trained. `Err` says what has not been run.
+pub(super) fn means<'a>(
+    side: &Side,
+    metric: Option<&String>,
+    terms: &Terms<'a>,
+    runs: &Runs,
+) -> Result<Result<Vec<OnTask<'a>>, String>> {
+    let mut found = Vec::new();
+    for task in terms.tasks()? {
+        let runners = terms.runners(side, task, runs)?;
+        let scores = ByLayer::of(&runners, metric.unwrap_or(&task.metric), SPLIT);
+        let means: Vec<(u32, f64)> = scores
+            .means()
+            .into_iter()
+            .filter(|(layer, _)| *layer >= 1)
+            .collect();
+        if means.is_empty() {
+            let title = terms.title(side)?;
+            let why = scores.note.unwrap_or_else(|| "no run".to_owned());
+            return Ok(Err(format!("{title} on {}: {why}", task.title)));
         }
-        Ok(Ok(found))
+        found.push(OnTask { task, means });
     }
+    Ok(Ok(found))
 }
 
 impl OnTask<'_> {
@@ -73,11 +60,6 @@ impl OnTask<'_> {
             scores.join(", ")
         )
     }
-}
-
-/// Layers start here unless a claim says otherwise: the embeddings are below the first.
-pub(super) fn one() -> u32 {
-    1
 }
 
 pub(super) fn check_share_of_depth(after: f64, from: &str) -> Result<()> {

@@ -1,17 +1,6 @@
 //! How much longer one side trains than the other, on every task by itself.
 
-use anyhow::Result;
-use serde::Deserialize;
-
-use super::Quantity;
-use crate::claims::finding::{Evidence, Finding};
-use crate::claims::terms::Terms;
-use crate::compare::contest::{Contest, Numbers};
-use crate::compare::strata::{linear_over_tasks, ratio};
-use crate::select::panel::pairs_text;
-use crate::select::per_run::{Per, seconds_of_both};
-use crate::select::runs::Runs;
-use crate::text::Scale;
+use super::prelude::*;
 
 /// As a share of the time of the second side; every task is a comparison of its own.
 #[derive(Debug, Deserialize)]

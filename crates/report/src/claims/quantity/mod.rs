@@ -15,6 +15,7 @@ mod layers;
 mod longer_time;
 mod p_value;
 mod power;
+mod prelude;
 mod printed;
 mod printed_cells;
 mod printed_differences;
@@ -39,8 +40,8 @@ use std::ops::RangeInclusive;
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
+use super::finding::Finding;
 use super::terms::Terms;
-use super::{finding::Finding, verdict};
 use crate::plan::Where;
 use crate::select::runs::Runs;
 use crate::toml_file::did_you_mean;

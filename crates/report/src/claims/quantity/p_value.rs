@@ -1,16 +1,9 @@
 //! The p-value of a printed t and its degrees of freedom.
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
 use totune_stats::t_two_sided_p;
 
+use super::prelude::*;
 use super::printed::half_digit;
-use super::{Quantity, Subject};
-use crate::claims::finding::Finding;
-use crate::claims::terms::Terms;
-use crate::claims::verdict::{Verdict, within};
-use crate::select::runs::Runs;
-use crate::text::{decimals, fixed};
 
 /// Two-sided. Within noise where only some t that rounds to the printed one gives the printed p.
 #[derive(Debug, Deserialize)]

@@ -1,24 +1,14 @@
 //! The smallest difference that a printed test could have seen.
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
 use totune_stats::minimal_detectable_difference;
 
-use super::{Quantity, Subject};
-use crate::claims::finding::{Finding, NOT_RECOVERED};
-use crate::claims::terms::Terms;
-use crate::claims::verdict::Verdict;
-use crate::compare::{ALPHA, POWER};
-use crate::plan::{Measure, Where};
-use crate::select::runs::Runs;
-use crate::text::{fixed, signed};
+use super::prelude::*;
 
 /// Against the difference of the printed means, which the tables of `report.toml` give.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Power {
     pub(super) metric: String,
-    pub(super) split: String,
     pub(super) t: f64,
     /// Runs on each side.
     pub(super) n: usize,
@@ -64,7 +54,7 @@ impl Quantity for Power {
 
 impl Power {
     fn difference(&self, terms: &Terms) -> Option<f64> {
-        let measure = Measure::score(&self.metric, &self.split);
+        let measure = Measure::score(&self.metric, SPLIT);
         let cell = |at: usize| terms.sides[at].paper_mean(terms.plan, &measure);
         Some(cell(0)? - cell(1)?)
     }
@@ -108,7 +98,6 @@ mod tests {
     fn ten_noisy_runs_cannot_see_a_small_difference() {
         let power = Power {
             metric: String::new(),
-            split: String::new(),
             t: -0.91,
             n: 10,
         };

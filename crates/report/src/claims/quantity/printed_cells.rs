@@ -1,16 +1,7 @@
 //! Cells of the paper against each other.
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
-
-use super::{Quantity, Subject};
-use crate::claims::finding::Finding;
-use crate::claims::relation::Relation;
-use crate::claims::terms::Terms;
-use crate::claims::verdict;
-use crate::select::runs::Runs;
+use super::prelude::*;
 use crate::tables::matrix::{MatrixPlan, MatrixRow};
-use crate::text::{Scale, joined};
 use crate::toml_file::did_you_mean;
 
 /// Rows of a matrix, each against one other, by what the paper prints in them.

@@ -1,15 +1,7 @@
 //! Differences that the paper prints, against the cells they are of.
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
-
-use super::{Quantity, Subject};
-use crate::claims::finding::Finding;
-use crate::claims::terms::Terms;
-use crate::claims::verdict::{Verdict, within};
-use crate::select::runs::Runs;
+use super::prelude::*;
 use crate::tables::matrix::{MatrixPlan, MatrixRow};
-use crate::text::Scale;
 
 /// Half of the last digit of a score with one digit after the point, in hundredths.
 const HALF: f64 = 0.5e-3;

@@ -1,15 +1,7 @@
 //! The mean of printed terms.
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
-use totune_stats::mean;
-
+use super::prelude::*;
 use super::printed::{follows, most_decimals};
-use super::{Quantity, Subject};
-use crate::claims::finding::Finding;
-use crate::claims::terms::Terms;
-use crate::select::runs::Runs;
-use crate::text::{decimals, fixed, signed};
 
 /// It rounds to the printed mean, or comes as near as its round words ("around 40 %") grant.
 ///

@@ -1,15 +1,7 @@
 //! Shares that printed parts have of a whole.
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
-
+use super::prelude::*;
 use super::printed::{follows, most_decimals, percent};
-use super::{Quantity, Subject};
-use crate::claims::finding::Finding;
-use crate::claims::terms::Terms;
-use crate::claims::verdict::Verdict;
-use crate::select::runs::Runs;
-use crate::text::{count, decimals, fixed};
 
 /// They round to the printed shares, or come as near as their round words grant.
 #[derive(Debug, Deserialize)]

@@ -1,14 +1,7 @@
 //! The sum of printed terms.
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
-
+use super::prelude::*;
 use super::printed::{half_digit, most_decimals};
-use super::{Quantity, Subject, verdict};
-use crate::claims::finding::Finding;
-use crate::claims::terms::Terms;
-use crate::select::runs::Runs;
-use crate::text::{count, decimals, fixed};
 
 /// Terms that should add up to the printed total; if not, what each would have to be.
 #[derive(Debug, Deserialize)]

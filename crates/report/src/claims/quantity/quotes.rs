@@ -1,13 +1,6 @@
 //! Two quotations, read side by side.
 
-use anyhow::Result;
-use serde::Deserialize;
-
-use super::{Quantity, Subject};
-use crate::claims::finding::{Finding, Own, Settled};
-use crate::claims::terms::Terms;
-use crate::claims::verdict::Verdict;
-use crate::select::runs::Runs;
+use super::prelude::*;
 
 /// What a reader makes of them.
 #[derive(Debug, Deserialize)]

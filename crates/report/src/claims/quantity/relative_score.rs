@@ -1,24 +1,11 @@
 //! How much lower the mean score over tasks of one side is, as a share of the other's.
 
-use anyhow::Result;
-use serde::Deserialize;
-
-use super::{Quantity, sized};
-use crate::claims::finding::{Evidence, Finding};
-use crate::claims::terms::Terms;
-use crate::compare::Comparison;
-use crate::compare::contest::{Contest, Numbers, On};
-use crate::compare::strata::linear_over_tasks;
-use crate::select::per_run::{Which, scores_of_both};
-use crate::select::runs::Runs;
-use crate::text::{Scale, fixed};
+use super::prelude::*;
 
 /// `1 - a / b`, with both means taken over the tasks.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub(crate) struct RelativeScore {
-    score: Which,
-}
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RelativeScore {}
 
 impl Quantity for RelativeScore {
     fn relations(&self) -> &'static [&'static str] {
@@ -35,7 +22,7 @@ impl Quantity for RelativeScore {
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
         let contest = terms.contest(&terms.tasks()?, runs)?;
-        let numbers = contest.numbers(scores_of_both(self.score));
+        let numbers = contest.numbers(scores_of_both);
         Ok(numbers
             .and_then(|numbers| compared(&contest, numbers))
             .into())

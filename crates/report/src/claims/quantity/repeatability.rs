@@ -1,25 +1,11 @@
 //! The largest range between repeats of one setting on one task.
 
-use std::ops::RangeInclusive;
-
-use anyhow::Result;
-use serde::Deserialize;
-use totune_stats::quartiles;
-
-use super::{Quantity, at_least};
-use crate::claims::finding::Finding;
-use crate::claims::terms::Terms;
-use crate::claims::verdict;
-use crate::select::per_run::{Which, score};
-use crate::select::runs::Runs;
-use crate::text::{Scale, counted};
+use super::prelude::*;
 
 /// Over all tasks and sides.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub(crate) struct Repeatability {
-    score: Which,
-}
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Repeatability {}
 
 /// Repeats of all settings.
 #[derive(Default)]
@@ -42,7 +28,10 @@ impl Quantity for Repeatability {
     }
 
     fn stated(&self, terms: &Terms) -> Result<String> {
-        Ok(format!("within {}", points(terms.relation.limit())))
+        Ok(format!(
+            "within {}",
+            Scale::Points.amount(terms.relation.limit())
+        ))
     }
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
@@ -53,7 +42,7 @@ impl Quantity for Repeatability {
                 let title = format!("{} on {}", terms.title(side)?, task.title);
                 for runs in runners.by_kind().values() {
                     let scores = runs.iter();
-                    let scores = scores.filter_map(|run| score(run, task, self.score));
+                    let scores = scores.filter_map(|run| final_score(run, task));
                     repeats.add(scores.collect(), &title);
                 }
             }
@@ -86,12 +75,12 @@ impl Repeats {
         let kept = |value: &&f64| terms.relation.keeps(**value);
         let beyond = ranges.len() - ranges.iter().filter(kept).count();
         let near = self.gaps.iter().filter(kept).count();
-        let limit = points(terms.relation.limit());
+        let limit = Scale::Points.amount(terms.relation.limit());
         let reasons = vec![
             format!(
                 "the largest range between repeats is {}, {title}; the median range is {}",
-                points(*largest),
-                points(median)
+                Scale::Points.amount(*largest),
+                Scale::Points.amount(median)
             ),
             format!(
                 "{beyond} of {} have a larger range than {limit} (up to {} repeats each)",
@@ -104,10 +93,10 @@ impl Repeats {
             ),
         ];
         let verdict = verdict::of_limits(beyond == 0);
-        Finding::settled(format!("up to {}", points(*largest)), verdict, reasons)
+        Finding::settled(
+            format!("up to {}", Scale::Points.amount(*largest)),
+            verdict,
+            reasons,
+        )
     }
-}
-
-fn points(value: f64) -> String {
-    format!("{}{}", Scale::Points.number(value), Scale::Points.unit())
 }

@@ -1,27 +1,14 @@
 //! The final score of a metric: the mean over all runs of a side, and differences of such means.
 
-use std::ops::RangeInclusive;
-
-use anyhow::{Result, ensure};
-use serde::Deserialize;
-use totune_stats::Interval;
-
-use super::{Quantity, Subject, at_least, sized};
-use crate::claims::finding::{DIGITS, Evidence, Finding, NOT_RECOVERED, Settled};
-use crate::claims::relation::Relation;
-use crate::claims::terms::Terms;
-use crate::claims::verdict;
-use crate::compare::{Comparison, POWER, compare};
-use crate::plan::{Measure, Where};
-use crate::select::runs::Runs;
-use crate::select::sample::Sample;
-use crate::text::{Scale, decimals, fixed, signed};
+use super::prelude::*;
+use crate::select::panel::test;
 
 /// A metric on a split.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Score {
     metric: String,
+    #[serde(default = "test")]
     split: String,
     /// What the runs of all sides meet.
     #[serde(default, rename = "where")]

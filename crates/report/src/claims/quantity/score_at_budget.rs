@@ -1,16 +1,8 @@
 //! The score of each side after the last epoch that it finishes within a budget of time.
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
-
+use super::prelude::*;
 use super::score_at_time::{compared, epochs_text};
 use super::task_score::direction_or_points;
-use super::{Quantity, sized};
-use crate::claims::finding::Finding;
-use crate::claims::terms::Terms;
-use crate::select::panel::{SPLIT, average};
-use crate::select::per_run::{Per, seconds};
-use crate::select::runs::{Run, Runs};
 
 /// The budget is in epochs of the second side at the same seed.
 #[derive(Debug, Deserialize)]

@@ -1,18 +1,7 @@
 //! The best score that each side has reached within given times.
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
-
+use super::prelude::*;
 use super::task_score::direction_or_points;
-use super::{Quantity, sized};
-use crate::claims::finding::{Evidence, Finding};
-use crate::claims::terms::Terms;
-use crate::compare::contest::{Contest, Numbers};
-use crate::plan::Task;
-use crate::select::panel::{Pair, SPLIT, average};
-use crate::select::per_run::{Per, seconds};
-use crate::select::runs::{Run, Runs};
-use crate::text::Scale;
 
 /// Times are in epochs of one side at the same seed, since seconds do not transfer between machines.
 #[derive(Debug, Deserialize)]

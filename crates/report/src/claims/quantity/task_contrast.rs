@@ -1,17 +1,6 @@
 //! The mean difference of two sides over some tasks less that over others.
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
-
-use super::Quantity;
-use crate::claims::finding::{Evidence, Finding};
-use crate::claims::terms::Terms;
-use crate::compare::contest::Numbers;
-use crate::compare::strata::linear_over_tasks;
-use crate::plan::{Task, Where};
-use crate::select::per_run::{Which, scores_of_both};
-use crate::select::runs::Runs;
-use crate::text::{Scale, joined};
+use super::prelude::*;
 
 /// `a - b` on the tasks of the claim against `a - b` on others.
 #[derive(Debug, Deserialize)]
@@ -61,7 +50,7 @@ impl Quantity for TaskContrast {
         let weights = [of(&first, 1.0), of(&second, -1.0)].concat();
         let tasks = [first, second].concat();
         let contest = terms.contest(&tasks, runs)?;
-        let numbers = contest.numbers(scores_of_both(Which::Final));
+        let numbers = contest.numbers(scores_of_both);
         Ok(numbers
             .and_then(|numbers| compared(numbers, &weights))
             .into())

@@ -1,25 +1,12 @@
 //! Scores over tasks, each by its own metric: a number for each task and seed, averaged within the task, then over
 //! tasks.
 
-use anyhow::Result;
-use serde::Deserialize;
-
-use super::{Quantity, sized};
-use crate::claims::finding::{Evidence, Finding};
-use crate::claims::relation::Relation;
-use crate::claims::terms::Terms;
-use crate::compare::contest::{Contest, Numbers};
-use crate::compare::strata::over_tasks;
-use crate::select::panel::pairs_text;
-use crate::select::per_run::{Which, scores_of_both};
-use crate::select::runs::Runs;
-use crate::text::{Scale, fixed};
+use super::prelude::*;
 
 /// Each side's score on the tasks.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub(crate) struct TaskScore {
-    score: Which,
     over: Over,
 }
 
@@ -61,38 +48,32 @@ impl Quantity for TaskScore {
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
         let tasks = terms.tasks()?;
         let contest = terms.contest(&tasks, runs)?;
-        let numbers = contest.numbers(scores_of_both(self.score));
+        let numbers = contest.numbers(scores_of_both);
         let found = numbers.and_then(|numbers| match self.over {
-            Over::Mean => self.mean(&contest, numbers),
+            Over::Mean => mean_over_tasks(&contest, numbers),
             Over::Each => each(&contest, numbers, tasks.len()),
         });
         Ok(found.into())
     }
 }
 
-impl TaskScore {
-    fn mean(&self, contest: &Contest, numbers: Numbers) -> Result<Finding, String> {
-        let (title_a, title_b) = (&contest.title_a, &contest.title_b);
-        let comparison = numbers.compare_scores()?;
-        let scale = Scale::Points;
-        let label = format!("{title_a} \u{2212} {title_b} ({})", numbers.of());
-        let mut evidence = Evidence::of(label, comparison, scale);
-        let (a, b) = numbers.means();
-        evidence.notes.push(format!(
-            "mean {}: {title_a} {}, {title_b} {}",
-            match self.score {
-                Which::Final => "score at the stop",
-                Which::Best => "best score",
-            },
-            fixed(a, 4),
-            fixed(b, 4)
-        ));
-        evidence
-            .notes
-            .extend(numbers.by_task(&numbers.differences(), scale));
-        evidence.notes.extend(numbers.notes);
-        Ok(Finding::Compared(evidence))
-    }
+fn mean_over_tasks(contest: &Contest, numbers: Numbers) -> Result<Finding, String> {
+    let (title_a, title_b) = (&contest.title_a, &contest.title_b);
+    let comparison = numbers.compare_scores()?;
+    let scale = Scale::Points;
+    let label = format!("{title_a} \u{2212} {title_b} ({})", numbers.of());
+    let mut evidence = Evidence::of(label, comparison, scale);
+    let (a, b) = numbers.means();
+    evidence.notes.push(format!(
+        "mean score at the stop: {title_a} {}, {title_b} {}",
+        fixed(a, 4),
+        fixed(b, 4)
+    ));
+    evidence
+        .notes
+        .extend(numbers.by_task(&numbers.differences(), scale));
+    evidence.notes.extend(numbers.notes);
+    Ok(Finding::Compared(evidence))
 }
 
 /// Every task is a comparison of its own.

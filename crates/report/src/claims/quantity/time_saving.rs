@@ -1,17 +1,6 @@
 //! The share of the second side's training time that the first saves, in the mean over tasks.
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
-use totune_stats::mean;
-
-use super::{Quantity, sized};
-use crate::claims::finding::{Evidence, Finding};
-use crate::claims::terms::Terms;
-use crate::compare::contest::{Contest, Numbers, On};
-use crate::compare::strata::{linear_over_tasks, ratio};
-use crate::select::per_run::{Per, seconds_of_both};
-use crate::select::runs::Runs;
-use crate::text::{Scale, fixed};
+use super::prelude::*;
 
 /// As a fraction of the time of the second side; a run that diverged has no time.
 #[derive(Debug, Default, Deserialize)]

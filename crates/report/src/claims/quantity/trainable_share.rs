@@ -1,18 +1,6 @@
 //! How many of the parameters are trained: from the smallest share among the sides to the largest.
 
-use std::ops::RangeInclusive;
-
-use anyhow::{Result, ensure};
-use serde::Deserialize;
-use totune_stats::quartiles;
-
-use super::{Quantity, at_least, sized};
-use crate::claims::finding::Finding;
-use crate::claims::terms::Terms;
-use crate::claims::verdict::{self, within};
-use crate::select::per_run::trained_share;
-use crate::select::runs::Runs;
-use crate::text::{Scale, decimals, fixed};
+use super::prelude::*;
 
 /// Trained parameters by all parameters.
 #[derive(Debug, Deserialize)]

@@ -1,18 +1,8 @@
 //! How much the runs of a side vary, in a score.
 
-use anyhow::Result;
-use serde::Deserialize;
-use totune_stats::quartiles;
-
+use super::prelude::*;
 use super::score::because;
-use super::{Quantity, Subject};
-use crate::claims::finding::{DIGITS, Evidence, Finding};
-use crate::claims::terms::Terms;
-use crate::compare::{Comparison, compare};
-use crate::plan::{Measure, Where};
-use crate::select::runs::Runs;
-use crate::select::sample::Sample;
-use crate::text::{Scale, fixed};
+use crate::select::panel::test;
 
 /// Compares the distances from each side's median: the test of Brown and Forsythe (1974), with Welch's
 /// degrees of freedom since the distances need not vary alike.
@@ -20,6 +10,7 @@ use crate::text::{Scale, fixed};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Variance {
     metric: String,
+    #[serde(default = "test")]
     split: String,
     /// What the runs of both sides meet.
     #[serde(default, rename = "where")]

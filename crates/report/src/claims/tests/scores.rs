@@ -5,7 +5,7 @@ use crate::fixture;
 
 use Verdict::{Contradicted, DirectionOnly, NotTestable, Reproduced, WithinNoise};
 
-const ACCURACY: &str = "quantity = { kind = 'score', metric = 'accuracy', split = 'test' }";
+const ACCURACY: &str = "quantity = { kind = 'score', metric = 'accuracy' }";
 
 fn paper() -> Paper {
     Paper {
@@ -54,7 +54,7 @@ fn made_up_runs_decide_scores() {
 
 #[test]
 fn made_up_runs_decide_variances() {
-    let variance = "quantity = { kind = 'variance', metric = 'accuracy', split = 'test' }\nrelation = 'greater'";
+    let variance = "quantity = { kind = 'variance', metric = 'accuracy' }\nrelation = 'greater'";
     paper().check(&["sides = ['full', 'frozen']", variance], Reproduced);
     paper().check(&["sides = ['frozen', 'full']", variance], Contradicted);
 }

@@ -30,8 +30,6 @@ fn scores() {
         paper.check(&[sides, tasks, score, &near(size, tolerance)], expected);
     }
     let above = "relation = 'greater'";
-    let best = "quantity = { kind = 'task-score', score = 'best' }";
-    paper.check(&[sides, "among = 'few'", best, above], Contradicted);
     let sides = "sides = ['full', 'last-1']";
     for tasks in ["among = 'few'", "tasks = ['letters', 'digits']"] {
         paper.check(&[sides, tasks, score, above], Reproduced);

@@ -3,7 +3,7 @@
 use super::{Paper, claim};
 use crate::fixture;
 
-const SCORE: &str = "quantity = { kind = 'score', metric = 'accuracy', split = 'test' }";
+const SCORE: &str = "quantity = { kind = 'score', metric = 'accuracy' }";
 const TASK: &str = "quantity = 'task-score'";
 
 #[track_caller]
@@ -45,8 +45,8 @@ fn what_is_misspelt_is_named_with_the_near_word() {
         &[sides, TASK, among],
         "no task of report.toml is among `fev`; did you mean `few`?",
     );
-    let best = "quantity = { kind = 'task-score', score = 'last' }";
-    refused(&[sides, best], "unknown variant `last`");
+    let each = "quantity = { kind = 'task-score', over = 'eech' }";
+    refused(&[sides, each], "did you mean `each`?");
     refused(&[sides, "quantity = 3"], "expected the name of a quantity");
 }
 

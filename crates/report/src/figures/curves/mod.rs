@@ -19,6 +19,7 @@ use totune_stats::curve::{Epoch, Reign, Stopped, epochs, frontier};
 
 use crate::plan::{Measure, Plan, Where};
 use crate::select::label::labelled;
+use crate::select::panel::test;
 use crate::select::runs::{Run, Runs, Selection};
 use crate::text::csv_field;
 use totune_plot::time::Time;
@@ -59,11 +60,6 @@ pub(crate) struct CurvesPlan {
 pub(crate) struct CurvePanelPlan {
     /// Which task.
     pub(crate) task: String,
-}
-
-/// The split that is shown where none is named.
-pub(crate) fn test() -> String {
-    "test".to_owned()
 }
 
 impl CurvesPlan {

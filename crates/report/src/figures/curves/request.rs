@@ -10,9 +10,10 @@ use totune_record::Tables;
 
 use crate::figures::curves::figure::drawn;
 use crate::figures::curves::summary::CurvesSummary;
-use crate::figures::curves::{Chosen, CurvesPlan, Lines, auto, counts, test};
+use crate::figures::curves::{Chosen, CurvesPlan, Lines, auto, counts};
 use crate::page::output::Staged;
 use crate::plan::{FigurePlan, Plan, Task, Where};
+use crate::select::panel::test;
 use crate::select::runs::{Run, Runs};
 use crate::toml_file::did_you_mean;
 use totune_plot::Figure;

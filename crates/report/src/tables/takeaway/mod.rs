@@ -13,7 +13,7 @@ use crate::compare::contest::{Contender, Contest, Numbers};
 use crate::plan::{Plan, Side, Task, Where};
 use crate::select::label::labelled;
 use crate::select::panel::{Runners, average};
-use crate::select::per_run::{Per, final_score, seconds_of_both, trained_share};
+use crate::select::per_run::{Per, final_score, scores_of_both, seconds_of_both, trained_share};
 use crate::select::runs::Run;
 use crate::select::scope::Scope;
 use crate::tables::frame::Frame;
@@ -281,10 +281,7 @@ impl Row {
 
 /// Final scores of both sides of a contest, of the tasks that have any.
 fn scores<'a>(contest: &Contest<'a>) -> Result<Numbers<'a>, String> {
-    contest.numbers_so_far(|task, pair| {
-        let of = |runs| average(runs, |run| final_score(run, task));
-        Some((of(&pair.a)?, of(&pair.b)?))
-    })
+    contest.numbers_so_far(scores_of_both)
 }
 
 /// The geometric mean over tasks of the ratios of mean seconds: twice as long on one task and half as long on another
