@@ -75,6 +75,31 @@ impl Layer {
     }
 }
 
+/// Lays each profile with `extends = "<profile>"` over the one that it names.
+fn extended(profiles: BTreeMap<String, Layer>) -> Result<Vec<(String, Layer)>> {
+    let named: Vec<(String, Layer)> = profiles.into_iter().collect();
+    let complete = |(name, layer): &(String, Layer)| {
+        let Some(other) = layer.table.get(EXTENDS) else {
+            return Ok((name.clone(), layer.clone()));
+        };
+        let at = || format!("profiles.{name}: {EXTENDS}");
+        let Value::String(other) = other else {
+            bail!("{}: found {other}, expected the name of a profile", at());
+        };
+        let mut under = profile::find(&named, other).with_context(at)?.clone();
+        ensure!(
+            !under.table.contains_key(EXTENDS),
+            "{}: found `{other}`, which extends another profile itself; expected one that does not",
+            at()
+        );
+        let mut own = layer.clone();
+        own.table.remove(EXTENDS);
+        under.lay(own);
+        Ok((name.clone(), under))
+    };
+    named.iter().map(complete).collect()
+}
+
 /// The keys every experiment has.
 #[derive(Deserialize)]
 struct Heading {
@@ -94,6 +119,8 @@ struct Place<'a> {
 const PLURALS: [&str; 7] = [
     "datasets", "encoders", "split", "seeds", "states", "input", "features",
 ];
+/// The key of a profile that names another one, whose settings apply where it has none.
+const EXTENDS: &str = "extends";
 /// The settings that a paper's experiments share.
 const DEFAULTS: &str = "defaults.toml";
 /// The presets that all papers share.
@@ -151,7 +178,7 @@ impl Experiment {
             path: path.to_path_buf(),
             sources,
             base,
-            profiles: profiles.into_iter().collect(),
+            profiles: extended(profiles)?,
             arms,
         })
     }

@@ -51,6 +51,37 @@ fn every_plural_multiplies_the_runs() {
 }
 
 #[test]
+fn a_profile_extends_another_one() {
+    let with =
+        |extends: &str| format!("{SPARSE}\n[profiles.fewer]\n{extends}\nfeatures = \"count\"\n");
+    let fewer = expand(&with("extends = \"few\""), "fewer").expect("expands");
+    assert_eq!(fewer.len(), 4);
+    assert!(
+        fewer
+            .iter()
+            .all(|run| run.dataset == "a" && run.profile == "fewer")
+    );
+    for (extends, expected) in [
+        (
+            "extends = \"fwe\"",
+            "profiles.fewer: extends: unknown profile `fwe`; did you mean `few`?",
+        ),
+        (
+            "extends = 3",
+            "profiles.fewer: extends: found 3, expected the name of a profile",
+        ),
+        (
+            "extends = \"fewer\"",
+            "profiles.fewer: extends: found `fewer`, which extends another profile itself",
+        ),
+    ] {
+        let error = parse(&with(extends)).expect_err(extends);
+        let text = format!("{error:#}");
+        assert!(text.starts_with(expected), "{text}");
+    }
+}
+
+#[test]
 fn the_runs_of_one_experiment_have_different_ids() {
     let ids: std::collections::BTreeSet<String> = expand(SPARSE, "all")
         .expect("expands")
