@@ -8,12 +8,9 @@ use totune_model::{Classifier, Encoder, Output, Pass, TokenBatch, Words};
 use crate::cache::Start;
 use crate::task::Examples;
 
-/// `[PAD]` in every published BERT vocabulary. Padded positions are masked, so that no result depends on it.
-const PAD_ID: u32 = 0;
-
-/// Rows padded to the longest of them.
-pub(crate) fn padded(rows: &[&Encoded], device: &Device) -> TokenBatch {
-    let padded = Padded::new(rows, PAD_ID);
+/// Rows padded to the longest of them with `pad_id`, that of [`Encoder::pad_id`].
+pub(crate) fn padded(rows: &[&Encoded], pad_id: u32, device: &Device) -> TokenBatch {
+    let padded = Padded::new(rows, pad_id);
     let shape = [padded.batch, padded.seq];
     let mut batch = TokenBatch::new(padded.ids, padded.type_ids, &padded.mask, shape, device);
     batch.apart = padded.apart;
@@ -26,10 +23,15 @@ pub(crate) fn padded(rows: &[&Encoded], device: &Device) -> TokenBatch {
     batch
 }
 
-/// The examples at `indices`, padded to the longest of them.
-pub(crate) fn token_batch(examples: &Examples, indices: &[usize], device: &Device) -> TokenBatch {
+/// The examples at `indices`, padded to the longest of them with `pad_id`, that of [`Encoder::pad_id`].
+pub(crate) fn token_batch(
+    examples: &Examples,
+    indices: &[usize],
+    pad_id: u32,
+    device: &Device,
+) -> TokenBatch {
     let rows: Vec<_> = indices.iter().map(|&i| &examples.rows[i]).collect();
-    let mut batch = padded(&rows, device);
+    let mut batch = padded(&rows, pad_id, device);
     if !examples.places.is_empty() {
         let of = |places: fn(&crate::task::Places) -> &Vec<u32>| {
             let rows = indices.iter().map(|&i| places(&examples.places[i]).clone());
@@ -53,7 +55,7 @@ pub(crate) fn outputs<E: Encoder>(
     pass: &Pass,
     device: &Device,
 ) -> Output {
-    let batch = token_batch(examples, indices, device);
+    let batch = token_batch(examples, indices, model.encoder.pad_id(), device);
     match examples.kept(start) {
         None => model.forward(&batch, pass),
         Some(kept) => {

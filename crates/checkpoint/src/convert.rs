@@ -14,7 +14,7 @@ use crate::names::{Change, elmo::ElmoOptions};
 use crate::{Checkpoint, Dtype, Format, Naming};
 
 /// Files that go with weights, and what they are called afterwards.
-const COMPANIONS: [(&str, &str); 9] = [
+const COMPANIONS: [(&str, &str); 11] = [
     ("config.json", "config.json"),
     ("bert_config.json", "config.json"),
     ("tokenizer.json", "tokenizer.json"),
@@ -22,6 +22,8 @@ const COMPANIONS: [(&str, &str); 9] = [
     ("special_tokens_map.json", "special_tokens_map.json"),
     ("added_tokens.json", "added_tokens.json"),
     ("vocab.txt", "vocab.txt"),
+    ("vocab.json", "vocab.json"),
+    ("merges.txt", "merges.txt"),
     ("LICENSE", "LICENSE"),
     ("README.md", "README.md"),
 ];

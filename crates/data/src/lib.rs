@@ -54,4 +54,4 @@ pub use texts::{
     TextPart, TextSource, WikiText,
 };
 pub use tokenize::characters;
-pub use tokenize::{Alignment, Encoded, Pairs, Piece, Tokenizer, Window, WordContext};
+pub use tokenize::{Alignment, Encoded, Pairs, Piece, Template, Tokenizer, Window, WordContext};

@@ -1,10 +1,12 @@
-//! BERT's wordpiece: text in, ids out.
+//! Text in, ids out: BERT's WordPiece, RoBERTa's byte-level BPE.
 
 pub mod characters;
 mod memo;
+mod template;
 mod windows;
 mod words;
 
+pub use template::Template;
 pub use words::{Alignment, Context as WordContext, Piece, Window};
 
 use crate::hash::FieldHash;
@@ -17,15 +19,19 @@ use serde_json::Value;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use tokenizers::AddedToken;
 use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
+use tokenizers::pre_tokenizers::byte_level::ByteLevel;
+use tokenizers::{AddedToken, PreTokenizerWrapper};
 
-/// A BERT wordpiece tokenizer read from a model's folder.
+/// A tokenizer read from a model's folder.
 #[derive(Clone, Debug)]
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
+    /// Cuts words that come one by one, where that is not the same as cutting texts.
+    of_words: Option<Box<tokenizers::Tokenizer>>,
+    template: Template,
     /// Where texts may be cut; nothing where each has to be read as a whole.
     cutting: Option<Cutting>,
     hash: String,
@@ -35,14 +41,16 @@ pub struct Tokenizer {
     pad: u32,
 }
 
-/// One example as ids: `[CLS] a [SEP]`, `[CLS] a [SEP] b [SEP]` or, where the texts of a pair are read apart,
-/// `[CLS] a [SEP] [CLS] b [SEP]`; without padding.
+/// One example as ids, without padding: `[CLS] a [SEP]`, `[CLS] a [SEP] b [SEP]` or, where the texts of a pair are encoded
+/// separately, `[CLS] a [SEP] [CLS] b [SEP]`; with the special tokens of its [`Template`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Encoded {
-    /// Wordpiece ids; of an encoder that reads characters, one 0 per word.
+    /// Token ids; of an encoder that reads characters, one 0 per word.
     pub ids: Vec<u32>,
-    /// 0 up to the first `[SEP]`, 1 after it.
+    /// The segment of each token: 0 up to the first separator, 1 after it.
     pub type_ids: Vec<u8>,
+    /// Whether a second text begins with a special token: where [`Template::ROBERTA`] is used, or texts are `apart`.
+    pub second_opened: bool,
     /// Whether the texts of a pair, though in one row, do not see each other.
     pub apart: bool,
     /// Of an encoder that reads characters, those of each word; such rows have no special tokens.
@@ -60,9 +68,9 @@ impl Encoded {
                 None => vec![0..n; 1],
             };
         }
-        // Each text is followed by `[SEP]`; `[CLS]` comes first, and before the second one where it is read apart.
+        // A separator follows each text; one special token comes first, and where it is opened one before the second.
         match first {
-            Some(at) => vec![1..at - 1, at + usize::from(self.apart)..n - 1],
+            Some(at) => vec![1..at - 1, at + usize::from(self.second_opened)..n - 1],
             None => vec![1..n - 1; 1],
         }
     }
@@ -89,7 +97,7 @@ impl Pairs {
 }
 
 impl Tokenizer {
-    /// Reads `tokenizer.json` from `dir`, or else the bare `vocab.txt`.
+    /// Reads `tokenizer.json` from `dir`, or else the bare `vocab.txt` of a WordPiece.
     ///
     /// `lowercase` is what the encoder's card declares. A bare vocabulary is read that way, accents being stripped
     /// exactly when letters are lowered, as in BERT; a `tokenizer.json` that says otherwise is refused. The file's own
@@ -158,7 +166,7 @@ impl Tokenizer {
         let mut hash = FieldHash::new();
         hash.add(&sha256_hex(&bytes));
         hash.add(if lowercase { "lowercase" } else { "cased" });
-        Self::new(path, inner, hash.finish())
+        Self::new(path, inner, Template::BERT, hash.finish())
     }
 
     fn from_json(path: &Path, lowercase: bool) -> Result<Self> {
@@ -167,11 +175,13 @@ impl Tokenizer {
         let json: Value = serde_json::from_slice(&bytes)
             .map_err(|error| anyhow!("{}: {error}; expected JSON", path.display()))?;
         let kind = json["model"]["type"].as_str().unwrap_or("nothing");
-        ensure!(
-            kind == "WordPiece",
-            "{}: model.type: `{kind}`; expected `WordPiece`",
-            path.display()
-        );
+        let template = Template::of_model(kind).with_context(|| {
+            let expected = Template::models();
+            format!(
+                "{}: model.type: `{kind}`; expected {expected}",
+                path.display()
+            )
+        })?;
         if let Some(declared) = json["normalizer"]["lowercase"].as_bool() {
             ensure!(
                 declared == lowercase,
@@ -185,10 +195,15 @@ impl Tokenizer {
             .with_truncation(None)
             .map_err(|error| anyhow!("{}: {error}", path.display()))?;
         inner.with_padding(None);
-        Self::new(path, inner, sha256_hex(&bytes))
+        Self::new(path, inner, template, sha256_hex(&bytes))
     }
 
-    fn new(path: &Path, inner: tokenizers::Tokenizer, hash: String) -> Result<Self> {
+    fn new(
+        path: &Path,
+        inner: tokenizers::Tokenizer,
+        template: Template,
+        hash: String,
+    ) -> Result<Self> {
         let id = |piece: &str| {
             inner.token_to_id(piece).ok_or_else(|| {
                 anyhow!(
@@ -197,10 +212,13 @@ impl Tokenizer {
                 )
             })
         };
-        let (unk, cls, sep, pad) = (id("[UNK]")?, id("[CLS]")?, id("[SEP]")?, id("[PAD]")?);
+        let (unk, cls) = (id(template.unk)?, id(template.cls)?);
+        let (sep, pad) = (id(template.sep)?, id(template.pad)?);
         Ok(Self {
             cutting: Cutting::of(&inner),
+            of_words: of_words(path, &inner, template)?,
             inner,
+            template,
             hash,
             unk,
             cls,
@@ -209,51 +227,70 @@ impl Tokenizer {
         })
     }
 
+    /// The special tokens it puts around texts.
+    pub fn template(&self) -> Template {
+        self.template
+    }
+
     /// What identifies this tokenizer: the SHA-256 of its `tokenizer.json`, or of its `vocab.txt` and how that is read.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// The id of `[PAD]`.
+    /// The id of the padding token.
     pub fn pad_id(&self) -> u32 {
         self.pad
     }
 
-    /// The id of `[UNK]`.
+    /// The id of the token for what the vocabulary lacks.
     pub fn unknown_id(&self) -> u32 {
         self.unk
     }
 
-    /// The wordpiece of `id`; of an id that is none, the number itself.
+    /// The token of `id`; of an id that is none, the number itself.
     pub fn piece(&self, id: u32) -> String {
         self.inner
             .id_to_token(id)
             .unwrap_or_else(|| format!("#{id}"))
     }
 
-    /// How many wordpieces there are.
+    /// How many tokens there are.
     pub fn vocab_size(&self) -> usize {
         self.inner.get_vocab_size(true)
     }
 
     /// `input` as at most `max_length` ids, special ones included.
     ///
-    /// Words are read as one text with a space between them.
+    /// Words are read one after the other, each as if a space stood before it.
     pub fn encode(&self, input: &Input, max_length: usize) -> Result<Encoded> {
-        let room = room(input, max_length)?;
+        let room = self.room(input, max_length)?;
         Ok(match input {
             Input::Text(text) => self.assemble(&self.pieces(text)?, None, room),
-            Input::Words(words) => self.assemble(&self.pieces(&words.join(" "))?, None, room),
+            Input::Words(words) => {
+                let pieces: Result<Vec<_>> =
+                    words.iter().map(|word| self.word_pieces(word)).collect();
+                self.assemble(&pieces?.concat(), None, room)
+            }
             Input::Pair(first, second) => {
                 self.assemble(&self.pieces(first)?, Some(&self.pieces(second)?), room)
             }
         })
     }
 
+    /// How many tokens an input may have next to the special ones.
+    fn room(&self, input: &Input, max_length: usize) -> Result<usize> {
+        let specials = self.template.n_specials(input.second().is_some());
+        ensure!(
+            max_length >= specials,
+            "max_length: {max_length}; expected at least {specials}, one per special token"
+        );
+        Ok(max_length - specials)
+    }
+
     /// Puts the special tokens around pieces and shortens them to `room`.
     fn assemble(&self, first: &[u32], second: Option<&[u32]>, room: usize) -> Encoded {
         let (n_first, n_second) = shorten(first.len(), second.map_or(0, <[u32]>::len), room);
-        let n = 2 + n_first + second.map_or(0, |_| 1 + n_second);
+        let n = self.template.n_specials(second.is_some()) + n_first + n_second;
         let mut ids = Vec::with_capacity(n);
         ids.push(self.cls);
         ids.extend_from_slice(&first[..n_first]);
@@ -261,6 +298,9 @@ impl Tokenizer {
         let mut type_ids = Vec::with_capacity(n);
         type_ids.resize(ids.len(), 0);
         if let Some(second) = second {
+            if self.template.opens_second {
+                ids.push(self.sep);
+            }
             ids.extend_from_slice(&second[..n_second]);
             ids.push(self.sep);
             type_ids.resize(n, 1);
@@ -268,15 +308,22 @@ impl Tokenizer {
         Encoded {
             ids,
             type_ids,
+            second_opened: self.template.opens_second,
             ..Encoded::default()
         }
     }
 
-    /// A pair that was encoded as one input, as two: `[CLS] a [SEP] [CLS] b [SEP]`, one id longer. Others stay as they are.
+    /// A pair that was encoded as one input, as two: `[CLS] a [SEP] [CLS] b [SEP]`, longer by
+    /// [`Template::n_added_by_separation`]. Others stay as they are.
     pub fn separate(&self, mut encoded: Encoded) -> Encoded {
         if let Some(second) = encoded.type_ids.iter().position(|&kind| kind == 1) {
-            encoded.ids.insert(second, self.cls);
-            encoded.type_ids.insert(second, 1);
+            if encoded.second_opened {
+                encoded.ids[second] = self.cls;
+            } else {
+                encoded.ids.insert(second, self.cls);
+                encoded.type_ids.insert(second, 1);
+            }
+            encoded.second_opened = true;
             encoded.apart = true;
         }
         encoded
@@ -348,16 +395,39 @@ impl Tokenizer {
             .map_err(|error| anyhow!("{error}"))?;
         Ok(encoding.get_ids().to_vec())
     }
+
+    /// The pieces of a word that comes alone, as with transformers' `is_split_into_words`.
+    fn word_pieces(&self, word: &str) -> Result<Vec<u32>> {
+        let Some(of_words) = &self.of_words else {
+            return self.pieces(word);
+        };
+        let encoding = of_words
+            .encode_fast(word, false)
+            .map_err(|error| anyhow!("{error}"))?;
+        Ok(encoding.get_ids().to_vec())
+    }
 }
 
-/// How many pieces an input may have beside its special tokens.
-fn room(input: &Input, max_length: usize) -> Result<usize> {
-    let specials = if input.second().is_some() { 3 } else { 2 };
-    ensure!(
-        max_length >= specials,
-        "max_length: {max_length}; expected at least {specials}, one per special token"
-    );
-    Ok(max_length - specials)
+/// What cuts words that come one by one: a byte-level BPE makes a space part of the token behind it, and transformers
+/// reads lists of words with `add_prefix_space` alone. A WordPiece cuts words and texts alike.
+fn of_words(
+    path: &Path,
+    inner: &tokenizers::Tokenizer,
+    template: Template,
+) -> Result<Option<Box<tokenizers::Tokenizer>>> {
+    if template == Template::BERT {
+        return Ok(None);
+    }
+    let Some(PreTokenizerWrapper::ByteLevel(texts)) = inner.get_pre_tokenizer() else {
+        bail!(
+            "{}: pre_tokenizer.type: not `ByteLevel`; expected it with a BPE",
+            path.display()
+        );
+    };
+    let words = ByteLevel::new(true, texts.trim_offsets, texts.use_regex);
+    let mut of_words = inner.clone();
+    of_words.with_pre_tokenizer(Some(words));
+    Ok(Some(Box::new(of_words)))
 }
 
 /// How many pieces of a pair are kept in `room`: the last one is taken off the longer text, and off the second when both
@@ -407,7 +477,7 @@ impl<'a> Encoder<'a> {
         let Some(memo) = &mut self.memo else {
             return self.tokenizer.encode(input, max_length);
         };
-        let room = room(input, max_length)?;
+        let room = self.tokenizer.room(input, max_length)?;
         let (first, second) = (&mut self.first, &mut self.second);
         first.clear();
         match input {
@@ -527,14 +597,14 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_a_wordpiece_tokenizer_is_refused() {
+    fn a_folder_that_is_not_a_known_tokenizer_is_refused() {
         let empty = tempfile::tempdir().expect("a temporary folder");
         let cut = folder(&[]);
         std::fs::write(cut.path().join("tokenizer.json"), "{\n\"model\": ").expect("a file");
         let other = folder(&[]);
         std::fs::write(
             other.path().join("tokenizer.json"),
-            r#"{ "model": { "type": "BPE" } }"#,
+            r#"{ "model": { "type": "Unigram" } }"#,
         )
         .expect("a file");
         let bytes = folder(&[]);
@@ -545,7 +615,10 @@ mod tests {
                 "no `tokenizer.json` and no `vocab.txt`; expected one of them",
             ),
             (&cut, "line 2"),
-            (&other, "model.type: `BPE`; expected `WordPiece`"),
+            (
+                &other,
+                "model.type: `Unigram`; expected `WordPiece` or `BPE`",
+            ),
             (&bytes, "line 2: not UTF-8; expected one wordpiece per line"),
             (
                 &folder(&["[PAD]", "[UNK]", "[SEP]"]),

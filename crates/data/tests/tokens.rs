@@ -1,8 +1,10 @@
-//! Wordpiece ids against transformers' `BertTokenizerFast`; `fixtures/make/tokens.py` wrote what is expected.
+//! Ids against transformers' tokenizers; `fixtures/make/tokens.py` (BERT) and `roberta.py` wrote what is expected.
 
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use totune_data::{Catalogue, Input, Tokenizer};
+use totune_data::{
+    Alignment, Catalogue, Example, Input, Piece, Target, Template, Tokenizer, WordContext,
+};
 
 /// What `tokens.py` writes.
 #[derive(Deserialize)]
@@ -46,6 +48,101 @@ fn ids_and_types_are_those_of_transformers() {
         );
         assert_eq!(encoded.ids, case.ids, "{what}");
         assert_eq!(encoded.type_ids, type_ids, "{what}");
+    }
+}
+
+/// What `roberta.py` writes.
+#[derive(Deserialize)]
+struct RobertaWitness {
+    cases: Vec<RobertaCase>,
+    words: Vec<WordsCase>,
+}
+
+#[derive(Deserialize)]
+struct RobertaCase {
+    a: String,
+    b: Option<String>,
+    max_length: usize,
+    ids: Vec<u32>,
+}
+
+/// A sentence as a list of words, and the ids of each.
+#[derive(Deserialize)]
+struct WordsCase {
+    words: Vec<String>,
+    pieces: Vec<Vec<u32>>,
+}
+
+fn roberta() -> (Tokenizer, RobertaWitness) {
+    let folder = fixtures().join("../encoders/roberta-tiny");
+    let text = std::fs::read_to_string(fixtures().join("tokens-roberta.json"))
+        .expect("a file written by roberta.py");
+    (
+        Tokenizer::open(&folder, false).expect("the fixture's tokenizer.json"),
+        serde_json::from_str(&text).expect("what roberta.py writes"),
+    )
+}
+
+#[test]
+fn robertas_ids_are_those_of_transformers_and_texts_lie_between_its_special_tokens() {
+    let (tokenizer, witness) = roberta();
+    assert_eq!(tokenizer.template(), Template::ROBERTA);
+    assert_eq!((tokenizer.pad_id(), tokenizer.unknown_id()), (1, 3));
+    assert_eq!(witness.cases.len(), 112);
+    for case in witness.cases {
+        let input = match case.b.clone() {
+            Some(b) => Input::Pair(case.a.clone(), b),
+            None => Input::Text(case.a.clone()),
+        };
+        let encoded = tokenizer.encode(&input, case.max_length).expect("ids");
+        let what = format!("{:?} {:?} at {}", case.a, case.b, case.max_length);
+        assert_eq!(encoded.ids, case.ids, "{what}");
+        let n = encoded.ids.len();
+        let texts = encoded.texts();
+        let apart = tokenizer.separate(encoded.clone());
+        match (&texts[..], case.b) {
+            ([only], None) => assert_eq!(*only, 1..n - 1, "{what}"),
+            ([first, second], Some(_)) => {
+                assert_eq!((first.start, second.end), (1, n - 1), "{what}");
+                assert_eq!(second.start, first.end + 2, "{what}"); // `</s></s>`
+                assert_eq!(encoded.ids[first.end..second.start], [2, 2], "{what}");
+                assert_eq!(apart.ids[first.end..second.start], [2, 0], "{what}");
+                assert_eq!(apart.ids.len(), n, "{what}");
+                assert_eq!(apart.texts(), texts, "{what}");
+            }
+            (found, _) => panic!("{what}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn robertas_words_have_the_ids_of_transformers_with_a_space_before_each() {
+    let (tokenizer, witness) = roberta();
+    for case in witness.words {
+        let example = Example {
+            id: "one".into(),
+            input: Input::Words(case.words.clone()),
+            target: Target::Unknown,
+            group: None,
+        };
+        let encoded = tokenizer.encode(&example.input, 512).expect("ids");
+        let expected = [&[0][..], &case.pieces.concat(), &[2]].concat();
+        assert_eq!(encoded.ids, expected, "{:?}", case.words);
+        let alignment = Alignment {
+            piece: Piece::First,
+            context: WordContext::Sentence,
+            max_length: 512,
+        };
+        let windows = tokenizer
+            .windows(&[example], &alignment, 1)
+            .expect("a window");
+        assert_eq!(windows[0].encoded.ids, expected);
+        let before = case.pieces.iter().scan(1, |place, pieces| {
+            let start = *place;
+            *place += pieces.len() as u32;
+            Some(start)
+        });
+        assert_eq!(windows[0].positions, before.collect::<Vec<_>>());
     }
 }
 

@@ -1,48 +1,76 @@
-//! Which network a checkpoint is of, and which tensors that takes.
+//! The architectures, by their kind, and which of them a checkpoint is of.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
+use burn::tensor::Device;
 use serde::Deserialize;
 use totune_checkpoint::{ElmoOptions, Naming};
 
-use crate::{BertConfig, CardCheck, DistilBertConfig};
+use crate::{
+    AnyEncoder, BertConfig, CardCheck, DistilBertConfig, RobertaConfig, Shape, TokenizerKind,
+    Weights,
+};
 
-/// The shape of a network, by its kind.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Architecture {
+/// Declares [`Architecture`] with a variant for each shape.
+macro_rules! architectures {
+    ($($(#[$doc:meta])* $name:ident($shape:ty),)*) => {
+        /// The shape of a network, by its kind.
+        #[derive(Debug, Clone, PartialEq, Deserialize)]
+        #[serde(tag = "kind", rename_all = "kebab-case")]
+        pub enum Architecture {
+            $($(#[$doc])* $name($shape),)*
+        }
+
+        impl Architecture {
+            /// Its name, which is its `kind`.
+            pub fn label(&self) -> &'static str {
+                match self { $(Self::$name(_) => <$shape as Shape>::LABEL,)* }
+            }
+
+            /// The names its checkpoints are published under.
+            pub fn naming(&self) -> Naming {
+                match self { $(Self::$name(_) => <$shape as Shape>::NAMING,)* }
+            }
+
+            /// What makes ids of texts for it.
+            pub fn tokenizer(&self) -> TokenizerKind {
+                match self { $(Self::$name(_) => <$shape as Shape>::TOKENIZER,)* }
+            }
+
+            /// Every tensor of the network: its published name, and its shape.
+            pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
+                match self { $(Self::$name(shape) => Shape::tensors(shape),)* }
+            }
+
+            /// Takes all weights from `weights` and puts them on `device`.
+            ///
+            /// # Errors
+            /// As [`Shape::load`].
+            pub fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<AnyEncoder> {
+                match self { $(Self::$name(shape) => Ok(Shape::load(shape, weights, device)?.into()),)* }
+            }
+        }
+    };
+}
+
+// The registry: a new architecture is a file below `encoder/` that implements `Shape`, and a line here.
+architectures! {
     /// BERT, and what differs from it in size alone.
     Bert(BertConfig),
     /// DistilBERT.
     Distilbert(DistilBertConfig),
+    /// RoBERTa.
+    Roberta(RobertaConfig),
     /// ELMo.
     Elmo(ElmoOptions),
 }
 
 impl Architecture {
-    /// The names its checkpoints are published under.
-    pub fn naming(&self) -> Naming {
-        match self {
-            Self::Bert(_) => Naming::Bert,
-            Self::Distilbert(_) => Naming::DistilBert,
-            Self::Elmo(_) => Naming::Elmo,
-        }
-    }
-
-    /// Every tensor of the network: its published name, and its shape.
-    pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
-        match self {
-            Self::Bert(config) => config.tensors(),
-            Self::Distilbert(config) => config.bert().tensors(),
-            Self::Elmo(options) => options.tensors(),
-        }
-    }
-
-    /// How many numbers these tensors are.
+    /// How many numbers the tensors of the network are.
     pub fn parameters(&self) -> u64 {
         self.tensors()
             .iter()
@@ -53,11 +81,7 @@ impl Architecture {
 
 impl fmt::Display for Architecture {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.pad(match self {
-            Self::Bert(_) => "bert",
-            Self::Distilbert(_) => "distilbert",
-            Self::Elmo(_) => "elmo",
-        })
+        f.pad(self.label())
     }
 }
 
@@ -125,30 +149,22 @@ impl Described {
 
 /// A `config.json` as Google and Hugging Face write it.
 fn read_config(path: &Path) -> Result<Architecture> {
-    #[derive(Deserialize)]
-    struct Kind {
-        /// Not in Google's own files.
-        #[serde(default = "bert")]
-        model_type: String,
-    }
-    fn bert() -> String {
-        "bert".to_string()
-    }
     let shown = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
     let mut values: serde_json::Value =
         serde_json::from_str(&text).with_context(|| format!("{shown}: not JSON"))?;
-    // Google's files leave it out, and their code uses this one.
-    if let Some(keys) = values.as_object_mut() {
-        keys.entry("layer_norm_eps")
-            .or_insert_with(|| 1e-12_f64.into());
-    }
-    let kind: Kind = serde_json::from_value(values.clone())
+    let keys = values
+        .as_object_mut()
         .with_context(|| format!("{shown}: not the description of a network"))?;
-    let architecture = match kind.model_type.as_str() {
-        "bert" => serde_json::from_value(values).map(Architecture::Bert),
-        "distilbert" => serde_json::from_value(values).map(Architecture::Distilbert),
-        other => bail!("{shown}: model_type: found `{other}`, expected `bert` or `distilbert`"),
-    };
-    architecture.with_context(|| format!("{shown}: not the shape of a {}", kind.model_type))
+    // Google's files leave both out, and their code uses this number.
+    keys.entry("layer_norm_eps")
+        .or_insert_with(|| 1e-12_f64.into());
+    let kind = keys.remove("model_type").unwrap_or_else(|| "bert".into());
+    ensure!(
+        kind != "elmo",
+        "{shown}: model_type: found `elmo`, expected its `options.json` instead"
+    );
+    keys.insert("kind".to_string(), kind.clone());
+    // An unknown kind is answered with the list of all.
+    serde_json::from_value(values).with_context(|| format!("{shown}: not the shape of a {kind}"))
 }

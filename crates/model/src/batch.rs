@@ -148,6 +148,22 @@ impl TokenBatch {
         })
     }
 
+    /// The row of each token in a position table that begins behind padding, `[batch, seq]`: padding, which is told by its
+    /// id `pad` and not by the mask, takes row `pad`, and other tokens the rows behind it in their order, of each text
+    /// anew where texts are apart (`create_position_ids_from_input_ids` in transformers' modeling_roberta.py).
+    pub(crate) fn positions_after(&self, pad: u32) -> Tensor<2, Int> {
+        let real = self.ids.clone().not_equal_elem(i64::from(pad)).int();
+        let count = |of: Tensor<2, Int>| of.clone().cumsum(1) * of;
+        let counted = match self.apart {
+            false => count(real),
+            true => {
+                let second = self.type_ids.clone() * real.clone();
+                count(real - second.clone()) + count(second)
+            }
+        };
+        counted + i64::from(pad)
+    }
+
     /// States of whole rows, special tokens among them.
     pub fn whole(&self, states: Tensor<3>) -> Side {
         Side {
@@ -260,6 +276,19 @@ mod tests {
         let places: Vec<i64> = places.iter::<i64>().collect();
         assert_eq!(places, [0, 1, 2, 0, 1, 2]);
         assert!(pair(false).positions().is_none());
+    }
+
+    #[test]
+    fn positions_behind_padding_count_what_is_no_padding() {
+        let mut batch = pair(false);
+        let ids: Vec<i64> = vec![0, 7, 2, 2, 1, 1]; // the fifth is a literal `<pad>`
+        batch.ids = Tensor::from_data(TensorData::new(ids, [1, 6]), &Device::flex());
+        let places = |batch: &TokenBatch| -> Vec<i64> {
+            batch.positions_after(1).into_data().iter::<i64>().collect()
+        };
+        assert_eq!(places(&batch), [2, 3, 4, 5, 1, 1]);
+        batch.apart = true;
+        assert_eq!(places(&batch), [2, 3, 4, 2, 1, 1]);
     }
 
     #[test]

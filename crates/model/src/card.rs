@@ -9,7 +9,7 @@ use burn::tensor::Device;
 use serde::Deserialize;
 use totune_checkpoint::{Checkpoint, ElmoOptions, Format, Published};
 
-use crate::{AnyEncoder, Architecture, Bert, CardCheck, Elmo, Weights};
+use crate::{AnyEncoder, Architecture, Bert, CardCheck, Elmo, TokenizerKind, Weights};
 
 /// One pretrained checkpoint, as described by its card.
 #[derive(Debug, Clone, Deserialize)]
@@ -102,6 +102,12 @@ impl EncoderCard {
             path.display(),
             card.name
         );
+        ensure!(
+            !card.vocabulary.lowercase || card.architecture.tokenizer() == TokenizerKind::Wordpiece,
+            "{}: vocabulary.lowercase: found true, expected false: a {} is not lower-cased",
+            path.display(),
+            card.architecture
+        );
         Ok(card)
     }
 
@@ -158,18 +164,20 @@ impl EncoderCard {
         ))
     }
 
-    /// Loads the checkpoint of a BERT, or of what differs from it in size alone, onto `device`.
+    /// Loads the checkpoint of a BERT, or of what has its module (DistilBERT, RoBERTa), onto `device`.
     ///
     /// # Errors
     /// When it is not there, its hash is not the card's, a tensor is missing, unexpected or of another shape, or the
     /// architecture is another one.
     pub fn load(&self, roots: &[PathBuf], device: &Device) -> Result<LoadedEncoder> {
-        let config = match &self.architecture {
-            Architecture::Bert(config) => config.clone(),
-            Architecture::Distilbert(config) => config.bert(),
-            Architecture::Elmo(_) => return self.another("`bert` or `distilbert`"),
+        if let Architecture::Elmo(_) = self.architecture {
+            return self.another("`bert`, `distilbert` or `roberta`");
+        }
+        let of_bert = |any| match any {
+            AnyEncoder::Bert(bert) => bert,
+            AnyEncoder::Elmo(_) => unreachable!("the architecture is not ELMo's"),
         };
-        self.load_as(roots, |weights| config.load(weights, device))
+        Ok(self.load_any(roots, device)?.map(of_bert))
     }
 
     /// Loads the checkpoint of an ELMo onto `device`.
@@ -192,10 +200,7 @@ impl EncoderCard {
         roots: &[PathBuf],
         device: &Device,
     ) -> Result<LoadedEncoder<AnyEncoder>> {
-        Ok(match &self.architecture {
-            Architecture::Elmo(_) => self.load_elmo(roots, device)?.map(AnyEncoder::Elmo),
-            _ => self.load(roots, device)?.map(AnyEncoder::Bert),
-        })
+        self.load_as(roots, |weights| self.architecture.load(weights, device))
     }
 
     fn another<T>(&self, expected: &str) -> Result<T> {

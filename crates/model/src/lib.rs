@@ -38,7 +38,8 @@ pub use encoder::any::AnyEncoder;
 pub use encoder::bert::{Bert, BertConfig, PoolerKind};
 pub use encoder::distilbert::DistilBertConfig;
 pub use encoder::elmo::{Elmo, LstmState, Spelling};
-pub use encoder::{Encoder, States};
+pub use encoder::roberta::RobertaConfig;
+pub use encoder::{Encoder, Shape, States, TokenizerKind};
 pub use head::{
     Aggregation, Bcn, BcnSpec, BiAttention, BiAttentionSpec, Bimpm, BimpmSpec, ClassifierHead,
     Context, DenseText, DenseTextSpec, Esim, EsimSpec, FullyConnected, FullyConnectedSpec, Head,

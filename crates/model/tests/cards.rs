@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use totune_model::{Architecture, BertConfig, Described, EncoderCatalogue};
+use totune_model::{
+    Architecture, BertConfig, Described, EncoderCatalogue, PoolerKind, TokenizerKind,
+};
 
 fn project(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -18,6 +20,10 @@ fn by_hand(architecture: &Architecture) -> u64 {
             layers(bert) + bert.type_vocab_size * h + (h * h + h)
         }
         Architecture::Distilbert(config) => layers(&config.bert()),
+        Architecture::Roberta(config) => {
+            assert!(config.pooler == PoolerKind::None, "no card has one");
+            layers(&config.bert()) + config.type_vocab_size * config.hidden_size
+        }
         Architecture::Elmo(elmo) => {
             let (cnn, lstm) = (&elmo.char_cnn, &elmo.lstm);
             let (dim, cell, proj) = (cnn.embedding.dim, lstm.dim, lstm.projection_dim);
@@ -40,7 +46,7 @@ fn layers(bert: &BertConfig) -> usize {
 #[test]
 fn every_card_says_how_many_parameters_its_architecture_has() {
     let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
-    assert!(catalogue.names().len() >= 14);
+    assert!(catalogue.names().len() >= 17);
     for name in catalogue.names() {
         let card = catalogue.find(name).expect("a card");
         assert_eq!(by_hand(&card.architecture), card.parameters, "{name}");
@@ -58,6 +64,7 @@ fn the_published_counts_are_met() {
     for (name, published) in [
         ("bert-base-uncased", 109_482_240),
         ("bert-base-cased", 108_310_272),
+        ("roberta-base", 124_055_040),
         ("elmo-original", 93_600_848),
     ] {
         let card = catalogue.find(name).expect("a card");
@@ -93,6 +100,38 @@ fn a_checkpoint_that_fits_its_card_has_no_differences_and_one_that_does_not_has_
     assert_eq!(count("shape       embeddings.word_embeddings.weight"), 1);
     assert_eq!(count("unexpected  encoder.layer.3."), 16);
     assert_eq!(lines.len(), 19);
+}
+
+#[test]
+fn a_roberta_is_recognised_by_its_config_and_held_against_its_card() {
+    let file = project("fixtures/encoders/roberta-tiny/model.safetensors");
+    let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
+    let card = catalogue.find("roberta-tiny").expect("a card");
+    assert_eq!(
+        card.check(&file).expect("a checkpoint").lines(),
+        Vec::<String>::new()
+    );
+    let described = Described::beside(&file).expect("a description");
+    assert_eq!(described.architecture, card.architecture);
+    assert_eq!(
+        described.architecture.tokenizer(),
+        TokenizerKind::ByteLevelBpe
+    );
+    let check = described.check(&file).expect("a checkpoint");
+    assert_eq!(check.lines(), Vec::<String>::new());
+}
+
+#[test]
+fn an_architecture_that_is_not_known_is_answered_with_those_that_are() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("config.json");
+    std::fs::write(&path, r#"{ "model_type": "electra" }"#).expect("a file");
+    let error = Described::beside(&folder.path().join("model.safetensors")).expect_err("unknown");
+    let error = format!("{error:#}");
+    assert!(
+        error.contains("unknown variant `electra`") && error.contains("`roberta`"),
+        "{error}"
+    );
 }
 
 #[test]

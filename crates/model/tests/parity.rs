@@ -248,6 +248,55 @@ fn the_fixture_encoder_matches_transformers() {
     );
 }
 
+#[test]
+fn roberta_matches_transformers_whatever_the_segments_are() {
+    let reference = check_card(
+        "roberta-tiny",
+        &project("fixtures/encoders"),
+        "roberta-tiny.safetensors",
+    );
+    for device in devices() {
+        let roberta = roberta(&device);
+        let mut batch = reference.batch(&device);
+        batch.type_ids = batch.type_ids.ones_like();
+        reference.check(&roberta.encode(&batch, &Pass::evaluation()));
+    }
+}
+
+/// The fixture RoBERTa.
+fn roberta(device: &Device) -> Bert {
+    let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
+    let card = catalogue.find("roberta-tiny").expect("a card");
+    let roots = [project("fixtures/encoders")];
+    card.load(&roots, device).expect("a checkpoint").encoder
+}
+
+#[test]
+fn a_roberta_reads_texts_apart_as_if_each_stood_alone() {
+    for device in devices() {
+        let roberta = roberta(&device);
+        let states = |ids: &[i64], types: &[i64], apart: bool| -> Vec<Vec<f32>> {
+            let shape = [1, ids.len()];
+            let mask = vec![true; ids.len()];
+            let mut batch = TokenBatch::new(ids.to_vec(), types.to_vec(), &mask, shape, &device);
+            batch.apart = apart;
+            let top = roberta.encode(&batch, &Pass::evaluation()).top();
+            let top: Vec<f32> = top.into_data().try_to_vec().expect("f32");
+            top.chunks(21).map(<[f32]>::to_vec).collect()
+        };
+        let both = states(&[0, 9, 8, 2, 0, 70, 2], &[0, 0, 0, 0, 1, 1, 1], true);
+        let alone = [
+            states(&[0, 9, 8, 2], &[0; 4], false),
+            states(&[0, 70, 2], &[0; 3], false),
+        ];
+        for (together, alone) in both.iter().zip(alone.concat()) {
+            for (a, b) in together.iter().zip(alone) {
+                assert!((a - b).abs() <= TOLERANCE, "{a} instead of {b}");
+            }
+        }
+    }
+}
+
 /// Needs the real weights: set `TOTUNE_ENCODERS` to a folder that has them, else it says that it was passed over.
 #[test]
 fn minilm_matches_transformers_where_its_weights_are() {
@@ -263,7 +312,7 @@ fn minilm_matches_transformers_where_its_weights_are() {
 }
 
 #[track_caller]
-fn check_card(name: &str, root: &Path, reference: &str) {
+fn check_card(name: &str, root: &Path, reference: &str) -> Reference {
     let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
     let card = catalogue.find(name).expect("a card");
     let reference = Reference::read(&format!("fixtures/model/{reference}"));
@@ -276,6 +325,7 @@ fn check_card(name: &str, root: &Path, reference: &str) {
             .encode(&reference.batch(&device), &Pass::evaluation());
         reference.check(&states);
     }
+    reference
 }
 
 #[test]

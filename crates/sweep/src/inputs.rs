@@ -10,7 +10,7 @@ use burn::tensor::{Device, Tensor};
 use serde::Serialize;
 use totune_adapt::{Activations, Cache};
 use totune_data::{
-    Catalogue, Dataset, Encoded, EncodedCache, Pairs, TextCard, Tokenizer, WordContext, sha256_hex,
+    Catalogue, Dataset, Encoded, EncodedCache, Pairs, TextCard, WordContext, sha256_hex,
 };
 use totune_model::{AnyEncoder, Encoder, EncoderCatalogue, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
@@ -251,13 +251,7 @@ impl Inputs {
             let card = catalogue.find(name)?;
             let places = roots.of_encoder(project, card.fixture);
             let loaded = card.load_any(&places, &machine.device)?;
-            let reader = match &loaded.encoder {
-                AnyEncoder::Elmo(_) => Reader::Characters,
-                AnyEncoder::Bert(_) => {
-                    let lowercase = card.vocabulary.lowercase;
-                    Reader::Pieces(Box::new(Tokenizer::open(&loaded.dir, lowercase)?))
-                }
-            };
+            let reader = Reader::open(card, &loaded)?;
             encoders.insert(name.to_string(), Pretrained { loaded, reader });
         }
         Ok(Self {

@@ -167,7 +167,7 @@ impl Activations {
         let mut kept = Self::new(shape, Bytes::Memory(Vec::new()));
         let size = kept.shape.width * dtype.size(); // of one token
         for indices in plan.sequential(&lengths) {
-            let batch = token_batch(&examples, &indices, device);
+            let batch = token_batch(&examples, &indices, encoder.pad_id(), device);
             let pass = Pass::evaluation();
             let values = match start {
                 Start::Block(block) => {

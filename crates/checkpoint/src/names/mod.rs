@@ -19,6 +19,8 @@ pub enum Naming {
     Bert,
     /// The same names for a DistilBERT, whose own are `transformer.layer.0.attention.q_lin.weight`, ….
     DistilBert,
+    /// BERT's, behind the prefix `roberta.`.
+    Roberta,
     /// ELMo's, which are ours: see [`elmo`].
     Elmo,
 }
@@ -46,6 +48,7 @@ impl Naming {
         match self {
             Self::Bert => "bert.",
             Self::DistilBert => "distilbert.",
+            Self::Roberta => "roberta.",
             Self::Elmo => "",
         }
     }
@@ -77,7 +80,7 @@ impl Naming {
     pub(crate) fn short(self, name: &str) -> String {
         match self {
             Self::DistilBert => distilbert::published(name),
-            Self::Bert | Self::Elmo => name.to_string(),
+            Self::Bert | Self::Roberta | Self::Elmo => name.to_string(),
         }
     }
 }

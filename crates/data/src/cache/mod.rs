@@ -80,7 +80,14 @@ impl EncodedCache {
         let key = key(tokenizer, dataset, max_length);
         let path = self.folder.join(format!("{key}.ids"));
         let problem = match self.read(&path, &key, examples.len()) {
-            Ok(Some(encoded)) => return Ok((encoded, Source::Cache(path))),
+            Ok(Some(mut encoded)) => {
+                // What all rows of a tokenizer share is not written.
+                let opened = tokenizer.template().opens_second();
+                encoded
+                    .iter_mut()
+                    .for_each(|row| row.second_opened = opened);
+                return Ok((encoded, Source::Cache(path)));
+            }
             Ok(None) => None,
             Err(problem) => Some(format!("{problem:#}; encoded again")),
         };

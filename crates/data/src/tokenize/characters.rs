@@ -121,6 +121,7 @@ fn encoded(characters: Vec<WordCharacters>, n_first: usize, apart: bool) -> Enco
         type_ids,
         apart,
         characters,
+        ..Encoded::default()
     }
 }
 

@@ -123,7 +123,7 @@ impl Tokenizer {
         let words: HashSet<&str> = words.collect();
         let pieces = |word: &'a str| {
             let mut pieces = self
-                .pieces(word)
+                .word_pieces(word)
                 .with_context(|| format!("word `{word}`"))?;
             if pieces.is_empty() {
                 pieces.push(self.unk);

@@ -44,6 +44,18 @@ macro_rules! mapped {
     };
 }
 
+impl From<Bert> for AnyEncoder {
+    fn from(bert: Bert) -> Self {
+        Self::Bert(bert)
+    }
+}
+
+impl From<Elmo> for AnyEncoder {
+    fn from(elmo: Elmo) -> Self {
+        Self::Elmo(elmo)
+    }
+}
+
 impl Module for AnyEncoder {
     fn visit<V: ModuleVisitor>(&self, visitor: &mut V) {
         each!(self, encoder => encoder.visit(visitor));
@@ -119,6 +131,10 @@ impl Encoder for AnyEncoder {
 
     fn has_pooler(&self) -> bool {
         each!(self, encoder => encoder.has_pooler())
+    }
+
+    fn pad_id(&self) -> u32 {
+        each!(self, encoder => encoder.pad_id())
     }
 
     fn with_dropout(self, rate: f64) -> Self {

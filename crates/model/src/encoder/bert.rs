@@ -11,7 +11,7 @@
 //! | `layers.<i>.feed_forward.{intermediate, output, norm}` | `encoder.layer.<i>.{intermediate.dense, output.dense, output.LayerNorm}` |
 //! | `pooler.dense` | `pooler.dense` |
 //!
-//! Segments and the pooler may be absent, as in a DistilBERT.
+//! Segments and the pooler may be absent, as in a DistilBERT; positions may begin further on, as in a RoBERTa.
 
 use std::ops::Range;
 
@@ -20,8 +20,9 @@ use burn::module::{Module, Param};
 use burn::tensor::module::embedding;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
+use totune_checkpoint::Naming;
 
-use super::{Encoder, States};
+use super::{Encoder, Shape, States, TokenizerKind};
 use crate::fused::{Dropout, FeedForwardWeights, Precision, SelfAttention, SelfAttentionWeights};
 use crate::layer::{Linear, Norm, parameter};
 use crate::pass::mix;
@@ -134,6 +135,22 @@ impl BertConfig {
     }
 }
 
+impl Shape for BertConfig {
+    type Encoder = Bert;
+
+    const LABEL: &'static str = "bert";
+    const NAMING: Naming = Naming::Bert;
+    const TOKENIZER: TokenizerKind = TokenizerKind::Wordpiece;
+
+    fn tensors(&self) -> Vec<(String, Vec<usize>)> {
+        self.tensors()
+    }
+
+    fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<Bert> {
+        self.load(weights, device)
+    }
+}
+
 /// A BERT encoder with its pooler.
 #[derive(Module, Debug)]
 pub struct Bert {
@@ -184,6 +201,13 @@ impl Encoder for Bert {
         self.pooler.is_some()
     }
 
+    fn pad_id(&self) -> u32 {
+        match self.embeddings.numbering {
+            Numbering::FromZero => 0,
+            Numbering::AfterPadding(pad) => pad,
+        }
+    }
+
     fn with_dropout(mut self, rate: f64) -> Self {
         self.embeddings.dropout = rate;
         for layer in &mut self.layers {
@@ -220,6 +244,12 @@ impl Encoder for Bert {
 }
 
 impl Bert {
+    /// The same network with positions that begin behind the row of padding, whose id is `pad`.
+    pub(super) fn with_positions_after(mut self, pad: u32) -> Self {
+        self.embeddings.numbering = Numbering::AfterPadding(pad);
+        self
+    }
+
     /// The table of word embeddings, `[vocab, hidden]`.
     pub(crate) fn word_embeddings(&self) -> Tensor<2> {
         self.embeddings.word.val()
@@ -282,6 +312,25 @@ impl Bert {
     }
 }
 
+/// Which row of the position table a token takes.
+#[derive(Debug, Clone, Copy)]
+enum Numbering {
+    /// Its place in the text, from 0 on.
+    FromZero,
+    /// As in fairseq: padding takes the row of its id, every other token the row behind that of the token before it.
+    AfterPadding(u32),
+}
+
+impl Numbering {
+    /// Rows before that of a text's first token.
+    fn offset(self) -> usize {
+        match self {
+            Self::FromZero => 0,
+            Self::AfterPadding(pad) => pad as usize + 1,
+        }
+    }
+}
+
 /// Word, position and segment embeddings, summed, normalised, dropped.
 #[derive(Module, Debug)]
 struct Embeddings {
@@ -290,6 +339,8 @@ struct Embeddings {
     segment: Option<Param<Tensor<2>>>,
     norm: Norm,
     dropout: f64,
+    #[module(skip)]
+    numbering: Numbering,
 }
 
 impl Embeddings {
@@ -314,28 +365,35 @@ impl Embeddings {
                 device,
             )?,
             dropout: config.hidden_dropout_prob,
+            numbering: Numbering::FromZero,
         })
     }
 
     fn forward(&self, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
         let [_, seq] = batch.shape();
-        let [positions, _] = self.position.dims();
+        let [rows, _] = self.position.dims();
+        let positions = rows - self.numbering.offset();
         assert!(
             seq <= positions,
             "a batch of {seq} tokens is longer than the encoder's {positions} positions"
         );
         let word = embedding(self.word.val(), batch.ids.clone()); // [batch, seq, hidden]
         let word = match &self.segment {
-            // A text that stands alone is of the first segment.
-            Some(segment) if batch.apart => {
+            // A text that stands alone is of the first segment; so is everything where there is one only.
+            Some(segment) if batch.apart || segment.dims()[0] == 1 => {
                 word + embedding(segment.val(), batch.type_ids.zeros_like())
             }
             Some(segment) => word + embedding(segment.val(), batch.type_ids.clone()),
             None => word,
         };
-        let position = match batch.positions() {
-            Some(places) => embedding(self.position.val(), places), // [batch, seq, hidden]
-            None => self.position.val().narrow(0, 0, seq).unsqueeze::<3>(), // [1, seq, hidden]
+        let table = self.position.val();
+        let places = match self.numbering {
+            Numbering::FromZero => batch.positions(),
+            Numbering::AfterPadding(pad) => Some(batch.positions_after(pad)),
+        };
+        let position = match places {
+            Some(places) => embedding(table, places), // [batch, seq, hidden]
+            None => table.narrow(0, 0, seq).unsqueeze::<3>(), // [1, seq, hidden]
         };
         let x = self.norm.forward(word + position);
         fused::dropout(x, pass.rate(0, self.dropout), pass.draw())

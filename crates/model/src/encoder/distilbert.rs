@@ -2,9 +2,14 @@
 //!
 //! Its names are mapped to BERT's when its checkpoint is opened, so that there is one module for both.
 
+use anyhow::Result;
+use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
+use totune_checkpoint::Naming;
 
-use super::bert::{BertConfig, PoolerKind};
+use super::bert::{Bert, BertConfig, PoolerKind};
+use super::{Shape, TokenizerKind};
+use crate::Weights;
 
 /// The shape of a DistilBERT, under the names of its `config.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,5 +48,21 @@ impl DistilBertConfig {
             attention_probs_dropout_prob: self.attention_dropout,
             pooler: PoolerKind::None,
         }
+    }
+}
+
+impl Shape for DistilBertConfig {
+    type Encoder = Bert;
+
+    const LABEL: &'static str = "distilbert";
+    const NAMING: Naming = Naming::DistilBert;
+    const TOKENIZER: TokenizerKind = TokenizerKind::Wordpiece;
+
+    fn tensors(&self) -> Vec<(String, Vec<usize>)> {
+        self.bert().tensors()
+    }
+
+    fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<Bert> {
+        self.bert().load(weights, device)
     }
 }

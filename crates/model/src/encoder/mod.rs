@@ -11,6 +11,10 @@ pub mod any;
 pub mod bert;
 pub mod distilbert;
 pub mod elmo;
+pub mod roberta;
+mod shape;
+
+pub use shape::{Shape, TokenizerKind};
 
 /// What an encoder makes of a batch.
 #[derive(Debug)]
@@ -60,6 +64,11 @@ pub trait Encoder: Module + ModuleDisplay {
 
     /// Whether [`States::pooled`] is there.
     fn has_pooler(&self) -> bool;
+
+    /// The id that fills rows up to one length. Padding is masked, so that no state of a real token depends on it.
+    fn pad_id(&self) -> u32 {
+        0
+    }
 
     /// The same encoder with one rate for all its dropouts, instead of those of its checkpoint.
     fn with_dropout(self, rate: f64) -> Self;

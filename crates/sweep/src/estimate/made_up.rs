@@ -12,7 +12,7 @@ use totune_adapt::{
 };
 use totune_data::tags::{Scheme, TagSet};
 use totune_data::{Card, Encoded, Target, Task, WordContext, characters};
-use totune_model::{AnyEncoder, Architecture, Elmo, RandomWeights};
+use totune_model::{AnyEncoder, Architecture, RandomWeights};
 
 use crate::Machine;
 
@@ -121,13 +121,7 @@ impl Timed {
     ) -> Result<Cost> {
         let weights = &mut RandomWeights::new(1, 0.02);
         let device = &machine.device;
-        let encoder = match architecture {
-            Architecture::Bert(config) => AnyEncoder::Bert(config.load(weights, device)?),
-            Architecture::Distilbert(config) => {
-                AnyEncoder::Bert(config.bert().load(weights, device)?)
-            }
-            Architecture::Elmo(options) => AnyEncoder::Elmo(Elmo::load(options, weights, device)?),
-        };
+        let encoder = architecture.load(weights, device)?;
         let clock = Instant::now();
         let one = self.sample(&encoder, 1, 1, device)?;
         let mut last = one;
@@ -235,6 +229,7 @@ impl Timed {
                 ids: vec![if characters { 0 } else { 1 }; n],
                 type_ids: (0..n).map(|at| u8::from(at >= first)).collect(),
                 apart: self.pair && !self.training.pairs.is_joint(),
+                second_opened: !self.training.pairs.is_joint(),
                 characters: match characters {
                     true => vec![characters::spell("measure"); n],
                     false => Vec::new(),

@@ -19,12 +19,12 @@ use std::ops::Range;
 use anyhow::Result;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor};
-use totune_checkpoint::ElmoOptions;
+use totune_checkpoint::{ElmoOptions, Naming};
 
 use self::carry::Carried;
 use self::order::{DIRECTIONS, Order, Sentence, indices};
 use self::words::{CharacterEncoder, marks};
-use super::{Encoder, States};
+use super::{Encoder, Shape, States, TokenizerKind};
 use crate::fused::{self, Clip, Direction, Memory, Precision};
 use crate::layer::{Linear, parameter};
 use crate::{Pass, TokenBatch, Weights};
@@ -88,6 +88,22 @@ struct Lstm {
     projection: Param<Tensor<2>>,
     clip_cell: f64,
     clip_projection: f64,
+}
+
+impl Shape for ElmoOptions {
+    type Encoder = Elmo;
+
+    const LABEL: &'static str = "elmo";
+    const NAMING: Naming = Naming::Elmo;
+    const TOKENIZER: TokenizerKind = TokenizerKind::Characters;
+
+    fn tensors(&self) -> Vec<(String, Vec<usize>)> {
+        self.tensors()
+    }
+
+    fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<Elmo> {
+        Elmo::load(self, weights, device)
+    }
 }
 
 impl Elmo {

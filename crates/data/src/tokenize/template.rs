@@ -1,0 +1,80 @@
+//! Special tokens, and where they stand around one text or two.
+
+/// How a family of encoders cuts texts and marks their boundaries.
+///
+/// | | one text | two texts |
+/// |---|---|---|
+/// | [`Template::BERT`] | `[CLS] a [SEP]` | `[CLS] a [SEP] b [SEP]` |
+/// | [`Template::ROBERTA`] | `<s> a </s>` | `<s> a </s></s> b </s>` |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// `model.type` in the family's `tokenizer.json`.
+    pub(super) model: &'static str,
+    /// The token before a text.
+    pub(super) cls: &'static str,
+    /// The token after a text.
+    pub(super) sep: &'static str,
+    /// The token that fills rows up to one length.
+    pub(super) pad: &'static str,
+    /// The token of what the vocabulary lacks.
+    pub(super) unk: &'static str,
+    /// Whether a separator stands before the second text too.
+    pub(super) opens_second: bool,
+}
+
+impl Template {
+    /// WordPiece as in BERT (Devlin et al. 2019) and DistilBERT.
+    pub const BERT: Self = Self {
+        model: "WordPiece",
+        cls: "[CLS]",
+        sep: "[SEP]",
+        pad: "[PAD]",
+        unk: "[UNK]",
+        opens_second: false,
+    };
+
+    /// Byte-level BPE as in RoBERTa (Liu et al. 2019).
+    pub const ROBERTA: Self = Self {
+        model: "BPE",
+        cls: "<s>",
+        sep: "</s>",
+        pad: "<pad>",
+        unk: "<unk>",
+        opens_second: true,
+    };
+
+    const ALL: [Self; 2] = [Self::BERT, Self::ROBERTA];
+
+    /// The family whose `tokenizer.json` has this `model.type`.
+    pub(super) fn of_model(model: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|template| template.model == model)
+    }
+
+    /// The `model.type` of each family, for messages.
+    pub(super) fn models() -> String {
+        Self::ALL
+            .map(|template| format!("`{}`", template.model))
+            .join(" or ")
+    }
+
+    /// How many special tokens stand around one text, or around the two of a pair.
+    pub(super) fn n_specials(&self, is_pair: bool) -> usize {
+        match is_pair {
+            false => 2,
+            true => 3 + usize::from(self.opens_second),
+        }
+    }
+
+    /// Whether the second text of a pair begins with a special token even if both are encoded jointly.
+    pub fn opens_second(&self) -> bool {
+        self.opens_second
+    }
+
+    /// Special tokens that a pair has more when its texts are encoded separately.
+    pub fn n_added_by_separation(&self) -> usize {
+        // A second text that was opened by a separator is opened by the first token instead.
+        usize::from(!self.opens_second)
+    }
+}

@@ -1,0 +1,83 @@
+//! RoBERTa (Liu et al. 2019): BERT's layers, one segment, and positions counted as fairseq counts them.
+//!
+//! Its names are BERT's behind the prefix `roberta.`, so that there is one module for both. Published checkpoints have no
+//! pooler: nothing was trained to tell whether two sentences follow one another.
+
+use anyhow::Result;
+use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
+use totune_checkpoint::Naming;
+
+use super::bert::{Bert, BertConfig, PoolerKind};
+use super::{Shape, TokenizerKind};
+use crate::Weights;
+
+/// The shape of a RoBERTa, under the names of its `config.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RobertaConfig {
+    /// Tokens in the vocabulary.
+    pub vocab_size: usize,
+    /// Width of the hidden states.
+    pub hidden_size: usize,
+    /// Transformer layers.
+    pub num_hidden_layers: usize,
+    /// Attention heads; divides `hidden_size`.
+    pub num_attention_heads: usize,
+    /// Width between the two feed-forward products.
+    pub intermediate_size: usize,
+    /// Rows of the position table: the longest sequence and the `pad_token_id + 1` rows before its first token.
+    pub max_position_embeddings: usize,
+    /// Segments (token types): one.
+    pub type_vocab_size: usize,
+    /// Added to the variance in layer normalisation.
+    pub layer_norm_eps: f64,
+    /// Dropout on embeddings and on the output of each sublayer.
+    pub hidden_dropout_prob: f64,
+    /// Dropout on attention probabilities.
+    pub attention_probs_dropout_prob: f64,
+    /// The id of `<pad>`; positions begin behind it.
+    pub pad_token_id: u32,
+    /// What stands above the first token of the top layer: nothing, unless someone trained it.
+    #[serde(default = "no_pooler")]
+    pub pooler: PoolerKind,
+}
+
+fn no_pooler() -> PoolerKind {
+    PoolerKind::None
+}
+
+impl RobertaConfig {
+    /// The BERT it is, but for the rows of its position table.
+    pub fn bert(&self) -> BertConfig {
+        BertConfig {
+            vocab_size: self.vocab_size,
+            hidden_size: self.hidden_size,
+            num_hidden_layers: self.num_hidden_layers,
+            num_attention_heads: self.num_attention_heads,
+            intermediate_size: self.intermediate_size,
+            max_position_embeddings: self.max_position_embeddings,
+            type_vocab_size: self.type_vocab_size,
+            layer_norm_eps: self.layer_norm_eps,
+            hidden_dropout_prob: self.hidden_dropout_prob,
+            attention_probs_dropout_prob: self.attention_probs_dropout_prob,
+            pooler: self.pooler,
+        }
+    }
+}
+
+impl Shape for RobertaConfig {
+    type Encoder = Bert;
+
+    const LABEL: &'static str = "roberta";
+    const NAMING: Naming = Naming::Roberta;
+    const TOKENIZER: TokenizerKind = TokenizerKind::ByteLevelBpe;
+
+    fn tensors(&self) -> Vec<(String, Vec<usize>)> {
+        self.bert().tensors()
+    }
+
+    fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<Bert> {
+        let bert = self.bert().load(weights, device)?;
+        Ok(bert.with_positions_after(self.pad_token_id))
+    }
+}
