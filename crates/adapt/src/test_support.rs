@@ -14,7 +14,7 @@ use crate::training::{Cache, Clip, Dtype, Select, Training};
 pub(crate) fn linear(settings: &mut Training) -> &mut LinearSpec {
     match &mut settings.head {
         HeadSpec::Linear(spec) => spec,
-        HeadSpec::Network(_) => unreachable!("these settings have a linear head"),
+        _ => unreachable!("these settings have a linear head"),
     }
 }
 

@@ -7,11 +7,11 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 /// A padded batch on a device.
 #[derive(Debug, Clone)]
 pub struct TokenBatch {
-    /// Wordpiece ids, `[batch, seq]`.
+    /// Token ids, `[batch, seq]`.
     pub ids: Tensor<2, Int>,
-    /// Segment of each piece, 0 or 1, `[batch, seq]`.
+    /// Segment of each token, 0 or 1, `[batch, seq]`.
     pub type_ids: Tensor<2, Int>,
-    /// 1 for a real piece, 0 for padding, `[batch, seq]`; none where nothing is padded.
+    /// 1 for a real token, 0 for padding, `[batch, seq]`; none where nothing is padded.
     pub mask: Option<Tensor<2>>,
     /// Character ids of each word, `[batch, seq, 50]`, for encoders that read those.
     pub characters: Option<Tensor<3, Int>>,
@@ -34,7 +34,7 @@ pub struct Words {
 
 /// States of one text of each row, or of whole rows.
 #[derive(Debug, Clone)]
-pub struct Side {
+pub struct Segment {
     /// `[batch, seq, width]`; zero at padding.
     pub states: Tensor<3>,
     /// 1 for a real place, 0 for padding, `[batch, seq]`.
@@ -165,8 +165,8 @@ impl TokenBatch {
     }
 
     /// States of whole rows, special tokens among them.
-    pub fn whole(&self, states: Tensor<3>) -> Side {
-        Side {
+    pub fn whole(&self, states: Tensor<3>) -> Segment {
+        Segment {
             states,
             mask: self.weights(),
         }
@@ -176,13 +176,13 @@ impl TokenBatch {
     ///
     /// # Panics
     /// When a row does not have such a text.
-    pub fn side(&self, states: &Tensor<3>, text: usize) -> Side {
+    pub fn segment(&self, states: &Tensor<3>, text: usize) -> Segment {
         let ranges: Vec<Range<usize>> = self.texts.iter().map(|row| row[text].clone()).collect();
         gather(states, &ranges)
     }
 
-    /// As [`TokenBatch::side`], but beginning with the `[CLS]` before the text, of encoders that have one.
-    pub fn side_from_first(&self, states: &Tensor<3>, text: usize) -> Side {
+    /// As [`TokenBatch::segment`], but beginning with the `[CLS]` before the text, of encoders that have one.
+    pub fn segment_from_first(&self, states: &Tensor<3>, text: usize) -> Segment {
         let marked = usize::from(self.characters.is_none());
         let ranges = self.texts.iter().map(|row| {
             let Range { start, end } = row[text].clone();
@@ -219,7 +219,7 @@ impl TokenBatch {
 }
 
 /// The states at a range of places of each row, padded with zeros.
-fn gather(states: &Tensor<3>, ranges: &[Range<usize>]) -> Side {
+fn gather(states: &Tensor<3>, ranges: &[Range<usize>]) -> Segment {
     let [batch, seq, width] = states.dims();
     let device = states.device();
     let n = ranges.iter().map(Range::len).max().unwrap_or(0);
@@ -235,7 +235,7 @@ fn gather(states: &Tensor<3>, ranges: &[Range<usize>]) -> Side {
     let mask: Tensor<2> = Tensor::from_data(TensorData::new(mask, [batch, n]), &device);
     let flat: Tensor<2> = states.clone().reshape([batch * seq, width]);
     let chosen: Tensor<3> = flat.select(0, places).reshape([batch, n, width]);
-    Side {
+    Segment {
         states: chosen * mask.clone().unsqueeze_dim::<3>(2),
         mask,
     }
@@ -292,17 +292,17 @@ mod tests {
     }
 
     #[test]
-    fn a_side_is_the_states_of_its_text_and_zero_elsewhere() {
+    fn a_segment_is_the_states_of_its_text_and_zero_elsewhere() {
         let states: Vec<f32> = (0..12).map(|i| i as f32).collect();
         let states = Tensor::from_data(TensorData::new(states, [2, 6, 1]), &Device::flex());
-        let side = gather(&states, &[1..4, 2..3]);
+        let segment = gather(&states, &[1..4, 2..3]);
         let values = |tensor: TensorData| tensor.try_to_vec::<f32>().expect("f32");
         assert_eq!(
-            values(side.states.into_data()),
+            values(segment.states.into_data()),
             [1.0, 2.0, 3.0, 8.0, 0.0, 0.0]
         );
         assert_eq!(
-            values(side.mask.into_data()),
+            values(segment.mask.into_data()),
             [1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
         );
     }

@@ -1,4 +1,4 @@
-//! How new networks begin.
+//! Initialisation.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Weights;
 
-/// From what new weights are drawn.
+/// From what initial weights are drawn.
 ///
 /// A tensor is told by its name: that of an LSTM ends in `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0` (or
 /// another layer, or `_reverse` behind it), those of a linear layer or a convolution in `weight` and `bias`. A scale of
@@ -23,32 +23,67 @@ pub enum Init {
     Pytorch,
     /// AllenNLP's for ESIM: weights uniform within ±√(6 / (in + out)) (Glorot and Bengio 2010, equation 16), those between
     /// the states of an LSTM orthogonal (Saxe et al. 2014), biases zero, but one for forget gates, in `bias_hh`.
-    Esim,
+    GlorotOrthogonal,
     /// Normal with standard deviation √(2 / in) (He et al. 2015, equation 10), biases zero.
     KaimingNormal,
 }
 
-/// New weights for a network.
-///
-/// Each tensor has its own stream of random numbers, by seed and name, so that a further layer changes no other.
+/// Standard deviation of the weights in the released BERT classifier.
+pub(crate) const INIT_SD: f64 = 0.02;
+
+/// Initial weights of a network, drawn from a seed.
 #[derive(Debug)]
-pub struct NewWeights {
+pub struct RandomWeights(Source);
+
+#[derive(Debug)]
+enum Source {
+    InOrder { draws: Box<Draws>, sd: f64 },
+    ByName(ByName),
+}
+
+impl RandomWeights {
+    /// As in the released BERT: matrices are normal with standard deviation `sd`, truncated at two of them; vectors are zero,
+    /// but the scales of normalisation layers are one. Tensors are drawn from one stream, in the order they are taken.
+    pub fn new(seed: u64, sd: f64) -> Self {
+        let draws = Box::new(Draws::new(seed));
+        Self(Source::InOrder { draws, sd })
+    }
+
+    /// As `init` says. Each tensor has its own stream, by seed and name, so that a further layer changes no other.
+    pub fn initialised(init: Init, seed: u64) -> Self {
+        Self(Source::ByName(ByName {
+            init,
+            seed,
+            fan_in: HashMap::new(),
+        }))
+    }
+}
+
+impl Weights for RandomWeights {
+    fn take(&mut self, name: &str, shape: &[usize]) -> Result<TensorData> {
+        let n = shape.iter().product();
+        let values = match &mut self.0 {
+            Source::ByName(weights) => weights.values(name, shape)?,
+            Source::InOrder { draws, sd } => match shape.len() {
+                1 if name.ends_with("LayerNorm.weight") => vec![1.0; n],
+                1 => vec![0.0; n],
+                _ => draws.truncated_normals(n, *sd),
+            },
+        };
+        Ok(TensorData::new(values, shape.to_vec()))
+    }
+}
+
+/// Weights that depend on the seed, and on each tensor's name and shape.
+#[derive(Debug)]
+struct ByName {
     init: Init,
     seed: u64,
     /// Inputs of the layers whose weights were taken, by their name; 0 for a normalisation.
     fan_in: HashMap<String, usize>,
 }
 
-impl NewWeights {
-    /// Weights that depend on the seed, and on each tensor's name and shape.
-    pub fn new(init: Init, seed: u64) -> Self {
-        Self {
-            init,
-            seed,
-            fan_in: HashMap::new(),
-        }
-    }
-
+impl ByName {
     fn draws(&self, name: &str) -> Draws {
         Draws::named(self.seed, name)
     }
@@ -59,11 +94,11 @@ impl NewWeights {
         Ok(match (self.init, kind) {
             (Init::Pytorch, _) => draws.uniform(n, (hidden as f64).powf(-0.5)),
             (_, Kind::BiasIh) | (Init::KaimingNormal, Kind::BiasHh) => vec![0.0; n],
-            (Init::Esim, Kind::BiasHh) => (0..n)
+            (Init::GlorotOrthogonal, Kind::BiasHh) => (0..n)
                 .map(|i| f32::from(i / hidden == 1)) // the second of the four gates forgets
                 .collect(),
-            (Init::Esim, Kind::WeightIh) => draws.uniform(n, glorot(shape)),
-            (Init::Esim, Kind::WeightHh) => draws.orthogonal(gates, shape[1]),
+            (Init::GlorotOrthogonal, Kind::WeightIh) => draws.uniform(n, glorot(shape)),
+            (Init::GlorotOrthogonal, Kind::WeightHh) => draws.orthogonal(gates, shape[1]),
             (Init::KaimingNormal, _) => draws.normals(n, (2.0 / shape[1] as f64).sqrt()),
         })
     }
@@ -91,8 +126,9 @@ impl Kind {
     }
 }
 
-impl Weights for NewWeights {
-    fn take(&mut self, name: &str, shape: &[usize]) -> Result<TensorData> {
+impl ByName {
+    /// The numbers of the tensor `name`.
+    fn values(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
         let n: usize = shape.iter().product();
         let (layer, part) = name.rsplit_once('.').unwrap_or(("", name));
         let mut draws = self.draws(name);
@@ -113,7 +149,7 @@ impl Weights for NewWeights {
                 self.fan_in.insert(layer.to_string(), fan_in);
                 match self.init {
                     Init::Pytorch => draws.uniform(n, (fan_in as f64).powf(-0.5)),
-                    Init::Esim => draws.uniform(n, glorot(shape)),
+                    Init::GlorotOrthogonal => draws.uniform(n, glorot(shape)),
                     Init::KaimingNormal => draws.normals(n, (2.0 / fan_in as f64).sqrt()),
                 }
             }
@@ -126,7 +162,7 @@ impl Weights for NewWeights {
             },
             _ => bail!("{name}: no rule for a new tensor of this name and shape {shape:?}"),
         };
-        Ok(TensorData::new(values, shape.to_vec()))
+        Ok(values)
     }
 }
 
@@ -136,7 +172,8 @@ fn glorot(shape: &[usize]) -> f64 {
     (6.0 / ((shape[0] + shape[1]) * window) as f64).sqrt()
 }
 
-/// Random numbers of one tensor.
+/// Random numbers of one tensor, or of several in a row.
+#[derive(Debug)]
 pub(crate) struct Draws(ChaCha8Rng);
 
 impl Draws {
@@ -145,7 +182,7 @@ impl Draws {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// Those of the tensor `name` of a network begun from `seed`.
+    /// Those of the tensor `name` of a network initialised from `seed`.
     pub(crate) fn named(seed: u64, name: &str) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(fnv1a(name));
@@ -167,6 +204,19 @@ impl Draws {
     /// Normal with standard deviation `sd`.
     pub(crate) fn normals(&mut self, n: usize, sd: f64) -> Vec<f32> {
         (0..n).map(|_| (self.normal() * sd) as f32).collect()
+    }
+
+    /// The same, each drawn again until it is within two standard deviations.
+    fn truncated_normals(&mut self, n: usize, sd: f64) -> Vec<f32> {
+        let mut truncated = || {
+            loop {
+                let z = self.normal();
+                if z.abs() <= 2.0 {
+                    return z;
+                }
+            }
+        };
+        (0..n).map(|_| (truncated() * sd) as f32).collect()
     }
 
     /// By Box and Muller.

@@ -1,6 +1,6 @@
 //! Encoders, heads and fused operations: arithmetic, ids and masks in, scores out.
 //!
-//! [`Bert`] is one [`Encoder`]; a [`Classifier`] puts a head on it. Parameter paths are an interface: an encoder
+//! [`Bert`] is one [`Encoder`]; a [`Classifier`] puts a [`Head`] on it. Parameter paths are an interface: an encoder
 //! exposes `embeddings`, `layers.<i>` and `pooler`, a classifier puts them below `encoder` and adds `head`.
 //! Strategies select parameters by these names. [`EncoderCard`] describes a checkpoint and loads it.
 //!
@@ -29,7 +29,7 @@ mod recurrent;
 mod weights;
 
 pub use architecture::{Architecture, Described};
-pub use batch::{Side, TokenBatch, WordPlaces, Words};
+pub use batch::{Segment, TokenBatch, WordPlaces, Words};
 pub use card::{EncoderCard, EncoderCatalogue, LoadedEncoder, Vocabulary};
 pub use check::CardCheck;
 pub use classifier::{Classifier, Kept};
@@ -41,14 +41,13 @@ pub use encoder::elmo::{Elmo, LstmState, Spelling};
 pub use encoder::roberta::RobertaConfig;
 pub use encoder::{Encoder, Shape, States, TokenizerKind};
 pub use head::{
-    Aggregation, Bcn, BcnSpec, BiAttention, BiAttentionSpec, Bimpm, BimpmSpec, ClassifierHead,
-    Context, DenseText, DenseTextSpec, Esim, EsimSpec, FullyConnected, FullyConnectedSpec, Head,
-    HeadSpec, HighwayLstm, HighwayLstmSpec, HighwayReading, Layers, LinearSpec, MatchReading,
-    NetworkHead, NetworkKind, NetworkSpec, Output, Pieces, Pooling, Readout, Reads, RecurrentOver,
-    ScalarMix, Siamese, SiameseSpec, SidePooling, Skips, Switch, TagOutput, Tagger, TaggerSpec,
-    Tags,
+    Aggregation, Bcn, BcnSpec, BiAttention, BiAttentionSpec, Bimpm, BimpmSpec, Context, DenseText,
+    DenseTextSpec, Esim, EsimSpec, FullyConnected, FullyConnectedSpec, Head, HeadKind, HeadSpec,
+    HighwayLstm, HighwayLstmSpec, HighwayReading, Layers, LinearHead, LinearSpec, MatchReading,
+    Output, Pooling, Readout, Reads, RecurrentOver, Representation, ScalarMix, Siamese,
+    SiameseSpec, Skips, SubwordPooling, Switch, TagOutput, Tagger, TaggerSpec, Tags,
 };
-pub use init::{Init, NewWeights};
+pub use init::{Init, RandomWeights};
 pub use layer::{Linear, Norm};
 pub use lm::{
     Bilm, BilmConfig, BilmInit, BilmLikelihood, LogUniform, MaskedLm, MaskedLmConfig, Samples,
@@ -57,4 +56,4 @@ pub use lm::{
 pub use lora::{LowRank, LowRankSpec, add_low_rank, merge_low_rank};
 pub use pass::Pass;
 pub use recurrent::{BiLstm, BiLstmLayer, Lstm, LstmCell};
-pub use weights::{RandomWeights, Weights};
+pub use weights::Weights;

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use serde_json::Value;
-use totune_model::{BiLstm, Init, Linear, Lstm, NewWeights, Norm, Weights};
+use totune_model::{BiLstm, Init, Linear, Lstm, Norm, RandomWeights, Weights};
 
 fn devices() -> Vec<Device> {
     vec![
@@ -156,7 +156,7 @@ fn values_and_gradients_are_those_of_pytorch() {
 fn padding_more_never_changes_a_result_and_states_there_are_zero() {
     let (input, hidden) = (5, 17);
     for device in devices() {
-        let mut weights = NewWeights::new(Init::Pytorch, 3);
+        let mut weights = RandomWeights::initialised(Init::Pytorch, 3);
         let model = BiLstm::load(&mut weights, "lstm", [input, hidden], 2, &device).expect("new");
         let lengths = [4, 1, 3];
         let run = |seq: usize, filler: f32| {
@@ -207,7 +207,7 @@ fn check_uniform(values: &[f32], bound: f32) {
 
 #[test]
 fn new_weights_are_bounded_as_in_pytorch() {
-    let mut new = NewWeights::new(Init::Pytorch, 5);
+    let mut new = RandomWeights::initialised(Init::Pytorch, 5);
     let mut take = |name: &str, shape: &[usize]| values(new.take(name, shape).expect("new"));
     check_uniform(&take("a.weight", &[50, 64]), 0.125);
     check_uniform(&take("a.bias", &[50]), 0.125);
@@ -219,7 +219,7 @@ fn new_weights_are_bounded_as_in_pytorch() {
 
 #[test]
 fn new_weights_of_esim_are_glorot_and_orthogonal_and_remember() {
-    let mut new = NewWeights::new(Init::Esim, 5);
+    let mut new = RandomWeights::initialised(Init::GlorotOrthogonal, 5);
     let mut take = |name: &str, shape: &[usize]| values(new.take(name, shape).expect("new"));
     check_uniform(&take("a.weight", &[50, 100]), 0.2);
     assert_eq!(take("a.bias", &[50]), vec![0.0; 50]);
@@ -246,7 +246,7 @@ fn new_weights_of_esim_are_glorot_and_orthogonal_and_remember() {
 
 #[test]
 fn new_weights_of_kaiming_are_normal() {
-    let mut new = NewWeights::new(Init::KaimingNormal, 5);
+    let mut new = RandomWeights::initialised(Init::KaimingNormal, 5);
     let values = values(new.take("a.weight", &[100, 200]).expect("new"));
     let n = values.len() as f32;
     let (mean, square) = values
@@ -265,7 +265,7 @@ fn new_weights_of_kaiming_are_normal() {
 fn new_weights_depend_on_seed_and_name_and_not_on_what_was_taken_before() {
     let device = Device::flex();
     let take = |seed: u64, before: &[&str], name: &str| {
-        let mut new = NewWeights::new(Init::Pytorch, seed);
+        let mut new = RandomWeights::initialised(Init::Pytorch, seed);
         for name in before {
             Linear::load(&mut new, name, [3, 4], &device).expect("new");
         }
@@ -276,7 +276,7 @@ fn new_weights_depend_on_seed_and_name_and_not_on_what_was_taken_before() {
     assert_ne!(take(1, &[], "b"), take(2, &[], "b"));
     assert_ne!(take(1, &[], "b"), take(1, &[], "c"));
 
-    let mut new = NewWeights::new(Init::Pytorch, 1);
+    let mut new = RandomWeights::initialised(Init::Pytorch, 1);
     let norm = Norm::load(&mut new, "norm", 3, 1e-5, &device).expect("new");
     assert_eq!(flat(norm.weight.val()), [1.0; 3]);
     assert_eq!(flat(norm.bias.val()), [0.0; 3]);

@@ -25,15 +25,14 @@ impl Known {
         })
     }
 
-    /// Gives a planned run the id that it was made with under schema 1, if it was: if there are collected results of that
-    /// id or a folder in the store, and no folder of today's id.
+    /// Gives a planned run the id that it was made with under an earlier schema, if it was: if there are collected results
+    /// of that id or a folder in the store, and no folder of today's id.
     pub fn adopt(&self, store: &Store, run: &mut RunSpec) {
         if store.folder(&run.id()).is_dir() {
             return;
         }
-        let id = run.id_of_schema_1();
-        if self.collected.contains(&id) || store.folder(&id).is_dir() {
-            run.made_as = Some(id);
-        }
+        let made = |id: &String| self.collected.contains(id) || store.folder(id).is_dir();
+        let id = run.earlier_ids().find(made);
+        run.made_as = id;
     }
 }

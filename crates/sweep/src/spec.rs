@@ -164,7 +164,12 @@ impl RunSpec {
 
     /// The id of the same run under schema 1, whether there ever was one.
     pub fn id_of_schema_1(&self) -> String {
-        id_of(&schema::downgrade(self.value()))
+        id_of(&schema::downgrade(self.value(), 1))
+    }
+
+    /// The ids of the same run under each earlier schema, the newest first, whether there ever was one.
+    pub fn earlier_ids(&self) -> impl Iterator<Item = String> {
+        schema::earlier().map(|schema| id_of(&schema::downgrade(self.value(), schema)))
     }
 
     fn value(&self) -> Value {
@@ -418,13 +423,14 @@ mod tests {
     fn the_id_of_a_spec_never_changes() {
         let json = concat!(
             r#"{"arm":"tf-idf","dataset":"disaster-tweets","experiment":"table-1","fold":3,"paper":"hart2020","#,
-            r#""profile":"paper","schema":2,"search":[],"seed":0,"#,
+            r#""profile":"paper","schema":3,"search":[],"seed":0,"#,
             r#""split":{"by":"shuffled","duplicates":"keep","folds":10,"kind":"k-fold","seed":0},"#,
             r#""work":{"features":"tf-idf","kind":"sparse","logistic":{"c":1.0,"max-iter":100,"solver":"lbfgs","tol":0.0001}}}"#
         );
         assert_eq!(spec().canonical_json(), json);
-        assert_eq!(spec().id(), "719a8f78f7d9b82b");
-        assert_eq!(spec().id_of_schema_1(), "c609787a2e6c0eaf");
+        assert_eq!(spec().id(), "8b69013e4104981a");
+        let earlier: Vec<String> = spec().earlier_ids().collect();
+        assert_eq!(earlier, ["719a8f78f7d9b82b", "c609787a2e6c0eaf"]);
     }
 
     /// As above, of a spec as schema 1 wrote it.
@@ -442,13 +448,14 @@ mod tests {
         );
         let spec = RunSpec::read(json).expect("a spec");
         assert_eq!(spec.id_of_schema_1(), "5916faad31072a55");
-        assert_eq!(spec.id(), "c5d48a441be6ceaa");
+        let earlier: Vec<String> = spec.earlier_ids().collect();
+        assert_eq!(earlier, ["c5d48a441be6ceaa", "5916faad31072a55"]);
         assert_eq!(spec.arm, "");
         let full = spec.canonical_json();
         for part in [
             r#""cache":{"kind":"off"}"#,
             r#""layer-decay":1.0"#,
-            r#""layers":{"kind":"top"}"#,
+            r#""head":{"dropout":0.1,"kind":"linear","layers":{"kind":"top"},"pooling":"pooler"}"#,
             r#""train-limit":null"#,
         ] {
             assert!(full.contains(part), "{part}: {full}");
@@ -460,15 +467,58 @@ mod tests {
         );
     }
 
+    /// What each kind of head said in schema 2, and says today.
+    #[test]
+    fn settings_of_heads_have_the_names_of_today_and_their_runs_the_ids_of_then() {
+        for (then, today) in [
+            (
+                r#"{"dropout":0.1,"layers":{"kind":"top"},"pooling":"mean"}"#,
+                r#""kind":"linear""#,
+            ),
+            (
+                r#"{"boundaries":"off","dropout":0.1,"hidden":200,"init":"esim","kind":"tagger","layers":{"embeddings":true,"kind":"mix","layer-norm":false},"output":"crf","pieces":"last","projection":7,"recurrent-layers":0,"recurrent-over":"pieces"}"#,
+                r#"{"boundaries":"off","dropout":0.1,"hidden":200,"init":"glorot-orthogonal","kind":"tagger","layers":{"embeddings":true,"kind":"scalar-mix","layer-norm":false},"mlp-hidden":7,"output":"crf","recurrent-layers":0,"recurrent-over":"subwords","subwords":"last"}"#,
+            ),
+            (
+                r#"{"dropout":0.5,"hidden":3,"kind":"esim","layers":{"kind":"top"},"output":9,"projection":4}"#,
+                r#""mlp-hidden":9,"projection":4"#,
+            ),
+            (
+                r#"{"dropout":0.1,"hidden":9,"kind":"fully-connected","layers":{"kind":"top"}}"#,
+                r#""mlp-hidden":9"#,
+            ),
+        ] {
+            let json = concat!(
+                r#"{"arm":"x","dataset":"d","experiment":"e","fold":0,"paper":"p","profile":"small","schema":2,"search":[],"seed":1,"#,
+                r#""split":{"dev":0.0,"duplicates":"keep","kind":"hold-out","seed":13,"test":0.2,"test-limit":null,"train-limit":null},"#,
+                r#""work":{"encoder":"bert","kind":"tune","training":{"#,
+                r#""adaptation":{"embeddings":"frozen","k":2,"kind":"last-k","layer-decay":1.0,"lr":0.00005,"pooler":"trainable"},"#,
+                r#""batch-size":32,"bucketing":"off","cache":{"kind":"off"},"clip":{"kind":"none"},"context":"sentence","dropout":0.1,"#,
+                r#""dtype":"f32","epochs":3,"evaluation-batch-size":64,"frozen-dropout":"on","head":HEAD,"max-length":64,"#,
+                r#""micro-batch-size":0,"optimizer":{"betas":[0.9,0.999],"epsilon":1e-8,"kind":"adam-w","no-decay":[],"weight-decay":0.01},"#,
+                r#""pairs":"joint","schedule":{"end":0.0,"kind":"polynomial","power":1.0},"select":"last","state":"reset","#,
+                r#""stop":{"kind":"epochs"}}}}"#,
+            )
+            .replace("HEAD", then);
+            let spec = RunSpec::read(&json).expect("a spec of schema 2");
+            let full = spec.canonical_json();
+            assert!(full.contains(today), "{full}");
+            assert!(full.contains(r#""schema":3"#), "{full}");
+            let hashed = json.replace(r#""arm":"x","#, "");
+            let id = id_of(&serde_json::from_str(&hashed).expect("JSON"));
+            assert_eq!(spec.earlier_ids().next(), Some(id), "{full}");
+        }
+    }
+
     #[test]
     fn a_spec_of_a_later_schema_is_refused() {
         let later = spec()
             .canonical_json()
-            .replace("\"schema\":2", "\"schema\":9");
+            .replace("\"schema\":3", "\"schema\":9");
         let error = RunSpec::read(&later).expect_err("refused").to_string();
         assert_eq!(
             error,
-            "schema: found 9, expected at most 2: the spec is from a later version"
+            "schema: found 9, expected at most 3: the spec is from a later version"
         );
     }
 

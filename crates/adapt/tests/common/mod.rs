@@ -47,7 +47,7 @@ pub fn encoder(seed: u64, device: &Device) -> Bert {
 pub fn linear(settings: &mut Training) -> &mut LinearSpec {
     match &mut settings.head {
         HeadSpec::Linear(spec) => spec,
-        HeadSpec::Network(_) => unreachable!("these settings have a linear head"),
+        _ => unreachable!("these settings have a linear head"),
     }
 }
 

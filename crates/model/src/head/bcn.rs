@@ -6,15 +6,18 @@ use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
+use super::segment::align_self;
 use super::settings::{check_rates, check_sizes, drop};
-use super::side::align_self;
+use super::{HeadKind, Layers, Output, Reads, Representation};
 use crate::layer::Linear;
-use crate::{BiLstm, Init, NewWeights, Pass, Side, Weights};
+use crate::{BiLstm, Init, Pass, RandomWeights, Segment, Weights};
 
 /// Sizes and dropouts of a [`Bcn`]; those of AllenNLP 0.8.3 with ELMo where a key is absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BcnSpec {
+    /// Which layers of the encoder it reads.
+    pub layers: Layers,
     /// Dropout on the states that come in.
     pub input_dropout: f64,
     /// Width after the first layer.
@@ -36,6 +39,7 @@ pub struct BcnSpec {
 impl Default for BcnSpec {
     fn default() -> Self {
         Self {
+            layers: Layers::Top,
             input_dropout: 0.5,
             pre_encode: 300,
             pre_encode_dropout: 0.25,
@@ -45,34 +49,6 @@ impl Default for BcnSpec {
             maxout_dropout: vec![0.2, 0.3],
             maxout_pool: 4,
         }
-    }
-}
-
-impl BcnSpec {
-    /// Refuses sizes of zero and rates outside `[0, 1)`, naming the key below `head`.
-    pub fn validate(&self) -> Result<()> {
-        check_sizes(&[
-            ("pre-encode", self.pre_encode),
-            ("hidden", self.hidden),
-            ("maxout-pool", self.maxout_pool),
-        ])?;
-        for &width in &self.maxout {
-            check_sizes(&[("maxout", width)])?;
-        }
-        check_rates(&[
-            ("input-dropout", self.input_dropout),
-            ("pre-encode-dropout", self.pre_encode_dropout),
-            ("integrator-dropout", self.integrator_dropout),
-        ])?;
-        for &rate in &self.maxout_dropout {
-            check_rates(&[("maxout-dropout", rate)])?;
-        }
-        let (layers, rates) = (self.maxout.len(), self.maxout_dropout.len());
-        ensure!(
-            layers == rates,
-            "head.maxout-dropout: found {rates} rates, expected {layers}, one for each width in maxout"
-        );
-        Ok(())
     }
 }
 
@@ -88,34 +64,53 @@ pub struct Bcn {
     spec: BcnSpec,
 }
 
-impl Bcn {
-    /// A new network on states of `width`, with `outputs` outputs, begun as PyTorch begins layers.
-    ///
-    /// # Errors
-    /// When a setting is out of its range.
-    pub fn new(
-        spec: &BcnSpec,
-        width: usize,
-        outputs: usize,
-        seed: u64,
-        device: &Device,
-    ) -> Result<Self> {
-        let mut weights = NewWeights::new(Init::Pytorch, seed);
-        Self::load(spec, width, outputs, &mut weights, device)
+impl HeadKind for Bcn {
+    type Spec = BcnSpec;
+
+    const LABEL: &'static str = "bcn";
+
+    fn reads(spec: &BcnSpec) -> Reads {
+        Reads::Tokens(spec.layers)
+    }
+
+    fn validate(spec: &BcnSpec) -> Result<()> {
+        check_sizes(&[
+            ("pre-encode", spec.pre_encode),
+            ("hidden", spec.hidden),
+            ("maxout-pool", spec.maxout_pool),
+        ])?;
+        for &width in &spec.maxout {
+            check_sizes(&[("maxout", width)])?;
+        }
+        check_rates(&[
+            ("input-dropout", spec.input_dropout),
+            ("pre-encode-dropout", spec.pre_encode_dropout),
+            ("integrator-dropout", spec.integrator_dropout),
+        ])?;
+        for &rate in &spec.maxout_dropout {
+            check_rates(&[("maxout-dropout", rate)])?;
+        }
+        let (layers, rates) = (spec.maxout.len(), spec.maxout_dropout.len());
+        ensure!(
+            layers == rates,
+            "head.maxout-dropout: found {rates} rates, expected {layers}, one for each width in maxout"
+        );
+        Ok(())
+    }
+
+    fn initial(_: &BcnSpec, seed: u64) -> Box<dyn Weights> {
+        Box::new(RandomWeights::initialised(Init::Pytorch, seed))
     }
 
     /// Takes `pre_encode`, `encoder`, `integrator`, `self_attention` and `maxout.<i>` from `weights`.
-    ///
-    /// # Errors
-    /// When a setting is out of its range, or those of `weights`.
-    pub fn load(
+    fn load(
         spec: &BcnSpec,
         width: usize,
         outputs: usize,
         weights: &mut dyn Weights,
         device: &Device,
     ) -> Result<Self> {
-        spec.validate()?;
+        Self::validate(spec)?;
         let (between, hidden) = (spec.pre_encode, spec.hidden);
         let pre_encode = Linear::load(weights, "pre_encode", [width, between], device)?;
         let encoder = BiLstm::load(weights, "encoder", [between, hidden], 1, device)?;
@@ -144,8 +139,14 @@ impl Bcn {
         })
     }
 
+    fn score(&self, read: Representation, pass: &Pass) -> Output {
+        Output::Labels(self.forward(read.text(), pass))
+    }
+}
+
+impl Bcn {
     /// Scores of each label, `[batch, labels]`.
-    pub fn forward(&self, x: Side, pass: &Pass) -> Tensor<2> {
+    pub fn forward(&self, x: Segment, pass: &Pass) -> Tensor<2> {
         let spec = &self.spec;
         let states = drop(x.states.clone(), spec.input_dropout, pass);
         let states = relu(self.pre_encode.forward(states)); // [batch, seq, pre_encode]
@@ -165,7 +166,7 @@ impl Bcn {
     }
 
     /// The second LSTM over each token, its difference to what it attends to, and their product.
-    fn integrate(&self, encoded: &Side) -> Tensor<3> {
+    fn integrate(&self, encoded: &Segment) -> Tensor<3> {
         let x = encoded.states.clone();
         let attended = align_self(encoded);
         let parts = vec![x.clone(), x.clone() - attended.clone(), x * attended];

@@ -5,15 +5,18 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
+use super::segment::{align, enhance};
 use super::settings::{Switch, check_rates, drop};
-use super::side::{align, enhance};
+use super::{HeadKind, Layers, Output, Reads, Representation};
 use crate::layer::Linear;
-use crate::{Init, NewWeights, Pass, Side, Weights};
+use crate::{Init, Pass, RandomWeights, Segment, Weights};
 
 /// How a [`BiAttention`] looks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BiAttentionSpec {
+    /// Which layers of the encoder it reads.
+    pub layers: Layers,
     /// Whether the sides attend to each other.
     pub attention: Switch,
     /// Dropout on the pooled vector; the paper tuned it and does not say what to.
@@ -23,16 +26,10 @@ pub struct BiAttentionSpec {
 impl Default for BiAttentionSpec {
     fn default() -> Self {
         Self {
+            layers: Layers::Top,
             attention: Switch::On,
             dropout: 0.5,
         }
-    }
-}
-
-impl BiAttentionSpec {
-    /// Refuses rates outside `[0, 1)`, naming the key below `head`.
-    pub fn validate(&self) -> Result<()> {
-        check_rates(&[("dropout", self.dropout)])
     }
 }
 
@@ -45,34 +42,32 @@ pub struct BiAttention {
     dropout: f64,
 }
 
-impl BiAttention {
-    /// A new network on states of `width`; `outputs` is the number of labels, or one for a regression.
-    ///
-    /// # Errors
-    /// When a setting is out of its range.
-    pub fn new(
-        spec: &BiAttentionSpec,
-        width: usize,
-        outputs: usize,
-        seed: u64,
-        device: &Device,
-    ) -> Result<Self> {
-        let mut weights = NewWeights::new(Init::Pytorch, seed);
-        Self::load(spec, width, outputs, &mut weights, device)
+impl HeadKind for BiAttention {
+    type Spec = BiAttentionSpec;
+
+    const LABEL: &'static str = "bi-attention";
+
+    fn reads(spec: &BiAttentionSpec) -> Reads {
+        Reads::Tokens(spec.layers)
+    }
+
+    fn validate(spec: &BiAttentionSpec) -> Result<()> {
+        check_rates(&[("dropout", spec.dropout)])
+    }
+
+    fn initial(_: &BiAttentionSpec, seed: u64) -> Box<dyn Weights> {
+        Box::new(RandomWeights::initialised(Init::Pytorch, seed))
     }
 
     /// Takes `output` from `weights`.
-    ///
-    /// # Errors
-    /// When a setting is out of its range, or those of `weights`.
-    pub fn load(
+    fn load(
         spec: &BiAttentionSpec,
         width: usize,
         outputs: usize,
         weights: &mut dyn Weights,
         device: &Device,
     ) -> Result<Self> {
-        spec.validate()?;
+        Self::validate(spec)?;
         // Mean and maximum of four vectors for each of two sides, or a maximum for each.
         let read = match spec.attention {
             Switch::On => 2 * 2 * 4 * width,
@@ -85,8 +80,15 @@ impl BiAttention {
         })
     }
 
+    fn score(&self, read: Representation, pass: &Pass) -> Output {
+        let [a, b] = read.pair();
+        Output::Labels(self.forward(a, b, pass))
+    }
+}
+
+impl BiAttention {
     /// Scores of each label, or one number, `[batch, outputs]`.
-    pub fn forward(&self, a: Side, b: Side, pass: &Pass) -> Tensor<2> {
+    pub fn forward(&self, a: Segment, b: Segment, pass: &Pass) -> Tensor<2> {
         let pooled = match self.attention {
             Switch::On => {
                 let attended = align(&a, &b);

@@ -7,17 +7,20 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{Switch, check_rates, check_sizes, drop};
-use super::{FullyConnected, FullyConnectedSpec};
+use super::{FullyConnected, FullyConnectedSpec, HeadKind, Layers, Output, Reads, Representation};
 use crate::layer::{Linear, Norm};
-use crate::{Init, NewWeights, Pass, Side, Weights};
+use crate::weights::Below;
+use crate::{Init, Pass, RandomWeights, Segment, Weights};
 
-/// How a [`DenseText`] looks.
+/// Settings of a [`DenseText`].
 ///
 /// The paper says: four independent blocks, each of four convolutional networks "connected by residual", and the
 /// result beside `[CLS]`. Everything else is ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DenseTextSpec {
+    /// Which layers of the encoder it reads.
+    pub layers: Layers,
     /// Tokens that each block's convolutions see at a time.
     pub kernels: Vec<usize>,
     /// Convolutions in a block.
@@ -28,12 +31,12 @@ pub struct DenseTextSpec {
     pub skips: Skips,
     /// Width of one convolution's result where `skips` is `dense`; where they are added it is `width`.
     pub growth: usize,
-    /// Layer normalisation between a convolution and its rectifier; not over the batch, whose rows differ in length.
+    /// Layer normalisation between a convolution and its ReLU; not over the batch, whose rows differ in length.
     pub norm: Switch,
     /// Dropout after each convolution, and in the layers above.
     pub dropout: f64,
     /// Width between the two layers that score.
-    pub hidden: usize,
+    pub mlp_hidden: usize,
 }
 
 /// How a convolution's result joins what it read.
@@ -49,6 +52,7 @@ pub enum Skips {
 impl Default for DenseTextSpec {
     fn default() -> Self {
         Self {
+            layers: Layers::Top,
             kernels: vec![2, 3, 4, 5],
             depth: 4,
             width: 256,
@@ -56,30 +60,12 @@ impl Default for DenseTextSpec {
             growth: 64,
             norm: Switch::On,
             dropout: 0.1,
-            hidden: 768,
+            mlp_hidden: 768,
         }
     }
 }
 
 impl DenseTextSpec {
-    /// Refuses sizes of zero and rates outside `[0, 1)`, naming the key below `head`.
-    pub fn validate(&self) -> Result<()> {
-        check_sizes(&[
-            ("depth", self.depth),
-            ("width", self.width),
-            ("growth", self.growth),
-            ("hidden", self.hidden),
-        ])?;
-        ensure!(
-            !self.kernels.is_empty(),
-            "head.kernels: found none, expected at least one"
-        );
-        for &kernel in &self.kernels {
-            check_sizes(&[("kernels", kernel)])?;
-        }
-        check_rates(&[("dropout", self.dropout)])
-    }
-
     /// What a block gives for each token.
     fn block_width(&self) -> usize {
         match self.skips {
@@ -89,58 +75,76 @@ impl DenseTextSpec {
     }
 }
 
-/// Parallel blocks of convolutions, each pooled by its maximum over the tokens, beside the first token's state.
+/// Parallel blocks of convolutions, each max-pooled over the tokens, next to the first token's state.
 #[derive(Module, Debug)]
 pub struct DenseText {
     blocks: Vec<Block>,
     output: FullyConnected,
 }
 
-impl DenseText {
-    /// A new network on states of `width`, begun as the paper has it: [`Init::KaimingNormal`].
-    ///
-    /// # Errors
-    /// When a setting is out of its range.
-    pub fn new(
-        spec: &DenseTextSpec,
-        width: usize,
-        outputs: usize,
-        seed: u64,
-        device: &Device,
-    ) -> Result<Self> {
-        let mut weights = NewWeights::new(Init::KaimingNormal, seed);
-        Self::load(spec, width, outputs, &mut weights, device)
+impl HeadKind for DenseText {
+    type Spec = DenseTextSpec;
+
+    const LABEL: &'static str = "dense-text";
+
+    fn reads(spec: &DenseTextSpec) -> Reads {
+        Reads::Tokens(spec.layers)
+    }
+
+    fn validate(spec: &DenseTextSpec) -> Result<()> {
+        check_sizes(&[
+            ("depth", spec.depth),
+            ("width", spec.width),
+            ("growth", spec.growth),
+            ("mlp-hidden", spec.mlp_hidden),
+        ])?;
+        ensure!(
+            !spec.kernels.is_empty(),
+            "head.kernels: found none, expected at least one"
+        );
+        for &kernel in &spec.kernels {
+            check_sizes(&[("kernels", kernel)])?;
+        }
+        check_rates(&[("dropout", spec.dropout)])
+    }
+
+    fn initial(_: &DenseTextSpec, seed: u64) -> Box<dyn Weights> {
+        Box::new(RandomWeights::initialised(Init::KaimingNormal, seed))
     }
 
     /// Takes `blocks.<i>.enter`, `blocks.<i>.convolutions.<j>`, `blocks.<i>.norms.<j>`, `hidden` and `output` from
     /// `weights`; a convolution's weight is `[out, kernel * in]`, the place in the text varying slowest.
-    ///
-    /// # Errors
-    /// When a setting is out of its range, or those of `weights`.
-    pub fn load(
+    fn load(
         spec: &DenseTextSpec,
         width: usize,
         outputs: usize,
         weights: &mut dyn Weights,
         device: &Device,
     ) -> Result<Self> {
-        spec.validate()?;
+        Self::validate(spec)?;
         let mut blocks = Vec::new();
         for (i, &kernel) in spec.kernels.iter().enumerate() {
-            let name = format!("blocks.{i}");
-            blocks.push(Block::load(spec, kernel, width, weights, &name, device)?);
+            let mut below = Below::new(format!("blocks.{i}."), weights);
+            blocks.push(Block::load(spec, kernel, width, &mut below, device)?);
         }
         let above = FullyConnectedSpec {
-            hidden: spec.hidden,
+            mlp_hidden: spec.mlp_hidden,
             dropout: spec.dropout,
+            ..FullyConnectedSpec::default()
         };
         let read = blocks.len() * spec.block_width() + width;
         let output = FullyConnected::load(&above, read, outputs, weights, device)?;
         Ok(Self { blocks, output })
     }
 
+    fn score(&self, read: Representation, pass: &Pass) -> Output {
+        Output::Labels(self.forward(read.whole(), pass))
+    }
+}
+
+impl DenseText {
     /// Scores of each label, `[batch, labels]`; the first token of `x` is `[CLS]`.
-    pub fn forward(&self, x: Side, pass: &Pass) -> Tensor<2> {
+    pub fn forward(&self, x: Segment, pass: &Pass) -> Tensor<2> {
         let blocks = self.blocks.iter();
         let mut read: Vec<_> = blocks.map(|block| block.forward(&x, pass).max()).collect();
         read.push(x.first());
@@ -170,26 +174,20 @@ impl Block {
         kernel: usize,
         width: usize,
         weights: &mut dyn Weights,
-        name: &str,
         device: &Device,
     ) -> Result<Self> {
-        let enter = Linear::load(
-            weights,
-            &format!("{name}.enter"),
-            [width, spec.width],
-            device,
-        )?;
+        let enter = Linear::load(weights, "enter", [width, spec.width], device)?;
         let (mut convolutions, mut norms) = (Vec::new(), Vec::new());
         for i in 0..spec.depth {
             let (read, given) = match spec.skips {
                 Skips::Additive => (spec.width, spec.width),
                 Skips::Dense => (spec.width + i * spec.growth, spec.growth),
             };
-            let convolution = format!("{name}.convolutions.{i}");
+            let convolution = format!("convolutions.{i}");
             let shape = [kernel * read, given];
             convolutions.push(Linear::load(weights, &convolution, shape, device)?);
             if spec.norm.is_on() {
-                let norm = format!("{name}.norms.{i}");
+                let norm = format!("norms.{i}");
                 norms.push(Norm::load(weights, &norm, given, EPSILON, device)?);
             }
         }
@@ -203,7 +201,7 @@ impl Block {
         })
     }
 
-    fn forward(&self, side: &Side, pass: &Pass) -> Side {
+    fn forward(&self, side: &Segment, pass: &Pass) -> Segment {
         // Padding is zero wherever a convolution reads, so that a text ends in the same way however long its batch is.
         let real = side.weights(); // [batch, seq, 1]
         let mut x = self.enter.forward(side.states.clone()) * real.clone(); // [batch, seq, width]

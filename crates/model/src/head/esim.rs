@@ -6,21 +6,24 @@ use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
+use super::segment::{align, enhance};
 use super::settings::{check_rates, check_sizes, drop, drop_variational};
-use super::side::{align, enhance};
+use super::{HeadKind, Layers, Output, Reads, Representation};
 use crate::layer::Linear;
-use crate::{BiLstm, Init, NewWeights, Pass, Side, Weights};
+use crate::{BiLstm, Init, Pass, RandomWeights, Segment, Weights};
 
 /// Sizes and dropout of an [`Esim`]; those of AllenNLP 0.8.3 where a key is absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct EsimSpec {
+    /// Which layers of the encoder it reads.
+    pub layers: Layers,
     /// Width of each direction of both LSTMs.
     pub hidden: usize,
     /// Width of what the second one reads.
     pub projection: usize,
-    /// Width below the scores.
-    pub output: usize,
+    /// Width between the two layers that score.
+    pub mlp_hidden: usize,
     /// Dropout on what each LSTM reads, one mask for all tokens, on the pooled vector and below the scores.
     pub dropout: f64,
 }
@@ -28,23 +31,12 @@ pub struct EsimSpec {
 impl Default for EsimSpec {
     fn default() -> Self {
         Self {
+            layers: Layers::Top,
             hidden: 300,
             projection: 300,
-            output: 300,
+            mlp_hidden: 300,
             dropout: 0.5,
         }
-    }
-}
-
-impl EsimSpec {
-    /// Refuses sizes of zero and rates outside `[0, 1)`, naming the key below `head`.
-    pub fn validate(&self) -> Result<()> {
-        check_sizes(&[
-            ("hidden", self.hidden),
-            ("projection", self.projection),
-            ("output", self.output),
-        ])?;
-        check_rates(&[("dropout", self.dropout)])
     }
 }
 
@@ -59,36 +51,37 @@ pub struct Esim {
     dropout: f64,
 }
 
-impl Esim {
-    /// A new network on states of `width`; `outputs` is the number of labels, or one for a regression.
-    ///
-    /// It begins as AllenNLP's: [`Init::Esim`].
-    ///
-    /// # Errors
-    /// When a setting is out of its range.
-    pub fn new(
-        spec: &EsimSpec,
-        width: usize,
-        outputs: usize,
-        seed: u64,
-        device: &Device,
-    ) -> Result<Self> {
-        let mut weights = NewWeights::new(Init::Esim, seed);
-        Self::load(spec, width, outputs, &mut weights, device)
+impl HeadKind for Esim {
+    type Spec = EsimSpec;
+
+    const LABEL: &'static str = "esim";
+
+    fn reads(spec: &EsimSpec) -> Reads {
+        Reads::Tokens(spec.layers)
+    }
+
+    fn validate(spec: &EsimSpec) -> Result<()> {
+        check_sizes(&[
+            ("hidden", spec.hidden),
+            ("projection", spec.projection),
+            ("mlp-hidden", spec.mlp_hidden),
+        ])?;
+        check_rates(&[("dropout", spec.dropout)])
+    }
+
+    fn initial(_: &EsimSpec, seed: u64) -> Box<dyn Weights> {
+        Box::new(RandomWeights::initialised(Init::GlorotOrthogonal, seed))
     }
 
     /// Takes `encoder`, `projection`, `composition`, `hidden` and `output` from `weights`.
-    ///
-    /// # Errors
-    /// When a setting is out of its range, or those of `weights`.
-    pub fn load(
+    fn load(
         spec: &EsimSpec,
         width: usize,
         outputs: usize,
         weights: &mut dyn Weights,
         device: &Device,
     ) -> Result<Self> {
-        spec.validate()?;
+        Self::validate(spec)?;
         let (hidden, projection) = (spec.hidden, spec.projection);
         let enhanced = 4 * 2 * hidden; // as wide as four vectors, two directions of each
         let below = [projection, hidden];
@@ -96,14 +89,21 @@ impl Esim {
             encoder: BiLstm::load(weights, "encoder", [width, hidden], 1, device)?,
             projection: Linear::load(weights, "projection", [enhanced, projection], device)?,
             composition: BiLstm::load(weights, "composition", below, 1, device)?,
-            hidden: Linear::load(weights, "hidden", [enhanced, spec.output], device)?,
-            output: Linear::load(weights, "output", [spec.output, outputs], device)?,
+            hidden: Linear::load(weights, "hidden", [enhanced, spec.mlp_hidden], device)?,
+            output: Linear::load(weights, "output", [spec.mlp_hidden, outputs], device)?,
             dropout: spec.dropout,
         })
     }
 
+    fn score(&self, read: Representation, pass: &Pass) -> Output {
+        let [a, b] = read.pair();
+        Output::Labels(self.forward(a, b, pass))
+    }
+}
+
+impl Esim {
     /// Scores of each label, or one number, `[batch, outputs]`.
-    pub fn forward(&self, a: Side, b: Side, pass: &Pass) -> Tensor<2> {
+    pub fn forward(&self, a: Segment, b: Segment, pass: &Pass) -> Tensor<2> {
         let [a, b] = [a, b].map(|side| {
             let states = drop_variational(side.states.clone(), self.dropout, pass);
             side.with(self.encoder.forward(states, Some(&side.mask))) // [batch, seq, 2 hidden]
@@ -119,7 +119,7 @@ impl Esim {
     }
 
     /// The second LSTM over each token beside what it is aligned to.
-    fn compose(&self, side: &Side, attended: Tensor<3>, pass: &Pass) -> Side {
+    fn compose(&self, side: &Segment, attended: Tensor<3>, pass: &Pass) -> Segment {
         let enhanced = enhance(side.states.clone(), attended); // [batch, seq, 8 hidden]
         let projected = relu(self.projection.forward(enhanced)); // [batch, seq, projection]
         let projected = drop_variational(projected, self.dropout, pass);

@@ -1,4 +1,4 @@
-//! Two linear layers on a vector: the light head of Wang et al. 2019.
+//! Two linear layers on a vector: the simple head of Wang et al. 2019.
 
 use anyhow::Result;
 use burn::module::Module;
@@ -7,15 +7,18 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{check_rates, check_sizes, drop};
+use super::{HeadKind, Layers, Output, Reads, Representation};
 use crate::layer::Linear;
-use crate::{Init, NewWeights, Pass, Weights};
+use crate::{Init, Pass, RandomWeights, Weights};
 
-/// How a [`FullyConnected`] looks.
+/// Settings of a [`FullyConnected`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FullyConnectedSpec {
+    /// Which layers of the encoder it reads.
+    pub layers: Layers,
     /// Width between the layers; not stated, BERT-base's own.
-    pub hidden: usize,
+    pub mlp_hidden: usize,
     /// Dropout on what each layer reads; the paper has 0.1 "on all layers".
     pub dropout: f64,
 }
@@ -23,21 +26,14 @@ pub struct FullyConnectedSpec {
 impl Default for FullyConnectedSpec {
     fn default() -> Self {
         Self {
-            hidden: 768,
+            layers: Layers::Top,
+            mlp_hidden: 768,
             dropout: 0.1,
         }
     }
 }
 
-impl FullyConnectedSpec {
-    /// Refuses sizes of zero and rates outside `[0, 1)`, naming the key below `head`.
-    pub fn validate(&self) -> Result<()> {
-        check_sizes(&[("hidden", self.hidden)])?;
-        check_rates(&[("dropout", self.dropout)])
-    }
-}
-
-/// Two linear layers with a rectifier between (Wang et al. 2019, section 3; the activation is not stated).
+/// Two linear layers with a ReLU between (Wang et al. 2019, section 3; the activation is not stated).
 #[derive(Module, Debug)]
 pub struct FullyConnected {
     hidden: Linear,
@@ -45,41 +41,47 @@ pub struct FullyConnected {
     dropout: f64,
 }
 
-impl FullyConnected {
-    /// New layers on vectors of `width`, begun as the paper has it: [`Init::KaimingNormal`].
-    ///
-    /// # Errors
-    /// When a setting is out of its range.
-    pub fn new(
-        spec: &FullyConnectedSpec,
-        width: usize,
-        outputs: usize,
-        seed: u64,
-        device: &Device,
-    ) -> Result<Self> {
-        let mut weights = NewWeights::new(Init::KaimingNormal, seed);
-        Self::load(spec, width, outputs, &mut weights, device)
+impl HeadKind for FullyConnected {
+    type Spec = FullyConnectedSpec;
+
+    const LABEL: &'static str = "fully-connected";
+
+    fn reads(spec: &FullyConnectedSpec) -> Reads {
+        Reads::Tokens(spec.layers)
+    }
+
+    fn validate(spec: &FullyConnectedSpec) -> Result<()> {
+        check_sizes(&[("mlp-hidden", spec.mlp_hidden)])?;
+        check_rates(&[("dropout", spec.dropout)])
+    }
+
+    fn initial(_: &FullyConnectedSpec, seed: u64) -> Box<dyn Weights> {
+        Box::new(RandomWeights::initialised(Init::KaimingNormal, seed))
     }
 
     /// Takes `hidden` and `output` from `weights`.
-    ///
-    /// # Errors
-    /// When a setting is out of its range, or those of `weights`.
-    pub fn load(
+    fn load(
         spec: &FullyConnectedSpec,
         width: usize,
         outputs: usize,
         weights: &mut dyn Weights,
         device: &Device,
     ) -> Result<Self> {
-        spec.validate()?;
+        Self::validate(spec)?;
         Ok(Self {
-            hidden: Linear::load(weights, "hidden", [width, spec.hidden], device)?,
-            output: Linear::load(weights, "output", [spec.hidden, outputs], device)?,
+            hidden: Linear::load(weights, "hidden", [width, spec.mlp_hidden], device)?,
+            output: Linear::load(weights, "output", [spec.mlp_hidden, outputs], device)?,
             dropout: spec.dropout,
         })
     }
 
+    fn score(&self, read: Representation, pass: &Pass) -> Output {
+        // The first token, of an encoder that has one a `[CLS]`.
+        Output::Labels(self.forward(read.whole().first(), pass))
+    }
+}
+
+impl FullyConnected {
     /// `[.., width]` to `[.., outputs]`: a vector per example, or one per word.
     pub fn forward<const D: usize>(&self, x: Tensor<D>, pass: &Pass) -> Tensor<D> {
         let x = relu(self.hidden.forward(drop(x, self.dropout, pass)));

@@ -1,4 +1,4 @@
-//! LSTM layers with a way around them (Wang et al. 2019, section 3.2, "HighwayLSTM").
+//! LSTM layers with a highway gate (Wang et al. 2019, section 3.2, "HighwayLSTM").
 
 use anyhow::Result;
 use burn::module::Module;
@@ -6,27 +6,27 @@ use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{check_rates, check_sizes, drop};
-use super::{FullyConnected, FullyConnectedSpec};
+use super::{FullyConnected, FullyConnectedSpec, HeadKind, Layers, Output, Reads, Representation};
 use crate::fused::{Around, Order, highway_lstm};
 use crate::layer::Linear;
-use crate::{Init, NewWeights, Pass, Side, Weights};
+use crate::{Init, Pass, RandomWeights, Segment, Weights};
 
-/// How a [`HighwayLstm`] looks.
+/// Settings of a [`HighwayLstm`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HighwayLstmSpec {
-    /// What the way around is.
+    /// Which layers of the encoder it reads.
+    pub layers: Layers,
+    /// What the highway gate lets through.
     pub reading: HighwayReading,
     /// Layers on top of each other; not stated.
-    // `layers` in a head is which ones of the encoder it reads.
-    #[serde(rename = "recurrent-layers")]
-    pub layers: usize,
+    pub recurrent_layers: usize,
     /// Width of each direction; not stated.
     pub hidden: usize,
     /// Dropout on what each layer reads and in the layers above; the paper has 0.1 "on all layers".
     pub dropout: f64,
     /// Width between the two layers that score.
-    pub output: usize,
+    pub mlp_hidden: usize,
 }
 
 /// Which network is meant: the reference in the paper cannot be made out.
@@ -50,24 +50,13 @@ pub enum HighwayReading {
 impl Default for HighwayLstmSpec {
     fn default() -> Self {
         Self {
+            layers: Layers::Top,
             reading: HighwayReading::DepthGated,
-            layers: 2,
+            recurrent_layers: 2,
             hidden: 200,
             dropout: 0.1,
-            output: 768,
+            mlp_hidden: 768,
         }
-    }
-}
-
-impl HighwayLstmSpec {
-    /// Refuses sizes of zero and rates outside `[0, 1)`, naming the key below `head`.
-    pub fn validate(&self) -> Result<()> {
-        check_sizes(&[
-            ("recurrent-layers", self.layers),
-            ("hidden", self.hidden),
-            ("output", self.output),
-        ])?;
-        check_rates(&[("dropout", self.dropout)])
     }
 }
 
@@ -88,51 +77,53 @@ struct Directions {
     backward: Cell,
 }
 
-impl HighwayLstm {
-    /// A new network on states of `width`, begun as the paper has it, [`Init::KaimingNormal`]; forget gates begin with a
-    /// bias of 1, as AllenNLP's do.
-    ///
-    /// # Errors
-    /// When a setting is out of its range.
-    pub fn new(
-        spec: &HighwayLstmSpec,
-        width: usize,
-        outputs: usize,
-        seed: u64,
-        device: &Device,
-    ) -> Result<Self> {
-        let mut weights = Remembering {
-            weights: NewWeights::new(Init::KaimingNormal, seed),
+impl HeadKind for HighwayLstm {
+    type Spec = HighwayLstmSpec;
+
+    const LABEL: &'static str = "highway-lstm";
+
+    fn reads(spec: &HighwayLstmSpec) -> Reads {
+        Reads::Tokens(spec.layers)
+    }
+
+    fn validate(spec: &HighwayLstmSpec) -> Result<()> {
+        check_sizes(&[
+            ("recurrent-layers", spec.recurrent_layers),
+            ("hidden", spec.hidden),
+            ("mlp-hidden", spec.mlp_hidden),
+        ])?;
+        check_rates(&[("dropout", spec.dropout)])
+    }
+
+    fn initial(spec: &HighwayLstmSpec, seed: u64) -> Box<dyn Weights> {
+        Box::new(ForgetBias {
+            weights: RandomWeights::initialised(Init::KaimingNormal, seed),
             hidden: spec.hidden,
-        };
-        Self::load(spec, width, outputs, &mut weights, device)
+        })
     }
 
     /// Takes `layers.<i>.forward.{input, state}`, the same of `backward`, `hidden` and `output` from `weights`; where a
     /// layer is gated by the one below also `{own, below}.weight`, `[1, hidden]`. Gates lie in the order i, f, g, o,
     /// then d, or r and the linear function of the input.
-    ///
-    /// # Errors
-    /// When a setting is out of its range, or those of `weights`.
-    pub fn load(
+    fn load(
         spec: &HighwayLstmSpec,
         width: usize,
         outputs: usize,
         weights: &mut dyn Weights,
         device: &Device,
     ) -> Result<Self> {
-        spec.validate()?;
+        Self::validate(spec)?;
         let mut layers = Vec::new();
         let mut below = width;
-        for i in 0..spec.layers {
-            let way = match spec.reading {
-                HighwayReading::DepthGated if i == 0 => Way::None,
-                HighwayReading::DepthGated => Way::Memory,
-                HighwayReading::Augmented => Way::Input,
+        for i in 0..spec.recurrent_layers {
+            let gate = match spec.reading {
+                HighwayReading::DepthGated if i == 0 => HighwayGate::None,
+                HighwayReading::DepthGated => HighwayGate::Memory,
+                HighwayReading::Augmented => HighwayGate::Input,
             };
             let mut cell = |direction: &str| {
                 let name = format!("layers.{i}.{direction}");
-                Cell::load(weights, &name, [below, spec.hidden], way, device)
+                Cell::load(weights, &name, [below, spec.hidden], gate, device)
             };
             layers.push(Directions {
                 forward: cell("forward")?,
@@ -141,8 +132,9 @@ impl HighwayLstm {
             below = 2 * spec.hidden;
         }
         let above = FullyConnectedSpec {
-            hidden: spec.output,
+            mlp_hidden: spec.mlp_hidden,
             dropout: spec.dropout,
+            ..FullyConnectedSpec::default()
         };
         Ok(Self {
             layers,
@@ -151,8 +143,14 @@ impl HighwayLstm {
         })
     }
 
+    fn score(&self, read: Representation, pass: &Pass) -> Output {
+        Output::Labels(self.forward(read.whole(), pass))
+    }
+}
+
+impl HighwayLstm {
     /// Scores of each label, `[batch, labels]`.
-    pub fn forward(&self, x: Side, pass: &Pass) -> Tensor<2> {
+    pub fn forward(&self, x: Segment, pass: &Pass) -> Tensor<2> {
         let mut states = x.states.clone();
         let mut below = [None, None];
         for Directions { forward, backward } in &self.layers {
@@ -169,19 +167,19 @@ impl HighwayLstm {
 
 /// What goes around a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum HighwayGate {
     None,
     Memory,
     Input,
 }
 
-impl Way {
+impl HighwayGate {
     /// Gates that read the input, and gates that read the state.
     fn gates(self) -> [usize; 2] {
         match self {
-            Way::None => [4, 4],
-            Way::Memory => [5, 4],
-            Way::Input => [6, 5],
+            HighwayGate::None => [4, 4],
+            HighwayGate::Memory => [5, 4],
+            HighwayGate::Input => [6, 5],
         }
     }
 }
@@ -196,7 +194,7 @@ struct Cell {
     below: Option<Diagonal>,
     hidden: usize,
     #[module(skip)]
-    way: Way,
+    gate: HighwayGate,
 }
 
 impl Cell {
@@ -204,16 +202,16 @@ impl Cell {
         weights: &mut dyn Weights,
         name: &str,
         [width, hidden]: [usize; 2],
-        way: Way,
+        gate: HighwayGate,
         device: &Device,
     ) -> Result<Self> {
-        let [of_input, of_state] = way.gates().map(|gates| gates * hidden);
+        let [of_input, of_state] = gate.gates().map(|gates| gates * hidden);
         let part = |part: &str| format!("{name}.{part}");
         let input = Linear::load(weights, &part("input"), [width, of_input], device)?;
         let state = Linear::load(weights, &part("state"), [hidden, of_state], device)?;
-        let mut diagonal = |name: &str| match way {
-            Way::Memory => Diagonal::load(weights, &part(name), hidden, device).map(Some),
-            Way::None | Way::Input => Ok(None),
+        let mut diagonal = |name: &str| match gate {
+            HighwayGate::Memory => Diagonal::load(weights, &part(name), hidden, device).map(Some),
+            HighwayGate::None | HighwayGate::Input => Ok(None),
         };
         Ok(Self {
             input,
@@ -221,21 +219,21 @@ impl Cell {
             own: diagonal("own")?,
             below: diagonal("below")?,
             hidden,
-            way,
+            gate,
         })
     }
 
     /// States and memories of all tokens, each `[batch, seq, hidden]`, zero at padding.
     ///
     /// `below` are the memories of the same direction one layer below.
-    fn pass(&self, x: &Side, below: Option<Tensor<3>>, order: Order) -> [Tensor<3>; 2] {
-        let around = match (self.way, &self.own, &self.below, below) {
-            (Way::Memory, Some(own), Some(over), Some(below)) => Around::Memory {
+    fn pass(&self, x: &Segment, below: Option<Tensor<3>>, order: Order) -> [Tensor<3>; 2] {
+        let around = match (self.gate, &self.own, &self.below, below) {
+            (HighwayGate::Memory, Some(own), Some(over), Some(below)) => Around::Memory {
                 own: own.weight.val(),
                 over: over.weight.val(),
                 below,
             },
-            (Way::Input, ..) => Around::Input,
+            (HighwayGate::Input, ..) => Around::Input,
             _ => Around::None,
         };
         let [of_input, of_state] = around.gates().map(|gates| gates * self.hidden);
@@ -267,13 +265,13 @@ impl Diagonal {
     }
 }
 
-/// New weights with a bias of 1 in forget gates: the second gate of each `state.bias`.
-struct Remembering {
-    weights: NewWeights,
+/// Initial weights with a bias of 1 in forget gates: the second gate of each `state.bias`.
+struct ForgetBias {
+    weights: RandomWeights,
     hidden: usize,
 }
 
-impl Weights for Remembering {
+impl Weights for ForgetBias {
     fn take(&mut self, name: &str, shape: &[usize]) -> Result<TensorData> {
         let data = self.weights.take(name, shape)?;
         if !name.ends_with(".state.bias") {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Encoder, States, TokenBatch};
 
-/// Which vector stands for an example.
+/// Which vector represents an example, or a segment of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pooling {
@@ -16,7 +16,7 @@ pub enum Pooling {
     First,
     /// The mean of a layer over real tokens.
     Mean,
-    /// The largest value of each dimension of a layer over real tokens.
+    /// Max pooling: the largest value of each dimension of a layer over real tokens.
     Max,
     /// A layer's first and last real token, concatenated.
     FirstLast,
@@ -46,6 +46,7 @@ pub enum Layers {
     #[default]
     Top,
     /// All of them, mixed by learned weights: [`crate::ScalarMix`].
+    #[serde(rename = "scalar-mix")]
     Mix {
         /// Whether the embeddings are one of them: 13 layers of BERT-base with, 12 without.
         embeddings: bool,
@@ -147,12 +148,16 @@ impl Readout {
 
     /// Numbers in what is read of an example.
     pub fn width(&self, hidden: usize, n_layers: usize) -> usize {
-        let vectors = match self.pooling {
+        hidden * self.mixed(n_layers).unwrap_or(self.vectors())
+    }
+
+    /// How many vectors of the encoder's width lie one after the other, once layers are mixed.
+    fn vectors(&self) -> usize {
+        match self.pooling {
             Pooling::Concat4 => 4,
             Pooling::FirstLast => 2,
             Pooling::Pooler | Pooling::First | Pooling::Mean | Pooling::Max => 1,
-        };
-        hidden * self.mixed(n_layers).unwrap_or(vectors)
+        }
     }
 
     /// What is read of each example, `[batch, width]`; of a mix, one layer after the other from the bottom up.
@@ -160,11 +165,11 @@ impl Readout {
     /// # Panics
     /// When a mix is asked of states that do not begin with the embeddings.
     pub fn of(&self, states: &States, batch: &TokenBatch) -> Tensor<2> {
-        let side = |layer: &Tensor<3>| batch.whole(layer.clone());
+        let segment = |layer: &Tensor<3>| batch.whole(layer.clone());
         let of_layer = |layer: &Tensor<3>| match self.pooling {
-            Pooling::Mean => side(layer).mean(),
-            Pooling::Max => side(layer).max(),
-            Pooling::FirstLast => Tensor::cat(vec![first(layer), side(layer).last()], 1),
+            Pooling::Mean => segment(layer).mean(),
+            Pooling::Max => segment(layer).max(),
+            Pooling::FirstLast => Tensor::cat(vec![first(layer), segment(layer).last()], 1),
             _ => first(layer),
         };
         match (self.layers, self.pooling) {
@@ -181,6 +186,50 @@ impl Readout {
                 Tensor::cat(top.iter().rev().map(first).collect(), 1)
             }
             (Layers::Top, _) => of_layer(&states.top()),
+        }
+    }
+}
+
+/// What a head reads of an encoder's states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// One vector per example.
+    Vector(Readout),
+    /// The states of every token, of one layer or of all.
+    Tokens(Layers),
+}
+
+impl Reads {
+    /// Which layers are read.
+    pub fn layers(&self) -> Layers {
+        match self {
+            Self::Vector(readout) => readout.layers,
+            Self::Tokens(layers) => *layers,
+        }
+    }
+
+    /// How many layers below the top are read, of an encoder with `n_layers`.
+    pub fn depth(&self, n_layers: usize) -> usize {
+        match self {
+            Self::Vector(readout) => readout.depth(n_layers),
+            Self::Tokens(Layers::Top) => 0,
+            Self::Tokens(Layers::Mix { .. }) => n_layers,
+        }
+    }
+
+    /// Refuses what `encoder` does not have, naming the key.
+    pub(super) fn check<E: Encoder>(&self, encoder: &E) -> Result<()> {
+        match self {
+            Self::Vector(readout) => readout.check(encoder),
+            Self::Tokens(_) => Ok(()),
+        }
+    }
+
+    /// Width of a vector or of a token's state once layers are mixed, of an encoder whose states have `hidden` numbers.
+    pub(super) fn width(&self, hidden: usize) -> usize {
+        match self {
+            Self::Vector(readout) => hidden * readout.vectors(),
+            Self::Tokens(_) => hidden,
         }
     }
 }

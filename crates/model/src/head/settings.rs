@@ -36,7 +36,7 @@ pub(super) fn check_rates(rates: &[(&str, f64)]) -> Result<()> {
     for (key, rate) in rates {
         ensure!(
             (0.0..1.0).contains(rate),
-            "head.{key}: found {rate}, expected at least 0 and less than 1"
+            "head.{key}: found {rate}, expected from 0 to less than 1"
         );
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! A tag for each word of a text, from the states of its pieces.
+//! A tag for each word of a text, from the states of its subwords.
 
 use anyhow::{Result, ensure};
 use burn::module::Module;
@@ -7,30 +7,33 @@ use burn::tensor::{Device, Int, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{Switch, check_rates, check_sizes, drop};
+use super::{HeadKind, Layers, Output, Reads, Representation, Tags};
 use crate::layer::Linear;
 use crate::pass::mix;
-use crate::{BiLstm, Crf, Init, NewWeights, Pass, Side, Weights, WordPlaces};
+use crate::{BiLstm, Crf, Init, Pass, RandomWeights, Segment, Weights, WordPlaces};
 
-/// How a [`Tagger`] looks.
+/// Settings of a [`Tagger`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TaggerSpec {
+    /// Which layers of the encoder it reads.
+    pub layers: Layers,
     /// BiLSTM layers, 0 to 2.
     pub recurrent_layers: usize,
     /// What these go over.
     pub recurrent_over: RecurrentOver,
     /// Width of each direction of these; read where there are some.
     pub hidden: usize,
-    /// Which pieces stand for a word.
-    pub pieces: Pieces,
-    /// Width of a layer with a rectifier between what stands for a word and its scores; 0 for none. Wang et al. 2019 have
+    /// Which of its subwords represent a word.
+    pub subwords: SubwordPooling,
+    /// Width of a layer with a ReLU between the representation of a word and its scores; 0 for none. Wang et al. 2019 have
     /// "two fully connected layers" on BERT.
-    pub projection: usize,
-    /// How weights begin.
+    pub mlp_hidden: usize,
+    /// Initialisation of the weights.
     pub init: Init,
     /// What makes tags of the scores.
     pub output: TagOutput,
-    /// Whether a field has scores for the first and the last tag of a sentence.
+    /// Whether a CRF has scores for the first and the last tag of a sentence.
     pub boundaries: Switch,
     /// Dropout on the states that come in, between recurrent layers, and above them.
     pub dropout: f64,
@@ -40,18 +43,18 @@ pub struct TaggerSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecurrentOver {
-    /// All pieces of the text, special ones included; what stands for a word is taken of what they give (Peters et al.
-    /// 2019, A.1: "beneficial").
+    /// All subwords of the text and the boundary tokens; a word is represented by the LSTM's states of its subwords (Peters
+    /// et al. 2019, A.1: "beneficial").
     #[default]
-    Pieces,
-    /// The words that are tagged: what stands for a word is taken of the encoder's states.
+    Subwords,
+    /// The words that are tagged, each represented by the encoder's states of its subwords.
     Words,
 }
 
-/// Which pieces stand for a word.
+/// Which of its subwords represent a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Pieces {
+pub enum SubwordPooling {
     /// Its first one (Devlin et al. 2019, section 5.3; Peters et al. 2019, A.1).
     First,
     /// Its last one.
@@ -70,16 +73,17 @@ pub enum TagOutput {
     Crf,
 }
 
-/// BERT's tagger: the states at first pieces, each word for itself. AllenNLP 0.8.3 has two layers of 200 below a field
+/// BERT's tagger: the states at first subwords, each word for itself. AllenNLP 0.8.3 has two layers of 200 below a CRF
 /// without boundaries, and a dropout of 0.5 (`ner_elmo.jsonnet`).
 impl Default for TaggerSpec {
     fn default() -> Self {
         Self {
+            layers: Layers::Top,
             recurrent_layers: 0,
-            recurrent_over: RecurrentOver::Pieces,
+            recurrent_over: RecurrentOver::Subwords,
             hidden: 200,
-            pieces: Pieces::First,
-            projection: 0,
+            subwords: SubwordPooling::First,
+            mlp_hidden: 0,
             init: Init::Pytorch,
             output: TagOutput::Softmax,
             boundaries: Switch::Off,
@@ -88,20 +92,8 @@ impl Default for TaggerSpec {
     }
 }
 
-impl TaggerSpec {
-    /// Refuses what is out of range, naming the key below `head`.
-    pub fn validate(&self) -> Result<()> {
-        ensure!(
-            self.recurrent_layers <= 2,
-            "head.recurrent-layers: found {}, expected 0, 1 or 2",
-            self.recurrent_layers
-        );
-        check_sizes(&[("hidden", self.hidden)])?;
-        check_rates(&[("dropout", self.dropout)])
-    }
-}
-
-/// BiLSTM layers over the pieces of a text or over its words, and one or two linear layers on what stands for each word.
+/// BiLSTM layers over the subwords of a text or over its words, and one or two linear layers on the representation of each
+/// word.
 #[derive(Module, Debug)]
 pub struct Tagger {
     recurrent: Vec<BiLstm>,
@@ -112,43 +104,43 @@ pub struct Tagger {
     #[module(skip)]
     recurrent_over: RecurrentOver,
     #[module(skip)]
-    pieces: Pieces,
+    subwords: SubwordPooling,
     dropout: f64,
 }
 
-impl Tagger {
-    /// A new tagger on states of `width`, with `tags` tags.
-    ///
-    /// # Errors
-    /// When a setting is out of its range.
-    pub fn new(
-        spec: &TaggerSpec,
-        width: usize,
-        tags: usize,
-        seed: u64,
-        device: &Device,
-    ) -> Result<Self> {
-        let mut weights = NewWeights::new(spec.init, seed);
-        let mut tagger = Self::load(spec, width, tags, &mut weights, device)?;
-        if spec.output == TagOutput::Crf {
-            let boundaries = spec.boundaries.is_on();
-            tagger.crf = Some(Crf::new(tags, boundaries, mix(seed), device));
-        }
-        Ok(tagger)
+impl HeadKind for Tagger {
+    type Spec = TaggerSpec;
+
+    const LABEL: &'static str = "tagger";
+    const TAGS_WORDS: bool = true;
+
+    fn reads(spec: &TaggerSpec) -> Reads {
+        Reads::Tokens(spec.layers)
     }
 
-    /// Takes `recurrent.<i>`, `projection` and `output` from `weights`, without a field.
-    ///
-    /// # Errors
-    /// When a setting is out of its range, or those of `weights`.
-    pub fn load(
+    fn validate(spec: &TaggerSpec) -> Result<()> {
+        ensure!(
+            spec.recurrent_layers <= 2,
+            "head.recurrent-layers: found {}, expected 0, 1 or 2",
+            spec.recurrent_layers
+        );
+        check_sizes(&[("hidden", spec.hidden)])?;
+        check_rates(&[("dropout", spec.dropout)])
+    }
+
+    fn initial(spec: &TaggerSpec, seed: u64) -> Box<dyn Weights> {
+        Box::new(RandomWeights::initialised(spec.init, seed))
+    }
+
+    /// Takes `recurrent.<i>`, `projection` and `output` from `weights`, without a CRF.
+    fn load(
         spec: &TaggerSpec,
         width: usize,
-        tags: usize,
+        outputs: usize,
         weights: &mut dyn Weights,
         device: &Device,
     ) -> Result<Self> {
-        spec.validate()?;
+        Self::validate(spec)?;
         let mut recurrent = Vec::new();
         let mut below = width;
         for i in 0..spec.recurrent_layers {
@@ -158,29 +150,58 @@ impl Tagger {
             below = 2 * spec.hidden;
         }
         let mut projection = None;
-        if spec.projection > 0 {
-            let shape = [below, spec.projection];
+        if spec.mlp_hidden > 0 {
+            let shape = [below, spec.mlp_hidden];
             projection = Some(Linear::load(weights, "projection", shape, device)?);
-            below = spec.projection;
+            below = spec.mlp_hidden;
         }
         Ok(Self {
             recurrent,
             projection,
-            output: Linear::load(weights, "output", [below, tags], device)?,
+            output: Linear::load(weights, "output", [below, outputs], device)?,
             crf: None,
             recurrent_over: spec.recurrent_over,
-            pieces: spec.pieces,
+            subwords: spec.subwords,
             dropout: spec.dropout,
         })
     }
 
+    fn new(
+        spec: &TaggerSpec,
+        width: usize,
+        outputs: usize,
+        seed: u64,
+        device: &Device,
+    ) -> Result<Self> {
+        let mut weights = Self::initial(spec, seed);
+        let mut tagger = Self::load(spec, width, outputs, &mut *weights, device)?;
+        if spec.output == TagOutput::Crf {
+            let boundaries = spec.boundaries.is_on();
+            tagger.crf = Some(Crf::new(outputs, boundaries, mix(seed), device));
+        }
+        Ok(tagger)
+    }
+
+    fn score(&self, read: Representation, pass: &Pass) -> Output {
+        let (_, batch) = read.tokens();
+        let places = batch.word_places();
+        let places = places.expect("a tagger is asked about words");
+        Output::Tags(Tags {
+            emissions: self.emissions(read.whole(), &places, pass),
+            mask: places.mask,
+            crf: self.crf.clone(),
+        })
+    }
+}
+
+impl Tagger {
     /// Scores of each tag for each word, `[batch, words, tags]`.
     ///
     /// What `places` says where a row has fewer words is of no importance, as long as it is a place.
-    pub fn emissions(&self, x: Side, places: &WordPlaces, pass: &Pass) -> Tensor<3> {
+    pub fn emissions(&self, x: Segment, places: &WordPlaces, pass: &Pass) -> Tensor<3> {
         let states = drop(x.states.clone(), self.dropout, pass);
         let mut words = match self.recurrent_over {
-            RecurrentOver::Pieces => self.words(self.recur(states, &x.mask, pass), places),
+            RecurrentOver::Subwords => self.words(self.recur(states, &x.mask, pass), places),
             RecurrentOver::Words => self.recur(self.words(states, places), &places.mask, pass),
         };
         if let Some(projection) = &self.projection {
@@ -196,13 +217,13 @@ impl Tagger {
         })
     }
 
-    /// What stands for each word, `[batch, words, width]`.
+    /// The representation of each word, `[batch, words, width]`.
     fn words(&self, states: Tensor<3>, places: &WordPlaces) -> Tensor<3> {
         let (starts, ends) = (places.starts.clone(), places.ends.clone());
-        match self.pieces {
-            Pieces::First => at(states, starts),
-            Pieces::Last => at(states, ends),
-            Pieces::Mean => spans(states, starts, ends),
+        match self.subwords {
+            SubwordPooling::First => at(states, starts),
+            SubwordPooling::Last => at(states, ends),
+            SubwordPooling::Mean => spans(states, starts, ends),
         }
     }
 }
@@ -261,29 +282,29 @@ mod tests {
         };
         let length = spans.iter().map(|span| span[1] + 1).max().unwrap_or(0);
         let mask = [0, 1, 2, 3].map(|place| if place < length { 1.0 } else { 0.0 });
-        let side = Side {
+        let segment = Segment {
             states: Tensor::from_data([places], &device),
             mask: Tensor::from_data([mask], &device),
         };
-        let found = tagger.emissions(side, &words, &Pass::evaluation());
+        let found = tagger.emissions(segment, &words, &Pass::evaluation());
         found.into_data().try_to_vec().expect("f32")
     }
 
     const PLACES: [[f32; 2]; 4] = [[1.0, 0.5], [-1.0, 2.0], [0.5, 0.1], [3.0, -2.0]];
 
     #[test]
-    fn over_words_only_the_pieces_that_stand_for_them_count() {
+    fn over_words_only_the_subwords_that_represent_them_count() {
         let spans = [[0, 1], [2, 3]];
         let mut others = PLACES;
         (others[1], others[3]) = ([7.0, -7.0], [-5.0, 5.0]);
         let of = |over, places| emissions(over, places, &spans);
         assert_eq!(of(Words, PLACES), of(Words, others));
-        assert_ne!(of(Over::Pieces, PLACES), of(Over::Pieces, others));
+        assert_ne!(of(Over::Subwords, PLACES), of(Over::Subwords, others));
     }
 
     #[test]
-    fn words_of_one_piece_are_read_alike_over_pieces_and_over_words() {
+    fn words_of_one_subword_are_read_alike_over_subwords_and_over_words() {
         let of = |over| emissions(over, PLACES, &[[0, 0], [1, 1], [2, 2]]);
-        assert_eq!(of(Over::Pieces), of(Words));
+        assert_eq!(of(Over::Subwords), of(Words));
     }
 }

@@ -18,6 +18,7 @@ use burn::tensor::{Device, Int, Tensor};
 
 use crate::fused::{self, Precision};
 use crate::layer::{Linear, Norm, parameter};
+use crate::weights::Below;
 use crate::{Bert, BertConfig, Encoder, Pass, PoolerKind, TokenBatch, Weights};
 
 /// The shape of a masked language model: that of its encoder, without a pooler.
@@ -60,8 +61,10 @@ impl MaskedLmConfig {
     /// When a tensor is missing or has another shape.
     pub fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<MaskedLm> {
         let hidden = self.encoder.hidden_size;
-        let encoder = self.encoder.load(&mut Below("bert.", weights), device)?;
-        let mut weights = Below("cls.predictions.", weights);
+        let encoder = self
+            .encoder
+            .load(&mut Below::new("bert.", weights), device)?;
+        let mut weights = Below::new("cls.predictions.", weights);
         Ok(MaskedLm {
             encoder,
             head: Head {
@@ -157,14 +160,5 @@ impl MaskedLm {
         self.encoder = self.encoder.with_precision(precision);
         self.head.dense.precision = precision;
         self
-    }
-}
-
-/// The tensors of `weights` whose names begin with a prefix, asked for without it.
-struct Below<'a>(&'static str, &'a mut dyn Weights);
-
-impl Weights for Below<'_> {
-    fn take(&mut self, name: &str, shape: &[usize]) -> Result<burn::tensor::TensorData> {
-        self.1.take(&format!("{}{name}", self.0), shape)
     }
 }

@@ -2,54 +2,24 @@
 
 mod reference;
 
-use anyhow::Result;
-use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 use reference::{Inputs, cases, check_gradients, flat, near};
-use serde::Deserialize;
 use totune_model::fused::{AdamW, AdamWConfig, Rate};
 use totune_model::{
-    Bcn, BcnSpec, BiAttention, BiAttentionSpec, Bimpm, BimpmSpec, DenseText, DenseTextSpec, Esim,
-    EsimSpec, FullyConnected, FullyConnectedSpec, HeadSpec, HighwayLstm, HighwayLstmSpec, Pass,
-    Siamese, SiameseSpec, Tagger, TaggerSpec, Weights,
+    Bcn, BiAttention, Bimpm, DenseText, Esim, FullyConnected, HeadKind, HeadSpec, HighwayLstm,
+    Pass, Siamese, Tagger,
 };
 
-/// A network under test.
-trait Network: Module {
-    /// Its cases: `fixtures/model/<FILE>.json`.
-    const FILE: &str;
-    type Spec: for<'a> Deserialize<'a>;
-    fn load(
-        spec: &Self::Spec,
-        sizes: [usize; 2],
-        weights: &mut dyn Weights,
-        device: &Device,
-    ) -> Result<Self>;
-    fn new(spec: &Self::Spec, sizes: [usize; 2], seed: u64, device: &Device) -> Result<Self>;
+/// A kind of head under test.
+trait Network: HeadKind {
     /// The outputs, flat.
     fn run(&self, inputs: &Inputs, pass: &Pass) -> Tensor<1>;
 }
 
 macro_rules! networks {
-    ($($network:ident, $spec:ident, $file:literal, $run:expr;)*) => {
+    ($($network:ident, $run:expr;)*) => {
         $(impl Network for $network {
-            const FILE: &str = $file;
-            type Spec = $spec;
-
-            fn load(
-                spec: &$spec,
-                [width, outputs]: [usize; 2],
-                weights: &mut dyn Weights,
-                device: &Device,
-            ) -> Result<Self> {
-                $network::load(spec, width, outputs, weights, device)
-            }
-
-            fn new(spec: &$spec, [width, outputs]: [usize; 2], seed: u64, device: &Device) -> Result<Self> {
-                $network::new(spec, width, outputs, seed, device)
-            }
-
             fn run(&self, inputs: &Inputs, pass: &Pass) -> Tensor<1> {
                 let run: fn(&Self, &Inputs, &Pass) -> _ = $run;
                 let output = run(self, inputs, pass);
@@ -65,25 +35,26 @@ macro_rules! networks {
     };
 }
 
+// Their cases are `fixtures/model/<kind>.json`.
 networks! {
-    Bcn, BcnSpec, "bcn", |net, inputs, pass| net.forward(inputs.side("x"), pass);
-    Esim, EsimSpec, "esim", |net, inputs, pass| net.forward(inputs.side("a"), inputs.side("b"), pass);
-    BiAttention, BiAttentionSpec, "bi-attention", |net, inputs, pass| {
-        net.forward(inputs.side("a"), inputs.side("b"), pass)
+    Bcn, |net, inputs, pass| net.forward(inputs.segment("x"), pass);
+    Esim, |net, inputs, pass| net.forward(inputs.segment("a"), inputs.segment("b"), pass);
+    BiAttention, |net, inputs, pass| {
+        net.forward(inputs.segment("a"), inputs.segment("b"), pass)
     };
-    Siamese, SiameseSpec, "siamese", |net, inputs, pass| {
-        net.forward(inputs.side("a"), inputs.side("b"), pass)
+    Siamese, |net, inputs, pass| {
+        net.forward(inputs.segment("a"), inputs.segment("b"), pass)
     };
-    Tagger, TaggerSpec, "tagger", |net, inputs, pass| {
-        net.emissions(inputs.side("x"), &inputs.words(), pass)
+    Tagger, |net, inputs, pass| {
+        net.emissions(inputs.segment("x"), &inputs.words(), pass)
     };
-    FullyConnected, FullyConnectedSpec, "fully-connected", |net, inputs, pass| {
-        net.forward(inputs.side("x").states.narrow(1, 0, 3), pass)
+    FullyConnected, |net, inputs, pass| {
+        net.forward(inputs.segment("x").states.narrow(1, 0, 3), pass)
     };
-    DenseText, DenseTextSpec, "dense-text", |net, inputs, pass| net.forward(inputs.side("x"), pass);
-    Bimpm, BimpmSpec, "bimpm", |net, inputs, pass| net.forward(inputs.side("a"), inputs.side("b"), pass);
-    HighwayLstm, HighwayLstmSpec, "highway-lstm", |net, inputs, pass| {
-        net.forward(inputs.side("x"), pass)
+    DenseText, |net, inputs, pass| net.forward(inputs.segment("x"), pass);
+    Bimpm, |net, inputs, pass| net.forward(inputs.segment("a"), inputs.segment("b"), pass);
+    HighwayLstm, |net, inputs, pass| {
+        net.forward(inputs.segment("x"), pass)
     };
 }
 
@@ -99,8 +70,8 @@ fn devices() -> Vec<Device> {
 /// Calls `check` with each case of a network on each device, and says which it is.
 fn on_cases<N: Network>(check: impl Fn(&reference::Case<N::Spec>, &Device, &str)) {
     for device in devices() {
-        for (i, case) in cases::<N::Spec>(N::FILE).iter().enumerate() {
-            check(case, &device, &format!("{} {i} on {device:?}", N::FILE));
+        for (i, case) in cases::<N::Spec>(N::LABEL).iter().enumerate() {
+            check(case, &device, &format!("{} {i} on {device:?}", N::LABEL));
         }
     }
 }
@@ -110,7 +81,7 @@ fn values_and_gradients_are_those_of_pytorch() {
     fn check<N: Network>() {
         on_cases::<N>(|case, device, what| {
             let mut given = case.given();
-            let network = N::load(&case.spec, [case.width, case.outputs], &mut given, device);
+            let network = N::load(&case.spec, case.width, case.outputs, &mut given, device);
             let network = network.expect("a network");
             given.are_used();
             let inputs = case.inputs(device);
@@ -138,7 +109,7 @@ fn values_and_gradients_are_those_of_pytorch() {
 fn more_padding_changes_nothing() {
     fn check<N: Network>() {
         on_cases::<N>(|case, device, what| {
-            let network = N::new(&case.spec, [case.width, case.outputs], 3, device);
+            let network = N::new(&case.spec, case.width, case.outputs, 3, device);
             let network = network.expect("a network");
             let run = |inputs| flat(network.run(&inputs, &Pass::evaluation()));
             let inputs = || case.inputs(device);
@@ -149,11 +120,11 @@ fn more_padding_changes_nothing() {
 }
 
 #[test]
-fn the_seed_decides_how_a_network_begins_and_what_it_drops() {
+fn the_seed_decides_the_initial_weights_and_what_is_dropped() {
     fn check<N: Network>() {
         on_cases::<N>(|case, device, what| {
             let run = |seed, pass: Pass| {
-                let network = N::new(&case.spec, [case.width, case.outputs], seed, device);
+                let network = N::new(&case.spec, case.width, case.outputs, seed, device);
                 flat(network.expect("a network").run(&case.inputs(device), &pass))
             };
             let one = run(1, Pass::evaluation());
@@ -171,7 +142,7 @@ fn the_seed_decides_how_a_network_begins_and_what_it_drops() {
 fn a_few_steps_bring_the_outputs_closer_to_given_ones() {
     fn check<N: Network>() {
         on_cases::<N>(|case, device, what| {
-            let network = N::new(&case.spec, [case.width, case.outputs], 4, device);
+            let network = N::new(&case.spec, case.width, case.outputs, 4, device);
             let mut network = network.expect("a network");
             let wanted = (0..case.output.values.len()).map(|i| (i % 3) as f32 - 1.0);
             let wanted = Tensor::<1>::from_data(wanted.collect::<Vec<_>>().as_slice(), device);

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use serde::Deserialize;
-use totune_model::{Side, Weights, WordPlaces};
+use totune_model::{Segment, Weights, WordPlaces};
 
 /// A tensor as it is stored.
 #[derive(Debug, Clone, Deserialize)]
@@ -86,8 +86,8 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    pub fn side(&self, name: &str) -> Side {
-        Side {
+    pub fn segment(&self, name: &str) -> Segment {
+        Segment {
             states: self.states[name].clone(),
             mask: self.constants[&format!("{name}_mask")].tensor(&self.device),
         }

@@ -1,16 +1,48 @@
 //! The forms that stored specs have had: how an older one is read, and the id that a run had in it.
 //!
 //! Schema 1 had no key `schema` and no arms, left settings out at their usual values, and had other names for some.
-//! Its runs keep their ids. [`upgrade`] makes today's form of one; [`downgrade`] is its inverse, and the hash of what it
-//! gives is the id that a run of today's form had then, if it could be written at all.
+//! Schema 2 had other names for settings of heads. Runs keep the ids they were made with. [`upgrade`] makes today's form of
+//! a spec; [`downgrade`] is its inverse, and the hash of what it gives is the id that a run of today's form had then, if it
+//! could be written at all.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 /// The form that specs are written in.
-pub(crate) const SCHEMA: u64 = 2;
+pub(crate) const SCHEMA: u64 = 1 + STEPS.len() as u64;
 
-/// A setting that schema 1 left out where it had this value.
+/// The earlier forms, newest first.
+pub(super) fn earlier() -> impl Iterator<Item = u64> {
+    (1..SCHEMA).rev()
+}
+
+/// What changed from one schema to the next.
+struct Step {
+    renamed: &'static [Renamed],
+    renamed_values: &'static [RenamedValue],
+    /// In the order in which they are filled in: a table before what is inside it.
+    left_out: &'static [LeftOut],
+}
+
+/// From schema 1 to 2, from 2 to 3, …
+const STEPS: [Step; 2] = [
+    Step {
+        renamed: &RENAMED_IN_2,
+        renamed_values: &[("/work/training/select", "best", "best-dev")],
+        left_out: &LEFT_OUT_OF_1,
+    },
+    Step {
+        renamed: &RENAMED_IN_3,
+        renamed_values: &[
+            ("/work/training/head/layers/kind", "mix", "scalar-mix"),
+            ("/work/training/head/recurrent-over", "pieces", "subwords"),
+            ("/work/training/head/init", "esim", "glorot-orthogonal"),
+        ],
+        left_out: &[left_out("work.training.head", &[], "kind", "\"linear\"")],
+    },
+];
+
+/// A setting that the earlier schema left out where it had this value.
 struct LeftOut {
     /// Where its table is.
     at: &'static str,
@@ -35,11 +67,14 @@ const fn left_out(
     }
 }
 
-/// A setting that had another name in schema 1: where its table is, of which kind that has to be, if of one, the old name
-/// and today's.
+/// A setting that had another name: where its table is, of which kind that has to be, if of one, the earlier name and the
+/// later.
 type Renamed = (&'static str, &'static str, &'static str, &'static str);
 
-const RENAMED: [Renamed; 5] = [
+/// A value that had another name: where it is, the earlier name and the later.
+type RenamedValue = (&'static str, &'static str, &'static str);
+
+const RENAMED_IN_2: [Renamed; 5] = [
     ("work.training", "", "keep", "select"),
     (
         "work.training.adaptation",
@@ -67,11 +102,19 @@ const RENAMED: [Renamed; 5] = [
     ),
 ];
 
-/// A value that had another name in schema 1: where it is, the old name and today's.
-const RENAMED_VALUE: (&str, &str, &str) = ("/work/training/select", "best", "best-dev");
+const HEAD: &str = "work.training.head";
 
-/// In the order in which they are filled in: a table before what is inside it.
-const LEFT_OUT: [LeftOut; 29] = [
+const RENAMED_IN_3: [Renamed; 7] = [
+    (HEAD, "esim", "output", "mlp-hidden"),
+    (HEAD, "fully-connected", "hidden", "mlp-hidden"),
+    (HEAD, "dense-text", "hidden", "mlp-hidden"),
+    (HEAD, "highway-lstm", "output", "mlp-hidden"),
+    (HEAD, "bimpm", "output", "mlp-hidden"),
+    (HEAD, "tagger", "projection", "mlp-hidden"),
+    (HEAD, "tagger", "pieces", "subwords"),
+];
+
+const LEFT_OUT_OF_1: [LeftOut; 29] = [
     left_out("", &[], "search", "[]"),
     left_out("split", &["hold-out"], "dev", "0.0"),
     left_out("split", &["hold-out", "files"], "train-limit", "null"),
@@ -123,7 +166,7 @@ const LEFT_OUT: [LeftOut; 29] = [
     left_out("", &[], "arm", "\"\""),
 ];
 
-/// Today's form of a stored spec, without its `schema`; the arm of an older one is empty.
+/// Today's form of a stored spec, without its `schema`; the arm of one of schema 1 is empty.
 ///
 /// # Errors
 /// When it is of a later schema than this program knows.
@@ -132,47 +175,55 @@ pub(super) fn upgrade(mut spec: Value) -> Result<Value> {
         return Ok(spec);
     };
     let schema = object.remove("schema").unwrap_or_else(|| json!(1));
-    if schema == json!(1) {
-        rename(&mut spec, |(at, kind, old, new)| (at, kind, old, new));
-        let (at, old, new) = RENAMED_VALUE;
-        rename_value(&mut spec, at, old, new);
-        for setting in &LEFT_OUT {
+    let known = schema.as_u64().filter(|n| (1..=SCHEMA).contains(n));
+    let schema = known.with_context(|| {
+        format!(
+            "schema: found {schema}, expected at most {SCHEMA}: the spec is from a later version"
+        )
+    })?;
+    for step in &STEPS[schema as usize - 1..] {
+        rename(&mut spec, step, |(at, kind, old, new)| (at, kind, old, new));
+        for (at, old, new) in step.renamed_values {
+            rename_value(&mut spec, at, old, new);
+        }
+        for setting in step.left_out {
             if let Some(table) = table(&mut spec, setting.at, setting.kinds) {
                 let value = || serde_json::from_str(setting.value).expect("a literal is JSON");
                 table.entry(setting.key).or_insert_with(value);
             }
         }
-    } else {
-        ensure!(
-            schema == json!(SCHEMA),
-            "schema: found {schema}, expected at most {SCHEMA}: the spec is from a later version"
-        );
     }
     Ok(spec)
 }
 
-/// The form of schema 1 of a spec of today's form without a `schema`; it has no arm.
-pub(super) fn downgrade(mut spec: Value) -> Value {
+/// The form of an earlier `schema` of a spec of today's form without a `schema`, as it was hashed: without an arm.
+pub(super) fn downgrade(mut spec: Value, schema: u64) -> Value {
+    for step in STEPS[schema as usize - 1..].iter().rev() {
+        for setting in step.left_out.iter().rev() {
+            let value: Value = serde_json::from_str(setting.value).expect("a literal is JSON");
+            if let Some(table) = table(&mut spec, setting.at, setting.kinds)
+                && table.get(setting.key) == Some(&value)
+            {
+                table.remove(setting.key);
+            }
+        }
+        for (at, old, new) in step.renamed_values {
+            rename_value(&mut spec, at, new, old);
+        }
+        rename(&mut spec, step, |(at, kind, old, new)| (at, kind, new, old));
+    }
     if let Some(object) = spec.as_object_mut() {
         object.remove("arm");
-    }
-    for setting in LEFT_OUT.iter().rev() {
-        let value: Value = serde_json::from_str(setting.value).expect("a literal is JSON");
-        if let Some(table) = table(&mut spec, setting.at, setting.kinds)
-            && table.get(setting.key) == Some(&value)
-        {
-            table.remove(setting.key);
+        if schema > 1 {
+            object.insert("schema".to_string(), schema.into());
         }
     }
-    let (at, old, new) = RENAMED_VALUE;
-    rename_value(&mut spec, at, new, old);
-    rename(&mut spec, |(at, kind, old, new)| (at, kind, new, old));
     spec
 }
 
 /// Renames settings, and the paths to them that a search names; `way` says from which of the two names to which.
-fn rename(spec: &mut Value, way: impl Fn(Renamed) -> Renamed) {
-    for (at, kind, from, to) in RENAMED.map(way) {
+fn rename(spec: &mut Value, step: &Step, way: impl Fn(Renamed) -> Renamed) {
+    for (at, kind, from, to) in step.renamed.iter().copied().map(way) {
         let kinds = [kind];
         let kinds = if kind.is_empty() { &[][..] } else { &kinds };
         let Some(table) = table(spec, at, kinds) else {

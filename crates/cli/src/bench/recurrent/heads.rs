@@ -4,7 +4,9 @@ use anyhow::{Result, ensure};
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
-use totune_model::{Bimpm, BimpmSpec, HighwayLstm, HighwayLstmSpec, HighwayReading, Pass, Side};
+use totune_model::{
+    Bimpm, BimpmSpec, HeadKind, HighwayLstm, HighwayLstmSpec, HighwayReading, Pass, Segment,
+};
 
 use super::worker::{MadeUp, made_up, mask};
 use super::{BATCH, Body, Case, SEQ, Step};
@@ -91,7 +93,7 @@ impl Network {
     }
 
     /// Scores `[batch, labels]` of texts, or of each text beside the one that `b` has.
-    fn forward(&self, a: Side, b: Side) -> Tensor<2> {
+    fn forward(&self, a: Segment, b: Segment) -> Tensor<2> {
         let pass = Pass::evaluation();
         match self {
             Self::Bimpm(network) => network.forward(a, b, &pass),
@@ -119,11 +121,14 @@ pub fn prepare(case: &Case, head: Head, device: &Device) -> Result<Box<dyn FnMut
     let (a, b) = (states(12345), states(54321));
     let mask = mask(case, device);
     Ok(Box::new(move || {
-        let side = |states: &Tensor<3>| Side {
+        let segment = |states: &Tensor<3>| Segment {
             states: states.clone(),
             mask: mask.clone(),
         };
-        let loss = network.forward(side(&a), side(&b)).powi_scalar(2).mean();
+        let loss = network
+            .forward(segment(&a), segment(&b))
+            .powi_scalar(2)
+            .mean();
         let value = loss.clone().into_scalar::<f32>();
         if train {
             let gradients = loss.backward();

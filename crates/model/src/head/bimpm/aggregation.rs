@@ -7,7 +7,7 @@ use burn::tensor::{Device, Tensor};
 use super::Aggregation;
 use crate::encoder::bert::{BertConfig, Layer, PoolerKind};
 use crate::layer::Linear;
-use crate::{BiLstm, Pass, Side, Weights};
+use crate::{BiLstm, Pass, Segment, Weights};
 
 impl Aggregation {
     /// Width of the vector.
@@ -71,7 +71,7 @@ impl Aggregator {
     }
 
     /// `[batch, seq, matches]` to `[batch, width]`.
-    pub(super) fn forward(&self, matches: &Side, pass: &Pass) -> Tensor<2> {
+    pub(super) fn forward(&self, matches: &Segment, pass: &Pass) -> Tensor<2> {
         if let Some(recurrent) = &self.recurrent {
             let states = recurrent.forward(matches.states.clone(), Some(&matches.mask));
             let states = matches.with(states); // [batch, seq, 2 hidden]

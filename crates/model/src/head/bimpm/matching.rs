@@ -13,7 +13,7 @@ use burn::tensor::{Device, Tensor};
 
 use super::{BimpmSpec, MatchReading};
 use crate::layer::parameter;
-use crate::{Side, Weights};
+use crate::{Segment, Weights};
 
 /// Which state stands for all of a side in full matching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,6 @@ impl Matching {
         width: usize,
         end: End,
         weights: &mut dyn Weights,
-        name: &str,
         device: &Device,
     ) -> Result<Self> {
         let n_sides = match spec.reading {
@@ -69,7 +68,7 @@ impl Matching {
         let mut sides = Vec::new();
         for side in 0..n_sides {
             let mut perspectives = |way: &str| {
-                let name = format!("{name}.{side}.{way}.weight");
+                let name = format!("{side}.{way}.weight");
                 let weight = parameter(weights, &name, [spec.perspectives, width], device)?;
                 anyhow::Ok(Perspectives { weight })
             };
@@ -81,7 +80,7 @@ impl Matching {
                 attention: match spec.reading {
                     MatchReading::Official => Some(Attention::load(
                         weights,
-                        &format!("{name}.{side}.attention"),
+                        &format!("{side}.attention"),
                         [width, spec.attention],
                         device,
                     )?),
@@ -97,7 +96,7 @@ impl Matching {
     }
 
     /// What each token of both sides gets, `[batch, seq, ..]` in parts.
-    pub(super) fn both(&self, a: &Side, b: &Side) -> [Vec<Tensor<3>>; 2] {
+    pub(super) fn both(&self, a: &Segment, b: &Segment) -> [Vec<Tensor<3>>; 2] {
         let cosines = unit(&a.states).matmul(unit(&b.states).swap_dims(1, 2)); // [batch, seq_a, seq_b]
         let back = cosines.clone().swap_dims(1, 2);
         let (first, second) = (&self.sides[0], self.sides.last().expect("at least one"));
@@ -117,8 +116,8 @@ impl Matching {
     fn one(
         &self,
         ways: &Ways,
-        x: &Side,
-        other: &Side,
+        x: &Segment,
+        other: &Segment,
         cosines: Tensor<3>,
         pairs: Tensor<4>,
     ) -> Vec<Tensor<3>> {
@@ -153,7 +152,7 @@ impl Matching {
     fn compare(
         &self,
         perspectives: &Perspectives,
-        x: &Side,
+        x: &Segment,
         vectors: Tensor<3>,
         parts: &mut Vec<Tensor<3>>,
     ) {
@@ -174,8 +173,8 @@ impl Matching {
     fn attended(
         &self,
         ways: &Ways,
-        x: &Side,
-        other: &Side,
+        x: &Segment,
+        other: &Segment,
         cosines: &Tensor<3>,
         real: Tensor<3>,
     ) -> Tensor<3> {
@@ -193,7 +192,7 @@ impl Matching {
     }
 
     /// The max-attentive vector for each token, `[batch, seq, width]`.
-    fn chosen(&self, other: &Side, cosines: Tensor<3>, bias: Tensor<3>) -> Tensor<3> {
+    fn chosen(&self, other: &Segment, cosines: Tensor<3>, bias: Tensor<3>) -> Tensor<3> {
         let [batch, seq, _] = cosines.dims();
         let [_, _, width] = other.states.dims();
         if self.reading == MatchReading::Allennlp {
@@ -276,8 +275,8 @@ impl Attention {
     }
 
     /// For each token of `x` a mean of the states of `other`, `[batch, seq, width]`.
-    fn forward(&self, x: &Side, other: &Side) -> Tensor<3> {
-        let project = |side: &Side| {
+    fn forward(&self, x: &Segment, other: &Segment) -> Tensor<3> {
+        let project = |side: &Segment| {
             let weight = self.project.weight.val().transpose();
             times(side.states.clone(), weight).tanh() // [batch, seq, inner]
         };

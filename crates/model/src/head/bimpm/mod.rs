@@ -9,8 +9,9 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{check_rates, check_sizes, drop};
-use super::{FullyConnected, FullyConnectedSpec};
-use crate::{BiLstm, Init, NewWeights, Pass, Side, Weights};
+use super::{FullyConnected, FullyConnectedSpec, HeadKind, Layers, Output, Reads, Representation};
+use crate::weights::Below;
+use crate::{BiLstm, Init, Pass, RandomWeights, Segment, Weights};
 use aggregation::Aggregator;
 use matching::{End, Matching};
 
@@ -18,6 +19,8 @@ use matching::{End, Matching};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BimpmSpec {
+    /// Which layers of the encoder it reads.
+    pub layers: Layers,
     /// What the matched states are made by.
     pub context: Context,
     /// Width of each direction of that; read where it is a BiLSTM.
@@ -31,7 +34,7 @@ pub struct BimpmSpec {
     /// What makes one vector of the matches of a side.
     pub aggregation: Aggregation,
     /// Width between the two layers that score.
-    pub output: usize,
+    pub mlp_hidden: usize,
     /// Dropout on what each layer reads.
     pub dropout: f64,
 }
@@ -95,28 +98,47 @@ pub enum Aggregation {
 impl Default for BimpmSpec {
     fn default() -> Self {
         Self {
+            layers: Layers::Top,
             context: Context::BiLstm,
             context_hidden: 100,
             perspectives: 20,
             reading: MatchReading::Paper,
             attention: 50,
             aggregation: Aggregation::BiLstm { hidden: 100 },
-            output: 200,
+            mlp_hidden: 200,
             dropout: 0.1,
         }
     }
 }
 
-impl BimpmSpec {
-    /// Refuses what is out of range, naming the key below `head`.
-    pub fn validate(&self) -> Result<()> {
+/// Both sides read by one BiLSTM, each token matched with the other side, the matches aggregated and scored.
+#[derive(Module, Debug)]
+pub struct Bimpm {
+    context: Option<BiLstm>,
+    /// Of the forward and the backward states, or of the states as they came.
+    matching: Vec<Matching>,
+    aggregator: Aggregator,
+    output: FullyConnected,
+    dropout: f64,
+}
+
+impl HeadKind for Bimpm {
+    type Spec = BimpmSpec;
+
+    const LABEL: &'static str = "bimpm";
+
+    fn reads(spec: &BimpmSpec) -> Reads {
+        Reads::Tokens(spec.layers)
+    }
+
+    fn validate(spec: &BimpmSpec) -> Result<()> {
         check_sizes(&[
-            ("context-hidden", self.context_hidden),
-            ("perspectives", self.perspectives),
-            ("attention", self.attention),
-            ("output", self.output),
+            ("context-hidden", spec.context_hidden),
+            ("perspectives", spec.perspectives),
+            ("attention", spec.attention),
+            ("mlp-hidden", spec.mlp_hidden),
         ])?;
-        match self.aggregation {
+        match spec.aggregation {
             Aggregation::BiLstm { hidden } => check_sizes(&[("aggregation.hidden", hidden)])?,
             Aggregation::Transformer {
                 width,
@@ -134,51 +156,24 @@ impl BimpmSpec {
                 );
             }
         }
-        check_rates(&[("dropout", self.dropout)])
+        check_rates(&[("dropout", spec.dropout)])
     }
-}
 
-/// Both sides read by one BiLSTM, each token matched with the other side, the matches aggregated and scored.
-#[derive(Module, Debug)]
-pub struct Bimpm {
-    context: Option<BiLstm>,
-    /// Of the forward and the backward states, or of the states as they came.
-    matching: Vec<Matching>,
-    aggregator: Aggregator,
-    output: FullyConnected,
-    dropout: f64,
-}
-
-impl Bimpm {
-    /// A new network on states of `width`, begun as Wang et al. 2019 have it: [`Init::KaimingNormal`].
-    ///
-    /// # Errors
-    /// When a setting is out of its range.
-    pub fn new(
-        spec: &BimpmSpec,
-        width: usize,
-        outputs: usize,
-        seed: u64,
-        device: &Device,
-    ) -> Result<Self> {
-        let mut weights = NewWeights::new(Init::KaimingNormal, seed);
-        Self::load(spec, width, outputs, &mut weights, device)
+    fn initial(_: &BimpmSpec, seed: u64) -> Box<dyn Weights> {
+        Box::new(RandomWeights::initialised(Init::KaimingNormal, seed))
     }
 
     /// Takes `context`, `matching.<direction>.<side>.{full, pool, attentive, max_attentive}.weight` and those of the
     /// learned attention, `aggregation`, `hidden` and `output` from `weights`. Where sides share weights they are those
     /// of side 0.
-    ///
-    /// # Errors
-    /// When a setting is out of its range, or those of `weights`.
-    pub fn load(
+    fn load(
         spec: &BimpmSpec,
         width: usize,
         outputs: usize,
         weights: &mut dyn Weights,
         device: &Device,
     ) -> Result<Self> {
-        spec.validate()?;
+        Self::validate(spec)?;
         let hidden = spec.context_hidden;
         let (context, matched, ends) = match spec.context {
             Context::BiLstm => {
@@ -189,15 +184,16 @@ impl Bimpm {
         };
         let mut matching = Vec::new();
         for (i, end) in ends.into_iter().enumerate() {
-            let name = format!("matching.{i}");
-            matching.push(Matching::load(spec, matched, end, weights, &name, device)?);
+            let mut below = Below::new(format!("matching.{i}."), weights);
+            matching.push(Matching::load(spec, matched, end, &mut below, device)?);
         }
         let matches = matching.len() * matching::width(spec);
         let aggregator =
             Aggregator::load(&spec.aggregation, matches, spec.dropout, weights, device)?;
         let above = FullyConnectedSpec {
-            hidden: spec.output,
+            mlp_hidden: spec.mlp_hidden,
             dropout: spec.dropout,
+            ..FullyConnectedSpec::default()
         };
         let read = 2 * spec.aggregation.width();
         Ok(Self {
@@ -209,8 +205,15 @@ impl Bimpm {
         })
     }
 
+    fn score(&self, read: Representation, pass: &Pass) -> Output {
+        let [a, b] = read.pair();
+        Output::Labels(self.forward(a, b, pass))
+    }
+}
+
+impl Bimpm {
     /// Scores of each label, or one number, `[batch, outputs]`.
-    pub fn forward(&self, a: Side, b: Side, pass: &Pass) -> Tensor<2> {
+    pub fn forward(&self, a: Segment, b: Segment, pass: &Pass) -> Tensor<2> {
         let [a, b] = [a, b].map(|side| {
             let states = drop(side.states.clone(), self.dropout, pass);
             let states = match &self.context {
@@ -226,7 +229,7 @@ impl Bimpm {
         let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
         let n = self.matching.len();
         for (i, matching) in self.matching.iter().enumerate() {
-            let direction = |side: &Side| {
+            let direction = |side: &Segment| {
                 let [_, _, width] = side.states.dims();
                 side.with(side.states.clone().narrow(2, i * width / n, width / n))
             };

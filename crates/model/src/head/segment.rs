@@ -1,13 +1,13 @@
-//! What networks make of the token states of a text without any weights.
+//! What heads compute of the token states of a text without any weights.
 //!
 //! Padding is on the right and has no influence; of a row with nothing else it is all that is read, and zero.
 
 use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
 
-use crate::Side;
+use crate::Segment;
 
-impl Side {
+impl Segment {
     /// Other states of the same tokens.
     pub(super) fn with(&self, states: Tensor<3>) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Side {
         self.mask.clone().sum_dim(1).clamp_min(1.0)
     }
 
-    /// The largest value of each dimension, `[batch, width]`.
+    /// Max pooling: the largest value of each dimension, `[batch, width]`.
     pub(super) fn max(&self) -> Tensor<2> {
         let states = self.states.clone() + self.bias();
         states.max_dim(1).squeeze_dim(1)
@@ -73,24 +73,24 @@ impl Side {
 
 /// Soft alignment by dot products (Chen et al. 2017, equations 11 to 13): for each token of `a` the mean of the states
 /// of `b`, weighted by a softmax over its real tokens, and the same for each token of `b`.
-pub(super) fn align(a: &Side, b: &Side) -> [Tensor<3>; 2] {
+pub(super) fn align(a: &Segment, b: &Segment) -> [Tensor<3>; 2] {
     let scores = dots(a, b); // [batch, seq_a, seq_b]
     let back = scores.clone().swap_dims(1, 2);
     [mix(scores, b), mix(back, a)]
 }
 
 /// The same of one text with itself.
-pub(super) fn align_self(x: &Side) -> Tensor<3> {
+pub(super) fn align_self(x: &Segment) -> Tensor<3> {
     mix(dots(x, x), x)
 }
 
 /// The dot product of each token of `a` with each of `b`, `[batch, seq_a, seq_b]`.
-fn dots(a: &Side, b: &Side) -> Tensor<3> {
+fn dots(a: &Segment, b: &Segment) -> Tensor<3> {
     a.states.clone().matmul(b.states.clone().swap_dims(1, 2))
 }
 
 /// Means of the states of `of`, weighted by the softmax of each row of `scores` `[batch, rows, seq]`.
-fn mix(scores: Tensor<3>, of: &Side) -> Tensor<3> {
+fn mix(scores: Tensor<3>, of: &Segment) -> Tensor<3> {
     let shares = softmax(scores + of.bias().swap_dims(1, 2), 2);
     shares.matmul(of.states.clone()) // [batch, rows, width]
 }

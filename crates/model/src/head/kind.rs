@@ -1,0 +1,125 @@
+//! What every kind of head has.
+
+use std::fmt::Debug;
+
+use anyhow::Result;
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{Output, Reads};
+use crate::{Pass, Segment, TokenBatch, Weights};
+
+/// A kind of head: its settings, its weights, and the scores it gives.
+pub trait HeadKind: Module {
+    /// Its settings. A key `layers` says which layers of the encoder it reads.
+    type Spec: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
+
+    /// Its `kind` in settings, and the word for it in labels.
+    const LABEL: &'static str;
+
+    /// Whether it gives a tag to each word instead of an answer to each example.
+    const TAGS_WORDS: bool = false;
+
+    /// What it reads of an encoder's states.
+    fn reads(spec: &Self::Spec) -> Reads;
+
+    /// Refuses values out of range, naming the key below `head`.
+    fn validate(spec: &Self::Spec) -> Result<()>;
+
+    /// Initial weights, drawn from `seed`.
+    fn initial(spec: &Self::Spec, seed: u64) -> Box<dyn Weights>;
+
+    /// Takes the weights of a head with `outputs` outputs on vectors or states of `width` from `weights`; outputs are the
+    /// labels or tags, or one number.
+    ///
+    /// # Errors
+    /// When a setting is out of its range, or those of `weights`.
+    fn load(
+        spec: &Self::Spec,
+        width: usize,
+        outputs: usize,
+        weights: &mut dyn Weights,
+        device: &Device,
+    ) -> Result<Self>;
+
+    /// A new head, with initial weights.
+    ///
+    /// # Errors
+    /// When a setting is out of its range.
+    fn new(
+        spec: &Self::Spec,
+        width: usize,
+        outputs: usize,
+        seed: u64,
+        device: &Device,
+    ) -> Result<Self> {
+        let mut weights = Self::initial(spec, seed);
+        Self::load(spec, width, outputs, &mut *weights, device)
+    }
+
+    /// Scores what it reads of a batch.
+    fn score(&self, read: Representation, pass: &Pass) -> Output;
+}
+
+/// What a head reads of a batch, its layers already mixed.
+#[derive(Debug)]
+pub enum Representation<'a> {
+    /// One vector per example, `[batch, width]`.
+    Pooled(Tensor<2>),
+    /// The states of every token.
+    Tokens {
+        /// `[batch, seq, width]`.
+        states: Tensor<3>,
+        /// Where the texts and the words lie in them.
+        batch: &'a TokenBatch,
+    },
+}
+
+impl Representation<'_> {
+    /// The vector of each example, `[batch, width]`.
+    ///
+    /// # Panics
+    /// When there are states of tokens.
+    pub(super) fn pooled(self) -> Tensor<2> {
+        match self {
+            Self::Pooled(vectors) => vectors,
+            Self::Tokens { .. } => panic!("this head reads one vector per example"),
+        }
+    }
+
+    /// The states of every token, `[batch, seq, width]`, and the batch they are of.
+    ///
+    /// # Panics
+    /// When there is one vector per example.
+    pub(super) fn tokens(&self) -> (&Tensor<3>, &TokenBatch) {
+        match self {
+            Self::Pooled(_) => panic!("this head reads the states of all tokens"),
+            Self::Tokens { states, batch } => (states, batch),
+        }
+    }
+
+    /// Whole rows, boundary tokens among them.
+    pub(super) fn whole(&self) -> Segment {
+        let (states, batch) = self.tokens();
+        batch.whole(states.clone())
+    }
+
+    /// The first text of each row, without boundary tokens.
+    pub(super) fn text(&self) -> Segment {
+        let (states, batch) = self.tokens();
+        batch.segment(states, 0)
+    }
+
+    /// Both texts of each row, without boundary tokens.
+    pub(super) fn pair(&self) -> [Segment; 2] {
+        let (states, batch) = self.tokens();
+        [0, 1].map(|text| batch.segment(states, text))
+    }
+
+    /// Both texts of each row, each with the boundary token before it, of encoders that have one.
+    pub(super) fn pair_from_first(&self) -> [Segment; 2] {
+        let (states, batch) = self.tokens();
+        [0, 1].map(|text| batch.segment_from_first(states, text))
+    }
+}

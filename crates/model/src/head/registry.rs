@@ -1,0 +1,190 @@
+//! All kinds of heads: as settings, and as one module.
+
+use anyhow::Result;
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::{
+    Bcn, BiAttention, Bimpm, DenseText, Esim, FullyConnected, HeadKind, HighwayLstm, LinearHead,
+    Output, Pooling, Reads, Representation, ScalarMix, Siamese, Tagger,
+};
+use crate::{Encoder, Pass, States, TokenBatch};
+
+/// Declares [`HeadSpec`] and the modules behind it, with a variant for each kind.
+macro_rules! heads {
+    ($($(#[$doc:meta])* $name:ident($head:ty),)*) => {
+        /// Settings of a head, by its `kind`; `linear` where none is said.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(remote = "Self", tag = "kind", rename_all = "kebab-case")]
+        pub enum HeadSpec {
+            $($(#[$doc])* $name(<$head as HeadKind>::Spec),)*
+        }
+
+        impl HeadSpec {
+            /// What such a head reads of an encoder's states.
+            pub fn reads(&self) -> Reads {
+                match self { $(Self::$name(spec) => <$head>::reads(spec),)* }
+            }
+
+            /// Whether it gives a tag to each word instead of an answer to each example.
+            pub fn is_tagger(&self) -> bool {
+                match self { $(Self::$name(_) => <$head>::TAGS_WORDS,)* }
+            }
+
+            /// The word for it in labels, which is its `kind`: `linear`, `esim`, …
+            pub fn label(&self) -> &'static str {
+                match self { $(Self::$name(_) => <$head>::LABEL,)* }
+            }
+
+            /// Refuses values out of range, naming the key below `head`.
+            pub fn validate(&self) -> Result<()> {
+                match self { $(Self::$name(spec) => <$head>::validate(spec),)* }
+            }
+        }
+
+        /// One of the heads.
+        #[derive(Module, Debug)]
+        enum AnyHead {
+            $($name($head),)*
+        }
+
+        impl AnyHead {
+            fn new(
+                spec: &HeadSpec,
+                width: usize,
+                outputs: usize,
+                seed: u64,
+                device: &Device,
+            ) -> Result<Self> {
+                Ok(match spec {
+                    $(HeadSpec::$name(spec) => {
+                        Self::$name(<$head>::new(spec, width, outputs, seed, device)?)
+                    })*
+                })
+            }
+
+            fn score(&self, read: Representation, pass: &Pass) -> Output {
+                match self { $(Self::$name(head) => head.score(read, pass),)* }
+            }
+        }
+    };
+}
+
+// The registry: a new kind of head is a file that implements `HeadKind`, and a line here.
+heads! {
+    /// A linear layer on one pooled vector.
+    Linear(LinearHead),
+    /// A tag for each word.
+    Tagger(Tagger),
+    /// Scores of a text.
+    Bcn(Bcn),
+    /// Scores of two texts.
+    Esim(Esim),
+    /// Scores of two texts.
+    BiAttention(BiAttention),
+    /// Scores of two texts.
+    Siamese(Siamese),
+    /// Scores of a first token.
+    FullyConnected(FullyConnected),
+    /// Scores of a text.
+    DenseText(DenseText),
+    /// Scores of a text.
+    HighwayLstm(HighwayLstm),
+    /// Scores of two texts.
+    Bimpm(Bimpm),
+}
+
+impl HeadSpec {
+    /// Whether it reads what the pretrained pooler makes of the first token.
+    pub fn reads_pooler(&self) -> bool {
+        matches!(self.reads(), Reads::Vector(readout) if readout.pooling == Pooling::Pooler)
+    }
+}
+
+impl Serialize for HeadSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer) // of the derive
+    }
+}
+
+impl<'de> Deserialize<'de> for HeadSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut keys = Map::<String, Value>::deserialize(deserializer)?;
+        keys.entry("kind")
+            .or_insert_with(|| LinearHead::LABEL.into());
+        Self::deserialize(Value::Object(keys)).map_err(serde::de::Error::custom) // of the derive
+    }
+}
+
+/// What is new in a classifier: a head, and the mix of the layers that it reads.
+#[derive(Module, Debug)]
+pub struct Head {
+    mix: Option<ScalarMix>,
+    kind: AnyHead,
+    #[module(skip)]
+    reads: Reads,
+}
+
+impl Head {
+    /// A new head for `encoder` with `n_outputs` outputs, drawn from `seed`.
+    ///
+    /// # Errors
+    /// When the encoder does not have what the head reads.
+    pub fn new<E: Encoder>(
+        spec: &HeadSpec,
+        encoder: &E,
+        n_outputs: usize,
+        seed: u64,
+        device: &Device,
+    ) -> Result<Self> {
+        let reads = spec.reads();
+        reads.check(encoder)?;
+        let layers = reads.layers();
+        let mix =
+            (!layers.is_top()).then(|| ScalarMix::new(layers.count(encoder.n_layers()), device));
+        let width = reads.width(encoder.hidden());
+        Ok(Self {
+            mix,
+            kind: AnyHead::new(spec, width, n_outputs, seed, device)?,
+            reads,
+        })
+    }
+
+    /// What it makes of an encoder's states.
+    pub fn forward(&self, states: &States, batch: &TokenBatch, pass: &Pass) -> Output {
+        match self.reads {
+            Reads::Vector(readout) => self.score_vectors(readout.of(states, batch), pass),
+            Reads::Tokens(layers) => self.score_tokens(layers.of(states), batch, pass),
+        }
+    }
+
+    /// What it makes of the vector that it reads of each example, `[batch, layers * width]`.
+    ///
+    /// # Panics
+    /// When it reads the states of all tokens.
+    pub(crate) fn score_vectors(&self, read: Tensor<2>, pass: &Pass) -> Output {
+        let vectors = match &self.mix {
+            Some(mix) => mix.forward(read),
+            None => read,
+        };
+        self.kind.score(Representation::Pooled(vectors), pass)
+    }
+
+    /// What it makes of the states that it reads of each token, `[batch, seq, layers * width]`.
+    ///
+    /// # Panics
+    /// When it reads one vector per example.
+    pub(crate) fn score_tokens(&self, read: Tensor<3>, batch: &TokenBatch, pass: &Pass) -> Output {
+        let states = match &self.mix {
+            Some(mix) => {
+                let normalised = self.reads.layers().normalised();
+                mix.of_tokens(read, normalised.then(|| batch.weights()))
+            }
+            None => read,
+        };
+        self.kind
+            .score(Representation::Tokens { states, batch }, pass)
+    }
+}
