@@ -53,6 +53,11 @@ macro_rules! architectures {
             pub fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<AnyEncoder> {
                 match self { $(Self::$name(shape) => Ok(Shape::load(shape, weights, device)?.into()),)* }
             }
+
+            /// The weights that pre-training would begin with.
+            pub fn initial(&self, seed: u64) -> Box<dyn Weights> {
+                match self { $(Self::$name(shape) => Shape::initial(shape, seed),)* }
+            }
         }
     };
 }

@@ -53,7 +53,15 @@ pub struct EncoderCard {
     /// What a reader of results should know about this checkpoint.
     #[serde(default)]
     pub note: Option<String>,
+    /// Whether its weights are random, and only its shape and its vocabulary those of the checkpoint.
+    #[serde(skip)]
+    pub untrained: bool,
 }
+
+/// What follows an encoder's name where its untrained control is meant: `bert-base-uncased@random`.
+const RANDOM: &str = "@random";
+/// The seed of all random weights.
+const RANDOM_SEED: u64 = 1;
 
 fn all_formats() -> Vec<Format> {
     Format::ALL.to_vec()
@@ -109,6 +117,20 @@ impl EncoderCard {
             card.architecture
         );
         Ok(card)
+    }
+
+    /// The control that shows what pre-training is worth: the same network with the weights that its pre-training would
+    /// begin with.
+    pub fn untrained(&self) -> Self {
+        Self {
+            name: format!("{}{RANDOM}", self.name),
+            title: format!("{}, random weights", self.title),
+            note: Some("Its weights are random, as before any pre-training.".to_string()),
+            sha256: BTreeMap::new(),
+            fetch: Vec::new(),
+            untrained: true,
+            ..self.clone()
+        }
     }
 
     /// The folder with the checkpoint below one of `roots`, if it is there.
@@ -219,6 +241,13 @@ impl EncoderCard {
         let Some((dir, format, file)) = self.find(roots)? else {
             bail!(self.missing(roots).unwrap_or_default());
         };
+        if self.untrained {
+            return Ok(LoadedEncoder {
+                encoder: load(&mut *self.architecture.initial(RANDOM_SEED))?,
+                checkpoint_hash: format!("random weights of seed {RANDOM_SEED}"),
+                dir,
+            });
+        }
         let checkpoint = Checkpoint::open(&file)?;
         let checkpoint_hash = checkpoint.hash();
         if let Some(expected) = self.sha256.get(&format) {
@@ -303,6 +332,8 @@ impl EncoderCatalogue {
                 .is_some_and(|extension| extension == "toml")
             {
                 let card = EncoderCard::read(&path)?;
+                let control = card.untrained();
+                cards.insert(control.name.clone(), control);
                 cards.insert(card.name.clone(), card);
             }
         }
@@ -321,8 +352,9 @@ impl EncoderCatalogue {
         })
     }
 
-    /// Names of all cards, in order.
+    /// Names of all cards, in order; each has a control with random weights besides, `<name>@random`.
     pub fn names(&self) -> Vec<&str> {
-        self.cards.keys().map(String::as_str).collect()
+        let trained = self.cards.values().filter(|card| !card.untrained);
+        trained.map(|card| card.name.as_str()).collect()
     }
 }

@@ -465,3 +465,34 @@ fn a_published_bilm_gives_its_published_outputs() {
         }
     }
 }
+
+/// `<name>@random` is the network of a card before any pre-training: always the same, and another one than the card's.
+#[test]
+fn an_untrained_control_has_the_weights_that_training_begins_with() {
+    let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
+    let card = catalogue.find("fixture-elmo@random").expect("a control");
+    assert!(card.title.ends_with(", random weights"), "{}", card.title);
+    assert!(!catalogue.names().contains(&"fixture-elmo@random"));
+    let (roots, device) = ([project("fixtures/encoders")], Device::flex());
+    let batch = batch(&singles(&Reference::read().sentences[..1]), 0, &device);
+    let states = |name: &str| {
+        let card = catalogue.find(name).expect("a card");
+        let loaded = card.load_elmo(&roots, &device).expect("an ELMo");
+        let states = loaded.encoder.encode(&batch, &Pass::evaluation());
+        let top = states.top();
+        (loaded.checkpoint_hash, top.into_data())
+    };
+    let (hash, random) = states("fixture-elmo@random");
+    assert_eq!(hash, "random weights of seed 1");
+    assert_eq!(random, states("fixture-elmo@random").1);
+    assert_ne!(random, states("fixture-elmo").1);
+    for name in ["fixture-bert", "fixture-bert@random"] {
+        let card = catalogue.find(name).expect("a card");
+        let loaded = card.load(&roots, &device).expect("a BERT");
+        assert_eq!(
+            loaded.checkpoint_hash.len() == 64,
+            !card.untrained,
+            "{name}"
+        );
+    }
+}

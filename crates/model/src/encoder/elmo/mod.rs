@@ -27,7 +27,7 @@ use self::words::{CharacterEncoder, marks};
 use super::{Encoder, Shape, States, TokenizerKind};
 use crate::fused::{self, Clip, Direction, Memory, Precision};
 use crate::layer::{Linear, parameter};
-use crate::{Pass, TokenBatch, Weights};
+use crate::{BilmInit, Pass, TokenBatch, Weights};
 
 mod carry;
 mod language;
@@ -103,6 +103,10 @@ impl Shape for ElmoOptions {
 
     fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<Elmo> {
         Elmo::load(self, weights, device)
+    }
+
+    fn initial(&self, seed: u64) -> Box<dyn Weights> {
+        Box::new(BilmInit::new(seed, &self.char_cnn.activation))
     }
 }
 
