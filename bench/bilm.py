@@ -1,24 +1,19 @@
-"""PyTorch's side of `cargo run --example bilm_speed -p totune-model`: the same step of pre-training a bidirectional
-language model, from the same text and the same JSON object of settings (see `Case` there); the output is a line of JSON.
+"""PyTorch's side of `totune bench pretrain` (see side.py): the same step of pre-training a bidirectional language model, from the
+same text. The case is `BilmStep` in crates/bench/src/pretrain.rs.
 
 Written as one would in PyTorch: words are embedded once for each distinct one of a batch by a convolution over their fifty
-characters, each direction is torch.nn.LSTM with a projection (which has no clipping; nothing reaches the clips in the
-first steps), and the sampled softmax is a product with the rows of the samples. Batches have no padding, since all segments are as long.
+characters, each direction is torch.nn.LSTM with a projection (which has no clipping of cells; nothing reaches the clips in the
+first steps), and the sampled softmax is a product with the rows of the samples. Batches have no padding, since all segments
+are of the same length.
 """
 
-import json
-import sys
-import time
 from collections import Counter
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-DEFAULTS = {
-    "cell": 512, "projection": 128, "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256]], "highway": 1, "layers": 2,
-    "vocab": 50000, "samples": 4096, "segments": 64, "length": 32, "dropout": 0.1, "bf16": False, "threads": 2, "steps": 10,
-}
+from side import CASE, serve, torch_version
 
 
 def spell(word):
@@ -84,40 +79,47 @@ def sample(p, n):
     return ids, torch.log(-torch.expm1(tries * torch.log1p(-p)))
 
 
-def main():
-    case = DEFAULTS | json.loads(sys.argv[2] if len(sys.argv) > 2 else "{}")
-    torch.set_num_threads(case["threads"])
-    torch.manual_seed(1)
-    words = open(sys.argv[1]).read().split()
-    counts = sorted(Counter(words).items(), key=lambda pair: (-pair[1], pair[0]))
-    ids = {word: 3 + i for i, (word, _) in enumerate(counts[: case["vocab"] - 3])}
-    model = Bilm(case)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.0, fused=True)
-    k = torch.arange(case["vocab"], dtype=torch.float64)
-    p = (torch.log((k + 2) / (k + 1)) / torch.log(torch.tensor(case["vocab"] + 1.0))).float()
-    size, seconds, cpu, losses = case["segments"] * case["length"], [], [], []
-    for step in range(case["steps"]):
-        first = step * size % (len(words) // size * size)
-        start, busy = time.perf_counter(), time.process_time()
-        chunk = words[first : first + size]
+class Steps:
+    def __init__(self, case):
+        self.case, self.taken = case, 0
+        with open(case["text"], encoding="utf-8") as file:
+            self.words = file.read().split()
+        counts = sorted(Counter(self.words).items(), key=lambda pair: (-pair[1], pair[0]))
+        self.ids = {word: 3 + i for i, (word, _) in enumerate(counts[: case["vocab"] - 3])}
+        self.model = Bilm(case)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, weight_decay=0.0, fused=True)
+        k = torch.arange(case["vocab"], dtype=torch.float64)
+        self.p = (torch.log((k + 2) / (k + 1)) / torch.log(torch.tensor(case["vocab"] + 1.0))).float()
+
+    def batch(self):
+        """Characters of the distinct words, and for each direction what is read and what is predicted."""
+        segments = self.case["segments"]
+        size = segments * self.case["length"]
+        first = self.taken * size % (len(self.words) // size * size)
+        chunk = self.words[first : first + size]
         number = {}
-        places = torch.tensor([number.setdefault(word, len(number)) for word in chunk]).view(case["segments"], -1).t()
-        target = torch.tensor([ids.get(word, 2) for word in chunk]).view(case["segments"], -1).t()
+        places = torch.tensor([number.setdefault(word, len(number)) for word in chunk]).view(segments, -1).t()
+        target = torch.tensor([self.ids.get(word, 2) for word in chunk]).view(segments, -1).t()
         distinct = torch.tensor([spell(word) for word in [*number, 256, 257]])
-        row = lambda value: torch.full((1, case["segments"]), value)
+        row = lambda value: torch.full((1, segments), value)
         n = len(number)
         reads = [torch.cat([row(n), places]), torch.cat([row(n + 1), places.flip(0)])]
-        targets = [torch.cat([target, row(0)]), torch.cat([target.flip(0), row(1)])]
-        samples = sample(p, case["samples"]) if case["samples"] else None
-        with torch.autocast("cpu", torch.bfloat16, enabled=case["bf16"]):
-            loss = model(distinct, reads, targets, samples)
-        losses.append(loss.item())
+        return distinct, reads, [torch.cat([target, row(0)]), torch.cat([target.flip(0), row(1)])]
+
+    def step(self):
+        distinct, reads, targets = self.batch()
+        self.taken += 1
+        samples = sample(self.p, self.case["samples"])
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.case["dtype"] == "bf16-mixed"):
+            loss = self.model(distinct, reads, targets, samples)
+        value = loss.item()
         loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        seconds.append(time.perf_counter() - start)
-        cpu.append(time.process_time() - busy)
-    print(json.dumps({"case": case, "words": size, "distinct": n, "seconds": seconds, "cpu": cpu, "losses": losses}))
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 10.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return value
 
 
-main()
+torch.set_num_threads(CASE["threads"])
+torch.manual_seed(1)
+serve(torch_version(), Steps(CASE).step)

@@ -1,18 +1,17 @@
-"""One side of `totune bench cache`: PyTorch + transformers training the same classifier without a cache.
+"""PyTorch's side of the sweep of `totune bench cache` (see side.py): PyTorch + transformers training the same classifiers without
+a cache. The case is `Peer` in crates/bench/src/cache/sweep.rs.
 
-Started with a JSON object (see `Case` in crates/cli/src/bench/cache/sweep.rs) as its only argument. For each line `N`
-on standard input it takes N training steps, going round the batches of an epoch, and prints {"seconds": [...]}; at the
-end of input it scores dev and prints {"scoring": seconds, "peak_memory": bytes}.
+A step is the sweep: of each strategy an epoch and an evaluation of dev are timed and multiplied by how often they come.
 """
 
 import json
-import resource
-import sys
 import time
 
 import torch
-from transformers import AutoModel, __version__
+from transformers import BertModel, __version__
 from transformers.utils import logging
+
+from side import CASE, Seconds, serve
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()
@@ -21,12 +20,12 @@ DROPOUT = 0.1
 
 
 class Classifier(torch.nn.Module):
-    """An encoder, the mean of its states, a linear layer."""
+    """An encoder, mean pooling, a linear layer."""
 
     def __init__(self, folder, labels):
         super().__init__()
         # The pooler is not read, so it is not computed.
-        self.encoder = AutoModel.from_pretrained(folder, attn_implementation="sdpa", add_pooling_layer=False)
+        self.encoder = BertModel.from_pretrained(folder, attn_implementation="sdpa", add_pooling_layer=False)
         self.head = torch.nn.Linear(self.encoder.config.hidden_size, labels)
 
     def forward(self, inputs):
@@ -37,18 +36,18 @@ class Classifier(torch.nn.Module):
 
 
 def freeze(model, k):
-    """Leaves the top k layers and the head moving; what is fixed does not drop out either."""
+    """Leaves the top k layers and the head trainable; the frozen layers have no dropout either."""
     layers = model.encoder.encoder.layer
-    moving = list(layers[len(layers) - k :]) + [model.head]
+    trainable = list(layers[len(layers) - k :]) + [model.head]
     model.requires_grad_(False)
-    for part in moving:
+    for part in trainable:
         part.requires_grad_(True)
 
     def train(on):
         model.eval()
         if on:
             model.training = True
-            for part in moving:
+            for part in trainable:
                 part.train()
 
     return train
@@ -68,53 +67,52 @@ def collate(rows, batch):
     return inputs, torch.tensor([row["label"] for row in rows])
 
 
-def main():
-    case = json.loads(sys.argv[1])
-    torch.set_num_threads(case["threads"])
-    torch.manual_seed(1)
-    with open(case["rows"], encoding="utf-8") as file:
-        rows = json.load(file)
-    model = Classifier(case["encoder"], rows["labels"])
-    train = freeze(model, case["k"])
-    moving = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.AdamW(moving, lr=case["lr"], weight_decay=0.01, fused=True)
-    batches = rows[case["order"]]
+class Strategy:
+    """A model whose top `k` layers are trainable."""
 
-    def step(batch):
-        inputs, labels = collate(rows["train"], batch)
-        loss = torch.nn.functional.cross_entropy(model(inputs), labels)
+    def __init__(self, rows, k):
+        self.rows = rows
+        self.model = Classifier(CASE["encoder"], rows["labels"])
+        self.train = freeze(self.model, k)
+        self.trainable = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        self.optimizer = torch.optim.AdamW(self.trainable, lr=CASE["lr"], weight_decay=0.01, fused=True)
+
+    def step(self, batch):
+        inputs, labels = collate(self.rows["train"], batch)
+        loss = torch.nn.functional.cross_entropy(self.model(inputs), labels)
         loss.item()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(moving, 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+        torch.nn.utils.clip_grad_norm_(self.trainable, 1.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
 
-    def score():
-        train(False)
-        right = 0
+    def score(self):
+        self.train(False)
+        dev, right = self.rows["dev"], 0
         with torch.inference_mode():
-            for at in range(0, len(rows["dev"]), case["evaluation_batch"]):
-                batch = range(at, min(at + case["evaluation_batch"], len(rows["dev"])))
-                inputs, labels = collate(rows["dev"], batch)
-                right += (model(inputs).argmax(1) == labels).sum().item()
-        return right / len(rows["dev"])
+            for at in range(0, len(dev), CASE["evaluation_batch"]):
+                inputs, labels = collate(dev, range(at, min(at + CASE["evaluation_batch"], len(dev))))
+                right += (self.model(inputs).argmax(1) == labels).sum().item()
+        return right / len(dev)
 
-    train(True)
-    print(json.dumps({"version": f"torch {torch.__version__}, transformers {__version__}"}), flush=True)
-    taken = 0
-    for line in sys.stdin:
-        seconds = []
-        for _ in range(int(line)):
-            start = time.perf_counter()
-            step(batches[taken % len(batches)])
-            seconds.append(time.perf_counter() - start)
-            taken += 1
-        print(json.dumps({"seconds": seconds}), flush=True)
-    start = time.perf_counter()
-    accuracy = score()
-    scoring = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"scoring": scoring, "accuracy": accuracy, "peak_memory": peak}), flush=True)
+    def epoch(self):
+        """Seconds of an epoch and an evaluation."""
+        self.train(True)
+        for batch in self.rows["batches"][:2]:
+            self.step(batch)  # warm-up
+        start = time.perf_counter()
+        for batch in self.rows["batches"]:
+            self.step(batch)
+        self.score()
+        return time.perf_counter() - start
 
 
-main()
+torch.set_num_threads(CASE["threads"])
+torch.manual_seed(1)
+with open(CASE["rows"], encoding="utf-8") as file:
+    ROWS = json.load(file)
+STRATEGIES = [Strategy(ROWS, k) for k in CASE["strategies"]]
+serve(
+    f"torch {torch.__version__}, transformers {__version__}",
+    lambda: Seconds(CASE["times"] * sum(strategy.epoch() for strategy in STRATEGIES)),
+)

@@ -1,19 +1,14 @@
-"""One side of `totune bench data`: Hugging Face `datasets` + fast `tokenizers` reading and tokenising the same file.
-
-Started with a JSON object (see `Case` in crates/cli/src/bench/data.rs) as its only argument. For each line `N` on
-standard input it reads and tokenises the file N times, each time into a new cache folder, and prints
-{"seconds": [...]}; at the end of input it prints {"peak_memory": bytes, "tokens": ids in all, "sum": their sum over
-the rows that were not cut off}.
+"""Python's side of `totune bench data` (see side.py): Hugging Face `datasets` + fast `tokenizers` reading and tokenising the same
+file, each time into a new cache folder. The case is `Reading` in crates/bench/src/data.rs; the values are the number of ids
+and the sum of those in rows that were not truncated.
 """
 
-import json
 import os
-import resource
-import sys
 import tempfile
 import time
 
-CASE = json.loads(sys.argv[1])
+from side import CASE, Seconds, serve
+
 THREADS = CASE["threads"]
 os.environ["RAYON_NUM_THREADS"] = str(THREADS)
 # With processes of its own, `map` takes one thread in each.
@@ -75,12 +70,13 @@ def run():
         rows = rows.map(
             encode, batched=True, features=features, num_proc=THREADS if CASE["processes"] and THREADS > 1 else None
         )
-        seconds = time.perf_counter() - start
-        return seconds, check(rows)
+        seconds = Seconds(time.perf_counter() - start)
+        seconds.values = check(rows)
+        return seconds
 
 
 def check(rows):
-    """The number of ids, and the sum of those in rows that were not cut off."""
+    """The number of ids, and the sum of those in rows that were not truncated."""
     column = rows.data.column("input_ids").combine_chunks()
     if isinstance(column, pyarrow.ChunkedArray):
         column = pyarrow.concat_arrays(column.chunks)
@@ -93,21 +89,11 @@ def check(rows):
     return int(offsets[-1] - offsets[0]), int(total)
 
 
-def main():
-    print(json.dumps({"version": f"datasets {datasets.__version__}, tokenizers {tokenizers.__version__}"}), flush=True)
-    tokens, total = 0, 0
-    for line in sys.stdin:
-        seconds = []
-        for _ in range(int(line)):
-            took, (tokens, total) = run()
-            seconds.append(took)
-        print(json.dumps({"seconds": seconds}), flush=True)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    if CASE["processes"]:
-        # Processes of `map` are at work at the same time.
-        peak += THREADS * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    print(json.dumps({"peak_memory": peak * 1024, "tokens": tokens, "sum": total}), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    # Processes of `map` work at the same time.
+    serve(
+        f"datasets {datasets.__version__}, tokenizers {tokenizers.__version__}",
+        run,
+        lambda last: list(last.values),
+        THREADS if CASE["processes"] else 1,
+    )

@@ -1,26 +1,12 @@
-"""One side of `totune bench elmo`: PyTorch doing the same step.
-
-Started with a JSON object (see `Case` in crates/cli/src/bench/recurrent) as its only argument. For each line `N` on
-standard input it runs N steps and prints {"seconds": [...]}; at the end of input it prints {"peak_memory": bytes,
-"result": number}.
+"""PyTorch's side of `totune bench elmo` (see side.py); the case is `Layer` in crates/bench/src/recurrent.
 
 PyTorch has no LSTM that clips, so its side is a loop over steps in Python with autograd, as in AllenNLP: the products of the
 input and the bias for all steps at once, rows from long to short, and at each step those that have one.
 """
 
-import json
-import resource
-import sys
-import time
-
 import torch
 
-
-def made_up(shape, offset, scale):
-    """As in crates/cli/src/bench/recurrent/worker.rs."""
-    n = torch.Size(shape).numel()
-    parts = ((torch.arange(n, dtype=torch.float64) + offset) * 0.6180339887498949).frac()
-    return ((parts * 2 - 1) * scale).float().view(shape)
+from side import CASE, serve, synthetic, torch_version
 
 
 def lstm(x, weights, running, cell_clip, out_clip):
@@ -40,15 +26,15 @@ def lstm(x, weights, running, cell_clip, out_clip):
 
 
 def main():
-    case = json.loads(sys.argv[1])
+    case = CASE
     torch.set_num_threads(case["threads"])
     width, cell, lengths = case["input"], case["hidden"], case["lengths"]
     running = [sum(n > t for n in lengths) for t in range(max(lengths))]
     weights, offset = [], 0
     for shape in [(4 * cell, width), (4 * cell,), (4 * cell, width), (width, cell)]:
-        weights.append(made_up(shape, offset, 0.1))
+        weights.append(synthetic(shape, offset, 0.1))
         offset += weights[-1].numel()
-    x = made_up((sum(running), width), 12345, 1.0)
+    x = synthetic((sum(running), width), 12345, 1.0)
     train = case["step"] == "elmo-train"
     for tensor in [x, *weights]:
         tensor.requires_grad_(train)
@@ -64,17 +50,7 @@ def main():
                 tensor.grad = None
         return value
 
-    print(json.dumps({"version": f"torch {torch.__version__}"}), flush=True)
-    result = 0.0
-    for line in sys.stdin:
-        seconds = []
-        for _ in range(int(line)):
-            start = time.perf_counter()
-            result = step()
-            seconds.append(time.perf_counter() - start)
-        print(json.dumps({"seconds": seconds}), flush=True)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"peak_memory": peak, "result": result}), flush=True)
+    serve(torch_version(), step, lambda loss: [loss])
 
 
 main()

@@ -1,42 +1,28 @@
-"""One side of `totune bench heads`: PyTorch doing the same step.
-
-Started with a JSON object (see `Case` in crates/cli/src/bench/recurrent) as its only argument. For each line `N` on
-standard input it runs N steps and prints {"seconds": [...]}; at the end of input it prints {"peak_memory": bytes,
-"result": number}.
+"""PyTorch's side of `totune bench heads` (see side.py); the case is `Layer` in crates/bench/src/recurrent.
 
 BiMPM is written with tensors over all tokens, pairs of tokens and perspectives at once, its BiLSTMs are torch.nn.LSTM. The
 highway LSTMs are loops over steps in Python with autograd, the products of the input for all steps at once, which is how
 they are usually written: PyTorch has neither.
 """
 
-import json
-import resource
-import sys
-import time
-
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+from side import CASE, serve, synthetic, torch_version
 
 PERSPECTIVES, LABELS, OUTPUT = 20, 2, {"bimpm": 200, "depth-gated": 768, "augmented": 768}
 SCALE = 0.1
 
 
-def made_up(shape, offset, scale):
-    """As in crates/cli/src/bench/recurrent/worker.rs."""
-    n = torch.Size(shape).numel()
-    parts = ((torch.arange(n, dtype=torch.float64) + offset) * 0.6180339887498949).frac()
-    return ((parts * 2 - 1) * scale).float().view(shape)
-
-
-class MadeUp:
+class SyntheticWeights:
     """Weights one after the other, in the order in which our side takes them."""
 
     def __init__(self):
         self.offset = 0
 
     def take(self, *shape):
-        values = made_up(shape, self.offset, SCALE)
+        values = synthetic(shape, self.offset, SCALE)
         self.offset += values.numel()
         return nn.Parameter(values)
 
@@ -59,7 +45,7 @@ def cosine(u, v, weight):
 class Bimpm(nn.Module):
     def __init__(self, width, hidden):
         super().__init__()
-        made = MadeUp()
+        made = SyntheticWeights()
         self.context = made.lstm(width, hidden)
         ways = ("full", "pool", "attentive", "max_attentive")
         self.ways = nn.ModuleList(
@@ -101,7 +87,7 @@ class Bimpm(nn.Module):
 class HighwayLstm(nn.Module):
     def __init__(self, width, hidden, kind):
         super().__init__()
-        made, self.kind = MadeUp(), kind
+        made, self.kind = SyntheticWeights(), kind
         self.cells = nn.ModuleList()
         for layer in range(2):
             memory = kind == "depth-gated" and layer > 0
@@ -153,7 +139,7 @@ class HighwayLstm(nn.Module):
 
 def make_step(case):
     shape = (len(case["lengths"]), max(case["lengths"]), case["input"])
-    a, b = made_up(shape, 12345, 1.0), made_up(shape, 54321, 1.0)
+    a, b = synthetic(shape, 12345, 1.0), synthetic(shape, 54321, 1.0)
     if case["head"] == "bimpm":
         model = Bimpm(case["input"], case["hidden"])
     else:
@@ -180,21 +166,5 @@ def make_step(case):
     return train
 
 
-def main():
-    case = json.loads(sys.argv[1])
-    torch.set_num_threads(case["threads"])
-    step = make_step(case)
-    print(json.dumps({"version": f"torch {torch.__version__}"}), flush=True)
-    result = 0.0
-    for line in sys.stdin:
-        seconds = []
-        for _ in range(int(line)):
-            start = time.perf_counter()
-            result = step()
-            seconds.append(time.perf_counter() - start)
-        print(json.dumps({"seconds": seconds}), flush=True)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"peak_memory": peak, "result": result}), flush=True)
-
-
-main()
+torch.set_num_threads(CASE["threads"])
+serve(torch_version(), make_step(CASE), lambda loss: [loss])

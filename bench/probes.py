@@ -1,21 +1,16 @@
-"""One side of `totune bench probes`: scikit-learn's regressions and EDGE in Python on the matrices of all layers.
-
-Started with a JSON object (see `Case` in crates/cli/src/bench/probes/matrices.rs) as its only argument. For each line `N`
-on standard input it goes over all layers N times and prints {"seconds": [...]}; at the end of input it prints
-{"peak_memory": bytes, "scores": one number for each layer}.
+"""Python's side of `totune bench probes` (see side.py): scikit-learn's regressions and EDGE on the matrices of all layers. The
+case is `Case` in crates/bench/src/probes/matrices.rs; the values are a score of each layer.
 
 EDGE is our own program of its definition (fixtures/make/edge.py), with scikit-learn's search for neighbours.
 """
 
-import json
 import os
-import resource
 import sys
-import time
 import warnings
 from pathlib import Path
 
-CASE = json.loads(sys.argv[1])
+from side import CASE, serve
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fixtures" / "make"))
 
 import edge
@@ -56,28 +51,9 @@ def side_by_side(pool):
         return pool(joblib.delayed(layer)(i) for i in range(CASE["layers"]))
 
 
-def say(value):
-    print(json.dumps(value), flush=True)
-
-
-def main():
-    versions = f"scikit-learn {sklearn.__version__}, scipy {scipy.__version__}, numpy {numpy.__version__}"
-    say({"version": versions})
-    scores = []
-    with joblib.Parallel(n_jobs=CASE["threads"], prefer="threads") as pool:
-        for line in sys.stdin:
-            seconds = []
-            for _ in range(int(line)):
-                start = time.perf_counter()
-                if CASE["layers_at_once"]:
-                    scores = side_by_side(pool)
-                else:
-                    scores = [layer(i) for i in range(CASE["layers"])]
-                seconds.append(time.perf_counter() - start)
-            say({"seconds": seconds})
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    say({"peak_memory": peak, "scores": scores})
-
-
-if __name__ == "__main__":
-    main()
+versions = f"scikit-learn {sklearn.__version__}, scipy {scipy.__version__}, numpy {numpy.__version__}"
+with joblib.Parallel(n_jobs=CASE["threads"], prefer="threads") as pool:
+    if CASE["layers_at_once"]:
+        serve(versions, lambda: side_by_side(pool), list)
+    else:
+        serve(versions, lambda: [layer(i) for i in range(CASE["layers"])], list)

@@ -1,27 +1,14 @@
-"""One side of `totune bench lstm` and `totune bench crf`: PyTorch doing the same step.
+"""PyTorch's side of `totune bench lstm` and `totune bench crf` (see side.py); the case is `Layer` in
+crates/bench/src/recurrent.
 
-Started with a JSON object (see `Case` in crates/cli/src/bench/recurrent) as its only argument. For each line `N` on
-standard input it runs N steps and prints {"seconds": [...]}; at the end of input it prints {"peak_memory": bytes,
-"result": number}.
-
-LSTMs are `torch.nn.LSTM`, over packed rows where they differ in length. The conditional random field is written with
-tensors over all rows and pairs of tags, one step for each word, as it is usually done.
+LSTMs are `torch.nn.LSTM`, over packed rows where they differ in length. The CRF is written with tensors over all rows and
+pairs of tags, one step for each word, as it is usually done.
 """
-
-import json
-import resource
-import sys
-import time
 
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-
-def made_up(shape, offset, scale):
-    """As in crates/cli/src/bench/recurrent/worker.rs."""
-    n = torch.Size(shape).numel()
-    parts = ((torch.arange(n, dtype=torch.float64) + offset) * 0.6180339887498949).frac()
-    return ((parts * 2 - 1) * scale).float().view(shape)
+from side import CASE, serve, synthetic, torch_version
 
 
 class Crf:
@@ -63,9 +50,9 @@ def lstm_step(case, train):
     offset = 0
     with torch.no_grad():
         for weight in model.parameters():
-            weight.copy_(made_up(weight.shape, offset, 0.1))
+            weight.copy_(synthetic(weight.shape, offset, 0.1))
             offset += weight.numel()
-    x = made_up((len(lengths), max(lengths), case["input"]), 12345, 1.0)
+    x = synthetic((len(lengths), max(lengths), case["input"]), 12345, 1.0)
 
     def states():
         if not padded:
@@ -98,8 +85,8 @@ def crf_step(case, train):
     lengths, tags = torch.tensor(case["lengths"]), case["tags"]
     batch, seq = len(lengths), int(lengths.max())
     mask = (torch.arange(seq) < lengths.unsqueeze(1)).float()
-    crf = Crf(made_up((tags, tags), 0, 1.0))
-    emissions = made_up((batch, seq, tags), 12345, 1.0)
+    crf = Crf(synthetic((tags, tags), 0, 1.0))
+    emissions = synthetic((batch, seq, tags), 12345, 1.0)
     if not train:
 
         def step():
@@ -123,26 +110,14 @@ def crf_step(case, train):
     return step
 
 
-def main():
-    case = json.loads(sys.argv[1])
-    torch.set_num_threads(case["threads"])
-    kind, mode = case["step"].split("-")
-    make = {"lstm": lstm_step, "crf": crf_step}[kind]
-    step = make(case, mode in ("train", "loss"))
-    print(json.dumps({"version": f"torch {torch.__version__}"}), flush=True)
-    result = 0.0
-    for line in sys.stdin:
-        seconds = []
-        for _ in range(int(line)):
-            start = time.perf_counter()
-            result = step()
-            seconds.append(time.perf_counter() - start)
-        print(json.dumps({"seconds": seconds}), flush=True)
-    if mode == "decode":
-        # A number that tells paths apart.
-        result = sum((i + 1) * tag for path in result for i, tag in enumerate(path))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"peak_memory": peak, "result": result}), flush=True)
+def values(last):
+    """The loss, or a number that tells paths apart."""
+    if isinstance(last, list):
+        return [sum((i + 1) * tag for path in last for i, tag in enumerate(path))]
+    return [last]
 
 
-main()
+torch.set_num_threads(CASE["threads"])
+kind, mode = CASE["step"].split("-")
+make = {"lstm": lstm_step, "crf": crf_step}[kind]
+serve(torch_version(), make(CASE, mode in ("train", "loss")), values)

@@ -1,12 +1,11 @@
 //! From what was typed to what is meant: the project, the roots, the machine, the voice.
 
 use std::env;
-use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use totune_sweep::{Machine, Project, Roots, Store};
 
-use crate::args::Global;
+use crate::global::Global;
 use crate::signals;
 
 /// What commands work with.
@@ -29,14 +28,7 @@ impl Context {
             Some(root) => Project::open(root)?,
             None => Project::find(&env::current_dir().context("the current folder is gone")?)?,
         };
-        let roots = Roots {
-            data: global
-                .data
-                .clone()
-                .unwrap_or_else(|| project.root.join("data")),
-            encoders: global.encoders.clone().unwrap_or_else(hugging_face_cache),
-            cache: global.cache_folder(&project.root),
-        };
+        let roots = global.roots(&project.root);
         let store = Store::new(project.root.join("runs"));
         Ok(Self {
             project,
@@ -56,7 +48,7 @@ impl Context {
             device: chosen.device,
             device_name: chosen.name,
             threads,
-            states_budget: self.global.states_budget << 20,
+            states_budget: self.global.cache_budget << 20,
             stop: signals::stop_flag()?,
         })
     }
@@ -66,14 +58,7 @@ impl Context {
         let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
         self.global.threads.map_or_else(cores, usize::from)
     }
-}
 
-/// Where Hugging Face's libraries keep downloads: `HF_HUB_CACHE`, else `HF_HOME/hub`, else `~/.cache/huggingface/hub`.
-pub fn hugging_face_cache() -> PathBuf {
-    totune_fetch::Settings::of_process().hub_cache
-}
-
-impl Context {
     /// A path as it is shown: from the project's root where it lies below it.
     pub fn shown(&self, path: &std::path::Path) -> String {
         path.strip_prefix(&self.project.root)

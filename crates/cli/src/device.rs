@@ -1,4 +1,4 @@
-//! The one place that chooses a device. A wish that cannot be met is an error, never a quiet other device.
+//! The one place that chooses a device. A request that cannot be met is an error, never a quiet other device.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,14 +8,14 @@ use burn::tensor::Device;
 
 /// What `--device` can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
-    /// CUDA where there is one, else LibTorch on the processor where it is built in, else flex.
+pub enum DeviceRequest {
+    /// CUDA where there is one, else LibTorch on the CPU where it is built in, else flex.
     Auto,
-    /// LibTorch on the processor.
+    /// LibTorch on the CPU.
     Cpu,
     /// LibTorch on one CUDA device.
     Cuda(usize),
-    /// Burn's own processor backend, always built in.
+    /// Burn's own CPU backend, always built in.
     Flex,
 }
 
@@ -28,7 +28,7 @@ pub struct Chosen {
     pub name: String,
 }
 
-impl FromStr for Wish {
+impl FromStr for DeviceRequest {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -49,7 +49,7 @@ impl FromStr for Wish {
     }
 }
 
-impl fmt::Display for Wish {
+impl fmt::Display for DeviceRequest {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Auto => write!(f, "auto"),
@@ -60,8 +60,17 @@ impl fmt::Display for Wish {
     }
 }
 
-impl Wish {
-    /// The device, or why it cannot be had; `threads` is how many it may use on the processor.
+impl DeviceRequest {
+    /// The CPU where no device was asked for, LibTorch's where it is built in; otherwise the device itself.
+    pub fn on_cpu(self) -> Self {
+        match self {
+            Self::Auto if libtorch::BUILT_IN => Self::Cpu,
+            Self::Auto => Self::Flex,
+            asked => asked,
+        }
+    }
+
+    /// The device, or why it cannot be had; `threads` is how many it may use on the CPU.
     pub fn choose(self, threads: usize) -> Result<Chosen> {
         match self {
             Self::Flex => Ok(flex()),
@@ -174,30 +183,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wishes_are_read_as_they_are_written() {
-        for (text, wish) in [
-            ("auto", Wish::Auto),
-            ("cpu", Wish::Cpu),
-            ("cuda:3", Wish::Cuda(3)),
-            ("flex", Wish::Flex),
+    fn requests_are_read_as_they_are_written() {
+        for (text, request) in [
+            ("auto", DeviceRequest::Auto),
+            ("cpu", DeviceRequest::Cpu),
+            ("cuda:3", DeviceRequest::Cuda(3)),
+            ("flex", DeviceRequest::Flex),
         ] {
-            assert_eq!(text.parse(), Ok(wish));
-            assert_eq!(wish.to_string(), text);
+            assert_eq!(text.parse(), Ok(request));
+            assert_eq!(request.to_string(), text);
         }
-        assert_eq!("cuda".parse(), Ok(Wish::Cuda(0)));
+        assert_eq!("cuda".parse(), Ok(DeviceRequest::Cuda(0)));
         for wrong in ["gpu", "cuda:", "cuda:x", ""] {
-            assert!(wrong.parse::<Wish>().is_err(), "{wrong}");
+            assert!(wrong.parse::<DeviceRequest>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_device_that_is_not_there_is_an_error() {
-        let error = Wish::Cuda(99).choose(1).expect_err("no hundred devices");
+        let error = DeviceRequest::Cuda(99)
+            .choose(1)
+            .expect_err("no hundred devices");
         assert!(error.to_string().starts_with("--device cuda:99"), "{error}");
     }
 
     #[test]
     fn flex_is_always_there() {
-        assert_eq!(Wish::Flex.choose(1).expect("built in").name, "flex");
+        assert_eq!(
+            DeviceRequest::Flex.choose(1).expect("built in").name,
+            "flex"
+        );
     }
 }

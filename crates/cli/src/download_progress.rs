@@ -1,25 +1,19 @@
 //! What is seen of a download while it runs: a bar on a terminal, plain lines elsewhere. All of it goes to stderr.
 
-use std::env;
-use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, HumanDuration, ProgressBar};
 use totune_fetch::{Event, Progress};
 
-/// A bar for the file that comes, with its rate and the time left.
-pub struct Bar {
-    bar: ProgressBar,
-}
+use crate::progress::{PATIENCE, redraws, style};
 
-/// A line when a file begins, one every ten seconds while it comes, and one for each trouble.
-pub struct Lines {
+/// What is shown of a download: a bar with rate and time left on a terminal; elsewhere a line when a file begins, one every
+/// ten seconds while it comes, and one for each trouble.
+pub struct Shown {
+    bar: Option<ProgressBar>,
     pace: Mutex<Option<Pace>>,
 }
-
-/// Between two lines of a long download.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How fast the file at hand comes.
 struct Pace {
@@ -28,26 +22,18 @@ struct Pace {
     said: Instant,
 }
 
-impl Bar {
-    /// Whether someone sees stderr on a terminal that can redraw a line.
-    pub fn makes_sense() -> bool {
-        std::io::stderr().is_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
-    }
-
-    /// A bar without colour, which every terminal and `NO_COLOR` are content with.
+impl Shown {
+    /// Of any number of files.
     pub fn new() -> Self {
-        let bar = ProgressBar::no_length();
-        let style = "{prefix} {bar:30} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left{msg}";
-        let style = ProgressStyle::with_template(style)
-            .expect("the template is valid")
-            .progress_chars("=> ");
-        bar.set_style(style);
-        Self { bar }
+        let template = "{prefix} {bar:30} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left{msg}";
+        let bar = || ProgressBar::no_length().with_style(style(template));
+        Self {
+            bar: redraws().then(bar),
+            pace: Mutex::new(None),
+        }
     }
-}
 
-impl Progress for Bar {
-    fn hear(&self, event: &Event<'_>) {
+    fn on_bar(bar: &ProgressBar, event: &Event<'_>) {
         match *event {
             Event::Attempt {
                 file,
@@ -55,51 +41,36 @@ impl Progress for Bar {
                 attempt,
                 ..
             } => {
-                self.bar.set_prefix(file.to_string());
-                // What was there before says nothing of the rate.
-                self.bar.reset();
-                self.bar.reset_elapsed();
-                self.bar.set_position(done);
-                self.bar.reset_eta();
-                self.bar.set_message(if attempt > 1 {
-                    format!(", attempt {attempt}")
-                } else {
-                    String::new()
-                });
+                bar.set_prefix(file.to_string());
+                // What was there before says nothing of the speed.
+                bar.reset();
+                bar.reset_elapsed();
+                bar.set_position(done);
+                bar.reset_eta();
+                let again = (attempt > 1).then(|| format!(", attempt {attempt}"));
+                bar.set_message(again.unwrap_or_default());
             }
             Event::Bytes { done, total, .. } => {
                 if let Some(total) = total {
-                    self.bar.set_length(total);
+                    bar.set_length(total);
                 }
-                self.bar.set_position(done);
+                bar.set_position(done);
             }
-            Event::Verifying { .. } => self.bar.finish_and_clear(),
+            Event::Verifying { .. } => bar.finish_and_clear(),
             _ => {
                 if let Some(line) = line(event) {
-                    self.bar.suspend(|| eprintln!("{line}"));
+                    bar.suspend(|| eprintln!("{line}"));
                 }
             }
         }
     }
 }
 
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-impl Lines {
-    /// Plain lines.
-    pub fn new() -> Self {
-        Self {
-            pace: Mutex::new(None),
-        }
-    }
-}
-
-impl Progress for Lines {
+impl Progress for Shown {
     fn hear(&self, event: &Event<'_>) {
+        if let Some(bar) = &self.bar {
+            return Self::on_bar(bar, event);
+        }
         let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
         if let Event::Attempt { done, .. } = *event {
             let now = Instant::now();
@@ -125,6 +96,14 @@ impl Progress for Lines {
     }
 }
 
+impl Drop for Shown {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// "1.50 MiB of 3.00 MiB, 512.00 KiB/s, 3 seconds left".
 fn so_far(done: u64, total: Option<u64>, from: u64, took: Duration) -> String {
     let rate = (done.saturating_sub(from)) as f64 / took.as_secs_f64().max(1e-3);
@@ -143,39 +122,26 @@ fn so_far(done: u64, total: Option<u64>, from: u64, took: Duration) -> String {
 
 /// What is worth a line of its own.
 fn line(event: &Event<'_>) -> Option<String> {
-    match *event {
-        Event::Attempt {
-            file,
-            address,
-            done: 0,
-            attempt: 1,
-        } => Some(format!("{file}: from {address}")),
+    let (file, what) = match *event {
         Event::Attempt {
             file,
             address,
             done,
             attempt: 1,
-        } => Some(format!(
-            "{file}: from {address}, after the {} that are there",
-            HumanBytes(done)
-        )),
-        Event::Waiting { file } => Some(format!("{file}: another process fetches it; waiting")),
-        Event::Trouble {
-            file,
-            why,
-            pause: Some(pause),
-        } => Some(format!(
-            "{file}: {why}; again in {:.0} s",
-            pause.as_secs_f64()
-        )),
-        Event::Trouble {
-            file,
-            why,
-            pause: None,
-        } => Some(format!("{file}: {why}")),
-        Event::Unpacking { file } => Some(format!("{file}: unpacking")),
-        Event::Attempt { .. } | Event::Bytes { .. } | Event::Verifying { .. } => None,
-    }
+        } => {
+            let after = format!(", after the {} that are there", HumanBytes(done));
+            let after = if done == 0 { String::new() } else { after };
+            (file, format!("from {address}{after}"))
+        }
+        Event::Waiting { file } => (file, "another process fetches it; waiting".to_string()),
+        Event::Trouble { file, why, pause } => {
+            let pause = pause.map(|pause| format!("; again in {:.0} s", pause.as_secs_f64()));
+            (file, format!("{why}{}", pause.unwrap_or_default()))
+        }
+        Event::Unpacking { file } => (file, "unpacking".to_string()),
+        Event::Attempt { .. } | Event::Bytes { .. } | Event::Verifying { .. } => return None,
+    };
+    Some(format!("{file}: {what}"))
 }
 
 #[cfg(test)]

@@ -8,16 +8,17 @@ pub const OK: u8 = 0;
 pub const SOME_FAILED: u8 = 1;
 /// The command could not do its work: wrong arguments or settings, missing files, results that could not be written.
 pub const ERROR: u8 = 2;
-/// Stopped by Ctrl-C or a request to terminate; the same command goes on from there.
+/// Interrupted by Ctrl-C or a request to terminate; the same command resumes.
 pub const STOPPED: u8 = 130;
 
 /// The codes, for `--help`.
 pub const HELP: &str = "\
 Exit codes:
   0    done
-  1    done, but some runs failed (their rows say why), or `doctor` found something missing
+  1    done, but some runs failed (their rows say why), or something was found wrong: see the help
+       of `doctor`, `data check`, `encoders check` and of both `fetch` commands
   2    not done: wrong arguments or settings, missing files, results that could not be written
-  130  stopped by Ctrl-C or SIGTERM; the same command goes on from there";
+  130  interrupted by Ctrl-C or SIGTERM; rerun the same command to resume";
 
 /// Prints an error with its causes as one block.
 pub fn report(error: &anyhow::Error) -> ExitCode {

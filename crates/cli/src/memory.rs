@@ -1,6 +1,4 @@
-//! How the allocator treats freed memory, and how much there was at most.
-
-pub use totune_sweep::peak_memory as peak;
+//! How the allocator treats freed memory.
 
 /// Keeps freed memory in the process instead of giving it back to the system after each step.
 ///

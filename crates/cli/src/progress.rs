@@ -10,25 +10,34 @@ use totune_adapt::{EpochScores, StepEvent};
 use totune_record::PretrainingRow;
 use totune_sweep::{Ended, PlannedRun, Position, Progress};
 
-/// A bar for the sweep, and one for the run that is alone on the machine.
-pub struct Bars {
+/// What is shown of a sweep: two bars on a terminal; elsewhere a line per run, and one every ten seconds within a long one.
+pub struct Shown {
     device: String,
+    bars: Option<Bars>,
+    pace: Mutex<Pace>,
+    forecast: Mutex<Forecast>,
+}
+
+/// A bar for the sweep, and one for the run that has the machine to itself.
+struct Bars {
     all: MultiProgress,
     sweep: ProgressBar,
     run: ProgressBar,
-    pace: Mutex<Pace>,
-    forecast: Mutex<Forecast>,
 }
 
-/// One line per run, and one every ten seconds within a long one.
-pub struct Lines {
-    device: String,
-    pace: Mutex<Pace>,
-    forecast: Mutex<Forecast>,
+/// Between two lines of something long.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whether someone sees stderr on a terminal that can redraw a line.
+pub fn redraws() -> bool {
+    std::io::stderr().is_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Between two lines of a long run.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A style without colour, which every terminal and `NO_COLOR` are content with.
+pub fn style(template: &str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template).expect("the template is valid");
+    style.progress_chars("=> ")
+}
 
 /// How fast the run at hand goes, and where the sweep stands.
 #[derive(Default)]
@@ -86,7 +95,7 @@ impl Pace {
     }
 }
 
-/// How long the sweep will take, from the latest runs that were alone on the machine.
+/// How long the sweep will take, from the latest runs that had the machine to themselves.
 #[derive(Default)]
 struct Forecast {
     took: Vec<Duration>,
@@ -150,115 +159,78 @@ fn span(time: Duration) -> String {
 }
 
 impl Bars {
-    /// Whether someone sees stderr on a terminal that can redraw a line.
-    pub fn make_sense() -> bool {
-        std::io::stderr().is_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
-    }
-
-    /// Bars without colour, which every terminal and `NO_COLOR` are content with.
-    pub fn new(device: &str) -> Self {
+    fn new() -> Self {
         let all = MultiProgress::new();
-        let style = |template: &str| {
-            ProgressStyle::with_template(template)
-                .expect("the template is valid")
-                .progress_chars("=> ")
-        };
         let sweep = all.add(ProgressBar::new(0));
-        sweep.set_style(style("{bar:30} {pos}/{len} runs, {elapsed} gone{msg}"));
+        sweep.set_style(style("{bar:30} {pos}/{len} runs, {elapsed} elapsed{msg}"));
         let run = all.add(ProgressBar::new(0));
         run.set_style(style("{prefix}\n{bar:30} {wide_msg}"));
-        Self {
-            device: device.to_string(),
-            all,
-            sweep,
-            run,
-            pace: Mutex::default(),
-            forecast: Mutex::default(),
-        }
-    }
-
-    fn say(&self, line: String) {
-        // A terminal that has gone away is no reason to stop a sweep.
-        let _ = self.all.println(line);
+        Self { all, sweep, run }
     }
 }
 
-impl Progress for Bars {
-    fn begin(&self, to_run: usize, left: usize) {
-        self.say(opening(to_run, left, &self.device));
-        self.sweep.set_length(to_run as u64);
-        self.sweep.enable_steady_tick(Duration::from_millis(500));
-    }
-
-    fn preparing(&self, what: &str) {
-        self.run.set_prefix(what.to_string());
-    }
-
-    fn started(&self, position: Position, run: &PlannedRun) {
-        lock(&self.pace).begin(position, run);
-        self.run.set_position(0);
-        self.run.set_prefix(run.label.clone());
-        self.run.set_message(String::new());
-    }
-
-    fn step(&self, event: &StepEvent) {
-        let mut pace = lock(&self.pace);
-        let text = pace.step(event);
-        self.run.set_length(event.steps as u64);
-        self.run.set_position(event.step as u64);
-        self.run.set_message(format!("{text}{}", pace.score));
-    }
-
-    fn epoch(&self, event: &EpochScores) {
-        lock(&self.pace).epoch(event);
-    }
-
-    fn finished(&self, position: Position, run: &PlannedRun, ended: &Ended) {
-        self.say(ending(position, run, ended));
-        self.sweep.inc(1);
-        self.sweep
-            .set_message(lock(&self.forecast).after(position, run, ended));
-    }
-
-    fn end(&self) {
-        self.run.finish_and_clear();
-        self.sweep.finish_and_clear();
-    }
-}
-
-impl Lines {
-    /// Plain lines.
+impl Shown {
+    /// Of a sweep on `device`.
     pub fn new(device: &str) -> Self {
         Self {
             device: device.to_string(),
+            bars: redraws().then(Bars::new),
             pace: Mutex::default(),
             forecast: Mutex::default(),
         }
     }
+
+    fn say(&self, line: &str) {
+        match &self.bars {
+            // A terminal that has gone away is no reason to stop a sweep.
+            Some(bars) => drop(bars.all.println(line)),
+            None => eprintln!("{line}"),
+        }
+    }
 }
 
-impl Progress for Lines {
+impl Progress for Shown {
     fn begin(&self, to_run: usize, left: usize) {
-        eprintln!("{}", opening(to_run, left, &self.device));
+        self.say(&opening(to_run, left, &self.device));
+        if let Some(bars) = &self.bars {
+            bars.sweep.set_length(to_run as u64);
+            bars.sweep.enable_steady_tick(Duration::from_millis(500));
+        }
     }
 
     fn preparing(&self, what: &str) {
-        eprintln!("{what}");
+        match &self.bars {
+            Some(bars) => bars.run.set_prefix(what.to_string()),
+            None => eprintln!("{what}"),
+        }
     }
 
     fn started(&self, position: Position, run: &PlannedRun) {
         lock(&self.pace).begin(position, run);
+        if let Some(bars) = &self.bars {
+            bars.run.set_position(0);
+            bars.run.set_prefix(run.label.clone());
+            bars.run.set_message(String::new());
+        }
     }
 
     fn step(&self, event: &StepEvent) {
         let mut pace = lock(&self.pace);
-        let text = pace.step(event);
-        if pace.said.is_some_and(|said| said.elapsed() >= PATIENCE) {
-            eprintln!(
-                "[{}/{}] {}: {text}{}",
-                pace.number, pace.of, pace.label, pace.score
-            );
-            pace.said = Some(Instant::now());
+        let text = format!("{}{}", pace.step(event), pace.score);
+        match &self.bars {
+            Some(bars) => {
+                bars.run.set_length(event.steps as u64);
+                bars.run.set_position(event.step as u64);
+                bars.run.set_message(text);
+            }
+            None if pace.said.is_some_and(|said| said.elapsed() >= PATIENCE) => {
+                let Pace {
+                    number, of, label, ..
+                } = &*pace;
+                eprintln!("[{number}/{of}] {label}: {text}");
+                pace.said = Some(Instant::now());
+            }
+            None => {}
         }
     }
 
@@ -268,7 +240,22 @@ impl Progress for Lines {
 
     fn finished(&self, position: Position, run: &PlannedRun, ended: &Ended) {
         let left = lock(&self.forecast).after(position, run, ended);
-        eprintln!("{}{left}", ending(position, run, ended));
+        let text = ending(position, run, ended);
+        match &self.bars {
+            Some(bars) => {
+                self.say(&text);
+                bars.sweep.inc(1);
+                bars.sweep.set_message(left);
+            }
+            None => eprintln!("{text}{left}"),
+        }
+    }
+
+    fn end(&self) {
+        if let Some(bars) = &self.bars {
+            bars.run.finish_and_clear();
+            bars.sweep.finish_and_clear();
+        }
     }
 }
 
@@ -283,14 +270,11 @@ pub struct Steps {
 impl Steps {
     /// For a run of `steps` steps.
     pub fn new(steps: usize, quiet: bool) -> Self {
-        let bar = match Bars::make_sense() && !quiet {
+        let bar = match redraws() && !quiet {
             true => ProgressBar::new(steps as u64),
             false => ProgressBar::hidden(),
         };
-        let style = ProgressStyle::with_template("{msg}\n{bar:40} {pos}/{len} steps")
-            .expect("the template is valid")
-            .progress_chars("=> ");
-        bar.set_style(style);
+        bar.set_style(style("{msg}\n{bar:40} {pos}/{len} steps"));
         Self {
             steps,
             bar,

@@ -1,5 +1,5 @@
 //! Signals: the first Ctrl-C or SIGTERM asks the sweep to stop at its next step, the second ends the process at once;
-//! a reader that went away ends it quietly.
+//! a closed pipe ends it quietly.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

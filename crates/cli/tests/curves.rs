@@ -56,7 +56,7 @@ fn a_limit_is_what_a_run_learns_from_and_is_judged_on() {
         };
         assert_eq!((n("train"), n("dev"), n("test")), (24, 6, 4));
     }
-    let states = fs::read_dir(checkout.path("runs/states")).expect("the folder of states");
+    let states = fs::read_dir(checkout.path("runs/activations")).expect("the folder of states");
     let kept = states.filter(|entry| {
         let name = entry.as_ref().expect("an entry").file_name();
         name.to_string_lossy().ends_with(".states")

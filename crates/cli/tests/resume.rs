@@ -1,4 +1,4 @@
-//! Sweeps that are cut off, doubled, or asked to stop end with the rows of an undisturbed one.
+//! Sweeps that are killed, doubled, or asked to stop end with the rows of an undisturbed one.
 
 mod support;
 
@@ -84,7 +84,7 @@ fn shards_together_are_the_whole() {
 
 #[cfg(unix)]
 #[test]
-fn a_request_to_terminate_stops_cleanly_and_says_how_to_go_on() {
+fn a_request_to_terminate_stops_cleanly_and_says_how_to_resume() {
     // Long enough to be met at work.
     let long = support::TUNE.replace("epochs = 2", "epochs = 5000");
     let checkout = Checkout::with(&[("tune", &long)]);
@@ -104,7 +104,7 @@ fn a_request_to_terminate_stops_cleanly_and_says_how_to_go_on() {
     let said = end(child);
     assert_eq!(said.code, Some(130), "{}", said.err);
     assert!(
-        said.err.contains("the same command goes on from there"),
+        said.err.contains("rerun the same command to resume"),
         "{}",
         said.err
     );

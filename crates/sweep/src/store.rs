@@ -55,9 +55,9 @@ impl Store {
         self.root.join(id)
     }
 
-    /// The folder with kept states of frozen layers.
+    /// The folder with cached activations of frozen layers.
     pub(crate) fn states(&self) -> PathBuf {
-        self.root.join("states")
+        self.root.join("activations")
     }
 
     /// How far a run has come, and what says so.

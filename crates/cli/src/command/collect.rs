@@ -13,17 +13,17 @@ use crate::exit;
 Examples:
   totune collect hart2020 small
   totune collect hart2020 small --partial     although runs are missing
-  totune collect hart2020 small --upgrade     only what was collected before, with today's names of arms")]
+  totune collect hart2020 small --upgrade     only earlier results, with today's names of arms")]
 pub struct Collect {
     /// Paper, such as hart2020
     pub paper: String,
     /// Profile: fixture, small or paper
     #[arg(default_value = "paper")]
     pub profile: String,
-    /// Collect what is there although runs are missing; what the tables held before is replaced
+    /// Collect what is there although runs are missing; earlier tables are replaced
     #[arg(long)]
     pub partial: bool,
-    /// Write what was collected before again, in today's schema and with the arms of today's experiments; no run is read
+    /// Rewrite earlier results in today's schema and with today's names of arms; no run is read
     #[arg(long, conflicts_with = "partial")]
     pub upgrade: bool,
 }
@@ -66,9 +66,9 @@ impl Collect {
             };
             let impossible = match collected.impossible {
                 0 => String::new(),
-                impossible => format!(
-                    ", {impossible} not possible, since no trial of their search has a score"
-                ),
+                impossible => {
+                    format!(", {impossible} unresolvable: no trial of their search has a score")
+                }
             };
             eprintln!("{} runs{failed}{absent}{impossible}", collected.runs);
         }

@@ -29,10 +29,11 @@ pub struct Curves {
     task: String,
     /// Profile [default: paper, small or fixture, the first that has results]
     profile: Option<String>,
-    /// Only runs with this value: a path into the spec or row, such as work.training.batch-size=1; may be given several times
+    /// Only runs with this value in spec or row, such as work.training.batch-size=1; may be given
+    /// several times
     #[arg(long = "where", value_name = "KEY=VALUE", value_parser = condition)]
     conditions: Vec<(String, String)>,
-    /// Only this group of report.toml, or this strategy such as last-2; may be given several times
+    /// Only this group of report.toml, or this strategy, such as last-2; may be given several times
     #[arg(long, value_name = "NAME")]
     group: Vec<String>,
     /// Another metric than the task's own
@@ -41,7 +42,7 @@ pub struct Curves {
     /// Another split than test
     #[arg(long)]
     split: Option<String>,
-    /// Time by powers of ten
+    /// Show time on a logarithmic axis
     #[arg(long)]
     log_time: bool,
     /// Where the files go [default: reports/<paper>/<profile>/curves/<task>, which git ignores]
@@ -86,7 +87,7 @@ impl Curves {
             return Ok(exit::OK);
         }
         if profile == "fixture" {
-            println!("FIXTURE: made-up data and a random encoder; nothing below is a result");
+            println!("FIXTURE: synthetic data and a random encoder; nothing below is a result");
         }
         println!("{}", written.text.trim_end());
         println!();

@@ -1,4 +1,4 @@
-//! `totune data`: which datasets and texts there are, whether their files are what their cards say, and what is in them.
+//! `totune data`: listing datasets and texts, checking their files against their cards, and showing what is in them.
 
 mod check;
 mod list;
@@ -108,10 +108,10 @@ fn in_parallel<T: Send>(context: &Context, work: impl FnOnce() -> T + Send) -> R
     Ok(pool.build().context("cannot start threads")?.install(work))
 }
 
-/// Which tokenizer to cut texts with.
+/// Which tokenizer encodes the texts.
 #[derive(Debug, clap::Args)]
 struct Wordpieces {
-    /// Encoder whose tokenizer cuts the texts
+    /// Encoder whose tokenizer encodes the texts
     #[arg(long, value_name = "NAME")]
     encoder: Option<String>,
     /// Folder with a `tokenizer.json` or a `vocab.txt`, instead of an encoder

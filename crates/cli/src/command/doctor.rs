@@ -5,14 +5,21 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use totune_doctor::{Examination, table};
 use totune_sweep::Project;
 
-use crate::args::Global;
 use crate::exit;
+use crate::global::Global;
 
 /// Say what this machine has, what is missing, and what to do about it
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  totune doctor\n  totune doctor --json")]
+#[command(after_help = "\
+Examples:
+  totune doctor
+  totune doctor --json
+
+Exit code 0: the fixture profile can run; what other work needs may still be missing, and is listed.
+Exit code 1: the fixture profile cannot run.")]
 pub struct Doctor {
     /// Print JSON, for programs
     #[arg(long)]
@@ -20,23 +27,25 @@ pub struct Doctor {
 }
 
 impl Doctor {
-    /// Looks at everything; the exit code says whether all is well.
+    /// Looks at everything; the exit code says whether the fixture profile can run.
     pub fn run(self, global: &Global) -> Result<ExitCode> {
         let here = env::current_dir().context("the current folder is gone")?;
         let root = match &global.project {
             Some(root) => root.clone(),
             None => Project::find(&here).map_or(here, |project| project.root),
         };
-        let well = crate::doctor::doctor(
-            &root,
-            global.data.as_deref(),
-            global.encoders.as_deref(),
-            self.json,
-        )?;
-        Ok(ExitCode::from(if well {
+        let examination = Examination::new(&root, &global.roots(&root));
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&examination)?);
+        } else {
+            let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            print!("{}", table(&examination, plain));
+        }
+        let code = if examination.well {
             exit::OK
         } else {
             exit::SOME_FAILED
-        }))
+        };
+        Ok(ExitCode::from(code))
     }
 }

@@ -13,7 +13,7 @@ use crate::command::fetch;
 use crate::context::Context;
 use crate::exit;
 
-/// Pretrained encoders: which there are, fetching them, whether their files are right, conversion to safetensors
+/// Pretrained encoders: list, fetch, check and convert them
 #[derive(Debug, Subcommand)]
 pub enum Encoders {
     List(List),
@@ -33,10 +33,10 @@ pub struct List {
     json: bool,
 }
 
-/// Hold checkpoints against their cards: hash, names, shapes and counts, and every difference
+/// Compare checkpoints with their cards: hash, names, shapes and counts, and every difference
 ///
-/// A folder or file of your own is held against the `config.json` or `options.json` beside its weights; what it has
-/// beside the network (the head of a task) is listed. The exit code is 1 where anything differs.
+/// A folder or file of your own is compared with the `config.json` or `options.json` next to its weights; tensors besides
+/// the network's (the head of a task) are listed. The exit code is 1 where anything differs.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  totune encoders check\n  totune encoders check bert-base-uncased\n  totune encoders check ~/models/mine"
@@ -51,12 +51,12 @@ pub struct Check {
     json: bool,
 }
 
-/// Write any checkpoint as safetensors, with the configuration and the tokenizer beside it
+/// Write any checkpoint as safetensors, with its configuration and tokenizer
 ///
 /// Reads safetensors, PyTorch, TensorFlow and HDF5 files, whole or in shards. The new folder appears whole or not at all.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  totune encoders convert ~/models/uncased_L-12_H-768_A-12 --to ~/models/bert-base-uncased\n  totune encoders convert elmo-original --to elmo-original-f16 --dtype f16"
+    after_help = "Examples:\n  totune encoders convert ~/models/uncased_L-12_H-768_A-12 --to ~/models/bert\n  totune encoders convert elmo-original --to elmo-original-f16 --dtype f16"
 )]
 pub struct Convert {
     /// An encoder, a folder with a checkpoint, or its file
@@ -201,7 +201,7 @@ fn check_card(context: &Context, card: &EncoderCard, file: &Path) -> Checked {
     }
 }
 
-/// A checkpoint without a card, held against what lies beside it.
+/// A checkpoint without a card, compared with the configuration next to it.
 fn check_own(context: &Context, name: &str) -> Checked {
     let check = || -> Result<Checked> {
         let path = weights_at(Path::new(name))?;
@@ -303,7 +303,7 @@ impl Convert {
             written.hash
         );
         if !written.companions.is_empty() {
-            println!("  beside   {}", written.companions.join(", "));
+            println!("  with     {}", written.companions.join(", "));
         }
         Ok(exit::OK)
     }

@@ -16,19 +16,20 @@ use totune_fetch::{
 use totune_model::{EncoderCard, EncoderCatalogue};
 
 use crate::context::Context;
-use crate::download_progress::{Bar, Lines};
+use crate::download_progress::Shown;
 use crate::{exit, signals};
 
 const EXIT: &str = "\
 Exit codes:
   0    everything asked for is there and verified; with --dry-run: nothing is missing
-  1    something is missing, could not be fetched, or has no public download (its instructions are printed)
+  1    something is missing, could not be fetched, or has no public download (its instructions are
+       printed)
   2    unknown name, or a card that cannot be read
-  130  stopped by Ctrl-C or SIGTERM; the same command goes on from there";
+  130  interrupted by Ctrl-C or SIGTERM; rerun the same command to resume";
 
 /// Fetch the files of datasets, verify them and put them where they belong
 #[derive(Debug, Args)]
-#[command(after_help = format!("Examples:\n  totune data fetch --dry-run\n  totune data fetch glue-rte\n\n{EXIT}"))]
+#[command(after_help = format!("Examples:\n  totune data fetch --dry-run\n  totune data fetch rte\n\n{EXIT}"))]
 pub struct FetchDatasets {
     /// Datasets to fetch; all that can be fetched when none is named
     pub names: Vec<String>,
@@ -239,12 +240,10 @@ impl How {
     fn run(&self, context: &Context, settings: Settings, wanted: Vec<Wanted>) -> Result<u8> {
         let stop = signals::stop_flag()?;
         let fetcher = Fetcher::new(settings);
-        let progress: Box<dyn Progress> =
-            match (context.global.quiet || self.dry_run, Bar::makes_sense()) {
-                (true, _) => Box::new(Silent),
-                (false, true) => Box::new(Bar::new()),
-                (false, false) => Box::new(Lines::new()),
-            };
+        let progress: Box<dyn Progress> = match context.global.quiet || self.dry_run {
+            true => Box::new(Silent),
+            false => Box::new(Shown::new()),
+        };
         if wanted.is_empty() && !self.json {
             println!("no card says where it can be fetched; name one for its instructions");
         }

@@ -11,18 +11,18 @@ use crate::exit;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  totune reproduce hart2020 fixture              tiny committed data and encoder, offline, about a minute
+  totune reproduce hart2020 fixture              tiny committed data and encoder, offline, a minute
   totune reproduce hart2020 small --device cpu
-  totune reproduce hart2020                      the paper's own encoder and sizes (profile `paper`)
+  totune reproduce hart2020                      the paper's own encoder and sizes (profile paper)
 
-What is done already is not run again. The last line is the path of the page.")]
+Finished runs are kept. The last line is the path of the page.")]
 pub struct Reproduce {
     /// Paper, such as hart2020
     pub paper: String,
     /// Profile: fixture, small or paper
     #[arg(default_value = "paper")]
     pub profile: String,
-    /// Run again what failed before
+    /// Rerun what failed before
     #[arg(long)]
     pub retry_failed: bool,
 }

@@ -1,4 +1,4 @@
-//! `totune submit`: what a run answered of a hidden test set, in the form in which the benchmark takes it.
+//! `totune submit`: predictions of an unlabelled test set, in the form in which the benchmark takes them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,9 +12,10 @@ use totune_sweep::HIDDEN;
 use crate::context::Context;
 use crate::exit;
 
-/// Write a run's answers to a test set without labels as GLUE's site takes them
+/// Write a run's predictions of an unlabelled test set as GLUE's site takes them
 ///
-/// A run answers such a set where its split names it: `split = { kind = "files", test = "dev", predict = ["test"], … }`.
+/// A run predicts such a set where its split names it:
+/// `split = { kind = "files", test = "dev", predict = ["test"], … }`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  totune submit 5f2c9a1be07d4433 --to submission/")]
 pub struct Submit {
@@ -26,7 +27,7 @@ pub struct Submit {
 }
 
 impl Submit {
-    /// Writes a file for each split that the run answered without being judged on it.
+    /// Writes a file for each unlabelled split that the run predicted.
     pub fn run(self, context: &Context) -> Result<u8> {
         let tables = context.store.tables(&self.run)?;
         let run = tables.runs.first();
@@ -41,7 +42,7 @@ impl Submit {
         }
         ensure!(
             !splits.is_empty(),
-            "run {}: answered no split without labels; expected one under `predict` in the split of its experiment",
+            "run {}: found predictions of no unlabelled split, expected one under `predict` in the split of its experiment",
             self.run
         );
         let mut files = Vec::new();

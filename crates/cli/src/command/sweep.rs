@@ -11,7 +11,7 @@ use totune_sweep::{
 
 use crate::context::Context;
 use crate::exit;
-use crate::progress::{Bars, Lines};
+use crate::progress::Shown;
 
 /// Plan runs and run them
 #[derive(Debug, Subcommand)]
@@ -30,7 +30,7 @@ Examples:
   totune sweep plan peters2019 --estimate
   totune sweep plan peters2019 --estimate --seconds 60 --json
 
-An estimate times a few steps of each kind of run on this device, with random weights and made-up
+An estimate times a few steps of each kind of run on this device, with random weights and synthetic
 examples; it needs neither data nor checkpoints, and nothing else should run meanwhile. Where a step
 of a whole batch would take too long, one of fewer examples is timed, and the table says so.")]
 pub struct PlanArgs {
@@ -52,7 +52,7 @@ pub struct PlanArgs {
     seconds: f64,
 }
 
-/// Run what is missing or was cut off
+/// Run what is missing or was interrupted
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -61,7 +61,7 @@ Examples:
   totune sweep run hart2020 small --shard 2/4     one of four that share a store
   totune sweep run hart2020 small --retry-failed
 
-What is killed goes on where it stopped when the same command is given again.
+An interrupted sweep resumes when the same command is run again; finished runs are kept.
 Several sweeps may work on one store: each run has one owner at a time.")]
 pub struct RunArgs {
     #[command(flatten)]
@@ -79,10 +79,10 @@ struct Which {
     /// Only this run id, or an unambiguous beginning of it; may be given several times
     #[arg(long, value_name = "RUN-ID")]
     only: Vec<String>,
-    /// Only the i-th of N shares of the runs
+    /// Only the i-th of N shards of the runs
     #[arg(long, value_name = "i/N")]
     shard: Option<Shard>,
-    /// Run again what failed before
+    /// Rerun what failed before
     #[arg(long)]
     retry_failed: bool,
 }
@@ -182,7 +182,7 @@ fn print_estimate(found: &Estimate) {
         );
     }
     println!(
-        "{:>6}  {:>9}  {:>10}  {:>12}  {:>9.2}  all {} kinds, at most: all epochs, 30 tokens a text, scoring included",
+        "{:>6}  {:>9}  {:>10}  {:>12}  {:>9.2}  all {} kinds, at most: all epochs, 30 tokens a text, evaluation included",
         found.kinds.iter().map(|kind| kind.runs).sum::<usize>(),
         found.kinds.iter().map(|kind| kind.steps).sum::<u64>(),
         "",
@@ -194,7 +194,7 @@ fn print_estimate(found: &Estimate) {
         println!("{runs:>6}  left out: {why}");
     }
     for (name, runs) in &found.absent {
-        println!("{runs:>6}  wait for files of `{name}`, which are not here");
+        println!("{runs:>6}  need files of `{name}`, which are missing");
     }
 }
 
@@ -246,7 +246,7 @@ pub fn execute(
         }
         if summary.finished == 0 {
             if !told && !context.global.quiet {
-                eprintln!("waiting for trials that another process is at");
+                eprintln!("waiting for trials that another process owns");
                 told = true;
             }
             std::thread::sleep(LOOK);
@@ -271,10 +271,9 @@ fn round(context: &Context, plan: &Plan, machine: &mut Option<Machine>) -> Resul
         Some(machine) => machine,
         none => none.insert(context.machine()?),
     };
-    let progress: Box<dyn Progress> = match () {
-        () if context.global.quiet => Box::new(Silent),
-        () if Bars::make_sense() => Box::new(Bars::new(&machine.device_name)),
-        () => Box::new(Lines::new(&machine.device_name)),
+    let progress: Box<dyn Progress> = match context.global.quiet {
+        true => Box::new(Silent),
+        false => Box::new(Shown::new(&machine.device_name)),
     };
     totune_sweep::execute(
         plan,
@@ -294,19 +293,19 @@ fn tell(context: &Context, plan: &Plan, summary: &Summary) -> u8 {
     };
     if summary.elsewhere > 0 {
         say(format!(
-            "{} runs belong to another process at work; the same command later takes what it leaves",
+            "{} runs are owned by another process; rerun the same command later for what it leaves",
             summary.elsewhere
         ));
     }
     let waiting = plan.count(State::Waiting);
     if waiting > 0 && !summary.stopped {
         say(format!(
-            "{waiting} runs wait for trials of their search that are not in this share; the same command later runs them"
+            "{waiting} runs wait for trials of their search in other shards; rerun the same command later"
         ));
     }
     if summary.failed > 0 {
         say(format!(
-            "{} of {} runs failed; `totune sweep plan {} {}` says why, --retry-failed runs them again",
+            "{} of {} runs failed; `totune sweep plan {} {}` says why, --retry-failed reruns them",
             summary.failed,
             plan.runs.len(),
             plan.paper,
@@ -315,7 +314,7 @@ fn tell(context: &Context, plan: &Plan, summary: &Summary) -> u8 {
     }
     if summary.stopped {
         eprintln!(
-            "stopped after {} runs; the same command goes on from there. What was begun is begun again, what is done stays",
+            "interrupted after {} runs; rerun the same command to resume (finished runs are kept)",
             summary.finished
         );
         return exit::STOPPED;
@@ -370,10 +369,10 @@ fn state(state: State) -> &'static str {
     match state {
         State::Done => "done",
         State::Running => "running",
-        State::CutOff => "cut off",
+        State::CutOff => "interrupted",
         State::Missing => "missing",
         State::Failed => "failed",
         State::Waiting => "waiting",
-        State::Impossible => "impossible",
+        State::Impossible => "unresolvable",
     }
 }

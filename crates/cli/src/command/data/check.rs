@@ -9,7 +9,7 @@ use super::{AnyCard, in_parallel, print_json};
 use crate::context::Context;
 use crate::exit;
 
-/// Read every file there is and compare it with its card: hash, rows, counts, labels, repeats, documents, words
+/// Compare every file with its card: hash, rows, counts, labels, duplicates, documents, words
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -17,12 +17,12 @@ Examples:
   totune data check disaster-tweets pretraining-news
   totune data check my/reviews.toml     a card of your own
 
-Without names, what is not there is not checked; with names, it counts as a failure.
+Without names, missing files are not checked; with names, they count as failures.
 Exit code 1: something differs, cannot be read or, of a named dataset, is missing.")]
 pub struct Check {
     /// Datasets and texts, or paths of cards; all when none is named
     names: Vec<String>,
-    /// For programs: everything that was measured
+    /// Print JSON, for programs: everything that was measured
     #[arg(long)]
     json: bool,
 }

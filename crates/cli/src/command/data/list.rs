@@ -9,7 +9,7 @@ use super::{AnyCard, print_json};
 use crate::context::Context;
 use crate::exit;
 
-/// List every split of every dataset, and every text for language models, and whether they were found
+/// List every split of every dataset and every text, and whether they were found
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -19,7 +19,7 @@ Examples:
 pub struct List {
     /// Datasets and texts to list; all when none is named
     names: Vec<String>,
-    /// For programs: every place a split may lie in
+    /// Print JSON, for programs: every place a split may lie in
     #[arg(long)]
     json: bool,
 }

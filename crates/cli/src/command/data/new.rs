@@ -19,9 +19,10 @@ Examples:
   totune data new reviews.csv
   totune data new data/reviews_train.tsv --text body --label stars --task regression
 
-Reads CSV, TSV, JSON lines, parquet and word-per-line columns; files of other splits beside it (train, dev, test) are
-added. The card of a file below the data root goes to datasets/ of the project, where experiments find it by name; any
-other beside its file, where `totune data` takes its path. What is not clear is asked for by the name of the option.")]
+Reads CSV, TSV, JSON, JSON lines, parquet and word-per-line columns; files of other splits in the
+same folder (train, dev, test) are added. The card of a file below the data root goes to datasets/
+of the project, where experiments find it by name; any other next to its file, and `totune data`
+takes its path. What is not clear is asked for by the name of the option.")]
 pub struct New {
     /// File with the training rows
     file: PathBuf,

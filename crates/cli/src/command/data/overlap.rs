@@ -19,12 +19,13 @@ use crate::exit;
 Examples:
   totune data overlap pretraining-wiki
   totune data overlap pretraining-wiki pretraining-news mrpc rte
-  totune data overlap --pretraining --out overlap.md     all texts to pre-train on, all datasets that are there
+  totune data overlap --pretraining --out overlap.md     all texts to pre-train on, all datasets
   totune data overlap fixture-prose fixture-tweets --n 3
 
-A word is a lower-cased run of letters or digits; an n-gram is n words in a row of one text. Every split that is there
-is read; a row counts if one of its n-grams is in a paragraph of the text's training files. Of datasets that are not
-named, splits whose files are not what the card says are left out with a note.")]
+A word is a lower-cased run of letters or digits; an n-gram is n words in a row of one text. Every
+split that is there is read; a row counts if one of its n-grams is in a paragraph of the text's
+training files. Of datasets that are not named, splits whose files are not what the card says are
+left out with a note.")]
 pub struct OverlapOf {
     /// Texts, and datasets; all datasets that are there when none is named
     #[arg(required_unless_present = "pretraining")]
@@ -38,7 +39,7 @@ pub struct OverlapOf {
     /// Write the tables into this Markdown file as well
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// For programs: every split by itself
+    /// Print JSON, for programs: every split by itself
     #[arg(long)]
     json: bool,
 }

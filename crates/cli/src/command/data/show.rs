@@ -8,7 +8,7 @@ use super::{Wordpieces, at_least_one, columns, print_json};
 use crate::context::Context;
 use crate::exit;
 
-/// Show a few examples as they are read, and as a model gets them
+/// Show a few examples as they are read, and as model input
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,10 +29,10 @@ pub struct Show {
     id: Option<String>,
     #[command(flatten)]
     wordpieces: Wordpieces,
-    /// Wordpieces of an example, special ones included; what is longer is cut off
+    /// Wordpieces of an example, special tokens included; longer ones are truncated
     #[arg(long, value_name = "L", default_value_t = 128)]
     max_length: usize,
-    /// For programs
+    /// Print JSON, for programs
     #[arg(long)]
     json: bool,
 }

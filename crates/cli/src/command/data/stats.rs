@@ -14,7 +14,7 @@ use super::{AnyCard, Wordpieces, columns, in_parallel, print_json};
 use crate::context::Context;
 use crate::exit;
 
-/// Count rows, labels, lengths, repeats and what splits share; of a text its words, lengths and vocabulary
+/// Count rows, labels, lengths, duplicates and train-test overlap; of a text words and vocabulary
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,13 +29,13 @@ pub struct Stats {
     name: String,
     #[command(flatten)]
     wordpieces: Wordpieces,
-    /// Only this split; without it, all that are there and what they share
+    /// Only this split [default: all that are there, and what they share]
     #[arg(long)]
     split: Option<String>,
     /// Draw lengths and answers into this .svg or .png
     #[arg(long, value_name = "FILE")]
     figure: Option<PathBuf>,
-    /// For programs: everything that was counted
+    /// Print JSON, for programs: everything that was counted
     #[arg(long)]
     json: bool,
 }
@@ -152,6 +152,6 @@ fn picture(name: &str, fixture: bool, statistics: &[Statistics]) -> Portrait {
         unit: if pieces { "wordpieces" } else { "words" }.to_string(),
         limits: if pieces { LIMITS.to_vec() } else { vec![] },
         splits: statistics.iter().map(split).collect(),
-        stamp: fixture.then(|| "FIXTURE: made-up data".to_string()),
+        stamp: fixture.then(|| "FIXTURE: synthetic data".to_string()),
     }
 }

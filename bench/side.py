@@ -1,0 +1,54 @@
+"""What the Python halves of `totune bench` share: the other end of crates/bench/src/side.rs.
+
+A script is started with its case as JSON. It says {"version": …} when it is ready, answers each line `N` on standard input
+with the seconds of N steps, and at the end of input says {"peak_memory": bytes, "values": […]}.
+"""
+
+import json
+import resource
+import sys
+import time
+
+CASE = json.loads(sys.argv[1])
+
+
+class Seconds(float):
+    """What a step returns that measured its own time."""
+
+
+def say(value):
+    print(json.dumps(value), flush=True)
+
+
+def serve(version, step, values=lambda last: [], processes=1):
+    """Takes steps when asked. `values` makes what sides are compared by from what the last step returned; `processes` of
+    children work at the same time."""
+    say({"version": version})
+    last = None
+    for line in sys.stdin:
+        seconds = []
+        for _ in range(int(line)):
+            start = time.perf_counter()
+            last = step()
+            took = time.perf_counter() - start
+            seconds.append(float(last) if isinstance(last, Seconds) else took)
+        say({"seconds": seconds})
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if processes > 1:
+        peak += processes * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    say({"peak_memory": peak * 1024, "values": values(last) if last is not None else []})
+
+
+def synthetic(shape, offset, scale):
+    """As `synthetic` in crates/bench/src/synthetic.rs."""
+    import torch
+
+    n = torch.Size(shape).numel()
+    parts = ((torch.arange(n, dtype=torch.float64) + offset) * 0.6180339887498949).frac()
+    return ((parts * 2 - 1) * scale).float().view(shape)
+
+
+def torch_version():
+    import torch
+
+    return f"torch {torch.__version__}"

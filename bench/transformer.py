@@ -1,0 +1,108 @@
+"""PyTorch's side of `totune bench peer`, `bf16` and `pretrain` (see side.py): PyTorch + transformers taking the same training
+step, or the same inference. The case is `Case` in crates/bench/src/transformer.rs.
+"""
+
+import itertools
+import json
+
+import torch
+from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, __version__
+
+from side import CASE, serve
+
+# One token in so many is predicted in masked language modelling, as `Case::MASKED` in crates/bench/src/transformer.rs.
+MASKED = 7
+
+
+def synthetic(case):
+    """A batch without padding, and its labels."""
+    shape = (case["batch"], case["seq"])
+    generator = torch.Generator().manual_seed(2)
+    ids = torch.randint(1000, case["shape"]["vocab"], shape, generator=generator)
+    inputs = {
+        "input_ids": ids,
+        "token_type_ids": torch.zeros_like(ids),
+        "attention_mask": torch.ones_like(ids),
+    }
+    if case["head"] == "masked-lm":
+        return inputs, ids.flatten()[::MASKED]
+    return inputs, torch.randint(0, 2, (case["batch"],), generator=generator)
+
+
+def read(path):
+    """The batches of a file (see `Row` in crates/bench/src/batches.rs), padded to the longest row of each."""
+    with open(path, encoding="utf-8") as file:
+        batches = json.load(file)
+
+    def padded(rows, key):
+        tensors = [torch.tensor(row[key]) for row in rows]
+        return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)
+
+    def batch(rows):
+        ids = padded(rows, "ids")
+        lengths = torch.tensor([len(row["ids"]) for row in rows])
+        mask = (torch.arange(ids.shape[1]) < lengths.unsqueeze(1)).long()
+        inputs = {"input_ids": ids, "token_type_ids": padded(rows, "types"), "attention_mask": mask}
+        return inputs, torch.tensor([row["label"] for row in rows])
+
+    return [batch(rows) for rows in batches]
+
+
+def main():
+    case, shape = CASE, CASE["shape"]
+    torch.set_num_threads(case["threads"])
+    torch.manual_seed(1)
+    config = BertConfig(
+        vocab_size=shape["vocab"],
+        hidden_size=shape["hidden"],
+        num_hidden_layers=shape["layers"],
+        num_attention_heads=shape["heads"],
+        intermediate_size=shape["intermediate"],
+        hidden_dropout_prob=case["dropout"],
+        attention_probs_dropout_prob=case["dropout"],
+        num_labels=2,
+    )
+    config._attn_implementation = "sdpa"
+    masked = case["head"] == "masked-lm"
+    model = BertForMaskedLM(config) if masked else BertForSequenceClassification(config)
+
+    def forward(inputs):
+        """Logits; in masked language modelling those of the masked tokens alone, as on our side."""
+        if not masked:
+            return model(**inputs).logits
+        states = model.bert(**inputs).last_hidden_state.flatten(0, 1)
+        return model.cls(states[::MASKED])
+
+    assert model.config._attn_implementation == "sdpa"
+    # Gone through in turn, one for each step.
+    batches = itertools.cycle(read(case["batches"]) if case["batches"] else [synthetic(case)])
+    autocast = torch.autocast("cpu", dtype=torch.bfloat16, enabled=case["dtype"] == "bf16-mixed")
+
+    if case["mode"] == "inference":
+        model.eval()
+
+        def step():
+            inputs, _ = next(batches)
+            with torch.inference_mode(), autocast:
+                return forward(inputs).argmax(1).sum().item()
+    else:
+        model.train()
+        fused = {"fused": True} if case["optimizer"] == "fused" else {}
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, weight_decay=0.01, **fused)
+
+        def step():
+            inputs, labels = next(batches)
+            with autocast:
+                logits = forward(inputs)
+                loss = torch.nn.functional.cross_entropy(logits, labels)
+            value = loss.item()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            return value
+
+    serve(f"torch {torch.__version__}, transformers {__version__}", step)
+
+
+main()

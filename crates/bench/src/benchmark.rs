@@ -1,0 +1,103 @@
+//! All benchmarks by name.
+
+use anyhow::Result;
+
+use crate::{Comparison, Desk, bf16, cache, data, peer, pretrain, probes, recurrent};
+
+/// A comparison that can be asked for by name.
+pub struct Benchmark {
+    /// Its name, also that of its files of results.
+    pub name: &'static str,
+    /// What it times, in a line.
+    pub about: &'static str,
+    /// What it needs besides this program, in a line.
+    pub needs: &'static str,
+    /// Rounds of alternation where none are asked for.
+    pub rounds: usize,
+    make: fn(&Desk, usize) -> Result<Comparison>,
+}
+
+/// Every benchmark.
+pub const ALL: [Benchmark; 10] = [
+    Benchmark {
+        name: "peer",
+        about: "training steps and inference next to PyTorch + transformers",
+        needs: "Python with torch and transformers",
+        rounds: 5,
+        make: |desk, _| peer::comparison(desk),
+    },
+    Benchmark {
+        name: "bf16",
+        about: "bf16 matmuls against f32, ours and PyTorch's autocast",
+        needs: "Python with torch and transformers; RTE, MRPC, CoLA for real batches",
+        rounds: 3,
+        make: |desk, _| bf16::comparison(desk),
+    },
+    Benchmark {
+        name: "pretrain",
+        about: "pre-training steps (masked LM, biLM) in f32 and bf16 next to PyTorch",
+        needs: "Python with torch and transformers",
+        rounds: 3,
+        make: |desk, _| pretrain::comparison(desk),
+    },
+    Benchmark {
+        name: "cache",
+        about: "epochs with cached activations and without, and a sweep next to PyTorch",
+        needs: "Python with torch and transformers; RTE, MRPC, CoLA, all-MiniLM-L6-v2",
+        rounds: 2,
+        make: cache::comparison,
+    },
+    Benchmark {
+        name: "lstm",
+        about: "LSTM and BiLSTM layers next to PyTorch's and burn's",
+        needs: "Python with torch",
+        rounds: 5,
+        make: |desk, _| recurrent::lstm(desk),
+    },
+    Benchmark {
+        name: "elmo",
+        about: "ELMo's LSTM with projection and clipping next to PyTorch and burn",
+        needs: "Python with torch",
+        rounds: 5,
+        make: |desk, _| recurrent::elmo(desk),
+    },
+    Benchmark {
+        name: "crf",
+        about: "loss, gradient and Viterbi decoding of a CRF next to PyTorch",
+        needs: "Python with torch",
+        rounds: 5,
+        make: |desk, _| recurrent::crf(desk),
+    },
+    Benchmark {
+        name: "heads",
+        about: "BiMPM and highway LSTMs next to PyTorch",
+        needs: "Python with torch",
+        rounds: 5,
+        make: |desk, _| recurrent::heads(desk),
+    },
+    Benchmark {
+        name: "probes",
+        about: "diagnostic classifiers and mutual information next to scikit-learn",
+        needs: "Python with scikit-learn; 400 MB for temporary files",
+        rounds: 3,
+        make: |desk, _| probes::comparison(desk),
+    },
+    Benchmark {
+        name: "data",
+        about: "reading and tokenising next to Hugging Face's datasets + tokenizers",
+        needs: "Python with datasets and tokenizers",
+        rounds: 5,
+        make: |desk, _| data::comparison(desk),
+    },
+];
+
+impl Benchmark {
+    /// The benchmark of that name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|benchmark| benchmark.name == name)
+    }
+
+    pub(crate) fn comparison(&self, desk: &Desk) -> Result<Comparison> {
+        (self.make)(desk, desk.rounds(self))
+    }
+}

@@ -1,0 +1,140 @@
+//! Our side of the epochs: one run of the training loop that continues when it is asked to.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, StdinLock};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use totune_adapt::{Examples, KeptExamples, StepEvent, Watch};
+use totune_sweep::{Inputs, Prepared, RunSpec};
+
+use super::grid::BATCH;
+use crate::side::{Answer, Hello};
+use crate::worker::{Worker, last_words, say};
+
+/// What a worker runs.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Case {
+    /// The run.
+    pub spec: RunSpec,
+    /// Folder with cached activations.
+    pub activations: PathBuf,
+}
+
+/// Prepares the run, fills the cache if it asks for one, says so, and takes as many steps as each line on standard input
+/// says.
+pub fn work(case: &Case, worker: &Worker) -> Result<()> {
+    let machine = &worker.machine;
+    let (project, roots) = (&worker.project, &worker.roots);
+    let inputs = Inputs::open(project, roots, [&case.spec], machine, &case.activations)?;
+    warm_up(inputs.prepare(&case.spec)?, &machine.device)?;
+    let run = inputs.prepare(&case.spec)?;
+    let facts = filled(&run.task.train);
+    say(&Hello {
+        version: machine.device_name.clone(),
+    })?;
+    let cached = run.task.train.kept.iter();
+    let mut paced = Paced {
+        lines: std::io::stdin().lock(),
+        wanted: 0,
+        seconds: Vec::new(),
+        seen: cached.map(|kept| kept.activations.seconds()).sum(),
+        waited: 0.0,
+    };
+    if !paced.wait() {
+        return say(&last_words(Vec::new(), facts));
+    }
+    let found = run.fit(&machine.device, &mut paced)?;
+    let scores = found.scores.iter().map(|score| score.value);
+    let predictions = found.predictions.iter();
+    let probabilities =
+        predictions.flat_map(|prediction| prediction.scores.iter().map(|&p| f64::from(p)));
+    say(&last_words(scores.chain(probabilities).collect(), facts))
+}
+
+/// What it took to fill the cache with the training examples, and how large it is.
+fn filled(train: &Examples) -> BTreeMap<String, f64> {
+    let mut facts = BTreeMap::new();
+    for kept in &train.kept {
+        let (seconds, bytes) = (kept.activations.seconds(), kept.activations.n_bytes());
+        *facts.entry("fill s".to_string()).or_default() += seconds;
+        *facts.entry("cache MB".to_string()).or_default() += bytes as f64 / 1e6;
+    }
+    facts
+}
+
+/// A few steps of a run that is thrown away.
+fn warm_up(mut run: Prepared, device: &burn::tensor::Device) -> Result<()> {
+    run.task.train = first(&run.task.train, 4 * BATCH);
+    run.task.test = first(&run.task.test, BATCH);
+    run.training.epochs = 1;
+    run.fit(device, &mut ())?;
+    Ok(())
+}
+
+/// The first `n` examples.
+fn first(examples: &Examples, n: usize) -> Examples {
+    let n = n.min(examples.len());
+    Examples {
+        ids: examples.ids[..n].to_vec(),
+        rows: examples.rows[..n].to_vec(),
+        targets: examples.targets[..n].to_vec(),
+        places: examples.places.iter().take(n).cloned().collect(),
+        kept: examples
+            .kept
+            .iter()
+            .map(|kept| KeptExamples {
+                activations: kept.activations.clone(),
+                places: kept.places[..n].to_vec(),
+            })
+            .collect(),
+    }
+}
+
+/// Sleeps in between two steps until more are asked for.
+struct Paced<'a> {
+    lines: StdinLock<'a>,
+    /// Steps of this request.
+    wanted: usize,
+    /// Seconds of each step taken since it came.
+    seconds: Vec<f64>,
+    /// Seconds of training at the last step.
+    seen: f64,
+    /// Of which this many were slept since.
+    waited: f64,
+}
+
+impl Paced<'_> {
+    /// Sleeps until a request comes; whether one did.
+    fn wait(&mut self) -> bool {
+        let mut line = String::new();
+        let read = self.lines.read_line(&mut line);
+        self.wanted = line.trim().parse().unwrap_or(0);
+        read.is_ok() && self.wanted > 0
+    }
+}
+
+impl Watch for Paced<'_> {
+    fn step(&mut self, event: &StepEvent) {
+        self.seconds
+            .push(event.train_seconds - self.seen - self.waited);
+        (self.seen, self.waited) = (event.train_seconds, 0.0);
+        if self.seconds.len() < self.wanted {
+            return;
+        }
+        let seconds = std::mem::take(&mut self.seconds);
+        let asleep = Instant::now();
+        let heard = say(&Answer { seconds }).is_ok() && self.wait();
+        self.waited = asleep.elapsed().as_secs_f64();
+        if !heard && event.step < event.steps {
+            // Whoever asked has what was wanted, or is gone.
+            let _ = say(&last_words(Vec::new(), BTreeMap::new()));
+            std::process::exit(0);
+        }
+        if !heard {
+            self.wanted = usize::MAX;
+        }
+    }
+}

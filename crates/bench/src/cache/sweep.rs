@@ -1,0 +1,113 @@
+//! A whole sweep with the cache, and what PyTorch needs to do the same without.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use totune_data::{BatchPlan, Example, Target};
+use totune_sweep::{Plan, Selection, Silent, execute};
+
+use super::Setting;
+use super::grid::{BATCH, Grid, PAPER, PROFILE, scratch};
+use crate::worker::{Worker, answer};
+
+/// Our side.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Case {
+    /// The runs.
+    pub grid: Grid,
+    /// Folder for a store of each step.
+    pub folder: PathBuf,
+}
+
+/// What `bench/cache.py` is told.
+#[derive(Debug, Serialize)]
+pub struct Peer {
+    /// Folder of the encoder.
+    pub encoder: PathBuf,
+    /// File with the [`Rows`].
+    pub rows: PathBuf,
+    /// Numbers of trainable layers.
+    pub strategies: Vec<usize>,
+    /// How often an epoch of each strategy comes.
+    pub times: usize,
+    /// Examples in a batch that is evaluated.
+    pub evaluation_batch: usize,
+    /// Learning rate.
+    pub lr: f64,
+    /// Threads.
+    pub threads: usize,
+}
+
+/// Examples as our tokenizer encodes them, and the batches they come in.
+#[derive(Serialize)]
+struct Rows {
+    labels: usize,
+    train: Vec<Row>,
+    dev: Vec<Row>,
+    batches: Vec<Vec<usize>>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    ids: Vec<u32>,
+    types: Vec<u8>,
+    label: usize,
+}
+
+/// Runs the sweep on a store of its own when asked.
+pub fn work(case: &Case, worker: &Worker) -> Result<()> {
+    let mut taken = 0;
+    answer(&worker.machine.device_name, || {
+        taken += 1;
+        let folder = case.folder.join(taken.to_string());
+        let (project, store) = scratch(&folder)?;
+        case.grid.expand(&project)?;
+        let plan = Plan::new(&project, &store, PAPER, PROFILE, &Selection::default())?;
+        let (roots, machine) = (&worker.roots, &worker.machine);
+        // Cards and fixtures are the checkout's; only the experiment is made for this.
+        let summary = execute(&plan, &worker.project, &store, roots, machine, &Silent)?;
+        ensure!(
+            summary.finished == plan.runs.len() && summary.failed == 0,
+            "{} of {} runs of the sweep finished, {} failed",
+            summary.finished,
+            plan.runs.len(),
+            summary.failed
+        );
+        fs::remove_dir_all(&folder)?;
+        Ok(Vec::new())
+    })
+}
+
+/// Writes what PyTorch reads.
+pub fn write_rows(setting: &Setting, task: &str, file: &Path) -> Result<()> {
+    let (labels, train) = rows(setting, task, "train")?;
+    let (_, dev) = rows(setting, task, "dev")?;
+    let lengths: Vec<usize> = train.iter().map(|row| row.ids.len()).collect();
+    let plan = BatchPlan {
+        size: BATCH,
+        bucketing: false,
+    };
+    let rows = Rows {
+        labels,
+        batches: plan.shuffled(&lengths, 1, 0),
+        train,
+        dev,
+    };
+    Ok(fs::write(file, serde_json::to_vec(&rows)?)?)
+}
+
+fn rows(setting: &Setting, task: &str, split: &str) -> Result<(usize, Vec<Row>)> {
+    let (dataset, texts) = setting.encoded(task, split)?;
+    let row = |(example, text): (&Example, totune_data::Encoded)| match example.target {
+        Target::Class(label) => Ok(Row {
+            ids: text.ids,
+            types: text.type_ids,
+            label,
+        }),
+        _ => bail!("{}: {} has no class", dataset.name, example.id),
+    };
+    let rows = dataset.examples.iter().zip(texts).map(row);
+    Ok((dataset.labels.len(), rows.collect::<Result<_>>()?))
+}

@@ -1,0 +1,295 @@
+//! The page of a benchmark as Markdown. Every figure comes from its [`Results`].
+
+use std::fmt::Write as _;
+
+use crate::{Outcome, Results, Timing};
+
+/// The page: what ran where, a table of all cases, and which targets were reached.
+pub fn markdown(results: &Results) -> String {
+    let mut text = format!(
+        "# {}\n\nWritten by `./justw bench {}`.\nMachine: {}.\n",
+        results.title, results.benchmark, results.machine
+    );
+    text.push_str(&threads_and_load(results));
+    for line in versions(results) {
+        let _ = writeln!(text, "{line}");
+    }
+    for note in &results.notes {
+        let _ = writeln!(text, "{note}");
+    }
+    text.push_str(
+        "Each side runs in a process of its own while the others sleep; rounds alternate; medians are over all laps after the warm-up.\n\
+         A ratio above 1 means that the side in the heading is faster.\n\n",
+    );
+    table(&mut text, results);
+    targets(&mut text, results);
+    if !results.appendix.is_empty() {
+        let _ = write!(text, "\n{}", results.appendix);
+    }
+    text
+}
+
+fn threads_and_load(results: &Results) -> String {
+    let mut threads: Vec<usize> = results.outcomes.iter().map(|one| one.threads).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    let threads: Vec<String> = threads.iter().map(usize::to_string).collect();
+    let mut text = format!("Threads of each side: {}.\n", threads.join(" or "));
+    let loads = || results.outcomes.iter().filter_map(|one| one.load);
+    let (least, most) = (
+        loads().fold(f64::INFINITY, f64::min),
+        loads().fold(0.0, f64::max),
+    );
+    if least.is_finite() {
+        let _ = writeln!(
+            text,
+            "Load average before the cases: {least:.1} to {most:.1}."
+        );
+    }
+    // A case leaves its own load behind, so only what is there before the first one tells of other work.
+    let first = results.outcomes.first().and_then(|one| one.load);
+    if first.is_some_and(|load| load > 0.5) {
+        text.push_str(
+            "Other jobs ran on the same machine: treat the timings as approximate; ratios are less affected.\n",
+        );
+    }
+    text
+}
+
+fn versions(results: &Results) -> Vec<String> {
+    let mut all = Vec::new();
+    for timing in results.outcomes.iter().flat_map(|outcome| &outcome.sides) {
+        let line = format!("Side: {} = {}.", timing.side, timing.version);
+        if !all.contains(&line) {
+            all.push(line);
+        }
+    }
+    all
+}
+
+fn table(text: &mut String, results: &Results) {
+    let outcomes = &results.outcomes;
+    let unit = outcomes.iter().find_map(|outcome| outcome.unit.as_ref());
+    let several = outcomes
+        .windows(2)
+        .any(|two| two[0].threads != two[1].threads);
+    let timings = || outcomes.iter().flat_map(|outcome| &outcome.sides);
+    let mut facts: Vec<&String> = timings().flat_map(|timing| timing.facts.keys()).collect();
+    facts.sort();
+    facts.dedup();
+
+    let mut head = vec!["case".to_string()];
+    head.extend(several.then(|| "threads".to_string()));
+    head.extend(["side".to_string(), "median".to_string()]);
+    head.extend(unit.map(|unit| format!("{}/s", unit.name)));
+    head.push("peak memory".to_string());
+    head.extend(facts.iter().map(|fact| fact.to_string()));
+    head.extend(
+        results
+            .baselines
+            .iter()
+            .map(|name| format!("side / {name}")),
+    );
+    let _ = writeln!(text, "| {} |", head.join(" | "));
+    let left = if several { 3 } else { 2 };
+    let rules = (0..head.len()).map(|at| match at {
+        0 => "---",
+        at if at + 1 == left => "---",
+        _ => "--:",
+    });
+    let _ = writeln!(text, "|{}|", rules.collect::<Vec<_>>().join("|"));
+    for outcome in outcomes {
+        for (at, timing) in outcome.sides.iter().enumerate() {
+            let mut row = vec![if at == 0 {
+                outcome.case.clone()
+            } else {
+                String::new()
+            }];
+            row.extend(several.then(|| outcome.threads.to_string()));
+            row.extend([timing.side.clone(), seconds(timing.median())]);
+            if unit.is_some() {
+                let rate = |unit: &crate::Unit| format!("{:.0}", unit.per_lap / timing.median());
+                row.push(outcome.unit.as_ref().map_or(String::new(), rate));
+            }
+            row.push(format!("{:.0} MB", timing.peak_memory as f64 / 1e6));
+            let fact = |name: &&String| timing.facts.get(*name);
+            row.extend(
+                facts
+                    .iter()
+                    .map(|name| fact(name).map_or(String::new(), number)),
+            );
+            let ratio = |name: &String| ratio(outcome, timing, name);
+            row.extend(results.baselines.iter().map(ratio));
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+        }
+    }
+}
+
+/// How much longer a side takes than the baseline; nothing for baselines themselves.
+fn ratio(outcome: &Outcome, timing: &Timing, baseline: &str) -> String {
+    let ratio = outcome.ratio(&timing.side, baseline);
+    match ratio.filter(|_| timing.side != baseline) {
+        Some(ratio) => format!("{ratio:.2}"),
+        None => String::new(),
+    }
+}
+
+fn targets(text: &mut String, results: &Results) {
+    let all = || {
+        let outcomes = results.outcomes.iter();
+        outcomes.flat_map(|outcome| outcome.targets.iter().map(move |target| (outcome, target)))
+    };
+    if all().next().is_none() {
+        return;
+    }
+    text.push_str("\n## Targets\n\n| case | threads | | at least | found | reached |\n|---|--:|---|--:|--:|---|\n");
+    for (outcome, target) in all() {
+        let Some(found) = outcome.ratio(&target.than, &target.side) else {
+            continue;
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} faster than {} | {:.2} | {found:.2} | {} |",
+            outcome.case,
+            outcome.threads,
+            target.side,
+            target.than,
+            target.at_least,
+            if found >= target.at_least {
+                "yes"
+            } else {
+                "**no**"
+            },
+        );
+    }
+}
+
+/// Seconds with a unit that leaves one to four digits before the point.
+fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s >= 10.0 => format!("{s:.1} s"),
+        s if s >= 1.0 => format!("{s:.3} s"),
+        s if s >= 0.1 => format!("{:.1} ms", s * 1e3),
+        s => format!("{:.3} ms", s * 1e3),
+    }
+}
+
+/// Four significant digits, or an exponent where that would be long.
+fn number(value: &f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_string(),
+        a if (1e-3..1e5).contains(&a) => {
+            let digits = (3 - a.log10().floor() as i32).clamp(0, 6) as usize;
+            format!("{value:.digits$}")
+        }
+        _ => format!("{value:.1e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Machine, Target, Unit};
+
+    fn timing(side: &str, seconds: &[f64]) -> Timing {
+        Timing {
+            side: side.to_string(),
+            version: format!("{side} 1.0"),
+            seconds: seconds.to_vec(),
+            peak_memory: 5_000_000,
+            ..Timing::default()
+        }
+    }
+
+    fn results() -> Results {
+        let mut python = timing("python", &[0.5, 0.3, 0.4]);
+        python.facts.insert("score".to_string(), 0.51234);
+        let target = |at_least| Target {
+            side: "totune".to_string(),
+            than: "python".to_string(),
+            at_least,
+        };
+        let outcome = Outcome {
+            case: "tiny".to_string(),
+            threads: 2,
+            load: Some(0.25),
+            unit: Some(Unit {
+                name: "tokens".to_string(),
+                per_lap: 100.0,
+            }),
+            targets: vec![target(1.5), target(4.0)],
+            sides: vec![timing("totune", &[0.2, 0.2]), python],
+        };
+        Results {
+            benchmark: "x".to_string(),
+            title: "A title".to_string(),
+            notes: vec!["A note.".to_string()],
+            baselines: vec!["totune".to_string()],
+            machine: Machine::default(),
+            outcomes: vec![outcome],
+            appendix: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_page_says_who_ran_how_fast_and_what_was_reached() {
+        let page = markdown(&results());
+        for line in [
+            "# A title",
+            "Threads of each side: 2.",
+            "Load average before the cases: 0.2 to 0.2.",
+            "Side: python = python 1.0.",
+            "A note.",
+            "| case | side | median | tokens/s | peak memory | score | side / totune |",
+            "|---|---|--:|--:|--:|--:|--:|",
+            "| tiny | totune | 200.0 ms | 500 | 5 MB |  |  |",
+            "|  | python | 400.0 ms | 250 | 5 MB | 0.5123 | 2.00 |",
+            "| tiny | 2 | totune faster than python | 1.50 | 2.00 | yes |",
+            "| tiny | 2 | totune faster than python | 4.00 | 2.00 | **no** |",
+        ] {
+            assert!(
+                page.lines().any(|found| found == line),
+                "expected {line} in\n{page}"
+            );
+        }
+        assert!(!page.contains("approximate"), "{page}");
+    }
+
+    #[test]
+    fn a_busy_machine_is_confessed_and_threads_have_a_column_where_they_differ() {
+        let mut results = results();
+        results.outcomes[0].load = Some(3.0);
+        let one = Outcome {
+            threads: 1,
+            ..results.outcomes[0].clone()
+        };
+        results.outcomes.push(one);
+        let page = markdown(&results);
+        assert!(page.contains("Threads of each side: 1 or 2."), "{page}");
+        assert!(page.contains("treat the timings as approximate"), "{page}");
+        assert!(page.contains("| case | threads | side |"), "{page}");
+        assert!(page.contains("| tiny | 1 | totune |"), "{page}");
+    }
+
+    #[test]
+    fn numbers_have_as_many_digits_as_they_mean() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (0.84301, "0.8430"),
+            (148.82, "148.8"),
+            (3668.0, "3668"),
+            (7.2e-10, "7.2e-10"),
+            (123_456.0, "1.2e5"),
+        ] {
+            assert_eq!(number(&value), expected);
+        }
+        for (value, expected) in [
+            (34.871, "34.9 s"),
+            (1.4662, "1.466 s"),
+            (0.2935, "293.5 ms"),
+            (0.00073, "0.730 ms"),
+        ] {
+            assert_eq!(seconds(value), expected);
+        }
+    }
+}

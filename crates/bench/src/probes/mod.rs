@@ -1,0 +1,110 @@
+//! `bench probes`: diagnostic classifiers and mutual information of all layers next to scikit-learn and a Python program
+//! of EDGE, on the same matrices.
+
+mod matrices;
+mod worker;
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use matrices::{Case as Probe, Task, What};
+use totune_stats::Solver;
+
+use crate::{Case, Comparison, Desk, SideSpec};
+
+pub use worker::work;
+
+/// Sizes of CoLA, SST-2 (a part of its 67,349 phrases), MRPC and STS-B, with the development sets that the figures show.
+const TASKS: [Task; 4] = [
+    Task::new("CoLA", 8551, 1043),
+    Task::new("SST-2", 10_000, 872),
+    Task::new("MRPC", 3668, 408),
+    Task::new("STS-B", 5749, 1500).with_scores(),
+];
+
+/// How far apart the scores of a layer may be: a few rows answered otherwise where a search stops early, and a few
+/// cells whose border a rounded number lies on.
+const TOLERANCE: f64 = 0.02;
+
+/// Every task with each kind of probe.
+pub fn comparison(desk: &Desk) -> Result<Comparison> {
+    let (layers, columns) = if desk.tiny { (2, 8) } else { (13, 768) };
+    let sizes: Vec<String> = TASKS
+        .iter()
+        .map(|task| format!("{} {} and {}", task.name, task.train, task.test))
+        .collect();
+    let title = "Diagnostic classifiers and mutual information next to Python";
+    let mut comparison = Comparison::new(title, &["totune", "totune, preconditioned"]).note(&format!(
+        "Synthetic matrices, {layers} layers of {columns} columns, f32; training and test rows: {}.\n\
+         A step is one task over all layers: fitting the training rows and predicting the test rows, or EDGE on the test rows.\n\
+         `python` takes one layer after the other with all threads in its matmuls, `layers at once` as many layers as threads, each on one.\n\
+         EDGE in Python is `fixtures/make/edge.py`; linear regression there is in f64, as ours is.\n\
+         The scores of all sides agree to {TOLERANCE} in each layer.\n\
+         `totune` takes the steps of scikit-learn's L-BFGS and stops where it stops, in f64; `preconditioned` minimises the same objective to the same tolerance in other coordinates, in fewer steps.",
+        sizes.join(", ")
+    ));
+    comparison.mean_value = Some("mean score");
+    let scratch = tempfile::Builder::new().prefix("totune-bench").tempdir()?;
+    for task in TASKS {
+        let task = if desk.tiny { task.tiny() } else { task };
+        let kinds: &[(What, &str)] = match task.scores {
+            true => &[(What::Linear, "linear regression")],
+            false => &[
+                (What::Logistic, "logistic regression"),
+                (What::Edge, "EDGE"),
+            ],
+        };
+        for &(what, title) in kinds {
+            let root = scratch.path().to_path_buf();
+            let folder = root.join(task.name);
+            let probe = |solver, layers_at_once| Probe {
+                folder: folder.clone(),
+                what,
+                solver,
+                layers,
+                columns,
+                threads: desk.threads,
+                layers_at_once,
+            };
+            let name = format!("{}, {title}", task.name);
+            let mut case = Case::new(name, desk.threads, sides(what, &probe)?);
+            case = case.agreeing(TOLERANCE, 0.0);
+            // One task at a time: the layers of all take gigabytes.
+            case.prepare = Some(Box::new(move || alone(&root, &task, [layers, columns])));
+            comparison.cases.push(case);
+        }
+    }
+    comparison.scratch = Some(scratch);
+    Ok(comparison)
+}
+
+fn sides(what: What, probe: &dyn Fn(Solver, bool) -> Probe) -> Result<Vec<SideSpec>> {
+    let ours = |name, solver| SideSpec::ours(name, "probes", &probe(solver, true));
+    let mut sides = vec![ours("totune", Solver::Lbfgs)?];
+    if what == What::Logistic {
+        sides.push(ours("totune, preconditioned", Solver::Preconditioned)?);
+    }
+    let python =
+        |name, at_once| SideSpec::python(name, "probes.py", &probe(Solver::Lbfgs, at_once));
+    sides.push(python("python", false)?);
+    if probe(Solver::Lbfgs, true).threads > 1 {
+        sides.push(python("python, layers at once", true)?);
+    }
+    Ok(sides)
+}
+
+/// Writes the matrices of `task` below `root` where they are not there, and removes those of others.
+fn alone(root: &PathBuf, task: &Task, [layers, columns]: [usize; 2]) -> Result<()> {
+    for other in fs::read_dir(root)? {
+        let other = other?;
+        if other.file_name() != task.name {
+            fs::remove_dir_all(other.path())?;
+        }
+    }
+    let folder = root.join(task.name);
+    match folder.is_dir() {
+        true => Ok(()),
+        false => matrices::write(&folder, task, layers, columns),
+    }
+}

@@ -1,0 +1,199 @@
+//! What was measured: `<benchmark>.json`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use totune_record::write_atomically;
+
+use crate::comparison::{Target, Unit};
+use crate::{Comparison, Machine, markdown};
+
+/// Everything a page shows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// Name of the benchmark.
+    pub benchmark: String,
+    /// Heading of the page.
+    pub title: String,
+    /// Sentences above the table.
+    pub notes: Vec<String>,
+    /// Sides whose time the others' is divided by.
+    pub baselines: Vec<String>,
+    /// Where it ran.
+    pub machine: Machine,
+    /// Cases in the order in which they were first measured.
+    pub outcomes: Vec<Outcome>,
+    /// Markdown below the table.
+    #[serde(default)]
+    pub appendix: String,
+}
+
+/// A case with what each side took.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Name of the case.
+    pub case: String,
+    /// Threads of every side.
+    pub threads: usize,
+    /// Load average when it began; work of others makes timings approximate.
+    #[serde(default)]
+    pub load: Option<f64>,
+    /// What a lap works through, where it is counted.
+    #[serde(default)]
+    pub unit: Option<Unit>,
+    /// What is to be reached.
+    #[serde(default)]
+    pub targets: Vec<Target>,
+    /// In the order of the case.
+    pub sides: Vec<Timing>,
+}
+
+/// What a side took.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Name of the side.
+    pub side: String,
+    /// What ran, with versions.
+    pub version: String,
+    /// Seconds of every lap after the warm-up.
+    pub seconds: Vec<f64>,
+    /// Peak resident memory of the process in bytes.
+    pub peak_memory: u64,
+    /// What it computed.
+    #[serde(default)]
+    pub values: Vec<f64>,
+    /// Other numbers that it reported.
+    #[serde(default)]
+    pub facts: BTreeMap<String, f64>,
+}
+
+impl Timing {
+    /// The median of the laps in seconds.
+    pub fn median(&self) -> f64 {
+        totune_stats::quartiles(&self.seconds)[2]
+    }
+}
+
+impl Outcome {
+    /// The side of that name.
+    pub fn side(&self, name: &str) -> Option<&Timing> {
+        self.sides.iter().find(|timing| timing.side == name)
+    }
+
+    /// How many times as long as `other` the side `name` takes.
+    pub fn ratio(&self, name: &str, other: &str) -> Option<f64> {
+        Some(self.side(name)?.median() / self.side(other)?.median())
+    }
+}
+
+impl Results {
+    /// The results of a run that begins now: those in `folder` of other cases of the same machine stay, others are left
+    /// behind.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read.
+    pub fn begin(benchmark: &str, comparison: &Comparison, folder: &Path) -> Result<Self> {
+        let new = Self {
+            benchmark: benchmark.to_string(),
+            title: comparison.title.clone(),
+            notes: comparison.notes.clone(),
+            baselines: comparison.baselines.clone(),
+            machine: Machine::here(),
+            outcomes: Vec::new(),
+            appendix: comparison.appendix.clone(),
+        };
+        let file = folder.join(format!("{benchmark}.json"));
+        if !file.is_file() {
+            return Ok(new);
+        }
+        let old = Self::read(&file)?;
+        let outcomes = match old.machine == new.machine {
+            true => old.outcomes,
+            false => Vec::new(),
+        };
+        Ok(Self { outcomes, ..new })
+    }
+
+    /// Reads a file that [`Results::write`] wrote.
+    ///
+    /// # Errors
+    /// When it cannot be read, or holds something else.
+    pub fn read(file: &Path) -> Result<Self> {
+        let shown = file.display();
+        let text = fs::read_to_string(file).with_context(|| format!("{shown}: cannot be read"))?;
+        serde_json::from_str(&text).with_context(|| {
+            format!("{shown}: found something else, expected results of this benchmark; remove it to start over")
+        })
+    }
+
+    /// Puts an outcome in the place of an earlier one of the same case, or behind all others.
+    pub fn add(&mut self, outcome: Outcome) {
+        let same = |old: &&mut Outcome| old.case == outcome.case && old.threads == outcome.threads;
+        match self.outcomes.iter_mut().find(same) {
+            Some(old) => *old = outcome,
+            None => self.outcomes.push(outcome),
+        }
+    }
+
+    /// Writes `<benchmark>.json` and `<benchmark>.md` into `folder`, which is made where it does not exist.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("{}: cannot be made", folder.display()))?;
+        let file = |ending: &str| folder.join(format!("{}.{ending}", self.benchmark));
+        let json = format!("{}\n", serde_json::to_string_pretty(self)?);
+        write_atomically(&file("json"), json.as_bytes())?;
+        write_atomically(&file("md"), markdown(self).as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(case: &str, seconds: f64) -> Outcome {
+        let timing = |side: &str, seconds: &[f64]| Timing {
+            side: side.to_string(),
+            seconds: seconds.to_vec(),
+            ..Timing::default()
+        };
+        Outcome {
+            case: case.to_string(),
+            sides: vec![
+                timing("totune", &[seconds, 9.0, seconds]),
+                timing("python", &[3.0]),
+            ],
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn a_case_that_is_measured_again_replaces_the_earlier_one_of_the_same_machine() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let comparison = Comparison::new("A comparison", &["totune"]);
+        let begin = || Results::begin("x", &comparison, folder.path());
+        let mut results = begin().expect("nothing there");
+        results.add(outcome("a", 1.0));
+        results.add(outcome("b", 1.0));
+        results.write(folder.path()).expect("written");
+        let mut again = begin().expect("reads");
+        assert_eq!(again, results);
+        again.add(outcome("a", 1.5));
+        let cases: Vec<&str> = again.outcomes.iter().map(|o| o.case.as_str()).collect();
+        assert_eq!(cases, ["a", "b"]);
+        assert_eq!(again.outcomes[0].ratio("python", "totune"), Some(2.0));
+        assert_eq!(again.outcomes[0].ratio("python", "burn"), None);
+
+        again.machine.model = "another".to_string();
+        again.write(folder.path()).expect("written");
+        assert!(begin().expect("reads").outcomes.is_empty());
+        fs::write(folder.path().join("x.json"), "[]").expect("written");
+        let error = begin().expect_err("refused");
+        assert!(error.to_string().contains("remove it"), "{error}");
+    }
+}

@@ -1,0 +1,275 @@
+//! Lets the sides of each case take turns.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use totune_sweep::{Project, Roots};
+
+use crate::comparison::{Case, Program, SideSpec, Steps};
+use crate::machine::load;
+use crate::side::Side;
+use crate::{Benchmark, Outcome, Results, Timing};
+
+/// Starts this program as a worker with so many threads; the worker's kind and case are added.
+pub type StartWorker = Box<dyn Fn(usize) -> Command>;
+
+/// What was asked for, and where things are.
+pub struct Desk {
+    /// The checkout, with `bench/` and the cards.
+    pub project: Project,
+    /// Where datasets and encoders lie.
+    pub roots: Roots,
+    /// Python with the packages that a benchmark needs.
+    pub python: PathBuf,
+    /// Where results go.
+    pub out: PathBuf,
+    /// Rounds of alternation, instead of the benchmark's.
+    pub rounds: Option<usize>,
+    /// Steps of each side in a round, instead of three seconds' worth.
+    pub steps: Option<usize>,
+    /// Threads of each side.
+    pub threads: usize,
+    /// Only cases whose name contains one of these; all where there is none.
+    pub only: Vec<String>,
+    /// Only sides whose name contains one of these; all where there is none.
+    pub sides: Vec<String>,
+    /// Cases that take a moment, and show no more than that everything works.
+    pub tiny: bool,
+    /// Starts a worker.
+    pub worker: StartWorker,
+}
+
+/// Seconds that a side works in a round of [`Steps::Timed`].
+const ROUND: f64 = 3.0;
+/// The most steps of such a round.
+const MOST: usize = 200;
+/// Steps of [`Steps::Cold`] that a side takes while the others sleep.
+const CHUNK: usize = 16;
+
+impl Desk {
+    /// Runs `benchmark` and writes its results after each case, so that what was measured survives an interruption;
+    /// the page.
+    ///
+    /// # Errors
+    /// When something that it needs is not there, no case is left, a side fails, or sides do not agree.
+    pub fn run(&self, benchmark: &Benchmark) -> Result<PathBuf> {
+        let rounds = self.rounds(benchmark);
+        let mut comparison = benchmark.comparison(self)?;
+        let wanted =
+            |name: &str| self.only.is_empty() || self.only.iter().any(|only| name.contains(only));
+        comparison.cases.retain(|case| wanted(&titled(case)));
+        ensure!(
+            !comparison.cases.is_empty(),
+            "--only: found no case of `{}` with {} in its name",
+            benchmark.name,
+            self.only.join(" or ")
+        );
+        if self.tiny {
+            let note = "Tiny cases: they show that the benchmark works, whatever sizes are named below; their times mean nothing.";
+            comparison.notes.insert(0, note.to_string());
+        }
+        let mut results = Results::begin(benchmark.name, &comparison, &self.out)?;
+        for case in &comparison.cases {
+            eprintln!("{}", titled(case));
+            let mut outcome = self.measure(case, rounds)?;
+            if let Some(heading) = comparison.mean_value {
+                for timing in &mut outcome.sides {
+                    let mean = timing.values.iter().sum::<f64>() / timing.values.len() as f64;
+                    timing.facts.insert(heading.to_string(), mean);
+                }
+            }
+            results.add(outcome);
+            results.write(&self.out)?;
+        }
+        Ok(self.out.join(format!("{}.md", benchmark.name)))
+    }
+
+    /// Rounds of a benchmark.
+    pub fn rounds(&self, benchmark: &Benchmark) -> usize {
+        let usual = if self.tiny { 1 } else { benchmark.rounds };
+        self.rounds.unwrap_or(usual)
+    }
+
+    fn measure(&self, case: &Case, rounds: usize) -> Result<Outcome> {
+        if let Some(prepare) = &case.prepare {
+            prepare()?;
+        }
+        let load = load();
+        let wanted = |side: &&SideSpec| {
+            self.sides.is_empty() || self.sides.iter().any(|name| side.name.contains(name))
+        };
+        let specs: Vec<&SideSpec> = case.sides.iter().filter(wanted).collect();
+        ensure!(
+            !specs.is_empty(),
+            "--side: found none of {} among the sides of `{}`",
+            self.sides.join(", "),
+            case.name
+        );
+        let start = |spec: &&SideSpec| self.start(spec, case.threads);
+        let mut sides = specs.iter().map(start).collect::<Result<Vec<_>>>()?;
+        let seconds = self.rounds_of(case, &mut sides, rounds)?;
+        let mut timings = Vec::new();
+        for (side, seconds) in sides.into_iter().zip(seconds) {
+            let (name, version) = (side.name.clone(), side.version.clone());
+            let last = side.finish()?;
+            let timing = Timing {
+                side: name,
+                version,
+                seconds,
+                peak_memory: last.peak_memory,
+                values: last.values,
+                facts: last.facts,
+            };
+            eprintln!("  {:<28} {:>10.3} ms", timing.side, timing.median() * 1e3);
+            timings.push(timing);
+        }
+        check(case, &specs, &timings)?;
+        Ok(Outcome {
+            case: case.name.clone(),
+            threads: case.threads,
+            load,
+            unit: case.unit.clone(),
+            targets: case.targets.clone(),
+            sides: timings,
+        })
+    }
+
+    fn start(&self, spec: &SideSpec, threads: usize) -> Result<Side> {
+        let mut command = match spec.program {
+            Program::Ours(kind) => {
+                let mut command = (self.worker)(threads);
+                command.arg(kind);
+                command
+            }
+            Program::Python(script) => {
+                let mut command = Command::new(&self.python);
+                command.arg(self.project.root.join("bench").join(script));
+                command
+            }
+        };
+        command.arg(OsString::from(serde_json::to_string(&spec.case)?));
+        Side::start(&spec.name, command, threads).with_context(|| match spec.program {
+            Program::Ours(kind) => format!("our worker `{kind}`"),
+            Program::Python(script) => format!("bench/{script}"),
+        })
+    }
+
+    /// Seconds of every lap of each side.
+    fn rounds_of(&self, case: &Case, sides: &mut [Side], rounds: usize) -> Result<Vec<Vec<f64>>> {
+        let mut laps = vec![Vec::new(); sides.len()];
+        let (lap, per_round, chunk) = match case.steps {
+            Steps::Timed => (1, self.warmed_up(sides)?, usize::MAX),
+            Steps::Lap(lap) => {
+                for side in &mut *sides {
+                    side.run(lap)?;
+                }
+                (lap, lap * self.steps.unwrap_or(1), usize::MAX)
+            }
+            Steps::Cold(lap) => (lap, lap, CHUNK),
+            Steps::Once => (1, 1, CHUNK),
+        };
+        let rounds = if case.steps == Steps::Once { 1 } else { rounds };
+        for _ in 0..rounds {
+            let found = alternate(sides, per_round, chunk)?;
+            for (laps, seconds) in laps.iter_mut().zip(found) {
+                laps.extend(seconds.chunks(lap).map(|lap| lap.iter().sum::<f64>()));
+            }
+        }
+        Ok(laps)
+    }
+
+    /// Warms all sides up; how many steps a round has.
+    fn warmed_up(&self, sides: &mut [Side]) -> Result<usize> {
+        let mut fastest = f64::INFINITY;
+        for side in sides {
+            let seconds = side.run(2)?;
+            fastest = fastest.min(seconds[1].max(1e-6));
+        }
+        let timed = ((ROUND / fastest).round() as usize).clamp(2, MOST);
+        Ok(self.steps.unwrap_or(if self.tiny { 1 } else { timed }))
+    }
+}
+
+/// The name of a case with its threads, by which it is chosen.
+fn titled(case: &Case) -> String {
+    let s = if case.threads == 1 { "" } else { "s" };
+    format!("{}, {} thread{s}", case.name, case.threads)
+}
+
+/// Takes `steps` steps on each side, `chunk` at a time, so that what disturbs the machine for a while disturbs all of
+/// them; the seconds of each step, side by side.
+fn alternate(sides: &mut [Side], steps: usize, chunk: usize) -> Result<Vec<Vec<f64>>> {
+    let mut seconds = vec![Vec::with_capacity(steps); sides.len()];
+    let mut done = 0;
+    while done < steps {
+        let n = chunk.clamp(1, steps - done);
+        for (side, seconds) in sides.iter_mut().zip(&mut seconds) {
+            seconds.extend(side.run(n)?);
+        }
+        done += n;
+    }
+    Ok(seconds)
+}
+
+/// That the sides computed the same thing.
+fn check(case: &Case, specs: &[&SideSpec], timings: &[Timing]) -> Result<()> {
+    let (Some(tolerance), Some(first)) = (case.tolerance, timings.first()) else {
+        return Ok(());
+    };
+    for (spec, other) in specs.iter().zip(timings).filter(|(spec, _)| spec.compared) {
+        let (ours, theirs) = (&first.values, &other.values);
+        ensure!(
+            ours.len() == theirs.len() && !ours.is_empty(),
+            "{}: {} has {} values, {} has {}; expected as many, and at least one",
+            case.name,
+            spec.name,
+            theirs.len(),
+            first.side,
+            ours.len()
+        );
+        for (at, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+            let apart = (ours - theirs).abs();
+            if apart.is_nan() || apart > tolerance.absolute + tolerance.relative * ours.abs() {
+                bail!(
+                    "{}: value {at} of {} is {theirs}, expected {ours} as of {}",
+                    case.name,
+                    spec.name,
+                    first.side
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(values: &[&[f64]]) -> Result<()> {
+        let side = |_| SideSpec::ours("a", "transformer", &()).expect("JSON");
+        let sides: Vec<SideSpec> = values.iter().map(side).collect();
+        let timing = |values: &&[f64]| Timing {
+            values: values.to_vec(),
+            ..Timing::default()
+        };
+        let timings: Vec<Timing> = values.iter().map(timing).collect();
+        let case = Case::new("c", 1, sides).agreeing(0.1, 0.01);
+        check(&case, &case.sides.iter().collect::<Vec<_>>(), &timings)
+    }
+
+    #[test]
+    fn sides_agree_within_the_tolerance_and_in_number() {
+        checked(&[&[1.0, 100.0], &[1.1, 101.0]]).expect("close enough");
+        for wrong in [
+            &[&[1.0][..], &[1.2]][..],
+            &[&[1.0], &[f64::NAN]],
+            &[&[1.0], &[]],
+            &[&[], &[]],
+        ] {
+            assert!(checked(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

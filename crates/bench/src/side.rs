@@ -1,0 +1,130 @@
+//! One side of a comparison, in a process of its own.
+//!
+//! The process is started with its case as JSON and says `{"version": …}` when it is ready. For each line `N` on standard
+//! input it takes N steps and answers `{"seconds": […]}`; at the end of input it says
+//! `{"peak_memory": bytes, "values": […], "facts": {…}}`. `bench/side.py` is the other end in Python, [`crate::worker`] ours.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// A process that takes steps when asked.
+pub struct Side {
+    /// Name in tables.
+    pub name: String,
+    /// What runs, with versions.
+    pub version: String,
+    process: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+/// What a side says first.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Hello {
+    /// What runs, with versions.
+    pub version: String,
+}
+
+/// What a side says of the steps that it was asked for.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Answer {
+    /// Of each step.
+    pub seconds: Vec<f64>,
+}
+
+/// What a side says last.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct LastWords {
+    /// Peak resident memory in bytes.
+    pub peak_memory: u64,
+    /// What was computed, to be compared with other sides.
+    #[serde(default)]
+    pub values: Vec<f64>,
+    /// Other numbers for the table, by the heading of their column.
+    #[serde(default)]
+    pub facts: BTreeMap<String, f64>,
+}
+
+impl Side {
+    /// Starts `command` with `threads` for OpenMP; its case is its last argument.
+    ///
+    /// # Errors
+    /// When it does not start, or ends without a word.
+    pub fn start(name: &str, mut command: Command, threads: usize) -> Result<Self> {
+        command
+            .env("OMP_NUM_THREADS", threads.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut process = command
+            .spawn()
+            .with_context(|| format!("{name}: {:?} cannot be started", command.get_program()))?;
+        let input = process.stdin.take();
+        let output = BufReader::new(process.stdout.take().context("no standard output")?);
+        let mut side = Self {
+            name: name.to_string(),
+            version: String::new(),
+            process,
+            input,
+            output,
+        };
+        side.version = side.read::<Hello>()?.version;
+        Ok(side)
+    }
+
+    /// Takes `steps` steps; seconds of each.
+    ///
+    /// # Errors
+    /// When the process ended or answered with another number of steps.
+    pub fn run(&mut self, steps: usize) -> Result<Vec<f64>> {
+        let input = self.input.as_mut().context("the process was ended")?;
+        writeln!(input, "{steps}")
+            .and_then(|()| input.flush())
+            .with_context(|| format!("{}: ended early", self.name))?;
+        let Answer { seconds } = self.read()?;
+        ensure!(
+            seconds.len() == steps,
+            "{}: found {} steps, expected {steps}",
+            self.name,
+            seconds.len()
+        );
+        Ok(seconds)
+    }
+
+    /// Ends the process; what it says last.
+    ///
+    /// # Errors
+    /// When it says nothing.
+    pub fn finish(mut self) -> Result<LastWords> {
+        self.input = None; // closing the pipe is the signal to end
+        let answer = self.read()?;
+        self.process.wait()?;
+        Ok(answer)
+    }
+
+    fn read<T: DeserializeOwned>(&mut self) -> Result<T> {
+        let mut line = String::new();
+        let n = self
+            .output
+            .read_line(&mut line)
+            .with_context(|| format!("{}: cannot be read", self.name))?;
+        ensure!(n > 0, "{}: ended without an answer", self.name);
+        serde_json::from_str(&line)
+            .with_context(|| format!("{}: said `{}`", self.name, line.trim()))
+    }
+}
+
+impl Drop for Side {
+    /// Nobody is left waiting for a request when a comparison fails.
+    fn drop(&mut self) {
+        self.input = None;
+        if matches!(self.process.try_wait(), Ok(None)) {
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Numbers and words that every side makes alike, or reads from the same file.
+
+use anyhow::Result;
+use burn::tensor::TensorData;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::Rng;
+use totune_data::stream;
+use totune_model::Weights;
+
+/// Numbers between `-scale` and `scale` that every side makes alike (`synthetic` in `bench/side.py`): the fractional
+/// parts of multiples of the golden section.
+pub fn synthetic(n: usize, offset: usize, scale: f64) -> Vec<f32> {
+    let part = |i: usize| ((i + offset) as f64 * 0.618_033_988_749_894_9).fract();
+    (0..n)
+        .map(|i| ((part(i) * 2.0 - 1.0) * scale) as f32)
+        .collect()
+}
+
+/// Weights that every side makes alike: those of each tensor go on where the one before ended.
+pub struct SyntheticWeights {
+    taken: usize,
+    scale: f64,
+}
+
+impl SyntheticWeights {
+    /// Between minus and plus `scale`.
+    pub fn new(scale: f64) -> Self {
+        Self { taken: 0, scale }
+    }
+}
+
+impl Weights for SyntheticWeights {
+    fn take(&mut self, _: &str, shape: &[usize]) -> Result<TensorData> {
+        let n = shape.iter().product();
+        let values = synthetic(n, self.taken, self.scale);
+        self.taken += n;
+        Ok(TensorData::new(values, shape.to_vec()))
+    }
+}
+
+/// Words made of syllables. As in a language, few of them are frequent: the frequency of a word falls off as in Zipf's
+/// law; there are 20,736 of them.
+pub struct Words(ChaCha8Rng);
+
+const SYLLABLES: [&str; 12] = [
+    "ka", "lo", "ter", "ing", "ma", "shi", "ne", "ro", "ed", "un", "pre", "so",
+];
+
+impl Words {
+    /// The words of the benchmark `name`.
+    pub fn new(name: &str) -> Self {
+        Self(stream(1, name, 0))
+    }
+
+    /// The next `n` words with spaces between them.
+    pub fn next(&mut self, n: usize) -> String {
+        let mut text = String::new();
+        for at in 0..n {
+            let draw = f64::from(self.0.next_u32()) / f64::from(u32::MAX);
+            let mut rank = (20_736f64.powf(draw)) as usize;
+            text += if at == 0 { "" } else { " " };
+            for _ in 0..1 + rank % 4 {
+                text += SYLLABLES[rank % SYLLABLES.len()];
+                rank /= SYLLABLES.len();
+            }
+        }
+        text
+    }
+}

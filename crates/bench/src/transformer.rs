@@ -1,0 +1,281 @@
+//! Our side of `peer`, `bf16` and `pretrain`: steps of a BERT with a classifier or as a masked language model.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use burn::module::Module;
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Int, Tensor};
+use serde::{Deserialize, Serialize};
+use totune_adapt::Dtype;
+use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm, cross_entropy};
+use totune_model::{
+    Bert, BertConfig, Classifier, Encoder, HeadSpec, Layers, LinearSpec, MaskedLm, MaskedLmConfig,
+    Pass, PoolerKind, Pooling, RandomWeights, TokenBatch,
+};
+
+use crate::batches;
+use crate::worker::{Worker, answer};
+
+/// What is timed: a shape, a batch and a way to run it. `bench/transformer.py` reads the same.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Case {
+    /// What a step does.
+    pub mode: Mode,
+    /// What is on top of the encoder.
+    pub head: Head,
+    /// The encoder.
+    pub shape: Shape,
+    /// Examples in a batch.
+    pub batch: usize,
+    /// Tokens in an example; none is padding.
+    pub seq: usize,
+    /// Dropout everywhere.
+    pub dropout: f64,
+    /// Threads of the side.
+    pub threads: usize,
+    /// The dtype of the matmuls in the encoder's layers.
+    pub dtype: Dtype,
+    /// File with batches to go through in turn (`batches.rs`); without one, a synthetic batch.
+    pub batches: Option<PathBuf>,
+    /// PyTorch's AdamW, `default` or `fused`; ours has one.
+    pub optimizer: String,
+}
+
+/// Sizes of an encoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Wordpieces.
+    pub vocab: usize,
+    /// Width.
+    pub hidden: usize,
+    /// Layers.
+    pub layers: usize,
+    /// Attention heads.
+    pub heads: usize,
+    /// Feed-forward width.
+    pub intermediate: usize,
+}
+
+impl Shape {
+    /// all-MiniLM-L6-v2.
+    pub const MINI_LM: Self = Self::new(30_522, 384, 6, 12);
+    /// BERT-base.
+    pub const BERT_BASE: Self = Self::new(30_522, 768, 12, 12);
+    /// totune-bert-mini.
+    pub const BERT_MINI: Self = Self::new(8192, 256, 6, 4);
+    /// For tests of the benchmarks themselves.
+    pub const TINY: Self = Self::new(1200, 16, 2, 2);
+
+    const fn new(vocab: usize, hidden: usize, layers: usize, heads: usize) -> Self {
+        Self {
+            vocab,
+            hidden,
+            layers,
+            heads,
+            intermediate: 4 * hidden,
+        }
+    }
+}
+
+/// What is on top of the encoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Head {
+    /// Pooler and a linear layer: a class for each example.
+    Classifier,
+    /// Masked language modelling: a wordpiece for every [`Case::MASKED`]th token.
+    MaskedLm,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Forward, loss, backward, clipping by the global norm, AdamW over all parameters.
+    Train,
+    /// Forward and argmax.
+    Inference,
+}
+
+impl Case {
+    /// One token in so many is predicted by [`Head::MaskedLm`], about BERT's 15 %; `bench/transformer.py` has it too.
+    pub const MASKED: usize = 7;
+
+    fn config(&self) -> BertConfig {
+        BertConfig {
+            vocab_size: self.shape.vocab,
+            hidden_size: self.shape.hidden,
+            num_hidden_layers: self.shape.layers,
+            num_attention_heads: self.shape.heads,
+            intermediate_size: self.shape.intermediate,
+            max_position_embeddings: 512,
+            type_vocab_size: 2,
+            layer_norm_eps: 1e-12,
+            hidden_dropout_prob: self.dropout,
+            attention_probs_dropout_prob: self.dropout,
+            pooler: PoolerKind::Tanh,
+        }
+    }
+}
+
+/// Takes steps when asked.
+pub fn work(case: &Case, worker: &Worker) -> Result<()> {
+    let mut steps = Steps::new(case, &worker.machine.device)?;
+    answer(&worker.machine.device_name, || {
+        steps.step();
+        Ok(Vec::new())
+    })
+}
+
+/// AdamW as PyTorch has it.
+pub fn adam_w() -> AdamW {
+    AdamW::new(&AdamWConfig {
+        beta_1: 0.9,
+        beta_2: 0.999,
+        epsilon: 1e-8,
+        bias_correction: true,
+    })
+}
+
+/// Backward, clipping to `clip` and an update of everything.
+pub fn updated<M: Module>(
+    model: M,
+    loss: &Tensor<1>,
+    optimizer: &mut AdamW,
+    rate: Rate,
+    clip: f64,
+) -> M {
+    let mut grads = GradientsParams::from_grads(loss.backward(), &model);
+    clip_global_norm(&model, &mut grads, Some(clip));
+    optimizer.step(model, grads, &|_| Some(rate))
+}
+
+// There is one, for as long as the process lives.
+#[expect(clippy::large_enum_variant)]
+enum Network {
+    Classifier(Classifier<Bert>),
+    MaskedLm(MaskedLm),
+}
+
+/// Of the training steps.
+const RATE: Rate = Rate {
+    lr: 1e-5,
+    weight_decay: 0.01,
+};
+
+impl Network {
+    fn new(case: &Case, device: &Device) -> Result<Self> {
+        let mut weights = RandomWeights::new(1, 0.02);
+        let precision = case.dtype.precision();
+        let train = case.mode == Mode::Train;
+        if case.head == Head::MaskedLm {
+            let model = MaskedLmConfig::new(case.config()).load(&mut weights, device)?;
+            let model = model.with_dropout(case.dropout).with_precision(precision);
+            return Ok(Self::MaskedLm(if train { model.train() } else { model }));
+        }
+        let encoder = case.config().load(&mut weights, device)?;
+        let encoder = encoder.with_precision(precision);
+        let head = HeadSpec::Linear(LinearSpec {
+            pooling: Pooling::Pooler,
+            layers: Layers::Top,
+            dropout: case.dropout,
+        });
+        let model = Classifier::new(encoder, &head, 2, 1, device)?;
+        Ok(Self::Classifier(if train { model.train() } else { model }))
+    }
+
+    /// Scores of what is predicted, `[examples or masked tokens, labels or vocab]`.
+    fn logits(&self, batch: &Batch, pass: &Pass) -> Tensor<2> {
+        match self {
+            Self::Classifier(model) => model.forward(&batch.tokens, pass).labels(),
+            Self::MaskedLm(model) => model.logits(&batch.tokens, batch.places.clone(), pass),
+        }
+    }
+
+    fn updated(self, loss: &Tensor<1>, optimizer: &mut AdamW) -> Self {
+        match self {
+            Self::Classifier(model) => Self::Classifier(updated(model, loss, optimizer, RATE, 1.0)),
+            Self::MaskedLm(model) => Self::MaskedLm(updated(model, loss, optimizer, RATE, 1.0)),
+        }
+    }
+}
+
+struct Batch {
+    tokens: TokenBatch,
+    /// Masked tokens, counted through the rows.
+    places: Tensor<1, Int>,
+    /// Of each example or each masked token.
+    labels: Tensor<1, Int>,
+}
+
+struct Steps {
+    mode: Mode,
+    /// Taken and put back by each step.
+    network: Option<Network>,
+    optimizer: AdamW,
+    /// Gone through in turn, one for each step.
+    batches: Vec<Batch>,
+    taken: u64,
+}
+
+impl Steps {
+    fn new(case: &Case, device: &Device) -> Result<Self> {
+        let batches = match &case.batches {
+            Some(file) => {
+                let batch = |(tokens, labels)| Batch {
+                    tokens,
+                    places: Tensor::zeros([1], device),
+                    labels,
+                };
+                let batches = batches::on_device(file, device)?.into_iter();
+                batches.map(batch).collect()
+            }
+            None => vec![synthetic_batch(case, device)],
+        };
+        Ok(Self {
+            mode: case.mode,
+            network: Some(Network::new(case, device)?),
+            optimizer: adam_w(),
+            batches,
+            taken: 0,
+        })
+    }
+
+    fn step(&mut self) {
+        let network = self.network.take().expect("put back by the step before");
+        let batch = &self.batches[self.taken as usize % self.batches.len()];
+        self.taken += 1;
+        self.network = Some(match self.mode {
+            Mode::Inference => {
+                let logits = network.logits(batch, &Pass::evaluation());
+                let _: i64 = logits.argmax(1).sum().into_scalar();
+                network
+            }
+            Mode::Train => {
+                let logits = network.logits(batch, &Pass::training(self.taken));
+                let loss = cross_entropy(logits, batch.labels.clone());
+                let _: f32 = loss.clone().into_scalar();
+                network.updated(&loss, &mut self.optimizer)
+            }
+        });
+    }
+}
+
+/// One batch without padding.
+fn synthetic_batch(case: &Case, device: &Device) -> Batch {
+    let shape = [case.batch, case.seq];
+    let n = case.batch * case.seq;
+    let words = case.shape.vocab as i64 - 1000;
+    let ids: Vec<i64> = (0..n as i64).map(|i| 1000 + i * 7919 % words).collect();
+    let places: Vec<i64> = (0..n as i64).step_by(Case::MASKED).collect();
+    let labels: Vec<i64> = match case.head {
+        Head::Classifier => (0..case.batch as i64).map(|i| i % 2).collect(),
+        Head::MaskedLm => places.iter().map(|&at| ids[at as usize]).collect(),
+    };
+    Batch {
+        tokens: TokenBatch::new(ids, vec![0; n], &vec![true; n], shape, device),
+        places: Tensor::from_data(places.as_slice(), device),
+        labels: Tensor::from_data(labels.as_slice(), device),
+    }
+}

@@ -1,0 +1,80 @@
+//! Our sides: processes that take steps when asked on standard input, see [`crate::side`].
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use totune_sweep::{Machine, Project, Roots};
+
+use crate::side::{Answer, Hello, LastWords};
+use crate::{cache, data, pretrain, probes, recurrent, transformer};
+
+/// What a worker works with, as the command line chose it.
+pub struct Worker {
+    /// The checkout.
+    pub project: Project,
+    /// Where datasets and encoders lie.
+    pub roots: Roots,
+    /// Device and threads.
+    pub machine: Machine,
+}
+
+/// Works as a side of the kind `kind` on `case`, as JSON, until standard input ends.
+///
+/// # Errors
+/// When the kind or the case is not known, or the work fails.
+pub fn worker(kind: &str, case: &str, worker: &Worker) -> Result<()> {
+    match kind {
+        "transformer" => transformer::work(&parsed(case)?, worker),
+        "bilm" => pretrain::work(&parsed(case)?, worker),
+        "recurrent" => recurrent::work(&parsed(case)?, worker),
+        "data" => data::work(&parsed(case)?, worker),
+        "probes" => probes::work(&parsed(case)?, worker),
+        "epochs" => cache::epochs(&parsed(case)?, worker),
+        "sweep" => cache::sweep(&parsed(case)?, worker),
+        _ => bail!("unknown kind of worker `{kind}`"),
+    }
+}
+
+fn parsed<T: DeserializeOwned>(case: &str) -> Result<T> {
+    serde_json::from_str(case).context("not a case of this worker")
+}
+
+/// Says `version`; then for each number on standard input takes as many steps and says the seconds of each, until the
+/// input ends; then what `values` the last step gave.
+pub fn answer(version: &str, mut step: impl FnMut() -> Result<Vec<f64>>) -> Result<()> {
+    say(&Hello {
+        version: version.to_string(),
+    })?;
+    let mut values = Vec::new();
+    for line in std::io::stdin().lock().lines() {
+        let n: usize = line?.trim().parse().context("not a number of steps")?;
+        let mut seconds = Vec::with_capacity(n);
+        for _ in 0..n {
+            let start = Instant::now();
+            values = step()?;
+            seconds.push(start.elapsed().as_secs_f64());
+        }
+        say(&Answer { seconds })?;
+    }
+    say(&last_words(values, BTreeMap::new()))
+}
+
+/// What a worker says last.
+pub fn last_words(values: Vec<f64>, facts: BTreeMap<String, f64>) -> LastWords {
+    LastWords {
+        peak_memory: totune_sweep::peak_memory(),
+        values,
+        facts,
+    }
+}
+
+/// Prints a line of JSON at once.
+pub fn say(value: &impl Serialize) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", serde_json::to_string(value)?)?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,73 @@
+//! Options that every command takes.
+
+use std::path::{Path, PathBuf};
+
+use totune_sweep::Roots;
+
+use crate::device::DeviceRequest;
+
+/// What every command shares.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Root of the checkout [default: the nearest folder with `experiments` in it, here or above]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub project: Option<PathBuf>,
+
+    /// Folder with dataset files [default: data/ in the project]
+    #[arg(long, global = true, value_name = "FOLDER", env = "TOTUNE_DATA")]
+    pub data: Option<PathBuf>,
+
+    /// Folder with pretrained encoders [default: the Hugging Face cache]
+    #[arg(long, global = true, value_name = "FOLDER", env = "TOTUNE_ENCODERS")]
+    pub encoders: Option<PathBuf>,
+
+    /// Folder that caches encoded texts, or `off` [default: .cache/ in the project]
+    #[arg(long, global = true, value_name = "FOLDER", env = "TOTUNE_CACHE")]
+    pub cache: Option<PathBuf>,
+
+    /// Do not cache encoded texts, as `--cache off`
+    #[arg(long, global = true)]
+    pub no_cache: bool,
+
+    /// auto, cpu, cuda, cuda:<n> or flex; auto prefers CUDA, then LibTorch on the CPU, then flex
+    #[arg(long, global = true, value_name = "DEVICE", default_value_t = DeviceRequest::Auto)]
+    pub device: DeviceRequest,
+
+    /// Threads for arithmetic and reading [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+
+    /// Most MiB of cached activations of frozen layers, which lie in runs/activations
+    #[arg(
+        long,
+        global = true,
+        value_name = "MIB",
+        env = "TOTUNE_CACHE_BUDGET",
+        default_value_t = 4096
+    )]
+    pub cache_budget: u64,
+
+    /// Print results and errors only
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+impl Global {
+    /// Where datasets and encoders lie, of a checkout at `project`.
+    pub fn roots(&self, project: &Path) -> Roots {
+        let encoders = || totune_fetch::Settings::of_process().hub_cache;
+        Roots {
+            data: self.data.clone().unwrap_or_else(|| project.join("data")),
+            encoders: self.encoders.clone().unwrap_or_else(encoders),
+            cache: self.cache_folder(project),
+        }
+    }
+
+    /// Where encoded texts are cached; nowhere where that was switched off.
+    fn cache_folder(&self, project: &Path) -> Option<PathBuf> {
+        let asked = self.cache.as_deref();
+        let off = self.no_cache || asked.is_some_and(|folder| folder == Path::new("off"));
+        (!off).then(|| asked.map_or_else(|| project.join(".cache"), Path::to_path_buf))
+    }
+}

@@ -1,0 +1,36 @@
+//! The `totune` command: arguments, device choice, progress.
+//!
+//! What a command computes lives in the other crates; this one does not know how anything is computed.
+
+// Naming the LibTorch devices is deprecated in burn 0.22, the last release that has them.
+#![cfg_attr(feature = "tch", allow(deprecated))]
+
+mod args;
+mod command;
+mod context;
+mod device;
+mod download_progress;
+mod exit;
+mod global;
+mod memory;
+mod progress;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+/// Does what was typed; the exit code of the process.
+pub fn main() -> ExitCode {
+    memory::keep_freed_memory();
+    signals::end_with_the_reader();
+    match args::Args::parse().run() {
+        Ok(code) => code,
+        Err(error) => exit::report(&error),
+    }
+}
+
+/// All commands with their help, for what is checked against them.
+pub fn command() -> clap::Command {
+    args::Args::command()
+}

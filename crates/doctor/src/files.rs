@@ -1,0 +1,224 @@
+//! Datasets and encoders: where they are looked for, and whose files are there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use totune_data::{Card, Catalogue, Layout, LayoutFile, sha256_hex};
+use totune_model::EncoderCatalogue;
+use totune_sweep::{Project, Roots};
+
+use crate::Finding;
+
+const RESTORE: &str = "run from a checkout of totune, or name one with --project";
+
+/// The data root and every dataset card.
+pub(super) fn datasets(project: &Project, roots: &Roots) -> Vec<Finding> {
+    let findings = |catalogue: Catalogue| {
+        let owners = Owners::of(catalogue.cards());
+        let finding = |card: &Card| {
+            Files {
+                name: &card.name,
+                fixture: card.fixture,
+                place: owners.locate(card, &roots.data),
+                instructions: &card.instructions,
+            }
+            .finding(&roots.data)
+        };
+        catalogue.cards().iter().map(finding).collect()
+    };
+    let cards = Catalogue::read(&project.root.join("datasets")).map(findings);
+    below_root("data root", &roots.data, "--data or TOTUNE_DATA", cards)
+}
+
+/// Which SHA-256 the cards expect of each training file. A card and that of a subset may name the same path.
+struct Owners<'a>(BTreeMap<&'a Path, BTreeSet<Option<&'a str>>>);
+
+impl<'a> Owners<'a> {
+    fn of(cards: &'a [Card]) -> Self {
+        let mut owners: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for file in cards.iter().flat_map(training_files) {
+            let hashes = owners.entry(file.path.as_path()).or_default();
+            hashes.insert(file.sha256.as_deref());
+        }
+        Self(owners)
+    }
+
+    /// The first training file of `card` that is there and is no other card's.
+    fn locate(&self, card: &Card, root: &Path) -> Option<PathBuf> {
+        let mut places = card.found(root, "train").into_iter();
+        let of_card = |(layout, path): &(&Layout, PathBuf)| {
+            let file = &layout.files["train"];
+            let Some(expected) = self.0.get(file.path.as_path()) else {
+                return true;
+            };
+            // Hashing is only for files that cards disagree about: others may be large, and `data check` reads them.
+            if expected.len() < 2 {
+                return true;
+            }
+            let Ok(bytes) = fs::read(path) else {
+                return false;
+            };
+            let found = sha256_hex(&bytes);
+            match &file.sha256 {
+                Some(own) => *own == found,
+                None => !expected.contains(&Some(found.as_str())),
+            }
+        };
+        places.find(of_card).map(|(_, path)| path)
+    }
+}
+
+fn training_files(card: &Card) -> impl Iterator<Item = &LayoutFile> {
+    let layouts = card.layouts.iter();
+    layouts.filter_map(|layout| layout.files.get("train"))
+}
+
+/// The encoder root and every encoder card.
+pub(super) fn encoders(project: &Project, roots: &Roots) -> Vec<Finding> {
+    let cards = || -> Result<Vec<Finding>> {
+        let catalogue = EncoderCatalogue::read(&project.root.join("encoders"))?;
+        let finding = |name: &str| {
+            let card = catalogue.find(name)?;
+            let places = roots.of_encoder(project, card.fixture);
+            let files = Files {
+                name,
+                fixture: card.fixture,
+                place: card.locate(&places),
+                instructions: &card.instructions,
+            };
+            Ok(files.finding(&roots.encoders))
+        };
+        catalogue.names().into_iter().map(finding).collect()
+    };
+    below_root(
+        "encoder root",
+        &roots.encoders,
+        "--encoders or TOTUNE_ENCODERS",
+        cards(),
+    )
+}
+
+/// What a card says of its files, and where they are.
+struct Files<'a> {
+    name: &'a str,
+    fixture: bool,
+    place: Option<PathBuf>,
+    instructions: &'a str,
+}
+
+impl Files<'_> {
+    /// Files that are missing are lacking, those of a fixture break: without fixtures nothing runs.
+    fn finding(self, root: &Path) -> Finding {
+        match (self.place, self.fixture) {
+            (Some(_), true) => Finding::well(self.name, "part of the checkout"),
+            (Some(place), false) => Finding::well(
+                self.name,
+                place
+                    .strip_prefix(root)
+                    .unwrap_or(&place)
+                    .display()
+                    .to_string(),
+            ),
+            (None, true) => Finding::broken(
+                self.name,
+                "not in fixtures/, where it belongs",
+                "restore it, such as with `git checkout fixtures`",
+            ),
+            (None, false) => Finding::lacking(self.name, "not found", self.instructions.trim()),
+        }
+    }
+}
+
+/// The root itself, then the cards, or why they cannot be read.
+fn below_root(part: &str, root: &Path, how: &str, cards: Result<Vec<Finding>>) -> Vec<Finding> {
+    let first = if root.is_dir() {
+        Finding::well(part, root.display().to_string())
+    } else {
+        Finding::lacking(
+            part,
+            format!("{} is no folder", root.display()),
+            format!("make it, or name another with {how}"),
+        )
+    };
+    let rest =
+        cards.unwrap_or_else(|error| vec![Finding::broken("cards", format!("{error:#}"), RESTORE)]);
+    [vec![first], rest].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::State;
+
+    #[test]
+    fn a_missing_dataset_is_lacking_and_a_missing_fixture_breaks() {
+        let find = |place: Option<&str>, fixture| {
+            let place = place.map(PathBuf::from);
+            let found = Files {
+                name: "x",
+                fixture,
+                place,
+                instructions: "get it there\n",
+            }
+            .finding(Path::new("data"));
+            (found.state, found.found, found.remedy)
+        };
+        let there = (State::Well, "x/train.csv".to_string(), None);
+        assert_eq!(find(Some("data/x/train.csv"), false), there);
+        assert_eq!(find(Some("fixtures/x.csv"), true).0, State::Well);
+        assert_eq!(
+            find(None, false),
+            (
+                State::Lacking,
+                "not found".into(),
+                Some("get it there".into())
+            )
+        );
+        assert_eq!(find(None, true).0, State::Broken);
+    }
+
+    #[test]
+    fn a_file_is_ticked_only_for_the_card_that_means_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let card = |name: &str, sha256: Option<&str>| -> Card {
+            let sha256 = sha256.map_or(String::new(), |hash| format!("sha256 = \"{hash}\""));
+            let text = format!(
+                "name = \"{name}\"\ntitle = \"T\"\ntask = \"classification\"\nmetrics = [\"accuracy\"]\n\
+                 labels = [\"no\", \"yes\"]\n\n[[layouts]]\nformat = {{ kind = \"tsv\" }}\n\
+                 columns = {{ text = \"text\", label = \"label\" }}\n\n\
+                 [layouts.files.train]\npath = \"train.tsv\"\n{sha256}\n"
+            );
+            let path = folder.path().join(format!("{name}.toml"));
+            fs::write(&path, text).expect("written");
+            Card::read(&path).expect("a card")
+        };
+        let subset = "text\tlabel\na\tyes\n";
+        let cards = [
+            card("whole", None),
+            card("subset", Some(&sha256_hex(subset.as_bytes()))),
+        ];
+        let owners = Owners::of(&cards);
+        for (text, expected) in [
+            (subset, [false, true]),
+            ("text\tlabel\na\tyes\nb\tno\n", [true, false]),
+        ] {
+            fs::write(folder.path().join("train.tsv"), text).expect("written");
+            let found = [0, 1].map(|at| owners.locate(&cards[at], folder.path()).is_some());
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn cards_that_cannot_be_read_break() {
+        let findings = below_root(
+            "data root",
+            Path::new("."),
+            "--data",
+            Err(anyhow::anyhow!("no cards")),
+        );
+        let states: Vec<State> = findings.iter().map(|finding| finding.state).collect();
+        assert_eq!(states, [State::Well, State::Broken]);
+    }
+}

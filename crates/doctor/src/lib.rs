@@ -1,0 +1,279 @@
+//! What this machine has, what is missing, and what to do about it.
+//!
+//! Each module looks at one part of the machine and returns [`Finding`]s; an [`Examination`] puts them together and is shown
+//! as a table or as JSON. All is well when the `fixture` profile can run, which needs neither LibTorch nor a GPU nor
+//! anyone's data.
+//!
+//! This crate changes nothing on the machine and chooses no device.
+
+// Naming the LibTorch devices is deprecated in burn 0.22, the last release that has them.
+#![cfg_attr(feature = "tch", allow(deprecated))]
+
+mod devices;
+mod files;
+mod libtorch;
+mod machine;
+
+use std::path::Path;
+
+use serde::Serialize;
+use totune_sweep::{Project, Roots};
+
+/// How a part of the machine is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// There, and good.
+    Well,
+    /// Missing or unfit; what needs it cannot run, the fixtures can.
+    Lacking,
+    /// Missing or unfit; nothing runs without it.
+    Broken,
+}
+
+/// One line of the table.
+#[derive(Debug, Clone, Serialize)]
+pub struct Finding {
+    /// The part of the machine.
+    part: String,
+    /// How it is.
+    state: State,
+    /// What was found.
+    found: String,
+    /// What to do about it, where something is to be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+impl Finding {
+    fn well(part: &str, found: impl Into<String>) -> Self {
+        Self {
+            part: part.into(),
+            state: State::Well,
+            found: found.into(),
+            remedy: None,
+        }
+    }
+
+    fn lacking(part: &str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            part: part.into(),
+            state: State::Lacking,
+            found: found.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+
+    fn broken(part: &str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            part: part.into(),
+            state: State::Broken,
+            found: found.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+}
+
+/// Findings under one heading.
+#[derive(Debug, Serialize)]
+struct Section {
+    title: &'static str,
+    findings: Vec<Finding>,
+}
+
+/// Everything that was found.
+#[derive(Debug, Serialize)]
+pub struct Examination {
+    /// Whether the `fixture` profile can run.
+    pub well: bool,
+    sections: Vec<Section>,
+}
+
+impl Examination {
+    /// Looks at everything below `roots` and at the checkout `project`, which may be none.
+    pub fn new(project: &Path, roots: &Roots) -> Self {
+        let project = Project {
+            root: project.to_path_buf(),
+        };
+        let section = |title, findings| Section { title, findings };
+        let devices = [libtorch::findings(&project.root), devices::findings()].concat();
+        let sections = vec![
+            section("tools", machine::tools(&project.root)),
+            section("machine", machine::machine(&project.root)),
+            section("devices", devices),
+            section("datasets", files::datasets(&project, roots)),
+            section("encoders", files::encoders(&project, roots)),
+        ];
+        let mut all = sections.iter().flat_map(|section| &section.findings);
+        Self {
+            well: all.all(|finding| finding.state != State::Broken),
+            sections,
+        }
+    }
+}
+
+/// The table: a mark (of plain letters with `plain`), the part, what was found, and below it the remedy.
+pub fn table(examination: &Examination, plain: bool) -> String {
+    let findings = || {
+        examination
+            .sections
+            .iter()
+            .flat_map(|section| &section.findings)
+    };
+    let width = findings()
+        .map(|finding| finding.part.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    for section in &examination.sections {
+        text.push_str(&format!("{}\n", section.title));
+        for Finding {
+            part,
+            state,
+            found,
+            remedy,
+        } in &section.findings
+        {
+            text.push_str(&format!(
+                "  {} {part:width$}  {found}\n",
+                mark(*state, plain)
+            ));
+            let indent = 2 + mark(*state, plain).chars().count() + 1 + width + 2;
+            for line in remedy
+                .iter()
+                .flat_map(|remedy| wrap(remedy, LINE - indent.min(LINE / 2)))
+            {
+                text.push_str(&format!("{:indent$}{line}\n", ""));
+            }
+        }
+    }
+    let lacking = findings()
+        .filter(|finding| finding.state == State::Lacking)
+        .count();
+    text.push_str(&match (examination.well, lacking) {
+        (true, 0) => "nothing is missing\n".to_string(),
+        (true, 1) => {
+            "the fixture profile can run; one thing is missing for other work\n".to_string()
+        }
+        (true, n) => {
+            format!("the fixture profile can run; {n} things are missing for other work\n")
+        }
+        (false, _) => format!(
+            "the fixture profile cannot run; see {}\n",
+            mark(State::Broken, plain)
+        ),
+    });
+    text
+}
+
+/// Columns of a line of the table, where a remedy is long.
+const LINE: usize = 110;
+
+/// The text in lines of at most `width` columns, but for words that are longer.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
+fn mark(state: State, plain: bool) -> &'static str {
+    match (state, plain) {
+        (State::Well, false) => "✓",
+        (State::Lacking, false) => "–",
+        (State::Broken, false) => "✗",
+        (State::Well, true) => "ok",
+        (State::Lacking, true) => "--",
+        (State::Broken, true) => "NO",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nowhere() -> Roots {
+        Roots {
+            data: "no-such-folder".into(),
+            encoders: "no-such-folder".into(),
+            cache: None,
+        }
+    }
+
+    fn examination(well: bool, findings: Vec<Finding>) -> Examination {
+        Examination {
+            well,
+            sections: vec![Section {
+                title: "tools",
+                findings,
+            }],
+        }
+    }
+
+    #[test]
+    fn parts_are_aligned_and_a_remedy_stands_below_what_it_is_for() {
+        let findings = vec![
+            Finding::well("rustc", "1.95.0"),
+            Finding::lacking(
+                "compiler",
+                "none",
+                "install one, or set CXX to the one there is, wherever it is, and then try again, with the same command as before",
+            ),
+            Finding::broken("data", "gone", "restore it"),
+        ];
+        let expected = "\
+tools
+  ok rustc     1.95.0
+  -- compiler  none
+               install one, or set CXX to the one there is, wherever it is, and then try again, with the same
+               command as before
+  NO data      gone
+               restore it
+the fixture profile cannot run; see NO
+";
+        assert_eq!(table(&examination(false, findings), true), expected);
+    }
+
+    #[test]
+    fn the_last_line_counts_what_is_missing() {
+        for (well, n_lacking, expected) in [
+            (true, 0, "nothing is missing"),
+            (
+                true,
+                1,
+                "the fixture profile can run; one thing is missing for other work",
+            ),
+            (
+                true,
+                2,
+                "the fixture profile can run; 2 things are missing for other work",
+            ),
+            (false, 0, "the fixture profile cannot run; see ✗"),
+        ] {
+            let text = table(
+                &examination(well, vec![Finding::lacking("a", "b", "c"); n_lacking]),
+                false,
+            );
+            assert_eq!(text.lines().last(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_no_checkout_cannot_run_the_fixtures() {
+        let empty = tempfile::tempdir().expect("temporary folder");
+        assert!(!Examination::new(empty.path(), &nowhere()).well);
+    }
+
+    #[test]
+    fn this_checkout_can_run_the_fixtures() {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        assert!(Examination::new(&checkout, &nowhere()).well);
+    }
+}

@@ -1,0 +1,101 @@
+//! The LibTorch this program runs on: which release, and where it comes from.
+
+use std::path::Path;
+
+use crate::Finding;
+
+/// What is linked, or that nothing is.
+#[cfg(feature = "tch")]
+pub(super) fn findings(project: &Path) -> Vec<Finding> {
+    let Some(folder) = loaded() else {
+        return vec![Finding::well(
+            "LibTorch",
+            "linked; this system does not say from where",
+        )];
+    };
+    let version = version(&folder).unwrap_or_else(|| "of an unknown version".to_string());
+    let place = folder
+        .strip_prefix(project.canonicalize().unwrap_or_default())
+        .unwrap_or(&folder)
+        .display();
+    let threads = tch::get_num_threads();
+    let found = format!("{version}, from {place}, {threads} threads by default");
+    if version.starts_with(WANTED) {
+        vec![Finding::well("LibTorch", found)]
+    } else {
+        let remedy = format!(
+            "totune is tested with {WANTED}; unset LIBTORCH, remove .tools/libtorch and run ./justw setup"
+        );
+        vec![Finding::lacking("LibTorch", found, remedy)]
+    }
+}
+
+/// What is linked, or that nothing is.
+#[cfg(not(feature = "tch"))]
+pub(super) fn findings(_project: &Path) -> Vec<Finding> {
+    vec![Finding::lacking(
+        "LibTorch",
+        "not built in; the flex device runs everything, more slowly",
+        "build with `./justw setup` on Linux on x86-64, or see docs/setup.md",
+    )]
+}
+
+/// The release that the set-up installs.
+#[cfg(feature = "tch")]
+const WANTED: &str = "2.11.0";
+
+/// The folder of the LibTorch in this process, the one with `lib/` in it.
+#[cfg(feature = "tch")]
+fn loaded() -> Option<std::path::PathBuf> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let library = maps.lines().find_map(|line| {
+        line.find('/')
+            .map(|at| &line[at..])
+            .filter(|path| path.ends_with("/libtorch_cpu.so"))
+    })?;
+    Some(Path::new(library).parent()?.parent()?.to_path_buf())
+}
+
+/// The release, from the file a wheel has (`version.py`) or the one an archive has (`build-version`).
+#[cfg(any(feature = "tch", test))]
+fn version(folder: &Path) -> Option<String> {
+    if let Ok(text) = std::fs::read_to_string(folder.join("version.py")) {
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix("__version__ = "))?;
+        return Some(value.trim_matches(['\'', '"']).to_string());
+    }
+    let text = std::fs::read_to_string(folder.join("build-version")).ok()?;
+    Some(text.trim().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_from_a_wheel_or_an_archive() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        assert_eq!(version(folder.path()), None);
+        std::fs::write(folder.path().join("build-version"), "2.11.0+cpu\n").expect("write");
+        assert_eq!(version(folder.path()).as_deref(), Some("2.11.0+cpu"));
+        std::fs::write(
+            folder.path().join("version.py"),
+            "from x import y\n__version__ = '2.11.0+cu130'\n",
+        )
+        .expect("write");
+        assert_eq!(version(folder.path()).as_deref(), Some("2.11.0+cu130"));
+    }
+
+    #[cfg(all(feature = "tch", target_os = "linux"))]
+    #[test]
+    fn the_loaded_library_is_found() {
+        tch::get_num_threads(); // so that it is loaded
+        assert!(
+            loaded()
+                .expect("a folder")
+                .join("lib/libtorch_cpu.so")
+                .is_file()
+        );
+    }
+}
