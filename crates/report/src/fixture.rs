@@ -10,7 +10,10 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use totune_record::{EvalRow, PredictionRow, RunRow, Tables};
 
-use crate::plan::Plan;
+use crate::plan::{Item, Plan};
+use crate::select::runs::Runs;
+use crate::select::scope::Scope;
+use crate::tables::{Kind, RenderedTable};
 use crate::toml_file::parse;
 
 const PLAN: &str = include_str!("../../../fixtures/record/experiments/made-up/report.toml");
@@ -18,6 +21,47 @@ const PLAN: &str = include_str!("../../../fixtures/record/experiments/made-up/re
 /// The made-up paper's `report.toml`.
 pub(crate) fn plan() -> Plan {
     parse(PLAN, "report.toml").expect("the fixture's report.toml is valid")
+}
+
+/// A table of the made-up paper.
+pub(crate) fn table(id: &str) -> RenderedTable {
+    rendered(&plan(), &tables(), id)
+}
+
+/// A table of its own over the four tasks.
+pub(crate) fn table_of_tasks(settings: &str) -> anyhow::Result<RenderedTable> {
+    let text = format!("id = 'table'\ntitle = 'A & B'\n{settings}");
+    let item: Item<Kind> = parse(&text, "report.toml")?;
+    let plan = task_plan();
+    item.kind.get().check(&plan, "report.toml")?;
+    let runs = Runs::new(&task_tables())?;
+    item.render(&Scope::new(&plan, &runs, "report.toml"))
+}
+
+/// The table called `id`, after the plan was checked and its labels were given.
+fn rendered(plan: &Plan, tables: &Tables, id: &str) -> RenderedTable {
+    plan.check("report.toml").expect("the plan is valid");
+    let mut runs = Runs::new(tables).expect("the rows are valid");
+    runs.label(&plan.labels, "report.toml").expect("labels");
+    let table = plan.tables.iter().find(|table| table.heading.id == id);
+    let scope = Scope::new(plan, &runs, "report.toml");
+    table
+        .expect("a table")
+        .render(&scope)
+        .expect("it is filled")
+}
+
+impl RenderedTable {
+    /// For snapshots.
+    pub(crate) fn in_every_format(&self) -> String {
+        [
+            self.markdown(),
+            self.latex(),
+            self.plain(),
+            self.csv.text().to_owned(),
+        ]
+        .join("\n----\n")
+    }
 }
 
 /// The rows that lie in `fixtures/record/results/made-up/fixture`.

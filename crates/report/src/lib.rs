@@ -10,6 +10,9 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+#[macro_use]
+mod kinds;
+
 mod claims;
 mod compare;
 mod figures;
@@ -132,7 +135,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     let mut staged = Staged::new(&target)?;
     staged.write("index.html", page.html()?.as_bytes())?;
     contents.stage(&mut staged)?;
-    page::claims::stage(&judged, &mut staged)?;
+    staged.write_table(&page::claims::table(&judged))?;
     let files = staged.publish()?;
     Ok(Written {
         index: target.join("index.html"),

@@ -1,43 +1,37 @@
 //! Figures of scores by layer: one panel per task, one line per selection of runs, and a table of the same numbers.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use totune_plot::Panel;
+use totune_plot::series::{Series, SeriesPanel, Stroke};
 use totune_stats::curve::Spread;
 use totune_stats::sd;
 
-use crate::figures::figure::Drawing;
-use crate::plan::{Plan, Side, Task, Where, check_id};
+use super::{Drawing, FigureKind, spread_cell};
+use crate::plan::{Heading, Plan, Side, Task, Where};
 use crate::select::label::labelled;
-use crate::select::panel::Runners;
-use crate::select::panel::test;
+use crate::select::panel::{Runners, test};
 use crate::select::scope::Scope;
-use crate::tables::grid::{Grid, GridCell, GridPart};
-use crate::text::{counted, csv_field, fixed};
-use totune_plot::series::{Series, SeriesPanel, Stroke};
-use totune_plot::{Figure, Panel};
+use crate::tables::rendered::number;
+use crate::tables::{Cell, Csv, Part, RenderedTable};
+use crate::text::counted;
 
-/// Scores by layer: metrics named `<metric>@layer-<i>`, where layer 0 is the embeddings.
+/// `kind = "layers"`: metrics named `<metric>@layer-<i>`, where layer 0 is the embeddings.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct LayersPlan {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    #[serde(default)]
-    pub(crate) source: String,
-    #[serde(default)]
-    pub(crate) text: String,
+pub(crate) struct Layers {
     #[serde(rename = "panel")]
-    pub(crate) panels: Vec<LayerPanelPlan>,
+    panels: Vec<LayerPanelPlan>,
     #[serde(rename = "line")]
-    pub(crate) lines: Vec<LayerLinePlan>,
+    lines: Vec<LayerLinePlan>,
     /// Which scores.
     #[serde(default = "test")]
-    pub(crate) split: String,
+    split: String,
     /// Further conditions on every line.
     #[serde(default, rename = "where")]
-    pub(crate) conditions: Where,
+    conditions: Where,
 }
 
 /// One panel: a task, by its own metric unless another is named.
@@ -62,9 +56,6 @@ pub(crate) struct LayerLinePlan {
     #[serde(default)]
     pub(crate) stroke: Stroke,
 }
-
-/// Digits of a score.
-const DIGITS: usize = 3;
 
 /// The scores of some runs by layer.
 #[derive(Debug, Default)]
@@ -133,11 +124,12 @@ struct Line {
     labels: Vec<String>,
 }
 
-impl LayersPlan {
-    /// Checks what the types cannot.
-    pub(crate) fn check(&self, plan: &Plan, from: &str, ids: &mut HashSet<String>) -> Result<()> {
-        check_id(&self.id, from, ids)?;
-        check_id(&self.table_id(), from, ids)?;
+impl FigureKind for Layers {
+    fn table_suffix(&self) -> Option<&'static str> {
+        Some("-numbers")
+    }
+
+    fn check(&self, plan: &Plan, from: &str) -> Result<()> {
         ensure!(
             !self.panels.is_empty(),
             "{from}: found no panel, expected at least one"
@@ -145,88 +137,58 @@ impl LayersPlan {
         for panel in &self.panels {
             plan.task(&panel.task, from)?;
         }
-        for line in &self.lines {
-            plan.group(&line.group, from)?;
-        }
-        Ok(())
+        plan.check_groups(self.lines.iter().map(|line| &line.group), from)
     }
 
-    fn table_id(&self) -> String {
-        format!("{}-numbers", self.id)
-    }
-
-    /// Fills panels and table.
-    pub(crate) fn draw(&self, scope: &Scope, stamp: Option<String>) -> Result<Drawing> {
-        let Scope { plan, from, .. } = scope;
-        let (mut panels, mut parts, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-        let mut csv =
-            String::from("figure,task,line,metric,split,layer,mean,low,high,sd,runs,labels\n");
+    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<Drawing> {
         let tasks = self.panels.iter().map(|panel| {
-            let task = plan.task(&panel.task, from)?;
+            let task = scope.plan.task(&panel.task, &scope.from)?;
             Ok((panel, task, self.lines(panel, task, scope)?))
         });
         let tasks = tasks.collect::<Result<Vec<(&LayerPanelPlan, &Task, Vec<Line>)>>>()?;
-        let layers = tasks.iter().flat_map(|(_, _, lines)| lines);
-        let layers: HashSet<u32> = layers
+        let lines = tasks.iter().flat_map(|(_, _, lines)| lines);
+        let layers: BTreeSet<u32> = lines
             .flat_map(|line| line.found.layers.keys().copied())
             .collect();
-        let mut layers: Vec<u32> = layers.into_iter().collect();
-        layers.sort_unstable();
-        for (panel, task, lines) in &tasks {
-            let unit = panel.unit.as_ref().unwrap_or(&task.unit);
-            for line in lines {
-                if let Some(note) = &line.found.note {
-                    notes.push(format!("{}, {}: {note}", task.title, line.title));
-                }
-                csv.push_str(&line.csv(&self.id, &panel.task, &self.split));
-            }
-            parts.push(GridPart {
-                title: format!("{} ({unit})", task.title),
-                rows: lines.iter().map(|line| line.cells(&layers)).collect(),
-            });
-            let series = lines.iter().map(|line| Series {
-                title: line.title.clone(),
-                points: line.found.points(),
-                colour: line.colour,
-                stroke: line.stroke,
-                ..Series::default()
-            });
-            panels.push(Panel::Series(SeriesPanel {
-                title: task.title.clone(),
-                measure: unit.clone(),
-                across: "Layer (0: embeddings)".to_owned(),
-                lines: series.collect(),
-                ..SeriesPanel::default()
-            }));
-        }
-        let head = ["Representation".to_owned()]
-            .into_iter()
-            .chain(layers.iter().map(|layer| format!("Layer {layer}")))
-            .chain(["Runs".to_owned()]);
-        let table = Grid {
-            id: self.table_id(),
-            title: format!("{}: the numbers", self.title),
-            head: head.collect(),
-            parts,
+        let titles = layers.iter().map(|layer| format!("Layer {layer}"));
+        let mut table = RenderedTable {
+            heading: heading.of_part("-numbers", "the numbers"),
+            columns: RenderedTable::columns_of("Representation", titles.chain(["Runs".to_owned()])),
             notes: vec![
                 "means over runs, with the lowest and the highest where runs differ; bold: the best layer of a row"
                     .to_owned(),
             ],
-            csv: csv.clone(),
-            ..Grid::default()
+            csv: Csv::new("figure,task,line,metric,split,layer,mean,low,high,sd,runs,labels"),
+            ..RenderedTable::default()
         };
-        Ok(Drawing {
-            id: self.id.clone(),
-            title: self.title.clone(),
-            source: self.source.clone(),
-            text: self.text.clone(),
-            notes,
-            figure: Figure { panels, stamp },
-            table: Some(table),
-            csv: Some(csv),
-        })
+        let mut drawing = Drawing::default();
+        for (panel, task, lines) in &tasks {
+            let unit = panel.unit.as_ref().unwrap_or(&task.unit);
+            for line in lines {
+                let note = line.found.note.iter();
+                drawing
+                    .notes
+                    .extend(note.map(|note| format!("{}, {}: {note}", task.title, line.title)));
+                line.csv([&heading.id, &panel.task, &self.split], &mut table.csv);
+            }
+            table.parts.push(Part {
+                title: format!("{} ({unit})", task.title),
+                rows: lines.iter().map(|line| line.cells(&layers)).collect(),
+            });
+            drawing.panels.push(Panel::Series(SeriesPanel {
+                title: task.title.clone(),
+                measure: unit.clone(),
+                across: "Layer (0: embeddings)".to_owned(),
+                lines: lines.iter().map(Line::series).collect(),
+                ..SeriesPanel::default()
+            }));
+        }
+        drawing.table = Some(table);
+        Ok(drawing)
     }
+}
 
+impl Layers {
     fn lines(&self, panel: &LayerPanelPlan, task: &Task, scope: &Scope) -> Result<Vec<Line>> {
         let lines = self.lines.iter().map(|line| {
             let side = Side::One(line.group.clone());
@@ -255,65 +217,61 @@ impl LayersPlan {
 }
 
 impl Line {
-    fn cells(&self, layers: &[u32]) -> Vec<GridCell> {
+    fn series(&self) -> Series {
+        Series {
+            title: self.title.clone(),
+            points: self.found.points(),
+            colour: self.colour,
+            stroke: self.stroke,
+            ..Series::default()
+        }
+    }
+
+    fn cells(&self, layers: &BTreeSet<u32>) -> Vec<Cell> {
         let means = self.found.means();
         let scores = || means.iter().map(|(_, mean)| *mean);
         let best = scores().max_by(f64::total_cmp);
         // Where all layers are alike none is the best.
         let best = best.filter(|best| scores().any(|mean| mean < *best));
         let cells = layers.iter().map(|layer| {
-            let Some(scores) = self.found.layers.get(layer) else {
-                return GridCell::default();
-            };
-            let spread = Spread::of(scores).expect("a layer has scores");
-            GridCell {
-                main: fixed(spread.mean, DIGITS),
-                beside: if spread.low < spread.high {
-                    let [low, high] = [spread.low, spread.high].map(|end| fixed(end, DIGITS));
-                    format!("[{low}, {high}]")
-                } else {
-                    String::new()
-                },
+            let spread = self
+                .found
+                .layers
+                .get(layer)
+                .and_then(|scores| Spread::of(scores));
+            spread.map_or_else(Cell::default, |spread| Cell {
                 best: Some(spread.mean) == best,
-                ..GridCell::default()
-            }
+                ..spread_cell(&spread)
+            })
         });
-        [GridCell::of(&self.title)]
+        let runs = match self.found.runs {
+            0 => "no run".to_owned(),
+            runs => runs.to_string(),
+        };
+        [Cell::of(&self.title)]
             .into_iter()
             .chain(cells)
-            .chain([GridCell::of(match self.found.runs {
-                0 => "no run".to_owned(),
-                runs => runs.to_string(),
-            })])
+            .chain([Cell::of(runs)])
             .collect()
     }
 
-    fn csv(&self, figure: &str, task: &str, split: &str) -> String {
-        let mut text = String::new();
+    fn csv(&self, [figure, task, split]: [&String; 3], csv: &mut Csv) {
         for (layer, scores) in &self.found.layers {
             let spread = Spread::of(scores).expect("a layer has scores");
-            let fields = [
-                csv_field(figure),
-                csv_field(task),
-                csv_field(&self.title),
-                csv_field(&self.metric),
-                csv_field(split),
-                layer.to_string(),
-                spread.mean.to_string(),
-                spread.low.to_string(),
-                spread.high.to_string(),
-                if scores.len() > 1 {
-                    sd(scores).to_string()
-                } else {
-                    String::new()
-                },
-                scores.len().to_string(),
-                csv_field(&self.labels.join("; ")),
-            ];
-            text.push_str(&fields.join(","));
-            text.push('\n');
+            let names = [
+                figure,
+                task,
+                &self.title,
+                &self.metric,
+                split,
+                &layer.to_string(),
+            ]
+            .map(String::clone);
+            let sd = (scores.len() > 1).then(|| sd(scores));
+            let numbers = [Some(spread.mean), Some(spread.low), Some(spread.high), sd].map(number);
+            let runs = [scores.len().to_string(), self.labels.join("; ")];
+            csv.line(names.into_iter().chain(numbers).chain(runs));
         }
-        text
     }
 }
 
@@ -321,14 +279,17 @@ impl Line {
 mod tests {
     use super::*;
     use crate::fixture::probes;
-    use crate::plan::FigurePlan;
-    use crate::select::runs::Runs;
 
     #[test]
     fn the_table_has_every_layer_of_every_line() {
-        let drawing = drawn("figure-1");
+        let drawing = probes::drawing("figure-1");
         let table = drawing.table.expect("a table beside the figure");
-        assert_eq!(table.head[..3], ["Representation", "Layer 0", "Layer 1"]);
+        let titles: Vec<&str> = table
+            .columns
+            .iter()
+            .map(|column| column.title.as_str())
+            .collect();
+        assert_eq!(titles[..3], ["Representation", "Layer 0", "Layer 1"]);
         let letters = &table.parts[0];
         assert_eq!(letters.title, "Letters (accuracy)");
         let [pretrained, tuned] = &letters.rows[..] else {
@@ -353,8 +314,8 @@ mod tests {
 
     #[test]
     fn a_line_may_have_a_metric_of_its_own_and_shares_the_colour_of_its_group() {
-        let drawing = drawn("figure-2");
-        let Panel::Series(panel) = &drawing.figure.panels[0] else {
+        let drawing = probes::drawing("figure-2");
+        let Panel::Series(panel) = &drawing.panels[0] else {
             panic!("a panel of series");
         };
         let lines: Vec<(usize, Stroke, f64)> = panel
@@ -371,28 +332,12 @@ mod tests {
 
     #[test]
     fn a_metric_that_no_run_has_by_layer_is_named() {
-        let text = "id = 'x'\ntitle = 'X'\npanel = [{ task = 'letters', metric = 'f1' }]\nline = [{ group = 'tuned' }]";
-        let figure: LayersPlan = crate::toml_file::parse(text, "report.toml").unwrap();
-        let runs = Runs::new(&probes::tables()).unwrap();
-        let drawing = figure
-            .draw(&Scope::new(&probes::plan(), &runs, "here"), None)
-            .unwrap();
-        assert_eq!(
-            drawing.notes,
-            ["Letters, Fine-tuned: 3 runs without `f1` by layer"]
+        let (good, bad) = (
+            "task = \"letters\", metric = \"mi\"",
+            "task = \"letters\", metric = \"f1\"",
         );
-    }
-
-    fn drawn(id: &str) -> Drawing {
-        let plan = probes::plan();
-        let runs = Runs::new(&probes::tables()).unwrap();
-        let figure = plan.figures.iter().find_map(|figure| match figure {
-            FigurePlan::Layers(figure) if figure.id == id => Some(figure),
-            _ => None,
-        });
-        figure
-            .unwrap()
-            .draw(&Scope::new(&plan, &runs, "here"), None)
-            .unwrap()
+        let drawing = probes::drawing_of(&probes::PLAN.replacen(good, bad, 1), "figure-2");
+        let note = "Letters, Fine-tuned: 3 runs without `f1` by layer".to_owned();
+        assert!(drawing.notes.contains(&note), "{:?}", drawing.notes);
     }
 }

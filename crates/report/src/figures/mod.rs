@@ -1,8 +1,95 @@
-//! Figures: from the plan and the runs to panels, each with the table of its numbers.
+//! Figures: each kind fills panels of `totune_plot`, with the table of its numbers.
+//!
+//! To add a kind, write `<name>.rs` with a struct that holds its settings and implements [`FigureKind`], and name it in the
+//! list below.
 
+pub(crate) mod boxes;
 pub(crate) mod curves;
-pub(crate) mod figure;
 pub(crate) mod layers;
 pub(crate) mod phases;
 pub mod portrait;
 pub(crate) mod search;
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+
+use anyhow::Result;
+use totune_plot::Panel;
+use totune_stats::curve::Spread;
+
+use crate::plan::{Heading, Item, Plan};
+use crate::select::scope::Scope;
+use crate::tables::{Cell, Csv, RenderedTable};
+use crate::text::fixed;
+
+/// Digits of a score.
+const DIGITS: usize = 3;
+
+/// A figure with the words around it.
+#[derive(Debug, Default)]
+pub(crate) struct Drawing {
+    pub(crate) heading: Heading,
+    pub(crate) panels: Vec<Panel>,
+    /// What is missing from the picture.
+    pub(crate) notes: Vec<String>,
+    /// The table beside it, if it has one; its CSV has every number of the picture.
+    pub(crate) table: Option<RenderedTable>,
+    /// Every number of the picture, if the table does not have them.
+    pub(crate) csv: Option<Csv>,
+}
+
+/// A kind of figure.
+pub(crate) trait FigureKind: Debug {
+    /// What the id of its table adds to that of the figure, if it has a table.
+    fn table_suffix(&self) -> Option<&'static str>;
+
+    /// Checks what its type cannot; `from` says who asks.
+    fn check(&self, plan: &Plan, from: &str) -> Result<()>;
+
+    /// Fills it from the runs; the heading is set by who asks.
+    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<Drawing>;
+}
+
+kinds! {
+    /// Every kind of figure with its settings.
+    Kind as FigureKind {
+        Box = boxes,
+        Curves = curves,
+        Layers = layers,
+        Phases = phases,
+        Search = search,
+    }
+}
+
+impl Item<Kind> {
+    /// Where errors find it.
+    pub(crate) fn place(&self) -> String {
+        format!("figure `{}`", self.heading.id)
+    }
+
+    /// Fills panels and table.
+    pub(crate) fn draw(&self, scope: &Scope) -> Result<Drawing> {
+        let scope = &scope.at(self.place());
+        let drawing = self.kind.get().draw(&self.heading, scope)?;
+        Ok(Drawing {
+            heading: self.heading.clone(),
+            ..drawing
+        })
+    }
+}
+
+/// Notes, each once.
+fn once(notes: &mut Vec<String>) {
+    let mut seen = HashSet::new();
+    notes.retain(|note| seen.insert(note.clone()));
+}
+
+/// A mean, with the lowest and the highest where they differ.
+fn spread_cell(spread: &Spread) -> Cell {
+    let [low, high] = [spread.low, spread.high].map(|end| fixed(end, DIGITS));
+    let cell = Cell::of(fixed(spread.mean, DIGITS));
+    match spread.low < spread.high {
+        true => cell.beside(format!("[{low}, {high}]")),
+        false => cell,
+    }
+}

@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use serde_json::Value;
+use totune_plot::Panel;
+use totune_plot::series::{Level, Series, SeriesPanel, Stroke, Upright};
 use totune_stats::curve::Spread;
 
-use crate::figures::figure::Drawing;
-use crate::plan::{Plan, Task, Where, check_id};
+use super::{Drawing, FigureKind, once, spread_cell};
+use crate::plan::{Heading, Plan, Task, Where};
 use crate::select::label::labelled;
 use crate::select::runs::Run;
 use crate::select::scope::Scope;
-use crate::tables::grid::{Grid, GridCell, GridPart};
-use crate::text::{counted, csv_field, fixed};
-use totune_plot::series::{Level, Series, SeriesPanel, Stroke, Upright};
-use totune_plot::{Figure, Panel};
+use crate::tables::{Cell, Column, Csv, Part, RenderedTable};
+use crate::text::counted;
 
 /// How far the score on train lies above the one on dev, where a phase ends by it.
 const GAP: (&str, &str) = ("gap", "train");
@@ -24,26 +24,17 @@ const GAP: (&str, &str) = ("gap", "train");
 const LIMIT: &str = "work.training.adaptation.head-stop.gap";
 /// The split that is shown where none is named, and the one whose scores the table has.
 const DEV: &str = "dev";
-/// Digits of a score.
-const DIGITS: usize = 3;
-
-/// Scores after each epoch, over all phases.
+/// `kind = "phases"`: scores after each epoch, over all phases.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct PhasesPlan {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    #[serde(default)]
-    pub(crate) source: String,
-    #[serde(default)]
-    pub(crate) text: String,
+pub(crate) struct Phases {
     /// Groups, one colour each.
-    pub(crate) groups: Vec<String>,
+    groups: Vec<String>,
     #[serde(rename = "panel")]
-    pub(crate) panels: Vec<PhasePanelPlan>,
+    panels: Vec<PhasePanelPlan>,
     /// Further conditions on every line.
     #[serde(default, rename = "where")]
-    pub(crate) conditions: Where,
+    conditions: Where,
 }
 
 /// One panel: a score of a task by epoch.
@@ -79,18 +70,17 @@ struct Line<'a> {
     note: Option<String>,
 }
 
-impl PhasesPlan {
-    /// Checks what the types cannot.
-    pub(crate) fn check(&self, plan: &Plan, from: &str, ids: &mut HashSet<String>) -> Result<()> {
-        check_id(&self.id, from, ids)?;
-        check_id(&self.table_id(), from, ids)?;
+impl FigureKind for Phases {
+    fn table_suffix(&self) -> Option<&'static str> {
+        Some("-ends")
+    }
+
+    fn check(&self, plan: &Plan, from: &str) -> Result<()> {
         ensure!(
             !self.panels.is_empty(),
             "{from}: found no panel, expected at least one"
         );
-        for group in &self.groups {
-            plan.group(group, from)?;
-        }
+        plan.check_groups(&self.groups, from)?;
         for panel in &self.panels {
             plan.task(&panel.task, from)?;
             for name in &panel.without {
@@ -105,17 +95,30 @@ impl PhasesPlan {
         Ok(())
     }
 
-    fn table_id(&self) -> String {
-        format!("{}-ends", self.id)
-    }
-
-    /// Fills panels and table.
-    pub(crate) fn draw(&self, scope: &Scope, stamp: Option<String>) -> Result<Drawing> {
+    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<Drawing> {
         let Scope { plan, runs, from } = scope;
-        let (mut panels, mut parts, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-        let mut csv =
-            String::from("figure,task,group,run,seed,epoch,phase,split,metric,seconds,score\n");
-        let (mut told, mut written) = (HashSet::new(), HashSet::new());
+        let titles = [
+            "Runs",
+            "Epochs of phase 1",
+            "Train \u{2212} dev at its end",
+            "Above the limit",
+            "Dev at its end",
+            "Dev at the end",
+        ];
+        let mut table = RenderedTable {
+            heading: heading.of_part("-ends", "how phase 1 ended"),
+            columns: [Column::stub("Strategy")]
+                .into_iter()
+                .chain(titles.map(Column::of))
+                .collect(),
+            notes: vec![
+                "means over runs, with the lowest and the highest where they differ".to_owned(),
+            ],
+            csv: Csv::new("figure,task,group,run,seed,epoch,phase,split,metric,seconds,score"),
+            ..RenderedTable::default()
+        };
+        let (mut drawing, mut told, mut written) =
+            (Drawing::default(), HashSet::new(), HashSet::new());
         for panel in &self.panels {
             let task = plan.task(&panel.task, from)?;
             let lines = self.lines(&panel.without, task, scope)?;
@@ -124,56 +127,30 @@ impl PhasesPlan {
                 runs.check_scored(metric, split, from)?;
             }
             for line in &lines {
-                notes.extend(line.missing(task, (metric, split)));
+                drawing.notes.extend(line.missing(task, (metric, split)));
                 // Several panels may show the same scores.
                 if written.insert((&panel.task, metric, split, line.name)) {
-                    csv.push_str(&line.csv(&self.id, &panel.task, (metric, split)));
+                    line.csv([&heading.id, &panel.task], (metric, split), &mut table.csv);
                 }
             }
-            panels.push(Panel::Series(panel.drawn(task, &lines)));
+            drawing
+                .panels
+                .push(Panel::Series(panel.drawn(task, &lines)));
             if told.insert(&panel.task) {
                 let all = self.lines(&[], task, scope)?;
-                parts.push(GridPart {
+                table.parts.push(Part {
                     title: format!("{} ({})", task.title, task.unit),
                     rows: all.iter().filter_map(|line| line.cells(task)).collect(),
                 });
             }
         }
-        let mut seen = HashSet::new();
-        notes.retain(|note| seen.insert(note.clone()));
-        let table = Grid {
-            id: self.table_id(),
-            title: format!("{}: how phase 1 ended", self.title),
-            head: [
-                "Strategy",
-                "Runs",
-                "Epochs of phase 1",
-                "Train \u{2212} dev at its end",
-                "Above the limit",
-                "Dev at its end",
-                "Dev at the end",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            parts,
-            notes: vec![
-                "means over runs, with the lowest and the highest where they differ".to_owned(),
-            ],
-            csv: csv.clone(),
-            ..Grid::default()
-        };
-        Ok(Drawing {
-            id: self.id.clone(),
-            title: self.title.clone(),
-            source: self.source.clone(),
-            text: self.text.clone(),
-            notes,
-            figure: Figure { panels, stamp },
-            table: Some(table),
-            csv: Some(csv),
-        })
+        once(&mut drawing.notes);
+        drawing.table = Some(table);
+        Ok(drawing)
     }
+}
 
+impl Phases {
     fn lines<'a>(
         &'a self,
         without: &[String],
@@ -357,7 +334,7 @@ impl<'a> Line<'a> {
     }
 
     /// How phase 1 ended; nothing where no run has a second one.
-    fn cells(&self, task: &Task) -> Option<Vec<GridCell>> {
+    fn cells(&self, task: &Task) -> Option<Vec<Cell>> {
         let ends: Vec<(&Run, u32)> = self
             .ended_well()
             .filter_map(|run| Some((run, run.switches().first()?.0)))
@@ -387,54 +364,44 @@ impl<'a> Line<'a> {
         });
         let last = |(run, _): &(&Run, u32)| Some(run.epochs(&task.metric, DEV).last()?.score);
         Some(vec![
-            GridCell::of(&self.title),
-            GridCell::of(ends.len().to_string()),
-            GridCell::of(lengths.join(", ")),
+            Cell::of(&self.title),
+            Cell::of(ends.len().to_string()),
+            Cell::of(lengths.join(", ")),
             spread(&gaps),
-            GridCell::of(counted(above.count(), "run")),
+            Cell::of(counted(above.count(), "run")),
             spread(&at_end(&task.metric, DEV)),
             spread(&ends.iter().filter_map(last).collect::<Vec<_>>()),
         ])
     }
 
-    fn csv(&self, figure: &str, task: &str, (metric, split): (&str, &str)) -> String {
-        let mut text = String::new();
+    fn csv(&self, names: [&str; 2], (metric, split): (&str, &str), csv: &mut Csv) {
         for run in self.ended_well() {
             for score in run.epochs(metric, split) {
-                let fields = [
-                    csv_field(figure),
-                    csv_field(task),
-                    csv_field(self.name),
-                    run.row.run_id.clone(),
-                    run.row.seed.to_string(),
-                    score.epoch.to_string(),
-                    score.phase.to_string(),
-                    csv_field(split),
-                    csv_field(metric),
-                    score.seconds.to_string(),
-                    score.score.to_string(),
+                let [seed, epoch, phase] =
+                    [run.row.seed, score.epoch.into(), score.phase.into()].map(|n| n.to_string());
+                let numbers = [score.seconds, score.score].map(|number| number.to_string());
+                let of_run = [
+                    self.name,
+                    &run.row.run_id,
+                    &seed,
+                    &epoch,
+                    &phase,
+                    split,
+                    metric,
                 ];
-                text.push_str(&fields.join(","));
-                text.push('\n');
+                csv.line(
+                    names
+                        .into_iter()
+                        .chain(of_run)
+                        .chain(numbers.iter().map(String::as_str)),
+                );
             }
         }
-        text
     }
 }
 
-/// A mean, with the lowest and the highest where they differ.
-fn spread(values: &[f64]) -> GridCell {
-    let Some(spread) = Spread::of(values) else {
-        return GridCell::default();
-    };
-    let [low, high] = [spread.low, spread.high].map(|end| fixed(end, DIGITS));
-    GridCell {
-        main: fixed(spread.mean, DIGITS),
-        beside: if low == high {
-            String::new()
-        } else {
-            format!("[{low}, {high}]")
-        },
-        ..GridCell::default()
-    }
+fn spread(values: &[f64]) -> Cell {
+    Spread::of(values)
+        .as_ref()
+        .map_or_else(Cell::default, spread_cell)
 }

@@ -1,62 +1,47 @@
 //! The search for settings: how many trials each cell of a comparison had, what they scored on the development part,
 //! and how soon the best of them was found.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use serde_json::Value;
+use totune_plot::Panel;
+use totune_plot::series::{Series, SeriesPanel, Stroke};
 use totune_stats::curve::Spread;
 
-use crate::figures::figure::Drawing;
-use crate::plan::{Measure, Plan, Task, Where, check_id};
+use super::{DIGITS, Drawing, FigureKind};
+use crate::plan::{Heading, Measure, Plan, Task};
 use crate::select::label::labelled;
 use crate::select::panel::average;
 use crate::select::runs::Run;
 use crate::select::scope::Scope;
-use crate::tables::grid::{Grid, GridCell, GridPart};
-use crate::text::{counted, csv_field, fixed};
-use totune_plot::series::{Series, SeriesPanel, Stroke};
-use totune_plot::{Figure, Panel};
+use crate::tables::rendered::number;
+use crate::tables::{Cell, Csv, Part, RenderedTable};
+use crate::text::{counted, fixed};
 
-/// Trials of one comparison: every group on every task should have had as many.
+/// `kind = "search"`: trials of one comparison; every group on every task should have had as many.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct SearchPlan {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    #[serde(default)]
-    pub(crate) source: String,
-    #[serde(default)]
-    pub(crate) text: String,
+pub(crate) struct Search {
     /// Experiment of the trials, such as `table-2-search`; it takes the place of what the groups name.
-    pub(crate) experiment: String,
+    experiment: String,
     /// What was compared after the search.
-    pub(crate) groups: Vec<String>,
+    groups: Vec<String>,
     /// Tasks, one panel each; all unless named.
     #[serde(default)]
-    pub(crate) tasks: Vec<String>,
-    /// The part of the data that the settings were chosen by.
-    #[serde(default = "dev")]
-    pub(crate) split: String,
-    /// Further conditions on every trial.
-    #[serde(default, rename = "where")]
-    pub(crate) conditions: Where,
+    tasks: Vec<String>,
 }
 
-fn dev() -> String {
-    "dev".to_owned()
-}
-
-/// Digits of a score.
-const DIGITS: usize = 3;
+/// The part of the data that the settings were chosen by.
+const SPLIT: &str = "dev";
 /// Where a run says which experiment it is of.
 const EXPERIMENT: &str = "experiment";
 /// What a setting consists of; other parts of a spec say what it is tried on.
 const SETTING: &str = "work.";
 
 /// The trials of one group on one task, in the order they began.
-struct Cell<'a> {
+struct Trials<'a> {
     group: &'a str,
     title: String,
     trials: Vec<Trial<'a>>,
@@ -72,44 +57,33 @@ struct Trial<'a> {
     score: Option<f64>,
 }
 
-impl SearchPlan {
-    /// Checks what the types cannot.
-    pub(crate) fn check(&self, plan: &Plan, from: &str, ids: &mut HashSet<String>) -> Result<()> {
-        check_id(&self.id, from, ids)?;
-        check_id(&self.table_id(), from, ids)?;
+impl FigureKind for Search {
+    fn table_suffix(&self) -> Option<&'static str> {
+        Some("-trials")
+    }
+
+    fn check(&self, plan: &Plan, from: &str) -> Result<()> {
         ensure!(
             !self.groups.is_empty(),
             "{from}: found no groups, expected those that were compared after the search"
         );
-        for group in &self.groups {
-            plan.group(group, from)?;
-        }
-        plan.tasks_named(&self.tasks, from)?;
-        Ok(())
+        plan.check_groups(&self.groups, from)?;
+        plan.tasks_named(&self.tasks, from).map(|_| ())
     }
 
-    fn table_id(&self) -> String {
-        format!("{}-trials", self.id)
-    }
-
-    /// Fills panels and table.
-    pub(crate) fn draw(&self, scope: &Scope, stamp: Option<String>) -> Result<Drawing> {
-        let Scope { plan, from, .. } = scope;
-        let tasks = plan.tasks_named(&self.tasks, from)?;
+    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<Drawing> {
+        let tasks = scope.plan.tasks_named(&self.tasks, &scope.from)?;
         let found = tasks.iter().map(|task| {
             let cells = self.groups.iter();
             let cells = cells.map(|group| self.cell(group, task, scope));
-            Ok((*task, cells.collect::<Result<Vec<Cell>>>()?))
+            Ok((*task, cells.collect::<Result<Vec<Trials>>>()?))
         });
-        let found = found.collect::<Result<Vec<(&Task, Vec<Cell>)>>>()?;
-        let mut csv =
-            String::from("figure,task,group,trial,runs,statuses,score,best_so_far,setting\n");
-        for (task, cells) in &found {
-            for cell in cells {
-                csv.push_str(&cell.csv(&self.id, &task.title));
-            }
-        }
+        let found = found.collect::<Result<Vec<(&Task, Vec<Trials>)>>>()?;
+        let mut csv = Csv::new("figure,task,group,trial,runs,statuses,score,best_so_far,setting");
         let panels = found.iter().map(|(task, cells)| {
+            for cell in cells {
+                cell.csv(&heading.id, &task.title, &mut csv);
+            }
             let lines = cells.iter().enumerate().map(|(colour, cell)| Series {
                 title: cell.title.clone(),
                 points: cell.best_so_far(),
@@ -119,43 +93,38 @@ impl SearchPlan {
             });
             Panel::Series(SeriesPanel {
                 title: task.title.clone(),
-                measure: format!("{} ({}), best so far", task.unit, self.split),
+                measure: format!("{} ({SPLIT}), best so far", task.unit),
                 across: "Trials".to_owned(),
                 lines: lines.collect(),
                 ..SeriesPanel::default()
             })
         });
         Ok(Drawing {
-            id: self.id.clone(),
-            title: self.title.clone(),
-            source: self.source.clone(),
-            text: self.text.clone(),
-            notes: vec![],
-            figure: Figure {
-                panels: panels.collect(),
-                stamp,
-            },
-            table: Some(self.table(&found, csv.clone())),
-            csv: Some(csv),
+            panels: panels.collect(),
+            table: Some(RenderedTable {
+                heading: heading.of_part("-trials", "trials and the best of them"),
+                csv,
+                ..self.table(&found)
+            }),
+            ..Drawing::default()
         })
     }
+}
 
-    fn cell<'a>(&'a self, group: &'a str, task: &Task, scope: &Scope<'a>) -> Result<Cell<'a>> {
+impl Search {
+    fn cell<'a>(&'a self, group: &'a str, task: &Task, scope: &Scope<'a>) -> Result<Trials<'a>> {
         let Scope { plan, runs, from } = scope;
         let mut own = plan.group(group, from)?.conditions.clone();
-        own.extend(self.conditions.clone());
         own.extend(task.conditions());
-        let mut conditions = plan.group(group, from)?.conditions.clone();
+        let mut conditions = own.clone();
         conditions.insert(EXPERIMENT.to_owned(), self.experiment.as_str().into());
-        conditions.extend(self.conditions.clone());
-        conditions.extend(task.conditions());
         let from = format!("{from}: group `{group}` on {}", task.title);
         let mut selected = runs.select(&conditions, &from)?.runs;
         selected.sort_by(|a, b| {
             let key = |run: &Run| (run.row.started, run.row.run_id.clone());
             key(a).cmp(&key(b))
         });
-        let measure = Measure::score(&task.metric, &self.split);
+        let measure = Measure::score(&task.metric, SPLIT);
         let labels: BTreeSet<&String> = selected.iter().flat_map(|run| run.labels()).collect();
         let title = labelled(&plan.group(group, &from)?.title, labels);
         // Runs of one setting are seeds of one trial.
@@ -176,7 +145,7 @@ impl SearchPlan {
             score: average(&runs, score),
             runs,
         });
-        Ok(Cell {
+        Ok(Trials {
             group,
             title,
             trials: trials.collect(),
@@ -184,55 +153,49 @@ impl SearchPlan {
         })
     }
 
-    fn table(&self, found: &[(&Task, Vec<Cell>)], csv: String) -> Grid {
-        let rows = |cell: &dyn Fn(&Cell) -> GridCell| -> Vec<Vec<GridCell>> {
+    fn table(&self, found: &[(&Task, Vec<Trials>)]) -> RenderedTable {
+        let rows = |cell: &dyn Fn(&Trials) -> Cell| -> Vec<Vec<Cell>> {
             let row = |at: usize| {
                 let title = found.first().map_or("", |(_, cells)| &cells[at].title);
                 let cells = found.iter().map(|(_, cells)| cell(&cells[at]));
-                [GridCell::of(title)].into_iter().chain(cells).collect()
+                [Cell::of(title)].into_iter().chain(cells).collect()
             };
             (0..self.groups.len()).map(row).collect()
         };
-        let trials = rows(&|cell: &Cell| GridCell {
-            beside: cell.best().map_or(String::new(), |(at, score)| {
-                format!("best {}, trial {}", fixed(score, DIGITS), at + 1)
-            }),
-            ..GridCell::of(match cell.trials.len() {
+        let mut trials = rows(&|cell: &Trials| {
+            let n = match cell.trials.len() {
                 0 => "none".to_owned(),
                 n => counted(n, "trial"),
-            })
+            };
+            Cell::of(n).beside(cell.best().map_or(String::new(), |(at, score)| {
+                format!("best {}, trial {}", fixed(score, DIGITS), at + 1)
+            }))
         });
-        let settings = rows(&|cell: &Cell| GridCell::of(cell.best_setting()).class("words"));
-        let taken = rows(&|cell: &Cell| GridCell::of(cell.taken()));
         let equal = found.iter().map(|(_, cells)| {
             let counts: Vec<usize> = cells.iter().map(|cell| cell.trials.len()).collect();
-            GridCell::of(equally_hard(&counts))
+            Cell::of(equally_hard(&counts))
         });
-        let equal = [GridCell::of("Tuned equally hard?")]
-            .into_iter()
-            .chain(equal);
-        let head = ["Compared".to_owned()]
-            .into_iter()
-            .chain(found.iter().map(|(task, _)| task.title.clone()));
-        let part = |title: &str, rows| GridPart {
+        let equal = [Cell::of("Tuned equally hard?")].into_iter().chain(equal);
+        trials.push(equal.collect());
+        let settings = rows(&|cell: &Trials| Cell::of(cell.best_setting()).class("words"));
+        let taken = rows(&|cell: &Trials| Cell::of(cell.taken()));
+        let parts = [
+            ("", trials),
+            ("What the best trial has where trials differ", settings),
+            ("Whether the runs that are compared have it too", taken),
+        ];
+        let parts = parts.map(|(title, rows)| Part {
             title: title.to_owned(),
             rows,
-        };
-        Grid {
-            id: self.table_id(),
-            title: format!("{}: trials and the best of them", self.title),
-            head: head.collect(),
-            parts: vec![
-                part("", trials.into_iter().chain([equal.collect()]).collect()),
-                part("What the best trial has where trials differ", settings),
-                part("Whether the runs that are compared have it too", taken),
-            ],
+        });
+        let titles = found.iter().map(|(task, _)| task.title.clone());
+        RenderedTable {
+            columns: RenderedTable::columns_of("Compared", titles),
+            parts: parts.into(),
             notes: vec![format!(
-                "scores on `{}`, each task by its own metric; a trial that diverged counts as one",
-                self.split
+                "scores on `{SPLIT}`, each task by its own metric; a trial that diverged counts as one"
             )],
-            csv,
-            ..Grid::default()
+            ..RenderedTable::default()
         }
     }
 }
@@ -251,7 +214,7 @@ fn equally_hard(counts: &[usize]) -> String {
     }
 }
 
-impl Cell<'_> {
+impl Trials<'_> {
     /// The best trial, the first of equals: its place and its score.
     fn best(&self) -> Option<(usize, f64)> {
         let scored = self.trials.iter().enumerate();
@@ -327,34 +290,25 @@ impl Cell<'_> {
         }
     }
 
-    fn csv(&self, figure: &str, task: &str) -> String {
-        let best: BTreeMap<u32, f64> = self
-            .best_so_far()
-            .into_iter()
-            .map(|(n, spread)| (n, spread.mean))
-            .collect();
-        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-        let mut text = String::new();
+    fn csv(&self, figure: &str, task: &str, csv: &mut Csv) {
+        let best: BTreeMap<u32, Spread> = self.best_so_far().into_iter().collect();
         for (n, trial) in (1..).zip(&self.trials) {
-            let each = |what: &dyn Fn(&Run) -> &String| {
+            let each = |what: fn(&Run) -> &String| {
                 let texts: Vec<&str> = trial.runs.iter().map(|run| what(run).as_str()).collect();
                 texts.join(" ")
             };
-            let fields = [
-                csv_field(figure),
-                csv_field(task),
-                csv_field(self.group),
-                n.to_string(),
-                each(&|run| &run.row.run_id),
-                csv_field(&each(&|run| &run.row.status)),
-                number(trial.score),
-                number(best.get(&n).copied()),
-                csv_field(&self.setting(trial)),
-            ];
-            text.push_str(&fields.join(","));
-            text.push('\n');
+            csv.line([
+                figure,
+                task,
+                self.group,
+                &n.to_string(),
+                &each(|run| &run.row.run_id),
+                &each(|run| &run.row.status),
+                &number(trial.score),
+                &number(best.get(&n).map(|best| best.mean)),
+                &self.setting(trial),
+            ]);
         }
-        text
     }
 }
 
@@ -374,12 +328,10 @@ fn shown(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::fixture::probes;
-    use crate::plan::FigurePlan;
-    use crate::select::runs::Runs;
 
     #[test]
     fn trials_their_best_and_whether_all_had_as_many() {
-        let drawing = drawn();
+        let drawing = probes::drawing("search");
         let table = drawing.table.expect("a table beside the figure");
         let shown = |part: usize, row: usize| -> Vec<String> {
             let cells = table.parts[part].rows[row].iter();
@@ -415,28 +367,15 @@ mod tests {
 
     #[test]
     fn the_line_is_the_best_so_far() {
-        let drawing = drawn();
-        let Panel::Series(panel) = &drawing.figure.panels[0] else {
+        let drawing = probes::drawing("search");
+        let Panel::Series(panel) = &drawing.panels[0] else {
             panic!("a panel of series");
         };
         let points = panel.lines[1].points.iter();
         let points: Vec<(u32, f64)> = points.map(|(n, spread)| (*n, spread.mean)).collect();
         assert_eq!(points, [(1, 0.8), (2, 0.8), (3, 0.85), (4, 0.85)]);
-        let csv = drawing.csv.unwrap();
-        assert!(csv.contains("search,Letters,full,4,"), "{csv}");
-    }
-
-    fn drawn() -> Drawing {
-        let plan = probes::plan();
-        let runs = Runs::new(&probes::tables()).unwrap();
-        let figure = plan.figures.iter().find_map(|figure| match figure {
-            FigurePlan::Search(figure) => Some(figure),
-            _ => None,
-        });
-        figure
-            .unwrap()
-            .draw(&Scope::new(&plan, &runs, "here"), None)
-            .unwrap()
+        let csv = drawing.table.unwrap().csv;
+        assert!(csv.text().contains("search,Letters,full,4,"), "{csv:?}");
     }
 
     #[test]

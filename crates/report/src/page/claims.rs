@@ -1,40 +1,51 @@
-//! The claims of a page as tables.
-
-use anyhow::Result;
+//! The claims of a page as a table.
 
 use crate::claims::Judged;
-use crate::page::output::Staged;
-use crate::tables::frame::{Frame, latex_line};
-use crate::text::csv_line;
+use crate::plan::Heading;
+use crate::tables::{Cell, Column, Csv, RenderedTable};
 
-const FRAME: Frame = Frame {
-    id: "claims",
-    title: "Claims",
-    source: "",
-    lead: &[],
-    below: vec![],
-    notes: vec![],
-};
-
-/// Writes the claims as Markdown, LaTeX and CSV.
-pub(crate) fn stage(judged: &[Judged], staged: &mut Staged) -> Result<()> {
-    staged.write("tables/claims.md", markdown(judged).as_bytes())?;
-    staged.write("tables/claims.tex", latex(judged).as_bytes())?;
-    staged.write("tables/claims.csv", csv(judged).as_bytes())
+/// The claims with what became of each; LaTeX leaves out sources and reasons, CSV has ids and the paper's words too.
+pub(crate) fn table(judged: &[Judged]) -> RenderedTable {
+    let columns = [
+        ("Claim", "p{0.24\\linewidth}"),
+        ("Source", ""),
+        ("Paper", "p{0.17\\linewidth}"),
+        ("Ours", "p{0.2\\linewidth}"),
+        ("Effect (d)", "r"),
+        ("p (Holm)", "r"),
+        ("Verdict", "l"),
+        ("Why", ""),
+    ];
+    let columns = columns.map(|(title, form)| Column {
+        latex: Some(form),
+        ..Column::of(title)
+    });
+    let mut csv = Csv::new("id,says,claim,source,paper,ours,effect,p_holm,verdict,why");
+    let rows = judged.iter().map(|judged| {
+        let texts = texts(judged);
+        csv.line(
+            [&judged.claim.id, &judged.claim.says]
+                .into_iter()
+                .chain(&texts),
+        );
+        texts.map(Cell::of).into()
+    });
+    let parts = RenderedTable::single_part(rows.collect());
+    RenderedTable {
+        heading: Heading {
+            id: "claims".to_owned(),
+            title: "Claims".to_owned(),
+            ..Heading::default()
+        },
+        columns: columns.into(),
+        parts,
+        csv,
+        ..RenderedTable::default()
+    }
 }
 
-const HEAD: [&str; 8] = [
-    "Claim",
-    "Source",
-    "Paper",
-    "Ours",
-    "Effect (d)",
-    "p (Holm)",
-    "Verdict",
-    "Why",
-];
-
-fn claim_cells(judged: &Judged) -> [String; 8] {
+fn texts(judged: &Judged) -> [String; 8] {
+    let verdict = judged.verdict.words();
     [
         judged.claim.title.clone(),
         format!("{} ({})", judged.claim.source, judged.claim.by.words()),
@@ -42,50 +53,10 @@ fn claim_cells(judged: &Judged) -> [String; 8] {
         judged.ours.clone(),
         judged.effect.clone(),
         judged.p.clone(),
-        verdict_words(judged),
+        match judged.own {
+            Some(own) => format!("{verdict} ({})", own.words()),
+            None => verdict.to_owned(),
+        },
         judged.reasons.join("; "),
     ]
-}
-
-fn verdict_words(judged: &Judged) -> String {
-    match judged.own {
-        Some(own) => format!("{} ({})", judged.verdict.words(), own.words()),
-        None => judged.verdict.words().to_owned(),
-    }
-}
-
-/// The claims as a Markdown table.
-fn markdown(judged: &[Judged]) -> String {
-    let head: Vec<String> = HEAD.iter().map(|word| word.to_string()).collect();
-    let rows: Vec<Vec<String>> = judged
-        .iter()
-        .map(|judged| claim_cells(judged).to_vec())
-        .collect();
-    FRAME.markdown(&head, &rows)
-}
-
-/// The claims as CSV, with their ids and the paper's words.
-fn csv(judged: &[Judged]) -> String {
-    let mut text = String::from("id,says,claim,source,paper,ours,effect,p_holm,verdict,why\n");
-    for judged in judged {
-        let fields = [judged.claim.id.clone(), judged.claim.says.clone()]
-            .into_iter()
-            .chain(claim_cells(judged));
-        text.push_str(&csv_line(fields));
-    }
-    text
-}
-
-/// The claims as a `booktabs` table, without the reasons.
-fn latex(judged: &[Judged]) -> String {
-    let rows = judged.iter().map(|judged| {
-        let [claim, _, paper, ours, effect, p, verdict, _] = claim_cells(judged);
-        latex_line(&[claim, paper, ours, effect, p, verdict])
-    });
-    let rows: String = rows.collect();
-    FRAME.latex(
-        "p{0.24\\linewidth}p{0.17\\linewidth}p{0.2\\linewidth}rrl",
-        "Claim & Paper & Ours & $d$ & $p$ (Holm) & Verdict \\\\\n",
-        &rows,
-    )
 }

@@ -14,14 +14,12 @@ use serde::Serialize;
 use self::contents::Contents;
 use self::provenance::{Provenance, statuses, time};
 use crate::claims::{Judged, Own, Verdict};
-use crate::figures::figure::Drawing;
-use crate::plan::Plan;
+use crate::figures::Drawing;
+use crate::plan::{Heading, Plan};
 use crate::select::runs::{Run, Runs};
-use crate::tables::grid::Grid;
-use crate::tables::paired::Paired;
-use crate::tables::table::Table;
-use crate::tables::takeaway;
-use crate::text::{counted, html, markdown, readable};
+use crate::tables::RenderedTable;
+use crate::text::{counted, html, markdown};
+use totune_plot::Figure;
 
 /// Heading in a paper's README whose section the page quotes.
 const DIFFERENCES: &str = "Where we differ";
@@ -49,28 +47,24 @@ impl Page<'_> {
     pub(crate) fn html(&self) -> Result<String> {
         let mut environment = Environment::new();
         environment.add_filter("text", |text: &str| Value::from_safe_string(html(text)));
-        environment.add_filter("number", |text: &str| {
-            Value::from_safe_string(html(&readable(text)))
-        });
         environment.add_filter("beside", |text: &str| {
             Value::from_safe_string(unbroken(&html(text)))
         });
         environment.add_filter("markdown", |text: &str| {
             Value::from_safe_string(markdown(text))
         });
+        environment.add_template("table.html", include_str!("../../templates/table.html"))?;
         environment.add_template("page.html", include_str!("../../templates/page.html"))?;
         let template = environment.get_template("page.html")?;
         let figures = self
             .contents
             .drawings
             .iter()
-            .map(FigureView::of)
+            .map(|(drawing, figure)| FigureView::of(drawing, figure))
             .collect::<Result<Vec<_>>>()?;
         let all: Vec<&Run> = self.runs.all().iter().collect();
         let page = template.render(context! {
             style => Value::from_safe_string(include_str!("../../templates/style.css").to_owned()),
-            blocks_style => Value::from_safe_string(include_str!("../../templates/blocks.css").to_owned()),
-            grids_style => self.grids_style(),
             paper_id => self.paper,
             profile => self.profile,
             meaning => self.meaning,
@@ -82,35 +76,18 @@ impl Page<'_> {
                 authors => self.plan.paper.authors.as_str(),
                 question => self.plan.paper.question.as_str(),
             },
-            takeaway => shown(&self.contents.takeaway),
-            takeaway_legend => takeaway::LEGEND,
+            takeaway => self.contents.takeaway.as_ref().map(RenderedTable::html),
             n_runs => counted(all.len(), "run"),
             statuses => statuses(&all),
             time => time(self.runs.all().iter()),
             verdicts => shown(verdict_counts(self.judged)),
-            tables => shown(self.contents.tables.iter().map(TableView::of).collect::<Vec<_>>()),
-            paired => shown(self.contents.paired.iter().map(PairedView::of).collect::<Vec<_>>()),
-            grids => shown(&self.contents.grids),
+            tables => self.contents.tables.iter().map(RenderedTable::html).collect::<Vec<_>>(),
             figures => shown(figures),
             claims => shown(self.judged.iter().map(ClaimView::of).collect::<Vec<_>>()),
             differences => section(self.readme, DIFFERENCES),
             provenance => shown(Provenance::of(self.runs)),
         });
         page.context("page: could not be rendered")
-    }
-}
-
-impl Page<'_> {
-    /// The style of tables whose cells have one; nothing where no cell has.
-    fn grids_style(&self) -> Option<Value> {
-        let mut cells = self.contents.all_grids().flat_map(|grid| {
-            grid.parts
-                .iter()
-                .flat_map(|part| part.rows.iter().flatten())
-        });
-        cells
-            .any(|cell| !cell.class.is_empty())
-            .then(|| Value::from_safe_string(include_str!("../../templates/grids.css").to_owned()))
     }
 }
 
@@ -166,79 +143,22 @@ fn verdict_counts(judged: &[Judged]) -> Vec<VerdictCount> {
 }
 
 #[derive(Debug, Serialize)]
-struct TableView<'a> {
-    #[serde(flatten)]
-    table: &'a Table,
-    /// Columns the numbers take, the name of the row and the runs included.
-    width: usize,
-    all_notes: Vec<String>,
-}
-
-impl<'a> TableView<'a> {
-    fn of(table: &'a Table) -> Self {
-        let width = 2 + table
-            .columns
-            .iter()
-            .map(|column| if column.has_paper { 4 } else { 3 })
-            .sum::<usize>();
-        Self {
-            table,
-            width,
-            all_notes: table.all_notes(),
-        }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct PairedView<'a> {
-    #[serde(flatten)]
-    paired: &'a Paired,
-    legend: String,
-}
-
-impl<'a> PairedView<'a> {
-    fn of(paired: &'a Paired) -> Self {
-        let legend = paired.legend();
-        Self { paired, legend }
-    }
-}
-
-#[derive(Debug, Serialize)]
 struct FigureView<'a> {
-    id: &'a str,
-    title: &'a str,
-    source: &'a str,
-    text: &'a str,
+    #[serde(flatten)]
+    heading: &'a Heading,
     notes: &'a [String],
     panels: Vec<Value>,
-    table: Option<&'a Grid>,
+    table: Option<Value>,
 }
 
 impl<'a> FigureView<'a> {
-    fn of(drawing: &'a Drawing) -> Result<Self> {
-        let panels = drawing
-            .figure
-            .inline()?
-            .into_iter()
-            .map(Value::from_safe_string)
-            .collect();
-        let Drawing {
-            id,
-            title,
-            source,
-            text,
-            notes,
-            table,
-            ..
-        } = drawing;
+    fn of(drawing: &'a Drawing, figure: &Figure) -> Result<Self> {
+        let panels = figure.inline()?.into_iter();
         Ok(Self {
-            id,
-            title,
-            source,
-            text,
-            notes,
-            panels,
-            table: table.as_ref(),
+            heading: &drawing.heading,
+            notes: &drawing.notes,
+            panels: panels.map(Value::from_safe_string).collect(),
+            table: drawing.table.as_ref().map(RenderedTable::html),
         })
     }
 }

@@ -6,6 +6,8 @@ use std::process;
 
 use anyhow::{Context, Result};
 
+use crate::tables::RenderedTable;
+
 /// A folder under construction. Dropped before [`Staged::publish`], it is removed.
 #[derive(Debug)]
 pub(crate) struct Staged {
@@ -36,6 +38,14 @@ impl Staged {
     /// Writes a file at a path relative to the folder.
     pub(crate) fn write(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         self.write_with(name, |path| Ok(fs::write(path, bytes)?))
+    }
+
+    /// Writes a table as Markdown, LaTeX and CSV.
+    pub(crate) fn write_table(&mut self, table: &RenderedTable) -> Result<()> {
+        let file = |ending: &str| format!("tables/{}.{ending}", table.heading.id);
+        self.write(&file("md"), table.markdown().as_bytes())?;
+        self.write(&file("tex"), table.latex().as_bytes())?;
+        self.write(&file("csv"), table.csv.text().as_bytes())
     }
 
     /// Has `write` put a file at a path relative to the folder.

@@ -1,9 +1,8 @@
 //! `report.toml`: which runs form a group, which tables and figures a page shows.
 
-mod figure;
+mod item;
 mod measure;
 mod side;
-mod table;
 mod task;
 
 use std::collections::{BTreeMap, HashSet};
@@ -12,17 +11,15 @@ use std::path::Path;
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-pub(crate) use self::figure::{BoxPlan, FigurePlan};
+pub(crate) use self::item::{Heading, Item};
 pub(crate) use self::measure::Measure;
 pub(crate) use self::side::Side;
-pub(crate) use self::table::{RowPlan, TablePlan};
 pub(crate) use self::task::{Task, Tasks};
+use crate::figures::Kind as FigureKind;
 use crate::select::ensemble::EnsemblePlan;
 use crate::select::label::LabelPlan;
-use crate::tables::epochs::EpochsPlan;
-use crate::tables::guidelines::GuidelinesPlan;
-use crate::tables::matrix::MatrixPlan;
-use crate::tables::paired::PairedPlan;
+use crate::tables::Kind as TableKind;
+use crate::tables::matrix::Matrix;
 use crate::tables::takeaway::TakeawayPlan;
 use crate::toml_file::{self, did_you_mean};
 
@@ -30,7 +27,7 @@ use crate::toml_file::{self, did_you_mean};
 pub(crate) type Where = BTreeMap<String, toml::Value>;
 
 /// Everything a page shows, as its author wrote it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Plan {
     /// The paper and its question.
@@ -50,27 +47,16 @@ pub(crate) struct Plan {
     pub(crate) labels: Vec<LabelPlan>,
     /// What the page says first.
     pub(crate) takeaway: Option<TakeawayPlan>,
-    /// The paper's advice, before all tables.
-    pub(crate) guidelines: Option<GuidelinesPlan>,
     /// Tables, in the order of the page.
     #[serde(default, rename = "table")]
-    pub(crate) tables: Vec<TablePlan>,
-    /// Tables of rows by tasks, before those of epochs.
-    #[serde(default, rename = "matrix")]
-    pub(crate) matrices: Vec<MatrixPlan>,
-    /// Tables of pairs, in the order of the page.
-    #[serde(default, rename = "paired")]
-    pub(crate) paired: Vec<PairedPlan>,
-    /// Tables of epochs, after the others.
-    #[serde(default)]
-    pub(crate) epochs: Vec<EpochsPlan>,
+    pub(crate) tables: Vec<Item<TableKind>>,
     /// Figures, in the order of the page.
     #[serde(default, rename = "figure")]
-    pub(crate) figures: Vec<FigurePlan>,
+    pub(crate) figures: Vec<Item<FigureKind>>,
 }
 
 /// What the page says about the paper itself.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Paper {
     pub(crate) title: String,
@@ -103,17 +89,25 @@ impl Plan {
 
     /// The group called `name`; `from` says who asks.
     pub(crate) fn group(&self, name: &str, from: &str) -> Result<&Group> {
-        match self.groups.get(name) {
-            Some(group) => Ok(group),
-            None => {
-                let names: Vec<&str> = self.groups.keys().map(String::as_str).collect();
-                let near = did_you_mean(name, names.iter().copied());
-                bail!(
-                    "{from}: unknown group `{name}`, expected one of: {}{near}",
-                    names.join(", ")
-                )
-            }
+        if let Some(group) = self.groups.get(name) {
+            return Ok(group);
         }
+        let names: Vec<&str> = self.groups.keys().map(String::as_str).collect();
+        let near = did_you_mean(name, names.iter().copied());
+        bail!(
+            "{from}: unknown group `{name}`, expected one of: {}{near}",
+            names.join(", ")
+        )
+    }
+
+    /// Fails where one of these groups does not exist; `from` says who asks.
+    pub(crate) fn check_groups<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a String>,
+        from: &str,
+    ) -> Result<()> {
+        let mut names = names.into_iter();
+        names.try_for_each(|name| self.group(name, from).map(|_| ()))
     }
 
     /// The tasks called `names`, or all where there are none; `from` says who asks.
@@ -146,17 +140,18 @@ impl Plan {
     }
 
     /// The matrix called `id`; `from` says who asks.
-    pub(crate) fn matrix(&self, id: &str, from: &str) -> Result<&MatrixPlan> {
-        match self.matrices.iter().find(|matrix| matrix.id == id) {
-            Some(matrix) => Ok(matrix),
-            None => {
-                let known = self.matrices.iter().map(|matrix| matrix.id.as_str());
-                bail!(
-                    "{from}: there is no matrix `{id}`{}",
-                    did_you_mean(id, known)
-                )
-            }
+    pub(crate) fn matrix(&self, id: &str, from: &str) -> Result<&Matrix> {
+        let matrices = || {
+            self.tables.iter().filter_map(|table| match &table.kind {
+                TableKind::Matrix(matrix) => Some((table.heading.id.as_str(), matrix)),
+                _ => None,
+            })
+        };
+        if let Some((_, matrix)) = matrices().find(|(known, _)| *known == id) {
+            return Ok(matrix);
         }
+        let near = did_you_mean(id, matrices().map(|(known, _)| known));
+        bail!("{from}: there is no matrix `{id}`{near}")
     }
 
     /// What the tables give as the paper's value of a measure for a group.
@@ -176,16 +171,9 @@ impl Plan {
     }
 
     fn cell(&self, group: &str, measure: &Measure) -> Option<f64> {
-        self.tables.iter().find_map(|table| {
-            let column = table
-                .columns
-                .iter()
-                .find(|column| column.measure == *measure)?;
-            let row = table
-                .rows
-                .iter()
-                .find(|row| row.group == group && row.paper.contains_key(&column.id))?;
-            row.paper.get(&column.id).copied()
+        self.tables.iter().find_map(|table| match &table.kind {
+            TableKind::Means(means) => means.paper_value(group, measure),
+            _ => None,
         })
     }
 
@@ -209,28 +197,19 @@ impl Plan {
             takeaway.check(self, &format!("{shown}: takeaway"))?;
             ids.insert("takeaway".to_owned());
         }
-        for paired in &self.paired {
-            let from = format!("{shown}: paired `{}`", paired.id);
-            check_id(&paired.id, &from, &mut ids)?;
-            paired.check(self, &from)?;
-        }
         for table in &self.tables {
-            let from = format!("{shown}: table `{}`", table.id);
-            check_id(&table.id, &from, &mut ids)?;
-            table.check(self, &from)?;
-        }
-        if let Some(guidelines) = &self.guidelines {
-            guidelines.check(self, shown, &mut ids)?;
-        }
-        for matrix in &self.matrices {
-            matrix.check(self, shown, &mut ids)?;
-        }
-        for epochs in &self.epochs {
-            let from = format!("{shown}: epochs `{}`", epochs.id);
-            epochs.check(self, &from, &mut ids)?;
+            let from = format!("{shown}: {}", table.place());
+            check_id(&table.heading.id, &from, &mut ids)?;
+            table.kind.get().check(self, &from)?;
         }
         for figure in &self.figures {
-            figure.check(self, shown, &mut ids)?;
+            let (from, kind) = (format!("{shown}: {}", figure.place()), figure.kind.get());
+            let id = &figure.heading.id;
+            check_id(id, &from, &mut ids)?;
+            if let Some(suffix) = kind.table_suffix() {
+                check_id(&format!("{id}{suffix}"), &from, &mut ids)?;
+            }
+            kind.check(self, &from)?;
         }
         Ok(())
     }
@@ -269,6 +248,7 @@ mod tests {
         title = "Frozen"
         where = { experiment = "table-2" }
         [[table]]
+        kind = "means"
         id = "table-2"
         title = "Table 2"
         stub = "Model"

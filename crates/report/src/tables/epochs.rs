@@ -1,84 +1,65 @@
 //! Tables of epochs: score and seconds after each, for each group of runs of a task.
 
-use std::collections::HashSet;
-
 use anyhow::Result;
 use serde::Deserialize;
 use totune_stats::curve::{Epoch, Spread, Stopped, epochs};
 use totune_stats::sd;
 
+use super::rendered::number;
+use super::{Cell, Csv, RenderedTable, TableKind};
 use crate::figures::curves::{Chosen, Line, Lines, counts, missing};
-use crate::plan::{Plan, Where, check_id};
-use crate::select::panel::test;
+use crate::plan::{Heading, Plan, Where};
+use crate::select::panel::SPLIT;
 use crate::select::scope::Scope;
-use crate::tables::grid::{Grid, GridCell, GridPart};
-use crate::text::{counted, csv_field, fixed, seconds};
+use crate::text::{counted, fixed, seconds};
 
-/// Score and seconds after each epoch of a task, one row per group.
+/// `kind = "epochs"`: one row per group.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct EpochsPlan {
-    /// Name of its files and of its place on the page.
-    pub(crate) id: String,
-    pub(crate) title: String,
-    /// Where the paper has this table.
-    #[serde(default)]
-    pub(crate) source: String,
-    /// A paragraph above the table.
-    #[serde(default)]
-    pub(crate) text: String,
+pub(crate) struct Epochs {
     /// Heading over the names of the rows.
-    pub(crate) stub: String,
-    pub(crate) task: String,
+    stub: String,
+    task: String,
     /// Groups, from top to bottom.
-    pub(crate) groups: Vec<String>,
-    /// Which scores.
-    #[serde(default = "test")]
-    pub(crate) split: String,
+    groups: Vec<String>,
     /// Further conditions on every row.
     #[serde(default, rename = "where")]
-    pub(crate) conditions: Where,
+    conditions: Where,
 }
 
 /// Digits of a score.
 const DIGITS: usize = 3;
 
-impl EpochsPlan {
-    /// Checks what the types cannot.
-    pub(crate) fn check(&self, plan: &Plan, from: &str, ids: &mut HashSet<String>) -> Result<()> {
-        check_id(&self.id, from, ids)?;
+impl TableKind for Epochs {
+    fn check(&self, plan: &Plan, from: &str) -> Result<()> {
         plan.task(&self.task, from)?;
-        for group in &self.groups {
-            plan.group(group, from)?;
-        }
-        Ok(())
+        plan.check_groups(&self.groups, from)
     }
 
-    /// Fills the table.
-    pub(crate) fn build(&self, scope: &Scope) -> Result<Grid> {
-        let Scope { plan, runs, from } = &scope.at(format_args!("epochs `{}`", self.id));
+    fn render(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
+        let Scope { plan, from, .. } = scope;
         let task = plan.task(&self.task, from)?;
         let groups = Chosen::of_plan(plan, &self.groups, &self.conditions, from)?;
-        let measure = (task.metric.as_str(), self.split.as_str());
-        let lines = Lines::gather(runs, &groups, &task.conditions(), measure, from)?;
+        let measure = (task.metric.as_str(), SPLIT);
+        let lines = Lines::gather(scope, &groups, &task.conditions(), measure)?;
         let rows: Vec<Row> = lines.iter().map(Row::of).collect();
         let longest = rows.iter().map(|row| row.epochs.len()).max().unwrap_or(0);
-        let head = [self.stub.clone()]
-            .into_iter()
-            .chain((1..=longest).map(|epoch| format!("Epoch {epoch}")))
-            .chain(["Stopped by".to_owned()]);
-        Ok(Grid {
-            id: self.id.clone(),
-            title: self.title.clone(),
-            source: self.source.clone(),
-            text: self.text.clone(),
-            head: head.collect(),
-            parts: vec![GridPart {
-                title: String::new(),
-                rows: rows.iter().map(|row| row.cells(longest)).collect(),
-            }],
-            notes: notes(&lines, &format!("{} ({})", task.unit, self.split)),
-            csv: csv(&self.id, &rows),
+        let epochs = (1..=longest).map(|epoch| format!("Epoch {epoch}"));
+        let titles = epochs.chain(["Stopped by".to_owned()]);
+        let cells = format!(
+            "{} ({SPLIT}) / seconds of training: means over the runs that finished the epoch; bold: the best epoch of a row \
+             among those that all its runs finished",
+            task.unit
+        );
+        Ok(RenderedTable {
+            columns: RenderedTable::columns_of(&self.stub, titles),
+            parts: RenderedTable::single_part(rows.iter().map(|row| row.cells(longest)).collect()),
+            notes: [cells]
+                .into_iter()
+                .chain(missing(&lines, "empty"))
+                .collect(),
+            csv: csv(&heading.id, &rows),
+            ..RenderedTable::default()
         })
     }
 }
@@ -107,41 +88,27 @@ impl<'a> Row<'a> {
         all.map(|epoch| epoch.score.mean).max_by(f64::total_cmp)
     }
 
-    fn cells(&self, longest: usize) -> Vec<GridCell> {
+    fn cells(&self, longest: usize) -> Vec<Cell> {
         let best = self.best();
         let runs = self.line.runs.len();
-        let epochs = (0..longest).map(|at| match self.epochs.get(at) {
-            None => GridCell::default(),
-            Some(epoch) => {
-                let whole = epoch.reached == runs;
-                let some = format!(" ({} of {})", epoch.reached, counted(runs, "run"));
-                GridCell {
-                    main: fixed(epoch.score.mean, DIGITS),
-                    beside: format!(
-                        "{}{}",
-                        seconds(epoch.seconds.mean),
-                        if whole { "" } else { &some }
-                    ),
-                    best: whole && Some(epoch.score.mean) == best,
-                    ..GridCell::default()
-                }
+        let epochs = (0..longest).map(|at| {
+            let Some(epoch) = self.epochs.get(at) else {
+                return Cell::default();
+            };
+            let whole = epoch.reached == runs;
+            let some = format!(" ({} of {})", epoch.reached, counted(runs, "run"));
+            let seconds = seconds(epoch.seconds.mean) + if whole { "" } else { &some };
+            Cell {
+                best: whole && Some(epoch.score.mean) == best,
+                ..Cell::of(fixed(epoch.score.mean, DIGITS)).beside(seconds)
             }
         });
-        [GridCell::of(&self.line.title)]
+        [Cell::of(&self.line.title)]
             .into_iter()
             .chain(epochs)
-            .chain([GridCell::of(ended(self.line))])
+            .chain([Cell::of(ended(self.line))])
             .collect()
     }
-}
-
-/// How the cells are to be read, and what is missing from them.
-fn notes(lines: &[Line], measure: &str) -> Vec<String> {
-    let cells = format!(
-        "{measure} / seconds of training: means over the runs that finished the epoch; bold: the best epoch of a row among \
-         those that all its runs finished"
-    );
-    [cells].into_iter().chain(missing(lines, "empty")).collect()
 }
 
 /// `2 × plateau, 1 × epoch limit`.
@@ -160,87 +127,55 @@ fn ended(line: &Line) -> String {
     }
 }
 
-fn csv(id: &str, rows: &[Row]) -> String {
-    let mut text = String::from(
-        "table,row,epoch,score,score_low,score_high,score_sd,seconds,seconds_low,seconds_high,seconds_sd,reached,runs,stops,lost\n",
+fn csv(id: &str, rows: &[Row]) -> Csv {
+    let mut csv = Csv::new(
+        "table,row,epoch,score,score_low,score_high,score_sd,seconds,seconds_low,seconds_high,seconds_sd,reached,runs,stops,lost",
     );
     for Row { line, epochs } in rows {
         let curves = line.curves();
         for (at, epoch) in epochs.iter().enumerate() {
-            let points: Vec<(f64, f64)> = curves
+            let points = curves
                 .iter()
-                .filter_map(|curve| curve.points().get(at).copied())
-                .collect();
-            let (times, scores): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
+                .filter_map(|curve| curve.points().get(at).copied());
+            let (times, scores): (Vec<f64>, Vec<f64>) = points.unzip();
             let spread = |spread: &Spread, values: &[f64]| {
-                let sd = if values.len() > 1 {
-                    sd(values).to_string()
-                } else {
-                    String::new()
-                };
-                [
-                    spread.mean.to_string(),
-                    spread.low.to_string(),
-                    spread.high.to_string(),
-                    sd,
-                ]
+                let sd = (values.len() > 1).then(|| sd(values));
+                [Some(spread.mean), Some(spread.low), Some(spread.high), sd].map(number)
             };
-            let fields = [csv_field(id), csv_field(&line.title), (at + 1).to_string()]
-                .into_iter()
-                .chain(spread(&epoch.score, &scores))
-                .chain(spread(&epoch.seconds, &times))
-                .chain([
-                    epoch.reached.to_string(),
-                    line.runs.len().to_string(),
-                    csv_field(&counts(&line.stops)),
-                    csv_field(&counts(&line.lost)),
-                ]);
-            text.push_str(&fields.collect::<Vec<_>>().join(","));
-            text.push('\n');
+            let names = [id.to_owned(), line.title.clone(), (at + 1).to_string()];
+            let (score, seconds) = (
+                spread(&epoch.score, &scores),
+                spread(&epoch.seconds, &times),
+            );
+            let runs = [epoch.reached, line.runs.len()].map(|n| n.to_string());
+            let ends = [counts(&line.stops), counts(&line.lost)];
+            let fields = names.into_iter().chain(score).chain(seconds);
+            csv.line(fields.chain(runs).chain(ends));
         }
     }
-    text
+    csv
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::fixture;
-    use crate::select::runs::Runs;
 
     #[test]
     fn a_table_of_epochs() {
-        let grid = grid("epochs-letters");
-        insta::assert_snapshot!(format!(
-            "{}\n----\n{}\n----\n{}",
-            grid.markdown(),
-            grid.latex(),
-            grid.csv
-        ));
+        let table = fixture::table("epochs-letters");
+        insta::assert_snapshot!(table.in_every_format());
     }
 
     #[test]
     fn an_epoch_that_few_runs_finished_is_not_the_best_one() {
-        let grid = grid("epochs-letters");
-        let row = grid.parts[0]
-            .rows
-            .iter()
-            .find(|row| row[0].main == "Last layer")
-            .unwrap();
+        let table = fixture::table("epochs-letters");
+        let rows = &table.parts[0].rows;
+        let row = rows.iter().find(|row| row[0].main == "Last layer").unwrap();
         let best: Vec<usize> = (0..row.len()).filter(|&at| row[at].best).collect();
         assert_eq!(best, [3], "{row:?}");
         assert!(
             row[5].beside.ends_with(" (1 of 3 runs)") && row[5].main > row[3].main,
             "{row:?}"
         );
-    }
-
-    fn grid(id: &str) -> Grid {
-        let plan = fixture::plan();
-        let runs = Runs::new(&fixture::tables()).unwrap();
-        let table = plan.epochs.iter().find(|table| table.id == id).unwrap();
-        table
-            .build(&Scope::new(&plan, &runs, "report.toml"))
-            .unwrap()
     }
 }

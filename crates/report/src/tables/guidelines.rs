@@ -1,34 +1,26 @@
 //! A paper's advice, line by line, with what our runs have to say about each.
 
-use std::collections::HashSet;
-
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use totune_stats::mean;
 
+use super::rendered::number;
+use super::{Cell, Column, Csv, RenderedTable, TableKind};
 use crate::compare::Comparison;
 use crate::compare::contest::{Contender, Contest, Numbers};
-use crate::plan::{Plan, Side, Tasks, Where, check_id};
+use crate::plan::{Heading, Plan, Side, Tasks, Where};
 use crate::select::per_run::scores_of_both;
 use crate::select::scope::Scope;
-use crate::tables::grid::{Grid, GridCell, GridPart};
-use crate::text::{Scale, csv_field, fixed};
+use crate::text::{Scale, fixed};
 
-/// The advice as a table.
+/// `kind = "guidelines"`: the advice as a table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct GuidelinesPlan {
-    /// Name of its files and of its place on the page.
-    pub(crate) id: String,
-    pub(crate) title: String,
-    #[serde(default)]
-    pub(crate) source: String,
-    #[serde(default)]
-    pub(crate) text: String,
+pub(crate) struct Guidelines {
     /// Headings over what a line is for, such as `Pretraining`.
-    pub(crate) head: Vec<String>,
+    head: Vec<String>,
     #[serde(rename = "line")]
-    pub(crate) lines: Vec<GuidelinePlan>,
+    lines: Vec<GuidelinePlan>,
 }
 
 /// One line of advice.
@@ -103,11 +95,8 @@ impl Expect {
     }
 }
 
-impl GuidelinesPlan {
-    /// Checks what the types cannot.
-    pub(crate) fn check(&self, plan: &Plan, shown: &str, ids: &mut HashSet<String>) -> Result<()> {
-        let from = format!("{shown}: guidelines");
-        check_id(&self.id, &from, ids)?;
+impl TableKind for Guidelines {
+    fn check(&self, plan: &Plan, from: &str) -> Result<()> {
         for (at, line) in self.lines.iter().enumerate() {
             let from = format!("{from}: line {}", at + 1);
             ensure!(
@@ -118,9 +107,8 @@ impl GuidelinesPlan {
             );
             for evidence in &line.evidence {
                 let from = format!("{from}: `{}`", evidence.title);
-                for name in evidence.a.names().iter().chain(evidence.b.names()) {
-                    plan.group(name, &from)?;
-                }
+                plan.check_groups(evidence.a.names(), &from)?;
+                plan.check_groups(evidence.b.names(), &from)?;
                 evidence.tasks().of(plan, &from)?;
                 ensure!(
                     (evidence.expect == Expect::Similar) == evidence.limit.is_some(),
@@ -135,57 +123,52 @@ impl GuidelinesPlan {
         Ok(())
     }
 
-    /// Fills the table.
-    pub(crate) fn build(&self, scope: &Scope) -> Result<Grid> {
-        let scope = &scope.at("guidelines");
+    fn render(&self, _heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
         let mut rows = Vec::new();
-        let mut csv = String::from("line,says,evidence,expected,difference,low,high,points\n");
+        let mut csv = Csv::new("line,says,evidence,expected,difference,low,high,points");
         let mut notes = vec![
             "differences of scores in points (hundredths), at equal seeds, as means over the tasks' means, with 95 % intervals; \
              an interval on one side of 0 points a way, for similar scores one within the limit"
                 .to_owned(),
         ];
         for (number, line) in (1..).zip(&self.lines) {
-            let mut first: Vec<GridCell> = line.cells.iter().map(words).collect();
-            first.push(words(&line.says));
+            let mut first: Vec<Cell> = line.cells.iter().chain([&line.says]).map(words).collect();
             if line.evidence.is_empty() {
-                let none = [words(&"no run can tell".to_owned()), GridCell::default()];
-                rows.push(first.into_iter().chain(none).collect());
+                first.extend([words("no run can tell"), Cell::default()]);
+                rows.push(first);
                 continue;
             }
-            for (at, evidence) in line.evidence.iter().enumerate() {
+            for evidence in &line.evidence {
                 let found = evidence.find(scope)?;
                 for note in &found.notes {
                     if !notes.contains(note) {
                         notes.push(note.clone());
                     }
                 }
-                csv.push_str(&evidence.csv(number, &line.says, &found));
-                let blank = vec![GridCell::default(); first.len()];
-                let row = if at == 0 { first.clone() } else { blank };
-                rows.push(row.into_iter().chain(evidence.cells(&found)).collect());
+                evidence.csv((number, &line.says), &found, &mut csv);
+                let blank = vec![Cell::default(); first.len()];
+                // The advice stands in its first row only.
+                let row = std::mem::replace(&mut first, blank).into_iter();
+                rows.push(row.chain(evidence.cells(&found)).collect());
             }
         }
-        let more = ["Guideline", "Our runs", "They point"].map(str::to_owned);
-        Ok(Grid {
-            id: self.id.clone(),
-            title: self.title.clone(),
-            source: self.source.clone(),
-            text: self.text.clone(),
-            head: self.head.iter().cloned().chain(more).collect(),
-            parts: vec![GridPart {
-                title: String::new(),
-                rows,
-            }],
+        let titles = self.head.iter().map(String::as_str);
+        let titles = titles.chain(["Guideline", "Our runs", "They point"]);
+        let mut columns: Vec<Column> = titles.map(Column::of).collect();
+        columns[0].class = "stub";
+        Ok(RenderedTable {
+            columns,
+            parts: RenderedTable::single_part(rows),
             notes,
             csv,
+            ..RenderedTable::default()
         })
     }
 }
 
 /// Words that may be broken into lines.
-fn words(text: &String) -> GridCell {
-    GridCell::of(text).class("words")
+fn words(text: impl Into<String>) -> Cell {
+    Cell::of(text).class("words")
 }
 
 /// What was found for a piece of evidence.
@@ -270,58 +253,49 @@ impl EvidencePlan {
         }
     }
 
-    fn cells(&self, found: &Found) -> [GridCell; 2] {
+    fn cells(&self, found: &Found) -> [Cell; 2] {
         let scale = Scale::Points;
         let numbers = match (found.difference, found.interval) {
             (None, _) => "no run".to_owned(),
             (Some(difference), None) => scale.text(difference),
             (Some(difference), Some(ends)) => {
                 let [low, high] = ends.map(|end| scale.number(end));
-                format!(
-                    "{} [{low}, {high}]{}",
-                    scale.signed(difference),
-                    scale.unit()
-                )
+                let (signed, unit) = (scale.signed(difference), scale.unit());
+                format!("{signed} [{low}, {high}]{unit}")
             }
         };
         let limit = self.limit.map_or(String::new(), |limit| {
-            format!(
-                ", similar within {}{}",
-                fixed(limit * 100.0, 1),
-                scale.unit()
-            )
+            let limit = fixed(limit * 100.0, 1);
+            format!(", similar within {limit}{}", scale.unit())
         });
         let of = match found.of.is_empty() {
             true => String::new(),
             false => format!(": {}{limit}", found.of),
         };
+        let title = &self.title;
         [
-            GridCell {
-                beside: format!("{}{of}", self.title),
-                ..GridCell::of(numbers).class("words")
-            },
-            GridCell::of(&found.points).class("words"),
+            words(numbers).beside(format!("{title}{of}")),
+            words(&found.points),
         ]
     }
 
-    fn csv(&self, line: usize, says: &str, found: &Found) -> String {
-        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    fn csv(&self, (line, says): (usize, &str), found: &Found, csv: &mut Csv) {
         let expected = match self.expect {
             Expect::Above => "above",
             Expect::Below => "below",
             Expect::Similar => "similar",
         };
-        let fields = [
-            line.to_string(),
-            csv_field(says),
-            csv_field(&self.title),
-            expected.to_owned(),
-            number(found.difference),
-            number(found.interval.map(|[low, _]| low)),
-            number(found.interval.map(|[_, high]| high)),
-            csv_field(&found.points),
-        ];
-        format!("{}\n", fields.join(","))
+        let [low, high] = [0, 1].map(|end| number(found.interval.map(|interval| interval[end])));
+        csv.line([
+            &line.to_string(),
+            says,
+            &self.title,
+            expected,
+            &number(found.difference),
+            &low,
+            &high,
+            &found.points,
+        ]);
     }
 }
 
@@ -329,8 +303,6 @@ impl EvidencePlan {
 mod tests {
     use super::*;
     use crate::fixture;
-    use crate::select::runs::Runs;
-    use crate::toml_file::parse;
 
     #[test]
     fn runs_point_the_way_of_the_advice_or_another() {
@@ -365,17 +337,17 @@ mod tests {
                 "no run",
             ),
         ] {
-            let grid = built(evidence).unwrap();
-            let row = &grid.parts[0].rows[0];
+            let table = built(evidence).unwrap();
+            let row = &table.parts[0].rows[0];
             assert_eq!(row[3].main, expected, "{evidence}: {row:?}");
         }
     }
 
     #[test]
     fn a_difference_stands_with_its_interval_and_what_it_is_of() {
-        let grid =
+        let table =
             built("a = 'full'\nb = 'last-2'\ntasks = ['letters']\nexpect = 'above'").unwrap();
-        let cell = &grid.parts[0].rows[0][2];
+        let cell = &table.parts[0].rows[0][2];
         assert!(
             cell.main.ends_with(" points") && cell.main.contains('['),
             "{cell:?}"
@@ -398,15 +370,10 @@ mod tests {
         }
     }
 
-    fn built(evidence: &str) -> Result<Grid> {
-        let text = format!(
-            "id = 'table-1'\ntitle = 'Advice'\nhead = ['For']\n[[line]]\ncells = ['all']\nsays = 'tune'\n\
+    fn built(evidence: &str) -> Result<RenderedTable> {
+        fixture::table_of_tasks(&format!(
+            "kind = 'guidelines'\nhead = ['For']\n[[line]]\ncells = ['all']\nsays = 'tune'\n\
              [[line.evidence]]\ntitle = 'Full against two'\n{evidence}\n"
-        );
-        let asked: GuidelinesPlan = parse(&text, "report.toml")?;
-        let plan = fixture::task_plan();
-        asked.check(&plan, "report.toml", &mut HashSet::new())?;
-        let runs = Runs::new(&fixture::task_tables())?;
-        asked.build(&Scope::new(&plan, &runs, "report.toml"))
+        ))
     }
 }

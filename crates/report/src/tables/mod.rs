@@ -1,63 +1,62 @@
-//! Tables: from the plan and the runs to cells, and cells as Markdown, LaTeX, CSV and HTML.
+//! Tables: each kind fills a [`RenderedTable`], which is written to Markdown, LaTeX, CSV, HTML and a terminal by one file
+//! each.
+//!
+//! To add a kind, write `<name>.rs` with a struct that holds its settings and implements [`TableKind`], and name it in the
+//! list below.
 
 pub(crate) mod epochs;
-pub(crate) mod frame;
-pub(crate) mod grid;
 pub(crate) mod guidelines;
+pub(crate) mod html;
+mod latex;
+mod markdown;
 pub(crate) mod matrix;
+pub(crate) mod means;
 pub(crate) mod paired;
-pub(crate) mod table;
+mod plain;
+pub(crate) mod rendered;
 pub(crate) mod takeaway;
 
-/// A table with its numbers, as the files it is written to.
-pub(crate) trait Sheet {
-    /// Name of its files.
-    fn id(&self) -> &str;
+use std::fmt::Debug;
 
-    /// Each file's ending, such as `md`, and text.
-    fn files(&self) -> Vec<(&'static str, String)>;
+use anyhow::Result;
+
+pub(crate) use self::rendered::{Cell, Column, Csv, Part, RenderedTable};
+use crate::plan::{Heading, Item, Plan};
+use crate::select::scope::Scope;
+
+/// A kind of table.
+pub(crate) trait TableKind: Debug {
+    /// Checks what its type cannot; `from` says who asks.
+    fn check(&self, plan: &Plan, from: &str) -> Result<()>;
+
+    /// Fills it from the runs; the heading is set by who asks.
+    fn render(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable>;
 }
 
-macro_rules! sheets {
-    ($($sheet:ty),*) => {
-        $(impl Sheet for $sheet {
-            fn id(&self) -> &str {
-                &self.id
-            }
-
-            fn files(&self) -> Vec<(&'static str, String)> {
-                vec![
-                    ("md", self.markdown()),
-                    ("tex", self.latex()),
-                    ("csv", self.csv()),
-                ]
-            }
-        })*
-    };
-}
-
-sheets!(table::Table, paired::Paired);
-
-impl Sheet for grid::Grid {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn files(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("md", self.markdown()),
-            ("tex", self.latex()),
-            ("csv", self.csv.clone()),
-        ]
+kinds! {
+    /// Every kind of table with its settings.
+    Kind as TableKind {
+        Means = means,
+        Matrix = matrix,
+        Guidelines = guidelines,
+        Epochs = epochs,
+        Paired = paired,
     }
 }
 
-impl Sheet for takeaway::Takeaway {
-    fn id(&self) -> &str {
-        "takeaway"
+impl Item<Kind> {
+    /// Where errors find it.
+    pub(crate) fn place(&self) -> String {
+        format!("table `{}`", self.heading.id)
     }
 
-    fn files(&self) -> Vec<(&'static str, String)> {
-        vec![("md", self.markdown()), ("csv", self.csv())]
+    /// Fills the table.
+    pub(crate) fn render(&self, scope: &Scope) -> Result<RenderedTable> {
+        let table = self.kind.get();
+        let table = table.render(&self.heading, &scope.at(self.place()))?;
+        Ok(RenderedTable {
+            heading: self.heading.clone(),
+            ..table
+        })
     }
 }

@@ -4,7 +4,7 @@ use totune_stats::{pearson_test, spearman_test, t_two_sided_p};
 
 use super::prelude::*;
 use crate::claims::judge::labels_text;
-use crate::tables::matrix::{Both, MatrixPlan, words};
+use crate::tables::matrix::{Both, Matrix, words};
 
 /// Pearson's correlation of `y` with `x`, with Spearman's next to it.
 #[derive(Debug, Deserialize)]
@@ -53,7 +53,7 @@ impl Quantity for Correlation {
 }
 
 impl Correlation {
-    fn table<'a>(&self, terms: &Terms<'a>) -> Result<&'a MatrixPlan> {
+    fn table<'a>(&self, terms: &Terms<'a>) -> Result<&'a Matrix> {
         terms.plan.matrix(&self.table, &terms.from)
     }
 }

@@ -104,26 +104,9 @@ pub(crate) enum Subject {
     NoSides,
 }
 
-macro_rules! quantities {
-    ($($name:ident = $module:ident),* $(,)?) => {
-        /// Every quantity with its settings.
-        #[derive(Debug, Deserialize)]
-        #[serde(tag = "kind", rename_all = "kebab-case")]
-        enum Kind {
-            $($name($module::$name)),*
-        }
-
-        impl Kind {
-            fn quantity(&self) -> &dyn Quantity {
-                match self {
-                    $(Self::$name(quantity) => quantity),*
-                }
-            }
-        }
-    };
-}
-
-quantities! {
+kinds! {
+    /// Every quantity with its settings.
+    Kind as Quantity {
     Correlation = correlation,
     Deviation = deviation,
     F1Bound = f1_bound,
@@ -151,6 +134,7 @@ quantities! {
     TimeSaving = time_saving,
     TrainableShare = trainable_share,
     Variance = variance,
+}
 }
 
 /// The quantity of a claim: its name, or a table with its `kind` and settings.
@@ -180,7 +164,7 @@ impl TryFrom<toml::Value> for Asked {
 impl Asked {
     /// Checks that sides, tasks and relation fit the quantity.
     pub(crate) fn check(&self, terms: &Terms) -> Result<()> {
-        let quantity = self.0.quantity();
+        let quantity = self.0.get();
         let (from, found) = (&terms.from, terms.relation.name());
         let known = quantity.relations();
         if !known.contains(&found) {
@@ -208,17 +192,17 @@ impl Asked {
 
     /// What the paper says of it.
     pub(crate) fn stated(&self, terms: &Terms) -> Result<String> {
-        self.0.quantity().stated(terms)
+        self.0.get().stated(terms)
     }
 
     /// Conditions of every selection of runs that it looks at, beyond those of a side.
     pub(crate) fn selections(&self, terms: &Terms) -> Result<Vec<Where>> {
-        self.0.quantity().selections(terms)
+        self.0.get().selections(terms)
     }
 
     /// What was found of it.
     pub(crate) fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
-        self.0.quantity().measure(terms, runs)
+        self.0.get().measure(terms, runs)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Cells of the paper against each other.
 
 use super::prelude::*;
-use crate::tables::matrix::{MatrixPlan, MatrixRow};
+use crate::tables::matrix::{Matrix, MatrixRow};
 use crate::toml_file::did_you_mean;
 
 /// Rows of a matrix, each against one other, by what the paper prints in them.
@@ -98,7 +98,7 @@ impl PrintedCells {
         &self,
         a: &MatrixRow,
         b: &MatrixRow,
-        table: &MatrixPlan,
+        table: &Matrix,
         terms: &Terms,
     ) -> [Vec<String>; 2] {
         let (mut yes, mut no) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
 //! Differences that the paper prints, against the cells they are of.
 
 use super::prelude::*;
-use crate::tables::matrix::{MatrixPlan, MatrixRow};
+use crate::tables::matrix::{Matrix, MatrixRow};
 
 /// Half of the last digit of a score with one digit after the point, in hundredths.
 const HALF: f64 = 0.5e-3;
@@ -86,7 +86,7 @@ impl Quantity for PrintedDifferences {
 impl PrintedDifferences {
     /// Every printed difference that has both of its cells.
     fn all<'a>(&self, terms: &Terms<'a>) -> Result<Vec<Printed<'a>>> {
-        let table: &'a MatrixPlan = terms.plan.matrix(&self.table, &terms.from)?;
+        let table: &'a Matrix = terms.plan.matrix(&self.table, &terms.from)?;
         let mut all = Vec::new();
         for name in &self.rows {
             let row = table.row(name, &terms.from)?;

@@ -1,60 +1,98 @@
 //! The figure of a page: one panel per task, the table beside it, and the points as CSV.
 
-use anyhow::Result;
-
-use crate::figures::curves::summary::{CurvesSummary, LeadSummary};
-use crate::figures::curves::table::table;
-use crate::figures::curves::{CSV_HEAD, Chosen, CurvesPlan, Lines};
-use crate::select::scope::Scope;
-use crate::tables::grid::Grid;
-use crate::text::{fixed, seconds};
+use anyhow::{Result, ensure};
+use serde::Deserialize;
 use totune_plot::Panel;
 use totune_plot::lines::{LinePanel, LineSeries};
 use totune_plot::time::Time;
 
-/// What a figure of lines consists of.
-pub(crate) struct Drawn {
-    pub(crate) panels: Vec<Panel>,
-    /// What is missing, and who is best when.
-    pub(crate) notes: Vec<String>,
-    pub(crate) table: Grid,
-    /// One line for each score of each run.
-    pub(crate) csv: String,
+use super::summary::{CurvesSummary, LeadSummary};
+use super::table::table;
+use super::{CSV_HEAD, Chosen, Lines};
+use crate::figures::{Drawing, FigureKind};
+use crate::plan::{Heading, Plan, Where};
+use crate::select::panel::test;
+use crate::select::scope::Scope;
+use crate::tables::{Csv, RenderedTable};
+use crate::text::{fixed, seconds};
+
+/// `kind = "curves"`: scores over time, one panel per task.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Curves {
+    /// Groups, one line each.
+    pub(super) groups: Vec<String>,
+    #[serde(rename = "panel")]
+    pub(super) panels: Vec<CurvePanel>,
+    /// Which scores.
+    #[serde(default = "test")]
+    split: String,
+    /// Further conditions on every line.
+    #[serde(default, rename = "where")]
+    pub(super) conditions: Where,
 }
 
-/// Fills the panels of `figure`.
-pub(crate) fn draw(figure: &CurvesPlan, scope: &Scope) -> Result<Drawn> {
-    let Scope { plan, runs, from } = scope;
-    let groups = Chosen::of_plan(plan, &figure.groups, &figure.conditions, from)?;
-    let tasks = figure.panels.iter().map(|panel| {
-        let task = plan.task(&panel.task, from)?;
-        let measure = (task.metric.as_str(), figure.split.as_str());
-        Ok(Lines {
-            task: panel.task.clone(),
-            title: task.title.clone(),
-            unit: task.unit.clone(),
-            metric: task.metric.clone(),
-            split: figure.split.clone(),
-            lines: Lines::gather(runs, &groups, &task.conditions(), measure, from)?,
-        })
-    });
-    let tasks = tasks.collect::<Result<Vec<Lines>>>()?;
-    let title = format!("{}: scores and seconds", figure.title);
-    Ok(drawn(&tasks, figure.time, (figure.table_id(), title)))
+/// One panel.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct CurvePanel {
+    pub(super) task: String,
 }
 
-/// The same of lines that are gathered already; the table gets an id and a title.
-pub(crate) fn drawn(tasks: &[Lines], time: Time, (id, title): (String, String)) -> Drawn {
+impl FigureKind for Curves {
+    fn table_suffix(&self) -> Option<&'static str> {
+        Some("-times")
+    }
+
+    fn check(&self, plan: &Plan, from: &str) -> Result<()> {
+        ensure!(
+            !self.panels.is_empty(),
+            "{from}: found no panel, expected at least one"
+        );
+        for panel in &self.panels {
+            plan.task(&panel.task, from)?;
+        }
+        plan.check_groups(&self.groups, from)
+    }
+
+    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<Drawing> {
+        let groups = Chosen::of_plan(scope.plan, &self.groups, &self.conditions, &scope.from)?;
+        let tasks = self.panels.iter().map(|panel| {
+            let task = scope.plan.task(&panel.task, &scope.from)?;
+            let measure = (task.metric.as_str(), self.split.as_str());
+            Ok(Lines {
+                task: panel.task.clone(),
+                title: task.title.clone(),
+                unit: task.unit.clone(),
+                metric: task.metric.clone(),
+                split: self.split.clone(),
+                lines: Lines::gather(scope, &groups, &task.conditions(), measure)?,
+            })
+        });
+        let tasks = tasks.collect::<Result<Vec<Lines>>>()?;
+        let heading = heading.of_part("-times", "scores and seconds");
+        Ok(drawn(&tasks, Time::default(), heading))
+    }
+}
+
+/// The same of lines that are gathered already; the table gets a heading.
+pub(super) fn drawn(tasks: &[Lines], time: Time, heading: Heading) -> Drawing {
     let summaries: Vec<CurvesSummary> = tasks.iter().map(CurvesSummary::of).collect();
     let missing = tasks.iter().flat_map(Lines::notes);
     let leads = summaries.iter().filter_map(leads);
-    Drawn {
+    let mut csv = Csv::new(CSV_HEAD);
+    for lines in tasks {
+        lines.csv(&mut csv);
+    }
+    Drawing {
         panels: tasks.iter().map(|lines| panel(lines, time)).collect(),
         notes: leads.chain(missing).collect(),
-        table: table(id, title, &summaries),
-        csv: tasks
-            .iter()
-            .fold(CSV_HEAD.to_owned(), |text, lines| text + &lines.csv()),
+        table: Some(RenderedTable {
+            heading,
+            ..table(&summaries)
+        }),
+        csv: Some(csv),
+        ..Drawing::default()
     }
 }
 

@@ -10,81 +10,25 @@ mod request;
 mod summary;
 mod table;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
+use anyhow::Result;
 use totune_stats::Curve;
 use totune_stats::curve::{Epoch, Reign, Stopped, epochs, frontier};
 
-use crate::plan::{Measure, Plan, Where};
+use crate::plan::{Group, Measure, Plan, Where};
 use crate::select::label::labelled;
-use crate::select::panel::test;
-use crate::select::runs::{Run, Runs, Selection};
-use crate::text::csv_field;
-use totune_plot::time::Time;
+use crate::select::runs::{Run, Selection};
+use crate::select::scope::Scope;
+use crate::tables::Csv;
 
 pub use request::{CURVES_FILES, CurvesRequest, CurvesWritten, curves};
 pub use summary::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
 
-pub(crate) use figure::{Drawn, draw};
-
-/// Scores over time, one panel per task.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct CurvesPlan {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    #[serde(default)]
-    pub(crate) source: String,
-    #[serde(default)]
-    pub(crate) text: String,
-    /// Groups, one line each.
-    pub(crate) groups: Vec<String>,
-    #[serde(rename = "panel")]
-    pub(crate) panels: Vec<CurvePanelPlan>,
-    /// How time runs along the axis.
-    #[serde(default)]
-    pub(crate) time: Time,
-    /// Which scores.
-    #[serde(default = "test")]
-    pub(crate) split: String,
-    /// Further conditions on every line.
-    #[serde(default, rename = "where")]
-    pub(crate) conditions: Where,
-}
-
-/// One panel of such a figure.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct CurvePanelPlan {
-    /// Which task.
-    pub(crate) task: String,
-}
-
-impl CurvesPlan {
-    /// Checks what the types cannot.
-    pub(crate) fn check(&self, plan: &Plan, from: &str, ids: &mut HashSet<String>) -> Result<()> {
-        crate::plan::check_id(&self.id, from, ids)?;
-        crate::plan::check_id(&self.table_id(), from, ids)?;
-        ensure!(
-            !self.panels.is_empty(),
-            "{from}: found no panel, expected at least one"
-        );
-        for panel in &self.panels {
-            plan.task(&panel.task, from)?;
-        }
-        for group in &self.groups {
-            plan.group(group, from)?;
-        }
-        Ok(())
-    }
-
-    /// Name of the files of the table beside the figure.
-    pub(crate) fn table_id(&self) -> String {
-        format!("{}-times", self.id)
-    }
-}
+pub(crate) use figure::Curves;
 
 /// What a line is to show: a name and the runs it is made of.
 #[derive(Debug, Clone)]
@@ -104,15 +48,19 @@ impl Chosen {
     ) -> Result<Vec<Self>> {
         let chosen = names.iter().map(|name| {
             let group = plan.group(name, from)?;
-            let mut all = group.conditions.clone();
-            all.extend(conditions.clone());
-            Ok(Self {
-                name: name.clone(),
-                title: group.title.clone(),
-                conditions: all,
-            })
+            Ok(Self::of_group(name, group, conditions))
         });
         chosen.collect()
+    }
+
+    fn of_group(name: &str, group: &Group, conditions: &Where) -> Self {
+        let mut all = group.conditions.clone();
+        all.extend(conditions.clone());
+        Self {
+            name: name.to_owned(),
+            title: group.title.clone(),
+            conditions: all,
+        }
     }
 }
 
@@ -160,12 +108,12 @@ pub(crate) struct RunLine {
 impl Lines {
     /// What the runs of each of `groups` that also meet `conditions` have, by `metric` on `split`.
     pub(crate) fn gather(
-        runs: &Runs,
+        scope: &Scope,
         groups: &[Chosen],
         conditions: &Where,
         (metric, split): (&str, &str),
-        from: &str,
     ) -> Result<Vec<Line>> {
+        let Scope { runs, from, .. } = scope;
         let among = runs.select(conditions, from)?;
         let ids: HashSet<&str> = among
             .runs
@@ -238,30 +186,22 @@ impl Lines {
     }
 
     /// One line for each score of each run.
-    pub(crate) fn csv(&self) -> String {
-        let mut text = String::new();
+    pub(crate) fn csv(&self, csv: &mut Csv) {
         for line in &self.lines {
             for run in &line.runs {
-                for (at, (seconds, score)) in run.curve.points().iter().enumerate() {
-                    let fields = [
-                        csv_field(&self.task),
-                        csv_field(&line.name),
-                        run.run_id.clone(),
-                        (at + 1).to_string(),
-                        seconds.to_string(),
-                        score.to_string(),
-                    ];
-                    text.push_str(&fields.join(","));
-                    text.push('\n');
+                for (at, (seconds, score)) in (1..).zip(run.curve.points()) {
+                    let numbers =
+                        [f64::from(at), *seconds, *score].map(|number| number.to_string());
+                    let names = [&self.task, &line.name, &run.run_id];
+                    csv.line(names.into_iter().chain(&numbers));
                 }
             }
         }
-        text
     }
 }
 
 /// The heading over [`Lines::csv`].
-pub(crate) const CSV_HEAD: &str = "task,group,run,epoch,seconds,score\n";
+pub(crate) const CSV_HEAD: &str = "task,group,run,epoch,seconds,score";
 
 impl Line {
     fn of(
@@ -364,6 +304,3 @@ pub(crate) fn counts(counts: &BTreeMap<String, usize>) -> String {
         .collect();
     parts.join(", ")
 }
-
-#[cfg(test)]
-mod tests;

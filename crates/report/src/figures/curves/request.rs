@@ -8,13 +8,15 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use totune_record::Tables;
 
+use crate::figures::Kind;
 use crate::figures::curves::figure::drawn;
 use crate::figures::curves::summary::CurvesSummary;
-use crate::figures::curves::{Chosen, CurvesPlan, Lines, auto, counts};
+use crate::figures::curves::{Chosen, Curves, Lines, auto, counts};
 use crate::page::output::Staged;
-use crate::plan::{FigurePlan, Plan, Task, Where};
+use crate::plan::{Heading, Plan, Task, Where};
 use crate::select::panel::test;
 use crate::select::runs::{Run, Runs};
+use crate::select::scope::Scope;
 use crate::toml_file::did_you_mean;
 use totune_plot::Figure;
 use totune_plot::time::Time;
@@ -98,58 +100,23 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
     let results = existing(&project_root.join("results"), paper, profile)?;
     let mut runs = Runs::new(&Tables::read(&results)?)?;
     let plan = plan(project_root, paper)?;
-    if let Some(plan) = &plan {
-        runs.label(&plan.labels, &format!("experiments/{paper}/report.toml"))?;
-    }
-    let from = format!("curves of {paper} {profile}");
-    let (name, mut task) = task(request, plan.as_ref(), &runs, &from)?;
-    let mut conditions = conditions(&request.conditions);
-    conditions.extend(task.conditions());
-    let selection = runs.select(&conditions, &from)?;
-    if let Some(note) = &selection.note {
-        bail!("{from}: nothing to draw: {note}");
-    }
-    let split = request.split.clone().unwrap_or_else(test);
-    if let Some(metric) = &request.metric {
-        (task.metric, task.unit) = (metric.clone(), metric.clone());
-    } else if task.metric.is_empty() {
-        task.metric = usual_metric(&selection.runs, &split, &from)?;
-        task.unit = task.metric.clone();
-    }
-    let (mut groups, mixed) = groups(request, (&name, plan.as_ref()), &selection.runs, &from)?;
-    if conditions.contains_key(EXPERIMENT) {
-        for group in &mut groups {
-            group.conditions.remove(EXPERIMENT);
-        }
-    }
-    let lines = Lines {
-        lines: Lines::gather(&runs, &groups, &conditions, (&task.metric, &split), &from)?,
-        title: task.title,
-        unit: task.unit,
-        metric: task.metric,
-        task: name,
-        split,
-    };
-    ensure!(
-        lines.best().is_some(),
-        "{from}: task `{}` has no line to draw: {}",
-        lines.task,
-        nothing(&lines)
-    );
-
+    runs.label(&plan.labels, &format!("experiments/{paper}/report.toml"))?;
+    let scope = Scope::new(&plan, &runs, format!("curves of {paper} {profile}"));
+    let (lines, mixed) = gather(request, &scope)?;
     let time = if request.log_time {
         Time::Log
     } else {
         Time::Linear
     };
-    let title = format!("{}: time against {}", lines.title, lines.unit);
-    let mut drawn = drawn(
-        std::slice::from_ref(&lines),
-        time,
-        ("curves".to_owned(), title),
-    );
+    let heading = Heading {
+        id: "curves".to_owned(),
+        title: format!("{}: time against {}", lines.title, lines.unit),
+        ..Heading::default()
+    };
+    let mut drawn = drawn(std::slice::from_ref(&lines), time, heading);
+    let mut table = drawn.table.take().unwrap_or_default();
     drawn.notes.extend(mixed);
-    drawn.table.notes.splice(0..0, drawn.notes.iter().cloned());
+    table.notes.splice(0..0, drawn.notes.iter().cloned());
     let figure = Figure {
         panels: drawn.panels,
         stamp: crate::stamp(profile),
@@ -164,17 +131,58 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
     let mut staged = Staged::new(&folder)?;
     staged.write(CURVES_FILES[0], figure.svg()?.as_bytes())?;
     staged.write_with(CURVES_FILES[1], |path| figure.write_png(path))?;
-    staged.write(CURVES_FILES[2], drawn.table.markdown().as_bytes())?;
-    staged.write(CURVES_FILES[3], drawn.table.latex().as_bytes())?;
-    staged.write(CURVES_FILES[4], drawn.table.csv.as_bytes())?;
-    staged.write(CURVES_FILES[5], drawn.csv.as_bytes())?;
+    staged.write(CURVES_FILES[2], table.markdown().as_bytes())?;
+    staged.write(CURVES_FILES[3], table.latex().as_bytes())?;
+    staged.write(CURVES_FILES[4], table.csv.text().as_bytes())?;
+    let points = drawn.csv.unwrap_or_default();
+    staged.write(CURVES_FILES[5], points.text().as_bytes())?;
     Ok(CurvesWritten {
         files: staged.publish()?,
         folder,
-        text: drawn.table.plain(),
+        text: table.plain(),
         summary: CurvesSummary::of(&lines),
         notes: drawn.notes,
     })
+}
+
+/// The lines that are asked for, and what is mixed in those that nobody named.
+fn gather(request: &CurvesRequest, scope: &Scope) -> Result<(Lines, Vec<String>)> {
+    let Scope { runs, from, .. } = scope;
+    let (name, mut task) = task(request, scope)?;
+    let mut conditions = conditions(&request.conditions);
+    conditions.extend(task.conditions());
+    let selection = runs.select(&conditions, from)?;
+    if let Some(note) = &selection.note {
+        bail!("{from}: nothing to draw: {note}");
+    }
+    let split = request.split.clone().unwrap_or_else(test);
+    if let Some(metric) = &request.metric {
+        (task.metric, task.unit) = (metric.clone(), metric.clone());
+    } else if task.metric.is_empty() {
+        task.metric = usual_metric(&selection.runs, &split, from)?;
+        task.unit = task.metric.clone();
+    }
+    let (mut groups, mixed) = groups(request, &name, &selection.runs, scope)?;
+    if conditions.contains_key(EXPERIMENT) {
+        for group in &mut groups {
+            group.conditions.remove(EXPERIMENT);
+        }
+    }
+    let lines = Lines {
+        lines: Lines::gather(scope, &groups, &conditions, (&task.metric, &split))?,
+        title: task.title,
+        unit: task.unit,
+        metric: task.metric,
+        task: name,
+        split,
+    };
+    ensure!(
+        lines.best().is_some(),
+        "{from}: task `{}` has no line to draw: {}",
+        lines.task,
+        nothing(&lines)
+    );
+    Ok((lines, mixed))
 }
 
 /// The folder of a paper's profile, which has rows.
@@ -214,50 +222,36 @@ fn folders(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The paper's `report.toml`, if it has one.
-fn plan(project_root: &Path, paper: &str) -> Result<Option<Plan>> {
-    let path = project_root
-        .join("experiments")
-        .join(paper)
-        .join("report.toml");
-    if !path.exists() {
-        return Ok(None);
-    }
+/// The paper's `report.toml`, or an empty plan where it has none.
+fn plan(project_root: &Path, paper: &str) -> Result<Plan> {
     let shown = format!("experiments/{paper}/report.toml");
-    Plan::read(&path, &shown).map(Some)
+    let path = project_root.join(&shown);
+    match path.exists() {
+        true => Plan::read(&path, &shown),
+        false => Ok(Plan::default()),
+    }
 }
 
 /// The task that is asked for: one of the plan, or a dataset; the latter without a metric where no task has it.
-fn task(
-    request: &CurvesRequest,
-    plan: Option<&Plan>,
-    runs: &Runs,
-    from: &str,
-) -> Result<(String, Task)> {
-    let name = &request.task;
-    let tasks = plan.map(|plan| &plan.tasks);
-    if let Some(task) = tasks.and_then(|tasks| tasks.get(name)) {
+fn task(request: &CurvesRequest, scope: &Scope) -> Result<(String, Task)> {
+    let (name, tasks) = (&request.task, &scope.plan.tasks);
+    if let Some(task) = tasks.get(name) {
         return Ok((name.clone(), task.clone()));
     }
-    let datasets: BTreeSet<&str> = runs
-        .all()
-        .iter()
-        .map(|run| run.row.dataset.as_str())
-        .collect();
+    let runs = scope.runs.all().iter();
+    let datasets: BTreeSet<&str> = runs.map(|run| run.row.dataset.as_str()).collect();
     if !datasets.contains(name.as_str()) {
-        let tasks = tasks
-            .into_iter()
-            .flat_map(|tasks| tasks.keys().map(String::as_str));
-        let known: BTreeSet<&str> = tasks.chain(datasets).collect();
+        let known: BTreeSet<&str> = tasks.keys().map(String::as_str).chain(datasets).collect();
         let near = did_you_mean(name, known.iter().copied());
         let known: Vec<&str> = known.into_iter().collect();
         bail!(
-            "{from}: unknown task `{name}`, expected a task or a dataset: {}{near}",
+            "{}: unknown task `{name}`, expected a task or a dataset: {}{near}",
+            scope.from,
             known.join(", ")
         );
     }
     // A dataset of a task is judged as the task is.
-    let owner = tasks.and_then(|tasks| tasks.values().find(|task| task.datasets.contains(name)));
+    let owner = tasks.values().find(|task| task.datasets.contains(name));
     let (metric, unit) = owner.map_or_else(Default::default, |task| {
         (task.metric.clone(), task.unit.clone())
     });
@@ -311,16 +305,17 @@ fn usual_metric(runs: &[&Run], split: &str, from: &str) -> Result<String> {
         })
 }
 
-/// The lines to draw, and what is mixed in those that nobody named.
+/// The groups to draw, and what is mixed in those that nobody named.
 fn groups(
     request: &CurvesRequest,
-    (task, plan): (&str, Option<&Plan>),
+    task: &str,
     runs: &[&Run],
-    from: &str,
+    scope: &Scope,
 ) -> Result<(Vec<Chosen>, Vec<String>)> {
+    let Scope { plan, from, .. } = scope;
     let (found, mixed) = auto::groups(runs);
     if request.groups.is_empty() {
-        if let Some((plan, figure)) = plan.and_then(|plan| Some((plan, figure_of(plan, task)?))) {
+        if let Some(figure) = figure_of(plan, task) {
             let chosen = Chosen::of_plan(plan, &figure.groups, &figure.conditions, from)?;
             return Ok((chosen, vec![]));
         }
@@ -330,50 +325,44 @@ fn groups(
         );
         return Ok((found, mixed));
     }
-    let named: Vec<&str> = plan.map_or(vec![], |plan| {
-        plan.groups.keys().map(String::as_str).collect()
-    });
     let chosen = request.groups.iter().map(|name| {
-        if let Some(plan) = plan.filter(|plan| plan.groups.contains_key(name)) {
-            let mut one = Chosen::of_plan(plan, std::slice::from_ref(name), &Where::new(), from)?;
-            return one.pop().context("one name gives one group");
+        if let Some(group) = plan.groups.get(name) {
+            return Ok(Chosen::of_group(name, group, &Where::new()));
         }
-        let Some(group) = found.iter().find(|group| group.name == *name) else {
-            let known = named
-                .iter()
-                .copied()
-                .chain(found.iter().map(|group| group.name.as_str()));
-            let known: Vec<&str> = known.collect();
-            let near = did_you_mean(name, known.iter().copied());
-            bail!(
-                "{from}: unknown group `{name}`, expected one of: {}{near}",
-                known.join(", ")
-            );
-        };
-        Ok(group.clone())
+        if let Some(group) = found.iter().find(|group| group.name == *name) {
+            return Ok(group.clone());
+        }
+        let found = found.iter().map(|group| &group.name);
+        let known: Vec<&str> = plan
+            .groups
+            .keys()
+            .chain(found)
+            .map(String::as_str)
+            .collect();
+        let near = did_you_mean(name, known.iter().copied());
+        bail!(
+            "{from}: unknown group `{name}`, expected one of: {}{near}",
+            known.join(", ")
+        );
     });
     let chosen = chosen.collect::<Result<Vec<Chosen>>>()?;
     let of_chosen = |note: &String| {
-        chosen
-            .iter()
-            .any(|group| note.starts_with(&format!("{}: ", group.title)))
+        let mut titles = chosen.iter().map(|group| format!("{}: ", group.title));
+        titles.any(|title| note.starts_with(&title))
     };
     let mixed = mixed.into_iter().filter(of_chosen).collect();
     Ok((chosen, mixed))
 }
 
 /// The first figure of lines that shows the task, or else the first of all.
-fn figure_of<'a>(plan: &'a Plan, task: &str) -> Option<&'a CurvesPlan> {
+fn figure_of<'a>(plan: &'a Plan, task: &str) -> Option<&'a Curves> {
     let figures = || {
-        plan.figures.iter().filter_map(|figure| match figure {
-            FigurePlan::Curves(figure) => Some(figure),
-            FigurePlan::Box(_)
-            | FigurePlan::Layers(_)
-            | FigurePlan::Phases(_)
-            | FigurePlan::Search(_) => None,
+        plan.figures.iter().filter_map(|figure| match &figure.kind {
+            Kind::Curves(figure) => Some(figure),
+            _ => None,
         })
     };
-    let shows = |figure: &&CurvesPlan| figure.panels.iter().any(|panel| panel.task == task);
+    let shows = |figure: &&Curves| figure.panels.iter().any(|panel| panel.task == task);
     figures().find(shows).or_else(|| figures().next())
 }
 

@@ -1,17 +1,15 @@
 //! The table beside a figure of lines: what each strategy reaches, and how soon.
 
-use crate::figures::curves::counts;
-use crate::figures::curves::summary::{CurvesSummary, GroupSummary};
-use crate::tables::grid::{Grid, GridCell, GridPart};
-use crate::text::{csv_field, fixed, seconds};
-
-/// Digits of a score.
-const DIGITS: usize = 3;
+use super::counts;
+use super::summary::{CurvesSummary, GroupSummary};
+use crate::figures::DIGITS;
+use crate::tables::rendered::number;
+use crate::tables::{Cell, Csv, Part, RenderedTable};
+use crate::text::{fixed, seconds};
 
 /// One part per task, one row per line.
-pub(crate) fn table(id: String, title: String, tasks: &[CurvesSummary]) -> Grid {
-    let head = [
-        "Strategy",
+pub(super) fn table(tasks: &[CurvesSummary]) -> RenderedTable {
+    let titles = [
         "Best score",
         "s per epoch",
         "s in all",
@@ -21,14 +19,12 @@ pub(crate) fn table(id: String, title: String, tasks: &[CurvesSummary]) -> Grid 
         "s to 99 %",
         "Runs",
     ];
-    Grid {
-        id,
-        title,
-        head: head.map(str::to_owned).to_vec(),
+    RenderedTable {
+        columns: RenderedTable::columns_of("Strategy", titles.map(str::to_owned)),
         parts: tasks.iter().map(part).collect(),
         notes: vec![NOTE.to_owned()],
         csv: csv(tasks),
-        ..Grid::default()
+        ..RenderedTable::default()
     }
 }
 
@@ -37,7 +33,7 @@ const NOTE: &str = "Read off the mean lines. s: seconds of training, with comput
 Area: mean score in hand over the time from 0 to the end of the slowest line, 0 until the first epoch is finished; a line that ends \
 before keeps its best. s to 90 %: until that share of the best score of any line is reached, by straight lines between epochs";
 
-fn part(task: &CurvesSummary) -> GridPart {
+fn part(task: &CurvesSummary) -> Part {
     let mut title = format!("{} ({} on {})", task.title, task.metric, task.split);
     if let Some((budget, best)) = task.budget_seconds.zip(task.best_score) {
         title.push_str(&format!(
@@ -65,78 +61,61 @@ fn part(task: &CurvesSummary) -> GridPart {
         groups.len() > 1 && value.is_some() && value == best
     };
     let row = |group: &GroupSummary| {
-        let number =
-            |value: Option<f64>, best: Option<f64>, shown: &dyn Fn(f64) -> String| GridCell {
-                main: value.map_or(String::new(), shown),
-                beside: String::new(),
-                best: is_best(value, best),
-                ..GridCell::default()
-            };
+        let number = |value: Option<f64>, best: Option<f64>, shown: fn(f64) -> String| Cell {
+            best: is_best(value, best),
+            ..Cell::of(value.map_or(String::new(), shown))
+        };
         let score = |value: f64| fixed(value, DIGITS);
+        let epoch = group.best_epoch.map(|epoch| format!("epoch {epoch}"));
         let mut cells = vec![
-            GridCell::of(&group.title),
-            GridCell {
-                beside: group
-                    .best_epoch
-                    .map_or(String::new(), |epoch| format!("epoch {epoch}")),
-                ..number(group.best_score, best, &score)
-            },
-            number(group.seconds_per_epoch, None, &seconds),
-            number(group.seconds_to_end, None, &seconds),
-            number(group.area, area, &score),
+            Cell::of(&group.title),
+            number(group.best_score, best, score).beside(epoch.unwrap_or_default()),
+            number(group.seconds_per_epoch, None, seconds),
+            number(group.seconds_to_end, None, seconds),
+            number(group.area, area, score),
         ];
         cells.extend((0..3).map(|at| match group.time_to.get(at) {
-            Some(time) if time.seconds.is_none() => GridCell::of("never"),
-            time => number(time.and_then(|time| time.seconds), soonest(at), &seconds),
+            Some(time) if time.seconds.is_none() => Cell::of("never"),
+            time => number(time.and_then(|time| time.seconds), soonest(at), seconds),
         }));
-        cells.push(GridCell {
-            beside: counts(&group.lost),
-            ..GridCell::of(match group.runs {
-                0 => "no run".to_owned(),
-                runs => runs.to_string(),
-            })
-        });
+        let runs = match group.runs {
+            0 => "no run".to_owned(),
+            runs => runs.to_string(),
+        };
+        cells.push(Cell::of(runs).beside(counts(&group.lost)));
         cells
     };
-    GridPart {
+    Part {
         title,
         rows: groups.iter().map(row).collect(),
     }
 }
 
-fn csv(tasks: &[CurvesSummary]) -> String {
-    let mut text = String::from(
+fn csv(tasks: &[CurvesSummary]) -> Csv {
+    let mut csv = Csv::new(
         "task,group,metric,split,best_score,best_epoch,seconds_per_epoch,seconds_to_end,budget_seconds,area,seconds_to_90,\
-         seconds_to_95,seconds_to_99,runs,stops,lost\n",
+         seconds_to_95,seconds_to_99,runs,stops,lost",
     );
     for task in tasks {
         for group in &task.groups {
-            let number =
-                |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-            let time = |at: usize| number(group.time_to.get(at).and_then(|time| time.seconds));
-            let fields = [
-                csv_field(&task.task),
-                csv_field(&group.group),
-                csv_field(&task.metric),
-                csv_field(&task.split),
-                number(group.best_score),
-                group
-                    .best_epoch
-                    .map_or(String::new(), |epoch| epoch.to_string()),
-                number(group.seconds_per_epoch),
-                number(group.seconds_to_end),
-                number(task.budget_seconds),
-                number(group.area),
-                time(0),
-                time(1),
-                time(2),
-                group.runs.to_string(),
-                csv_field(&counts(&group.stops)),
-                csv_field(&counts(&group.lost)),
+            let epoch = group.best_epoch.map(|epoch| epoch.to_string());
+            let time = |at: usize| group.time_to.get(at).and_then(|time| time.seconds);
+            let names = [&task.task, &group.group, &task.metric, &task.split].map(String::clone);
+            let best = [number(group.best_score), epoch.unwrap_or_default()];
+            let seconds = [
+                group.seconds_per_epoch,
+                group.seconds_to_end,
+                task.budget_seconds,
             ];
-            text.push_str(&fields.join(","));
-            text.push('\n');
+            let times = [group.area, time(0), time(1), time(2)];
+            let numbers = seconds.into_iter().chain(times).map(number);
+            let runs = [
+                group.runs.to_string(),
+                counts(&group.stops),
+                counts(&group.lost),
+            ];
+            csv.line(names.into_iter().chain(best).chain(numbers).chain(runs));
         }
     }
-    text
+    csv
 }

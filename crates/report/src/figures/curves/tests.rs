@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::figures::Drawing;
+use crate::figures::Kind;
 use crate::figures::curves::figure::drawn;
 use crate::figures::curves::summary::CurvesSummary;
 use crate::fixture;
-use crate::plan::FigurePlan;
+use crate::plan::Heading;
+use crate::select::runs::Runs;
+use totune_plot::time::Time;
 
 #[test]
 fn a_line_goes_through_the_means_of_its_runs() {
@@ -59,13 +63,15 @@ fn budget_and_best_are_those_of_all_lines() {
 #[test]
 fn a_table_beside_the_figure() {
     let lines = letters();
-    let drawn = drawn(&[lines], Time::Linear, ("times".into(), "Letters".into()));
-    insta::assert_snapshot!(format!(
-        "{}\n----\n{}\n----\n{}",
-        drawn.table.markdown(),
-        drawn.table.csv,
-        drawn.notes.join("\n")
-    ));
+    let heading = Heading {
+        id: "times".into(),
+        title: "Letters".into(),
+        ..Heading::default()
+    };
+    let Drawing { table, notes, .. } = drawn(&[lines], Time::Linear, heading);
+    let (table, notes) = (table.unwrap(), notes.join("\n"));
+    let (markdown, csv) = (table.markdown(), table.csv.text().to_owned());
+    insta::assert_snapshot!([markdown, csv, notes].join("\n----\n"));
 }
 
 #[test]
@@ -99,14 +105,9 @@ fn runs_nobody_named_become_one_line_per_adaptation_and_rate() {
     // Without the tasks' dataset, full tuning has two rates and was run on two datasets.
     let (groups, notes) = auto::groups(&runs.all().iter().collect::<Vec<_>>());
     assert_eq!(groups.len(), 6);
-    let lines = Lines::gather(
-        &runs,
-        &groups[..1],
-        &Where::new(),
-        ("accuracy", "test"),
-        "here",
-    )
-    .unwrap();
+    let plan = fixture::plan();
+    let scope = Scope::new(&plan, &runs, "here");
+    let lines = Lines::gather(&scope, &groups[..1], &Where::new(), ("accuracy", "test")).unwrap();
     assert_eq!(
         lines[0].lost,
         BTreeMap::from([("not scored after every epoch".to_owned(), 10)])
@@ -157,19 +158,13 @@ fn the_picture_is_the_same_text_twice_and_holds_its_key() {
 #[test]
 fn every_score_of_every_run_is_in_the_csv() {
     let lines = letters();
-    let csv = lines.csv();
-    assert_eq!(csv.lines().count(), 3 + 4 + 5 + 12 + 12);
-    assert!(
-        csv.lines()
-            .next()
-            .unwrap()
-            .starts_with("letters,last-layer,"),
-        "{csv}"
-    );
-    assert_eq!(
-        CSV_HEAD.split(',').count(),
-        csv.lines().next().unwrap().split(',').count()
-    );
+    let mut csv = Csv::new(CSV_HEAD);
+    lines.csv(&mut csv);
+    let text: Vec<&str> = csv.text().lines().collect();
+    assert_eq!(text.len(), 1 + 3 + 4 + 5 + 12 + 12);
+    assert!(text[1].starts_with("letters,last-layer,"), "{text:?}");
+    let fields = [text[0], text[1]].map(|line| line.split(',').count());
+    assert_eq!(fields[0], fields[1]);
 }
 
 fn svg(lines: &Lines) -> String {
@@ -201,11 +196,10 @@ fn lines_of(runs: &Runs, chosen: &[Chosen]) -> Lines {
         metric: task.metric.clone(),
         split: "test".into(),
         lines: Lines::gather(
-            runs,
+            &Scope::new(&plan, runs, "here"),
             chosen,
             &task.conditions(),
             (&task.metric, "test"),
-            "here",
         )
         .unwrap(),
     }
@@ -214,12 +208,9 @@ fn lines_of(runs: &Runs, chosen: &[Chosen]) -> Lines {
 /// The lines of the fixture's own figure.
 fn letters() -> Lines {
     let plan = fixture::plan();
-    let figure = plan.figures.iter().find_map(|figure| match figure {
-        FigurePlan::Curves(figure) => Some(figure),
-        FigurePlan::Box(_)
-        | FigurePlan::Layers(_)
-        | FigurePlan::Phases(_)
-        | FigurePlan::Search(_) => None,
+    let figure = plan.figures.iter().find_map(|figure| match &figure.kind {
+        Kind::Curves(figure) => Some(figure),
+        _ => None,
     });
     let names: Vec<&str> = figure.unwrap().groups.iter().map(String::as_str).collect();
     lines_of(&runs(), &chosen(&names))

@@ -4,26 +4,27 @@ use anyhow::Result;
 use totune_stats::Interval;
 
 use super::correlate;
-use super::{MatrixColumn, MatrixPlan, MatrixRow, Notable, Origin};
+use super::{Matrix, MatrixColumn, MatrixRow, Notable, Origin};
 use crate::compare::compare;
-use crate::plan::{Measure, Side, Task};
+use crate::plan::{Heading, Measure, Side, Task, Where};
 use crate::select::label::labelled;
 use crate::select::panel::{Runners, SPLIT};
 use crate::select::sample::Sample;
 use crate::select::scope::Scope;
-use crate::tables::grid::{Grid, GridCell, GridPart};
-use crate::text::{csv_line, decimals, fixed, joined, signed};
+use crate::tables::rendered::number;
+use crate::tables::{Cell, Csv, Part, RenderedTable};
+use crate::text::{decimals, fixed, joined, signed};
 
 /// A row with its numbers.
 pub(super) struct Row<'a> {
     pub(super) plan: &'a MatrixRow,
     pub(super) title: String,
-    pub(super) cells: Vec<Cell>,
+    pub(super) cells: Vec<Entry>,
 }
 
 /// What a row has in one column.
 #[derive(Debug, Default)]
-pub(super) struct Cell {
+pub(super) struct Entry {
     /// The paper's number, and where it is from; `None` where nothing was recovered.
     pub(super) paper: Option<(Option<f64>, String)>,
     /// Ours.
@@ -54,40 +55,32 @@ pub(super) struct Place<'a> {
     pub(super) task: &'a Task,
 }
 
-impl MatrixPlan {
+impl Matrix {
     /// Fills the table.
-    pub(crate) fn build(&self, scope: &Scope) -> Result<Grid> {
-        let scope = &scope.at(format_args!("matrix `{}`", self.id));
+    pub(super) fn build(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
         let places = self.places(scope)?;
         let rows = self.filled(&places, scope)?;
-        let mut notes = self.notes(&rows, &places);
-        notes.extend(
-            self.correlate
-                .iter()
-                .map(|asked| correlate::sentence(asked, &rows, &places)),
-        );
-        let mut head = vec![self.stub.clone(), String::new()];
-        head.extend(places.iter().map(|place| {
-            let title = place.column.title.as_ref();
-            title.unwrap_or(&place.task.title).clone()
-        }));
-        let scored = GridPart {
+        let part = |rows| Part {
             title: String::new(),
-            rows: self.about(&rows, &places),
+            rows,
         };
-        let numbers = GridPart {
-            title: String::new(),
-            rows: rows.iter().flat_map(|row| self.lines(row)).collect(),
-        };
-        Ok(Grid {
-            id: self.id.clone(),
-            title: self.title.clone(),
-            source: self.source.clone(),
-            text: self.text.clone(),
-            head,
-            parts: vec![scored, numbers],
-            notes,
-            csv: self.csv(&rows, &places),
+        let titles = places.iter().map(|place| place.task.title.clone());
+        let sentences = self.correlate.iter();
+        let sentences = sentences.map(|asked| correlate::sentence(asked, &rows, &places));
+        let lines = rows.iter().flat_map(|row| self.lines(row)).collect();
+        Ok(RenderedTable {
+            columns: RenderedTable::columns_of(
+                &self.stub,
+                [String::new()].into_iter().chain(titles),
+            ),
+            parts: vec![part(about(&rows, &places)), part(lines)],
+            notes: self
+                .notes(&rows, &places, &heading.source)
+                .into_iter()
+                .chain(sentences)
+                .collect(),
+            csv: csv(&heading.id, &rows, &places),
+            ..RenderedTable::default()
         })
     }
 
@@ -118,22 +111,22 @@ impl MatrixPlan {
     ) -> Result<Row<'a>> {
         let cells = places.iter().enumerate().map(|(at, place)| {
             let mut cell = match (&row.group, &row.difference) {
-                (Some(group), _) => self.ours(row, group, place, scope)?,
+                (Some(group), _) => ours(row, group, place, scope)?,
                 (None, Some([a, b])) => {
                     let side = |name: &String| {
                         let row = above.iter().find(|row| row.plan.name() == name);
                         &row.expect("differences name rows above").cells[at]
                     };
-                    Cell::difference(side(a), side(b))
+                    Entry::difference(side(a), side(b))
                 }
-                (None, None) => Cell::default(),
+                (None, None) => Entry::default(),
             };
             if let Some(paper) = row.paper.get(&place.column.task) {
                 cell.paper = Some((paper.value(), paper.origin()));
             }
             Ok(cell)
         });
-        let cells = cells.collect::<Result<Vec<Cell>>>()?;
+        let cells = cells.collect::<Result<Vec<Entry>>>()?;
         let group = row
             .group
             .as_ref()
@@ -152,85 +145,14 @@ impl MatrixPlan {
         })
     }
 
-    fn ours(&self, row: &MatrixRow, group: &str, place: &Place, scope: &Scope) -> Result<Cell> {
-        let mut conditions = self.conditions.clone();
-        conditions.extend(place.column.conditions.clone());
-        let side = Side::One(group.to_owned());
-        let runners = Runners::of(&side, place.task, &conditions, scope)?;
-        let metric = row.metric.as_ref().unwrap_or(&place.task.metric);
-        let split = row.split.as_deref().unwrap_or(SPLIT);
-        let measure = Measure::score(metric, split);
-        let sample = runners.sample(|run| run.number(&measure));
-        let mut scored: Vec<String> = runners.all().map(|run| run.scored_on()).collect();
-        scored.sort();
-        scored.dedup();
-        let note = match (&sample.note, sample.n()) {
-            (Some(note), _) => Some(note.clone()),
-            (None, 0) => Some("no run ended well".to_owned()),
-            _ => None,
-        };
-        Ok(Cell {
-            paper: None,
-            mean: sample.mean(),
-            interval: sample.interval(),
-            sd: sample.sd(),
-            n: sample.n(),
-            scored,
-            note,
-            sample,
-        })
-    }
-
-    /// What stands over the numbers: the metrics, and what they were scored on.
-    fn about(&self, rows: &[Row], places: &[Place]) -> Vec<Vec<GridCell>> {
-        let line = |title: &str, who: &str, cell: &dyn Fn(usize, &Place) -> GridCell| {
-            let cells = places.iter().enumerate().map(|(at, place)| cell(at, place));
-            [GridCell::of(title), GridCell::of(who).class("who")]
-                .into_iter()
-                .chain(cells)
-                .collect::<Vec<GridCell>>()
-        };
-        let scored = |at: usize, place: &Place| {
-            let mut found: Vec<&str> = rows
-                .iter()
-                .flat_map(|row| row.cells[at].scored.iter().map(String::as_str))
-                .collect();
-            found.sort_unstable();
-            found.dedup();
-            // A reason is for scoring another part than the paper.
-            let same = found.iter().all(|part| *part == place.column.paper_split);
-            let because = match same {
-                true => String::new(),
-                false => place.column.because.clone(),
-            };
-            GridCell {
-                beside: because,
-                ..GridCell::of(joined(&found)).class("about")
-            }
-        };
-        let mut lines = vec![line("Metric", "", &|_, place| {
-            GridCell::of(&place.task.unit).class("about")
-        })];
-        if places
-            .iter()
-            .any(|place| !place.column.paper_split.is_empty())
-        {
-            lines.push(line("Scored on", "paper", &|_, place| {
-                GridCell::of(&place.column.paper_split).class("about")
-            }));
-        }
-        lines.push(line("Scored on", "ours", &scored));
-        lines
-    }
-
     /// One row of the table in two lines: the paper's numbers and ours.
-    fn lines(&self, row: &Row) -> Vec<Vec<GridCell>> {
+    fn lines(&self, row: &Row) -> Vec<Vec<Cell>> {
         let digits = Digits::of(row.plan);
-        let line = |title: &str, who: &str, cell: &dyn Fn(&Cell) -> GridCell| {
-            [GridCell::of(title), GridCell::of(who).class("who")]
+        let line = |title: &str, who: &str, cell: &dyn Fn(&Entry) -> Cell| {
+            [Cell::of(title), Cell::of(who).class("who")]
                 .into_iter()
                 .chain(row.cells.iter().map(cell))
-                .collect::<Vec<GridCell>>()
+                .collect::<Vec<Cell>>()
         };
         let difference = row.plan.difference.is_some();
         let paper = line(&row.title, "paper", &|cell| {
@@ -249,9 +171,9 @@ impl MatrixPlan {
             self.mark(main, beside, value.filter(|_| difference), "paper")
         });
         let ours = line(&row.title, "ours", &|cell| match cell.mean {
-            None => GridCell {
+            None => Cell {
                 beside: "no run".to_owned(),
-                ..GridCell::default()
+                ..Cell::default()
             },
             Some(mean) => self.mark(
                 digits.text(mean),
@@ -264,7 +186,7 @@ impl MatrixPlan {
         match (row.plan.group.is_some() || difference, has_paper) {
             (true, true) => {
                 let mut ours = ours;
-                ours[0] = GridCell::of(&row.title).class("same");
+                ours[0] = Cell::of(&row.title).class("same");
                 vec![paper, ours]
             }
             (true, false) => vec![ours],
@@ -273,19 +195,19 @@ impl MatrixPlan {
     }
 
     /// A cell, with the paper's colour and the word for it where it is a difference that stands out.
-    fn mark(&self, main: String, beside: String, value: Option<f64>, class: &str) -> GridCell {
+    fn mark(&self, main: String, beside: String, value: Option<f64>, class: &str) -> Cell {
         let word = value.and_then(|value| self.notable.as_ref()?.word(value));
         let Some((word, side)) = word else {
-            return GridCell {
+            return Cell {
                 beside,
-                ..GridCell::of(main).class(class)
+                ..Cell::of(main).class(class)
             };
         };
         let words = [word.to_owned(), beside].into_iter();
         let words: Vec<String> = words.filter(|words| !words.is_empty()).collect();
-        GridCell {
+        Cell {
             beside: words.join(" "),
-            ..GridCell::of(main).class(&format!("{class} {side}"))
+            ..Cell::of(main).class(&format!("{class} {side}"))
         }
     }
 
@@ -294,9 +216,9 @@ impl MatrixPlan {
         self.rows.iter().any(|row| !row.paper.is_empty())
     }
 
-    fn notes(&self, rows: &[Row], places: &[Place]) -> Vec<String> {
+    fn notes(&self, rows: &[Row], places: &[Place], source: &str) -> Vec<String> {
         let mut notes = Vec::new();
-        if !self.source.is_empty() && !self.has_paper() {
+        if !source.is_empty() && !self.has_paper() {
             notes.push("the paper's cells: not recovered, none of them".to_owned());
         }
         notes.push(
@@ -315,77 +237,139 @@ impl MatrixPlan {
                 "marked as in the paper: a difference above {points} is good for {above}, one below -{points} for {below}"
             ));
         }
-        let mut missing: Vec<(String, Vec<String>)> = Vec::new();
-        for row in rows {
-            // Reasons of the row, each with the columns it is for.
-            let mut of_row: Vec<(String, Vec<&str>)> = Vec::new();
-            for (cell, place) in row.cells.iter().zip(places) {
-                let lost = || format!("not in the mean: {}", cell.sample.lost_text());
-                let reason = match &cell.note {
-                    Some(note) => Some(note.clone()),
-                    None => (!cell.sample.lost.is_empty()).then(lost),
-                };
-                let Some(reason) = reason else { continue };
-                let title = place.task.title.as_str();
-                match of_row.iter_mut().find(|(other, _)| *other == reason) {
-                    Some((_, titles)) => titles.push(title),
-                    None => of_row.push((reason, vec![title])),
-                }
-            }
-            for (reason, titles) in of_row {
-                let at = match titles.len() == places.len() {
-                    true => row.title.clone(),
-                    false => format!("{} on {}", row.title, joined(&titles)),
-                };
-                match missing.iter_mut().find(|(other, _)| *other == reason) {
-                    Some((_, rows)) => rows.push(at),
-                    None => missing.push((reason, vec![at])),
-                }
-            }
-        }
-        notes.extend(
-            missing
-                .into_iter()
-                .map(|(reason, rows)| format!("{}: {reason}", rows.join("; "))),
-        );
+        notes.extend(missing(rows, places));
         notes
     }
+}
 
-    fn csv(&self, rows: &[Row], places: &[Place]) -> String {
-        let mut text = String::from(
-            "table,row,task,metric,paper,paper_origin,paper_split,mean,low,high,sd,n,scored_on,labels\n",
-        );
-        for row in rows {
-            for (cell, place) in row.cells.iter().zip(places) {
-                let number =
-                    |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-                let metric = row.plan.metric.as_ref().unwrap_or(&place.task.metric);
-                let (paper, origin) = match &cell.paper {
-                    None => (None, "not recovered".to_owned()),
-                    Some((value, origin)) => (*value, origin.clone()),
-                };
-                let labels: Vec<&str> = cell.sample.labels.iter().map(String::as_str).collect();
-                let fields = [
-                    self.id.clone(),
-                    row.plan.name().to_owned(),
-                    place.column.task.clone(),
-                    metric.clone(),
-                    number(paper),
-                    origin,
-                    place.column.paper_split.clone(),
-                    number(cell.mean),
-                    number(cell.interval.map(|interval| interval.low)),
-                    number(cell.interval.map(|interval| interval.high)),
-                    number(cell.sd),
-                    cell.n.to_string(),
-                    cell.scored.join(" "),
-                    labels.join("; "),
-                ];
-                text.push_str(&csv_line(&fields));
+fn ours(row: &MatrixRow, group: &str, place: &Place, scope: &Scope) -> Result<Entry> {
+    let side = Side::One(group.to_owned());
+    let runners = Runners::of(&side, place.task, &Where::new(), scope)?;
+    let metric = row.metric.as_ref().unwrap_or(&place.task.metric);
+    let split = row.split.as_deref().unwrap_or(SPLIT);
+    let measure = Measure::score(metric, split);
+    let sample = runners.sample(|run| run.number(&measure));
+    let mut scored: Vec<String> = runners.all().map(|run| run.scored_on()).collect();
+    scored.sort();
+    scored.dedup();
+    let note = match (&sample.note, sample.n()) {
+        (Some(note), _) => Some(note.clone()),
+        (None, 0) => Some("no run ended well".to_owned()),
+        _ => None,
+    };
+    Ok(Entry {
+        paper: None,
+        mean: sample.mean(),
+        interval: sample.interval(),
+        sd: sample.sd(),
+        n: sample.n(),
+        scored,
+        note,
+        sample,
+    })
+}
+
+/// What is missing from the cells of ours: rows and columns that lack it for the same reason together.
+fn missing(rows: &[Row], places: &[Place]) -> Vec<String> {
+    let mut missing: Vec<(String, Vec<String>)> = Vec::new();
+    for row in rows {
+        // Reasons of the row, each with the columns it is for.
+        let mut of_row: Vec<(String, Vec<&str>)> = Vec::new();
+        for (cell, place) in row.cells.iter().zip(places) {
+            let lost = || format!("not in the mean: {}", cell.sample.lost_text());
+            let lost = || (!cell.sample.lost.is_empty()).then(lost);
+            if let Some(reason) = cell.note.clone().or_else(lost) {
+                add(&mut of_row, reason, &place.task.title);
             }
         }
-        text
+        for (reason, titles) in of_row {
+            let at = match titles.len() == places.len() {
+                true => row.title.clone(),
+                false => format!("{} on {}", row.title, joined(&titles)),
+            };
+            add(&mut missing, reason, at);
+        }
     }
+    let note = |(reason, rows): (String, Vec<String>)| format!("{}: {reason}", rows.join("; "));
+    missing.into_iter().map(note).collect()
+}
+
+/// Adds to what was found for the same reason before.
+fn add<T>(found: &mut Vec<(String, Vec<T>)>, reason: String, what: T) {
+    match found.iter_mut().find(|(other, _)| *other == reason) {
+        Some((_, all)) => all.push(what),
+        None => found.push((reason, vec![what])),
+    }
+}
+
+/// What stands over the numbers: the metrics, and what they were scored on.
+fn about(rows: &[Row], places: &[Place]) -> Vec<Vec<Cell>> {
+    let line = |title: &str, who: &str, cell: &dyn Fn(usize, &Place) -> Cell| {
+        let cells = places.iter().enumerate().map(|(at, place)| cell(at, place));
+        [Cell::of(title), Cell::of(who).class("who")]
+            .into_iter()
+            .chain(cells)
+            .collect::<Vec<Cell>>()
+    };
+    let scored = |at: usize, place: &Place| {
+        let mut found: Vec<&str> = rows
+            .iter()
+            .flat_map(|row| row.cells[at].scored.iter().map(String::as_str))
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        // A reason is for scoring another part than the paper.
+        let same = found.iter().all(|part| *part == place.column.paper_split);
+        let because = match same {
+            true => String::new(),
+            false => place.column.because.clone(),
+        };
+        Cell {
+            beside: because,
+            ..Cell::of(joined(&found)).class("about")
+        }
+    };
+    let mut lines = vec![line("Metric", "", &|_, place| {
+        Cell::of(&place.task.unit).class("about")
+    })];
+    if places
+        .iter()
+        .any(|place| !place.column.paper_split.is_empty())
+    {
+        lines.push(line("Scored on", "paper", &|_, place| {
+            Cell::of(&place.column.paper_split).class("about")
+        }));
+    }
+    lines.push(line("Scored on", "ours", &scored));
+    lines
+}
+
+fn csv(id: &str, rows: &[Row], places: &[Place]) -> Csv {
+    let mut csv = Csv::new(
+        "table,row,task,metric,paper,paper_origin,paper_split,mean,low,high,sd,n,scored_on,labels",
+    );
+    for row in rows {
+        for (cell, place) in row.cells.iter().zip(places) {
+            let metric = row.plan.metric.as_ref().unwrap_or(&place.task.metric);
+            let (paper, origin) = match &cell.paper {
+                None => (None, "not recovered"),
+                Some((value, origin)) => (*value, origin.as_str()),
+            };
+            let labels: Vec<&str> = cell.sample.labels.iter().map(String::as_str).collect();
+            let names = [id, row.plan.name(), &place.column.task, metric].map(str::to_owned);
+            let of_paper = [
+                number(paper),
+                origin.to_owned(),
+                place.column.paper_split.clone(),
+            ];
+            let low = cell.interval.map(|interval| interval.low);
+            let high = cell.interval.map(|interval| interval.high);
+            let ours = [cell.mean, low, high, cell.sd].map(number);
+            let runs = [cell.n.to_string(), cell.scored.join(" "), labels.join("; ")];
+            csv.line(names.into_iter().chain(of_paper).chain(ours).chain(runs));
+        }
+    }
+    csv
 }
 
 impl Notable {
@@ -401,7 +385,7 @@ impl Notable {
     }
 }
 
-impl Cell {
+impl Entry {
     /// `a - b`: Welch's test on our runs, and the paper's numbers where both sides have one.
     fn difference(a: &Self, b: &Self) -> Self {
         let value = |cell: &Self| cell.paper.as_ref().and_then(|(value, _)| *value);
@@ -458,7 +442,7 @@ impl Digits {
     }
 
     /// The interval and the number of seeds.
-    fn beside(self, cell: &Cell) -> String {
+    fn beside(self, cell: &Entry) -> String {
         let n = format!("n = {}", cell.n);
         match cell.interval {
             None => n,

@@ -6,7 +6,7 @@ use anyhow::Result;
 use totune_stats::{Correlation, pearson_test, spearman_test};
 
 use super::build::{Place, Row};
-use super::{Correlate, MatrixPlan};
+use super::{Correlate, Matrix};
 use crate::select::sample::LEVEL;
 use crate::select::scope::Scope;
 use crate::text::{fixed, p_equals};
@@ -64,7 +64,7 @@ pub(crate) struct Both {
     pub(crate) note: Option<String>,
 }
 
-impl MatrixPlan {
+impl Matrix {
     /// The numbers of two of its rows.
     pub(crate) fn both(&self, (x, y): (&str, &str), scope: &Scope) -> Result<Both> {
         let places = self.places(scope)?;

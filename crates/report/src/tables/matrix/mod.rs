@@ -18,22 +18,15 @@ use serde::Deserialize;
 
 pub(crate) use self::correlate::{Both, words};
 pub(crate) use self::paper::PaperCell;
-use crate::plan::{Plan, Where, check_id};
+use super::{RenderedTable, TableKind};
+use crate::plan::{Heading, Plan, check_id};
+use crate::select::scope::Scope;
 use crate::toml_file::did_you_mean;
 
-/// One such table.
+/// `kind = "matrix"`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct MatrixPlan {
-    /// Name of its files and of its place on the page.
-    pub(crate) id: String,
-    pub(crate) title: String,
-    /// Where the paper's numbers are from; empty for a table the paper does not have.
-    #[serde(default)]
-    pub(crate) source: String,
-    /// A paragraph above the table.
-    #[serde(default)]
-    pub(crate) text: String,
+pub(crate) struct Matrix {
     /// Heading over the names of the rows.
     pub(crate) stub: String,
     #[serde(rename = "column")]
@@ -45,9 +38,6 @@ pub(crate) struct MatrixPlan {
     /// Correlations of rows over the columns.
     #[serde(default)]
     pub(crate) correlate: Vec<Correlate>,
-    /// Further conditions on every cell.
-    #[serde(default, rename = "where")]
-    pub(crate) conditions: Where,
 }
 
 /// One column: a task.
@@ -56,17 +46,12 @@ pub(crate) struct MatrixPlan {
 pub(crate) struct MatrixColumn {
     /// A task of `report.toml`, which is also the key of the paper's cells.
     pub(crate) task: String,
-    /// Another heading than the task's title.
-    pub(crate) title: Option<String>,
     /// Which part of the data the paper scored, such as `test`; left out where it does not say.
     #[serde(default)]
     pub(crate) paper_split: String,
     /// Why ours is another part, such as `test labels are hidden`.
     #[serde(default)]
     pub(crate) because: String,
-    /// Further conditions on the cells of this column.
-    #[serde(default, rename = "where")]
-    pub(crate) conditions: Where,
 }
 
 /// One row, with what the paper has in it.
@@ -152,7 +137,37 @@ impl MatrixRow {
     }
 }
 
-impl MatrixPlan {
+impl TableKind for Matrix {
+    fn check(&self, plan: &Plan, from: &str) -> Result<()> {
+        for column in &self.columns {
+            plan.task(&column.task, from)?;
+        }
+        let mut names = HashSet::new();
+        for (at, row) in self.rows.iter().enumerate() {
+            let from = format!("{from}: row {}", at + 1);
+            check_id(row.name(), &from, &mut names)?;
+            self.check_row(row, at, plan, &from)?;
+        }
+        for Correlate { x, y } in &self.correlate {
+            self.row(x, from)?;
+            self.row(y, from)?;
+        }
+        if let Some(notable) = &self.notable {
+            ensure!(
+                notable.limit > 0.0 && notable.limit.is_finite(),
+                "{from}: notable: found limit = {}, expected more than 0",
+                notable.limit
+            );
+        }
+        Ok(())
+    }
+
+    fn render(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
+        self.build(heading, scope)
+    }
+}
+
+impl Matrix {
     /// The row called `name`; `from` says who asks.
     pub(crate) fn row(&self, name: &str, from: &str) -> Result<&MatrixRow> {
         if let Some(row) = self.rows.iter().find(|row| row.name() == name) {
@@ -164,33 +179,6 @@ impl MatrixPlan {
             "{from}: unknown row `{name}`, expected one of: {}{near}",
             names.join(", ")
         )
-    }
-
-    /// Checks what the types cannot.
-    pub(crate) fn check(&self, plan: &Plan, shown: &str, ids: &mut HashSet<String>) -> Result<()> {
-        let from = format!("{shown}: matrix `{}`", self.id);
-        check_id(&self.id, &from, ids)?;
-        for column in &self.columns {
-            plan.task(&column.task, &from)?;
-        }
-        let mut names = HashSet::new();
-        for (at, row) in self.rows.iter().enumerate() {
-            let from = format!("{from}: row {}", at + 1);
-            check_id(row.name(), &from, &mut names)?;
-            self.check_row(row, at, plan, &from)?;
-        }
-        for Correlate { x, y } in &self.correlate {
-            self.row(x, &from)?;
-            self.row(y, &from)?;
-        }
-        if let Some(notable) = &self.notable {
-            ensure!(
-                notable.limit > 0.0 && notable.limit.is_finite(),
-                "{from}: notable: found limit = {}, expected more than 0",
-                notable.limit
-            );
-        }
-        Ok(())
     }
 
     fn check_row(&self, row: &MatrixRow, at: usize, plan: &Plan, from: &str) -> Result<()> {

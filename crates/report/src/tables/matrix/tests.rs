@@ -1,27 +1,19 @@
 //! The table of the made-up paper of two encoders; see `fixture::probes`.
 
-use super::MatrixPlan;
 use crate::fixture::probes;
 use crate::plan::Plan;
-use crate::select::runs::Runs;
-use crate::select::scope::Scope;
-use crate::tables::grid::{Grid, GridCell};
+use crate::tables::{Cell, RenderedTable};
 use crate::toml_file::parse;
 
 #[test]
 fn a_matrix_in_markdown_latex_and_csv() {
-    let grid = built(&probes::plan());
-    insta::assert_snapshot!(format!(
-        "{}\n----\n{}\n----\n{}",
-        grid.markdown(),
-        grid.latex(),
-        grid.csv
-    ));
+    let grid = probes::table("table-2");
+    insta::assert_snapshot!(grid.in_every_format());
 }
 
 #[test]
 fn a_cell_of_the_paper_says_where_it_is_from() {
-    let grid = built(&probes::plan());
+    let grid = probes::table("table-2");
     for (row, column, main, beside) in [
         ("Old", 0, "70.1", "from Others"),
         ("Old", 1, "\u{2013}", ""),
@@ -37,7 +29,7 @@ fn a_cell_of_the_paper_says_where_it_is_from() {
 
 #[test]
 fn differences_are_marked_by_the_papers_rule_and_its_own_cells_fill_what_it_does_not_print() {
-    let grid = built(&probes::plan());
+    let grid = probes::table("table-2");
     for (who, column, main, class) in [
         ("paper", 0, "+5.9", "paper above"),
         ("paper", 1, "+0.2", "paper"),
@@ -62,7 +54,7 @@ fn differences_are_marked_by_the_papers_rule_and_its_own_cells_fill_what_it_does
 
 #[test]
 fn what_was_scored_and_why_stands_over_the_numbers() {
-    let grid = built(&probes::plan());
+    let grid = probes::table("table-2");
     let ours = cell(&grid, "Scored on", "ours", 0);
     assert_eq!(
         (ours.main.as_str(), ours.beside.as_str()),
@@ -73,7 +65,7 @@ fn what_was_scored_and_why_stands_over_the_numbers() {
 
 #[test]
 fn a_label_stands_beside_every_row_of_its_runs_and_of_no_other() {
-    let grid = built(&probes::plan());
+    let grid = probes::table("table-2");
     let titles: Vec<&str> = grid.parts[1]
         .rows
         .iter()
@@ -86,6 +78,7 @@ fn a_label_stands_beside_every_row_of_its_runs_and_of_no_other() {
     assert!(titles.contains(&"Large, frozen"), "{titles:?}");
     assert!(
         grid.csv
+            .text()
             .lines()
             .any(|line| line.contains("tiny-frozen") && line.ends_with("not a result\""))
     );
@@ -93,7 +86,7 @@ fn a_label_stands_beside_every_row_of_its_runs_and_of_no_other() {
 
 #[test]
 fn a_row_without_runs_says_so() {
-    let grid = built(&probes::plan());
+    let grid = probes::table("table-2");
     assert_eq!(cell(&grid, "Absent", "ours", 0).beside, "no run");
     let note = grid.notes.iter().find(|note| note.starts_with("Absent: "));
     assert!(
@@ -105,7 +98,7 @@ fn a_row_without_runs_says_so() {
 
 #[test]
 fn rows_are_correlated_over_the_columns() {
-    let notes = built(&probes::plan()).notes;
+    let notes = probes::table("table-2").notes;
     // Differences of 6, 2, 1, 0 and -1 points fall with the divergence: one of 60 pairs of orders is as strong.
     let note = notes.last().expect("a note");
     assert!(
@@ -140,35 +133,15 @@ fn slips_are_named() {
             "found no `title`",
         ),
     ] {
-        let text = text().replace(good, bad);
-        assert_ne!(text, self::text(), "{good}");
-        let matrix: MatrixPlan = parse(&text, "report.toml").unwrap();
-        let ids = &mut std::collections::HashSet::new();
-        let error = matrix
-            .check(&probes::plan(), "report.toml", ids)
-            .unwrap_err();
+        let text = probes::PLAN.replacen(good, bad, 1);
+        assert_ne!(text, probes::PLAN, "{good}");
+        let plan: Plan = parse(&text, "report.toml").unwrap();
+        let error = plan.check("report.toml").unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
 }
 
-/// The matrix of the plan by itself.
-fn text() -> String {
-    let plan = probes::PLAN;
-    let from = plan.find("[[matrix]]").unwrap() + "[[matrix]]".len();
-    let until = plan.find("[[figure]]").unwrap();
-    plan[from..until].to_owned()
-}
-
-fn built(plan: &Plan) -> Grid {
-    plan.check("report.toml").unwrap();
-    let mut runs = Runs::new(&probes::tables()).unwrap();
-    runs.label(&plan.labels, "report.toml").unwrap();
-    plan.matrices[0]
-        .build(&Scope::new(plan, &runs, "report.toml"))
-        .unwrap()
-}
-
-fn cell(grid: &Grid, row: &str, who: &str, column: usize) -> GridCell {
+fn cell(grid: &RenderedTable, row: &str, who: &str, column: usize) -> Cell {
     let rows = grid.parts.iter().flat_map(|part| &part.rows);
     let mut found = rows.filter(|cells| cells[0].main == row && cells[1].main == who);
     found.next().unwrap_or_else(|| panic!("no row {row} {who}"))[2 + column].clone()

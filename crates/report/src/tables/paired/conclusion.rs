@@ -19,93 +19,88 @@ pub(super) struct Found {
     pub(super) values: Vec<f64>,
 }
 
-/// What the rows come to: how many differences count, whether the largest is below what seeds do, what it costs.
+/// What the rows come to: how many differences are significant, whether the largest is below what seeds do, what it costs.
 pub(super) fn conclusion(found: &[Found], a: &str, b: &str) -> Vec<String> {
-    let Some(largest) = found
-        .iter()
-        .max_by(|one, other| one.difference.abs().total_cmp(&other.difference.abs()))
-    else {
+    let size = |found: &&Found| found.difference.abs();
+    let Some(largest) = found.iter().max_by(|x, y| size(x).total_cmp(&size(y))) else {
         return vec!["No seed has both sides yet.".to_owned()];
     };
-    let mut sentences = Vec::new();
     let tests: Vec<f64> = found.iter().filter_map(|found| found.p).collect();
-    let corrected = holm(&tests);
-    let count = corrected.iter().filter(|&&p| p < ALPHA).count();
-    sentences.push(match (count, tests.len()) {
+    let mut sentences = vec![significant(&tests)];
+    if found.len() > 1 {
+        let tasks: Vec<Vec<f64>> = found.iter().map(|found| found.values.clone()).collect();
+        sentences.extend(over_tasks(&tasks).ok().map(|all| {
+            let (difference, p) = (all.difference_in(Scale::Points), p_equals(all.p));
+            format!("Over all rows “{b}” differs from “{a}” by {difference} ({p}).")
+        }));
+    }
+    sentences.push(beside_seeds(found, largest, a));
+    let ratios = found.iter().filter_map(|found| found.ratio).map(f64::ln);
+    let ratios: Vec<f64> = ratios.collect();
+    if !ratios.is_empty() {
+        let ratio = mean(&ratios).exp();
+        let share = fixed((ratio - 1.0).abs() * 100.0, 0);
+        let more = if ratio < 1.0 { "less" } else { "more" };
+        sentences.push(match share.as_str() {
+            "0" => "An epoch takes the same time either way.".to_owned(),
+            _ => format!("An epoch with “{b}” takes {share} % {more} time (geometric mean)."),
+        });
+    }
+    sentences
+}
+
+/// How many of the differences are significant after Holm's correction.
+fn significant(tests: &[f64]) -> String {
+    let count = holm(tests).iter().filter(|&&p| p < ALPHA).count();
+    match (count, tests.len()) {
         (_, 0) => {
             "No row has two seeds that differ, so none of the differences can be tested.".to_owned()
         }
         (0, 1) => "The difference does not count at 0.05.".to_owned(),
         (_, 1) => "The difference counts at 0.05.".to_owned(),
         (0, n) => format!("None of the {n} differences counts at 0.05 (paired t-tests, Holm)."),
-        (count, n) => format!(
-            "{count} of {} at 0.05 (paired t-tests, Holm).",
-            match count {
-                1 => format!("{n} differences counts"),
-                _ => format!("{n} differences count"),
-            }
-        ),
-    });
-    if found.len() > 1 {
-        let tasks: Vec<Vec<f64>> = found.iter().map(|found| found.values.clone()).collect();
-        if let Ok(all) = over_tasks(&tasks) {
-            sentences.push(format!(
-                "Over all rows “{b}” differs from “{a}” by {} ({}).",
-                all.difference_in(Scale::Points),
-                p_equals(all.p)
-            ));
-        }
+        (1, n) => format!("1 of {n} differences counts at 0.05 (paired t-tests, Holm)."),
+        (count, n) => format!("{count} of {n} differences count at 0.05 (paired t-tests, Holm)."),
     }
-    let points = |value: f64| format!("{} points", Scale::Points.number(value.abs()));
-    let with_sd: Vec<&Found> = found.iter().filter(|found| found.sd.is_some()).collect();
-    let below = |found: &&&Found| found.sd.is_some_and(|sd| found.difference.abs() < sd);
-    let n_below = with_sd.iter().filter(below).count();
+}
+
+/// Whether the largest difference is below the standard deviation between seeds of `a`, and how many others are.
+fn beside_seeds(found: &[Found], largest: &Found, a: &str) -> String {
+    let points = |value: f64| Scale::Points.amount(value.abs());
+    let with_sd = found
+        .iter()
+        .filter_map(|found| Some((found.difference.abs(), found.sd?)));
+    let (below, all) = with_sd.fold((0, 0), |(below, all), (difference, sd)| {
+        (below + usize::from(difference < sd), all + 1)
+    });
     let of = match largest.sd {
         None => "a single seed, whose noise is unknown".to_owned(),
-        Some(sd) if largest.difference.abs() < sd => {
+        Some(sd) => {
+            let not = if largest.difference.abs() < sd {
+                ""
+            } else {
+                "not "
+            };
             format!(
-                "below the standard deviation between seeds there (“{a}”), {}",
+                "{not}below the standard deviation between seeds there (“{a}”), {}",
                 points(sd)
             )
         }
-        Some(sd) => format!(
-            "not below the standard deviation between seeds there (“{a}”), {}",
-            points(sd)
-        ),
     };
-    let rest = match (n_below, with_sd.len()) {
+    let rest = match (below, all) {
         (_, 0 | 1) => String::new(),
         (below, all) if below == all => "; that holds of every row".to_owned(),
         (1, all) => format!("; 1 of {all} rows has a difference below it"),
         (below, all) => format!("; {below} of {all} rows have a difference below it"),
     };
-    let place = if found.len() > 1 {
-        format!(
-            "The largest difference, {} ({}), is",
-            points(largest.difference),
+    let size = points(largest.difference);
+    match found {
+        [_] => format!("The difference, {size}, is {of}{rest}."),
+        _ => format!(
+            "The largest difference, {size} ({}), is {of}{rest}.",
             largest.title
-        )
-    } else {
-        format!("The difference, {}, is", points(largest.difference))
-    };
-    sentences.push(format!("{place} {of}{rest}."));
-    let ratios: Vec<f64> = found
-        .iter()
-        .filter_map(|found| found.ratio)
-        .map(f64::ln)
-        .collect();
-    if !ratios.is_empty() {
-        let ratio = mean(&ratios).exp();
-        let share = fixed((ratio - 1.0).abs() * 100.0, 0);
-        sentences.push(match ratio {
-            _ if share == "0" => "An epoch takes the same time either way.".to_owned(),
-            r if r < 1.0 => {
-                format!("An epoch with “{b}” takes {share} % less time (geometric mean).")
-            }
-            _ => format!("An epoch with “{b}” takes {share} % more time (geometric mean)."),
-        });
+        ),
     }
-    sentences
 }
 
 #[cfg(test)]

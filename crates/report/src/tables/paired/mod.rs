@@ -1,20 +1,18 @@
-//! Two ways of doing the same, run by run: frozen layers with and without dropout, one precision and another.
+//! Two variants of the same runs, seed by seed: frozen layers with and without dropout, one precision and another.
 
 mod conclusion;
-mod output;
 
 use anyhow::{Result, ensure};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use totune_stats::{HedgesG, Pairing, hedges_g, mean, permutation_test, sd};
 
 use self::conclusion::{Found, conclusion};
-use crate::compare::Comparison;
+use super::{Cell, Column, Csv, RenderedTable, TableKind};
 use crate::compare::contest::{Contender, Contest, On};
 use crate::compare::strata::linear_over_tasks;
-use crate::plan::{Measure, Plan, Side, Task, Where};
+use crate::plan::{Heading, Plan, Side, Where};
 use crate::select::label::labelled;
-use crate::select::panel::{SPLIT, average};
-use crate::select::per_run::{Per, seconds_of_both};
+use crate::select::per_run::{Per, scores_of_both, seconds_of_both};
 use crate::select::sample::LEVEL;
 use crate::select::scope::Scope;
 use crate::text::{Scale, fixed, p_value, signed};
@@ -23,147 +21,128 @@ use crate::text::{Scale, fixed, p_value, signed};
 const SEEDS_OF_EFFECT: usize = 3;
 /// Digits of scores.
 const DIGITS: usize = 4;
-/// Exchanges of signs looked at; up to 14 seeds that is all of them.
+/// Permutations looked at; up to 14 seeds that is all of them.
 const ROUNDS: u64 = 1 << 14;
 
-/// `[[paired]]` in `report.toml`.
+/// `kind = "paired"`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct PairedPlan {
-    /// Name of its files and of its place on the page.
-    pub(crate) id: String,
-    pub(crate) title: String,
-    /// A paragraph above the table.
-    #[serde(default)]
-    pub(crate) text: String,
-    pub(crate) a: Way,
-    pub(crate) b: Way,
+pub(crate) struct Paired {
+    a: Variant,
+    /// What is new: its difference from `a` is shown.
+    b: Variant,
     /// Names of tasks; none means all.
     #[serde(default)]
-    pub(crate) tasks: Vec<String>,
+    tasks: Vec<String>,
     /// Rows of each task.
-    pub(crate) groups: Vec<String>,
-    /// Name of a metric, or `task` for the one that each task is judged by.
-    pub(crate) metric: String,
+    groups: Vec<String>,
 }
 
-/// One of the two ways.
+/// One of the two variants.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct Way {
-    pub(crate) title: String,
+struct Variant {
+    title: String,
     /// What its runs meet beyond what their group says.
     #[serde(rename = "where")]
-    pub(crate) conditions: Where,
+    conditions: Where,
 }
 
-impl PairedPlan {
-    /// Checks the names; `from` says who asks.
-    pub(crate) fn check(&self, plan: &Plan, from: &str) -> Result<()> {
+impl TableKind for Paired {
+    fn check(&self, plan: &Plan, from: &str) -> Result<()> {
         ensure!(
             !self.groups.is_empty(),
             "{from}: found no groups, expected at least one"
         );
-        for group in &self.groups {
-            plan.group(group, from)?;
-        }
-        plan.tasks_named(&self.tasks, from)?;
-        Ok(())
+        plan.check_groups(&self.groups, from)?;
+        plan.tasks_named(&self.tasks, from).map(|_| ())
     }
-}
 
-/// A table of pairs with its numbers.
-#[derive(Debug, Serialize)]
-pub(crate) struct Paired {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    pub(crate) text: String,
-    /// Titles of the two ways.
-    pub(crate) a: String,
-    pub(crate) b: String,
-    pub(crate) rows: Vec<Row>,
-    /// What the table comes to, composed from the rows.
-    pub(crate) conclusion: Vec<String>,
-    pub(crate) notes: Vec<String>,
-}
-
-/// One group on one task, as text; what does not exist is empty.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Row {
-    pub(crate) task: String,
-    pub(crate) group: String,
-    pub(crate) seeds: usize,
-    pub(crate) score_a: String,
-    pub(crate) score_b: String,
-    /// Standard deviation between the seeds of `a`, in points.
-    pub(crate) sd: String,
-    /// `b - a`, in points.
-    pub(crate) difference: String,
-    pub(crate) interval: String,
-    /// Hedges' g of `b` over `a`, with its interval; from three seeds on.
-    pub(crate) effect: String,
-    pub(crate) effect_interval: String,
-    pub(crate) p: String,
-    pub(crate) p_signs: String,
-    pub(crate) epoch_a: String,
-    pub(crate) epoch_b: String,
-    /// `b / a` of the seconds of an epoch.
-    pub(crate) ratio: String,
-}
-
-impl Paired {
-    /// Fills the rows of `asked`.
-    pub(crate) fn build(asked: &PairedPlan, scope: &Scope) -> Result<Self> {
-        let scope = &scope.at(format_args!("paired `{}`", asked.id));
+    fn render(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
+        let mut csv = Csv::new(
+            "table,task,group,seeds,score_a,score_b,sd_a_points,difference_points,interval_points,hedges_g,hedges_g_interval,p_t,p_permutation,epoch_seconds_a,epoch_seconds_b,epoch_ratio",
+        );
         let (mut rows, mut notes, mut found) = (Vec::new(), Vec::new(), Vec::new());
-        for task in scope.plan.tasks_named(&asked.tasks, &scope.from)? {
-            for name in &asked.groups {
+        for task in scope.plan.tasks_named(&self.tasks, &scope.from)? {
+            for name in &self.groups {
                 let title = &scope.plan.group(name, &scope.from)?.title;
                 let side = Side::One(name.clone());
-                // `b` is the new way: what it adds is what is asked.
-                let sides = [asked.b.contender(&side), asked.a.contender(&side)];
+                let sides = [self.b.contender(&side), self.a.contender(&side)];
                 let contest = Contest::new(sides, &[task], scope)?;
-                let mut row = Row {
-                    task: task.title.clone(),
-                    group: labelled(title, &contest.labels),
-                    ..Row::default()
-                };
-                let place = format!("{title} on {}", task.title);
-                match contest.numbers(|task, pair| {
-                    let measure = asked.measure(task);
-                    let of = |runs| average(runs, |run| run.number(&measure));
-                    Some((of(&pair.a)?, of(&pair.b)?))
-                }) {
+                let mut row = Row::default();
+                match contest.numbers(scores_of_both) {
                     Ok(numbers) => {
-                        let on = &numbers.tasks[0];
                         let epochs = contest.numbers(seconds_of_both(Per::Epoch)).ok();
-                        found.push(row.fill(on, epochs.as_ref().map(|all| &all.tasks[0]), place));
-                        notes.extend(
-                            numbers
-                                .notes
-                                .into_iter()
-                                .map(|note| format!("{title}: {note}")),
-                        );
+                        let epochs = epochs.as_ref().map(|all| &all.tasks[0]);
+                        found.push(Found {
+                            title: format!("{title} on {}", task.title),
+                            ..row.fill(&numbers.tasks[0], epochs)
+                        });
+                        let of_row = numbers.notes.into_iter();
+                        notes.extend(of_row.map(|note| format!("{title}: {note}")));
                     }
-                    Err(why) => notes.push(format!("{place}: empty, since {why}")),
+                    Err(why) => {
+                        notes.push(format!("{title} on {}: empty, since {why}", task.title))
+                    }
                 }
-                rows.push(row);
+                let cells = row.cells(&task.title, &labelled(title, &contest.labels));
+                let texts = self.columns();
+                let texts =
+                    texts
+                        .iter()
+                        .zip(&cells)
+                        .flat_map(|(column, cell)| match column.interval {
+                            Some(_) => vec![&cell.main, &cell.beside],
+                            None => vec![&cell.main],
+                        });
+                csv.line([&heading.id].into_iter().chain(texts));
+                rows.push(cells);
             }
         }
-        Ok(Self {
-            id: asked.id.clone(),
-            title: asked.title.clone(),
-            text: asked.text.clone(),
-            a: asked.a.title.clone(),
-            b: asked.b.title.clone(),
-            conclusion: conclusion(&found, &asked.a.title, &asked.b.title),
-            rows,
+        Ok(RenderedTable {
+            columns: self.columns(),
+            parts: RenderedTable::single_part(rows),
+            conclusion: conclusion(&found, &self.a.title, &self.b.title),
+            legend: self.legend(),
             notes,
+            csv,
+            ..RenderedTable::default()
         })
     }
 }
 
-impl Way {
+impl Paired {
+    fn columns(&self) -> Vec<Column> {
+        let (a, b) = (&self.a.title, &self.b.title);
+        vec![
+            Column::stub("Task"),
+            Column::stub("Strategy"),
+            Column::of("Seeds"),
+            Column::of(a).under("Score"),
+            Column::of(b).under("Score"),
+            Column::of("sd between seeds (points)").class("sd"),
+            Column::of("Difference (points)")
+                .class("ours")
+                .with_interval("95 % interval"),
+            Column::of("Hedges’ g").with_interval("95 % interval of g"),
+            Column::of("p (t)"),
+            Column::of("p (permutation)"),
+            Column::of(a).under("Seconds of an epoch"),
+            Column::of(b).under("Seconds of an epoch"),
+            Column::of("Ratio"),
+        ]
+    }
+
+    /// What holds for every such table.
+    fn legend(&self) -> String {
+        let (a, b) = (&self.a.title, &self.b.title);
+        format!(
+            "Differences are “{b}” minus “{a}” at equal seeds, with Student's 95 % interval of the pairs; p of the paired t-test and of the exact sign-flip permutation test, both uncorrected; the standard deviation is that between seeds of “{a}”. Hedges’ g is the difference in standard deviations between seeds, pooled over both sides and corrected for how few they are, from three seeds on; its 95 % interval is that of the noncentral t."
+        )
+    }
+}
+
+impl Variant {
     fn contender<'p>(&'p self, side: &'p Side) -> Contender<'p> {
         Contender {
             title: &self.title,
@@ -173,52 +152,57 @@ impl Way {
     }
 }
 
-impl PairedPlan {
-    fn measure(&self, task: &Task) -> Measure {
-        let metric = match self.metric.as_str() {
-            "task" => &task.metric,
-            metric => metric,
-        };
-        Measure::score(metric, SPLIT)
-    }
+/// One group on one task, as text; what does not exist is empty.
+#[derive(Debug, Default)]
+struct Row {
+    seeds: usize,
+    /// Of `a` and of `b`.
+    scores: [String; 2],
+    /// Standard deviation between the seeds of `a`, in points.
+    sd: String,
+    /// `b - a` in points, with its interval.
+    difference: [String; 2],
+    /// Hedges' g of `b` over `a`, with its interval; from three seeds on.
+    effect: [String; 2],
+    /// Of the paired t-test and of the permutation test.
+    p: [String; 2],
+    /// Seconds of an epoch, and `b / a` of them.
+    epochs: [String; 3],
 }
 
 impl Row {
-    /// Writes the numbers of the pairs of one task, `a` of which is the new way.
-    fn fill(&mut self, on: &On, epochs: Option<&On>, title: String) -> Found {
+    /// Writes the numbers of the pairs of one task, `a` of which is the new variant.
+    fn fill(&mut self, on: &On, epochs: Option<&On>) -> Found {
         let scale = Scale::Points;
         let values: Vec<f64> = on.a.iter().zip(&on.b).map(|(new, old)| new - old).collect();
         let difference = mean(&values);
         let spread = (on.b.len() > 1).then(|| sd(&on.b));
         self.seeds = values.len();
-        (self.score_a, self.score_b) = (fixed(mean(&on.b), DIGITS), fixed(mean(&on.a), DIGITS));
+        self.scores = [&on.b, &on.a].map(|scores| fixed(mean(scores), DIGITS));
         self.sd = spread.map_or(String::new(), |sd| scale.number(sd));
-        self.difference = scale.signed(difference);
-        let test: Option<Comparison> = linear_over_tasks(std::slice::from_ref(&values)).ok();
+        self.difference[0] = scale.signed(difference);
+        let test = linear_over_tasks(std::slice::from_ref(&values)).ok();
         if let Some(test) = &test {
-            let (low, high) = (test.interval.low, test.interval.high);
-            self.interval = format!("[{}, {}]", scale.number(low), scale.number(high));
-            self.p = p_value(test.p);
+            let ends = [test.interval.low, test.interval.high].map(|end| scale.number(end));
+            self.difference[1] = format!("[{}, {}]", ends[0], ends[1]);
+            self.p[0] = p_value(test.p);
         }
-        if let Some(HedgesG { g, interval }) =
-            hedges_g(&on.a, &on.b, LEVEL).filter(|_| values.len() >= SEEDS_OF_EFFECT)
-        {
-            self.effect = signed(g, 2);
-            self.effect_interval =
-                format!("[{}, {}]", fixed(interval.low, 1), fixed(interval.high, 1));
+        let effect = hedges_g(&on.a, &on.b, LEVEL).filter(|_| values.len() >= SEEDS_OF_EFFECT);
+        if let Some(HedgesG { g, interval }) = effect {
+            let ends = [interval.low, interval.high].map(|end| fixed(end, 1));
+            self.effect = [signed(g, 2), format!("[{}, {}]", ends[0], ends[1])];
         }
         if values.len() > 1 {
             let signs = permutation_test(&on.a, &on.b, Pairing::Paired, ROUNDS, 0);
-            self.p_signs = signs.map_or(String::new(), |signs| p_value(signs.p));
+            self.p[1] = signs.map_or(String::new(), |signs| p_value(signs.p));
         }
         let ratio = epochs.map(|epochs| {
             let (new, old) = (mean(&epochs.a), mean(&epochs.b));
-            (self.epoch_a, self.epoch_b) = (fixed(old, 2), fixed(new, 2));
-            self.ratio = fixed(new / old, 2);
+            self.epochs = [old, new, new / old].map(|number| fixed(number, 2));
             new / old
         });
         Found {
-            title,
+            title: String::new(),
             difference,
             sd: spread,
             p: test.map(|test| test.p),
@@ -226,57 +210,53 @@ impl Row {
             values,
         }
     }
+
+    fn cells(self, task: &str, group: &str) -> Vec<Cell> {
+        let [difference, interval] = self.difference;
+        let [effect, of_effect] = self.effect;
+        let difference = Cell::of(difference).beside(interval).or("no pair");
+        let mut cells: Vec<Cell> = [task.to_owned(), group.to_owned(), self.seeds.to_string()]
+            .into_iter()
+            .chain(self.scores)
+            .chain([self.sd])
+            .map(Cell::of)
+            .collect();
+        cells.extend([difference, Cell::of(effect).beside(of_effect)]);
+        cells.extend(self.p.into_iter().chain(self.epochs).map(Cell::of));
+        cells
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::fixture;
-    use crate::select::runs::Runs;
-    use crate::toml_file::parse;
 
     const NUMBER_TYPES: &str = r#"
-        id = "bf16"
-        title = "Half & full precision"
+        kind = "paired"
         a = { title = "f32", where = { "work.training.dtype" = "f32" } }
         b = { title = "bf16-mixed", where = { "work.training.dtype" = "bf16-mixed" } }
         groups = ["any-dtype"]
-        metric = "task"
     "#;
 
     #[test]
-    fn pairs_in_markdown() {
-        insta::assert_snapshot!(built(NUMBER_TYPES).markdown());
-    }
-
-    #[test]
-    fn pairs_in_latex() {
-        insta::assert_snapshot!(built(NUMBER_TYPES).latex());
-    }
-
-    #[test]
-    fn pairs_in_csv() {
-        insta::assert_snapshot!(built(NUMBER_TYPES).csv());
+    fn pairs_in_markdown_latex_and_csv() {
+        let table = fixture::table_of_tasks(NUMBER_TYPES).unwrap();
+        insta::assert_snapshot!("pairs_in_markdown", table.markdown());
+        insta::assert_snapshot!("pairs_in_latex", table.latex());
+        insta::assert_snapshot!("pairs_in_csv", table.csv.text());
     }
 
     #[test]
     fn a_row_without_pairs_says_why() {
-        let paired = built(&NUMBER_TYPES.replace("any-dtype", "last-3"));
-        assert_eq!(paired.rows[0].seeds, 0);
-        assert_eq!(paired.conclusion, ["No seed has both sides yet."]);
-        assert!(
-            paired.notes[0].contains("on Letters: empty, since")
-                || paired.notes[0].contains("on Digits: empty, since"),
-            "{:?}",
-            paired.notes
-        );
-    }
-
-    fn built(text: &str) -> Paired {
-        let asked: PairedPlan = parse(text, "report.toml").unwrap();
-        let plan = fixture::task_plan();
-        asked.check(&plan, "report.toml: paired").unwrap();
-        let runs = Runs::new(&fixture::task_tables()).unwrap();
-        Paired::build(&asked, &Scope::new(&plan, &runs, "report.toml")).unwrap()
+        let settings = NUMBER_TYPES.replace("any-dtype", "last-3");
+        let table = fixture::table_of_tasks(&settings).unwrap();
+        let cells: Vec<&str> = table.parts[0].rows[0]
+            .iter()
+            .map(|cell| cell.main.as_str())
+            .collect();
+        assert_eq!(cells[2..7], ["0", "", "", "", ""]);
+        assert_eq!(table.conclusion, ["No seed has both sides yet."]);
+        let why = &table.notes[0];
+        assert!(why.contains(": empty, since"), "{:?}", table.notes);
     }
 }

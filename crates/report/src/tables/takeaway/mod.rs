@@ -1,231 +1,194 @@
-//! What a practitioner should take from a page: what each group costs and what it gives, beside one of them.
+//! What a practitioner should take from a page: what each group costs and what it gives, compared with one of them.
 
 mod sentences;
 
 use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use totune_stats::mean;
 
 use self::sentences::{Beside, provenance, sentences};
+use super::{Cell, Column, Csv, RenderedTable};
 use crate::compare::contest::{Contender, Contest, Numbers};
-use crate::plan::{Plan, Side, Task, Where};
+use crate::plan::{Group, Heading, Plan, Side, Task, Where};
 use crate::select::label::labelled;
 use crate::select::panel::{Runners, average};
 use crate::select::per_run::{Per, final_score, scores_of_both, seconds_of_both, trained_share};
 use crate::select::runs::Run;
 use crate::select::scope::Scope;
-use crate::tables::frame::Frame;
-use crate::text::{Scale, csv_line, fixed};
+use crate::text::{Scale, fixed};
 
 /// `[takeaway]` in `report.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct TakeawayPlan {
-    pub(crate) title: String,
-    /// Group that the others are held against.
-    pub(crate) baseline: String,
+    title: String,
+    /// Group that the others are compared with.
+    baseline: String,
     /// Rows, in order; the baseline comes first unless it is among them.
-    pub(crate) groups: Vec<String>,
+    groups: Vec<String>,
     /// Names of tasks; none means all.
     #[serde(default)]
-    pub(crate) tasks: Vec<String>,
+    tasks: Vec<String>,
     /// A paragraph below the sentences.
     #[serde(default)]
-    pub(crate) text: String,
+    text: String,
 }
+
+/// What holds for every such table.
+const LEGEND: &str = "Scores are each task's own. Differences are paired by seed within tasks, with a 95 % interval (Student's t); times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where a paired t-test over its seeds has p < 0.05, uncorrected.";
 
 impl TakeawayPlan {
     /// Checks the names; `from` says who asks.
     pub(crate) fn check(&self, plan: &Plan, from: &str) -> Result<()> {
         plan.group(&self.baseline, from)?;
-        for group in &self.groups {
-            plan.group(group, from)?;
-        }
+        plan.check_groups(&self.groups, from)?;
         ensure!(
             self.groups.iter().any(|group| *group != self.baseline),
             "{from}: found no group but the baseline, expected at least one"
         );
-        plan.tasks_named(&self.tasks, from)?;
-        Ok(())
+        plan.tasks_named(&self.tasks, from).map(|_| ())
     }
-}
 
-/// The block at the top of a page.
-#[derive(Debug, Serialize)]
-pub(crate) struct Takeaway {
-    pub(crate) title: String,
-    pub(crate) text: String,
-    /// Composed from the rows.
-    pub(crate) sentences: Vec<String>,
-    pub(crate) rows: Vec<Row>,
-    pub(crate) notes: Vec<String>,
-}
-
-/// What a group costs and gives, as text; what does not exist is empty.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Row {
-    pub(crate) title: String,
-    pub(crate) baseline: bool,
-    pub(crate) score: String,
-    /// In points.
-    pub(crate) difference: String,
-    pub(crate) interval: String,
-    /// In percent of the baseline's, to the stop and of an epoch.
-    pub(crate) time: String,
-    pub(crate) epoch: String,
-    /// Trained parameters in percent of all.
-    pub(crate) trained: String,
-    pub(crate) runs: usize,
-    pub(crate) lost: String,
-}
-
-impl Takeaway {
-    /// Reads the rows off the runs.
-    pub(crate) fn build(asked: &TakeawayPlan, scope: &Scope) -> Result<Self> {
+    /// Fills the table.
+    pub(crate) fn render(&self, scope: &Scope) -> Result<RenderedTable> {
         let scope = &scope.at("takeaway");
         let (plan, from) = (scope.plan, &scope.from);
-        let tasks = plan.tasks_named(&asked.tasks, from)?;
-        let baseline = plan.group(&asked.baseline, from)?;
-        let base_side = Side::One(asked.baseline.clone());
-        let none = Where::new();
+        let tasks = plan.tasks_named(&self.tasks, from)?;
+        let baseline = (self.baseline.as_str(), plan.group(&self.baseline, from)?);
+        let first = (!self.groups.contains(&self.baseline)).then_some(&self.baseline);
+        let mut csv = Csv::new(
+            "row,baseline,score,difference_points,interval_points,time_percent,epoch_percent,trained_percent,runs,lost",
+        );
         let (mut rows, mut notes, mut besides) = (Vec::new(), Vec::new(), Vec::new());
         let (mut encoders, mut seeds, mut n_runs) = (BTreeSet::new(), BTreeSet::new(), 0);
-        let first = (!asked.groups.contains(&asked.baseline)).then_some(&asked.baseline);
-        for name in first.into_iter().chain(&asked.groups) {
+        for name in first.into_iter().chain(&self.groups) {
             let group = plan.group(name, from)?;
             let side = Side::One(name.clone());
+            let none = Where::new();
             let on = tasks
                 .iter()
-                .map(|task| Runners::of(&side, task, &none, scope))
-                .collect::<Result<Vec<_>>>()?;
+                .map(|task| Runners::of(&side, task, &none, scope));
+            let on = on.collect::<Result<Vec<Runners>>>()?;
             for run in on.iter().flat_map(Runners::all) {
                 encoders.insert(run.row.encoder.as_str());
                 n_runs += 1;
             }
-            let labels: BTreeSet<&String> = on.iter().flat_map(|on| &on.labels).collect();
-            let mut row = Row::of(&labelled(&group.title, labels), &tasks, &on);
-            row.baseline = *name == asked.baseline;
+            let mut row = Row::of(group, &tasks, &on);
             for (task, runners) in tasks.iter().zip(&on) {
-                let lost = runners.lost_text();
-                if !lost.is_empty() {
-                    notes.push(format!("{} on {}: {lost}", group.title, task.title));
-                }
-                let scores = runners.per_seed(|run| final_score(run, task));
-                seeds.insert(scores.len());
-                if scores.is_empty() {
-                    let why = runners
-                        .note
-                        .clone()
-                        .unwrap_or_else(|| "no run ended well".into());
-                    notes.push(format!(
-                        "{} has no score on {}: {why}",
-                        group.title, task.title
-                    ));
-                }
+                seeds.insert(runners.per_seed(|run| final_score(run, task)).len());
+                notes.extend(missing(group, task, runners));
             }
-            if row.baseline {
-                (row.time, row.epoch) = ("100".to_owned(), "100".to_owned());
+            if *name == self.baseline {
+                row.is_baseline();
             } else {
-                let contender = |title, side| Contender {
-                    title,
-                    side,
-                    conditions: &none,
-                };
-                let sides = [
-                    contender(&group.title, &side),
-                    contender(&baseline.title, &base_side),
-                ];
-                let contest = Contest::new(sides, &tasks, scope)?;
+                let contest = contest((group, &side), baseline, &tasks, scope)?;
                 if let Some(beside) = Beside::of(&contest) {
                     row.compare(&beside, &contest);
                     besides.push(beside);
                 }
             }
-            rows.push(row);
+            csv.line(row.fields());
+            rows.push(row.cells());
         }
-        let mut sentences = sentences(&besides, &baseline.title);
-        sentences.push(provenance(&encoders, tasks.len(), n_runs, &seeds));
-        Ok(Self {
-            title: asked.title.clone(),
-            text: asked.text.clone(),
-            sentences,
-            rows,
+        let mut lead = sentences(&besides, &baseline.1.title);
+        lead.push(provenance(&encoders, tasks.len(), n_runs, &seeds));
+        Ok(RenderedTable {
+            heading: Heading {
+                id: "takeaway".to_owned(),
+                title: self.title.clone(),
+                text: self.text.clone(),
+                ..Heading::default()
+            },
+            lead,
+            columns: columns(),
+            parts: RenderedTable::single_part(rows),
+            legend: LEGEND.to_owned(),
             notes,
+            csv,
+            ..RenderedTable::default()
         })
-    }
-
-    /// A pipe table with its sentences above.
-    pub(crate) fn markdown(&self) -> String {
-        let head = HEAD.map(str::to_owned);
-        let rows: Vec<Vec<String>> = self.rows.iter().map(|row| row.cells().to_vec()).collect();
-        let frame = Frame {
-            title: &self.title,
-            lead: &self.sentences,
-            below: vec![LEGEND.to_owned()],
-            notes: self.notes.clone(),
-            ..Frame::default()
-        };
-        frame.markdown(&head, &rows)
-    }
-
-    /// One line per row, for programs.
-    pub(crate) fn csv(&self) -> String {
-        let mut text = String::from(
-            "row,baseline,score,difference_points,interval_points,time_percent,epoch_percent,trained_percent,runs,lost\n",
-        );
-        for row in &self.rows {
-            let (baseline, runs) = (row.baseline.to_string(), row.runs.to_string());
-            let fields = [
-                &row.title,
-                &baseline,
-                &row.score,
-                &row.difference,
-                &row.interval,
-                &row.time,
-                &row.epoch,
-                &row.trained,
-                &runs,
-                &row.lost,
-            ];
-            text.push_str(&csv_line(fields));
-        }
-        text
     }
 }
 
-const HEAD: [&str; 8] = [
-    "Strategy",
-    "Mean score",
-    "Difference (points)",
-    "95 % interval",
-    "Training time (%)",
-    "An epoch (%)",
-    "Trained (%)",
-    "Runs",
-];
+fn columns() -> Vec<Column> {
+    vec![
+        Column::stub("Strategy"),
+        Column::of("Mean score").class("ours"),
+        Column::of("Difference (points)").with_interval("95 % interval"),
+        Column::of("Training time (%)").class("ours"),
+        Column::of("An epoch (%)"),
+        Column::of("Trained (%)"),
+        Column::of("Runs").class("runs"),
+    ]
+}
 
-/// What holds for every such block.
-pub(crate) const LEGEND: &str = "Scores are each task's own. Differences are paired by seed within tasks, with a 95 % interval (Student's t); times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as told apart where a paired t-test over its seeds has p < 0.05, uncorrected.";
+/// A group against the baseline on the same tasks.
+fn contest<'a>(
+    (group, side): (&Group, &Side),
+    (name, baseline): (&str, &Group),
+    tasks: &[&'a Task],
+    scope: &Scope<'a>,
+) -> Result<Contest<'a>> {
+    let (other, none) = (Side::One(name.to_owned()), Where::new());
+    let contender = |title, side| Contender {
+        title,
+        side,
+        conditions: &none,
+    };
+    let sides = [
+        contender(&group.title, side),
+        contender(&baseline.title, &other),
+    ];
+    Contest::new(sides, tasks, scope)
+}
+
+/// Runs of a group that were lost on a task, and why it has no score there.
+fn missing(group: &Group, task: &Task, runners: &Runners) -> Vec<String> {
+    let (group, lost) = (&group.title, runners.lost_text());
+    let lost = (!lost.is_empty()).then(|| format!("{group} on {}: {lost}", task.title));
+    let no_score = runners
+        .per_seed(|run| final_score(run, task))
+        .is_empty()
+        .then(|| {
+            let why = runners.note.as_deref().unwrap_or("no run ended well");
+            format!("{group} has no score on {}: {why}", task.title)
+        });
+    lost.into_iter().chain(no_score).collect()
+}
+
+/// What a group costs and gives, as text; what does not exist is empty.
+#[derive(Debug, Default)]
+struct Row {
+    title: String,
+    baseline: bool,
+    score: String,
+    /// In points, with its interval.
+    difference: [String; 2],
+    /// Time to the stop and of an epoch, in percent of the baseline's.
+    times: [String; 2],
+    /// Trained parameters in percent of all.
+    trained: String,
+    runs: usize,
+    lost: String,
+}
 
 impl Row {
     /// What a group is by itself. A mean over other tasks than those asked for would not be comparable, so there is
     /// none where a task has no score.
-    fn of(title: &str, tasks: &[&Task], on: &[Runners]) -> Self {
-        let scores: Option<Vec<f64>> = tasks
-            .iter()
-            .zip(on)
-            .map(|(task, runners)| {
-                let scores = runners.per_seed(|run| final_score(run, task));
-                (!scores.is_empty()).then(|| mean(&scores))
-            })
-            .collect();
+    fn of(group: &Group, tasks: &[&Task], on: &[Runners]) -> Self {
+        let scores = tasks.iter().zip(on).map(|(task, runners)| {
+            let scores = runners.per_seed(|run| final_score(run, task));
+            (!scores.is_empty()).then(|| mean(&scores))
+        });
+        let scores: Option<Vec<f64>> = scores.collect();
         let all: Vec<&Run> = on.iter().flat_map(Runners::all).collect();
         let trained = average(&all, trained_share);
         let lost: usize = on.iter().flat_map(|runners| runners.lost.values()).sum();
+        let labels: BTreeSet<&String> = on.iter().flat_map(|on| &on.labels).collect();
         Self {
-            title: title.to_owned(),
+            title: labelled(&group.title, labels),
             score: scores.map_or(String::new(), |scores| fixed(mean(&scores), 3)),
             trained: trained.map_or(String::new(), |share| Scale::Percent.number(share)),
             runs: all.len(),
@@ -237,45 +200,69 @@ impl Row {
         }
     }
 
-    fn compare(&mut self, beside: &Beside, contest: &Contest) {
-        let scale = Scale::Points;
-        match &beside.overall {
-            Ok(comparison) => {
-                let interval = comparison.interval;
-                self.difference = scale.signed(comparison.difference);
-                self.interval = format!(
-                    "[{}, {}]",
-                    scale.number(interval.low),
-                    scale.number(interval.high)
-                );
-            }
-            // Without a second pair there is a difference all the same.
-            Err(_) => {
-                if let Ok(numbers) = scores(contest) {
-                    let (a, b) = numbers.means();
-                    self.difference = scale.signed(a - b);
-                }
-            }
-        }
-        let percent = |ratio: Option<f64>| ratio.map_or(String::new(), |r| fixed(r * 100.0, 0));
-        self.time = percent(beside.time);
-        self.epoch = percent(time_ratio(contest, Per::Epoch));
+    fn is_baseline(&mut self) {
+        self.baseline = true;
+        self.times = ["100", "100"].map(str::to_owned);
     }
 
-    fn cells(&self) -> [String; 8] {
+    fn compare(&mut self, beside: &Beside, contest: &Contest) {
+        let scale = Scale::Points;
+        // Without a second pair there is a difference all the same.
+        self.difference[0] = scale.signed(beside.difference);
+        if let Ok(comparison) = &beside.overall {
+            let interval = comparison.interval;
+            let ends = [interval.low, interval.high].map(|end| scale.number(end));
+            self.difference = [
+                scale.signed(comparison.difference),
+                format!("[{}, {}]", ends[0], ends[1]),
+            ];
+        }
+        self.times = [beside.time, time_ratio(contest, Per::Epoch)]
+            .map(|ratio| ratio.map_or(String::new(), |ratio| fixed(ratio * 100.0, 0)));
+    }
+
+    fn fields(&self) -> [String; 10] {
+        let [difference, interval] = self.difference.clone();
+        let [time, epoch] = self.times.clone();
         [
             self.title.clone(),
+            self.baseline.to_string(),
             self.score.clone(),
-            self.difference.clone(),
-            self.interval.clone(),
-            self.time.clone(),
-            self.epoch.clone(),
+            difference,
+            interval,
+            time,
+            epoch,
             self.trained.clone(),
-            match self.lost.as_str() {
-                "" => self.runs.to_string(),
-                lost => format!("{} ({lost})", self.runs),
-            },
+            self.runs.to_string(),
+            self.lost.clone(),
         ]
+    }
+
+    fn cells(&self) -> Vec<Cell> {
+        let [
+            title,
+            _,
+            score,
+            difference,
+            interval,
+            time,
+            epoch,
+            trained,
+            runs,
+            lost,
+        ] = self.fields();
+        let difference = Cell::of(difference).beside(interval);
+        let cells = [
+            Cell::of(title),
+            Cell::of(score).or("incomplete"),
+            difference.or(if self.baseline { "baseline" } else { "" }),
+            Cell::of(time),
+            Cell::of(epoch),
+            Cell::of(trained),
+            Cell::of(runs).beside(lost),
+        ];
+        let class = if self.baseline { "baseline" } else { "" };
+        cells.map(|cell| cell.class(class)).into()
     }
 }
 
@@ -288,12 +275,11 @@ fn scores<'a>(contest: &Contest<'a>) -> Result<Numbers<'a>, String> {
 /// come to the same.
 fn time_ratio(contest: &Contest, per: Per) -> Option<f64> {
     let numbers = contest.numbers_so_far(seconds_of_both(per)).ok()?;
-    let logs: Vec<f64> = numbers
+    let logs = numbers
         .tasks
         .iter()
-        .map(|on| (mean(&on.a) / mean(&on.b)).ln())
-        .collect();
-    Some(mean(&logs).exp())
+        .map(|on| (mean(&on.a) / mean(&on.b)).ln());
+    Some(mean(&logs.collect::<Vec<f64>>()).exp())
 }
 
 #[cfg(test)]
@@ -304,53 +290,44 @@ mod tests {
     use crate::toml_file::parse;
 
     #[test]
-    fn a_takeaway_in_markdown() {
-        insta::assert_snapshot!(built("groups = ['last-2', 'last-1']").markdown());
-    }
-
-    #[test]
-    fn a_takeaway_in_csv() {
-        insta::assert_snapshot!(built("groups = ['last-2', 'full-hot', 'full']").csv());
+    fn a_takeaway_in_markdown_and_csv() {
+        let few = built("groups = ['last-2', 'last-1']");
+        insta::assert_snapshot!("a_takeaway_in_markdown", few.markdown());
+        let hot = built("groups = ['last-2', 'full-hot', 'full']");
+        insta::assert_snapshot!("a_takeaway_in_csv", hot.csv.text());
     }
 
     #[test]
     fn a_group_without_runs_is_a_row_without_numbers() {
-        let takeaway = built("groups = ['last-3']\ntasks = ['letters']");
+        let table = built("groups = ['last-3']\ntasks = ['letters']");
         assert_eq!(
-            takeaway.sentences[0],
-            "No group can be held against all layers yet."
+            table.lead[0],
+            "No group can be compared with all layers yet."
         );
-        let row = &takeaway.rows[1];
-        assert_eq!(
-            (row.score.as_str(), row.time.as_str(), row.runs),
-            ("", "", 0)
-        );
-        assert!(
-            takeaway.notes[0].starts_with("Last three layers has no score on Letters: no run has"),
-            "{:?}",
-            takeaway.notes
-        );
+        let row = &table.parts[0].rows[1];
+        assert_eq!([1, 3, 6].map(|at| row[at].main.as_str()), ["", "", "0"]);
+        let why = "Last three layers has no score on Letters: no run has";
+        assert!(table.notes[0].starts_with(why), "{:?}", table.notes);
     }
 
     #[test]
     fn a_row_counts_what_was_lost_and_compares_what_is_left() {
-        let takeaway = built("groups = ['full-hot']");
-        let row = &takeaway.rows[1];
-        assert_eq!((row.runs, row.lost.as_str()), (11, "1 lost"));
-        assert!(
-            takeaway
-                .notes
-                .contains(&"All layers, high rate on Sounds: 1 diverged".to_owned())
-        );
-        assert!(takeaway.sentences.last().unwrap().contains("2 to 3 seeds"));
+        let table = built("groups = ['full-hot']");
+        let runs = table.parts[0].rows[1].last().unwrap();
+        assert_eq!((runs.main.as_str(), runs.beside.as_str()), ("11", "1 lost"));
+        let lost = "All layers, high rate on Sounds: 1 diverged".to_owned();
+        assert!(table.notes.contains(&lost));
+        assert!(table.lead.last().unwrap().contains("2 to 3 seeds"));
     }
 
-    fn built(rest: &str) -> Takeaway {
+    fn built(rest: &str) -> RenderedTable {
         let text = format!("title = 'What to take'\nbaseline = 'full'\n{rest}\n");
         let asked: TakeawayPlan = parse(&text, "report.toml").unwrap();
         let plan = fixture::task_plan();
         asked.check(&plan, "report.toml: takeaway").unwrap();
         let runs = Runs::new(&fixture::task_tables()).unwrap();
-        Takeaway::build(&asked, &Scope::new(&plan, &runs, "report.toml")).unwrap()
+        asked
+            .render(&Scope::new(&plan, &runs, "report.toml"))
+            .unwrap()
     }
 }

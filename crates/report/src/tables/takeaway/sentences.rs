@@ -20,7 +20,7 @@ pub(super) struct Beside {
     /// Its time to the stop as a share of the baseline's.
     pub(super) time: Option<f64>,
     pub(super) overall: Result<Comparison, String>,
-    /// Tasks that have a test of their own, and on how many of these it is told apart, below and above.
+    /// Tasks that have a test of their own, and on how many of these it is significantly lower and higher.
     pub(super) tested: usize,
     pub(super) below: usize,
     pub(super) above: usize,
@@ -86,7 +86,7 @@ impl Beside {
         format!("{score}{time}")
     }
 
-    /// `on 5 of 8 tasks the two cannot be told apart, on 3 the score is lower`.
+    /// `on 5 of 8 tasks the two do not differ significantly, on 3 the score is lower`.
     fn apart(&self) -> String {
         let same = self.tested - self.below - self.above;
         let mut parts = Vec::new();
@@ -95,16 +95,16 @@ impl Beside {
                 return "with one seed each, nothing says how much of a difference is noise"
                     .to_owned();
             }
-            (1, 1) => return "the two cannot be told apart".to_owned(),
+            (1, 1) => return "the two do not differ significantly".to_owned(),
             (0, _) => {}
             (same, tested) if same == tested => {
                 parts.push(format!(
-                    "on none of {tested} tasks can the two be told apart"
+                    "on none of {tested} tasks do the two differ significantly"
                 ));
             }
             (same, tested) => {
                 parts.push(format!(
-                    "on {same} of {tested} tasks the two cannot be told apart"
+                    "on {same} of {tested} tasks the two do not differ significantly"
                 ));
             }
         }
@@ -134,7 +134,7 @@ pub(super) fn sentences(besides: &[Beside], baseline: &str) -> Vec<String> {
     let as_good = besides.iter().filter(|beside| !beside.is_worse());
     let Some(first) = as_good.min_by(by_time).or(besides.iter().max_by(by_score)) else {
         let baseline = in_sentence(baseline);
-        return vec![format!("No group can be held against {baseline} yet.")];
+        return vec![format!("No group can be compared with {baseline} yet.")];
     };
     let told = |beside: &Beside| format!("{}; {}.", beside.cost_and_gain(baseline), beside.apart());
     // A title with an apposition, such as "Last layer, 2e-5", closes it before the verb.
@@ -204,28 +204,28 @@ mod tests {
 
     #[test]
     fn sentences_are_right_for_any_numbers() {
-        // (kept, time, tasks told apart below and above of 4, words)
+        // (kept, time, tasks significantly below and above of 4, words)
         for (kept, time, below, above, words) in [
             (
                 0.98,
                 0.31,
                 1,
                 0,
-                "Few kept 98 % of the mean score of all layers in 31 % of the training time; on 3 of 4 tasks the two cannot be told apart, on 1 the score is lower.",
+                "Few kept 98 % of the mean score of all layers in 31 % of the training time; on 3 of 4 tasks the two do not differ significantly, on 1 the score is lower.",
             ),
             (
                 0.9962,
                 0.5,
                 0,
                 0,
-                "Few kept 99.6 % of the mean score of all layers in 50 % of the training time; on none of 4 tasks can the two be told apart.",
+                "Few kept 99.6 % of the mean score of all layers in 50 % of the training time; on none of 4 tasks do the two differ significantly.",
             ),
             (
                 1.02,
                 1.25,
                 0,
                 2,
-                "Few reached 102 % of the mean score of all layers in 25 % more training time; on 2 of 4 tasks the two cannot be told apart, on 2 the score is higher.",
+                "Few reached 102 % of the mean score of all layers in 25 % more training time; on 2 of 4 tasks the two do not differ significantly, on 2 the score is higher.",
             ),
             (
                 0.5,
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(
             sentences(&[negative], "All layers"),
             [
-                "Few scored 8.00 points below all layers in 50 % of the training time; the two cannot be told apart."
+                "Few scored 8.00 points below all layers in 50 % of the training time; the two do not differ significantly."
             ]
         );
     }

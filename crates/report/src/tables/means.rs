@@ -1,0 +1,326 @@
+//! Tables of means: rows of groups, columns of scores or of numbers that every run has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, bail};
+use serde::Deserialize;
+
+use super::{Cell, Column, Csv, Part, RenderedTable, TableKind};
+use crate::plan::{Group, Heading, Measure, Plan, Where};
+use crate::select::label::labelled;
+use crate::select::sample::Sample;
+use crate::select::scope::Scope;
+use crate::text::{fixed, readable};
+use crate::toml_file::did_you_mean;
+
+/// `kind = "means"`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Means {
+    /// Heading over the names of the rows.
+    stub: String,
+    #[serde(rename = "column")]
+    columns: Vec<MeansColumn>,
+    #[serde(rename = "row")]
+    rows: Vec<MeansRow>,
+    /// Repeats all rows once per part, each part with further conditions; none is one part without.
+    #[serde(default, rename = "part")]
+    parts: Vec<MeansPart>,
+    /// Further conditions on every cell.
+    #[serde(default, rename = "where")]
+    conditions: Where,
+}
+
+/// One column.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct MeansColumn {
+    /// Key of the paper's values in the rows.
+    id: String,
+    title: String,
+    /// A final score, with the split it is of.
+    metric: Option<String>,
+    split: Option<String>,
+    /// Instead: a number that every run has, such as `train_seconds`.
+    field: Option<String>,
+    /// Digits after the point.
+    #[serde(default = "three")]
+    decimals: usize,
+    /// Further conditions on the cells of this column.
+    #[serde(default, rename = "where")]
+    conditions: Where,
+}
+
+/// One row: a group, and what the paper reports for it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct MeansRow {
+    group: String,
+    /// The paper's values by column; one that could not be recovered is left out.
+    #[serde(default)]
+    paper: BTreeMap<String, f64>,
+}
+
+/// A repetition of all rows under further conditions.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct MeansPart {
+    title: String,
+    #[serde(rename = "where")]
+    conditions: Where,
+}
+
+/// Folds share training data.
+const FOLDS_NOTE: &str = "Intervals over folds treat the folds as independent; they share training examples, so the true ones are wider";
+
+fn three() -> usize {
+    3
+}
+
+impl TableKind for Means {
+    fn check(&self, plan: &Plan, from: &str) -> Result<()> {
+        for column in &self.columns {
+            if column.measure().is_none() {
+                bail!(
+                    "{from}: column `{}`: expected `metric` and `split`, or `field` alone",
+                    column.id
+                );
+            }
+        }
+        for row in &self.rows {
+            plan.group(&row.group, from)?;
+            let known = || self.columns.iter().map(|column| column.id.as_str());
+            if let Some(key) = row.paper.keys().find(|key| known().all(|id| id != *key)) {
+                let near = did_you_mean(key, known());
+                bail!(
+                    "{from}: row `{}`: the paper's value `{key}` has no column{near}",
+                    row.group
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn render(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
+        let columns = self.columns.iter().flat_map(|column| {
+            let paper = self
+                .has_paper(column)
+                .then(|| Column::of("paper").class("paper"));
+            let ours = Column::of("ours")
+                .class("ours")
+                .with_interval("95 % interval");
+            let all = paper
+                .into_iter()
+                .chain([ours, Column::of("sd").class("sd")]);
+            all.map(|part| part.under(&column.title))
+        });
+        let mut table = RenderedTable {
+            columns: [Column::stub(&self.stub)]
+                .into_iter()
+                .chain(columns)
+                .chain([Column::of("Runs").class("runs")])
+                .collect(),
+            csv: Csv::new("table,part,row,column,measure,paper,mean,low,high,sd,n,runs,lost"),
+            ..RenderedTable::default()
+        };
+        let (whole, mut folds) = ([MeansPart::default()], false);
+        let parts = match self.parts.as_slice() {
+            [] => &whole[..],
+            parts => parts,
+        };
+        for part in parts {
+            let mut rows = Vec::new();
+            for row in &self.rows {
+                let filled = self.fill(row, part, scope)?;
+                folds |= filled.samples.iter().any(Sample::is_folds);
+                table.notes.extend(filled.notes(part));
+                filled.csv((&heading.id, &part.title), self, &mut table.csv);
+                rows.push(filled.cells(self));
+            }
+            let title = part.title.clone();
+            table.parts.push(Part { title, rows });
+        }
+        table.notes.dedup();
+        if folds {
+            table.notes.insert(0, FOLDS_NOTE.to_owned());
+        }
+        Ok(table)
+    }
+}
+
+impl Means {
+    /// The paper's value of a measure for a group, if the table has it.
+    pub(crate) fn paper_value(&self, group: &str, measure: &Measure) -> Option<f64> {
+        let mut columns = self.columns.iter();
+        let column = columns.find(|column| column.measure().as_ref() == Some(measure))?;
+        let mut values = self
+            .rows
+            .iter()
+            .filter(|row| row.group == group)
+            .filter_map(|row| row.paper.get(&column.id));
+        values.next().copied()
+    }
+
+    /// Whether the paper reports anything in a column.
+    fn has_paper(&self, column: &MeansColumn) -> bool {
+        self.rows
+            .iter()
+            .any(|row| row.paper.contains_key(&column.id))
+    }
+
+    fn fill<'a>(
+        &'a self,
+        row: &'a MeansRow,
+        part: &MeansPart,
+        scope: &Scope<'a>,
+    ) -> Result<Filled<'a>> {
+        let group = scope.plan.group(&row.group, &scope.from)?;
+        let samples = self.columns.iter().map(|column| {
+            let mut all = self.conditions.clone();
+            for further in [&group.conditions, &part.conditions, &column.conditions] {
+                all.extend(further.clone());
+            }
+            let measure = column.measure().expect("columns were checked");
+            let from = format!("{}: row `{}`", scope.from, row.group);
+            scope.runs.sample(&all, &measure, &from)
+        });
+        let samples = samples.collect::<Result<Vec<Sample>>>()?;
+        let labels: BTreeSet<&String> = samples.iter().flat_map(|sample| &sample.labels).collect();
+        Ok(Filled {
+            title: labelled(&group.title, labels),
+            row,
+            group,
+            samples,
+        })
+    }
+}
+
+impl MeansColumn {
+    fn measure(&self) -> Option<Measure> {
+        match (&self.metric, &self.split, &self.field) {
+            (Some(metric), Some(split), None) => Some(Measure::score(metric, split)),
+            (None, None, Some(field)) => Some(Measure::Field {
+                field: field.clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The paper's value, then mean, ends of the interval and standard deviation of ours; what does not exist is empty.
+    fn texts(&self, row: &MeansRow, sample: &Sample) -> [String; 5] {
+        let interval = sample.interval();
+        [
+            row.paper.get(&self.id).copied(),
+            sample.mean(),
+            interval.map(|interval| interval.low),
+            interval.map(|interval| interval.high),
+            sample.sd(),
+        ]
+        .map(|value| value.map_or(String::new(), |value| fixed(value, self.decimals)))
+    }
+}
+
+/// A row with the numbers of each column.
+struct Filled<'a> {
+    row: &'a MeansRow,
+    group: &'a Group,
+    /// Title of the group with the labels of its runs.
+    title: String,
+    samples: Vec<Sample>,
+}
+
+impl Filled<'_> {
+    /// `10 seeds`, and `1 diverged` or nothing.
+    fn runs(&self) -> [String; 2] {
+        let distinct = |text: fn(&Sample) -> String| {
+            let mut texts: Vec<String> = self.samples.iter().map(text).collect();
+            texts.retain(|text| !text.is_empty());
+            texts.dedup();
+            texts
+        };
+        [
+            distinct(Sample::unit).join(" / "),
+            distinct(Sample::lost_text).join("; "),
+        ]
+    }
+
+    fn cells(&self, table: &Means) -> Vec<Cell> {
+        let mut cells = vec![Cell::of(&self.title)];
+        for (column, sample) in table.columns.iter().zip(&self.samples) {
+            let [paper, mean, low, high, sd] =
+                column.texts(self.row, sample).map(|text| readable(&text));
+            let interval = match low.as_str() {
+                "" => String::new(),
+                _ => format!("[{low}, {high}]"),
+            };
+            if table.has_paper(column) {
+                cells.push(Cell::of(paper));
+            }
+            cells.extend([Cell::of(mean).beside(interval).or("no run"), Cell::of(sd)]);
+        }
+        let [unit, lost] = self.runs();
+        cells.push(Cell::of(unit).beside(lost));
+        cells
+    }
+
+    fn notes(&self, part: &MeansPart) -> Vec<String> {
+        let name = match part.title.as_str() {
+            "" => self.group.title.clone(),
+            part => format!("{}, {part}", self.group.title),
+        };
+        let note = self.samples.iter().find_map(|sample| sample.note.as_ref());
+        let empty = note.map(|note| format!("{name}: empty, since {note}"));
+        let [_, lost] = self.runs();
+        let lost = (!lost.is_empty()).then(|| format!("{name}: not in the means: {lost}"));
+        empty.into_iter().chain(lost).collect()
+    }
+
+    fn csv(&self, (id, part): (&str, &str), table: &Means, csv: &mut Csv) {
+        let [unit, lost] = self.runs();
+        for (column, sample) in table.columns.iter().zip(&self.samples) {
+            let measure = match column.measure() {
+                Some(Measure::Score { metric, split }) => format!("{metric} ({split})"),
+                Some(Measure::Field { field }) => field,
+                None => String::new(),
+            };
+            let names = [id, part, &self.title, &column.id, &measure].map(str::to_owned);
+            let numbers = column.texts(self.row, sample);
+            let runs = [sample.n().to_string(), unit.clone(), lost.clone()];
+            csv.line(names.iter().chain(&numbers).chain(&runs));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_table_in_markdown_latex_and_csv() {
+        let table = fixture::table("table-2");
+        insta::assert_snapshot!("a_table_in_markdown", table.markdown());
+        insta::assert_snapshot!("a_table_in_latex", table.latex());
+        insta::assert_snapshot!("a_table_in_csv", table.csv.text());
+    }
+
+    #[test]
+    fn a_row_without_runs_is_empty_and_says_why() {
+        let table = fixture::table("table-2");
+        let rows = &table.parts[0].rows;
+        let row = rows.iter().find(|row| row[0].main == "Absent").unwrap();
+        assert_eq!((row[2].main.as_str(), row[2].empty), ("", "no run"));
+        let says = |note: &String| note.starts_with("Absent: empty, since no run has");
+        assert!(table.notes.iter().any(says), "{:?}", table.notes);
+    }
+
+    #[test]
+    fn parts_repeat_the_rows_and_folds_carry_their_warning() {
+        let table = fixture::table("table-1");
+        assert_eq!(table.parts.len(), 2);
+        assert_eq!(table.parts[0].rows.len(), table.parts[1].rows.len());
+        let runs = table.parts[0].rows[0].last().unwrap();
+        assert_eq!(runs.main, "10 folds");
+        assert_eq!(table.notes[0], FOLDS_NOTE);
+    }
+}
