@@ -153,15 +153,14 @@ impl WordColumns {
     }
 }
 
-/// Delimited text: which separator, quoted or not, with a header line or not.
-fn delimited(text: &str, end: &str, wishes: &Wishes) -> Result<Look> {
-    let sample: String = text.lines().take(ROWS).collect::<Vec<_>>().join("\n");
-    let (separator, mut reason) = match (wishes.separator, end) {
+/// What divides the fields of a line, and why.
+fn separator(sample: &str, end: &str, wishes: &Wishes) -> Result<(char, String)> {
+    Ok(match (wishes.separator, end) {
         (Some(separator), _) => (separator, "as --separator says".to_string()),
         (None, "csv") => {
             // Some programs write `;` into files they call csv.
-            let commas = rows(&sample, ',').iter().all(|row| row.len() < 2);
-            let semicolons = rows(&sample, ';');
+            let commas = rows(sample, ',').iter().all(|row| row.len() < 2);
+            let semicolons = rows(sample, ';');
             let even = semicolons
                 .iter()
                 .all(|row| row.len() == semicolons[0].len());
@@ -176,7 +175,7 @@ fn delimited(text: &str, end: &str, wishes: &Wishes) -> Result<Look> {
         (None, "tsv") => ('\t', "the name ends in .tsv".to_string()),
         (None, _) => {
             let fits = |separator: &char| {
-                let rows = rows(&sample, *separator);
+                let rows = rows(sample, *separator);
                 rows[0].len() > 1 && rows.iter().all(|row| row.len() == rows[0].len())
             };
             let fitting: Vec<char> = ['\t', ',', ';', '|'].into_iter().filter(fits).collect();
@@ -191,21 +190,29 @@ fn delimited(text: &str, end: &str, wishes: &Wishes) -> Result<Look> {
                 }
             }
         }
-    };
+    })
+}
+
+/// Whether fields of a tab-separated file are enclosed in quotes. They are letters there, unless fields begin and end
+/// with them.
+fn quotes_enclose(sample: &str) -> bool {
+    let fields = || sample.lines().flat_map(|line| line.split('\t'));
+    let closed = |field: &&str| field.len() > 1 && field.starts_with('"') && field.ends_with('"');
+    let opened = |field: &&str| field.starts_with('"');
+    let (closed, opened) = (
+        fields().filter(closed).count(),
+        fields().filter(opened).count(),
+    );
+    closed > 0 && closed == opened
+}
+
+/// Delimited text: which separator, quoted or not, with a header line or not.
+fn delimited(text: &str, end: &str, wishes: &Wishes) -> Result<Look> {
+    let sample: String = text.lines().take(ROWS).collect::<Vec<_>>().join("\n");
+    let (separator, mut reason) = separator(&sample, end, wishes)?;
     let kind = if separator == '\t' { "tsv" } else { "csv" };
     let own = !matches!(separator, ',' | '\t');
-    // Quotes in a tab-separated file are letters, unless fields begin and end with them.
-    let quoted = kind == "tsv" && {
-        let fields = || text.lines().take(ROWS).flat_map(|line| line.split('\t'));
-        let closed =
-            |field: &&str| field.len() > 1 && field.starts_with('"') && field.ends_with('"');
-        let opened = |field: &&str| field.starts_with('"');
-        let (closed, opened) = (
-            fields().filter(closed).count(),
-            fields().filter(opened).count(),
-        );
-        closed > 0 && closed == opened
-    };
+    let quoted = kind == "tsv" && quotes_enclose(&sample);
     let rows = rows(&sample, separator);
     let header = match wishes.header {
         Some(header) => {

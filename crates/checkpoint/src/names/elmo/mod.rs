@@ -35,101 +35,106 @@ const N_CHARACTERS: usize = 261;
 
 /// What a dataset of the HDF5 file is published as.
 pub(super) fn published(path: &str, shape: &[usize]) -> Result<Vec<Renamed>> {
-    let as_is = |name: String| one(name, shape.to_vec(), Change::None);
-    let reversed = |name: String, change: Change| {
-        let &[rows, columns] = shape else {
+    let found = Found { path, shape };
+    let parts: Vec<&str> = path.split('/').collect();
+    let renamed = match parts[..] {
+        ["char_embed"] => Some(found.as_is("char_embedding.weight")),
+        ["CNN", last] => found.convolution(last)?,
+        ["CNN_proj", "W_proj"] => Some(found.reversed("projection.weight", Change::Transposed)?),
+        ["CNN_proj", "b_proj"] => Some(found.as_is("projection.bias")),
+        [scope, last] => match numbered(scope, "CNN_high_") {
+            Some(k) => found.highway(k, last)?,
+            None => None,
+        },
+        [direction, "RNN", "MultiRNNCell", cell, "LSTMCell", last] => {
+            let direction = match direction {
+                "RNN_0" => Some("forward"),
+                "RNN_1" => Some("backward"),
+                _ => None,
+            };
+            match direction.zip(numbered(cell, "Cell")) {
+                Some((direction, layer)) => found.lstm(&format!("{direction}.{layer}"), last)?,
+                None => None,
+            }
+        }
+        _ => None,
+    };
+    // What is left over keeps its name, and is said to be left over.
+    Ok(renamed.unwrap_or_else(|| found.as_is(path)))
+}
+
+/// The number behind `start`.
+fn numbered(text: &str, start: &str) -> Option<usize> {
+    text.strip_prefix(start)?.parse().ok()
+}
+
+/// A dataset of the file.
+struct Found<'a> {
+    path: &'a str,
+    shape: &'a [usize],
+}
+
+impl Found<'_> {
+    fn as_is(&self, name: &str) -> Vec<Renamed> {
+        self.changed(name, Change::None)
+    }
+
+    fn changed(&self, name: &str, change: Change) -> Vec<Renamed> {
+        one(name.to_string(), self.shape.to_vec(), change)
+    }
+
+    /// A matrix whose dimensions change places.
+    fn reversed(&self, name: &str, change: Change) -> Result<Vec<Renamed>> {
+        let Self { path, shape } = self;
+        let &[rows, columns] = *shape else {
             bail!("dataset `{path}` has shape {shape:?}, expected two dimensions");
         };
-        Ok(one(name, vec![columns, rows], change))
-    };
-    let numbered =
-        |text: &str, start: &str| -> Option<usize> { text.strip_prefix(start)?.parse().ok() };
-    let parts: Vec<&str> = path.split('/').collect();
-    match parts[..] {
-        ["char_embed"] => return Ok(as_is("char_embedding.weight".to_string())),
-        ["CNN", last] => {
-            if let Some(i) = numbered(last, "W_cnn_") {
-                let &[1, width, dim, n] = shape else {
-                    bail!(
-                        "dataset `{path}` has shape {shape:?}, expected [1, width, dim, filters]"
-                    );
-                };
-                let filters = Change::Elmo(Part::Filters);
-                return Ok(one(
-                    format!("char_cnn.{i}.weight"),
-                    vec![n, dim, width],
-                    filters,
-                ));
-            }
-            if let Some(i) = numbered(last, "b_cnn_") {
-                return Ok(as_is(format!("char_cnn.{i}.bias")));
-            }
-        }
-        ["CNN_proj", "W_proj"] => {
-            return reversed("projection.weight".to_string(), Change::Transposed);
-        }
-        ["CNN_proj", "b_proj"] => return Ok(as_is("projection.bias".to_string())),
-        [scope, last] => {
-            if let Some(k) = numbered(scope, "CNN_high_") {
-                match last {
-                    "W_transform" => {
-                        return reversed(
-                            format!("highway.{k}.transform.weight"),
-                            Change::Transposed,
-                        );
-                    }
-                    "b_transform" => return Ok(as_is(format!("highway.{k}.transform.bias"))),
-                    "W_carry" => {
-                        let change = Change::Elmo(Part::NegatedTransposed);
-                        return reversed(format!("highway.{k}.carry.weight"), change);
-                    }
-                    "b_carry" => {
-                        let change = Change::Elmo(Part::Negated);
-                        return Ok(one(
-                            format!("highway.{k}.carry.bias"),
-                            shape.to_vec(),
-                            change,
-                        ));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        [
-            direction @ ("RNN_0" | "RNN_1"),
-            "RNN",
-            "MultiRNNCell",
-            cell,
-            "LSTMCell",
-            last,
-        ] => {
-            let direction = if direction == "RNN_0" {
-                "forward"
-            } else {
-                "backward"
-            };
-            if let Some(layer) = numbered(cell, "Cell") {
-                let at = format!("{direction}.{layer}");
-                match last {
-                    "W_0" => return gates(path, shape, &at),
-                    "B" => {
-                        ensure!(
-                            shape.len() == 1 && shape[0].is_multiple_of(4),
-                            "dataset `{path}` has shape {shape:?}, expected [4 cell]"
-                        );
-                        let change = Change::Elmo(Part::GateBias);
-                        return Ok(one(format!("{at}.bias"), shape.to_vec(), change));
-                    }
-                    "W_P_0" => {
-                        return reversed(format!("{at}.projection.weight"), Change::Transposed);
-                    }
-                    _ => {}
-                }
-            }
-        }
-        _ => {}
+        Ok(one(name.to_string(), vec![columns, rows], change))
     }
-    Ok(as_is(path.to_string())) // left over, and said to be so
+
+    fn convolution(&self, last: &str) -> Result<Option<Vec<Renamed>>> {
+        if let Some(i) = numbered(last, "W_cnn_") {
+            let Self { path, shape } = self;
+            let &[1, width, dim, n] = *shape else {
+                bail!("dataset `{path}` has shape {shape:?}, expected [1, width, dim, filters]");
+            };
+            let name = format!("char_cnn.{i}.weight");
+            let filters = Change::Elmo(Part::Filters);
+            return Ok(Some(one(name, vec![n, dim, width], filters)));
+        }
+        let bias = numbered(last, "b_cnn_");
+        Ok(bias.map(|i| self.as_is(&format!("char_cnn.{i}.bias"))))
+    }
+
+    fn highway(&self, k: usize, last: &str) -> Result<Option<Vec<Renamed>>> {
+        let name = |part: &str| format!("highway.{k}.{part}");
+        Ok(Some(match last {
+            "W_transform" => self.reversed(&name("transform.weight"), Change::Transposed)?,
+            "b_transform" => self.as_is(&name("transform.bias")),
+            "W_carry" => {
+                let change = Change::Elmo(Part::NegatedTransposed);
+                self.reversed(&name("carry.weight"), change)?
+            }
+            "b_carry" => self.changed(&name("carry.bias"), Change::Elmo(Part::Negated)),
+            _ => return Ok(None),
+        }))
+    }
+
+    fn lstm(&self, at: &str, last: &str) -> Result<Option<Vec<Renamed>>> {
+        let Self { path, shape } = self;
+        Ok(Some(match last {
+            "W_0" => gates(path, shape, at)?,
+            "B" => {
+                ensure!(
+                    shape.len() == 1 && shape[0].is_multiple_of(4),
+                    "dataset `{path}` has shape {shape:?}, expected [4 cell]"
+                );
+                self.changed(&format!("{at}.bias"), Change::Elmo(Part::GateBias))
+            }
+            "W_P_0" => self.reversed(&format!("{at}.projection.weight"), Change::Transposed)?,
+            _ => return Ok(None),
+        }))
+    }
 }
 
 fn one(name: String, shape: Vec<usize>, change: Change) -> Vec<Renamed> {
