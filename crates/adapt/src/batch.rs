@@ -6,7 +6,7 @@ use totune_data::{Encoded, Padded};
 use totune_model::{Classifier, Encoder, Output, Pass, TokenBatch, Words};
 
 use crate::cache::Start;
-use crate::task::Examples;
+use crate::task::{Examples, Row};
 
 /// Rows padded to the longest of them with `pad_id`, that of [`Encoder::pad_id`].
 pub(crate) fn padded(rows: &[&Encoded], pad_id: u32, device: &Device) -> TokenBatch {
@@ -23,44 +23,51 @@ pub(crate) fn padded(rows: &[&Encoded], pad_id: u32, device: &Device) -> TokenBa
     batch
 }
 
-/// The examples at `indices`, padded to the longest of them with `pad_id`, that of [`Encoder::pad_id`].
-pub(crate) fn token_batch(
-    examples: &Examples,
-    indices: &[usize],
-    pad_id: u32,
-    device: &Device,
-) -> TokenBatch {
-    let rows: Vec<_> = indices.iter().map(|&i| &examples.rows[i]).collect();
-    let mut batch = padded(&rows, pad_id, device);
-    if !examples.places.is_empty() {
-        let of = |places: fn(&crate::task::Places) -> &Vec<u32>| {
-            let rows = indices.iter().map(|&i| places(&examples.places[i]).clone());
-            rows.collect()
-        };
-        batch.words = Some(Words {
-            starts: of(|places| &places.starts),
-            ends: of(|places| &places.ends),
-        });
-    }
-    batch
+/// Where the batches of some examples come from, and where they go.
+pub(crate) struct Batches<'a> {
+    examples: &'a Examples,
+    /// Where passes begin, if activations are cached for it.
+    start: Option<Start>,
+    device: &'a Device,
 }
 
-/// What `model` gives for the examples at `indices`: from what was kept of its frozen part for `start` where there is
-/// such, else from the tokens.
-pub(crate) fn outputs<E: Encoder>(
-    model: &Classifier<E>,
-    examples: &Examples,
-    indices: &[usize],
-    start: Option<Start>,
-    pass: &Pass,
-    device: &Device,
-) -> Output {
-    let batch = token_batch(examples, indices, model.encoder.pad_id(), device);
-    match examples.kept(start) {
-        None => model.forward(&batch, pass),
-        Some(kept) => {
-            let [_, seq] = batch.shape();
-            model.forward_from(kept.batch(indices, seq, device), &batch, pass)
+impl<'a> Batches<'a> {
+    pub(crate) fn new(examples: &'a Examples, start: Option<Start>, device: &'a Device) -> Self {
+        Self {
+            examples,
+            start,
+            device,
         }
+    }
+
+    /// What `model` gives for the examples at `indices`: from the cached activations of its frozen part where there are
+    /// such, else from the tokens.
+    pub(crate) fn outputs<E: Encoder>(
+        &self,
+        model: &Classifier<E>,
+        indices: &[usize],
+        pass: &Pass,
+    ) -> Output {
+        let batch = self.tokens(indices, model.encoder.pad_id());
+        match self.examples.kept(self.start) {
+            None => model.forward(&batch, pass),
+            Some(kept) => {
+                let [_, seq] = batch.shape();
+                model.forward_from(kept.batch(indices, seq, self.device), &batch, pass)
+            }
+        }
+    }
+
+    /// The examples at `indices`, padded to the longest of them.
+    fn tokens(&self, indices: &[usize], pad_id: u32) -> TokenBatch {
+        let rows: Vec<&Row> = indices.iter().map(|&i| &self.examples.rows[i]).collect();
+        let encoded: Vec<&Encoded> = rows.iter().map(|row| &row.encoded).collect();
+        let mut batch = padded(&encoded, pad_id, self.device);
+        let words: Option<Vec<_>> = rows.iter().map(|row| row.words.as_ref()).collect();
+        batch.words = words.map(|words| Words {
+            starts: words.iter().map(|places| places.starts.clone()).collect(),
+            ends: words.iter().map(|places| places.ends.clone()).collect(),
+        });
+        batch
     }
 }

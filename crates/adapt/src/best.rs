@@ -1,52 +1,55 @@
 //! The best epoch of a run so far.
 
-use std::collections::BTreeSet;
-
 use burn::module::Module;
 
 use crate::outcome::Prediction;
-use crate::parameters::{Values, copy, restore};
+use crate::parameters::{Values, copy};
 
-/// The model of the epoch with the best score on dev so far: a copy of what can move, and what the model said.
+/// The model of the epoch with the best score on dev so far, if one was kept.
 #[derive(Default)]
-pub(crate) struct Best {
-    found: Option<Found>,
-}
+pub(crate) struct Best(Option<Found>);
 
-struct Found {
+/// An epoch's model: a copy of what is trained in any phase, and what the model predicted.
+pub(crate) struct Found {
     score: f64,
-    epoch: usize,
-    values: Values,
-    predictions: Vec<Prediction>,
+    pub epoch: usize,
+    pub values: Values,
+    pub predictions: Vec<Prediction>,
 }
 
 impl Best {
-    /// Keeps the model after `epoch` if it scored higher than all before.
+    /// The model after `epoch` with its score.
     ///
-    /// `moving` are the parameters of all phases: one that begins to move later has to come back too.
-    pub(crate) fn offer<M: Module>(
-        &mut self,
+    /// `trainable` says which parameters are trained in any phase: one whose training begins later has to come back too.
+    pub(crate) fn new<M: Module>(
         score: f64,
         epoch: usize,
         model: &M,
-        moving: &BTreeSet<&str>,
-        predictions: &[Prediction],
-    ) {
-        if self.found.as_ref().is_none_or(|best| score > best.score) {
-            self.found = Some(Found {
-                score,
-                epoch,
-                values: copy(model, &|path| moving.contains(path)),
-                predictions: predictions.to_vec(),
-            });
-        }
+        trainable: &dyn Fn(&str) -> bool,
+    ) -> Self {
+        Self(Some(Found {
+            score,
+            epoch,
+            values: copy(model, trainable),
+            predictions: Vec::new(),
+        }))
     }
 
-    /// The epoch, its model and what it said; `None` if nothing was offered.
-    pub(crate) fn take<M: Module>(self, model: M) -> Result<(usize, M, Vec<Prediction>), M> {
-        match self.found {
-            Some(best) => Ok((best.epoch, restore(model, best.values), best.predictions)),
-            None => Err(model),
+    /// The same with what the model predicted.
+    pub(crate) fn with_predictions(mut self, predictions: &[Prediction]) -> Self {
+        if let Some(found) = &mut self.0 {
+            found.predictions = predictions.to_vec();
         }
+        self
+    }
+
+    /// Whether a model with this score is better than all before.
+    pub(crate) fn is_below(&self, score: f64) -> bool {
+        self.0.as_ref().is_none_or(|best| score > best.score)
+    }
+
+    /// What was kept.
+    pub(crate) fn into_found(self) -> Option<Found> {
+        self.0
     }
 }

@@ -1,12 +1,12 @@
 //! Scoring a model on examples it does not learn from.
 
 use anyhow::Result;
-use burn::tensor::Device;
 use totune_data::{BatchPlan, Target};
 use totune_model::{Classifier, Encoder, Pass};
 
-use crate::batch::outputs;
+use crate::batch::Batches;
 use crate::cache::Start;
+use crate::parameters::device_of;
 use crate::question::Question;
 use crate::task::Examples;
 
@@ -21,32 +21,36 @@ pub struct Evaluation {
     pub scores: Vec<Vec<f32>>,
 }
 
-/// Scores `examples` in batches of `batch_size`, without dropout, from what was kept for `start` where there is such.
+/// Scores `examples` in batches of `batch_size`, without dropout, from the activations cached for `start` where there are
+/// such.
 ///
 /// Where an encoder carries its state from batch to batch, the first one begins with nothing.
 ///
 /// `model` is a validation snapshot ([`burn::module::Module::valid`]), so that no graph is built. Batches hold examples
 /// of similar length, which saves padding; the result is in the order of the examples.
+///
+/// # Errors
+/// When the device fails.
 pub fn evaluate<E: Encoder>(
     model: &Classifier<E>,
     question: &Question,
     examples: &Examples,
     batch_size: usize,
     start: Option<Start>,
-    device: &Device,
 ) -> Result<Evaluation> {
     let plan = BatchPlan {
         size: batch_size,
         bucketing: true,
     };
     model.encoder.forget();
+    let device = device_of(&model.encoder)?;
+    let batches = Batches::new(examples, start, &device);
     let mut loss = vec![0.0; examples.len()];
     let mut predicted = vec![Target::Unknown; examples.len()];
     let mut scores = vec![Vec::new(); examples.len()];
     for indices in plan.sequential(&examples.lengths()) {
-        let pass = Pass::evaluation();
-        let output = outputs(model, examples, &indices, start, &pass, device);
-        let answers = question.answers(output, &examples.targets, &indices)?;
+        let output = batches.outputs(model, &indices, &Pass::evaluation());
+        let answers = question.answers(output, &examples.targets(&indices))?;
         for (&i, answer) in indices.iter().zip(answers) {
             (loss[i], predicted[i], scores[i]) = (answer.loss, answer.predicted, answer.scores);
         }

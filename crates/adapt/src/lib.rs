@@ -52,7 +52,7 @@ pub use strategy::{
     Adaptation, Biases, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, Part,
     StackAndFinetune,
 };
-pub use task::{Examples, Places, TaskData};
+pub use task::{Examples, Places, Row, TaskData};
 pub use totune_model::{LstmState, Switch};
 pub use training::{Cache, Clip, Dtype, Select, Training};
 pub use watch::{EpochScores, StepEvent, Watch};

@@ -11,7 +11,7 @@ pub struct Outcome<E: Encoder> {
     /// Scores in the order they were taken.
     pub scores: Vec<Score>,
     /// Predictions of the final model for dev (if there is one), test and what was to be answered only; none after a
-    /// divergence.
+    /// divergence or an interruption.
     pub predictions: Vec<Prediction>,
     /// Why training ended.
     pub stop: Stop,
@@ -82,6 +82,8 @@ pub enum Stop {
     Gap,
     /// A number that should be finite was not.
     Diverged(Divergence),
+    /// Whoever watched it ended it.
+    Interrupted,
 }
 
 impl Stop {
@@ -92,6 +94,15 @@ impl Stop {
             Self::Plateau => "plateau",
             Self::Gap => "gap",
             Self::Diverged(_) => "diverged",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// Whether training came to its end, so that the run has a result.
+    pub fn is_an_end(&self) -> bool {
+        match self {
+            Self::Epochs | Self::Plateau | Self::Gap => true,
+            Self::Diverged(_) | Self::Interrupted => false,
         }
     }
 }

@@ -2,14 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::{Context, Result};
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 
 /// The number of elements of every parameter, by path.
 pub fn sizes<M: Module>(module: &M) -> BTreeMap<String, usize> {
     let mut visitor = Sizes::default();
     module.visit(&mut visitor);
     visitor.sizes
+}
+
+/// The device that a module lies on, without autodiff.
+pub(crate) fn device_of<M: Module>(module: &M) -> Result<Device> {
+    let device = module.devices().into_iter().next();
+    Ok(device.context("the encoder has no parameters")?.inner())
 }
 
 /// The module with gradients asked for where `trainable` says so, and nowhere else.

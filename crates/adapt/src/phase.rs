@@ -121,9 +121,9 @@ impl Phase {
             }
             ensure!(
                 n_matched > 0,
-                "no parameter matches `{}`; expected one of {}",
+                "no parameter matches `{}`; expected one of these modules: {}",
                 group.pattern,
-                summary(paths)
+                modules(&group.pattern, paths)
             );
         }
         for pattern in &self.no_decay {
@@ -140,16 +140,34 @@ impl Phase {
     }
 }
 
-/// The paths with `<i>` for the number of a layer, each once.
-fn summary(paths: &[String]) -> String {
-    let general = |path: &String| match path.strip_prefix("encoder.layers.") {
-        Some(rest) => match rest.split_once('.') {
-            Some((_, rest)) => format!("`encoder.layers.<i>.{rest}`"),
-            None => format!("`{path}`"),
-        },
-        None => format!("`{path}`"),
+/// The beginnings of paths, by what they belong to.
+const AREAS: [&str; 4] = [
+    "encoder.embeddings.",
+    "encoder.layers.",
+    "encoder.pooler.",
+    "head.",
+];
+
+/// The modules that a pattern could have meant: those that have parameters where it looks for some, with `<i>` for the
+/// number of a layer, each once.
+fn modules(pattern: &str, paths: &[String]) -> String {
+    let meant = |area: &&&str| pattern.starts_with(&format!("^{}", area.replace('.', r"\.")));
+    let area = AREAS.iter().find(meant).copied();
+    let area = area.filter(|area| paths.iter().any(|path| path.starts_with(area)));
+    let inside = paths
+        .iter()
+        .filter(|path| path.starts_with(area.unwrap_or("")));
+    let module = |path: &String| {
+        let module = path
+            .rsplit_once('.')
+            .map_or(path.as_str(), |(module, _)| module);
+        let layer = module.strip_prefix("encoder.layers.");
+        match layer.and_then(|rest| rest.split_once('.')) {
+            Some((_, rest)) => format!("encoder.layers.<i>.{rest}"),
+            None => module.to_string(),
+        }
     };
-    let names: BTreeSet<String> = paths.iter().map(general).collect();
+    let names: BTreeSet<String> = inside.map(module).collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
@@ -261,7 +279,7 @@ mod tests {
             .expect_err("there is no layer 2");
         assert_eq!(
             error.to_string(),
-            r"no parameter matches `^encoder\.layers\.2\.`; expected one of `encoder.embeddings.word.weight`, `encoder.layers.<i>.query.bias`, `encoder.layers.<i>.query.weight`, `head.output.weight`"
+            r"no parameter matches `^encoder\.layers\.2\.`; expected one of these modules: encoder.layers.<i>.query"
         );
     }
 

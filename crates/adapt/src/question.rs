@@ -61,13 +61,12 @@ impl Question {
     /// Refuses examples whose targets are no answers to it.
     pub(crate) fn check(&self, split: &str, examples: &Examples) -> Result<()> {
         ensure!(
-            !self.is_about_words() || examples.places.len() == examples.len(),
-            "the {split} split has {} examples, and the places of words of {}",
-            examples.len(),
-            examples.places.len()
+            !self.is_about_words() || examples.rows.iter().all(|row| row.words.is_some()),
+            "the {split} split has examples without the places of their words, expected these for all"
         );
-        for (i, (id, target)) in examples.ids.iter().zip(&examples.targets).enumerate() {
-            match (self, target) {
+        for row in &examples.rows {
+            let id = &row.id;
+            match (self, &row.target) {
                 (Self::Class { labels, .. }, Target::Class(class)) => ensure!(
                     *class < labels.len(),
                     "example `{id}` of the {split} split has the label {class}, expected less than {}, the number of labels",
@@ -78,7 +77,7 @@ impl Question {
                     "example `{id}` of the {split} split has the score {value}, expected a finite number"
                 ),
                 (Self::Tags { labels }, Target::Tags(tags)) => {
-                    let words = examples.places[i].starts.len();
+                    let words = row.words.as_ref().map_or(0, |words| words.starts.len());
                     ensure!(
                         tags.len() == words && tags.iter().all(|&tag| tag < labels.len()),
                         "example `{id}` of the {split} split has {words} words and the tags {tags:?}, expected one below {} for each",
@@ -99,26 +98,20 @@ impl Question {
         Ok(())
     }
 
-    /// The mean loss of what a model gave against the targets at `indices`; `[1]`.
-    pub(crate) fn loss(
-        &self,
-        output: Output,
-        targets: &[Target],
-        indices: &[usize],
-        device: &Device,
-    ) -> Tensor<1> {
-        let n = indices.len();
+    /// The mean loss of what a model gave against the targets of the batch; `[1]`.
+    pub(crate) fn loss(&self, output: Output, targets: &[&Target], device: &Device) -> Tensor<1> {
+        let n = targets.len();
         let of = |classes: Vec<i64>| {
             let n = classes.len();
             Tensor::<1, Int>::from_data(TensorData::new(classes, [n]), device)
         };
         match self {
             Self::Class { .. } => {
-                let classes = indices.iter().map(|&i| class(&targets[i]) as i64);
+                let classes = targets.iter().map(|target| class(target) as i64);
                 cross_entropy(output.labels(), of(classes.collect()))
             }
             Self::Score {} => {
-                let values: Vec<f32> = indices.iter().map(|&i| value(&targets[i]) as f32).collect();
+                let values: Vec<f32> = targets.iter().map(|target| value(target) as f32).collect();
                 let values = Tensor::<2>::from_data(TensorData::new(values, [n, 1]), device);
                 (output.labels() - values).square().mean()
             }
@@ -129,7 +122,7 @@ impl Question {
                     crf,
                 } = tags(output);
                 let [batch, words, n_tags] = emissions.dims();
-                let rows = indices.iter().map(|&i| tags_of(&targets[i]));
+                let rows = targets.iter().map(|target| tags_of(target));
                 if let Some(crf) = crf {
                     let gold = padded(rows, [batch, words], device);
                     return -crf.log_likelihood(emissions, gold, mask).mean();
@@ -145,14 +138,10 @@ impl Question {
         }
     }
 
-    /// What a model gave, as answers to the examples at `indices`.
-    pub(crate) fn answers(
-        &self,
-        output: Output,
-        targets: &[Target],
-        indices: &[usize],
-    ) -> Result<Vec<Answer>> {
-        let targets = indices.iter().map(|&i| &targets[i]);
+    /// What a model gave, as answers to the examples of the batch, of which these are the targets.
+    pub(crate) fn answers(&self, output: Output, targets: &[&Target]) -> Result<Vec<Answer>> {
+        let n = targets.len();
+        let targets = targets.iter().copied();
         match self {
             Self::Class { .. } | Self::Score {} => {
                 let rows = self.report(output.labels()).into_data();
@@ -175,7 +164,7 @@ impl Question {
                     let rows = targets
                         .clone()
                         .map(|target| target.tags().unwrap_or_default());
-                    let shape = [indices.len(), words];
+                    let shape = [n, words];
                     let gold = padded(rows, shape, &emissions.device());
                     let paths = crf.decode(emissions.clone(), mask.clone(), &allowed);
                     let of_gold = crf.log_likelihood(emissions, gold, mask).into_data();
@@ -237,7 +226,7 @@ impl Question {
         predicted: &[Target],
         asked: &[String],
     ) -> Vec<(String, f64)> {
-        let gold = &examples.targets;
+        let gold = || examples.rows.iter().map(|row| &row.target);
         let owned = |scores: Vec<(&str, f64)>| {
             let scores = scores.into_iter();
             scores
@@ -246,19 +235,19 @@ impl Question {
         };
         match self {
             Self::Class { labels, positive } => owned(totune_stats::classification_scores_with(
-                &gold.iter().map(class).collect::<Vec<_>>(),
+                &gold().map(class).collect::<Vec<_>>(),
                 &predicted.iter().map(class).collect::<Vec<_>>(),
                 labels.len(),
                 *positive,
                 asked.iter().map(String::as_str),
             )),
             Self::Score {} => owned(totune_stats::regression_scores(
-                &gold.iter().map(value).collect::<Vec<_>>(),
+                &gold().map(value).collect::<Vec<_>>(),
                 &predicted.iter().map(value).collect::<Vec<_>>(),
             )),
             Self::Tags { labels } => totune_stats::tagging_scores(
-                &sentences(&examples.ids, gold, labels),
-                &sentences(&examples.ids, predicted, labels),
+                &sentences(&examples.rows, gold(), labels),
+                &sentences(&examples.rows, predicted.iter(), labels),
                 Reading::Conlleval,
             ),
         }

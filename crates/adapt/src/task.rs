@@ -32,18 +32,24 @@ pub struct Places {
     pub ends: Vec<u32>,
 }
 
-/// Encoded examples in order; the first three lists have the same length. Of sentences whose words are tagged, a long one
-/// is several rows that follow each other under one name.
+/// One example as a model reads it. Of a sentence whose words are tagged and which is too long for one input, a part.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Name of the example, for predictions; the parts of a sentence share one.
+    pub id: String,
+    /// Its tokens.
+    pub encoded: Encoded,
+    /// What is expected.
+    pub target: Target,
+    /// Where the words lie that are tagged; none where an example has one label or score.
+    pub words: Option<Places>,
+}
+
+/// Examples in order; the parts of a sentence follow each other.
 #[derive(Debug, Clone, Default)]
 pub struct Examples {
-    /// Names, for predictions.
-    pub ids: Vec<String>,
-    /// Wordpieces.
-    pub rows: Vec<Encoded>,
-    /// What is expected.
-    pub targets: Vec<Target>,
-    /// Where the words lie that are tagged; none where examples have one answer each.
-    pub places: Vec<Places>,
+    /// The examples.
+    pub rows: Vec<Row>,
     /// What was kept of the frozen part of the model for them, from one start or from several.
     pub kept: Vec<KeptExamples>,
 }
@@ -58,11 +64,16 @@ impl Examples {
         threads: usize,
     ) -> Result<Self> {
         let chosen: Vec<Example> = indices.iter().map(|&i| examples[i].clone()).collect();
+        let encoded = tokenizer.encode_all(&chosen, max_length, threads)?;
+        let row = |(example, encoded): (Example, Encoded)| Row {
+            id: example.id,
+            encoded,
+            target: example.target,
+            words: None,
+        };
         Ok(Self {
-            rows: tokenizer.encode_all(&chosen, max_length, threads)?,
-            ids: chosen.iter().map(|example| example.id.clone()).collect(),
-            targets: chosen.into_iter().map(|example| example.target).collect(),
-            ..Self::default()
+            rows: chosen.into_iter().zip(encoded).map(row).collect(),
+            kept: Vec::new(),
         })
     }
 
@@ -78,11 +89,17 @@ impl Examples {
 
     /// Wordpieces per example.
     pub(crate) fn lengths(&self) -> Vec<usize> {
-        self.rows.iter().map(|row| row.ids.len()).collect()
+        let lengths = self.rows.iter().map(|row| row.encoded.ids.len());
+        lengths.collect()
+    }
+
+    /// What is expected of those at `indices`, in that order.
+    pub(crate) fn targets(&self, indices: &[usize]) -> Vec<&Target> {
+        indices.iter().map(|&i| &self.rows[i].target).collect()
     }
 
     /// Those at `indices`, in that order.
-    pub(crate) fn part(&self, indices: &[usize]) -> Self {
+    pub fn part(&self, indices: &[usize]) -> Self {
         fn chosen<T: Clone>(all: &[T], indices: &[usize]) -> Vec<T> {
             indices.iter().map(|&i| all[i].clone()).collect()
         }
@@ -91,13 +108,7 @@ impl Examples {
             places: chosen(&kept.places, indices),
         });
         Self {
-            ids: chosen(&self.ids, indices),
             rows: chosen(&self.rows, indices),
-            targets: chosen(&self.targets, indices),
-            places: match self.places.is_empty() {
-                true => Vec::new(),
-                false => chosen(&self.places, indices),
-            },
             kept: kept.collect(),
         }
     }
@@ -123,13 +134,6 @@ impl TaskData {
         let parts = [("train", &self.train)].into_iter().chain(self.scored());
         for (split, examples) in parts {
             ensure!(!examples.is_empty(), "the {split} split has no examples");
-            ensure!(
-                examples.ids.len() == examples.len() && examples.targets.len() == examples.len(),
-                "the {split} split has {} examples, {} names and {} targets",
-                examples.len(),
-                examples.ids.len(),
-                examples.targets.len()
-            );
             self.question.check(split, examples)?;
         }
         Ok(())

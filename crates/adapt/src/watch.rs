@@ -1,17 +1,22 @@
-//! Watching a run go by. A watcher is told what happened and cannot influence it.
+//! Watching a run go by. A watcher is told what happened; it can end the run and influence nothing else.
+
+use std::ops::ControlFlow;
 
 use crate::outcome::Score;
 
-/// Hears of every step and epoch.
+/// Hears of every step and epoch, and says whether the run goes on: one that is broken off ends as
+/// [`Stop::Interrupted`](crate::Stop::Interrupted).
 pub trait Watch {
     /// After an optimiser step.
-    fn step(&mut self, event: &StepEvent) {
+    fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
         let _ = event;
+        ControlFlow::Continue(())
     }
 
     /// After the evaluation that ends an epoch.
-    fn epoch(&mut self, event: &EpochScores) {
+    fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
         let _ = event;
+        ControlFlow::Continue(())
     }
 }
 

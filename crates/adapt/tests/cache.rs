@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::sync::Arc;
 
-use common::{devices, eight, encoder, linear, run_on, training};
+use common::{devices, eight, encoded, encoder, linear, run_on, training};
 use totune_adapt::{
     Activations, Adaptation, BitFit, Cache, CacheFile, Frozen, KeptExamples, LastK, Lora, Part,
     StoredDtype, Switch, TaskData, Training, fit,
@@ -79,11 +79,10 @@ fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
             };
             let kept = Activations::compute(
                 &encoder(1, &device),
-                &task.train.rows,
+                &encoded(&task.train),
                 start,
                 StoredDtype::F32,
                 3,
-                &device,
             );
             let kept = Arc::new(kept.expect("a device that works"));
             let from_tokens = run_on(&device, &task, &settings, 7);
@@ -123,7 +122,7 @@ fn halves_are_near_and_take_half_the_room() {
     let task = eight();
     let compute = |dtype| {
         let encoder = encoder(1, &device);
-        let kept = Activations::compute(&encoder, &task.train.rows, start, dtype, 4, &device);
+        let kept = Activations::compute(&encoder, &encoded(&task.train), start, dtype, 4);
         Arc::new(kept.expect("a device that works"))
     };
     let full = compute(StoredDtype::F32);
@@ -136,7 +135,7 @@ fn halves_are_near_and_take_half_the_room() {
         assert_eq!(2 * half.n_bytes(), full.n_bytes());
         assert_eq!(
             half.n_bytes(),
-            Activations::estimate(&encoder(1, &device), &task.train.rows, start, dtype)
+            Activations::estimate(&encoder(1, &device), &encoded(&task.train), start, dtype)
         );
         let (a, b) = (loss(&full), loss(&half));
         assert!((a - b).abs() < 0.02 && a != b, "{dtype:?}: {a} became {b}");
@@ -158,12 +157,12 @@ fn a_file_is_made_once_read_by_others_and_made_again_when_damaged() {
         let kept = file.get(|| {
             computed += 1;
             let encoder = encoder(1, &device);
-            let rows = &task.train.rows;
-            Activations::compute(&encoder, rows, start, StoredDtype::F16, 4, &device)
+            let rows = encoded(&task.train);
+            Activations::compute(&encoder, &rows, start, StoredDtype::F16, 4)
         });
         let kept = Arc::new(kept.expect("a folder that can be written to"));
         let task = with_kept(&task, kept);
-        let run = fit(encoder(1, &device), &task, &settings, 7, &device, &mut ());
+        let run = fit(encoder(1, &device), &task, &settings, 7, &mut ());
         (
             run.expect("a run").scores.last().expect("scores").value,
             computed,

@@ -59,7 +59,7 @@ fn a_divergence_reads_as_a_sentence() {
 
 fn run<E: Encoder + ModuleDisplay>(encoder: E) -> Outcome<E> {
     let settings = training(Adaptation::Full(Full::new(1e-3)));
-    fit(encoder, &eight(), &settings, 1, &Device::flex(), &mut ()).expect("diverging is an outcome")
+    fit(encoder, &eight(), &settings, 1, &mut ()).expect("diverging is an outcome")
 }
 
 #[track_caller]

@@ -126,14 +126,7 @@ fn a_target_that_the_encoder_lacks_is_answered_with_those_it_has() {
     lora.targets = vec!["querry".into()];
     let settings = training(Adaptation::Lora(lora));
     let device = Device::flex();
-    let outcome = totune_adapt::fit(
-        encoder(1, &device),
-        &common::eight(),
-        &settings,
-        7,
-        &device,
-        &mut (),
-    );
+    let outcome = totune_adapt::fit(encoder(1, &device), &common::eight(), &settings, 7, &mut ());
     let error = outcome.map(|_| ()).expect_err("refused");
     assert_eq!(
         format!("{error:#}"),

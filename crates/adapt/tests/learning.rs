@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::ops::ControlFlow;
+
 use burn::tensor::Device;
-use common::{devices, eight, encoder, final_score, linear, run, run_on, training};
+use common::{devices, eight, encoder, final_score, linear, retarget, run, run_on, training};
 use totune_adapt::{
     Adaptation, Bert as BertSchedule, BitFit, EpochScores, Examples, Frozen, Full,
     GradualUnfreezing, LastK, Lora, Optimizer, Outcome, Prediction, Question, Schedule, Score,
@@ -234,14 +236,16 @@ fn a_watcher_hears_every_step_and_epoch_and_changes_nothing() {
         epochs: Vec<(usize, usize)>,
     }
     impl Watch for Notes {
-        fn step(&mut self, event: &StepEvent) {
+        fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
             assert!(event.loss.is_finite() && event.gradient_norm > 0.0);
             assert_eq!((event.epochs, event.steps), (2, 6));
             self.lrs.push(event.lr);
             self.steps.push((event.epoch, event.step, event.examples));
+            ControlFlow::Continue(())
         }
-        fn epoch(&mut self, event: &EpochScores) {
+        fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
             self.epochs.push((event.epoch, event.scores.len()));
+            ControlFlow::Continue(())
         }
     }
     let mut settings = training(Adaptation::Full(Full::new(1.0 / 1024.0)));
@@ -253,7 +257,6 @@ fn a_watcher_hears_every_step_and_epoch_and_changes_nothing() {
         &eight(),
         &settings,
         1,
-        &Device::flex(),
         &mut notes,
     )
     .expect("valid settings");
@@ -279,6 +282,44 @@ fn a_watcher_hears_every_step_and_epoch_and_changes_nothing() {
 }
 
 #[test]
+fn a_watcher_ends_a_run_after_a_step_or_an_epoch() {
+    /// Breaks at the step or the epoch with this number.
+    struct Breaks {
+        step: usize,
+        epoch: usize,
+    }
+    impl Watch for Breaks {
+        fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
+            match event.step == self.step {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+        fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
+            match event.epoch == self.epoch {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+    }
+    let mut settings = training(Adaptation::Full(Full::new(1e-3)));
+    settings.epochs = 3; // of two steps
+    let run = |step, epoch| {
+        let mut watch = Breaks { step, epoch };
+        let encoder = encoder(1, &Device::flex());
+        fit(encoder, &eight(), &settings, 1, &mut watch).expect("an interruption is an outcome")
+    };
+    for (step, epoch, expected) in [(3, 0, (3, 1)), (0, 2, (4, 2)), (1, 0, (1, 0))] {
+        let outcome = run(step, epoch);
+        assert_eq!(outcome.stop, Stop::Interrupted);
+        assert_eq!((outcome.steps, outcome.epochs), expected);
+        assert!(outcome.predictions.is_empty());
+        assert!(outcome.scores.iter().all(|score| !score.is_final));
+        assert!(outcome.scores.iter().all(|score| score.epoch <= expected.1));
+    }
+}
+
+#[test]
 fn the_devices_agree_on_what_is_learned() {
     let mut settings = training(Adaptation::LastK(LastK::new(1, 1e-3)));
     settings.epochs = 3;
@@ -297,9 +338,9 @@ fn the_devices_agree_on_what_is_learned() {
 fn the_batch_size_of_the_evaluation_shows_in_rounding_only() {
     let outcome = run(&eight(), &training(Adaptation::Full(Full::new(1e-3))), 1);
     let model = burn::module::Module::valid(&outcome.model);
-    let (task, device) = (eight(), Device::flex());
+    let task = eight();
     let score = |size| {
-        let scored = evaluate(&model, &task.question, &task.test, size, None, &device);
+        let scored = evaluate(&model, &task.question, &task.test, size, None);
         scored.expect("flex does not fail")
     };
     let (one, eight) = (score(1), score(8));
@@ -322,14 +363,7 @@ fn the_batch_size_of_the_evaluation_shows_in_rounding_only() {
 #[test]
 fn settings_and_data_that_cannot_run_are_refused() {
     let refused = |task: &TaskData, settings: &Training| {
-        let result = fit(
-            encoder(1, &Device::flex()),
-            task,
-            settings,
-            1,
-            &Device::flex(),
-            &mut (),
-        );
+        let result = fit(encoder(1, &Device::flex()), task, settings, 1, &mut ());
         format!("{:#}", result.map(|_| ()).expect_err("refused"))
     };
     let full = training(Adaptation::Full(Full::new(1e-3)));
@@ -352,12 +386,7 @@ fn settings_and_data_that_cannot_run_are_refused() {
 
 /// The first `n` examples.
 fn first(examples: &Examples, n: usize) -> Examples {
-    Examples {
-        ids: examples.ids[..n].to_vec(),
-        rows: examples.rows[..n].to_vec(),
-        targets: examples.targets[..n].to_vec(),
-        ..Examples::default()
-    }
+    examples.part(&(0..n).collect::<Vec<_>>())
 }
 
 /// What two equal runs have in common: everything but the clock.
@@ -376,7 +405,7 @@ fn scored() -> TaskData {
     task.metrics = vec!["pearson".into()];
     for examples in [&mut task.train, &mut task.test] {
         let values = (0..8).map(|i| Target::Value(f64::from(i * 5 % 8) / 2.0));
-        examples.targets = values.collect();
+        retarget(examples, values);
     }
     task
 }
@@ -415,14 +444,7 @@ fn training_ends_where_the_score_on_dev_no_longer_rises() {
     );
     assert!(final_score(&run(&task, &settings, 3), "dev", "accuracy") > 0.0);
     task.dev = None;
-    let error = fit(
-        encoder(1, &Device::flex()),
-        &task,
-        &settings,
-        3,
-        &Device::flex(),
-        &mut (),
-    );
+    let error = fit(encoder(1, &Device::flex()), &task, &settings, 3, &mut ());
     let error = error
         .map(|_| ())
         .expect_err("there is no dev split")
@@ -450,7 +472,7 @@ fn a_batch_in_pieces_takes_the_steps_of_a_whole_one() {
 fn what_nobody_knows_the_answer_to_is_answered_and_not_scored() {
     let mut task = eight();
     let mut unknown = first(&task.test, 3);
-    unknown.targets = vec![Target::Unknown; 3];
+    retarget(&mut unknown, vec![Target::Unknown; 3]);
     task.predict = vec![("hidden".into(), unknown)];
     let outcome = run(&task, &training(Adaptation::Full(Full::new(1e-3))), 1);
     assert!(outcome.scores.iter().all(|score| score.split != "hidden"));

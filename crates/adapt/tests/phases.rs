@@ -6,9 +6,10 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use burn::tensor::Device;
-use common::{devices, eight, encoder, parameters, run, run_on, training};
+use common::{devices, eight, encoded, encoder, parameters, retarget, run, run_on, training};
 use rand::Rng;
 use totune_adapt::{
     Adaptation, Cache, Frozen, Full, GradualUnfreezing, Optimizer, Outcome, Plateau, Schedule,
@@ -24,7 +25,7 @@ type Parameters = BTreeMap<String, Vec<u32>>;
 fn with_dev(labels: &[usize]) -> TaskData {
     let mut task = eight();
     let mut dev = task.test.clone();
-    dev.targets = labels.iter().map(|&label| Target::Class(label)).collect();
+    retarget(&mut dev, labels.iter().map(|&label| Target::Class(label)));
     task.dev = Some(dev);
     task
 }
@@ -35,9 +36,7 @@ fn answers(device: &Device, settings: &Training, seed: u64) -> Vec<Vec<usize>> {
     for example in 0..8 {
         let mut task = with_dev(&[1; 8]);
         let dev = task.dev.as_mut().expect("a dev split");
-        dev.ids = vec![dev.ids[example].clone()];
-        dev.rows = vec![dev.rows[example].clone()];
-        dev.targets.truncate(1);
+        *dev = dev.part(&[example]);
         let outcome = run_on(device, &task, settings, seed);
         let scores = outcome.scores.iter();
         let said = scores.filter(|s| s.split == "dev" && s.metric == "accuracy");
@@ -207,7 +206,7 @@ fn the_best_epoch_gives_the_model_the_scores_and_the_predictions() {
             );
             let dev = task.dev.as_ref().expect("a dev split");
             let model = burn::module::Module::valid(&outcome.model);
-            let again = evaluate(&model, &task.question, dev, 8, None, &device);
+            let again = evaluate(&model, &task.question, dev, 8, None);
             let again = again.expect("a device that works");
             let loss = finals
                 .iter()
@@ -217,7 +216,8 @@ fn the_best_epoch_gives_the_model_the_scores_and_the_predictions() {
             let said: Vec<_> = said.map(|p| p.scores.clone()).collect();
             assert_eq!(again.scores, said);
             // Dev asks for what this epoch answered.
-            assert_eq!(again.predicted, dev.targets);
+            let expected = dev.rows.iter().map(|row| row.target.clone());
+            assert_eq!(again.predicted, expected.collect::<Vec<_>>());
         }
     }
 }
@@ -238,7 +238,7 @@ fn of_several_best_epochs_the_first_counts_and_without_dev_there_is_none() {
 
 fn refused(task: &TaskData, settings: &Training) -> String {
     let device = Device::flex();
-    let outcome = fit(encoder(1, &device), task, settings, 3, &device, &mut ());
+    let outcome = fit(encoder(1, &device), task, settings, 3, &mut ());
     outcome.map(|_| ()).expect_err("refused").to_string()
 }
 
@@ -246,14 +246,15 @@ fn refused(task: &TaskData, settings: &Training) -> String {
 struct Rates(Vec<f64>);
 
 impl Watch for Rates {
-    fn step(&mut self, event: &StepEvent) {
+    fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
         self.0.push(event.lr);
+        ControlFlow::Continue(())
     }
 }
 
 fn rates(task: &TaskData, settings: &Training) -> Vec<f64> {
     let (device, mut rates) = (Device::flex(), Rates::default());
-    fit(encoder(1, &device), task, settings, 3, &device, &mut rates).expect("valid settings");
+    fit(encoder(1, &device), task, settings, 3, &mut rates).expect("valid settings");
     rates.0
 }
 
@@ -395,14 +396,12 @@ fn each_phase_begins_at_the_states_its_own_frozen_part_gives() {
                     .starts(&encoder(1, &device))
                     .expect("valid settings")
                 {
-                    let rows = &examples.rows;
                     let states = Activations::compute(
                         &encoder(1, &device),
-                        rows,
+                        &encoded(examples),
                         start,
                         StoredDtype::F32,
                         3,
-                        &device,
                     );
                     examples.kept.push(KeptExamples {
                         activations: Arc::new(states.expect("a device that works")),

@@ -27,10 +27,11 @@ fn spelled() -> TaskData {
     for examples in [&mut task.train, &mut task.test] {
         for row in &mut examples.rows {
             let words = row
+                .encoded
                 .ids
                 .iter()
                 .map(|id| characters::spell(&format!("word{id}")));
-            row.characters = words.collect();
+            row.encoded.characters = words.collect();
         }
     }
     task
@@ -45,7 +46,7 @@ fn settings(adaptation: Adaptation, state: LstmState) -> Training {
 }
 
 fn run(device: &Device, training: &Training) -> Outcome<Elmo> {
-    fit(elmo(device), &spelled(), training, 7, device, &mut ()).expect("a run")
+    fit(elmo(device), &spelled(), training, 7, &mut ()).expect("a run")
 }
 
 /// Every score of a run.
@@ -82,7 +83,7 @@ fn the_scoring_of_a_part_begins_with_nothing() {
     settings.epochs = 1;
     let mut task = spelled();
     task.dev = Some(task.test.clone());
-    let outcome = fit(elmo(&device), &task, &settings, 7, &device, &mut ()).expect("a run");
+    let outcome = fit(elmo(&device), &task, &settings, 7, &mut ()).expect("a run");
     let loss = |split| {
         let mut scores = outcome.scores.iter();
         let found = scores.find(|score| score.split == split && score.metric == "loss");
@@ -97,7 +98,7 @@ fn an_encoder_without_recurrent_layers_has_nothing_to_carry() {
     let bert = encoder(1, &device);
     assert!(!bert.has_state() && elmo(&device).has_state());
     let settings = settings(Adaptation::Full(Full::new(1e-2)), LstmState::Carry);
-    let error = fit(bert, &eight(), &settings, 7, &device, &mut ()).expect_err("refused");
+    let error = fit(bert, &eight(), &settings, 7, &mut ()).expect_err("refused");
     assert_eq!(
         error.to_string(),
         "state: found \"carry\", which needs an encoder with recurrent layers, such as ELMo; expected \"reset\" for this one"

@@ -15,7 +15,7 @@ use totune_record::{RunRow, Tables};
 use crate::provenance::{self, Code};
 use crate::states::States;
 use crate::store::Claim;
-use crate::work::{self, Outcome};
+use crate::work::{self, Interrupted, Outcome};
 use crate::{
     Ended, Inputs, Plan, PlannedRun, Position, Progress, Project, Roots, RunSpec, State, Store,
     missing,
@@ -152,9 +152,6 @@ enum End {
     Stopped,
 }
 
-/// Thrown through a run to stop it; never recorded as a failure.
-pub(crate) struct Stop;
-
 struct Sweep<'a> {
     inputs: Inputs,
     code: Code,
@@ -215,9 +212,9 @@ impl Sweep<'_> {
         };
         match catch(work) {
             Ok(Ok(outcome)) => Some(outcome),
+            Ok(Err(error)) if error.is::<Interrupted>() => None,
             Ok(Err(error)) => Some(failed(one_line(&format!("{error:#}")))),
-            Err(Caught::Stop) => None,
-            Err(Caught::Panic(message)) => Some(failed(one_line(&message))),
+            Err(panic) => Some(failed(one_line(&panic))),
         }
     }
 
@@ -320,18 +317,13 @@ fn one_line(message: &str) -> String {
     line.chars().take(500).collect()
 }
 
-enum Caught {
-    Stop,
-    Panic(String),
-}
-
 thread_local! {
     /// Where this thread last panicked, while a run is going on in it.
     static PANIC: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
 }
 
 /// Calls `work` and turns a panic into its message and place, without the usual print to stderr.
-fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Caught> {
+fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = std::panic::take_hook();
@@ -355,11 +347,8 @@ fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Caught> {
     let result = catch_unwind(AssertUnwindSafe(work));
     let place = PANIC.take().flatten();
     result.map_err(|payload| {
-        if payload.is::<Stop>() {
-            return Caught::Stop;
-        }
         let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
-        Caught::Panic(format!("panicked: {}{place}", message_of(&*payload)))
+        format!("panicked: {}{place}", message_of(&*payload))
     })
 }
 
@@ -380,21 +369,12 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_its_message_and_place() {
-        let Err(Caught::Panic(message)) = catch(|| panic!("shape {} is odd", 3)) else {
-            unreachable!("it panics");
-        };
+        let panics = || -> () { panic!("shape {} is odd", 3) };
+        let message = catch(panics).expect_err("it panics");
         assert!(
             message.starts_with("panicked: shape 3 is odd (execute.rs:"),
             "{message}"
         );
-    }
-
-    #[test]
-    fn a_stop_is_not_a_failure() {
-        assert!(matches!(
-            catch(|| std::panic::resume_unwind(Box::new(Stop))),
-            Err::<(), _>(Caught::Stop)
-        ));
     }
 
     #[test]

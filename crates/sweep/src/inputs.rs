@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
 use burn::module::{Module, ModuleMapper, Param};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Tensor;
 use serde::Serialize;
 use totune_adapt::{Activations, Cache};
 use totune_data::{
@@ -153,7 +153,6 @@ pub struct Inputs {
     rows: Mutex<BTreeMap<RowsKey, Arc<Rows>>>,
     cache: Option<EncodedCache>,
     states: States,
-    device: Device,
     threads: usize,
 }
 
@@ -261,7 +260,6 @@ impl Inputs {
             rows: Mutex::default(),
             cache: roots.cache.as_deref().map(EncodedCache::new),
             states,
-            device: machine.device.clone(),
             threads: machine.threads,
         })
     }
@@ -354,7 +352,7 @@ impl Inputs {
             let size = Activations::estimate(&encoder, &rows, start, dtype);
             kept.extend(self.states.get(&key, size, || {
                 let batch_size = training.evaluation_batch_size;
-                Activations::compute(&encoder, &rows, start, dtype, batch_size, &self.device)
+                Activations::compute(&encoder, &rows, start, dtype, batch_size)
             })?);
         }
         Ok(kept)

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use burn::tensor::Device;
 use totune_adapt::{Outcome, TaskData, Training, Watch, fit};
 use totune_model::AnyEncoder;
 
@@ -35,15 +34,8 @@ impl Prepared {
     }
 
     /// Runs it.
-    pub fn fit(self, device: &Device, watch: &mut dyn Watch) -> Result<Outcome<AnyEncoder>> {
-        fit(
-            self.encoder,
-            &self.task,
-            &self.training,
-            self.seed,
-            device,
-            watch,
-        )
+    pub fn fit(self, watch: &mut dyn Watch) -> Result<Outcome<AnyEncoder>> {
+        fit(self.encoder, &self.task, &self.training, self.seed, watch)
     }
 }
 

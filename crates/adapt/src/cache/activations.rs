@@ -7,12 +7,12 @@ use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 use totune_data::{BatchPlan, Encoded};
-use totune_model::{Encoder, Pass};
+use totune_model::{Encoder, Pass, TokenBatch};
 
 use super::Start;
 use super::file::Bytes;
-use crate::batch::token_batch;
-use crate::task::Examples;
+use crate::batch::padded;
+use crate::parameters::device_of;
 
 /// Number type that states are kept in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,15 +139,10 @@ impl Activations {
         start: Start,
         dtype: StoredDtype,
         batch_size: usize,
-        device: &Device,
     ) -> Result<Self> {
         let clock = Instant::now();
-        let encoder = encoder.valid();
-        let examples = Examples {
-            rows: rows.to_vec(),
-            ..Examples::default()
-        };
-        let lengths = examples.lengths();
+        let (encoder, device) = (encoder.valid(), device_of(encoder)?);
+        let lengths: Vec<usize> = rows.iter().map(|row| row.ids.len()).collect();
         let plan = BatchPlan {
             size: batch_size,
             bucketing: true,
@@ -167,19 +162,8 @@ impl Activations {
         let mut kept = Self::new(shape, Bytes::Memory(Vec::new()));
         let size = kept.shape.width * dtype.size(); // of one token
         for indices in plan.sequential(&lengths) {
-            let batch = token_batch(&examples, &indices, encoder.pad_id(), device);
-            let pass = Pass::evaluation();
-            let values = match start {
-                Start::Block(block) => {
-                    numbers(encoder.below(block, &batch, &pass))? // [batch, seq, hidden]
-                }
-                Start::Tokens(layers) => {
-                    numbers(layers.of(&encoder.encode(&batch, &pass)))? // [batch, seq, width]
-                }
-                Start::Pooled(readout) => {
-                    numbers(readout.of(&encoder.encode(&batch, &pass), &batch))? // [batch, width]
-                }
-            };
+            let chosen: Vec<&Encoded> = indices.iter().map(|&i| &rows[i]).collect();
+            let values = given(&encoder, &padded(&chosen, encoder.pad_id(), &device), start)?;
             for (&i, row) in indices
                 .iter()
                 .zip(values.chunks(values.len() / indices.len()))
@@ -265,6 +249,22 @@ impl Activations {
                 .read(bytes, &mut row[..(to - from) * width]);
         }
         Tensor::from_data(TensorData::new(values, [places.len(), seq, width]), device)
+    }
+}
+
+/// What is kept of a batch, flat.
+fn given<E: Encoder>(encoder: &E, batch: &TokenBatch, start: Start) -> Result<Vec<f32>> {
+    let pass = Pass::evaluation();
+    match start {
+        Start::Block(block) => {
+            numbers(encoder.below(block, batch, &pass)) // [batch, seq, hidden]
+        }
+        Start::Tokens(layers) => {
+            numbers(layers.of(&encoder.encode(batch, &pass))) // [batch, seq, width]
+        }
+        Start::Pooled(readout) => {
+            numbers(readout.of(&encoder.encode(batch, &pass), batch)) // [batch, width]
+        }
     }
 }
 

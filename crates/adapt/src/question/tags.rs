@@ -5,6 +5,7 @@ use totune_data::Target;
 use totune_model::{Output, Tags};
 
 use super::{Answer, largest};
+use crate::task::Row;
 
 /// The most probable tag of each word, from rows of log-probabilities.
 pub(super) fn tagged(row: &[f32], n_tags: usize, target: &Target) -> Answer {
@@ -21,19 +22,19 @@ pub(super) fn tagged(row: &[f32], n_tags: usize, target: &Target) -> Answer {
     }
 }
 
-/// The names of the tags of whole sentences: a long one is several rows of one name.
-pub(super) fn sentences<'a>(
-    ids: &[String],
-    rows: &[Target],
+/// The names of the tags of whole sentences, whose parts are `rows`: a long one is several of one name.
+pub(super) fn sentences<'a, 'b>(
+    rows: &[Row],
+    tags: impl Iterator<Item = &'b Target>,
     labels: &'a [String],
 ) -> Vec<Vec<&'a str>> {
     let mut sentences: Vec<Vec<&str>> = Vec::new();
-    for (i, row) in rows.iter().enumerate() {
-        if i == 0 || ids[i] != ids[i - 1] {
+    for (i, tags) in tags.enumerate() {
+        if i == 0 || rows[i].id != rows[i - 1].id {
             sentences.push(Vec::new());
         }
         let sentence = sentences.last_mut().expect("just begun");
-        sentence.extend(tags_of(row).iter().map(|&tag| labels[tag].as_str()));
+        sentence.extend(tags_of(tags).iter().map(|&tag| labels[tag].as_str()));
     }
     sentences
 }

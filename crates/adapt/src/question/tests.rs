@@ -1,6 +1,17 @@
 //! What each question makes of outputs.
 
 use super::*;
+use crate::task::Row;
+
+/// An example without tokens.
+fn row(id: &str, target: Target) -> Row {
+    Row {
+        id: id.to_string(),
+        encoded: totune_data::Encoded::default(),
+        target,
+        words: None,
+    }
+}
 
 #[test]
 fn the_first_of_equal_scores_is_predicted() {
@@ -15,7 +26,7 @@ fn a_score_is_learned_by_its_squared_error() {
     let targets = [Target::Value(2.0), Target::Value(0.0), Target::Value(2.0)];
     let question = Question::Score {};
     let two = Output::Labels(outputs.clone().narrow(0, 0, 2));
-    let loss = question.loss(two, &targets, &[2, 0], &device);
+    let loss = question.loss(two, &[&targets[2], &targets[0]], &device);
     assert_eq!(loss.into_scalar::<f32>(), 2.5); // ((1 - 2)² + (4 - 2)²) / 2
     let Answer {
         loss,
@@ -50,14 +61,14 @@ fn the_loss_of_tags_is_the_mean_over_words_and_padding_has_none() {
     };
     let nll = |right: f64, wrong: f64| (1.0 + (wrong - right).exp()).ln();
     let expected = [nll(0.0, 0.0), nll(3.0, 0.0), nll(0.0, 2.0)];
-    let loss = question.loss(output(), &targets, &[0, 1], &device);
+    let loss = question.loss(output(), &targets.each_ref(), &device);
     let loss = f64::from(loss.into_scalar::<f32>());
     assert!(
         (loss - expected.iter().sum::<f64>() / 3.0).abs() < 1e-6,
         "{loss}"
     );
     let answers = question
-        .answers(output(), &targets, &[0, 1])
+        .answers(output(), &targets.each_ref())
         .expect("answers");
     assert_eq!(answers[0].predicted, Target::Tags(vec![0, 1]));
     assert_eq!(answers[1].predicted, Target::Tags(vec![0]));
@@ -88,9 +99,11 @@ fn a_field_is_learned_and_answered_by_paths() {
         labels: ["O", "B-A", "I-A"].map(String::from).to_vec(),
     };
     let targets = [Target::Tags(vec![1, 2])];
-    let answers = question.answers(output(), &targets, &[0]).expect("answers");
+    let answers = question
+        .answers(output(), &targets.each_ref())
+        .expect("answers");
     assert_eq!(answers[0].predicted, Target::Tags(vec![1, 2]));
-    let loss = question.loss(output(), &targets, &[0], &device);
+    let loss = question.loss(output(), &targets.each_ref(), &device);
     let loss = f64::from(loss.into_scalar::<f32>());
     assert!((loss - answers[0].loss).abs() < 1e-6);
     // All nine paths, by hand: emissions, and 2 for B-A before I-A.
@@ -111,9 +124,13 @@ fn parts_of_a_sentence_are_scored_as_one() {
         labels: vec!["O".into(), "B-A".into(), "I-A".into()],
     };
     let rows = |tags: [&[usize]; 3]| tags.map(|tags| Target::Tags(tags.to_vec())).to_vec();
+    let gold = rows([&[0, 1], &[2], &[1]]);
     let examples = Examples {
-        ids: ["a", "a", "b"].map(String::from).to_vec(),
-        targets: rows([&[0, 1], &[2], &[1]]),
+        rows: ["a", "a", "b"]
+            .into_iter()
+            .zip(gold)
+            .map(|(id, target)| row(id, target))
+            .collect(),
         ..Examples::default()
     };
     let f1 =
@@ -156,8 +173,7 @@ fn a_target_of_another_kind_names_the_example() {
         ),
     ] {
         let examples = Examples {
-            ids: vec!["a".to_string()],
-            targets: vec![target],
+            rows: vec![row("a", target)],
             ..Examples::default()
         };
         let error = question.check("dev", &examples).expect_err(expected);

@@ -7,7 +7,7 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use totune_adapt::{
     Adaptation, Cache, Clip, Constant, Dtype, Examples, LstmState, Optimizer, Outcome, Question,
-    Schedule, Select, StopRule, Switch, TaskData, Training, fit,
+    Row, Schedule, Select, StopRule, Switch, TaskData, Training, fit,
 };
 use totune_data::{Encoded, Pairs, Target, WordContext};
 use totune_model::{Bert, BertConfig, HeadSpec, LinearSpec, Pooling, RandomWeights};
@@ -84,19 +84,23 @@ pub fn training(adaptation: Adaptation) -> Training {
 /// Eight sentences of different lengths with labels that follow no rule, to learn by heart; test is the same as train.
 pub fn eight() -> TaskData {
     let labels = [0, 1, 1, 0, 1, 0, 0, 1];
-    let rows = (0..8u32).map(|i| {
+    let rows = (0..8u32).zip(labels).map(|(i, label)| {
         let words = (0..3 + i % 4).map(|j| 5 + (7 * i + 11 * j) % 25);
         let ids: Vec<u32> = [2].into_iter().chain(words).chain([3]).collect();
-        Encoded {
+        let encoded = Encoded {
             type_ids: vec![0; ids.len()],
             ids,
             ..Encoded::default()
+        };
+        Row {
+            id: format!("example-{i}"),
+            encoded,
+            target: Target::Class(label),
+            words: None,
         }
     });
     let examples = Examples {
-        ids: (0..8).map(|i| format!("example-{i}")).collect(),
         rows: rows.collect(),
-        targets: labels.into_iter().map(Target::Class).collect(),
         ..Examples::default()
     };
     TaskData {
@@ -119,7 +123,23 @@ pub fn run(task: &TaskData, training: &Training, seed: u64) -> Outcome<Bert> {
 
 /// Runs with nobody watching.
 pub fn run_on(device: &Device, task: &TaskData, training: &Training, seed: u64) -> Outcome<Bert> {
-    fit(encoder(1, device), task, training, seed, device, &mut ()).expect("valid settings and data")
+    fit(encoder(1, device), task, training, seed, &mut ()).expect("valid settings and data")
+}
+
+/// The tokens of all examples.
+pub fn encoded(examples: &Examples) -> Vec<Encoded> {
+    examples
+        .rows
+        .iter()
+        .map(|row| row.encoded.clone())
+        .collect()
+}
+
+/// Gives the examples these targets.
+pub fn retarget(examples: &mut Examples, targets: impl IntoIterator<Item = Target>) {
+    for (row, target) in examples.rows.iter_mut().zip(targets) {
+        row.target = target;
+    }
 }
 
 /// The final score of a split, by name.

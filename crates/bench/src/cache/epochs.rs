@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, StdinLock};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use totune_adapt::{Examples, KeptExamples, StepEvent, Watch};
+use totune_adapt::{Examples, StepEvent, Stop, Watch};
 use totune_sweep::{Inputs, Prepared, RunSpec};
 
 use super::grid::BATCH;
@@ -29,7 +30,7 @@ pub fn work(case: &Case, worker: &Worker) -> Result<()> {
     let machine = &worker.machine;
     let (project, roots) = (&worker.project, &worker.roots);
     let inputs = Inputs::open(project, roots, [&case.spec], machine, &case.activations)?;
-    warm_up(inputs.prepare(&case.spec)?, &machine.device)?;
+    warm_up(inputs.prepare(&case.spec)?)?;
     let run = inputs.prepare(&case.spec)?;
     let facts = filled(&run.task.train);
     say(&Hello {
@@ -46,7 +47,10 @@ pub fn work(case: &Case, worker: &Worker) -> Result<()> {
     if !paced.wait() {
         return say(&last_words(Vec::new(), facts));
     }
-    let found = run.fit(&machine.device, &mut paced)?;
+    let found = run.fit(&mut paced)?;
+    if found.stop == Stop::Interrupted {
+        return say(&last_words(Vec::new(), BTreeMap::new()));
+    }
     let scores = found.scores.iter().map(|score| score.value);
     let predictions = found.predictions.iter();
     let probabilities =
@@ -66,31 +70,18 @@ fn filled(train: &Examples) -> BTreeMap<String, f64> {
 }
 
 /// A few steps of a run that is thrown away.
-fn warm_up(mut run: Prepared, device: &burn::tensor::Device) -> Result<()> {
+fn warm_up(mut run: Prepared) -> Result<()> {
     run.task.train = first(&run.task.train, 4 * BATCH);
     run.task.test = first(&run.task.test, BATCH);
     run.training.epochs = 1;
-    run.fit(device, &mut ())?;
+    run.fit(&mut ())?;
     Ok(())
 }
 
 /// The first `n` examples.
 fn first(examples: &Examples, n: usize) -> Examples {
     let n = n.min(examples.len());
-    Examples {
-        ids: examples.ids[..n].to_vec(),
-        rows: examples.rows[..n].to_vec(),
-        targets: examples.targets[..n].to_vec(),
-        places: examples.places.iter().take(n).cloned().collect(),
-        kept: examples
-            .kept
-            .iter()
-            .map(|kept| KeptExamples {
-                activations: kept.activations.clone(),
-                places: kept.places[..n].to_vec(),
-            })
-            .collect(),
-    }
+    examples.part(&(0..n).collect::<Vec<_>>())
 }
 
 /// Sleeps in between two steps until more are asked for.
@@ -117,12 +108,12 @@ impl Paced<'_> {
 }
 
 impl Watch for Paced<'_> {
-    fn step(&mut self, event: &StepEvent) {
+    fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
         self.seconds
             .push(event.train_seconds - self.seen - self.waited);
         (self.seen, self.waited) = (event.train_seconds, 0.0);
         if self.seconds.len() < self.wanted {
-            return;
+            return ControlFlow::Continue(());
         }
         let seconds = std::mem::take(&mut self.seconds);
         let asleep = Instant::now();
@@ -130,11 +121,11 @@ impl Watch for Paced<'_> {
         self.waited = asleep.elapsed().as_secs_f64();
         if !heard && event.step < event.steps {
             // Whoever asked has what was wanted, or is gone.
-            let _ = say(&last_words(Vec::new(), BTreeMap::new()));
-            std::process::exit(0);
+            return ControlFlow::Break(());
         }
         if !heard {
             self.wanted = usize::MAX;
         }
+        ControlFlow::Continue(())
     }
 }

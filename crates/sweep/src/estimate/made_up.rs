@@ -4,10 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use burn::tensor::Device;
 use serde::Serialize;
 use totune_adapt::{
-    Activations, Cache, Constant, Examples, KeptExamples, Places, Question, Schedule, Select,
+    Activations, Cache, Constant, Examples, KeptExamples, Places, Question, Row, Schedule, Select,
     StopRule, TaskData, Training, fit,
 };
 use totune_data::tags::{Scheme, TagSet};
@@ -123,13 +122,13 @@ impl Timed {
         let device = &machine.device;
         let encoder = architecture.load(weights, device)?;
         let clock = Instant::now();
-        let one = self.sample(&encoder, 1, 1, device)?;
+        let one = self.sample(&encoder, 1, 1)?;
         let mut last = one;
         while let Some(n) = self.next(&last, seconds - clock.elapsed().as_secs_f64()) {
             if machine.stop.load(Ordering::Relaxed) {
                 break;
             }
-            last = self.sample(&encoder, n, STEPS, device)?;
+            last = self.sample(&encoder, n, STEPS)?;
         }
         Ok(self.extended(one, last))
     }
@@ -162,13 +161,7 @@ impl Timed {
     }
 
     /// Times `steps` steps of `n` examples, after one that warms up.
-    fn sample(
-        &self,
-        encoder: &AnyEncoder,
-        n: usize,
-        steps: usize,
-        device: &Device,
-    ) -> Result<Sample> {
+    fn sample(&self, encoder: &AnyEncoder, n: usize, steps: usize) -> Result<Sample> {
         let characters = matches!(encoder, AnyEncoder::Elmo(_));
         let scored = match n < self.training.batch_size {
             true => n,
@@ -184,7 +177,8 @@ impl Timed {
         let mut kept = 0.0;
         if let Cache::On { dtype } = training.cache {
             for start in training.starts(encoder)? {
-                let found = Activations::compute(encoder, &train.rows, start, dtype, n, device)?;
+                let rows: Vec<Encoded> = train.rows.iter().map(|row| row.encoded.clone()).collect();
+                let found = Activations::compute(encoder, &rows, start, dtype, n)?;
                 kept += found.seconds() / n as f64;
                 train.kept.push(KeptExamples {
                     places: (0..n).collect(),
@@ -204,7 +198,7 @@ impl Timed {
             test,
             predict: Vec::new(),
         };
-        let outcome = fit(encoder.clone(), &task, &training, 1, device, &mut ())?;
+        let outcome = fit(encoder.clone(), &task, &training, 1, &mut ())?;
         let after = |epoch: usize| {
             let mut scores = outcome.scores.iter();
             let found = scores.find(|score| score.split == "train" && score.epoch == epoch);
@@ -222,7 +216,7 @@ impl Timed {
     }
 
     fn examples(&self, n: usize, characters: bool) -> Examples {
-        let row = || {
+        let encoded = || {
             let n = self.length;
             let first = if self.pair { n / 2 } else { n };
             Encoded {
@@ -243,21 +237,18 @@ impl Timed {
             Question::Score {} => Target::Value(1.0),
             Question::Tags { .. } => Target::Tags(vec![0; words.len()]),
         };
-        let places = match &self.question {
-            Question::Tags { .. } => vec![
-                Places {
-                    starts: words.clone(),
-                    ends: words,
-                };
-                n
-            ],
-            _ => Vec::new(),
+        let places = self.question.is_about_words().then(|| Places {
+            starts: words.clone(),
+            ends: words.clone(),
+        });
+        let row = |i: usize| Row {
+            id: i.to_string(),
+            encoded: encoded(),
+            target: target.clone(),
+            words: places.clone(),
         };
         Examples {
-            ids: (0..n).map(|i| i.to_string()).collect(),
-            rows: (0..n).map(|_| row()).collect(),
-            targets: vec![target; n],
-            places,
+            rows: (0..n).map(row).collect(),
             kept: Vec::new(),
         }
     }

@@ -11,10 +11,23 @@ use crate::{Inputs, Machine, Progress, RunSpec, Work};
 mod divergence;
 mod probe;
 mod sparse;
+mod splits;
 mod tune;
 
 pub use tune::HIDDEN;
 pub(crate) use tune::task_data;
+
+/// What a work ends with that was stopped from outside: no failure, and nothing is recorded of it.
+#[derive(Debug)]
+pub(crate) struct Interrupted;
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
 
 /// What a run found out, and what it cost.
 #[derive(Debug, Clone)]

@@ -14,9 +14,9 @@ use totune_stats::{
 };
 
 use super::Outcome;
-use super::tune::{Listener, record};
+use super::splits::{self, Splits};
+use super::tune::{record, train};
 use crate::inputs::Reading;
-use crate::prepared::Prepared;
 use crate::{Information, Inputs, Machine, ProbeWork, Progress, RunSpec, TuneWork};
 
 /// Fewest examples that the mutual information is estimated of.
@@ -36,15 +36,14 @@ pub(super) fn perform(
             let encoder = &inputs.encoder(&work.encoder)?.loaded.encoder;
             run.params_total = burn::module::Module::num_params(encoder) as u64;
             run.stop_reason = "computed".to_string();
-            (parts.vectors(encoder, work, machine)?, Vec::new())
+            (parts.vectors(encoder, work)?, Vec::new())
         }
         Some(training) => {
             let tune = TuneWork {
                 encoder: work.encoder.clone(),
                 training: (**training).clone(),
             };
-            let mut watch = Listener { machine, progress };
-            let outcome = Prepared::new(spec, &tune, inputs)?.fit(&machine.device, &mut watch)?;
+            let outcome = train(spec, &tune, inputs, machine, progress)?;
             let evals = record(&mut run, training, &outcome);
             if matches!(outcome.stop, Stop::Diverged(_)) {
                 return Ok(Outcome {
@@ -53,7 +52,7 @@ pub(super) fn perform(
                     predictions: Vec::new(),
                 });
             }
-            (parts.vectors(&outcome.model.encoder, work, machine)?, evals)
+            (parts.vectors(&outcome.model.encoder, work)?, evals)
         }
     };
     run.dtype = "f32".to_string();
@@ -120,43 +119,30 @@ enum Answers {
 
 impl<'a> Parts<'a> {
     fn new(spec: &RunSpec, work: &ProbeWork, inputs: &'a Inputs) -> Result<Self> {
+        let splits = Splits::of(spec, inputs)?;
         let dataset = inputs.dataset(&spec.dataset, "train")?;
         ensure!(
             dataset.tagging.is_none(),
             "a probe has one vector for each example; expected a dataset with a label or a score for each, `{}` has tags",
             dataset.name
         );
-        let parts = spec.split.divide(dataset, spec.fold)?;
-        let part = |split: &str, chosen: &[usize]| -> Result<Part> {
-            let dataset = inputs.dataset(&spec.dataset, split)?;
-            let rows = inputs.rows(&spec.dataset, split, &work.encoder, &Reading::probed(work))?;
-            let answers = Answers::of(dataset, split, chosen)?;
-            let rows = chosen.iter().map(|&row| rows.encoded[row].clone());
+        let part = |from: &splits::Part| -> Result<Part> {
+            let reading = Reading::probed(work);
+            let rows = inputs.rows(&spec.dataset, from.split, &work.encoder, &reading)?;
+            let answers = Answers::of(from)?;
+            let rows = from.indices.iter().map(|&row| rows.encoded[row].clone());
             Ok(Part {
                 rows: rows.collect(),
                 answers,
             })
         };
-        let test = match spec.split.test_split() {
-            "train" => part("train", &parts.test)?,
-            split => part(
-                split,
-                &spec.split.tested(inputs.dataset(&spec.dataset, split)?),
-            )?,
-        };
-        let train = part("train", &parts.train)?;
+        let (train, test) = (part(&splits.train)?, part(&splits.test)?);
         if let Answers::Classes(classes) = &train.answers {
             ensure!(
                 classes.iter().any(|class| *class != classes[0]),
                 "the training part has one label alone; expected two or more to tell apart"
             );
         }
-        ensure!(
-            !train.rows.is_empty() && !test.rows.is_empty(),
-            "{} training and {} test examples; expected some of each",
-            train.rows.len(),
-            test.rows.len()
-        );
         if work.mi == Information::Edge {
             ensure!(
                 matches!(test.answers, Answers::Classes(_)),
@@ -177,12 +163,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The vectors of both parts in all layers.
-    fn vectors<E: Encoder>(
-        &self,
-        encoder: &E,
-        work: &ProbeWork,
-        machine: &Machine,
-    ) -> Result<Vectors> {
+    fn vectors<E: Encoder>(&self, encoder: &E, work: &ProbeWork) -> Result<Vectors> {
         let start = Start::Pooled(Readout {
             pooling: work.input.pooling(),
             layers: Layers::mix(true),
@@ -190,7 +171,7 @@ impl<'a> Parts<'a> {
         let of = |part: &Part| {
             let dtype = StoredDtype::F32;
             let batch = work.evaluation_batch_size;
-            Activations::compute(encoder, &part.rows, start, dtype, batch, &machine.device)
+            Activations::compute(encoder, &part.rows, start, dtype, batch)
         };
         let (train, test) = (of(&self.train)?, of(&self.test)?);
         Ok(Vectors {
@@ -266,7 +247,8 @@ impl<'a> Parts<'a> {
 }
 
 impl Answers {
-    fn of(dataset: &Dataset, split: &str, chosen: &[usize]) -> Result<Self> {
+    fn of(part: &splits::Part) -> Result<Self> {
+        let (dataset, split, chosen) = (part.dataset, part.split, &part.indices);
         let targets = || chosen.iter().map(|&index| &dataset.examples[index].target);
         let classes: Vec<usize> = targets().filter_map(Target::class).collect();
         let scores: Vec<f64> = targets()

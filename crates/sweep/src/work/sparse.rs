@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
-use totune_data::{Dataset, Example, Input, Target};
+use totune_data::{Example, Input, Target};
 use totune_record::{EvalRow, PredictionRow, RunRow};
 use totune_stats::{Vectorizer, classification_scores};
 
 use super::Outcome;
+use super::splits::{Part, Splits};
 use crate::{Inputs, RunSpec, SparseWork};
 
 pub(super) fn perform(
@@ -16,16 +17,16 @@ pub(super) fn perform(
     mut run: RunRow,
     inputs: &Inputs,
 ) -> Result<Outcome> {
-    let dataset = inputs.dataset(&spec.dataset, "train")?;
+    let splits = Splits::of(spec, inputs)?;
+    let dataset = splits.train.dataset;
     let labels = dataset.labels.len();
     ensure!(
         labels == 2,
         "logistic regression tells 2 labels apart; `{}` has {labels}",
         dataset.name
     );
-    let parts = spec.split.divide(dataset, spec.fold)?;
-    let (train_texts, train_classes) = texts_and_classes(dataset, &parts.train)?;
-    let (test_texts, gold) = texts_and_classes(dataset, &parts.test)?;
+    let (train_texts, train_classes) = texts_and_classes(&splits.train)?;
+    let (test_texts, gold) = texts_and_classes(&splits.test)?;
 
     // The vectoriser sees the training part alone, as in scikit-learn's pipelines.
     let training = Instant::now();
@@ -42,7 +43,7 @@ pub(super) fn perform(
     let mut scores = classification_scores(&gold, &predicted, labels, dataset.positive);
     run.eval_seconds = evaluation.elapsed().as_secs_f64();
     // How many texts of the test part the training part holds too: what `duplicates = "group"` prevents.
-    scores.push(("leaked-texts", parts.leaked as f64));
+    scores.push(("leaked-texts", splits.leaked() as f64));
 
     run.device = "cpu".to_string();
     run.dtype = "f64".to_string();
@@ -73,13 +74,19 @@ pub(super) fn perform(
     let prediction = |(at, &example): (usize, &usize)| PredictionRow {
         run_id: run.run_id.clone(),
         split: "test".to_string(),
-        example_id: dataset.examples[example].id.clone(),
+        example_id: splits.test.dataset.examples[example].id.clone(),
         position: 0,
         gold: dataset.labels[gold[at]].clone(),
         predicted: dataset.labels[predicted[at]].clone(),
         scores: vec![(1.0 - second[at]) as f32, second[at] as f32],
     };
-    let predictions = parts.test.iter().enumerate().map(prediction).collect();
+    let predictions = splits
+        .test
+        .indices
+        .iter()
+        .enumerate()
+        .map(prediction)
+        .collect();
     Ok(Outcome {
         run,
         evals,
@@ -87,12 +94,10 @@ pub(super) fn perform(
     })
 }
 
-fn texts_and_classes<'a>(
-    dataset: &'a Dataset,
-    part: &[usize],
-) -> Result<(Vec<&'a str>, Vec<usize>)> {
+fn texts_and_classes<'a>(part: &Part<'a>) -> Result<(Vec<&'a str>, Vec<usize>)> {
+    let dataset = part.dataset;
     let one = |&index: &usize| text_and_class(&dataset.examples[index]);
-    let pairs: Vec<_> = part.iter().map(one).collect::<Result<_>>()?;
+    let pairs: Vec<_> = part.indices.iter().map(one).collect::<Result<_>>()?;
     Ok(pairs.into_iter().unzip())
 }
 

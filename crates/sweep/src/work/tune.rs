@@ -1,19 +1,19 @@
 //! One adaptation of one pretrained encoder, alone on the device.
 
-use std::panic::resume_unwind;
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use totune_adapt::{
-    EpochScores, Examples, KeptExamples, Prediction, Question, Score, StepEvent, Stop, TaskData,
-    Training, Watch,
+    EpochScores, Examples, KeptExamples, Prediction, Question, Row, Score, StepEvent, Stop,
+    TaskData, Training, Watch,
 };
 use totune_data::{Dataset, Target};
-use totune_model::Encoder;
+use totune_model::{AnyEncoder, Encoder};
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
-use super::Outcome;
-use crate::execute::Stop as StopFromOutside;
+use super::splits::{Part, Splits};
+use super::{Interrupted, Outcome};
 use crate::inputs::Reading;
 use crate::prepared::Prepared;
 use crate::{Inputs, Machine, Progress, RunSpec, TuneWork};
@@ -28,8 +28,7 @@ pub(super) fn perform(
 ) -> Result<Outcome> {
     let training = &work.training;
     let dataset = inputs.dataset(&spec.dataset, "train")?;
-    let mut watch = Listener { machine, progress };
-    let outcome = Prepared::new(spec, work, inputs)?.fit(&machine.device, &mut watch)?;
+    let outcome = train(spec, work, inputs, machine, progress)?;
 
     let evals = record(&mut run, training, &outcome);
     let predictions = predictions(&run.run_id, outcome.predictions, &dataset.labels);
@@ -122,61 +121,63 @@ pub const HIDDEN: &str = "hidden-";
 
 /// The examples of a run, with what is kept for them.
 pub(crate) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskData> {
-    let train = inputs.dataset(&spec.dataset, "train")?;
-    let parts = spec.split.divide(train, spec.fold)?;
-    // `part` of what the run `uses` of a split.
-    let examples = |split: &str, uses: &[usize], part: &[usize]| -> Result<Examples> {
-        let dataset = inputs.dataset(&spec.dataset, split)?;
-        let rows = inputs.rows(
-            &spec.dataset,
-            split,
-            &work.encoder,
-            &Reading::of(work, dataset),
-        )?;
-        let (used, part) = (rows.rows_of(uses), rows.rows_of(part));
-        let kept = inputs.kept(spec, work, split, &rows, &used)?.into_iter();
-        let place = |row| used.binary_search(row).expect("a part of what is used");
-        let example = |&row: &usize| &dataset.examples[rows.example(row)];
-        let target = |row: &usize| rows.target(*row, &example(row).target);
-        Ok(Examples {
-            ids: part.iter().map(|row| example(row).id.clone()).collect(),
-            rows: part.iter().map(|&row| rows.encoded[row].clone()).collect(),
-            targets: part.iter().map(target).collect(),
-            places: part.iter().filter_map(|&row| rows.places(row)).collect(),
-            kept: kept
-                .map(|activations| KeptExamples {
-                    activations,
-                    places: part.iter().map(place).collect(),
-                })
-                .collect(),
-        })
+    let splits = Splits::of(spec, inputs)?;
+    // Activations are kept of all that a run uses of a split, in one file.
+    let of_train = splits.of_train();
+    let examples = |part: &Part| {
+        let uses = match part.split {
+            "train" => &of_train,
+            _ => &part.indices,
+        };
+        examples(spec, work, inputs, (part, uses))
     };
-    let all_of = |split: &str, chosen: &dyn Fn(&Dataset) -> Vec<usize>| {
-        let chosen = chosen(inputs.dataset(&spec.dataset, split)?);
-        examples(split, &chosen, &chosen)
-    };
-    let whole = |dataset: &Dataset| (0..dataset.examples.len()).collect();
-    let mut uses = [&parts.train[..], &parts.dev, &parts.test].concat();
-    uses.sort_unstable();
-    let of_train = |part: &[usize]| examples("train", &uses, part);
-    let test = match spec.split.test_split() {
-        "train" => of_train(&parts.test)?,
-        split => all_of(split, &|dataset| spec.split.tested(dataset))?,
-    };
-    let dev = match spec.split.dev_split() {
-        Some(split) => Some(all_of(split, &|dataset| spec.split.decided(dataset))?),
-        None if parts.dev.is_empty() => None,
-        None => Some(of_train(&parts.dev)?),
-    };
-    let predicted = spec.split.predicted().iter();
-    let predict = predicted.map(|split| Ok((format!("{HIDDEN}{split}"), all_of(split, &whole)?)));
+    let predict = splits.predict.iter();
+    let predict = predict.map(|part| Ok((format!("{HIDDEN}{}", part.split), examples(part)?)));
+    let dataset = splits.train.dataset;
     Ok(TaskData {
-        question: question(train),
-        metrics: train.metrics.clone(),
-        train: of_train(&parts.train)?,
-        dev,
-        test,
+        question: question(dataset),
+        metrics: dataset.metrics.clone(),
+        train: examples(&splits.train)?,
+        dev: splits.dev.as_ref().map(examples).transpose()?,
+        test: examples(&splits.test)?,
         predict: predict.collect::<Result<_>>()?,
+    })
+}
+
+/// The examples of a part, with what is kept of all that the run `uses` of its split.
+fn examples(
+    spec: &RunSpec,
+    work: &TuneWork,
+    inputs: &Inputs,
+    (part, uses): (&Part, &[usize]),
+) -> Result<Examples> {
+    let (split, dataset) = (part.split, part.dataset);
+    let rows = inputs.rows(
+        &spec.dataset,
+        split,
+        &work.encoder,
+        &Reading::of(work, dataset),
+    )?;
+    let (used, part) = (rows.rows_of(uses), rows.rows_of(&part.indices));
+    let kept = inputs.kept(spec, work, split, &rows, &used)?.into_iter();
+    let place = |row| used.binary_search(row).expect("a part of what is used");
+    let one = |&row: &usize| {
+        let example = &dataset.examples[rows.example(row)];
+        Row {
+            id: example.id.clone(),
+            encoded: rows.encoded[row].clone(),
+            target: rows.target(row, &example.target),
+            words: rows.places(row),
+        }
+    };
+    Ok(Examples {
+        rows: part.iter().map(one).collect(),
+        kept: kept
+            .map(|activations| KeptExamples {
+                activations,
+                places: part.iter().map(place).collect(),
+            })
+            .collect(),
     })
 }
 
@@ -195,21 +196,39 @@ fn question(dataset: &Dataset) -> Question {
     }
 }
 
-/// Passes events on, and stops the run when asked to.
-pub(super) struct Listener<'a> {
-    pub machine: &'a Machine,
-    pub progress: &'a dyn Progress,
+/// Trains as `spec` and `work` say; stopped from outside it ends as [`Interrupted`].
+pub(super) fn train(
+    spec: &RunSpec,
+    work: &TuneWork,
+    inputs: &Inputs,
+    machine: &Machine,
+    progress: &dyn Progress,
+) -> Result<totune_adapt::Outcome<AnyEncoder>> {
+    let mut watch = Listener { machine, progress };
+    let outcome = Prepared::new(spec, work, inputs)?.fit(&mut watch)?;
+    match outcome.stop {
+        Stop::Interrupted => Err(Interrupted.into()),
+        Stop::Epochs | Stop::Plateau | Stop::Gap | Stop::Diverged(_) => Ok(outcome),
+    }
+}
+
+/// Passes events on, and ends the run when asked to.
+struct Listener<'a> {
+    machine: &'a Machine,
+    progress: &'a dyn Progress,
 }
 
 impl Watch for Listener<'_> {
-    fn step(&mut self, event: &StepEvent) {
+    fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
         self.progress.step(event);
-        if self.machine.stop.load(Ordering::Relaxed) {
-            resume_unwind(Box::new(StopFromOutside));
+        match self.machine.stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
     }
 
-    fn epoch(&mut self, event: &EpochScores) {
+    fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
         self.progress.epoch(event);
+        ControlFlow::Continue(())
     }
 }

@@ -1,0 +1,142 @@
+//! Scoring after an epoch, and what is recorded of it.
+
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+use totune_data::{random, stream};
+use totune_model::{Classifier, Encoder};
+
+use super::Run;
+use crate::evaluate::{Evaluation, evaluate};
+use crate::outcome::{Prediction, Score, Stop};
+use crate::phase::Phase;
+use crate::stop::StopRule;
+use crate::task::Examples;
+use crate::watch::EpochScores;
+
+impl Run<'_> {
+    /// Scores a snapshot of the model on everything but the training examples, and keeps its predictions.
+    pub(super) fn score<E: Encoder>(
+        &mut self,
+        model: &Classifier<E>,
+        train_loss: f64,
+        phase: &Phase,
+    ) -> Result<ControlFlow<Stop>> {
+        self.eval_clock.start()?;
+        let first_new = self.scores.len();
+        self.push("train", "loss", train_loss, self.task.train.len());
+        self.predictions.clear();
+        for (split, examples) in self.task.scored() {
+            let found = self.evaluated(model, examples)?;
+            if !found.loss.is_finite() {
+                self.eval_clock.stop()?;
+                let what = if split == "dev" {
+                    "dev loss"
+                } else {
+                    "test loss"
+                };
+                return Ok(ControlFlow::Break(self.diverged(what, found.loss)));
+            }
+            self.push(split, "loss", found.loss, examples.len());
+            self.push_all(split, examples, &found);
+            self.keep(split, examples, found);
+        }
+        if let StopRule::Gap { metric, .. } = &phase.stop {
+            self.compare(model, metric.as_ref())?;
+        }
+        self.eval_clock.stop()?;
+        let heard = self.watch.epoch(&EpochScores {
+            phase: self.phase,
+            epoch: self.epoch,
+            epochs: self.epochs,
+            scores: &self.scores[first_new..],
+        });
+        Ok(heard.map_break(|()| Stop::Interrupted))
+    }
+
+    /// Scores some examples of train, and says how far the score lies above the one on dev.
+    fn compare<E: Encoder>(
+        &mut self,
+        model: &Classifier<E>,
+        metric: Option<&String>,
+    ) -> Result<()> {
+        let sample = self.sample.take().unwrap_or_else(|| self.sampled());
+        if sample.is_empty() {
+            return Ok(()); // without dev, which the rule itself complains about
+        }
+        let found = self.evaluated(model, &sample)?;
+        self.push_all("train", &sample, &found);
+        let last = |split| {
+            let scores = self.of_phase(split, self.metric(metric));
+            scores.last().copied()
+        };
+        if let (Some(train), Some(dev)) = (last("train"), last("dev")) {
+            self.push("train", "gap", train - dev, sample.len());
+        }
+        self.sample = Some(sample);
+        Ok(())
+    }
+
+    /// As many examples of train as dev has, drawn with the run's seed.
+    fn sampled(&self) -> Examples {
+        let n_dev = self.task.dev.as_ref().map_or(0, Examples::len);
+        let mut indices: Vec<usize> = (0..self.task.train.len()).collect();
+        random::shuffle(&mut indices, &mut stream(self.seed, "gap", 0));
+        indices.truncate(n_dev);
+        self.task.train.part(&indices)
+    }
+
+    /// Predicts what the final model is to predict without being scored on it.
+    pub(super) fn predict<E: Encoder>(&mut self, model: &Classifier<E>) -> Result<()> {
+        for (split, examples) in &self.task.predict {
+            let found = self.evaluated(model, examples)?;
+            self.keep(split, examples, found);
+        }
+        Ok(())
+    }
+
+    fn evaluated<E: Encoder>(
+        &self,
+        model: &Classifier<E>,
+        examples: &Examples,
+    ) -> Result<Evaluation> {
+        let batch_size = self.training.evaluation_batch_size;
+        evaluate(model, &self.task.question, examples, batch_size, self.start)
+    }
+
+    /// Keeps what the model said about the examples of a split.
+    fn keep(&mut self, split: &str, examples: &Examples, found: Evaluation) {
+        let said = found.predicted.into_iter().zip(found.scores);
+        let rows = examples.rows.iter().zip(said);
+        let prediction = |(row, (predicted, scores)): (&crate::task::Row, _)| Prediction {
+            split: split.to_string(),
+            example_id: row.id.clone(),
+            gold: row.target.clone(),
+            predicted,
+            scores,
+        };
+        self.predictions.extend(rows.map(prediction));
+    }
+
+    /// Records every metric of a split.
+    fn push_all(&mut self, split: &'static str, examples: &Examples, found: &Evaluation) {
+        let (question, asked) = (&self.task.question, &self.task.metrics);
+        for (metric, value) in question.scores(examples, &found.predicted, asked) {
+            self.push(split, &metric, value, examples.len());
+        }
+    }
+
+    fn push(&mut self, split: &'static str, metric: &str, value: f64, n: usize) {
+        self.scores.push(Score {
+            phase: self.phase,
+            epoch: self.epoch,
+            step: self.step,
+            split,
+            metric: metric.to_string(),
+            value,
+            n,
+            train_seconds: self.train_clock.seconds(),
+            is_final: false,
+        });
+    }
+}

@@ -1,0 +1,134 @@
+//! The steps of an epoch.
+
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+use burn::optim::{GradientsAccumulator, GradientsParams};
+use rand::Rng;
+use totune_data::stream;
+use totune_model::fused::{AdamW, Rate, clip_global_norm};
+use totune_model::{Classifier, Encoder, Pass};
+
+use super::{Run, Stage};
+use crate::batch::Batches;
+use crate::outcome::Stop;
+use crate::phase::{Assigned, Assignment};
+use crate::watch::StepEvent;
+
+/// What a batch gives before its step is taken.
+struct Gradient {
+    gradients: GradientsParams,
+    /// Mean over the examples.
+    loss: f64,
+    /// Before it was clipped.
+    norm: f64,
+}
+
+impl Run<'_> {
+    /// One pass over the training examples; the mean of their losses, each taken before its step.
+    pub(super) fn train<E: Encoder>(
+        &mut self,
+        mut model: Classifier<E>,
+        optimizer: &mut AdamW,
+        stage: &Stage,
+        epoch_of_phase: usize,
+    ) -> Result<(Classifier<E>, ControlFlow<Stop, f64>)> {
+        let steps = stage.phase.epochs * self.steps_per_epoch;
+        let mut total_loss = 0.0;
+        model.encoder.forget();
+        self.train_clock.start()?;
+        let order = self
+            .batches
+            .shuffled(&self.lengths, self.seed, self.epoch as u64);
+        for (i, indices) in order.iter().enumerate() {
+            let taken = match self.gradient(&model, indices, stage.assigned) {
+                ControlFlow::Continue(taken) => taken,
+                ControlFlow::Break(stop) => {
+                    self.train_clock.stop()?;
+                    return Ok((model, ControlFlow::Break(stop)));
+                }
+            };
+            let step_of_phase = epoch_of_phase * self.steps_per_epoch + i;
+            let schedule = &stage.phase.schedule;
+            let scheduled = |peak| self.scale * schedule.rate(peak, step_of_phase, steps);
+            model = optimizer.step(model, taken.gradients, &|path| {
+                let Assigned { lr, weight_decay } = *stage.assigned.parameters.get(path)?;
+                Some(Rate {
+                    lr: scheduled(lr),
+                    weight_decay,
+                })
+            });
+            let lr = scheduled(stage.phase.groups[0].lr);
+            self.step += 1;
+            total_loss += taken.loss * indices.len() as f64;
+            let heard = self.watch.step(&StepEvent {
+                phase: self.phase,
+                epoch: self.epoch + 1,
+                epochs: self.epochs,
+                step: self.step,
+                steps: self.epochs * self.steps_per_epoch,
+                examples: indices.len(),
+                loss: taken.loss,
+                gradient_norm: taken.norm,
+                lr,
+                train_seconds: self.train_clock.seconds(),
+            });
+            if heard.is_break() {
+                self.train_clock.stop()?;
+                return Ok((model, ControlFlow::Break(Stop::Interrupted)));
+            }
+        }
+        self.train_clock.stop()?;
+        self.epoch += 1;
+        let mean_loss = total_loss / self.task.train.len() as f64;
+        Ok((model, ControlFlow::Continue(mean_loss)))
+    }
+
+    /// The clipped gradient of the mean loss over the examples at `indices`, summed over pieces where a batch passes in
+    /// pieces; a divergence where it or the loss is not finite.
+    fn gradient<E: Encoder>(
+        &self,
+        model: &Classifier<E>,
+        indices: &[usize],
+        assigned: &Assignment,
+    ) -> ControlFlow<Stop, Gradient> {
+        let mut dropout_seeds = stream(self.seed, "dropout", self.step as u64);
+        let mut accumulated = GradientsAccumulator::new();
+        let mut mean_loss = 0.0;
+        let examples = &self.task.train;
+        let batches = Batches::new(examples, self.start, self.device);
+        for piece in self.pieces(indices) {
+            let pass = Pass::training(dropout_seeds.next_u64())
+                .frozen(assigned.frozen_below, self.training.frozen_dropout.is_on());
+            let outputs = batches.outputs(model, piece, &pass);
+            let share = piece.len() as f64 / indices.len() as f64;
+            let targets = examples.targets(piece);
+            let loss = self.task.question.loss(outputs, &targets, self.device); // [1]
+            mean_loss += share * f64::from(loss.clone().into_scalar::<f32>());
+            if !mean_loss.is_finite() {
+                return ControlFlow::Break(self.diverged("loss", mean_loss));
+            }
+            let loss = if share < 1.0 { loss * share } else { loss };
+            let gradients = GradientsParams::from_grads(loss.backward(), model);
+            accumulated.accumulate(model, gradients);
+        }
+        let mut gradients = accumulated.grads();
+        let norm = clip_global_norm(model, &mut gradients, self.training.clip.max());
+        if !norm.is_finite() {
+            return ControlFlow::Break(self.diverged("gradient norm", norm));
+        }
+        ControlFlow::Continue(Gradient {
+            gradients,
+            loss: mean_loss,
+            norm,
+        })
+    }
+
+    /// A batch as it passes through the model: whole, or in pieces.
+    fn pieces<'b>(&self, indices: &'b [usize]) -> std::slice::Chunks<'b, usize> {
+        indices.chunks(match self.training.micro_batch_size {
+            0 => indices.len(),
+            size => size,
+        })
+    }
+}

@@ -1,0 +1,200 @@
+//! Small experiments from file to rows.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use burn::tensor::Device;
+use totune_record::{EvalRow, Tables};
+use totune_sweep::{Machine, Plan, Project, Roots, Selection, Silent, Store, Summary, execute};
+
+fn repository() -> Project {
+    Project::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository")
+}
+
+/// Runs an experiment of a project of its own, with the cards, presets and fixtures of the repository.
+fn run(experiment: &str) -> (Summary, Vec<Tables>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let repository = repository().root;
+    for name in ["datasets", "encoders", "fixtures"] {
+        let link = folder.path().join(name);
+        std::os::unix::fs::symlink(repository.join(name), link).expect("a link");
+    }
+    let papers = folder.path().join("experiments");
+    std::fs::create_dir_all(papers.join("demo")).expect("a folder");
+    let presets = repository.join("experiments/presets.toml");
+    std::fs::copy(presets, papers.join("presets.toml")).expect("the presets");
+    std::fs::write(papers.join("demo/runs.toml"), experiment).expect("an experiment");
+    let project = Project::open(folder.path()).expect("a project");
+    let store = Store::new(folder.path().join("runs"));
+    let roots = Roots {
+        data: folder.path().join("data"),
+        encoders: folder.path().join("weights"),
+        cache: None,
+    };
+    let machine = Machine {
+        device: Device::flex(),
+        device_name: "cpu (flex)".to_string(),
+        threads: 1,
+        states_budget: 1 << 26,
+        stop: Arc::new(AtomicBool::new(false)),
+    };
+    let plan = Plan::new(&project, &store, "demo", "fixture", &Selection::default());
+    let plan = plan.expect("a plan");
+    let summary = execute(&plan, &project, &store, &roots, &machine, &Silent).expect("a sweep");
+    let tables = plan.runs.iter().map(|run| store.tables(&run.id));
+    let tables = tables.collect::<Result<_, _>>().expect("rows of every run");
+    (summary, tables)
+}
+
+/// The last score of a split by a metric.
+fn score<'a>(tables: &'a Tables, split: &str, metric: &str) -> Option<&'a EvalRow> {
+    let mut rows = tables.evals.iter().rev();
+    rows.find(|row| row.split == split && row.metric == metric)
+}
+
+/// On these splits the rows used to hold an accuracy of 0.0 on no examples, without a word.
+#[test]
+fn sparse_features_are_evaluated_on_the_file_that_the_split_names() {
+    let (summary, tables) = run(r#"
+        paper = "demo"
+        experiment = "runs"
+        kind = "sparse"
+        datasets = ["fixture-acceptability"]
+        features = "tf-idf"
+        logistic = { c = 1.0, max-iter = 100, tol = 1e-4 }
+        split = { kind = "files", test = "dev", dev = 0.0, seed = 1 }
+        [profiles.fixture]
+    "#);
+    assert_eq!((summary.finished, summary.failed), (1, 0));
+    let accuracy = score(&tables[0], "test", "accuracy").expect("an accuracy");
+    assert_eq!(accuracy.n, 12, "the rows of `dev`");
+    assert!(accuracy.value >= 0.5, "{}", accuracy.value);
+    assert_eq!(tables[0].predictions.len(), 12);
+    let acceptable = tables[0].predictions.iter();
+    let acceptable = acceptable.filter(|row| row.gold == "acceptable").count();
+    assert_eq!(acceptable, 9, "the labels of `dev`");
+}
+
+#[test]
+fn a_test_split_without_labels_is_an_error_of_the_run() {
+    let (summary, tables) = run(r#"
+        paper = "demo"
+        experiment = "runs"
+        kind = "sparse"
+        datasets = ["fixture-acceptability"]
+        features = "tf-idf"
+        logistic = { c = 1.0, max-iter = 100, tol = 1e-4 }
+        split = { kind = "files", test = "test", dev = 0.0, seed = 1 }
+        [profiles.fixture]
+    "#);
+    assert_eq!((summary.finished, summary.failed), (0, 1));
+    let error = &tables[0].runs[0].error;
+    assert!(error.contains("expected one text with a class"), "{error}");
+}
+
+/// An experiment with these arms.
+fn of_encoder(arms: &str) -> String {
+    format!(
+        r#"
+        paper = "demo"
+        experiment = "runs"
+        kind = "tune"
+        datasets = ["fixture-tweets"]
+        encoders = ["fixture-bert"]
+        seeds = [1]
+        split = {{ kind = "hold-out", test = 0.3, seed = 13, train-limit = 160, test-limit = 32 }}
+        head = {{ pooling = "mean", dropout = 0.0 }}
+        optimizer = "adam-w"
+        schedule = "constant"
+        stop = "epochs"
+        clip = "norm-1"
+        cache = "f32"
+        batch-size = 16
+        evaluation-batch-size = 32
+        epochs = 6
+        max-length = 32
+        dropout = 0.0
+        frozen-dropout = "off"
+        bucketing = "on"
+        dtype = "f32"
+        {arms}
+        [profiles.fixture]
+        "#
+    )
+}
+
+#[test]
+fn strategies_that_add_few_parameters_learn_and_say_how_many() {
+    let (summary, tables) = run(&of_encoder(
+        r#"
+        [[arm]]
+        name = "frozen"
+        adaptation = { preset = "frozen", lr = 1e-2 }
+        [[arm]]
+        name = "bitfit"
+        adaptation = { preset = "bitfit", lr = 1e-2 }
+        [[arm]]
+        name = "bitfit-top"
+        adaptation = { preset = "bitfit", lr = 1e-2, biases = ["attention.query", "feed_forward.intermediate"], k = 2, embeddings = "frozen" }
+        [[arm]]
+        name = "lora"
+        adaptation = { preset = "lora", rank = 2, alpha = 4.0, lr = 1e-2 }
+        [[arm]]
+        name = "lora-top"
+        adaptation = { preset = "lora", rank = 2, alpha = 4.0, lr = 1e-2, k = 2, dropout = 0.1 }
+        "#,
+    ));
+    assert_eq!((summary.finished, summary.failed), (5, 0));
+    let trainable = |i: usize| tables[i].runs[0].params_trainable;
+    let (head, wide) = (trainable(0), 64);
+    // Of each of 4 layers 32 wide: four attention products and two of the feed-forward, two shifts; and the embeddings'.
+    assert_eq!(trainable(1) - head, 4 * (4 * 32 + wide + 32 + 2 * 32) + 32);
+    assert_eq!(trainable(2) - head, 2 * (32 + wide));
+    // Queries and values: A [2, 32] and B [32, 2].
+    assert_eq!(trainable(3) - head, 4 * 2 * (2 * 32 + 32 * 2));
+    assert_eq!(trainable(4) - head, 2 * 2 * (2 * 32 + 32 * 2));
+    for tables in &tables {
+        let run = &tables.runs[0];
+        let losses = tables.evals.iter();
+        let losses = losses.filter(|row| row.split == "train" && row.metric == "loss");
+        let losses: Vec<f64> = losses.map(|row| row.value).collect();
+        let (first, last) = (losses[0], losses[losses.len() - 1]);
+        assert!(last < first - 0.01, "{}: {losses:?}", run.spec);
+        // Where the lower layers stay as they are, runs begin above them.
+        let cached = run.cache_seconds > 0.0;
+        assert_eq!(
+            cached,
+            run.spec.contains("\"k\":2") || run.spec.contains("frozen\",\"lr"),
+            "{}",
+            run.spec
+        );
+    }
+}
+
+#[test]
+fn a_module_that_the_encoder_lacks_is_named_in_the_row_with_those_it_has() {
+    let (summary, tables) = run(&of_encoder(
+        r#"
+        [[arm]]
+        name = "lora"
+        adaptation = { preset = "lora", lr = 1e-2, targets = ["querry"] }
+        [[arm]]
+        name = "bitfit"
+        adaptation = { preset = "bitfit", lr = 1e-2, biases = ["querry"] }
+        "#,
+    ));
+    assert_eq!((summary.finished, summary.failed), (0, 2));
+    let error = |i: usize| tables[i].runs[0].error.clone();
+    assert!(
+        error(0)
+            .starts_with("adaptation.targets: found `querry`, expected one of attention.query, "),
+        "{}",
+        error(0)
+    );
+    assert!(
+        error(1).contains("querry") && error(1).contains("encoder.layers.<i>.attention.query, "),
+        "{}",
+        error(1)
+    );
+}
