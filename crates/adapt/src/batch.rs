@@ -5,8 +5,8 @@ use totune_data::characters::CHARACTERS;
 use totune_data::{Encoded, Padded};
 use totune_model::{Classifier, Encoder, Output, Pass, TokenBatch, Words};
 
-use crate::cache::Start;
-use crate::task::{Examples, Row};
+use crate::cache::EntryLayer;
+use crate::examples::{Examples, Row};
 
 /// Rows padded to the longest of them with `pad_id`, that of [`Encoder::pad_id`].
 pub(crate) fn padded(rows: &[&Encoded], pad_id: u32, device: &Device) -> TokenBatch {
@@ -27,12 +27,16 @@ pub(crate) fn padded(rows: &[&Encoded], pad_id: u32, device: &Device) -> TokenBa
 pub(crate) struct Batches<'a> {
     examples: &'a Examples,
     /// Where passes begin, if activations are cached for it.
-    start: Option<Start>,
+    start: Option<EntryLayer>,
     device: &'a Device,
 }
 
 impl<'a> Batches<'a> {
-    pub(crate) fn new(examples: &'a Examples, start: Option<Start>, device: &'a Device) -> Self {
+    pub(crate) fn new(
+        examples: &'a Examples,
+        start: Option<EntryLayer>,
+        device: &'a Device,
+    ) -> Self {
         Self {
             examples,
             start,
@@ -49,7 +53,7 @@ impl<'a> Batches<'a> {
         pass: &Pass,
     ) -> Output {
         let batch = self.tokens(indices, model.encoder.pad_id());
-        match self.examples.kept(self.start) {
+        match self.examples.cached(self.start) {
             None => model.forward(&batch, pass),
             Some(kept) => {
                 let [_, seq] = batch.shape();

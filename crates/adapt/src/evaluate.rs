@@ -5,17 +5,17 @@ use totune_data::{BatchPlan, Target};
 use totune_model::{Classifier, Encoder, Pass};
 
 use crate::batch::Batches;
-use crate::cache::Start;
+use crate::cache::EntryLayer;
+use crate::examples::Examples;
+use crate::objective::Objective;
 use crate::parameters::device_of;
-use crate::question::Question;
-use crate::task::Examples;
 
 /// What a model says about a list of examples, in their order.
 #[derive(Debug, Clone)]
 pub struct Evaluation {
     /// Mean loss: cross-entropy or squared error.
     pub loss: f64,
-    /// The answer to each example: the most probable label, the first of them in a tie, the score, or a tag per word.
+    /// The prediction of each example: the most probable label, the first of them in a tie, the score, or a tag per word.
     pub predicted: Vec<Target>,
     /// Probabilities of all labels for each example, or its score alone; none of words.
     pub scores: Vec<Vec<f32>>,
@@ -33,10 +33,10 @@ pub struct Evaluation {
 /// When the device fails.
 pub fn evaluate<E: Encoder>(
     model: &Classifier<E>,
-    question: &Question,
+    objective: &Objective,
     examples: &Examples,
     batch_size: usize,
-    start: Option<Start>,
+    start: Option<EntryLayer>,
 ) -> Result<Evaluation> {
     let plan = BatchPlan {
         size: batch_size,
@@ -50,9 +50,9 @@ pub fn evaluate<E: Encoder>(
     let mut scores = vec![Vec::new(); examples.len()];
     for indices in plan.sequential(&examples.lengths()) {
         let output = batches.outputs(model, &indices, &Pass::evaluation());
-        let answers = question.answers(output, &examples.targets(&indices))?;
-        for (&i, answer) in indices.iter().zip(answers) {
-            (loss[i], predicted[i], scores[i]) = (answer.loss, answer.predicted, answer.scores);
+        let found = objective.predictions(output, &examples.targets(&indices))?;
+        for (&i, found) in indices.iter().zip(found) {
+            (loss[i], predicted[i], scores[i]) = (found.loss, found.predicted, found.scores);
         }
     }
     Ok(Evaluation {

@@ -6,11 +6,11 @@ use totune_model::{Classifier, Encoder};
 /// The result of a run.
 #[derive(Debug)]
 pub struct Outcome<E: Encoder> {
-    /// The adapted model the run stands for; after a divergence, as it was before the step that diverged.
+    /// The model of the selected epoch; after a divergence, as it was before the step that diverged.
     pub model: Classifier<E>,
     /// Scores in the order they were taken.
     pub scores: Vec<Score>,
-    /// Predictions of the final model for dev (if there is one), test and what was to be answered only; none after a
+    /// Predictions of the final model for dev (if there is one), test and what was to be predicted only; none after a
     /// divergence or an interruption.
     pub predictions: Vec<Prediction>,
     /// Why training ended.
@@ -23,8 +23,8 @@ pub struct Outcome<E: Encoder> {
     pub epochs: usize,
     /// Optimiser steps taken, over all phases.
     pub steps: usize,
-    /// Seconds in training, evaluation excluded (monotonic clock). What it took to compute kept states of the training
-    /// examples is part of it, whichever run computed them.
+    /// Seconds in training, evaluation excluded (monotonic clock). What it took to compute cached activations of the
+    /// training examples is part of it, whichever run computed them.
     pub train_seconds: f64,
     /// That part.
     pub cache_seconds: f64,
@@ -52,20 +52,20 @@ pub struct Score {
     pub n: usize,
     /// Seconds of training up to this moment.
     pub train_seconds: f64,
-    /// Whether the run stands for this score.
+    /// Whether it is a score of the selected epoch.
     pub is_final: bool,
 }
 
-/// What the final model says about one example.
+/// What the final model predicts of one example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// `dev`, `test`, or the name of a split that was answered only.
+    /// `dev`, `test`, or the name of a split that was predicted only.
     pub split: String,
     /// Name of the example in the dataset.
     pub example_id: String,
     /// What was expected.
     pub gold: Target,
-    /// What the model answered.
+    /// What the model predicted.
     pub predicted: Target,
     /// Probability of each label, or the score alone.
     pub scores: Vec<f32>,
@@ -76,10 +76,10 @@ pub struct Prediction {
 pub enum Stop {
     /// All epochs were run.
     Epochs,
-    /// The score on dev no longer rose.
-    Plateau,
-    /// The scores on train and dev parted.
-    Gap,
+    /// The score on dev no longer improved.
+    EarlyStopping,
+    /// The score on train came to lie too far above the one on dev, or dev no longer improved.
+    GeneralisationGap,
     /// A number that should be finite was not.
     Diverged(Divergence),
     /// Whoever watched it ended it.
@@ -87,12 +87,12 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// As it is written in rows.
+    /// As it is written in rows, whose words are older.
     pub fn label(&self) -> &'static str {
         match self {
             Self::Epochs => "epochs",
-            Self::Plateau => "plateau",
-            Self::Gap => "gap",
+            Self::EarlyStopping => "plateau",
+            Self::GeneralisationGap => "gap",
             Self::Diverged(_) => "diverged",
             Self::Interrupted => "interrupted",
         }
@@ -101,7 +101,7 @@ impl Stop {
     /// Whether training came to its end, so that the run has a result.
     pub fn is_an_end(&self) -> bool {
         match self {
-            Self::Epochs | Self::Plateau | Self::Gap => true,
+            Self::Epochs | Self::EarlyStopping | Self::GeneralisationGap => true,
             Self::Diverged(_) | Self::Interrupted => false,
         }
     }

@@ -1,4 +1,4 @@
-//! What a strategy says: which parameters move, how fast, and for how long.
+//! What a strategy says: which parameters are trained, at what learning rate, and for how long.
 //!
 //! A [`Plan`] is data. It names parameters by patterns over their paths and never sees a tensor. Matched against the
 //! paths of a model it gives an [`Assignment`] per phase, from which everything else follows: what is counted as
@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
 use burn::module::{ParamGroup, ParamId};
+use totune_model::Encoder;
 
 use crate::schedule::Schedule;
 use crate::setup::ModuleEdit;
@@ -22,10 +23,10 @@ pub struct Plan {
     pub phases: Vec<Phase>,
 }
 
-/// A stretch of training in which the same parameters move under one schedule.
+/// A stretch of training in which the same parameters are trained under one schedule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
-    /// Which parameters move. Where several patterns match a path, the last one counts.
+    /// Which parameters are trained. Where several patterns match a path, the last one counts.
     pub groups: Vec<Group>,
     /// Patterns of parameters that are not decayed, whatever their group says.
     pub no_decay: Vec<String>,
@@ -35,20 +36,38 @@ pub struct Phase {
     pub epochs: usize,
     /// What may end it sooner.
     pub stop: StopRule,
-    /// Whether its optimiser begins anew.
-    pub moments: Moments,
+    /// What its optimizer begins with.
+    pub optimizer_state: OptimizerState,
 }
 
-/// What the optimiser of a phase begins with.
+/// What the phases of a run have in common, but for what a strategy says otherwise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Defaults {
+    /// Weight decay per unit of learning rate.
+    pub weight_decay: f64,
+    /// Patterns of parameters that are not decayed.
+    pub no_decay: Vec<String>,
+    /// The learning rate over the steps.
+    pub schedule: Schedule,
+    /// Epochs, at most.
+    pub epochs: usize,
+    /// What may end training sooner.
+    pub stop: StopRule,
+    /// Whether the head reads the pretrained pooler. One that it does not read has no gradient, so it is no part of the
+    /// model.
+    pub reads_pooler: bool,
+}
+
+/// What the optimizer of a phase begins with.
 ///
-/// Moments and step counts belong to parameters. Kept, those of a parameter that goes on moving go on, and one that
-/// begins to move has none yet, as in PyTorch where gradients are switched on during training.
+/// Moments and step counts belong to parameters. Carried, those of a parameter that is trained on go on, and one whose
+/// training begins has none yet, as in PyTorch where gradients are switched on during training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moments {
-    /// None.
-    Fresh,
-    /// Those the phase before left.
-    Kept,
+pub enum OptimizerState {
+    /// Nothing.
+    Reset,
+    /// What the phase before left.
+    Carried,
 }
 
 /// Parameters that share a learning rate.
@@ -82,6 +101,15 @@ pub struct Assignment {
 }
 
 impl Plan {
+    /// `encoder` with all that the plan changes in its modules; what is new is drawn from `seed`, that of the run.
+    ///
+    /// # Errors
+    /// When the encoder lacks a module that is named; the message lists those it has.
+    pub fn prepare<E: Encoder>(&self, encoder: E, seed: u64) -> Result<E> {
+        let mut edits = self.setup.iter();
+        edits.try_fold(encoder, |encoder, edit| edit.apply(encoder, seed))
+    }
+
     /// What each phase decides for the parameters at `paths`, of an encoder of `n_layers` layers with its head.
     ///
     /// # Errors
@@ -210,7 +238,7 @@ mod tests {
             schedule: Schedule::Constant(Constant { warmup: 0.0 }),
             epochs: 1,
             stop: StopRule::Epochs {},
-            moments: Moments::Fresh,
+            optimizer_state: OptimizerState::Reset,
         }
     }
 

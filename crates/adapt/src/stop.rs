@@ -5,30 +5,35 @@ use serde::{Deserialize, Serialize};
 
 /// What may end a phase before its epochs are over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case",
+    deny_unknown_fields
+)]
 pub enum StopRule {
     /// Nothing: all epochs are run.
     Epochs {},
-    /// The score on dev has not risen by more than `threshold` above the best before for `patience` epochs in a row.
-    Plateau {
-        /// Epochs without a rise.
+    /// The score on dev has not improved by more than `threshold` on the best before for `patience` epochs in a row.
+    EarlyStopping {
+        /// Epochs without an improvement.
         patience: usize,
-        /// What counts as a rise, in units of the metric.
+        /// What counts as an improvement, in units of the metric.
         threshold: f64,
         /// Which of the dataset's metrics; its main one where this is left out.
         #[serde(default)]
         metric: Option<String>,
     },
-    /// The score on examples of `train` has come to lie more than `gap` above the one on dev, or dev has risen by less
-    /// than `rise` above its best before.
+    /// The generalisation gap, by which the score on examples of `train` lies above the one on dev, is larger than
+    /// `max_gap`, or dev has improved by less than `min_improvement` on its best before.
     ///
     /// Both are taken after the epoch, without dropout, on equally many examples: those of `train` are drawn once with
     /// the run's seed, as many as dev has.
-    Gap {
-        /// Largest distance at which training goes on, in units of the metric.
-        gap: f64,
-        /// Smallest rise at which it goes on, in units of the metric.
-        rise: f64,
+    GeneralisationGap {
+        /// Largest gap at which training goes on, in units of the metric.
+        max_gap: f64,
+        /// Smallest improvement at which it goes on, in units of the metric.
+        min_improvement: f64,
         /// Which of the dataset's metrics; its main one where this is left out.
         #[serde(default)]
         metric: Option<String>,
@@ -40,7 +45,7 @@ impl StopRule {
     pub(crate) fn looks_at_dev(&self) -> bool {
         match self {
             Self::Epochs {} => false,
-            Self::Plateau { .. } | Self::Gap { .. } => true,
+            Self::EarlyStopping { .. } | Self::GeneralisationGap { .. } => true,
         }
     }
 
@@ -48,7 +53,9 @@ impl StopRule {
     pub(crate) fn metric(&self) -> Option<&String> {
         match self {
             Self::Epochs {} => None,
-            Self::Plateau { metric, .. } | Self::Gap { metric, .. } => metric.as_ref(),
+            Self::EarlyStopping { metric, .. } | Self::GeneralisationGap { metric, .. } => {
+                metric.as_ref()
+            }
         }
     }
 
@@ -63,7 +70,7 @@ impl StopRule {
         };
         match *self {
             Self::Epochs {} => Ok(()),
-            Self::Plateau {
+            Self::EarlyStopping {
                 patience,
                 threshold,
                 metric: _,
@@ -74,20 +81,20 @@ impl StopRule {
                 );
                 not_negative("threshold", threshold)
             }
-            Self::Gap {
-                gap,
-                rise,
+            Self::GeneralisationGap {
+                max_gap,
+                min_improvement,
                 metric: _,
             } => {
-                not_negative("gap", gap)?;
-                not_negative("rise", rise)
+                not_negative("max-gap", max_gap)?;
+                not_negative("min-improvement", min_improvement)
             }
         }
     }
 }
 
-/// Whether the last `patience` of these scores did not rise by more than `threshold` above the best before.
-pub(crate) fn has_stalled(scores: &[f64], patience: usize, threshold: f64) -> bool {
+/// Whether the last `patience` of these scores did not improve by more than `threshold` above the best before.
+pub(crate) fn has_stopped_improving(scores: &[f64], patience: usize, threshold: f64) -> bool {
     let mut best = f64::NEG_INFINITY;
     let mut stalled = 0;
     for &score in scores {
@@ -101,14 +108,14 @@ pub(crate) fn has_stalled(scores: &[f64], patience: usize, threshold: f64) -> bo
     stalled >= patience
 }
 
-/// Whether the last of these scores on dev rose by less than `rise` above the best before, or `train` lies more than
-/// `gap` above it.
-pub(crate) fn has_parted(dev: &[f64], train: f64, gap: f64, rise: f64) -> bool {
+/// Whether the last of these scores on dev improved by less than `min_improvement` on the best before, or `train` lies more
+/// than `max_gap` above it.
+pub(crate) fn overfits(dev: &[f64], train: f64, max_gap: f64, min_improvement: f64) -> bool {
     let Some((&last, before)) = dev.split_last() else {
         return false;
     };
     let best = before.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    train - last > gap || last - best < rise
+    train - last > max_gap || last - best < min_improvement
 }
 
 #[cfg(test)]
@@ -122,10 +129,14 @@ mod tests {
             (&[0.5, 0.5], false),
             (&[0.5, 0.5, 0.4], true),
             (&[0.5, 0.4, 0.6, 0.6], false),
-            (&[0.5, 0.505, 0.509], true), // each compared with the best so far, which is not a rise of 0.01
+            (&[0.5, 0.505, 0.509], true), // each compared with the best so far, which is no improvement of 0.01
             (&[0.5, 0.6, 0.7], false),
         ] {
-            assert_eq!(has_stalled(scores, 2, 0.01), expected, "{scores:?}");
+            assert_eq!(
+                has_stopped_improving(scores, 2, 0.01),
+                expected,
+                "{scores:?}"
+            );
         }
     }
 
@@ -140,7 +151,7 @@ mod tests {
             (&[0.5, 0.6, 0.55], 0.55, true),
         ] {
             assert_eq!(
-                has_parted(dev, train, 0.01, 0.002),
+                overfits(dev, train, 0.01, 0.002),
                 expected,
                 "{dev:?} {train}"
             );

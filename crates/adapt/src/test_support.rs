@@ -73,7 +73,7 @@ pub(crate) fn assigned(settings: &Training, n_layers: usize) -> Assignment {
     assignments(&plan, n_layers).swap_remove(0)
 }
 
-/// Checks the one phase of a strategy: which patterns move, all at the strategy's rate, and what lies frozen below.
+/// Checks the one phase of a strategy: which patterns are trained, all at its learning rate, and what lies frozen below.
 #[track_caller]
 pub(crate) fn check_plan(
     adaptation: Adaptation,

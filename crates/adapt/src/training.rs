@@ -6,10 +6,10 @@ use totune_data::{Pairs, WordContext};
 use totune_model::fused::Precision;
 use totune_model::{Encoder, HeadSpec, LstmState, Switch};
 
-use crate::cache::{Start, StoredDtype};
+use crate::cache::{EntryLayer, StoredDtype};
 use crate::optimizer::Optimizer;
 use crate::parameters::sizes;
-use crate::phase::Plan;
+use crate::phase::{Assignment, Defaults, Plan};
 use crate::schedule::Schedule;
 use crate::stop::StopRule;
 use crate::strategy::Adaptation;
@@ -20,11 +20,11 @@ use crate::strategy::Adaptation;
 pub struct Training {
     /// What turns the encoder's states into scores.
     pub head: HeadSpec,
-    /// Which parameters move, and at what rate.
+    /// Which parameters are trained, and at what learning rate.
     pub adaptation: Adaptation,
     /// How gradients become updates.
     pub optimizer: Optimizer,
-    /// How the rate moves over the steps.
+    /// The learning rate over the steps.
     pub schedule: Schedule,
     /// Examples per step; the last batch of an epoch may be smaller.
     pub batch_size: usize,
@@ -38,23 +38,23 @@ pub struct Training {
     pub max_length: usize,
     /// Dropout inside the encoder, on hidden states and on attention probabilities.
     pub dropout: f64,
-    /// Whether that dropout stays on in the blocks below the lowest one that moves. PyTorch's and Keras's frozen layers
+    /// Whether that dropout stays on in the blocks below the lowest trained one. PyTorch's and Keras's frozen layers
     /// keep theirs; without it these blocks give the same output each time.
     pub frozen_dropout: Switch,
     /// What limits the gradient.
     pub clip: Clip,
     /// Whether training batches are made of examples of similar length.
     pub bucketing: Switch,
-    /// Number type of the arithmetic.
+    /// Dtype of the arithmetic.
     pub dtype: Dtype,
-    /// Whether states of the frozen part are computed once and kept.
+    /// Whether outputs of frozen layers are computed once and cached.
     #[serde(default)]
     pub cache: Cache,
     /// Examples that pass through the model at once, where that is fewer than `batch-size`: the gradients of a batch are
     /// added up over its pieces. 0 stands for the whole batch.
     #[serde(default)]
     pub micro_batch_size: usize,
-    /// Which epoch's model the run stands for.
+    /// Checkpoint selection: which epoch's model is the result.
     #[serde(default)]
     pub select: Select,
     /// How the two texts of a pair are read.
@@ -73,16 +73,16 @@ fn sentence() -> WordContext {
     WordContext::Sentence
 }
 
-/// Whether states of the frozen part are computed once and kept.
+/// Whether outputs of frozen layers are computed once and cached.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Cache {
     /// They are computed in every pass.
     #[default]
     Off,
-    /// They are kept where the strategy leaves something fixed, and `frozen-dropout` does not forbid it.
+    /// They are cached where the strategy leaves layers frozen, and `frozen-dropout` does not forbid it.
     On {
-        /// Number type they are kept in.
+        /// Dtype they are stored in.
         dtype: StoredDtype,
     },
 }
@@ -93,7 +93,7 @@ impl Cache {
     }
 }
 
-/// Which epoch's model a run stands for.
+/// Checkpoint selection: which epoch's model is the result of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Select {
@@ -129,13 +129,13 @@ impl Clip {
     }
 }
 
-/// Number type of the arithmetic.
+/// Dtype of the arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dtype {
     /// 32-bit floats throughout.
     F32,
-    /// Products of the encoder's layers in bfloat16, all else in f32: weights, normalisation, softmax, loss, updates.
+    /// Matmuls of the encoder's layers in bfloat16, all else in f32: weights, normalisation, softmax, loss, updates.
     Bf16Mixed,
 }
 
@@ -164,7 +164,16 @@ impl Training {
     /// When a value is out of range, for any encoder or for one of this depth.
     pub fn plan(&self, n_layers: usize) -> Result<Plan> {
         self.validate()?;
-        self.adaptation.plan(self, n_layers)
+        let adam = self.optimizer.adam();
+        let defaults = Defaults {
+            weight_decay: adam.weight_decay,
+            no_decay: adam.no_decay.clone(),
+            schedule: self.schedule.clone(),
+            epochs: self.epochs,
+            stop: self.stop.clone(),
+            reads_pooler: self.head.reads_pooler(),
+        };
+        self.adaptation.plan(&defaults, n_layers)
     }
 
     /// The setting by which training looks at scores on dev, if there is one: such a run needs a dev split.
@@ -180,11 +189,11 @@ impl Training {
         }
     }
 
-    /// Where its phases can begin when the frozen part of `encoder` is not computed again, each place once.
+    /// Where its phases enter the model when outputs of frozen layers of `encoder` are cached, each place once.
     ///
     /// # Errors
     /// When a value is out of range for this encoder, or it lacks a parameter that is to be trained.
-    pub fn starts<E: Encoder>(&self, encoder: &E) -> Result<Vec<Start>> {
+    pub fn entry_layers<E: Encoder>(&self, encoder: &E) -> Result<Vec<EntryLayer>> {
         let n_layers = encoder.n_layers();
         let plan = self.plan(n_layers)?;
         let prepared = plan.prepare(encoder.clone(), 0)?; // the names of parameters depend on no seed
@@ -194,10 +203,19 @@ impl Training {
         let paths: Vec<String> = paths.chain(["head.output.weight".into()]).collect();
         let mut starts = Vec::new();
         for assigned in plan.assign(&paths, n_layers)? {
-            let start = Start::of(&assigned, self, n_layers);
+            let start = self.entry_layer(&assigned, n_layers);
             starts.extend(start.filter(|start| !starts.contains(start)));
         }
         Ok(starts)
+    }
+
+    /// Where a phase enters the model, for an encoder of `n_layers` layers; `None` where nothing that costs time is frozen.
+    ///
+    /// A frozen layer with dropout gives another output each time, so there is nothing to cache of it.
+    pub(crate) fn entry_layer(&self, phase: &Assignment, n_layers: usize) -> Option<EntryLayer> {
+        let drops_out = self.frozen_dropout.is_on() && self.dropout > 0.0;
+        let entry = || EntryLayer::of(phase, self.head.reads(), n_layers);
+        if drops_out { None } else { entry() }
     }
 
     /// Refuses values out of range, naming the key; what depends on the encoder is left to [`Training::plan`].

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use common::{devices, eight, encoded, encoder, linear, run_on, training};
 use totune_adapt::{
-    Activations, Adaptation, BitFit, Cache, CacheFile, Frozen, KeptExamples, LastK, Lora, Part,
-    StoredDtype, Switch, TaskData, Training, fit,
+    Activations, Adaptation, BitFit, Cache, CacheFile, CachedActivations, Frozen, LastK, Lora,
+    StoredDtype, Switch, TaskData, Trainable, Training, fit,
 };
 use totune_model::{Layers, Pooling};
 
@@ -16,7 +16,7 @@ use totune_model::{Layers, Pooling};
 fn with_kept(task: &TaskData, activations: Arc<Activations>) -> TaskData {
     let mut task = task.clone();
     for examples in [&mut task.train, &mut task.test] {
-        examples.kept = vec![KeptExamples {
+        examples.cached = vec![CachedActivations {
             activations: activations.clone(),
             places: (0..examples.rows.len()).collect(),
         }];
@@ -40,9 +40,9 @@ fn settings(adaptation: Adaptation, pooling: Pooling) -> Training {
 #[test]
 fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
     let mut tuned_pooler = Frozen::new(1e-2);
-    tuned_pooler.pooler = Part::Trainable;
+    tuned_pooler.pooler = Trainable::Yes;
     let mut bitfit = BitFit::new(1e-2);
-    (bitfit.k, bitfit.embeddings) = (Some(1), Part::Frozen);
+    (bitfit.k, bitfit.embeddings) = (Some(1), Trainable::No);
     let mut lora = Lora::new(2, 1e-2);
     (lora.k, lora.dropout) = (Some(1), 0.2);
     for device in devices() {
@@ -72,7 +72,7 @@ fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
             linear(&mut settings).layers = layers;
             let task = eight();
             let starts = settings
-                .starts(&encoder(1, &device))
+                .entry_layers(&encoder(1, &device))
                 .expect("valid settings");
             let [start] = starts[..] else {
                 panic!("{label}: expected one start, found {starts:?}");
@@ -117,7 +117,7 @@ fn halves_are_near_and_take_half_the_room() {
     let device = burn::tensor::Device::flex();
     let settings = settings(Adaptation::LastK(LastK::new(1, 1e-3)), Pooling::Mean);
     let start = settings
-        .starts(&encoder(1, &device))
+        .entry_layers(&encoder(1, &device))
         .expect("valid settings")[0];
     let task = eight();
     let compute = |dtype| {
@@ -147,7 +147,7 @@ fn a_file_is_made_once_read_by_others_and_made_again_when_damaged() {
     let device = burn::tensor::Device::flex();
     let settings = settings(Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::Mean);
     let start = settings
-        .starts(&encoder(1, &device))
+        .entry_layers(&encoder(1, &device))
         .expect("valid settings")[0];
     let task = eight();
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use burn::tensor::Device;
 use common::{devices, encoder, linear, parameters, training};
 use rand::Rng;
-use totune_adapt::{Adaptation, Biases, BitFit, Frozen, Full, LastK, Lora, Part, Training};
+use totune_adapt::{Adaptation, Biases, BitFit, Frozen, Full, LastK, Lora, Trainable, Training};
 use totune_data::stream;
 use totune_model::{Classifier, Layers, Pooling};
 
@@ -20,7 +20,7 @@ const HEAD: &str = "head.";
 #[test]
 fn frozen_moves_the_head() {
     check(Adaptation::Frozen(Frozen::new(1e-2)), &[HEAD]);
-    let pooler = Part::Trainable;
+    let pooler = Trainable::Yes;
     check(
         Adaptation::Frozen(Frozen { lr: 1e-2, pooler }),
         &[POOLER, HEAD],
@@ -44,8 +44,8 @@ fn last_k_with_embeddings_jumps_over_the_layers_between() {
     let settings = LastK {
         k: 1,
         lr: 1e-2,
-        pooler: Part::Frozen,
-        embeddings: Part::Trainable,
+        pooler: Trainable::No,
+        embeddings: Trainable::Yes,
         layer_decay: 1.0,
     };
     check(Adaptation::LastK(settings), &[EMBEDDINGS, LAYER_1, HEAD]);
@@ -71,8 +71,8 @@ fn bitfit_of_some_modules_of_the_top_layer_leaves_all_other_biases() {
     let settings = BitFit {
         biases: Biases::Of(vec!["attention.query".into(), "intermediate".into()]),
         k: Some(1),
-        pooler: Part::Frozen,
-        embeddings: Part::Frozen,
+        pooler: Trainable::No,
+        embeddings: Trainable::No,
         ..BitFit::new(1e-2)
     };
     let trained = [
@@ -91,7 +91,7 @@ fn lora_trains_its_updates_and_the_head() {
         path.contains(".lora.") || path.starts_with(HEAD)
     });
     lora.targets = vec!["output".into()];
-    (lora.k, lora.pooler) = (Some(1), Part::Trainable);
+    (lora.k, lora.pooler) = (Some(1), Trainable::Yes);
     let trained =
         |path: &str| path.contains(".lora.") || path.starts_with(POOLER) || path.starts_with(HEAD);
     check_where(&training(Adaptation::Lora(lora)), trained);

@@ -8,7 +8,7 @@ use burn::tensor::Device;
 use common::{devices, eight, encoder, final_score, linear, retarget, run, run_on, training};
 use totune_adapt::{
     Adaptation, Bert as BertSchedule, BitFit, EpochScores, Examples, Frozen, Full,
-    GradualUnfreezing, LastK, Lora, Optimizer, Outcome, Prediction, Question, Schedule, Score,
+    GradualUnfreezing, LastK, Lora, Objective, Optimizer, Outcome, Prediction, Schedule, Score,
     StackAndFinetune, StepEvent, Stop, StopRule, Switch, TaskData, Training, Watch, evaluate, fit,
 };
 use totune_data::{Example, Input, Target, Tokenizer};
@@ -340,7 +340,7 @@ fn the_batch_size_of_the_evaluation_shows_in_rounding_only() {
     let model = burn::module::Module::valid(&outcome.model);
     let task = eight();
     let score = |size| {
-        let scored = evaluate(&model, &task.question, &task.test, size, None);
+        let scored = evaluate(&model, &task.objective, &task.test, size, None);
         scored.expect("flex does not fail")
     };
     let (one, eight) = (score(1), score(8));
@@ -375,7 +375,7 @@ fn settings_and_data_that_cannot_run_are_refused() {
     empty.train = Examples::default();
     assert_eq!(refused(&empty, &full), "the train split has no examples");
     let mut one_label = eight();
-    if let Question::Class { labels, .. } = &mut one_label.question {
+    if let Objective::Class { labels, .. } = &mut one_label.objective {
         labels.pop();
     }
     assert_eq!(
@@ -401,7 +401,7 @@ fn rows(outcome: Outcome<Bert>) -> (Vec<Score>, Vec<Prediction>) {
 /// The same sentences with a number to learn for each.
 fn scored() -> TaskData {
     let mut task = eight();
-    task.question = Question::Score {};
+    task.objective = Objective::Score {};
     task.metrics = vec!["pearson".into()];
     for examples in [&mut task.train, &mut task.test] {
         let values = (0..8).map(|i| Target::Value(f64::from(i * 5 % 8) / 2.0));
@@ -431,7 +431,7 @@ fn training_ends_where_the_score_on_dev_no_longer_rises() {
     task.dev = Some(task.test.clone());
     let mut settings = training(Adaptation::Frozen(Frozen::new(1e-9)));
     settings.epochs = 30;
-    settings.stop = StopRule::Plateau {
+    settings.stop = StopRule::EarlyStopping {
         patience: 2,
         threshold: 0.001,
         metric: None,
@@ -439,7 +439,7 @@ fn training_ends_where_the_score_on_dev_no_longer_rises() {
     let outcome = run(&task, &settings, 3);
     assert_eq!(
         (outcome.epochs, outcome.stop),
-        (3, Stop::Plateau),
+        (3, Stop::EarlyStopping),
         "the first, and two without a rise"
     );
     assert!(final_score(&run(&task, &settings, 3), "dev", "accuracy") > 0.0);

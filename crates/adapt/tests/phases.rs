@@ -206,7 +206,7 @@ fn the_best_epoch_gives_the_model_the_scores_and_the_predictions() {
             );
             let dev = task.dev.as_ref().expect("a dev split");
             let model = burn::module::Module::valid(&outcome.model);
-            let again = evaluate(&model, &task.question, dev, 8, None);
+            let again = evaluate(&model, &task.objective, dev, 8, None);
             let again = again.expect("a device that works");
             let loss = finals
                 .iter()
@@ -304,9 +304,9 @@ fn while_something_is_frozen_a_triangle_spans_one_epoch_and_then_all_that_are_le
 fn stacking_ends_where_train_and_dev_part_and_fine_tuning_runs_its_epochs() {
     let stack = |gap, rise| {
         let mut stack = StackAndFinetune::new(1e-1, 30, 1e-3);
-        stack.head_stop = StopRule::Gap {
-            gap,
-            rise,
+        stack.head_stop = StopRule::GeneralisationGap {
+            max_gap: gap,
+            min_improvement: rise,
             metric: None,
         };
         let mut settings = training(Adaptation::StackAndFinetune(stack));
@@ -355,20 +355,20 @@ fn stacking_ends_where_train_and_dev_part_and_fine_tuning_runs_its_epochs() {
 fn a_gap_may_end_a_run_of_one_phase_too() {
     let mut settings = training(Adaptation::Full(Full::new(1e-2)));
     settings.epochs = 50;
-    settings.stop = StopRule::Gap {
-        gap: 0.6,
-        rise: 0.0,
+    settings.stop = StopRule::GeneralisationGap {
+        max_gap: 0.6,
+        min_improvement: 0.0,
         metric: Some("accuracy".into()),
     };
     let outcome = run(&with_dev(&[1, 0, 0, 1, 0, 1, 1, 0]), &settings, 3);
-    assert_eq!(outcome.stop, Stop::Gap);
+    assert_eq!(outcome.stop, Stop::GeneralisationGap);
     assert!(outcome.epochs < 50);
 }
 
 #[test]
 fn each_phase_begins_at_the_states_its_own_frozen_part_gives() {
     use std::sync::Arc;
-    use totune_adapt::{Activations, KeptExamples};
+    use totune_adapt::{Activations, CachedActivations};
 
     for adaptation in [
         Adaptation::GradualUnfreezing(GradualUnfreezing::new(1e-2, 0.5)),
@@ -393,7 +393,7 @@ fn each_phase_begins_at_the_states_its_own_frozen_part_gives() {
             ];
             for examples in parts.into_iter().flatten() {
                 for start in settings
-                    .starts(&encoder(1, &device))
+                    .entry_layers(&encoder(1, &device))
                     .expect("valid settings")
                 {
                     let states = Activations::compute(
@@ -403,7 +403,7 @@ fn each_phase_begins_at_the_states_its_own_frozen_part_gives() {
                         StoredDtype::F32,
                         3,
                     );
-                    examples.kept.push(KeptExamples {
+                    examples.cached.push(CachedActivations {
                         activations: Arc::new(states.expect("a device that works")),
                         places: (0..8).collect(),
                     });

@@ -428,7 +428,8 @@ impl Rows {
         let mut adaptation = json!({ "kind": kind, "lr": lr });
         if *kind == STACK {
             adaptation["head-lr"] = json!(stack);
-            adaptation["head-stop"] = json!({ "kind": "gap", "gap": 0.02, "rise": 0.002 });
+            adaptation["head-stop"] =
+                json!({ "kind": "generalisation-gap", "max-gap": 0.02, "min-improvement": 0.002 });
         }
         let spec = arms::with_arm(json!({
             "paper": "wang2019", "experiment": experiment, "profile": "paper", "dataset": dataset,

@@ -23,7 +23,8 @@ mod grids;
 pub enum Kind {
     /// Sparse features and a linear model.
     Sparse,
-    /// A pretrained encoder, adapted.
+    /// A pretrained encoder, adapted; `tune` is what it was called before.
+    #[serde(rename = "fine-tune", alias = "tune")]
     Tune,
     /// Diagnostic classifiers and mutual information of every layer of an encoder.
     Probe,
@@ -36,8 +37,8 @@ pub enum Kind {
 /// Below it lie the paper's `defaults.toml` and the presets of `experiments/presets.toml`. Settings are laid over each
 /// other in this order: defaults, file, profile, `[[override]]` for some datasets, arm, the profile's changes of the arm;
 /// tables merge key by key, one with a `kind` replaces. Every plural multiplies the runs: `datasets`, `encoders`, `seeds`,
-/// `features`, `states`, `input`, each `[[split]]` (a k-fold split by its folds) and each `[[arm]]`. In a `tune`
-/// experiment every other key is a setting of the training. With `search` some settings are chosen by trials on dev.
+/// `features`, `states`, `input`, each `[[split]]` (a k-fold split by its folds) and each `[[arm]]`. In a
+/// `fine-tune` experiment every other key is a setting of the training. With `search` some settings are chosen by trials on dev.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     /// Paper it belongs to: the folder's name.

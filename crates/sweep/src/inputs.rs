@@ -338,7 +338,7 @@ impl Inputs {
         let dataset = self.dataset(&spec.dataset, split)?;
         let rows: Vec<Encoded> = used.iter().map(|&row| rows.encoded[row].clone()).collect();
         let mut kept = Vec::new();
-        for start in training.starts(&encoder)? {
+        for start in training.entry_layers(&encoder)? {
             let key = Key {
                 checkpoint: &pretrained.loaded.checkpoint_hash,
                 tokenizer: pretrained.reader.hash(),

@@ -56,6 +56,7 @@ pub enum Work {
     /// Sparse features and a linear model.
     Sparse(SparseWork),
     /// A pretrained encoder, adapted.
+    #[serde(rename = "fine-tune")]
     Tune(Box<TuneWork>),
     /// Diagnostic classifiers and mutual information of every layer of an encoder.
     Probe(Box<ProbeWork>),
@@ -423,7 +424,7 @@ mod tests {
     fn the_id_of_a_spec_never_changes() {
         let json = concat!(
             r#"{"arm":"tf-idf","dataset":"disaster-tweets","experiment":"table-1","fold":3,"paper":"hart2020","#,
-            r#""profile":"paper","schema":3,"search":[],"seed":0,"#,
+            r#""profile":"paper","schema":4,"search":[],"seed":0,"#,
             r#""split":{"by":"shuffled","duplicates":"keep","folds":10,"kind":"k-fold","seed":0},"#,
             r#""work":{"features":"tf-idf","kind":"sparse","logistic":{"c":1.0,"max-iter":100,"solver":"lbfgs","tol":0.0001}}}"#
         );
@@ -503,7 +504,7 @@ mod tests {
             let spec = RunSpec::read(&json).expect("a spec of schema 2");
             let full = spec.canonical_json();
             assert!(full.contains(today), "{full}");
-            assert!(full.contains(r#""schema":3"#), "{full}");
+            assert!(full.contains(r#""schema":4"#), "{full}");
             let hashed = json.replace(r#""arm":"x","#, "");
             let id = id_of(&serde_json::from_str(&hashed).expect("JSON"));
             assert_eq!(spec.earlier_ids().next(), Some(id), "{full}");
@@ -514,11 +515,11 @@ mod tests {
     fn a_spec_of_a_later_schema_is_refused() {
         let later = spec()
             .canonical_json()
-            .replace("\"schema\":3", "\"schema\":9");
+            .replace("\"schema\":4", "\"schema\":9");
         let error = RunSpec::read(&later).expect_err("refused").to_string();
         assert_eq!(
             error,
-            "schema: found 9, expected at most 3: the spec is from a later version"
+            "schema: found 9, expected at most 4: the spec is from a later version"
         );
     }
 

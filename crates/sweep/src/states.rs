@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use totune_adapt::{Activations, CacheFile, Start, StoredDtype};
+use totune_adapt::{Activations, CacheFile, EntryLayer, StoredDtype};
 use totune_data::sha256_hex;
 
 use crate::inputs::Reading;
@@ -23,7 +23,7 @@ pub(crate) struct Key<'a> {
     pub reading: &'a Reading,
     /// Number type of the arithmetic.
     pub computed: &'static str,
-    pub start: Start,
+    pub start: EntryLayer,
     pub dtype: StoredDtype,
 }
 

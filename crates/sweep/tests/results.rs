@@ -106,7 +106,7 @@ fn every_collected_run_is_of_an_arm() {
         for row in tables.runs {
             let spec = RunSpec::read(&row.spec).expect("a spec");
             assert!(!spec.arm.is_empty(), "{paper}: {}", row.spec);
-            assert!(row.spec.contains("\"schema\":3"), "{}", row.spec);
+            assert!(row.spec.contains("\"schema\":4"), "{}", row.spec);
         }
     }
 }
@@ -132,7 +132,7 @@ fn stored_results_are_upgraded_in_place_and_keep_their_ids() {
         assert_eq!(after.predictions, before.predictions);
         for (old, new) in before.runs.iter().zip(&after.runs) {
             assert_eq!(old.run_id, new.run_id);
-            assert!(new.spec.contains(r#""schema":3"#), "{}", new.spec);
+            assert!(new.spec.contains(r#""schema":4"#), "{}", new.spec);
             assert!(!new.spec.contains(r#""arm":"""#), "{}", new.spec);
         }
     }

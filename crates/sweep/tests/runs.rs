@@ -99,7 +99,7 @@ fn of_encoder(arms: &str) -> String {
         r#"
         paper = "demo"
         experiment = "runs"
-        kind = "tune"
+        kind = "fine-tune"
         datasets = ["fixture-tweets"]
         encoders = ["fixture-bert"]
         seeds = [1]

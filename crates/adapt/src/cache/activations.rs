@@ -1,4 +1,4 @@
-//! States of examples, one after the other without padding.
+//! Cached activations of examples, one after the other without padding.
 
 use anyhow::{Context, Result, bail};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -9,12 +9,12 @@ use std::time::Instant;
 use totune_data::{BatchPlan, Encoded};
 use totune_model::{Encoder, Pass, TokenBatch};
 
-use super::Start;
+use super::EntryLayer;
 use super::file::Bytes;
 use crate::batch::padded;
 use crate::parameters::device_of;
 
-/// Number type that states are kept in.
+/// Dtype that activations are stored in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoredDtype {
@@ -35,7 +35,7 @@ impl StoredDtype {
         }
     }
 
-    /// Writes `values` as they are kept into `to`, which is as long as they are.
+    /// Writes `values` in this dtype into `to`, which is as long as they are.
     fn write(self, values: &[f32], to: &mut [u8]) {
         match self {
             Self::F32 => {
@@ -84,11 +84,11 @@ fn pairs(bytes: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
     bytes.chunks_exact(2).map(|b| [b[0], b[1]])
 }
 
-/// What the shape of kept states is; the head of a cache file.
+/// The shape of cached activations; the head of a cache file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Shape {
-    pub start: Start,
+    pub start: EntryLayer,
     pub dtype: StoredDtype,
     /// Numbers per token, or per example where there is one vector for each.
     pub width: usize,
@@ -136,7 +136,7 @@ impl Activations {
     pub fn compute<E: Encoder>(
         encoder: &E,
         rows: &[Encoded],
-        start: Start,
+        start: EntryLayer,
         dtype: StoredDtype,
         batch_size: usize,
     ) -> Result<Self> {
@@ -152,8 +152,10 @@ impl Activations {
             dtype,
             width: width(&encoder, start),
             lengths: match start {
-                Start::Block(_) | Start::Tokens(_) => lengths.iter().map(|&n| n as u32).collect(),
-                Start::Pooled(_) => vec![1; rows.len()],
+                EntryLayer::Block(_) | EntryLayer::Tokens(_) => {
+                    lengths.iter().map(|&n| n as u32).collect()
+                }
+                EntryLayer::Pooled(_) => vec![1; rows.len()],
             },
             seconds: 0.0,
         };
@@ -185,22 +187,24 @@ impl Activations {
         Ok(kept)
     }
 
-    /// How many bytes states of `rows` would take, before anything is computed.
+    /// How many bytes the activations of `rows` would take, before anything is computed.
     pub fn estimate<E: Encoder>(
         encoder: &E,
         rows: &[Encoded],
-        start: Start,
+        start: EntryLayer,
         dtype: StoredDtype,
     ) -> usize {
         let vectors = match start {
-            Start::Block(_) | Start::Tokens(_) => rows.iter().map(|row| row.ids.len()).sum(),
-            Start::Pooled(_) => rows.len(),
+            EntryLayer::Block(_) | EntryLayer::Tokens(_) => {
+                rows.iter().map(|row| row.ids.len()).sum()
+            }
+            EntryLayer::Pooled(_) => rows.len(),
         };
         vectors * width(encoder, start) * dtype.size()
     }
 
     /// Where a run begins with them.
-    pub fn start(&self) -> Start {
+    pub fn start(&self) -> EntryLayer {
         self.shape.start
     }
 
@@ -252,29 +256,29 @@ impl Activations {
     }
 }
 
-/// What is kept of a batch, flat.
-fn given<E: Encoder>(encoder: &E, batch: &TokenBatch, start: Start) -> Result<Vec<f32>> {
+/// The activations of a batch, flat.
+fn given<E: Encoder>(encoder: &E, batch: &TokenBatch, start: EntryLayer) -> Result<Vec<f32>> {
     let pass = Pass::evaluation();
     match start {
-        Start::Block(block) => {
+        EntryLayer::Block(block) => {
             numbers(encoder.below(block, batch, &pass)) // [batch, seq, hidden]
         }
-        Start::Tokens(layers) => {
+        EntryLayer::Tokens(layers) => {
             numbers(layers.of(&encoder.encode(batch, &pass))) // [batch, seq, width]
         }
-        Start::Pooled(readout) => {
+        EntryLayer::Pooled(readout) => {
             numbers(readout.of(&encoder.encode(batch, &pass), batch)) // [batch, width]
         }
     }
 }
 
 /// Numbers per token, or per example where there is one vector for each.
-fn width<E: Encoder>(encoder: &E, start: Start) -> usize {
+fn width<E: Encoder>(encoder: &E, start: EntryLayer) -> usize {
     let (hidden, n_layers) = (encoder.hidden(), encoder.n_layers());
     match start {
-        Start::Block(_) => hidden,
-        Start::Tokens(layers) => hidden * layers.count(n_layers),
-        Start::Pooled(readout) => readout.width(hidden, n_layers),
+        EntryLayer::Block(_) => hidden,
+        EntryLayer::Tokens(layers) => hidden * layers.count(n_layers),
+        EntryLayer::Pooled(readout) => readout.width(hidden, n_layers),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Kept states in a file that many runs and processes share.
+//! Cached activations in a file that many runs and processes share.
 //!
 //! The file is written under another name and renamed when it is whole, so that one that was cut off is never seen
 //! under its own. It is mapped, not read: processes share its pages, and the system may drop them when memory is short.
@@ -33,14 +33,14 @@ impl Bytes {
     }
 }
 
-/// A file for kept states, named by everything they depend on.
+/// A file of cached activations, named by everything they depend on.
 #[derive(Debug, Clone)]
 pub struct CacheFile {
     path: PathBuf,
 }
 
 impl CacheFile {
-    /// The file in `folder` for states that depend on `key` and nothing else; `key` is made of letters and digits.
+    /// The file in `folder` for activations that depend on `key` and nothing else; `key` is made of letters and digits.
     pub fn new(folder: &Path, key: &str) -> Self {
         Self {
             path: folder.join(format!("{key}.states")),

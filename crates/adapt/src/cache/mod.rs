@@ -1,15 +1,15 @@
-//! The activation cache: what the frozen part of a model gives is computed once per example.
+//! The activation cache: outputs of frozen layers are computed once per example.
 //!
-//! The layers below the lowest one that moves always give the same for the same example, as long as none of them
-//! drops out. [`Start`] says where a run can begin, [`Activations`] hold what the frozen part gave, without padding,
-//! in memory or in a mapped file, and [`KeptExamples`] tie a run's examples to them.
+//! The layers below the lowest trained one give the same output for the same example, as long as none of them drops out.
+//! [`EntryLayer`] says where a run enters the model, [`Activations`] hold the outputs of the frozen layers, without padding,
+//! in memory or in a mapped file, and [`CachedActivations`] tie a run's examples to them.
 //!
 //! With k of L layers trainable an epoch then costs k forward and k backward passes of a layer instead of L and k;
 //! with none, the head alone.
 
 mod activations;
+mod entry;
 mod file;
-mod start;
 
 use std::sync::Arc;
 
@@ -17,36 +17,36 @@ use burn::tensor::{Device, Tensor};
 use totune_model::Kept;
 
 pub use activations::{Activations, StoredDtype};
+pub use entry::EntryLayer;
 pub use file::CacheFile;
-pub use start::Start;
 
 /// Where in [`Activations`] the examples of a run lie.
 #[derive(Debug, Clone)]
-pub struct KeptExamples {
-    /// What was kept, of this run's examples and maybe of others.
+pub struct CachedActivations {
+    /// The activations, of this run's examples and maybe of others.
     pub activations: Arc<Activations>,
     /// For each example of the run, its place.
     pub places: Vec<usize>,
 }
 
-impl KeptExamples {
-    /// What was kept of the examples at `indices`, padded to `seq` tokens where it is a sequence.
+impl CachedActivations {
+    /// The activations of the examples at `indices`, padded to `seq` tokens where it is a sequence.
     pub(crate) fn batch(&self, indices: &[usize], seq: usize, device: &Device) -> Kept {
         let places: Vec<usize> = indices.iter().map(|&i| self.places[i]).collect();
         match self.activations.start() {
-            Start::Block(block) => Kept::States {
+            EntryLayer::Block(block) => Kept::States {
                 block,
                 states: self.activations.gather(&places, seq, device),
             },
-            Start::Tokens(_) => Kept::Tokens(self.activations.gather(&places, seq, device)),
-            Start::Pooled(_) => {
+            EntryLayer::Tokens(_) => Kept::Tokens(self.activations.gather(&places, seq, device)),
+            EntryLayer::Pooled(_) => {
                 let pooled: Tensor<3> = self.activations.gather(&places, 1, device); // [batch, 1, width]
                 Kept::Pooled(pooled.squeeze_dim(1))
             }
         }
     }
 
-    /// Seconds it took to compute what was kept of these examples.
+    /// Seconds it took to compute the activations of these examples.
     pub(crate) fn seconds(&self) -> f64 {
         let all = self.activations.len().max(1) as f64;
         self.activations.seconds() * self.places.len() as f64 / all

@@ -7,7 +7,7 @@ use super::Run;
 use crate::best::Best;
 use crate::outcome::Stop;
 use crate::schedule::Schedule;
-use crate::stop::{StopRule, has_parted, has_stalled};
+use crate::stop::{StopRule, has_stopped_improving, overfits};
 use crate::training::Select;
 
 impl Run<'_> {
@@ -17,16 +17,20 @@ impl Run<'_> {
         let dev = || self.dev(rule.metric(), purpose);
         Ok(match *rule {
             StopRule::Epochs {} => None,
-            StopRule::Plateau {
+            StopRule::EarlyStopping {
                 patience,
                 threshold,
                 metric: _,
-            } => has_stalled(&dev()?, patience, threshold).then_some(Stop::Plateau),
-            StopRule::Gap { gap, rise, .. } => {
+            } => has_stopped_improving(&dev()?, patience, threshold).then_some(Stop::EarlyStopping),
+            StopRule::GeneralisationGap {
+                max_gap,
+                min_improvement,
+                ..
+            } => {
                 let dev = dev()?;
                 let train = self.of_phase("train", self.metric(rule.metric()));
                 let train = *train.last().expect("scored with dev");
-                has_parted(&dev, train, gap, rise).then_some(Stop::Gap)
+                overfits(&dev, train, max_gap, min_improvement).then_some(Stop::GeneralisationGap)
             }
         })
     }

@@ -1,7 +1,7 @@
 //! The training loop: one loop for every strategy, which executes what the phases say.
 //!
-//! [`fit`] sets a run up and goes through its phases; a [`Run`] knows where it stands. What an epoch does lies beside this
-//! file: `train.rs` takes the steps, `score.rs` scores and records, `decide.rs` says what follows from scores on dev.
+//! [`fit`] sets a run up and goes through its phases; a [`Run`] knows where it stands. What an epoch does lies in
+//! files of its own: `train.rs` takes the steps, `score.rs` scores and records, `decide.rs` says what follows from scores on dev.
 
 mod decide;
 mod score;
@@ -19,12 +19,13 @@ use totune_model::fused::AdamW;
 use totune_model::{Classifier, Encoder};
 
 use crate::best::Best;
-use crate::cache::Start;
+use crate::cache::EntryLayer;
 use crate::clock::Clock;
+use crate::examples::Examples;
 use crate::outcome::{Divergence, Outcome, Prediction, Score, Stop};
 use crate::parameters::{device_of, require_gradients, sizes};
-use crate::phase::{Assignment, Moments, Phase, Plan};
-use crate::task::{Examples, TaskData};
+use crate::phase::{Assignment, OptimizerState, Phase, Plan};
+use crate::task::TaskData;
 use crate::training::Training;
 use crate::watch::Watch;
 
@@ -71,7 +72,7 @@ pub fn fit<E: Encoder>(
 fn check<E: Encoder>(encoder: &E, task: &TaskData, training: &Training) -> Result<()> {
     task.check()?;
     ensure!(
-        training.head.is_tagger() == task.question.is_about_words(),
+        training.head.is_tagger() == task.objective.is_about_words(),
         "head: found `{}`, which {}",
         training.head.label(),
         if training.head.is_tagger() {
@@ -100,7 +101,7 @@ fn classifier<E: Encoder>(
         .with_state(training.state);
     let encoder = plan.prepare(encoder, seed)?;
     let head_seed = stream(seed, "head", 0).next_u64();
-    let n_outputs = task.question.n_outputs();
+    let n_outputs = task.objective.n_outputs();
     let model = Classifier::new(encoder, &training.head, n_outputs, head_seed, device)?;
     Ok(model.train())
 }
@@ -127,7 +128,7 @@ struct Run<'a> {
     trainable: BTreeSet<String>,
     phase: usize,
     /// Where its passes begin.
-    start: Option<Start>,
+    start: Option<EntryLayer>,
     /// What a schedule that looks at scores multiplies the rate by.
     scale: f64,
     /// Some examples of train, to compare with dev.
@@ -195,10 +196,10 @@ impl<'a> Run<'a> {
         let (mut optimizer, mut stop) = (AdamW::new(&config), Stop::Epochs);
         for (idx, (phase, assigned)) in plan.phases.iter().zip(assignments).enumerate() {
             // Moments are kept by parameter, so that those of a parameter that is trained in both phases go on.
-            if phase.moments == Moments::Fresh {
+            if phase.optimizer_state == OptimizerState::Reset {
                 optimizer = AdamW::new(&config);
             }
-            self.begin(idx, Start::of(assigned, self.training, n_layers));
+            self.begin(idx, self.training.entry_layer(assigned, n_layers));
             model = require_gradients(model, &|path| assigned.parameters.contains_key(path));
             let stage = Stage { phase, assigned };
             (model, stop) = self.epochs_of(model, &mut optimizer, &stage)?;
@@ -210,12 +211,12 @@ impl<'a> Run<'a> {
     }
 
     /// Turns to a phase whose passes may begin at `start`. The first one that uses cached activations pays for them.
-    fn begin(&mut self, phase: usize, start: Option<Start>) {
+    fn begin(&mut self, phase: usize, start: Option<EntryLayer>) {
         let paid = self.start;
         self.phase = phase;
         self.start = start;
         self.scale = 1.0;
-        if let Some(kept) = self.task.train.kept(start).filter(|_| paid != start) {
+        if let Some(kept) = self.task.train.cached(start).filter(|_| paid != start) {
             self.cache_seconds += kept.seconds();
             self.train_clock.add(kept.seconds());
         }

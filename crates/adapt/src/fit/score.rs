@@ -8,10 +8,10 @@ use totune_model::{Classifier, Encoder};
 
 use super::Run;
 use crate::evaluate::{Evaluation, evaluate};
+use crate::examples::Examples;
 use crate::outcome::{Prediction, Score, Stop};
 use crate::phase::Phase;
 use crate::stop::StopRule;
-use crate::task::Examples;
 use crate::watch::EpochScores;
 
 impl Run<'_> {
@@ -41,7 +41,7 @@ impl Run<'_> {
             self.push_all(split, examples, &found);
             self.keep(split, examples, found);
         }
-        if let StopRule::Gap { metric, .. } = &phase.stop {
+        if let StopRule::GeneralisationGap { metric, .. } = &phase.stop {
             self.compare(model, metric.as_ref())?;
         }
         self.eval_clock.stop()?;
@@ -101,14 +101,20 @@ impl Run<'_> {
         examples: &Examples,
     ) -> Result<Evaluation> {
         let batch_size = self.training.evaluation_batch_size;
-        evaluate(model, &self.task.question, examples, batch_size, self.start)
+        evaluate(
+            model,
+            &self.task.objective,
+            examples,
+            batch_size,
+            self.start,
+        )
     }
 
     /// Keeps what the model said about the examples of a split.
     fn keep(&mut self, split: &str, examples: &Examples, found: Evaluation) {
         let said = found.predicted.into_iter().zip(found.scores);
         let rows = examples.rows.iter().zip(said);
-        let prediction = |(row, (predicted, scores)): (&crate::task::Row, _)| Prediction {
+        let prediction = |(row, (predicted, scores)): (&crate::examples::Row, _)| Prediction {
             split: split.to_string(),
             example_id: row.id.clone(),
             gold: row.target.clone(),
@@ -120,8 +126,8 @@ impl Run<'_> {
 
     /// Records every metric of a split.
     fn push_all(&mut self, split: &'static str, examples: &Examples, found: &Evaluation) {
-        let (question, asked) = (&self.task.question, &self.task.metrics);
-        for (metric, value) in question.scores(examples, &found.predicted, asked) {
+        let (objective, asked) = (&self.task.objective, &self.task.metrics);
+        for (metric, value) in objective.scores(examples, &found.predicted, asked) {
             self.push(split, &metric, value, examples.len());
         }
     }

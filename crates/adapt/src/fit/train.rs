@@ -103,7 +103,7 @@ impl Run<'_> {
             let outputs = batches.outputs(model, piece, &pass);
             let share = piece.len() as f64 / indices.len() as f64;
             let targets = examples.targets(piece);
-            let loss = self.task.question.loss(outputs, &targets, self.device); // [1]
+            let loss = self.task.objective.loss(outputs, &targets, self.device); // [1]
             mean_loss += share * f64::from(loss.clone().into_scalar::<f32>());
             if !mean_loss.is_finite() {
                 return ControlFlow::Break(self.diverged("loss", mean_loss));

@@ -3,9 +3,8 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::{Adaptation, Part, Strategy};
-use crate::phase::Plan;
-use crate::training::Training;
+use super::{Adaptation, Strategy, Trainable};
+use crate::phase::{Defaults, Plan};
 
 /// The biases of the encoder and the whole head are trained.
 ///
@@ -23,10 +22,10 @@ pub struct BitFit {
     #[serde(default)]
     pub k: Option<usize>,
     /// The bias of the tanh layer over `[CLS]`.
-    pub pooler: Part,
+    pub pooler: Trainable,
     /// The shift of the embeddings' layer norm, or whatever biases stand in its place. When it is trained, gradients pass
     /// through all layers.
-    pub embeddings: Part,
+    pub embeddings: Trainable,
 }
 
 /// Which biases of a layer are trained.
@@ -57,8 +56,8 @@ impl BitFit {
             lr,
             biases: Biases::All(All::All),
             k: None,
-            pooler: Part::Trainable,
-            embeddings: Part::Trainable,
+            pooler: Trainable::Yes,
+            embeddings: Trainable::Yes,
         }
     }
 
@@ -106,22 +105,22 @@ impl Strategy for BitFit {
         Adaptation::BitFit(self.clone())
     }
 
-    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
+    fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let k = self.k.unwrap_or(n_layers);
         super::check_k(k, n_layers)?;
         let mut patterns = vec![r"^head\.".to_string()];
-        if self.pooler == Part::Trainable && training.head.reads_pooler() {
+        if self.pooler == Trainable::Yes && defaults.reads_pooler {
             patterns.push(r"^encoder\.pooler\.(.*\.)?bias$".into());
         }
         let layers = (n_layers - k..n_layers).rev();
         patterns.extend(layers.flat_map(|layer_idx| self.of_layer(layer_idx)));
-        if self.embeddings == Part::Trainable {
+        if self.embeddings == Trainable::Yes {
             patterns.push(r"^encoder\.embeddings\.(.*\.)?bias$".into());
         }
         let patterns = patterns.into_iter().map(|pattern| (pattern, self.lr));
         Ok(Plan {
             setup: Vec::new(),
-            phases: vec![super::phase(training, patterns.collect())],
+            phases: vec![super::phase(defaults, patterns.collect())],
         })
     }
 
@@ -166,8 +165,8 @@ mod tests {
         let settings = BitFit {
             biases: Biases::Of(vec!["attention.query".into()]),
             k: Some(1),
-            pooler: Part::Frozen,
-            embeddings: Part::Frozen,
+            pooler: Trainable::No,
+            embeddings: Trainable::No,
             ..BitFit::new(1e-3)
         };
         check_plan(

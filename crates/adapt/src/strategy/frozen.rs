@@ -3,26 +3,25 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::{Adaptation, Part, Strategy, Trained};
-use crate::phase::Plan;
-use crate::training::Training;
+use super::{Adaptation, Strategy, Trainable, TrainedLayers};
+use crate::phase::{Defaults, Plan};
 
-/// The head alone learns.
+/// Only the head is trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Frozen {
     /// Peak learning rate.
     pub lr: f64,
-    /// The tanh layer over `[CLS]`. It came with the checkpoint, so the papers' feature extraction fixes it too.
-    pub pooler: Part,
+    /// The tanh layer over `[CLS]`. It came with the checkpoint, so the papers' feature extraction freezes it too.
+    pub pooler: Trainable,
 }
 
 impl Frozen {
-    /// As the papers have it: everything pretrained is fixed, the pooler included.
+    /// As the papers have it: everything pretrained is frozen, the pooler included.
     pub fn new(lr: f64) -> Self {
         Self {
             lr,
-            pooler: Part::Frozen,
+            pooler: Trainable::No,
         }
     }
 }
@@ -48,17 +47,17 @@ impl Strategy for Frozen {
         Adaptation::Frozen(self.clone())
     }
 
-    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
-        let trained = Trained {
+    fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
+        let trained = TrainedLayers {
             lr: self.lr,
             layer_decay: 1.0,
             pooler: self.pooler,
             layers: n_layers..n_layers,
-            embeddings: Part::Frozen,
+            embeddings: Trainable::No,
         };
         Ok(Plan {
             setup: Vec::new(),
-            phases: vec![trained.phase(training)],
+            phases: vec![trained.phase(defaults)],
         })
     }
 
@@ -80,7 +79,7 @@ mod tests {
     #[test]
     fn the_pooler_moves_when_asked() {
         let mut settings = Frozen::new(1e-3);
-        settings.pooler = Part::Trainable;
+        settings.pooler = Trainable::Yes;
         check_plan(
             Adaptation::Frozen(settings),
             3,

@@ -1,22 +1,21 @@
-//! Fine-tuning of everything.
+//! Full fine-tuning.
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::{Adaptation, Part, Strategy, Trained};
-use crate::phase::Plan;
-use crate::training::Training;
+use super::{Adaptation, Strategy, Trainable, TrainedLayers};
+use crate::phase::{Defaults, Plan};
 
-/// The head and all layers learn.
+/// The head and all layers are trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Full {
     /// Peak learning rate.
     pub lr: f64,
     /// The tanh layer over `[CLS]`.
-    pub pooler: Part,
+    pub pooler: Trainable,
     /// Word, position and type vectors and their layer norm.
-    pub embeddings: Part,
+    pub embeddings: Trainable,
     /// What the rate of each layer is multiplied by to give that of the next lower one, down to the embeddings; the
     /// head, the pooler and the top layer have `lr`.
     #[serde(default = "super::no_decay")]
@@ -24,12 +23,12 @@ pub struct Full {
 }
 
 impl Full {
-    /// As the papers have it: every parameter moves.
+    /// As the papers have it: every parameter is trained.
     pub fn new(lr: f64) -> Self {
         Self {
             lr,
-            pooler: Part::Trainable,
-            embeddings: Part::Trainable,
+            pooler: Trainable::Yes,
+            embeddings: Trainable::Yes,
             layer_decay: 1.0,
         }
     }
@@ -56,8 +55,8 @@ impl Strategy for Full {
         Adaptation::Full(self.clone())
     }
 
-    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
-        let trained = Trained {
+    fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
+        let trained = TrainedLayers {
             lr: self.lr,
             layer_decay: self.layer_decay,
             pooler: self.pooler,
@@ -66,7 +65,7 @@ impl Strategy for Full {
         };
         Ok(Plan {
             setup: Vec::new(),
-            phases: vec![trained.phase(training)],
+            phases: vec![trained.phase(defaults)],
         })
     }
 
@@ -110,8 +109,8 @@ mod tests {
     #[test]
     fn fixed_embeddings_leave_the_layers_moving() {
         let mut settings = Full::new(2e-5);
-        settings.embeddings = Part::Frozen;
-        settings.pooler = Part::Frozen;
+        settings.embeddings = Trainable::No;
+        settings.pooler = Trainable::No;
         check_plan(
             Adaptation::Full(settings),
             2,

@@ -1,18 +1,18 @@
-//! Gradual unfreezing: one more layer moves in each epoch, from the top (Howard and Ruder 2018, section 3.3).
+//! Gradual unfreezing: one more layer is trained in each epoch, from the top (Howard and Ruder 2018, section 3.3).
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{Adaptation, Full, Part, Strategy, Trained};
-use crate::phase::{Moments, Plan};
+use super::{Adaptation, Full, Strategy, Trainable, TrainedLayers};
+use crate::phase::{Defaults, OptimizerState, Plan};
 use crate::stop::StopRule;
-use crate::training::Training;
 
 /// The head learns first; then one more layer joins at a time, the top one first and the embeddings last.
 ///
-/// Each opening is a phase with a schedule of its own, and the last one, in which everything moves, takes all epochs
+/// Each opening is a phase with a schedule of its own, and the last one, in which everything is trained, takes all epochs
 /// that are left. With a slanted triangle this is what AllenNLP does: one triangle per epoch while something is
-/// frozen, one over the rest. The optimiser goes on from phase to phase. A stopping rule holds in the last one alone.
+/// frozen, one over the rest. The optimizer state is carried from phase to phase. A stopping rule holds in the last
+/// one only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct GradualUnfreezing {
@@ -24,9 +24,9 @@ pub struct GradualUnfreezing {
     #[serde(default = "one")]
     pub epochs_per_layer: usize,
     /// Word, position and type vectors and their layer norm, or whatever stands in their place.
-    pub embeddings: Part,
-    /// The tanh layer over `[CLS]`; it moves with the head.
-    pub pooler: Part,
+    pub embeddings: Trainable,
+    /// The tanh layer over `[CLS]`; it is trained with the head.
+    pub pooler: Trainable,
 }
 
 /// Howard and Ruder's.
@@ -41,8 +41,8 @@ impl GradualUnfreezing {
             lr,
             layer_decay,
             epochs_per_layer: 1,
-            embeddings: Part::Trainable,
-            pooler: Part::Trainable,
+            embeddings: Trainable::Yes,
+            pooler: Trainable::Yes,
         }
     }
 }
@@ -69,35 +69,35 @@ impl Strategy for GradualUnfreezing {
         Adaptation::Full(Full::new(self.lr))
     }
 
-    /// One phase with the head alone and one per opening; an error if the epochs do not suffice to open everything.
-    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
-        let openings = n_layers + usize::from(self.embeddings == Part::Trainable);
+    /// One phase with the head only and one per opening; an error if the epochs do not suffice to open everything.
+    fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
+        let openings = n_layers + usize::from(self.embeddings == Trainable::Yes);
         let before = openings * self.epochs_per_layer;
         ensure!(
-            training.epochs > before,
+            defaults.epochs > before,
             "epochs: found {}, expected at least {}: {before} before the last of {openings} openings, and one in which \
              everything moves",
-            training.epochs,
+            defaults.epochs,
             before + 1
         );
         let phase = |opened: usize| {
-            let trained = Trained {
+            let trained = TrainedLayers {
                 lr: self.lr,
                 layer_decay: self.layer_decay,
                 pooler: self.pooler,
                 layers: n_layers - opened.min(n_layers)..n_layers,
                 embeddings: match opened > n_layers {
-                    true => Part::Trainable,
-                    false => Part::Frozen,
+                    true => Trainable::Yes,
+                    false => Trainable::No,
                 },
             };
-            let mut phase = trained.phase(training);
-            phase.moments = Moments::Kept;
+            let mut phase = trained.phase(defaults);
+            phase.optimizer_state = OptimizerState::Carried;
             if opened < openings {
                 phase.epochs = self.epochs_per_layer;
                 phase.stop = StopRule::Epochs {};
             } else {
-                phase.epochs = training.epochs - before;
+                phase.epochs = defaults.epochs - before;
             }
             phase
         };
@@ -162,13 +162,17 @@ mod tests {
                 (4, 0, vec![head, pooler, top, low, embeddings]),
             ]
         );
-        assert!(plan.phases.iter().all(|p| p.moments == Moments::Kept));
+        assert!(
+            plan.phases
+                .iter()
+                .all(|p| p.optimizer_state == OptimizerState::Carried)
+        );
     }
 
     #[test]
     fn fixed_embeddings_end_the_unfreezing_one_phase_sooner() {
         let mut settings = GradualUnfreezing::new(0.5, 0.5);
-        settings.embeddings = Part::Frozen;
+        settings.embeddings = Trainable::No;
         settings.epochs_per_layer = 2;
         let plan = plan(&settings, 5, 2).expect("enough epochs");
         let epochs: Vec<_> = table(&plan).iter().map(|row| (row.0, row.1)).collect();
@@ -181,7 +185,7 @@ mod tests {
             0.5, 0.5,
         )));
         training.epochs = 9;
-        training.stop = StopRule::Plateau {
+        training.stop = StopRule::EarlyStopping {
             patience: 1,
             threshold: 0.0,
             metric: None,

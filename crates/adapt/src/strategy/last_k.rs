@@ -3,23 +3,22 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{Adaptation, Part, Strategy, Trained};
-use crate::phase::Plan;
-use crate::training::Training;
+use super::{Adaptation, Strategy, Trainable, TrainedLayers};
+use crate::phase::{Defaults, Plan};
 
-/// The head and the `k` layers nearest to it learn.
+/// The head and the `k` layers nearest to it are trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LastK {
-    /// Layers that move, from 1 to the depth of the encoder.
+    /// Trained layers, from 1 to the depth of the encoder.
     pub k: usize,
     /// Peak learning rate.
     pub lr: f64,
     /// The tanh layer over `[CLS]`.
-    pub pooler: Part,
-    /// Word, position and type vectors and their layer norm. When they move, the fixed layers between them and the
+    pub pooler: Trainable,
+    /// Word, position and type vectors and their layer norm. When they are trained, the frozen layers between them and the
     /// top still carry gradients, so nothing is saved but the update.
-    pub embeddings: Part,
+    pub embeddings: Trainable,
     /// What the rate of each layer is multiplied by to give that of the next lower one, down to the embeddings; the
     /// head, the pooler and the top layer have `lr`.
     #[serde(default = "super::no_decay")]
@@ -27,13 +26,13 @@ pub struct LastK {
 }
 
 impl LastK {
-    /// As the papers have it: the pooler moves, the embeddings are fixed like every layer below the top `k`.
+    /// As the papers have it: the pooler is trained, the embeddings are frozen like every layer below the top `k`.
     pub fn new(k: usize, lr: f64) -> Self {
         Self {
             k,
             lr,
-            pooler: Part::Trainable,
-            embeddings: Part::Frozen,
+            pooler: Trainable::Yes,
+            embeddings: Trainable::No,
             layer_decay: 1.0,
         }
     }
@@ -68,9 +67,9 @@ impl Strategy for LastK {
         super::check_decay("adaptation.layer-decay", self.layer_decay)
     }
 
-    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
+    fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         super::check_k(self.k, n_layers)?;
-        let trained = Trained {
+        let trained = TrainedLayers {
             lr: self.lr,
             layer_decay: self.layer_decay,
             pooler: self.pooler,
@@ -79,7 +78,7 @@ impl Strategy for LastK {
         };
         Ok(Plan {
             setup: Vec::new(),
-            phases: vec![trained.phase(training)],
+            phases: vec![trained.phase(defaults)],
         })
     }
 }
@@ -107,8 +106,8 @@ mod tests {
     #[test]
     fn moving_embeddings_need_gradients_all_the_way_down() {
         let mut settings = LastK::new(1, 5e-5);
-        settings.embeddings = Part::Trainable;
-        settings.pooler = Part::Frozen;
+        settings.embeddings = Trainable::Yes;
+        settings.pooler = Trainable::No;
         check_plan(
             Adaptation::LastK(settings),
             3,
@@ -124,7 +123,7 @@ mod tests {
     #[test]
     fn embeddings_below_fixed_layers_move_at_the_rate_of_their_depth() {
         let mut settings = LastK::new(1, 0.5);
-        (settings.embeddings, settings.layer_decay) = (Part::Trainable, 0.5);
+        (settings.embeddings, settings.layer_decay) = (Trainable::Yes, 0.5);
         let plan = training(Adaptation::LastK(settings)).plan(3);
         let groups = &plan.expect("valid settings").phases[0].groups;
         let rates: Vec<f64> = groups.iter().map(|group| group.lr).collect();
@@ -135,13 +134,13 @@ mod tests {
     fn as_many_layers_as_there_are_is_allowed_and_one_more_is_not() {
         let plan = |k| {
             let adaptation = Adaptation::LastK(LastK::new(k, 5e-5));
-            adaptation.plan(&training(adaptation.clone()), 3)
+            training(adaptation).plan(3)
         };
         assert_eq!(
             assignments(&plan(3).expect("3 of 3 layers"), 3)[0].frozen_below,
             1
         );
-        for k in [0, 4] {
+        for k in [4, 9] {
             assert_eq!(
                 plan(k).expect_err("out of range").to_string(),
                 format!(

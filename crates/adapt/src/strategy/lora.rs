@@ -4,10 +4,9 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_model::LowRankSpec;
 
-use super::{Adaptation, Part, Strategy};
-use crate::phase::Plan;
+use super::{Adaptation, Strategy, Trainable};
+use crate::phase::{Defaults, Plan};
 use crate::setup::ModuleEdit;
-use crate::training::Training;
 
 /// New low-rank updates of some linear layers are trained, and the head; the pretrained weights stay as they are.
 ///
@@ -30,7 +29,7 @@ pub struct Lora {
     #[serde(default)]
     pub k: Option<usize>,
     /// The tanh layer over `[CLS]`, all of it.
-    pub pooler: Part,
+    pub pooler: Trainable,
 }
 
 impl Lora {
@@ -45,7 +44,7 @@ impl Lora {
                 .to_vec(),
             dropout: 0.0,
             k: None,
-            pooler: Part::Frozen,
+            pooler: Trainable::No,
         }
     }
 }
@@ -75,12 +74,12 @@ impl Strategy for Lora {
         Adaptation::Lora(self.clone())
     }
 
-    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
+    fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let k = self.k.unwrap_or(n_layers);
         super::check_k(k, n_layers)?;
         let layers = n_layers - k..n_layers;
         let mut patterns = vec![r"^head\.".to_string()];
-        if self.pooler == Part::Trainable && training.head.reads_pooler() {
+        if self.pooler == Trainable::Yes && defaults.reads_pooler {
             patterns.push(r"^encoder\.pooler\.".into());
         }
         let of_layer = |i| format!(r"^encoder\.layers\.{i}\..*\.lora\.");
@@ -94,7 +93,7 @@ impl Strategy for Lora {
                 targets: self.targets.clone(),
                 layers,
             })],
-            phases: vec![super::phase(training, patterns.collect())],
+            phases: vec![super::phase(defaults, patterns.collect())],
         })
     }
 
@@ -128,7 +127,7 @@ mod tests {
         let settings = Lora {
             alpha: 16.0,
             k: Some(2),
-            pooler: Part::Trainable,
+            pooler: Trainable::Yes,
             ..Lora::new(8, 1e-3)
         };
         let plan = training(Adaptation::Lora(settings)).plan(12);

@@ -1,7 +1,7 @@
 //! Adaptation strategies: from settings and the depth of an encoder to phases.
 //!
 //! A strategy is a pure function. It names parameters by path (`head`, `encoder.pooler`, `encoder.layers.<i>`,
-//! `encoder.embeddings`) and decides; the training loop executes. The head moves in all of them.
+//! `encoder.embeddings`) and decides; the training loop executes. The head is trained in all of them.
 //!
 //! To add one: a file here with its settings, what they mean (`Strategy`) and its phases as a table, and a variant of
 //! [`Adaptation`].
@@ -9,8 +9,7 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::phase::{Group, Moments, Phase, Plan};
-use crate::training::Training;
+use crate::phase::{Defaults, Group, OptimizerState, Phase, Plan};
 
 mod bitfit;
 mod frozen;
@@ -28,19 +27,19 @@ pub use last_k::LastK;
 pub use lora::Lora;
 pub use stack_and_finetune::StackAndFinetune;
 
-/// Which parameters of a pretrained encoder move.
+/// Which parameters of a pretrained encoder are trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Adaptation {
     /// Feature extraction: the encoder stays as it is.
     Frozen(Frozen),
-    /// Fine-tuning of everything.
+    /// Full fine-tuning.
     Full(Full),
     /// Fine-tuning of the top layers.
     LastK(LastK),
-    /// Fine-tuning in which one more layer joins at a time.
+    /// Fine-tuning in which one more layer is unfrozen at a time.
     GradualUnfreezing(GradualUnfreezing),
-    /// The head alone, then everything.
+    /// The head first, then everything.
     StackAndFinetune(StackAndFinetune),
     /// Fine-tuning of biases.
     #[serde(rename = "bitfit")]
@@ -49,14 +48,15 @@ pub enum Adaptation {
     Lora(Lora),
 }
 
-/// Whether a named part of the encoder moves.
+/// Whether a named part of the encoder is trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Part {
-    /// It moves with the rest.
-    Trainable,
+pub enum Trainable {
+    /// It is trained with the rest.
+    #[serde(rename = "trainable")]
+    Yes,
     /// It stays as the checkpoint has it.
-    Frozen,
+    #[serde(rename = "frozen")]
+    No,
 }
 
 /// What each strategy says for itself. Nothing has a default, so that the compiler asks a new one for all of it.
@@ -76,11 +76,11 @@ trait Strategy {
     /// A strategy of one phase that trains what this one trains at most, for timing a step.
     fn in_one_phase(&self) -> Adaptation;
 
-    /// What it does to an encoder of `n_layers` layers, with everything else as `training` says.
+    /// What it does to an encoder of `n_layers` layers, with everything else as `defaults` say.
     ///
     /// # Errors
     /// When a value is out of range for this depth.
-    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan>;
+    fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan>;
 
     /// Refuses values that no encoder allows, naming the key; the rate is looked at already.
     fn validate(&self) -> Result<()>;
@@ -124,9 +124,9 @@ impl Adaptation {
         self.strategy().in_one_phase()
     }
 
-    /// What this strategy does to an encoder of `n_layers` layers, with everything else as `training` says.
-    pub fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
-        self.strategy().plan(training, n_layers)
+    /// What this strategy does to an encoder of `n_layers` layers, with everything else as `defaults` say.
+    pub fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
+        self.strategy().plan(defaults, n_layers)
     }
 
     /// Refuses values that no encoder allows, naming the key.
@@ -199,54 +199,52 @@ fn check_modules(key: &str, modules: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The parts of a classifier that move together, from the head down.
-struct Trained {
+/// The parts of a classifier that are trained together, from the head down.
+struct TrainedLayers {
     /// Rate of the head, the pooler and the top layer.
     lr: f64,
     /// What the rate of each layer is multiplied by to give that of the next lower one (Howard and Ruder 2018, section
     /// 3.1); the embeddings are the lowest.
     layer_decay: f64,
-    pooler: Part,
-    /// Indices of the layers that move, from the lowest up to the top of the encoder.
+    pooler: Trainable,
+    /// Indices of the trained layers, from the lowest up to the top of the encoder.
     layers: std::ops::Range<usize>,
-    embeddings: Part,
+    embeddings: Trainable,
 }
 
-impl Trained {
-    /// One phase of the training, moving exactly these parts.
-    fn phase(self, training: &Training) -> Phase {
+impl TrainedLayers {
+    /// One phase of the training, in which exactly these parts are trained.
+    fn phase(self, defaults: &Defaults) -> Phase {
         let n_layers = self.layers.end;
         let rate = |layers_above: usize| self.lr * self.layer_decay.powi(layers_above as i32);
         let mut patterns = vec![(r"^head\.".to_string(), self.lr)];
-        // A head that reads the states directly leaves the pooler without a gradient, so it is no part of the model.
-        if self.pooler == Part::Trainable && training.head.reads_pooler() {
+        if self.pooler == Trainable::Yes && defaults.reads_pooler {
             patterns.push((r"^encoder\.pooler\.".into(), self.lr));
         }
         patterns.extend(self.layers.rev().map(|layer_idx| {
             let pattern = format!(r"^encoder\.layers\.{layer_idx}\.");
             (pattern, rate(n_layers - 1 - layer_idx))
         }));
-        if self.embeddings == Part::Trainable {
+        if self.embeddings == Trainable::Yes {
             patterns.push((r"^encoder\.embeddings\.".into(), rate(n_layers)));
         }
-        phase(training, patterns)
+        phase(defaults, patterns)
     }
 }
 
 /// One phase of the training in which the parameters of these patterns are trained, each at its rate.
-fn phase(training: &Training, patterns: Vec<(String, f64)>) -> Phase {
-    let adam = training.optimizer.adam();
+fn phase(defaults: &Defaults, patterns: Vec<(String, f64)>) -> Phase {
     let group = |(pattern, lr)| Group {
         pattern,
         lr,
-        weight_decay: adam.weight_decay,
+        weight_decay: defaults.weight_decay,
     };
     Phase {
         groups: patterns.into_iter().map(group).collect(),
-        no_decay: adam.no_decay.clone(),
-        schedule: training.schedule.clone(),
-        epochs: training.epochs,
-        stop: training.stop.clone(),
-        moments: Moments::Fresh,
+        no_decay: defaults.no_decay.clone(),
+        schedule: defaults.schedule.clone(),
+        epochs: defaults.epochs,
+        stop: defaults.stop.clone(),
+        optimizer_state: OptimizerState::Reset,
     }
 }

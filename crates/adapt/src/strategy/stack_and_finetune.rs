@@ -1,52 +1,52 @@
-//! Stack, then fine-tune: the head alone until it begins to overfit, then everything (Wang et al. 2019).
+//! Stack, then fine-tune: the head until it begins to overfit, then everything (Wang et al. 2019).
 //!
 //! With a linear head this is linear probing, then fine-tuning (Kumar et al. 2022).
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{Adaptation, Full, Part, Strategy, Trained};
-use crate::phase::Plan;
+use super::{Adaptation, Full, Strategy, Trainable, TrainedLayers};
+use crate::phase::{Defaults, Plan};
 use crate::stop::StopRule;
-use crate::training::Training;
 
-/// Two phases, each with the run's schedule from its beginning and a fresh optimiser.
+/// Two phases, each with the run's schedule from its beginning and a fresh optimizer state.
 ///
 /// The run's `epochs` and `stop` are those of the second one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct StackAndFinetune {
-    /// Peak learning rate of the head alone.
+    /// Peak learning rate of the first phase, that of the head.
     pub head_lr: f64,
-    /// Epochs of the head alone, at most.
+    /// Epochs of the first phase, at most.
     pub head_epochs: usize,
     /// What ends them sooner.
     pub head_stop: StopRule,
-    /// Peak learning rate when everything moves.
+    /// Peak learning rate of the second phase.
     pub lr: f64,
-    /// The tanh layer over `[CLS]`, in the second phase; in the first it is fixed.
-    pub pooler: Part,
+    /// The tanh layer over `[CLS]`, in the second phase; in the first it is frozen.
+    pub pooler: Trainable,
     /// Word, position and type vectors and their layer norm, in the second phase.
-    pub embeddings: Part,
+    pub embeddings: Trainable,
     /// What the rate of each layer is multiplied by to give that of the next lower one, in the second phase.
     #[serde(default = "super::no_decay")]
     pub layer_decay: f64,
 }
 
 impl StackAndFinetune {
-    /// Everything moves in the second phase; the first one ends at a gap of a point or a rise of less than a fifth.
+    /// Everything is trained in the second phase; the first one ends at a generalisation gap of a point or an improvement of
+    /// less than a fifth.
     pub fn new(head_lr: f64, head_epochs: usize, lr: f64) -> Self {
         Self {
             head_lr,
             head_epochs,
-            head_stop: StopRule::Gap {
-                gap: 0.01,
-                rise: 0.002,
+            head_stop: StopRule::GeneralisationGap {
+                max_gap: 0.01,
+                min_improvement: 0.002,
                 metric: None,
             },
             lr,
-            pooler: Part::Trainable,
-            embeddings: Part::Trainable,
+            pooler: Trainable::Yes,
+            embeddings: Trainable::Yes,
             layer_decay: 1.0,
         }
     }
@@ -76,18 +76,18 @@ impl Strategy for StackAndFinetune {
         Adaptation::Full(Full::new(self.lr))
     }
 
-    fn plan(&self, training: &Training, n_layers: usize) -> Result<Plan> {
-        let stack = Trained {
+    fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
+        let stack = TrainedLayers {
             lr: self.head_lr,
             layer_decay: 1.0,
-            pooler: Part::Frozen,
+            pooler: Trainable::No,
             layers: n_layers..n_layers,
-            embeddings: Part::Frozen,
+            embeddings: Trainable::No,
         };
-        let mut stack = stack.phase(training);
+        let mut stack = stack.phase(defaults);
         stack.epochs = self.head_epochs;
         stack.stop = self.head_stop.clone();
-        let finetune = Trained {
+        let finetune = TrainedLayers {
             lr: self.lr,
             layer_decay: self.layer_decay,
             pooler: self.pooler,
@@ -96,7 +96,7 @@ impl Strategy for StackAndFinetune {
         };
         Ok(Plan {
             setup: Vec::new(),
-            phases: vec![stack, finetune.phase(training)],
+            phases: vec![stack, finetune.phase(defaults)],
         })
     }
 
@@ -114,7 +114,7 @@ impl Strategy for StackAndFinetune {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phase::Moments;
+    use crate::phase::OptimizerState;
     use crate::test_support::{assignments, training};
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!((finetune.epochs, assigned[1].frozen_below), (5, 0));
         assert!(finetune.groups.iter().all(|group| group.lr == 2e-5));
         assert_eq!(finetune.stop, training.stop);
-        assert_eq!(finetune.moments, Moments::Fresh);
+        assert_eq!(finetune.optimizer_state, OptimizerState::Reset);
     }
 
     #[test]
@@ -164,12 +164,12 @@ mod tests {
         );
         assert!(message(|s| s.head_epochs = 0).starts_with("adaptation.head-epochs: found 0"));
         assert_eq!(
-            message(|s| s.head_stop = StopRule::Gap {
-                gap: -1.0,
-                rise: 0.0,
+            message(|s| s.head_stop = StopRule::GeneralisationGap {
+                max_gap: -1.0,
+                min_improvement: 0.0,
                 metric: None
             }),
-            "adaptation.head-stop.gap: found -1, expected 0 or more"
+            "adaptation.head-stop.max-gap: found -1, expected 0 or more"
         );
         assert_eq!(
             message(|s| s.layer_decay = 1.5),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use totune_adapt::{
-    Adaptation, Cache, Clip, Constant, Dtype, Examples, LstmState, Optimizer, Outcome, Question,
+    Adaptation, Cache, Clip, Constant, Dtype, Examples, LstmState, Objective, Optimizer, Outcome,
     Row, Schedule, Select, StopRule, Switch, TaskData, Training, fit,
 };
 use totune_data::{Encoded, Pairs, Target, WordContext};
@@ -104,7 +104,7 @@ pub fn eight() -> TaskData {
         ..Examples::default()
     };
     TaskData {
-        question: Question::Class {
+        objective: Objective::Class {
             labels: vec!["no".into(), "yes".into()],
             positive: Some(1),
         },

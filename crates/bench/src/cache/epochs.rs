@@ -36,7 +36,7 @@ pub fn work(case: &Case, worker: &Worker) -> Result<()> {
     say(&Hello {
         version: machine.device_name.clone(),
     })?;
-    let cached = run.task.train.kept.iter();
+    let cached = run.task.train.cached.iter();
     let mut paced = Paced {
         lines: std::io::stdin().lock(),
         wanted: 0,
@@ -61,7 +61,7 @@ pub fn work(case: &Case, worker: &Worker) -> Result<()> {
 /// What it took to fill the cache with the training examples, and how large it is.
 fn filled(train: &Examples) -> BTreeMap<String, f64> {
     let mut facts = BTreeMap::new();
-    for kept in &train.kept {
+    for kept in &train.cached {
         let (seconds, bytes) = (kept.activations.seconds(), kept.activations.n_bytes());
         *facts.entry("fill s".to_string()).or_default() += seconds;
         *facts.entry("cache MB".to_string()).or_default() += bytes as f64 / 1e6;

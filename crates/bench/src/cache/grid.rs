@@ -187,7 +187,7 @@ mod tests {
                 Work::Tune(work) => {
                     let dtype = StoredDtype::F16;
                     assert_eq!(work.training.cache, Cache::On { dtype });
-                    let starts = work.training.starts(&encoder()).expect("in range");
+                    let starts = work.training.entry_layers(&encoder()).expect("in range");
                     starts.iter().map(ToString::to_string).collect::<Vec<_>>()
                 }
                 _ => unreachable!("the grid tunes"),

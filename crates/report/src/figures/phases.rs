@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
-use serde_json::Value;
 use totune_plot::Panel;
 use totune_plot::series::{Level, Series, SeriesPanel, Stroke, Upright};
 use totune_stats::curve::Spread;
@@ -20,8 +19,11 @@ use crate::text::counted;
 
 /// How far the score on train lies above the one on dev, where a phase ends by it.
 const GAP: (&str, &str) = ("gap", "train");
-/// Where specs say how large it may be.
-const LIMIT: &str = "work.training.adaptation.head-stop.gap";
+/// Where specs say how large it may be; the second in those of schema 3 and before.
+const LIMITS: [&str; 2] = [
+    "work.training.adaptation.head-stop.max-gap",
+    "work.training.adaptation.head-stop.gap",
+];
 /// The split that is shown where none is named, and the one whose scores the table has.
 const DEV: &str = "dev";
 /// `kind = "phases"`: scores after each epoch, over all phases.
@@ -257,7 +259,8 @@ fn levels(lines: &[Line]) -> Vec<Level> {
 }
 
 fn limit(run: &Run) -> Option<f64> {
-    run.fact(LIMIT).and_then(Value::as_f64)
+    let limits = LIMITS.iter();
+    limits.filter_map(|path| run.fact(path)?.as_f64()).next()
 }
 
 impl<'a> Line<'a> {

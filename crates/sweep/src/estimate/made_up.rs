@@ -6,8 +6,8 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use totune_adapt::{
-    Activations, Cache, Constant, Examples, KeptExamples, Places, Question, Row, Schedule, Select,
-    StopRule, TaskData, Training, fit,
+    Activations, Cache, CachedActivations, Constant, Examples, Objective, Places, Row, Schedule,
+    Select, StopRule, TaskData, Training, fit,
 };
 use totune_data::tags::{Scheme, TagSet};
 use totune_data::{Card, Encoded, Target, Task, WordContext, characters};
@@ -24,7 +24,7 @@ pub(super) struct Timed {
     pub label: String,
     pub encoder: String,
     training: Training,
-    question: Question,
+    objective: Objective,
     pair: bool,
     length: usize,
 }
@@ -62,12 +62,12 @@ struct Sample {
 
 impl Timed {
     pub fn new(encoder: &str, training: &Training, card: &Card) -> Self {
-        let question = match card.task {
-            Task::Regression => Question::Score {},
-            Task::Tagging => Question::Tags {
+        let objective = match card.task {
+            Task::Regression => Objective::Score {},
+            Task::Tagging => Objective::Tags {
                 labels: TagSet::new(Scheme::Bio, &card.labels).labels().to_vec(),
             },
-            Task::Classification => Question::Class {
+            Task::Classification => Objective::Class {
                 labels: card.labels.clone(),
                 positive: None,
             },
@@ -89,15 +89,15 @@ impl Timed {
                 } else {
                     ", apart"
                 },
-                match question {
-                    Question::Score {} => "a score".to_string(),
-                    _ => format!("{} labels", question.n_outputs()),
+                match objective {
+                    Objective::Score {} => "a score".to_string(),
+                    _ => format!("{} labels", objective.n_outputs()),
                 },
                 training.batch_size,
             ),
             encoder: encoder.to_string(),
             training,
-            question,
+            objective,
             pair,
             length,
         }
@@ -176,22 +176,22 @@ impl Timed {
         let mut test = self.examples(scored, characters);
         let mut kept = 0.0;
         if let Cache::On { dtype } = training.cache {
-            for start in training.starts(encoder)? {
+            for start in training.entry_layers(encoder)? {
                 let rows: Vec<Encoded> = train.rows.iter().map(|row| row.encoded.clone()).collect();
                 let found = Activations::compute(encoder, &rows, start, dtype, n)?;
                 kept += found.seconds() / n as f64;
-                train.kept.push(KeptExamples {
+                train.cached.push(CachedActivations {
                     places: (0..n).collect(),
                     activations: found.into(),
                 });
             }
         }
-        if !train.kept.is_empty() {
+        if !train.cached.is_empty() {
             test = train.clone();
         }
         let scored = test.len() as f64;
         let task = TaskData {
-            question: self.question.clone(),
+            objective: self.objective.clone(),
             metrics: Vec::new(),
             train,
             dev: None,
@@ -232,12 +232,12 @@ impl Timed {
         };
         // Between the special tokens.
         let words: Vec<u32> = (1..self.length as u32 - 1).take(TOKENS).collect();
-        let target = match &self.question {
-            Question::Class { .. } => Target::Class(0),
-            Question::Score {} => Target::Value(1.0),
-            Question::Tags { .. } => Target::Tags(vec![0; words.len()]),
+        let target = match &self.objective {
+            Objective::Class { .. } => Target::Class(0),
+            Objective::Score {} => Target::Value(1.0),
+            Objective::Tags { .. } => Target::Tags(vec![0; words.len()]),
         };
-        let places = self.question.is_about_words().then(|| Places {
+        let places = self.objective.is_about_words().then(|| Places {
             starts: words.clone(),
             ends: words.clone(),
         });
@@ -249,7 +249,7 @@ impl Timed {
         };
         Examples {
             rows: (0..n).map(row).collect(),
-            kept: Vec::new(),
+            cached: Vec::new(),
         }
     }
 }
@@ -285,7 +285,7 @@ mod tests {
             label: "x".to_string(),
             encoder: "x".to_string(),
             training: serde_json::from_str(json).expect("settings"),
-            question: Question::Score {},
+            objective: Objective::Score {},
             pair: false,
             length: 30,
         }

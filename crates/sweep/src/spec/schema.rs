@@ -1,7 +1,7 @@
 //! The forms that stored specs have had: how an older one is read, and the id that a run had in it.
 //!
 //! Schema 1 had no key `schema` and no arms, left settings out at their usual values, and had other names for some.
-//! Schema 2 had other names for settings of heads. Runs keep the ids they were made with. [`upgrade`] makes today's form of
+//! Schema 2 had other names for settings of heads, schema 3 for stopping rules and for fine-tuning. Runs keep the ids they were made with. [`upgrade`] makes today's form of
 //! a spec; [`downgrade`] is its inverse, and the hash of what it gives is the id that a run of today's form had then, if it
 //! could be written at all.
 
@@ -25,7 +25,7 @@ struct Step {
 }
 
 /// From schema 1 to 2, from 2 to 3, …
-const STEPS: [Step; 2] = [
+const STEPS: [Step; 3] = [
     Step {
         renamed: &RENAMED_IN_2,
         renamed_values: &[("/work/training/select", "best", "best-dev")],
@@ -39,6 +39,25 @@ const STEPS: [Step; 2] = [
             ("/work/training/head/init", "esim", "glorot-orthogonal"),
         ],
         left_out: &[left_out("work.training.head", &[], "kind", "\"linear\"")],
+    },
+    Step {
+        renamed: &RENAMED_IN_4,
+        renamed_values: &[
+            ("/work/kind", "tune", "fine-tune"),
+            ("/work/training/stop/kind", "plateau", "early-stopping"),
+            ("/work/training/stop/kind", "gap", "generalisation-gap"),
+            (
+                "/work/training/adaptation/head-stop/kind",
+                "plateau",
+                "early-stopping",
+            ),
+            (
+                "/work/training/adaptation/head-stop/kind",
+                "gap",
+                "generalisation-gap",
+            ),
+        ],
+        left_out: &[],
     },
 ];
 
@@ -112,6 +131,16 @@ const RENAMED_IN_3: [Renamed; 7] = [
     (HEAD, "bimpm", "output", "mlp-hidden"),
     (HEAD, "tagger", "projection", "mlp-hidden"),
     (HEAD, "tagger", "pieces", "subwords"),
+];
+
+const STOP: &str = "work.training.stop";
+const HEAD_STOP: &str = "work.training.adaptation.head-stop";
+
+const RENAMED_IN_4: [Renamed; 4] = [
+    (STOP, "gap", "gap", "max-gap"),
+    (STOP, "gap", "rise", "min-improvement"),
+    (HEAD_STOP, "gap", "gap", "max-gap"),
+    (HEAD_STOP, "gap", "rise", "min-improvement"),
 ];
 
 const LEFT_OUT_OF_1: [LeftOut; 29] = [

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use totune_adapt::{Activations, Start, Stop, StoredDtype};
+use totune_adapt::{Activations, EntryLayer, Stop, StoredDtype};
 use totune_data::{Dataset, Encoded, Target, shuffle, stream};
 use totune_model::{Encoder, Layers, Readout};
 use totune_record::{EvalRow, RunRow};
@@ -164,7 +164,7 @@ impl<'a> Parts<'a> {
 
     /// The vectors of both parts in all layers.
     fn vectors<E: Encoder>(&self, encoder: &E, work: &ProbeWork) -> Result<Vectors> {
-        let start = Start::Pooled(Readout {
+        let start = EntryLayer::Pooled(Readout {
             pooling: work.input.pooling(),
             layers: Layers::mix(true),
         });

@@ -58,7 +58,18 @@ pub(super) fn perform(
     }
     .to_string();
 
-    let eval = |(metric, value): (&str, f64)| EvalRow {
+    let evals = evals(&run, scores, gold.len());
+    let predictions = predictions(&run.run_id, &splits.test, &predicted, &second)?;
+    Ok(Outcome {
+        run,
+        evals,
+        predictions,
+    })
+}
+
+/// The scores on test as rows.
+fn evals(run: &RunRow, scores: Vec<(&'static str, f64)>, n: usize) -> Vec<EvalRow> {
+    let row = |(metric, value): (&str, f64)| EvalRow {
         run_id: run.run_id.clone(),
         phase: 0,
         epoch: 0,
@@ -66,32 +77,37 @@ pub(super) fn perform(
         split: "test".to_string(),
         metric: metric.to_string(),
         value,
-        n: gold.len() as u64,
+        n: n as u64,
         train_seconds: run.train_seconds,
         is_final: true,
     };
-    let evals = scores.into_iter().map(eval).collect();
-    let prediction = |(at, &example): (usize, &usize)| PredictionRow {
-        run_id: run.run_id.clone(),
-        split: "test".to_string(),
-        example_id: splits.test.dataset.examples[example].id.clone(),
-        position: 0,
-        gold: dataset.labels[gold[at]].clone(),
-        predicted: dataset.labels[predicted[at]].clone(),
-        scores: vec![(1.0 - second[at]) as f32, second[at] as f32],
-    };
-    let predictions = splits
-        .test
-        .indices
-        .iter()
-        .enumerate()
-        .map(prediction)
-        .collect();
-    Ok(Outcome {
-        run,
-        evals,
-        predictions,
+    scores.into_iter().map(row).collect()
+}
+
+/// Predicted classes of the test examples and the probabilities of the second class, as rows.
+fn predictions(
+    run_id: &str,
+    test: &Part,
+    predicted: &[usize],
+    second: &[f64],
+) -> Result<Vec<PredictionRow>> {
+    let labels = &test.dataset.labels;
+    let found = predicted.iter().zip(second);
+    let rows = test.indices.iter().zip(found);
+    rows.map(|(&index, (&class, &second))| {
+        let example = &test.dataset.examples[index];
+        let (_, gold) = text_and_class(example)?;
+        Ok(PredictionRow {
+            run_id: run_id.to_string(),
+            split: "test".to_string(),
+            example_id: example.id.clone(),
+            position: 0,
+            gold: labels[gold].clone(),
+            predicted: labels[class].clone(),
+            scores: vec![(1.0 - second) as f32, second as f32],
+        })
     })
+    .collect()
 }
 
 fn texts_and_classes<'a>(part: &Part<'a>) -> Result<(Vec<&'a str>, Vec<usize>)> {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use totune_adapt::{
-    EpochScores, Examples, KeptExamples, Prediction, Question, Row, Score, StepEvent, Stop,
+    CachedActivations, EpochScores, Examples, Objective, Prediction, Row, Score, StepEvent, Stop,
     TaskData, Training, Watch,
 };
 use totune_data::{Dataset, Target};
@@ -135,7 +135,7 @@ pub(crate) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Res
     let predict = predict.map(|part| Ok((format!("{HIDDEN}{}", part.split), examples(part)?)));
     let dataset = splits.train.dataset;
     Ok(TaskData {
-        question: question(dataset),
+        objective: objective(dataset),
         metrics: dataset.metrics.clone(),
         train: examples(&splits.train)?,
         dev: splits.dev.as_ref().map(examples).transpose()?,
@@ -172,8 +172,8 @@ fn examples(
     };
     Ok(Examples {
         rows: part.iter().map(one).collect(),
-        kept: kept
-            .map(|activations| KeptExamples {
+        cached: kept
+            .map(|activations| CachedActivations {
                 activations,
                 places: part.iter().map(place).collect(),
             })
@@ -182,14 +182,14 @@ fn examples(
 }
 
 /// What is asked about the examples of a dataset.
-fn question(dataset: &Dataset) -> Question {
+fn objective(dataset: &Dataset) -> Objective {
     let labels = dataset.labels.clone();
     if dataset.tagging.is_some() {
-        Question::Tags { labels }
+        Objective::Tags { labels }
     } else if labels.is_empty() {
-        Question::Score {}
+        Objective::Score {}
     } else {
-        Question::Class {
+        Objective::Class {
             labels,
             positive: dataset.positive,
         }
@@ -208,7 +208,9 @@ pub(super) fn train(
     let outcome = Prepared::new(spec, work, inputs)?.fit(&mut watch)?;
     match outcome.stop {
         Stop::Interrupted => Err(Interrupted.into()),
-        Stop::Epochs | Stop::Plateau | Stop::Gap | Stop::Diverged(_) => Ok(outcome),
+        Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap | Stop::Diverged(_) => {
+            Ok(outcome)
+        }
     }
 }
 

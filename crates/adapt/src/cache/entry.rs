@@ -1,15 +1,14 @@
-//! Where a run can begin when the frozen part of its model is not computed again.
+//! The layer at which passes enter the model when outputs of frozen layers are cached.
 
 use serde::{Deserialize, Serialize};
 use totune_model::{Layers, Readout, Reads};
 
 use crate::phase::Assignment;
-use crate::training::Training;
 
-/// Where a pass through a model begins.
+/// Where a pass enters the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Start {
+pub enum EntryLayer {
     /// With what block `i` gave, that is `layers[i - 1]`.
     Block(usize),
     /// With what the head reads of each example.
@@ -18,15 +17,10 @@ pub enum Start {
     Tokens(Layers),
 }
 
-impl Start {
-    /// Where a phase can begin, for an encoder of `n_layers` layers; `None` where nothing that costs time is fixed.
-    ///
-    /// A fixed layer with dropout gives something else each time, so there is nothing to keep of it.
-    pub fn of(phase: &Assignment, training: &Training, n_layers: usize) -> Option<Self> {
-        if training.frozen_dropout.is_on() && training.dropout > 0.0 {
-            return None;
-        }
-        let reads = training.head.reads();
+impl EntryLayer {
+    /// Where a phase enters the model, for an encoder of `n_layers` layers whose head `reads` this of it; `None` where
+    /// nothing that costs time is frozen. Dropout in frozen layers is not looked at.
+    pub(crate) fn of(phase: &Assignment, reads: Reads, n_layers: usize) -> Option<Self> {
         if phase.frozen_below > n_layers && !phase.trains_pooler() {
             return Some(match reads {
                 Reads::Vector(readout) => Self::Pooled(readout),
@@ -40,7 +34,7 @@ impl Start {
     }
 }
 
-impl std::fmt::Display for Start {
+impl std::fmt::Display for EntryLayer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Block(block) => write!(f, "block {block}"),
@@ -57,17 +51,18 @@ impl std::fmt::Display for Start {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::{Adaptation, Frozen, Full, LastK, Part};
+    use crate::strategy::{Adaptation, Frozen, Full, LastK, Trainable};
     use crate::test_support::{assigned, linear, training};
+    use crate::training::Training;
     use totune_model::{Pooling, Switch};
 
     #[test]
     fn a_run_begins_above_what_is_fixed_and_below_what_its_head_reads() {
         let mut tuned_pooler = Frozen::new(1.0);
-        tuned_pooler.pooler = Part::Trainable;
+        tuned_pooler.pooler = Trainable::Yes;
         let frozen = || Adaptation::Frozen(Frozen::new(1.0));
         let pooled = |pooling| {
-            Some(Start::Pooled(Readout {
+            Some(EntryLayer::Pooled(Readout {
                 pooling,
                 layers: Layers::Top,
             }))
@@ -79,19 +74,19 @@ mod tests {
             (
                 Adaptation::Frozen(tuned_pooler),
                 Pooling::Pooler,
-                Some(Start::Block(6)),
+                Some(EntryLayer::Block(6)),
             ),
-            (last(1), Pooling::Mean, Some(Start::Block(5))),
-            (last(2), Pooling::First, Some(Start::Block(4))),
-            (last(2), Pooling::Concat4, Some(Start::Block(3))),
-            (last(5), Pooling::Concat4, Some(Start::Block(1))),
+            (last(1), Pooling::Mean, Some(EntryLayer::Block(5))),
+            (last(2), Pooling::First, Some(EntryLayer::Block(4))),
+            (last(2), Pooling::Concat4, Some(EntryLayer::Block(3))),
+            (last(5), Pooling::Concat4, Some(EntryLayer::Block(1))),
             (last(6), Pooling::Mean, None), // only the embeddings are fixed
             (Adaptation::Full(Full::new(1.0)), Pooling::Mean, None),
         ] {
             let mut settings = training(adaptation);
             linear(&mut settings).pooling = pooling;
             settings.frozen_dropout = Switch::Off;
-            let start = |settings: &Training| Start::of(&assigned(settings, 6), settings, 6);
+            let start = |settings: &Training| settings.entry_layer(&assigned(settings, 6), 6);
             let label = settings.adaptation.label();
             assert_eq!(start(&settings), expected, "{label} {pooling:?}");
             settings.frozen_dropout = Switch::On;
@@ -109,12 +104,12 @@ mod tests {
             linear(&mut settings).pooling = Pooling::Mean;
             linear(&mut settings).layers = layers;
             settings.frozen_dropout = Switch::Off;
-            Start::of(&assigned(&settings, 6), &settings, 6)
+            settings.entry_layer(&assigned(&settings, 6), 6)
         };
         let pooling = Pooling::Mean;
         assert_eq!(
             start(Adaptation::Frozen(Frozen::new(1.0))),
-            Some(Start::Pooled(Readout { pooling, layers }))
+            Some(EntryLayer::Pooled(Readout { pooling, layers }))
         );
         assert_eq!(start(Adaptation::LastK(LastK::new(1, 1.0))), None);
     }

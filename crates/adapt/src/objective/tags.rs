@@ -4,18 +4,18 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use totune_data::Target;
 use totune_model::{Output, Tags};
 
-use super::{Answer, largest};
-use crate::task::Row;
+use super::{Predicted, largest};
+use crate::examples::Row;
 
 /// The most probable tag of each word, from rows of log-probabilities.
-pub(super) fn tagged(row: &[f32], n_tags: usize, target: &Target) -> Answer {
+pub(super) fn tagged(row: &[f32], n_tags: usize, target: &Target) -> Predicted {
     let gold = target.tags().unwrap_or_default();
     let words = row.chunks(n_tags);
     let losses = words
         .clone()
         .zip(gold)
         .map(|(word, &tag)| -f64::from(word[tag]));
-    Answer {
+    Predicted {
         loss: losses.sum::<f64>() / gold.len().max(1) as f64,
         predicted: Target::Tags(words.take(gold.len()).map(largest).collect()),
         scores: Vec::new(),
@@ -57,11 +57,11 @@ pub(super) fn padded<'a>(
 pub(super) fn tags(output: Output) -> Tags {
     match output {
         Output::Tags(tags) => tags,
-        Output::Labels(_) => panic!("a question about words needs a tagger"),
+        Output::Labels(_) => panic!("a objective about words needs a tagger"),
     }
 }
 
-/// The tags of a target that [`Question::check`] has seen.
+/// The tags of a target that [`Objective::check`] has seen.
 pub(super) fn tags_of(target: &Target) -> &[usize] {
     target.tags().expect("checked to be tags")
 }

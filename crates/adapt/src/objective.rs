@@ -1,4 +1,4 @@
-//! What is asked of a model: one of several labels, a number, or a tag for each word.
+//! The objective of a task: one of several labels, a number, or a tag for each word.
 
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::activation::log_softmax;
@@ -8,15 +8,15 @@ use totune_model::fused::cross_entropy;
 use totune_model::{Constraints, Output, Tags};
 use totune_stats::Reading;
 
-use crate::task::Examples;
+use crate::examples::Examples;
 
 mod tags;
 
 use tags::{padded, sentences, tagged, tags, tags_of};
 
-/// What is asked of a model about each example.
+/// What a model predicts of each example, with its loss and its metrics.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Question {
+pub enum Objective {
     /// Which label; learned by cross-entropy.
     Class {
         /// Labels in the dataset's order; scores and predictions refer to them by index.
@@ -36,16 +36,16 @@ pub enum Question {
 
 /// What a model says about one example.
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct Predicted {
     /// 0 where nobody knows what is right.
     pub loss: f64,
     pub predicted: Target,
-    /// Probability of each label, or the score alone; of words none are kept.
+    /// Probability of each label, or the score alone; none of words.
     pub scores: Vec<f32>,
 }
 
-impl Question {
-    /// Outputs of a head that answers it.
+impl Objective {
+    /// Outputs of a head for it.
     pub fn n_outputs(&self) -> usize {
         match self {
             Self::Class { labels, .. } | Self::Tags { labels } => labels.len(),
@@ -58,7 +58,7 @@ impl Question {
         matches!(self, Self::Tags { .. })
     }
 
-    /// Refuses examples whose targets are no answers to it.
+    /// Refuses examples whose targets are of another kind.
     pub(crate) fn check(&self, split: &str, examples: &Examples) -> Result<()> {
         ensure!(
             !self.is_about_words() || examples.rows.iter().all(|row| row.words.is_some()),
@@ -138,8 +138,12 @@ impl Question {
         }
     }
 
-    /// What a model gave, as answers to the examples of the batch, of which these are the targets.
-    pub(crate) fn answers(&self, output: Output, targets: &[&Target]) -> Result<Vec<Answer>> {
+    /// The predictions from what a model gave for a batch with these targets.
+    pub(crate) fn predictions(
+        &self,
+        output: Output,
+        targets: &[&Target],
+    ) -> Result<Vec<Predicted>> {
         let n = targets.len();
         let targets = targets.iter().copied();
         match self {
@@ -149,7 +153,7 @@ impl Question {
                 let rows = rows.chunks(self.n_outputs());
                 Ok(rows
                     .zip(targets)
-                    .map(|(row, target)| self.answer(row, target))
+                    .map(|(row, target)| self.prediction(row, target))
                     .collect())
             }
             Self::Tags { labels } => {
@@ -169,15 +173,16 @@ impl Question {
                     let paths = crf.decode(emissions.clone(), mask.clone(), &allowed);
                     let of_gold = crf.log_likelihood(emissions, gold, mask).into_data();
                     let of_gold: Vec<f32> = of_gold.try_to_vec().ok().context(NO_FLOATS)?;
-                    let answer = |((path, log_p), target): ((Vec<usize>, f32), &Target)| Answer {
-                        loss: if *target == Target::Unknown {
-                            0.0
-                        } else {
-                            -f64::from(log_p)
-                        },
-                        predicted: Target::Tags(path),
-                        scores: Vec::new(),
-                    };
+                    let answer =
+                        |((path, log_p), target): ((Vec<usize>, f32), &Target)| Predicted {
+                            loss: if *target == Target::Unknown {
+                                0.0
+                            } else {
+                                -f64::from(log_p)
+                            },
+                            predicted: Target::Tags(path),
+                            scores: Vec::new(),
+                        };
                     let answers = paths.into_iter().zip(of_gold).zip(targets);
                     return Ok(answers.map(answer).collect());
                 }
@@ -190,7 +195,7 @@ impl Question {
         }
     }
 
-    /// What is kept of `outputs` `[batch, n_outputs]`: log-probabilities of the labels, or the scores as they are.
+    /// What is recorded of `outputs` `[batch, n_outputs]`: log-probabilities of the labels, or the scores as they are.
     fn report(&self, outputs: Tensor<2>) -> Tensor<2> {
         match self {
             Self::Score {} => outputs,
@@ -198,20 +203,20 @@ impl Question {
         }
     }
 
-    /// The answer of one example from its row of [`Question::report`].
-    fn answer(&self, row: &[f32], target: &Target) -> Answer {
+    /// The prediction of one example from its row of [`Objective::report`].
+    fn prediction(&self, row: &[f32], target: &Target) -> Predicted {
         let known = *target != Target::Unknown;
         let loss = |loss: &dyn Fn() -> f64| if known { loss() } else { 0.0 };
         match self {
             Self::Score {} => {
                 let found = f64::from(row[0]);
-                Answer {
+                Predicted {
                     loss: loss(&|| (found - value(target)).powi(2)),
                     predicted: Target::Value(found),
                     scores: row.to_vec(),
                 }
             }
-            _ => Answer {
+            _ => Predicted {
                 loss: loss(&|| -f64::from(row[class(target)])),
                 predicted: Target::Class(largest(row)),
                 scores: row.iter().map(|log_p| log_p.exp()).collect(),
@@ -219,7 +224,7 @@ impl Question {
         }
     }
 
-    /// Every metric of the answers, by the names of result rows; some are there only if `asked` for.
+    /// Every metric of the predictions, by the names of result rows; some are there only if `asked` for.
     pub(crate) fn scores(
         &self,
         examples: &Examples,
@@ -256,12 +261,12 @@ impl Question {
 
 const NO_FLOATS: &str = "the scores of a batch are not 32-bit floats";
 
-/// The label of a target that [`Question::check`] has seen.
+/// The label of a target that [`Objective::check`] has seen.
 fn class(target: &Target) -> usize {
     target.class().expect("checked to be a label")
 }
 
-/// The score of a target that [`Question::check`] has seen.
+/// The score of a target that [`Objective::check`] has seen.
 fn value(target: &Target) -> f64 {
     match target {
         Target::Value(value) => *value,

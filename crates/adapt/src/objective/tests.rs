@@ -1,7 +1,7 @@
-//! What each question makes of outputs.
+//! What each objective makes of outputs.
 
 use super::*;
-use crate::task::Row;
+use crate::examples::Row;
 
 /// An example without tokens.
 fn row(id: &str, target: Target) -> Row {
@@ -24,15 +24,15 @@ fn a_score_is_learned_by_its_squared_error() {
     let device = Device::flex();
     let outputs = Tensor::<2>::from_data([[1.0], [4.0], [9.0]], &device);
     let targets = [Target::Value(2.0), Target::Value(0.0), Target::Value(2.0)];
-    let question = Question::Score {};
+    let objective = Objective::Score {};
     let two = Output::Labels(outputs.clone().narrow(0, 0, 2));
-    let loss = question.loss(two, &[&targets[2], &targets[0]], &device);
+    let loss = objective.loss(two, &[&targets[2], &targets[0]], &device);
     assert_eq!(loss.into_scalar::<f32>(), 2.5); // ((1 - 2)² + (4 - 2)²) / 2
-    let Answer {
+    let Predicted {
         loss,
         predicted,
         scores,
-    } = question.answer(&[9.0], &targets[1]);
+    } = objective.prediction(&[9.0], &targets[1]);
     assert_eq!(
         (loss, predicted, scores),
         (81.0, Target::Value(9.0), vec![9.0])
@@ -49,7 +49,7 @@ fn the_loss_of_tags_is_the_mean_over_words_and_padding_has_none() {
     );
     let mask = Tensor::from_data([[1.0, 1.0], [1.0, 0.0]], &device);
     let targets = [Target::Tags(vec![0, 1]), Target::Tags(vec![1])];
-    let question = Question::Tags {
+    let objective = Objective::Tags {
         labels: vec!["O".into(), "B-A".into()],
     };
     let output = || {
@@ -61,14 +61,14 @@ fn the_loss_of_tags_is_the_mean_over_words_and_padding_has_none() {
     };
     let nll = |right: f64, wrong: f64| (1.0 + (wrong - right).exp()).ln();
     let expected = [nll(0.0, 0.0), nll(3.0, 0.0), nll(0.0, 2.0)];
-    let loss = question.loss(output(), &targets.each_ref(), &device);
+    let loss = objective.loss(output(), &targets.each_ref(), &device);
     let loss = f64::from(loss.into_scalar::<f32>());
     assert!(
         (loss - expected.iter().sum::<f64>() / 3.0).abs() < 1e-6,
         "{loss}"
     );
-    let answers = question
-        .answers(output(), &targets.each_ref())
+    let answers = objective
+        .predictions(output(), &targets.each_ref())
         .expect("answers");
     assert_eq!(answers[0].predicted, Target::Tags(vec![0, 1]));
     assert_eq!(answers[1].predicted, Target::Tags(vec![0]));
@@ -95,15 +95,15 @@ fn a_field_is_learned_and_answered_by_paths() {
             crf: Some(crf.clone()),
         })
     };
-    let question = Question::Tags {
+    let objective = Objective::Tags {
         labels: ["O", "B-A", "I-A"].map(String::from).to_vec(),
     };
     let targets = [Target::Tags(vec![1, 2])];
-    let answers = question
-        .answers(output(), &targets.each_ref())
+    let answers = objective
+        .predictions(output(), &targets.each_ref())
         .expect("answers");
     assert_eq!(answers[0].predicted, Target::Tags(vec![1, 2]));
-    let loss = question.loss(output(), &targets.each_ref(), &device);
+    let loss = objective.loss(output(), &targets.each_ref(), &device);
     let loss = f64::from(loss.into_scalar::<f32>());
     assert!((loss - answers[0].loss).abs() < 1e-6);
     // All nine paths, by hand: emissions, and 2 for B-A before I-A.
@@ -120,7 +120,7 @@ fn a_field_is_learned_and_answered_by_paths() {
 
 #[test]
 fn parts_of_a_sentence_are_scored_as_one() {
-    let question = Question::Tags {
+    let objective = Objective::Tags {
         labels: vec!["O".into(), "B-A".into(), "I-A".into()],
     };
     let rows = |tags: [&[usize]; 3]| tags.map(|tags| Target::Tags(tags.to_vec())).to_vec();
@@ -134,18 +134,18 @@ fn parts_of_a_sentence_are_scored_as_one() {
         ..Examples::default()
     };
     let f1 =
-        |predicted: [&[usize]; 3]| question.scores(&examples, &rows(predicted), &[])[0].clone();
+        |predicted: [&[usize]; 3]| objective.scores(&examples, &rows(predicted), &[])[0].clone();
     assert_eq!(f1([&[0, 1], &[2], &[1]]), ("span-f1".to_string(), 1.0));
     assert_eq!(f1([&[0, 1], &[0], &[1]]), ("span-f1".to_string(), 0.5));
 }
 
 #[test]
 fn a_target_of_another_kind_names_the_example() {
-    let classes = Question::Class {
+    let classes = Objective::Class {
         labels: vec!["no".into(), "yes".into()],
         positive: None,
     };
-    for (question, target, expected) in [
+    for (objective, target, expected) in [
         (
             &classes,
             Target::Value(1.0),
@@ -162,12 +162,12 @@ fn a_target_of_another_kind_names_the_example() {
             "example `a` of the dev split has the label 2, expected less than 2, the number of labels",
         ),
         (
-            &Question::Score {},
+            &Objective::Score {},
             Target::Class(0),
             "example `a` of the dev split has no score, expected one",
         ),
         (
-            &Question::Score {},
+            &Objective::Score {},
             Target::Value(f64::NAN),
             "example `a` of the dev split has the score NaN, expected a finite number",
         ),
@@ -176,7 +176,7 @@ fn a_target_of_another_kind_names_the_example() {
             rows: vec![row("a", target)],
             ..Examples::default()
         };
-        let error = question.check("dev", &examples).expect_err(expected);
+        let error = objective.check("dev", &examples).expect_err(expected);
         assert_eq!(error.to_string(), expected);
     }
 }

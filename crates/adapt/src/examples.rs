@@ -1,0 +1,105 @@
+//! Encoded examples with their targets.
+
+use anyhow::Result;
+use totune_data::{Encoded, Example, Target, Tokenizer};
+
+use crate::cache::{CachedActivations, EntryLayer};
+
+/// Where the scored words of a row lie.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Places {
+    /// Of their first pieces.
+    pub starts: Vec<u32>,
+    /// Of their last pieces.
+    pub ends: Vec<u32>,
+}
+
+/// One example as a model reads it. Of a sentence whose words are tagged and which is too long for one input, a part.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Name of the example, for predictions; the parts of a sentence share one.
+    pub id: String,
+    /// Its tokens.
+    pub encoded: Encoded,
+    /// What is expected.
+    pub target: Target,
+    /// Where the words lie that are tagged; none where an example has one label or score.
+    pub words: Option<Places>,
+}
+
+/// Examples in order; the parts of a sentence follow each other.
+#[derive(Debug, Clone, Default)]
+pub struct Examples {
+    /// The examples.
+    pub rows: Vec<Row>,
+    /// Cached activations of the frozen layers for them, for one entry layer or for several.
+    pub cached: Vec<CachedActivations>,
+}
+
+impl Examples {
+    /// Encodes the examples at `indices`, on as many threads as given; their number does not influence the result.
+    pub fn encode(
+        tokenizer: &Tokenizer,
+        examples: &[Example],
+        indices: &[usize],
+        max_length: usize,
+        threads: usize,
+    ) -> Result<Self> {
+        let chosen: Vec<Example> = indices.iter().map(|&i| examples[i].clone()).collect();
+        let encoded = tokenizer.encode_all(&chosen, max_length, threads)?;
+        let row = |(example, encoded): (Example, Encoded)| Row {
+            id: example.id,
+            encoded,
+            target: example.target,
+            words: None,
+        };
+        Ok(Self {
+            rows: chosen.into_iter().zip(encoded).map(row).collect(),
+            cached: Vec::new(),
+        })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Wordpieces per example.
+    pub(crate) fn lengths(&self) -> Vec<usize> {
+        let lengths = self.rows.iter().map(|row| row.encoded.ids.len());
+        lengths.collect()
+    }
+
+    /// What is expected of those at `indices`, in that order.
+    pub(crate) fn targets(&self, indices: &[usize]) -> Vec<&Target> {
+        indices.iter().map(|&i| &self.rows[i].target).collect()
+    }
+
+    /// Those at `indices`, in that order.
+    pub fn part(&self, indices: &[usize]) -> Self {
+        fn chosen<T: Clone>(all: &[T], indices: &[usize]) -> Vec<T> {
+            indices.iter().map(|&i| all[i].clone()).collect()
+        }
+        let kept = self.cached.iter().map(|kept| CachedActivations {
+            activations: kept.activations.clone(),
+            places: chosen(&kept.places, indices),
+        });
+        Self {
+            rows: chosen(&self.rows, indices),
+            cached: kept.collect(),
+        }
+    }
+
+    /// The cached activations of the examples for a run that enters at `start`.
+    pub(crate) fn cached(&self, start: Option<EntryLayer>) -> Option<&CachedActivations> {
+        let start = start?;
+        self.cached
+            .iter()
+            .find(|kept| kept.activations.start() == start)
+    }
+}
