@@ -1,8 +1,12 @@
-//! All benchmarks by name.
+//! All benchmarks by name, and the workers of our sides.
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
+use serde::de::DeserializeOwned;
 
-use crate::{Comparison, Desk, bf16, cache, data, peer, pretrain, probes, recurrent};
+use crate::comparison::Comparison;
+use crate::desk::Desk;
+use crate::worker::Worker;
+use crate::{bf16, cache, data, peer, pretrain, probes, recurrent, transformer};
 
 /// A comparison that can be asked for by name.
 pub struct Benchmark {
@@ -98,6 +102,27 @@ impl Benchmark {
     }
 
     pub(crate) fn comparison(&self, desk: &Desk) -> Result<Comparison> {
-        (self.make)(desk, desk.rounds(self))
+        (self.make)(desk, desk.rounds(self.rounds))
     }
+}
+
+/// Works as a side of the kind `kind` on `case`, as JSON, until standard input ends.
+///
+/// # Errors
+/// When the kind or the case is not known, or the work fails.
+pub fn worker(kind: &str, case: &str, worker: &Worker) -> Result<()> {
+    match kind {
+        "transformer" => transformer::work(&parsed(case)?, worker),
+        "bilm" => pretrain::work(&parsed(case)?, worker),
+        "recurrent" => recurrent::work(&parsed(case)?, worker),
+        "data" => data::work(&parsed(case)?, worker),
+        "probes" => probes::work(&parsed(case)?, worker),
+        "epochs" => cache::epochs(&parsed(case)?, worker),
+        "sweep" => cache::sweep(&parsed(case)?, worker),
+        _ => bail!("unknown kind of worker `{kind}`"),
+    }
+}
+
+fn parsed<T: DeserializeOwned>(case: &str) -> Result<T> {
+    serde_json::from_str(case).context("not a case of this worker")
 }

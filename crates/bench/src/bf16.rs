@@ -7,8 +7,9 @@ use totune_adapt::Dtype;
 use totune_model::fused::{self, Bf16Products, F32Products};
 
 use crate::batches::{self, TASKS};
+use crate::comparison::{Case, Comparison, SideSpec, Steps, Target};
+use crate::desk::Desk;
 use crate::transformer::{Case as Step, Head, Mode, Shape};
-use crate::{Case, Comparison, Desk, SideSpec, Steps, Target};
 
 /// Examples in a batch.
 pub const BATCH: usize = 32;

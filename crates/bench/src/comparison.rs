@@ -46,7 +46,7 @@ pub struct Case {
 /// epoch. Medians are over laps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Steps {
-    /// As many laps of one step in a round as take about three seconds, after a warm-up.
+    /// As many laps of one step in a round as take a side about three seconds, after a warm-up.
     Timed,
     /// Rounds of one lap of this many steps, after a lap to warm up.
     Lap(usize),

@@ -10,9 +10,10 @@ use totune_data::{Card, EncodedCache, Tokenizer};
 use totune_model::EncoderCatalogue;
 
 use crate::batches::ENCODER;
+use crate::comparison::{Case, Comparison, SideSpec};
+use crate::desk::Desk;
 use crate::synthetic::Words;
 use crate::worker::{Worker, answer};
-use crate::{Case, Comparison, Desk, SideSpec};
 
 /// What is read and how. `bench/data.py` reads the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]

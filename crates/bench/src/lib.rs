@@ -1,7 +1,7 @@
 //! Benchmarks: totune next to PyTorch, scikit-learn, `datasets` and itself with other settings.
 //!
 //! A [`Benchmark`] makes a [`Comparison`], a list of cases with their sides. Each side is a process of its own
-//! ([`side`]): this program again as a [`worker`], or a Python script of `bench/`. The [`runner`] lets them take turns and
+//! ([`side`]): this program again as a [`worker`](worker()), or a Python script of `bench/`. The [`runner`] lets them take turns and
 //! keeps the seconds of every step, and [`Results`] are written as one JSON file and one Markdown page.
 //!
 //! This crate chooses no device and knows no command line: a [`Desk`] says what was asked for and how a worker starts.
@@ -12,6 +12,7 @@ mod bf16;
 mod cache;
 mod comparison;
 mod data;
+mod desk;
 mod machine;
 mod page;
 mod peer;
@@ -25,10 +26,10 @@ mod synthetic;
 mod transformer;
 mod worker;
 
-pub use benchmark::{ALL, Benchmark};
+pub use benchmark::{ALL, Benchmark, worker};
 pub use comparison::{Case, Comparison, Program, SideSpec, Steps, Target, Tolerance, Unit};
+pub use desk::{Desk, StartWorker};
 pub use machine::Machine;
 pub use page::markdown;
 pub use results::{Outcome, Results, Timing};
-pub use runner::{Desk, StartWorker};
-pub use worker::{Worker, worker};
+pub use worker::Worker;

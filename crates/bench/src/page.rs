@@ -1,8 +1,29 @@
 //! The page of a benchmark as Markdown. Every figure comes from its [`Results`].
 
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
-use crate::{Outcome, Results, Timing};
+use anyhow::{Context, Result};
+use totune_record::write_atomically;
+
+use crate::comparison::Unit;
+use crate::results::{Outcome, Results, Timing};
+
+impl Results {
+    /// Writes `<benchmark>.json` and `<benchmark>.md` into `folder`, which is made where it does not exist.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("{}: cannot be made", folder.display()))?;
+        let file = |ending: &str| folder.join(format!("{}.{ending}", self.benchmark));
+        let json = format!("{}\n", serde_json::to_string_pretty(self)?);
+        write_atomically(&file("json"), json.as_bytes())?;
+        write_atomically(&file("md"), markdown(self).as_bytes())
+    }
+}
 
 /// The page: what ran where, a table of all cases, and which targets were reached.
 pub fn markdown(results: &Results) -> String {
@@ -108,7 +129,7 @@ fn table(text: &mut String, results: &Results) {
             row.extend(several.then(|| outcome.threads.to_string()));
             row.extend([timing.side.clone(), seconds(timing.median())]);
             if unit.is_some() {
-                let rate = |unit: &crate::Unit| format!("{:.0}", unit.per_lap / timing.median());
+                let rate = |unit: &Unit| format!("{:.0}", unit.per_lap / timing.median());
                 row.push(outcome.unit.as_ref().map_or(String::new(), rate));
             }
             row.push(format!("{:.0} MB", timing.peak_memory as f64 / 1e6));
@@ -189,7 +210,8 @@ fn number(value: &f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Machine, Target, Unit};
+    use crate::comparison::Target;
+    use crate::machine::Machine;
 
     fn timing(side: &str, seconds: &[f64]) -> Timing {
         Timing {

@@ -3,8 +3,9 @@
 use anyhow::Result;
 use totune_adapt::Dtype;
 
+use crate::comparison::{Case, Comparison, SideSpec};
+use crate::desk::Desk;
 use crate::transformer::{Case as Step, Head, Mode, Shape};
-use crate::{Case, Comparison, Desk, SideSpec};
 
 /// Two shapes, two batches, training with and without dropout against both of PyTorch's AdamW, inference.
 pub fn comparison(desk: &Desk) -> Result<Comparison> {

@@ -14,10 +14,12 @@ use totune_data::{characters, stream};
 use totune_model::fused::{AdamW, Rate};
 use totune_model::{Bilm, BilmConfig, BilmInit, LogUniform, Pass, Segments};
 
+use crate::bf16;
+use crate::comparison::{Case, Comparison, SideSpec};
+use crate::desk::Desk;
 use crate::synthetic::Words;
 use crate::transformer::{self, Head, Mode, Shape, adam_w, updated};
 use crate::worker::{Worker, answer};
-use crate::{Case, Comparison, Desk, SideSpec, bf16};
 
 /// A step of the bidirectional language model. `bench/bilm.py` reads the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]

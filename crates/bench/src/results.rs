@@ -6,10 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use totune_record::write_atomically;
 
-use crate::comparison::{Target, Unit};
-use crate::{Comparison, Machine, markdown};
+use crate::comparison::{Comparison, Target, Unit};
+use crate::machine::Machine;
 
 /// Everything a page shows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -117,7 +116,7 @@ impl Results {
         Ok(Self { outcomes, ..new })
     }
 
-    /// Reads a file that [`Results::write`] wrote.
+    /// Reads a file of results.
     ///
     /// # Errors
     /// When it cannot be read, or holds something else.
@@ -136,19 +135,6 @@ impl Results {
             Some(old) => *old = outcome,
             None => self.outcomes.push(outcome),
         }
-    }
-
-    /// Writes `<benchmark>.json` and `<benchmark>.md` into `folder`, which is made where it does not exist.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<()> {
-        fs::create_dir_all(folder)
-            .with_context(|| format!("{}: cannot be made", folder.display()))?;
-        let file = |ending: &str| folder.join(format!("{}.{ending}", self.benchmark));
-        let json = format!("{}\n", serde_json::to_string_pretty(self)?);
-        write_atomically(&file("json"), json.as_bytes())?;
-        write_atomically(&file("md"), markdown(self).as_bytes())
     }
 }
 
@@ -176,11 +162,15 @@ mod tests {
     fn a_case_that_is_measured_again_replaces_the_earlier_one_of_the_same_machine() {
         let folder = tempfile::tempdir().expect("a folder");
         let comparison = Comparison::new("A comparison", &["totune"]);
+        let write = |results: &Results| {
+            let json = serde_json::to_vec(results).expect("plain data");
+            fs::write(folder.path().join("x.json"), json).expect("written");
+        };
         let begin = || Results::begin("x", &comparison, folder.path());
         let mut results = begin().expect("nothing there");
         results.add(outcome("a", 1.0));
         results.add(outcome("b", 1.0));
-        results.write(folder.path()).expect("written");
+        write(&results);
         let mut again = begin().expect("reads");
         assert_eq!(again, results);
         again.add(outcome("a", 1.5));
@@ -190,7 +180,7 @@ mod tests {
         assert_eq!(again.outcomes[0].ratio("python", "burn"), None);
 
         again.machine.model = "another".to_string();
-        again.write(folder.path()).expect("written");
+        write(&again);
         assert!(begin().expect("reads").outcomes.is_empty());
         fs::write(folder.path().join("x.json"), "[]").expect("written");
         let error = begin().expect_err("refused");

@@ -1,45 +1,15 @@
 //! Lets the sides of each case take turns.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
-use totune_sweep::{Project, Roots};
+use anyhow::{Result, bail, ensure};
 
-use crate::comparison::{Case, Program, SideSpec, Steps};
+use crate::benchmark::Benchmark;
+use crate::comparison::{Case, SideSpec, Steps};
+use crate::desk::Desk;
 use crate::machine::load;
+use crate::results::{Outcome, Results, Timing};
 use crate::side::Side;
-use crate::{Benchmark, Outcome, Results, Timing};
-
-/// Starts this program as a worker with so many threads; the worker's kind and case are added.
-pub type StartWorker = Box<dyn Fn(usize) -> Command>;
-
-/// What was asked for, and where things are.
-pub struct Desk {
-    /// The checkout, with `bench/` and the cards.
-    pub project: Project,
-    /// Where datasets and encoders lie.
-    pub roots: Roots,
-    /// Python with the packages that a benchmark needs.
-    pub python: PathBuf,
-    /// Where results go.
-    pub out: PathBuf,
-    /// Rounds of alternation, instead of the benchmark's.
-    pub rounds: Option<usize>,
-    /// Steps of each side in a round, instead of three seconds' worth.
-    pub steps: Option<usize>,
-    /// Threads of each side.
-    pub threads: usize,
-    /// Only cases whose name contains one of these; all where there is none.
-    pub only: Vec<String>,
-    /// Only sides whose name contains one of these; all where there is none.
-    pub sides: Vec<String>,
-    /// Cases that take a moment, and show no more than that everything works.
-    pub tiny: bool,
-    /// Starts a worker.
-    pub worker: StartWorker,
-}
 
 /// Seconds that a side works in a round of [`Steps::Timed`].
 const ROUND: f64 = 3.0;
@@ -55,7 +25,7 @@ impl Desk {
     /// # Errors
     /// When something that it needs is not there, no case is left, a side fails, or sides do not agree.
     pub fn run(&self, benchmark: &Benchmark) -> Result<PathBuf> {
-        let rounds = self.rounds(benchmark);
+        let rounds = self.rounds(benchmark.rounds);
         let mut comparison = benchmark.comparison(self)?;
         let wanted =
             |name: &str| self.only.is_empty() || self.only.iter().any(|only| name.contains(only));
@@ -84,12 +54,6 @@ impl Desk {
             results.write(&self.out)?;
         }
         Ok(self.out.join(format!("{}.md", benchmark.name)))
-    }
-
-    /// Rounds of a benchmark.
-    pub fn rounds(&self, benchmark: &Benchmark) -> usize {
-        let usual = if self.tiny { 1 } else { benchmark.rounds };
-        self.rounds.unwrap_or(usual)
     }
 
     fn measure(&self, case: &Case, rounds: usize) -> Result<Outcome> {
@@ -136,43 +100,25 @@ impl Desk {
         })
     }
 
-    fn start(&self, spec: &SideSpec, threads: usize) -> Result<Side> {
-        let mut command = match spec.program {
-            Program::Ours(kind) => {
-                let mut command = (self.worker)(threads);
-                command.arg(kind);
-                command
-            }
-            Program::Python(script) => {
-                let mut command = Command::new(&self.python);
-                command.arg(self.project.root.join("bench").join(script));
-                command
-            }
-        };
-        command.arg(OsString::from(serde_json::to_string(&spec.case)?));
-        Side::start(&spec.name, command, threads).with_context(|| match spec.program {
-            Program::Ours(kind) => format!("our worker `{kind}`"),
-            Program::Python(script) => format!("bench/{script}"),
-        })
-    }
-
     /// Seconds of every lap of each side.
     fn rounds_of(&self, case: &Case, sides: &mut [Side], rounds: usize) -> Result<Vec<Vec<f64>>> {
         let mut laps = vec![Vec::new(); sides.len()];
+        let n_sides = sides.len();
+        let all = |steps| vec![steps; n_sides];
         let (lap, per_round, chunk) = match case.steps {
             Steps::Timed => (1, self.warmed_up(sides)?, usize::MAX),
             Steps::Lap(lap) => {
                 for side in &mut *sides {
                     side.run(lap)?;
                 }
-                (lap, lap * self.steps.unwrap_or(1), usize::MAX)
+                (lap, all(lap * self.steps.unwrap_or(1)), usize::MAX)
             }
-            Steps::Cold(lap) => (lap, lap, CHUNK),
-            Steps::Once => (1, 1, CHUNK),
+            Steps::Cold(lap) => (lap, all(lap), CHUNK),
+            Steps::Once => (1, all(1), CHUNK),
         };
         let rounds = if case.steps == Steps::Once { 1 } else { rounds };
         for _ in 0..rounds {
-            let found = alternate(sides, per_round, chunk)?;
+            let found = alternate(sides, &per_round, chunk)?;
             for (laps, seconds) in laps.iter_mut().zip(found) {
                 laps.extend(seconds.chunks(lap).map(|lap| lap.iter().sum::<f64>()));
             }
@@ -180,15 +126,19 @@ impl Desk {
         Ok(laps)
     }
 
-    /// Warms all sides up; how many steps a round has.
-    fn warmed_up(&self, sides: &mut [Side]) -> Result<usize> {
-        let mut fastest = f64::INFINITY;
+    /// Warms all sides up; how many steps of each take as long as a round.
+    fn warmed_up(&self, sides: &mut [Side]) -> Result<Vec<usize>> {
+        let mut per_round = Vec::new();
         for side in sides {
-            let seconds = side.run(2)?;
-            fastest = fastest.min(seconds[1].max(1e-6));
+            let mut seconds = side.run(1)?[0];
+            if seconds < ROUND {
+                // The first step is longer than the others.
+                seconds = side.run(1)?[0];
+            }
+            let timed = ((ROUND / seconds.max(1e-6)).round() as usize).clamp(1, MOST);
+            per_round.push(self.steps.unwrap_or(if self.tiny { 1 } else { timed }));
         }
-        let timed = ((ROUND / fastest).round() as usize).clamp(2, MOST);
-        Ok(self.steps.unwrap_or(if self.tiny { 1 } else { timed }))
+        Ok(per_round)
     }
 }
 
@@ -198,17 +148,18 @@ fn titled(case: &Case) -> String {
     format!("{}, {} thread{s}", case.name, case.threads)
 }
 
-/// Takes `steps` steps on each side, `chunk` at a time, so that what disturbs the machine for a while disturbs all of
+/// Takes so many `steps` on each side, `chunk` at a time, so that what disturbs the machine for a while disturbs all of
 /// them; the seconds of each step, side by side.
-fn alternate(sides: &mut [Side], steps: usize, chunk: usize) -> Result<Vec<Vec<f64>>> {
-    let mut seconds = vec![Vec::with_capacity(steps); sides.len()];
-    let mut done = 0;
-    while done < steps {
-        let n = chunk.clamp(1, steps - done);
-        for (side, seconds) in sides.iter_mut().zip(&mut seconds) {
-            seconds.extend(side.run(n)?);
+fn alternate(sides: &mut [Side], steps: &[usize], chunk: usize) -> Result<Vec<Vec<f64>>> {
+    let mut seconds: Vec<Vec<f64>> = vec![Vec::new(); sides.len()];
+    let most = steps.iter().copied().max().unwrap_or(0);
+    for done in (0..most).step_by(chunk) {
+        for ((side, seconds), steps) in sides.iter_mut().zip(&mut seconds).zip(steps) {
+            let n = chunk.min(steps.saturating_sub(done));
+            if n > 0 {
+                seconds.extend(side.run(n)?);
+            }
         }
-        done += n;
     }
     Ok(seconds)
 }

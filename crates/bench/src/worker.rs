@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use totune_sweep::{Machine, Project, Roots};
 
 use crate::side::{Answer, Hello, LastWords};
-use crate::{cache, data, pretrain, probes, recurrent, transformer};
 
 /// What a worker works with, as the command line chose it.
 pub struct Worker {
@@ -20,27 +18,6 @@ pub struct Worker {
     pub roots: Roots,
     /// Device and threads.
     pub machine: Machine,
-}
-
-/// Works as a side of the kind `kind` on `case`, as JSON, until standard input ends.
-///
-/// # Errors
-/// When the kind or the case is not known, or the work fails.
-pub fn worker(kind: &str, case: &str, worker: &Worker) -> Result<()> {
-    match kind {
-        "transformer" => transformer::work(&parsed(case)?, worker),
-        "bilm" => pretrain::work(&parsed(case)?, worker),
-        "recurrent" => recurrent::work(&parsed(case)?, worker),
-        "data" => data::work(&parsed(case)?, worker),
-        "probes" => probes::work(&parsed(case)?, worker),
-        "epochs" => cache::epochs(&parsed(case)?, worker),
-        "sweep" => cache::sweep(&parsed(case)?, worker),
-        _ => bail!("unknown kind of worker `{kind}`"),
-    }
-}
-
-fn parsed<T: DeserializeOwned>(case: &str) -> Result<T> {
-    serde_json::from_str(case).context("not a case of this worker")
 }
 
 /// Says `version`; then for each number on standard input takes as many steps and says the seconds of each, until the

@@ -16,7 +16,8 @@ use totune_model::EncoderCatalogue;
 use totune_sweep::missing;
 
 use crate::batches::{ENCODER, TASKS};
-use crate::{Case, Comparison, Desk, SideSpec, Steps, Target};
+use crate::comparison::{Case, Comparison, SideSpec, Steps, Target};
+use crate::desk::Desk;
 use grid::{BATCH, EVALUATION_BATCH, Grid, LAYERS, MAX_LENGTH, RATES, SEEDS, scratch};
 
 pub use epochs::work as epochs;

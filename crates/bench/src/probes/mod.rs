@@ -11,7 +11,8 @@ use anyhow::Result;
 use matrices::{Case as Probe, Task, What};
 use totune_stats::Solver;
 
-use crate::{Case, Comparison, Desk, SideSpec};
+use crate::comparison::{Case, Comparison, SideSpec};
+use crate::desk::Desk;
 
 pub use worker::work;
 

@@ -6,8 +6,9 @@ mod layers;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::{Case, Comparison, SideSpec};
+use crate::desk::Desk;
 use crate::worker::{Worker, answer};
-use crate::{Case, Comparison, Desk, SideSpec};
 
 /// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

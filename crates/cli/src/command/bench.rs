@@ -41,7 +41,7 @@ pub struct Bench {
     #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
     /// Only sides whose name contains this, such as totune; may be given several times
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", requires = "out")]
     side: Vec<String>,
     /// Tiny cases that show that a benchmark works; their times mean nothing
     #[arg(long, requires = "out")]

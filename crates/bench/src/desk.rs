@@ -1,0 +1,68 @@
+//! What was asked for, and how sides start.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use totune_sweep::{Project, Roots};
+
+use crate::comparison::{Program, SideSpec};
+use crate::side::Side;
+
+/// Starts this program as a worker with so many threads; the worker's kind and case are added.
+pub type StartWorker = Box<dyn Fn(usize) -> Command>;
+
+/// What was asked for, and where things are.
+pub struct Desk {
+    /// The checkout, with `bench/` and the cards.
+    pub project: Project,
+    /// Where datasets and encoders lie.
+    pub roots: Roots,
+    /// Python with the packages that a benchmark needs.
+    pub python: PathBuf,
+    /// Where results go.
+    pub out: PathBuf,
+    /// Rounds of alternation, instead of the benchmark's.
+    pub rounds: Option<usize>,
+    /// Steps of each side in a round, instead of three seconds' worth.
+    pub steps: Option<usize>,
+    /// Threads of each side.
+    pub threads: usize,
+    /// Only cases whose name contains one of these; all where there is none.
+    pub only: Vec<String>,
+    /// Only sides whose name contains one of these; all where there is none.
+    pub sides: Vec<String>,
+    /// Cases that take a moment, and show no more than that everything works.
+    pub tiny: bool,
+    /// Starts a worker.
+    pub worker: StartWorker,
+}
+
+impl Desk {
+    /// Rounds of a benchmark that usually has so many.
+    pub fn rounds(&self, usual: usize) -> usize {
+        self.rounds.unwrap_or(if self.tiny { 1 } else { usual })
+    }
+
+    /// Starts a side.
+    pub(crate) fn start(&self, spec: &SideSpec, threads: usize) -> Result<Side> {
+        let mut command = match spec.program {
+            Program::Ours(kind) => {
+                let mut command = (self.worker)(threads);
+                command.arg(kind);
+                command
+            }
+            Program::Python(script) => {
+                let mut command = Command::new(&self.python);
+                command.arg(self.project.root.join("bench").join(script));
+                command
+            }
+        };
+        command.arg(OsString::from(serde_json::to_string(&spec.case)?));
+        Side::start(&spec.name, command, threads).with_context(|| match spec.program {
+            Program::Ours(kind) => format!("our worker `{kind}`"),
+            Program::Python(script) => format!("bench/{script}"),
+        })
+    }
+}
