@@ -42,7 +42,7 @@ pub fn evaluate<E: Encoder>(
         size: batch_size,
         bucketing: true,
     };
-    model.encoder.forget();
+    model.encoder.reset_state();
     let device = device_of(&model.encoder)?;
     let batches = Batches::new(examples, start, &device);
     let mut loss = vec![0.0; examples.len()];

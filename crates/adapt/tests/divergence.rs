@@ -116,12 +116,18 @@ impl Cliff {
 }
 
 impl Encoder for Cliff {
-    fn below(&self, _block: usize, batch: &TokenBatch, _pass: &Pass) -> Tensor<3> {
+    fn forward_to(&self, _layer: usize, batch: &TokenBatch, _pass: &Pass) -> Tensor<3> {
         let [n, seq] = batch.shape();
         Tensor::zeros([n, seq, 16], &Device::flex())
     }
 
-    fn above(&self, x: Tensor<3>, _block: usize, batch: &TokenBatch, _pass: &Pass) -> States {
+    fn forward_from(
+        &self,
+        x: Tensor<3>,
+        _layer: usize,
+        batch: &TokenBatch,
+        _pass: &Pass,
+    ) -> States {
         let [n, _] = batch.shape();
         let pooled = self.pooler.weight.val().sqrt() * 0.0; // [1, hidden]
         States {
@@ -130,7 +136,7 @@ impl Encoder for Cliff {
         }
     }
 
-    fn draws(&self, _block: usize) -> u64 {
+    fn n_dropout_seeds(&self, _layer: usize) -> u64 {
         0
     }
 

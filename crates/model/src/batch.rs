@@ -23,12 +23,12 @@ pub struct TokenBatch {
     pub words: Option<Words>,
 }
 
-/// Where the scored words of a batch lie: for each row the places of their first and of their last pieces.
+/// Where the scored words of a batch lie: for each row the places of their first and of their last subwords.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Words {
-    /// Of first pieces.
+    /// Of first subwords.
     pub starts: Vec<Vec<u32>>,
-    /// Of last pieces.
+    /// Of last subwords.
     pub ends: Vec<Vec<u32>>,
 }
 
@@ -44,9 +44,9 @@ pub struct Segment {
 /// Places of words as tensors, each `[batch, words]`; padding points at place 0.
 #[derive(Debug, Clone)]
 pub struct WordPlaces {
-    /// Of first pieces.
+    /// Of first subwords.
     pub starts: Tensor<2, Int>,
-    /// Of last pieces.
+    /// Of last subwords.
     pub ends: Tensor<2, Int>,
     /// 1 for a word, 0 for padding.
     pub mask: Tensor<2>,
@@ -134,7 +134,7 @@ impl TokenBatch {
         })
     }
 
-    /// The place of each piece in its text, `[batch, seq]`, where the second text begins anew; none where it does not.
+    /// The place of each token in its text, `[batch, seq]`, where the second text begins anew; none where it does not.
     pub(crate) fn positions(&self) -> Option<Tensor<2, Int>> {
         let [batch, seq] = self.shape();
         self.apart.then(|| {

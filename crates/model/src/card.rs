@@ -71,7 +71,7 @@ fn all_formats() -> Vec<Format> {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Vocabulary {
-    /// Whether text is lower-cased and stripped of accents before it is cut into pieces.
+    /// Whether text is lower-cased and stripped of accents before it is tokenized.
     pub lowercase: bool,
 }
 

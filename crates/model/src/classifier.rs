@@ -56,15 +56,15 @@ impl<E: Encoder> Classifier<E> {
     pub fn forward_from(&self, kept: Kept, batch: &TokenBatch, pass: &Pass) -> Output {
         match kept {
             Kept::States { block, states } => {
-                let states = self.encoder.above(states, block, batch, pass);
+                let states = self.encoder.forward_from(states, block, batch, pass);
                 self.head.forward(&states, batch, pass)
             }
             Kept::Pooled(pooled) => {
-                pass.skip_to(self.encoder.draws(self.encoder.n_layers()));
+                pass.skip_to(self.encoder.n_dropout_seeds(self.encoder.n_layers()));
                 self.head.score_vectors(pooled, pass)
             }
             Kept::Tokens(states) => {
-                pass.skip_to(self.encoder.draws(self.encoder.n_layers()));
+                pass.skip_to(self.encoder.n_dropout_seeds(self.encoder.n_layers()));
                 self.head.score_tokens(states, batch, pass)
             }
         }

@@ -1,40 +1,21 @@
 //! The bidirectional language model against a reference of its equations in PyTorch (`fixtures/make/bilm.py`).
 
+mod support;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
-use burn::tensor::{Device, Gradients, Tensor};
+use burn::tensor::{Device, Tensor};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use safetensors::SafeTensors;
 use serde::Deserialize;
+use support::{Stored, devices, flat, gradients, project, spell};
 use totune_checkpoint::{ElmoOptions, Naming, Published};
 use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm};
 use totune_model::{
-    Bilm, BilmConfig, BilmInit, Elmo, Encoder, LogUniform, Pass, Samples, Segments, Spelling,
-    TokenBatch,
+    Bilm, BilmConfig, BilmInit, Elmo, Encoder, LogUniform, Pass, Samples, Segments, TokenBatch,
 };
-
-fn project(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(path)
-}
-
-fn devices() -> Vec<Device> {
-    vec![
-        #[cfg(feature = "tch")]
-        #[allow(deprecated)]
-        Device::libtorch(),
-        Device::flex(),
-    ]
-}
-
-fn flat<const D: usize>(t: Tensor<D>) -> Vec<f32> {
-    t.into_data().try_to_vec().expect("f32")
-}
 
 /// What fixtures/make/bilm.py wrote.
 #[derive(Deserialize)]
@@ -60,9 +41,7 @@ struct Case {
     backward: f64,
 }
 
-fn file() -> PathBuf {
-    project("fixtures/model/bilm.safetensors")
-}
+const FILE: &str = "fixtures/model/bilm.safetensors";
 
 impl Reference {
     fn read() -> Self {
@@ -78,7 +57,7 @@ impl Reference {
     }
 
     fn model(&self, device: &Device) -> Bilm {
-        let mut weights = Published::open(&file(), Naming::Elmo).expect("safetensors");
+        let mut weights = Published::open(&project(FILE), Naming::Elmo).expect("safetensors");
         let model = self.config().load(&mut weights, device);
         model.expect("all weights")
     }
@@ -104,54 +83,10 @@ fn segments(start: u32, end: u32, all: &[Vec<(String, u32)>]) -> Segments {
     batch
 }
 
-/// A word as ELMo reads it; `totune_data::characters` has tests of its own.
-fn spell(word: &str) -> Spelling {
-    let mut ids = [261; 50];
-    let bytes = &word.as_bytes()[..word.len().min(48)];
-    ids[0] = 259;
-    for (id, &byte) in ids[1..].iter_mut().zip(bytes) {
-        *id = u16::from(byte) + 1;
-    }
-    ids[1 + bytes.len()] = 260;
-    ids
-}
-
-/// Gradients by published name.
-struct Found<'a> {
-    path: Vec<String>,
-    grads: &'a Gradients,
-    found: BTreeMap<String, Vec<f32>>,
-}
-
-impl ModuleVisitor for Found<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let grad = param.val().grad(self.grads);
-        let grad = grad.expect("every parameter has a gradient");
-        let name = Bilm::published(&self.path.join("."));
-        self.found.insert(name, flat(grad));
-    }
-}
-
 #[test]
 fn losses_and_gradients_of_all_parameters_match_pytorch() {
     let reference = Reference::read();
-    let file = std::fs::read(file()).expect("a committed file");
-    let file = SafeTensors::deserialize(&file).expect("safetensors");
-    let tensor = |name: &str| -> Vec<f32> {
-        let view = file.tensor(name).expect("a stored tensor");
-        let numbers = view.data().chunks_exact(4);
-        numbers
-            .map(|b| f32::from_le_bytes(b.try_into().expect("four bytes")))
-            .collect()
-    };
+    let stored = Stored::read(FILE);
     for device in devices() {
         for (case, expected) in &reference.cases {
             let model = reference.model(&device.clone().autodiff());
@@ -160,18 +95,14 @@ fn losses_and_gradients_of_all_parameters_match_pytorch() {
             let found = f64::from(loss.clone().into_scalar::<f32>());
             let difference = (found / expected.loss - 1.0).abs();
             assert!(difference < 1e-6, "{case}: {found} {}", expected.loss);
-            let mut visitor = Found {
-                path: Vec::new(),
-                grads: &loss.backward(),
-                found: BTreeMap::new(),
-            };
-            model.visit(&mut visitor);
-            assert_eq!(visitor.found.len(), reference.config().tensors().len());
+            let found: BTreeMap<String, Vec<f32>> = gradients(&model, &loss.backward())
+                .into_iter()
+                .map(|(path, gradient)| (Bilm::published(&path), gradient))
+                .collect();
+            assert_eq!(found.len(), reference.config().tensors().len());
             for (name, _) in reference.config().tensors() {
-                let (found, expected) = (
-                    &visitor.found[&name],
-                    tensor(&format!("{case}.grad.{name}")),
-                );
+                let (found, expected) =
+                    (&found[&name], stored.floats(&format!("{case}.grad.{name}")));
                 let scale = expected.iter().fold(0f32, |m, x| m.max(x.abs()));
                 let pairs = found.iter().zip(&expected);
                 let worst = pairs.fold(0f32, |m, (a, b)| m.max((a - b).abs()));

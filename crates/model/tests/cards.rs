@@ -1,16 +1,13 @@
 //! Every committed card, held against arithmetic and against the real files where they are.
 
-use std::path::{Path, PathBuf};
+mod support;
 
+use std::path::PathBuf;
+
+use support::project;
 use totune_model::{
     Architecture, BertConfig, Described, EncoderCatalogue, PoolerKind, TokenizerKind,
 };
-
-fn project(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(path)
-}
 
 /// Parameters by the formula one would use on paper: embeddings, layers, pooler.
 fn by_hand(architecture: &Architecture) -> u64 {

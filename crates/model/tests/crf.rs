@@ -1,18 +1,12 @@
 //! The conditional random field against every path, and against PyTorch on vectors made by `fixtures/make/crf.py`.
 
+mod support;
+
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use serde_json::Value;
+use support::{devices, flat};
 use totune_model::{Constraints, Crf};
-
-fn devices() -> Vec<Device> {
-    vec![
-        #[cfg(feature = "tch")]
-        #[allow(deprecated)]
-        Device::libtorch(),
-        Device::flex(),
-    ]
-}
 
 fn numbers(value: &Value) -> Vec<f32> {
     let list = value.as_array().expect("a list").iter();
@@ -23,10 +17,6 @@ fn places(value: &Value) -> Vec<usize> {
     let list = value.as_array().expect("a list").iter();
     list.map(|v| v.as_u64().expect("a place") as usize)
         .collect()
-}
-
-fn flat<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.into_data().try_to_vec().expect("f32")
 }
 
 fn tensor<const D: usize>(values: Vec<f32>, shape: [usize; D], device: &Device) -> Tensor<D> {

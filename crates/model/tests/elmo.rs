@@ -1,42 +1,24 @@
 //! ELMo against a reference of its equations in numpy (`fixtures/make/elmo.py`), and against the outputs that were
 //! published with a biLM.
 
-use std::collections::BTreeMap;
+mod support;
+
 use std::path::{Path, PathBuf};
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
-use safetensors::SafeTensors;
+use support::{Stored, devices, flat, gradients, project, spell};
 use totune_checkpoint::{Checkpoint, ElmoOptions, Naming, Published};
 use totune_model::{Elmo, Encoder, EncoderCatalogue, LstmState, Pass, States, TokenBatch, Weights};
 
 /// Largest difference to the reference allowed on a CPU.
 const TOLERANCE: f32 = 2e-6;
 
-fn project(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(path)
-}
-
-fn devices() -> Vec<Device> {
-    vec![
-        #[cfg(feature = "tch")]
-        #[allow(deprecated)]
-        Device::libtorch(),
-        Device::flex(),
-    ]
-}
-
-fn flat<const D: usize>(t: Tensor<D>) -> Vec<f32> {
-    t.into_data().try_to_vec().expect("f32")
-}
-
 type Words = Vec<String>;
 
 /// What fixtures/make/elmo.py wrote.
 struct Reference {
-    file: Vec<u8>,
+    stored: Stored,
     sentences: Vec<Words>,
     cases: serde_json::Value,
 }
@@ -47,20 +29,10 @@ impl Reference {
         let mut json: serde_json::Value =
             serde_json::from_str(&text.expect("a committed file")).expect("JSON");
         Self {
-            file: std::fs::read(project("fixtures/model/elmo.safetensors"))
-                .expect("a committed file"),
+            stored: Stored::read("fixtures/model/elmo.safetensors"),
             sentences: serde_json::from_value(json["sentences"].take()).expect("sentences"),
             cases: json["cases"].take(),
         }
-    }
-
-    fn tensor(&self, name: &str) -> Vec<f32> {
-        let file = SafeTensors::deserialize(&self.file).expect("safetensors");
-        let view = file.tensor(name).expect("a stored tensor");
-        let numbers = view.data().chunks_exact(4);
-        numbers
-            .map(|b| f32::from_le_bytes(b.try_into().expect("four bytes")))
-            .collect()
     }
 
     fn encoder(&self, case: &str, device: &Device) -> Elmo {
@@ -78,18 +50,6 @@ fn load(options: &ElmoOptions, file: &Path, device: &Device) -> Elmo {
     elmo
 }
 
-/// A word as ELMo reads it; `totune_data::characters` has tests of its own.
-fn spell(word: &str) -> [i64; 50] {
-    let mut ids = [261; 50];
-    let bytes = &word.as_bytes()[..word.len().min(48)];
-    ids[0] = 259;
-    for (id, &byte) in ids[1..].iter_mut().zip(bytes) {
-        *id = i64::from(byte) + 1;
-    }
-    ids[1 + bytes.len()] = 260;
-    ids
-}
-
 /// Each row is one sentence, or two that are apart; `more` columns of padding behind the longest.
 fn batch(rows: &[Vec<&Words>], more: usize, device: &Device) -> TokenBatch {
     let length = |row: &Vec<&Words>| row.iter().map(|words| words.len()).sum::<usize>();
@@ -105,7 +65,7 @@ fn batch(rows: &[Vec<&Words>], more: usize, device: &Device) -> TokenBatch {
         for (column, (side, word)) in words.enumerate() {
             let at = row * seq + column;
             (types[at], mask[at]) = (side, true);
-            characters[at * 50..][..50].copy_from_slice(&spell(word));
+            characters[at * 50..][..50].copy_from_slice(&spell(word).map(i64::from));
         }
     }
     let mut batch = TokenBatch::new(vec![0; n], types, &mask, [rows.len(), seq], device);
@@ -146,7 +106,7 @@ fn check(reference: &Reference, case: &str, sentence: usize, states: &States, ro
         near(
             &name,
             &part(hidden, row, 0, n),
-            &reference.tensor(&name),
+            &reference.stored.floats(&name),
             TOLERANCE,
         );
         let [_, seq, _] = hidden.dims();
@@ -169,28 +129,6 @@ fn states_match_numpy_with_skip_connections_and_without() {
                 check(&reference, case, sentence, &states, sentence);
             }
         }
-    }
-}
-
-struct Gradient<'a> {
-    path: Vec<String>,
-    grads: &'a Gradients,
-    found: BTreeMap<String, Vec<f32>>,
-}
-
-impl ModuleVisitor for Gradient<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let grad = param.val().grad(self.grads);
-        let grad = grad.expect("every parameter has a gradient");
-        self.found.insert(self.path.join("."), flat(grad));
     }
 }
 
@@ -218,15 +156,10 @@ fn gradients_of_all_parameters_match_pytorch() {
                     sum = sum + (own * weights).sum();
                 }
             }
-            let mut visitor = Gradient {
-                path: Vec::new(),
-                grads: &sum.backward(),
-                found: BTreeMap::new(),
-            };
-            elmo.visit(&mut visitor);
-            assert_eq!(visitor.found.len(), 1 + 3 * 2 + 2 * 4 + 2 + 2 * 2 * 4);
-            for (path, found) in &visitor.found {
-                let expected = reference.tensor(&format!("{case}.grad.{path}"));
+            let gradients = gradients(&elmo, &sum.backward());
+            assert_eq!(gradients.len(), 1 + 3 * 2 + 2 * 4 + 2 + 2 * 2 * 4);
+            for (path, found) in &gradients {
+                let expected = reference.stored.floats(&format!("{case}.grad.{path}"));
                 let scale = expected.iter().fold(1f32, |m, x| m.max(x.abs()));
                 near(path, found, &expected, TOLERANCE * scale);
             }
@@ -277,7 +210,7 @@ fn the_sides_of_a_pair_are_read_as_if_each_stood_alone() {
                     let name = format!("skip.{sentence}.{layer}");
                     let n = reference.sentences[sentence].len();
                     let found = part(hidden, row, first, n);
-                    near(&name, &found, &reference.tensor(&name), TOLERANCE);
+                    near(&name, &found, &reference.stored.floats(&name), TOLERANCE);
                     first += n;
                 }
             }
@@ -294,8 +227,8 @@ fn passing_on_from_kept_states_is_the_same() {
         let pass = Pass::evaluation();
         let whole = elmo.encode(&batch, &pass);
         for block in 0..=elmo.n_layers() {
-            let kept = elmo.below(block, &batch, &pass);
-            let above = elmo.above(kept, block, &batch, &pass);
+            let kept = elmo.forward_to(block, &batch, &pass);
+            let above = elmo.forward_from(kept, block, &batch, &pass);
             assert_eq!(above.hidden.len(), elmo.n_layers() + 1 - block);
             for (a, b) in above.hidden.into_iter().zip(&whole.hidden[block..]) {
                 near("a layer", &flat(a), &flat(b.clone()), 5e-7);
@@ -369,7 +302,7 @@ fn carried_states_go_on_from_the_batch_before_until_they_are_forgotten() {
                     check(&reference, "carry", first + row, &states, row);
                 }
             }
-            elmo.forget();
+            elmo.reset_state();
         }
     }
 }

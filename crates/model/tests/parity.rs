@@ -1,9 +1,11 @@
 //! Hidden states against transformers, on vectors made by `fixtures/make/encoders.py`.
 
-use std::path::{Path, PathBuf};
+mod support;
 
-use burn::tensor::{Device, Tensor};
-use safetensors::SafeTensors;
+use std::path::Path;
+
+use burn::tensor::Device;
+use support::{Stored, devices, flat, project};
 use totune_checkpoint::{Naming, Published};
 use totune_model::{
     Bert, BertConfig, DistilBertConfig, Encoder, EncoderCatalogue, Pass, States, TokenBatch,
@@ -12,60 +14,25 @@ use totune_model::{
 /// Largest difference to transformers allowed on a CPU.
 const TOLERANCE: f32 = 1e-5;
 
-fn project(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(path)
-}
-
-fn devices() -> Vec<Device> {
-    vec![
-        #[cfg(feature = "tch")]
-        #[allow(deprecated)]
-        Device::libtorch(),
-        Device::flex(),
-    ]
-}
-
 /// A stored batch, and what transformers makes of it.
-struct Reference(Vec<u8>);
+struct Reference(Stored);
 
 impl Reference {
     fn read(path: &str) -> Self {
-        Self(std::fs::read(project(path)).expect("a committed file"))
-    }
-
-    fn floats(&self, name: &str) -> Vec<f32> {
-        let file = SafeTensors::deserialize(&self.0).expect("safetensors");
-        let view = file.tensor(name).expect("a stored tensor");
-        view.data()
-            .chunks_exact(4)
-            .map(|b| f32::from_le_bytes(b.try_into().expect("four bytes")))
-            .collect()
-    }
-
-    fn integers(&self, name: &str) -> (Vec<i64>, [usize; 2]) {
-        let file = SafeTensors::deserialize(&self.0).expect("safetensors");
-        let view = file.tensor(name).expect("a stored tensor");
-        let values = view
-            .data()
-            .chunks_exact(8)
-            .map(|b| i64::from_le_bytes(b.try_into().expect("eight bytes")))
-            .collect();
-        (values, view.shape().try_into().expect("two dimensions"))
+        Self(Stored::read(path))
     }
 
     fn batch(&self, device: &Device) -> TokenBatch {
-        let (ids, shape) = self.integers("ids");
-        let (types, _) = self.integers("types");
-        let mask: Vec<bool> = self.integers("mask").0.iter().map(|&m| m == 1).collect();
+        let (ids, shape) = self.0.integers("ids");
+        let (types, _) = self.0.integers("types");
+        let mask: Vec<bool> = self.0.integers("mask").0.iter().map(|&m| m == 1).collect();
         TokenBatch::new(ids, types, &mask, shape, device)
     }
 
     #[track_caller]
     fn check(&self, states: &States) {
         let compare = |name: &str, ours: Vec<f32>| {
-            let theirs = self.floats(name);
+            let theirs = self.0.floats(name);
             assert_eq!(ours.len(), theirs.len(), "{name}");
             let worst = ours
                 .iter()
@@ -73,14 +40,11 @@ impl Reference {
                 .fold(0f32, |m, (a, b)| m.max((a - b).abs()));
             assert!(worst <= TOLERANCE, "{name} differs by {worst}");
         };
-        fn flat<const D: usize>(t: &Tensor<D>) -> Vec<f32> {
-            t.clone().into_data().try_to_vec().expect("f32")
-        }
         for (i, hidden) in states.hidden.iter().enumerate() {
-            compare(&format!("hidden.{i}"), flat(hidden));
+            compare(&format!("hidden.{i}"), flat(hidden.clone()));
         }
         if let Some(pooled) = &states.pooled {
-            compare("pooled", flat(pooled));
+            compare("pooled", flat(pooled.clone()));
         }
     }
 }

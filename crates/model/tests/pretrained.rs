@@ -2,10 +2,11 @@
 
 #![cfg_attr(feature = "tch", allow(deprecated))]
 
-use std::path::{Path, PathBuf};
+mod support;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::Deserialize;
+use support::project;
 use totune_checkpoint::Checkpoint;
 use totune_model::{
     BertConfig, Encoder, MaskedLm, MaskedLmConfig, Pass, PoolerKind, TokenBatch, Weights,
@@ -33,11 +34,6 @@ impl Weights for AsStored {
         assert_eq!(tensor.shape, shape, "{name}");
         Ok(TensorData::new(tensor.values, tensor.shape))
     }
-}
-
-fn project(path: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.join(path)
 }
 
 fn load(device: &Device) -> MaskedLm {

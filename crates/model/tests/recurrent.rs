@@ -1,27 +1,17 @@
 //! LSTMs against PyTorch, on vectors made by `fixtures/make/recurrent.py`, and how their weights begin.
 
+mod support;
+
 use anyhow::{Context, Result};
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use serde_json::Value;
+use support::{devices, flat};
 use totune_model::{BiLstm, Init, Linear, Lstm, Norm, RandomWeights, Weights};
-
-fn devices() -> Vec<Device> {
-    vec![
-        #[cfg(feature = "tch")]
-        #[allow(deprecated)]
-        Device::libtorch(),
-        Device::flex(),
-    ]
-}
 
 fn numbers(value: &Value) -> Vec<f32> {
     let list = value.as_array().expect("a list").iter();
     list.map(|v| v.as_f64().expect("a number") as f32).collect()
-}
-
-fn flat<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.into_data().try_to_vec().expect("f32")
 }
 
 #[track_caller]

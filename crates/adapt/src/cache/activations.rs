@@ -261,7 +261,7 @@ fn given<E: Encoder>(encoder: &E, batch: &TokenBatch, start: EntryLayer) -> Resu
     let pass = Pass::evaluation();
     match start {
         EntryLayer::Block(block) => {
-            numbers(encoder.below(block, batch, &pass)) // [batch, seq, hidden]
+            numbers(encoder.forward_to(block, batch, &pass)) // [batch, seq, hidden]
         }
         EntryLayer::Tokens(layers) => {
             numbers(layers.of(&encoder.encode(batch, &pass))) // [batch, seq, width]

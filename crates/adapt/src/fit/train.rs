@@ -35,7 +35,7 @@ impl Run<'_> {
     ) -> Result<(Classifier<E>, ControlFlow<Stop, f64>)> {
         let steps = stage.phase.epochs * self.steps_per_epoch;
         let mut total_loss = 0.0;
-        model.encoder.forget();
+        model.encoder.reset_state();
         self.train_clock.start()?;
         let order = self
             .batches

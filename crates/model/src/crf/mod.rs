@@ -1,4 +1,4 @@
-//! A conditional random field over a chain of tags.
+//! A conditional random field (CRF) over a chain of tags.
 
 mod constraints;
 mod viterbi;

@@ -109,16 +109,16 @@ impl fmt::Display for AnyEncoder {
 }
 
 impl Encoder for AnyEncoder {
-    fn below(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
-        each!(self, encoder => encoder.below(block, batch, pass))
+    fn forward_to(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
+        each!(self, encoder => encoder.forward_to(block, batch, pass))
     }
 
-    fn above(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States {
-        each!(self, encoder => encoder.above(x, block, batch, pass))
+    fn forward_from(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States {
+        each!(self, encoder => encoder.forward_from(x, block, batch, pass))
     }
 
-    fn draws(&self, block: usize) -> u64 {
-        each!(self, encoder => encoder.draws(block))
+    fn n_dropout_seeds(&self, block: usize) -> u64 {
+        each!(self, encoder => encoder.n_dropout_seeds(block))
     }
 
     fn n_layers(&self) -> usize {
@@ -157,7 +157,7 @@ impl Encoder for AnyEncoder {
         mapped!(self, encoder => encoder.with_state(state))
     }
 
-    fn forget(&self) {
-        each!(self, encoder => encoder.forget());
+    fn reset_state(&self) {
+        each!(self, encoder => encoder.reset_state());
     }
 }

@@ -163,7 +163,7 @@ pub struct Bert {
 const DRAWS_OF_A_LAYER: u64 = 3;
 
 impl Encoder for Bert {
-    fn below(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
+    fn forward_to(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
         let mut x = if pass.frozen_below > 0 {
             self.valid().embeddings.forward(&batch.inner(), pass)
         } else {
@@ -176,8 +176,8 @@ impl Encoder for Bert {
         x
     }
 
-    fn above(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States {
-        pass.skip_to(self.draws(block));
+    fn forward_from(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States {
+        pass.skip_to(self.n_dropout_seeds(block));
         let mut hidden = vec![x.clone()];
         hidden.extend(self.layers(x, block + 1..self.layers.len() + 1, batch, pass));
         let top = hidden.last().expect("at least what it began with").clone();
@@ -185,7 +185,7 @@ impl Encoder for Bert {
         States { hidden, pooled }
     }
 
-    fn draws(&self, block: usize) -> u64 {
+    fn n_dropout_seeds(&self, block: usize) -> u64 {
         1 + DRAWS_OF_A_LAYER * block as u64
     }
 

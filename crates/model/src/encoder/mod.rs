@@ -42,19 +42,20 @@ impl States {
 pub trait Encoder: Module + ModuleDisplay {
     /// Passes a batch through all layers.
     fn encode(&self, batch: &TokenBatch, pass: &Pass) -> States {
-        let x = self.below(0, batch, pass);
-        self.above(x, 0, batch, pass)
+        let x = self.forward_to(0, batch, pass);
+        self.forward_from(x, 0, batch, pass)
     }
 
-    /// The states that block `block` gives, `[batch, seq, hidden]`; block 0 is the embeddings, `i` is `layers[i - 1]`.
-    fn below(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3>;
+    /// Passes a batch through the layers up to `layer`: `[batch, seq, hidden]`. Layer 0 is the embeddings, `i` is
+    /// `layers[i - 1]`.
+    fn forward_to(&self, layer: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3>;
 
-    /// Passes `x`, what block `block` gave for this batch, through the blocks above it. The states returned begin
-    /// with `x`. Dropout in those blocks is the same whether `x` was computed in this pass or kept from another one.
-    fn above(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States;
+    /// Passes `x`, the output of `layer` for this batch, through the layers above it. The states returned begin with `x`.
+    /// Dropout in those layers is the same whether `x` was computed in this pass or cached from another one.
+    fn forward_from(&self, x: Tensor<3>, layer: usize, batch: &TokenBatch, pass: &Pass) -> States;
 
-    /// How many seeds of a pass blocks `0..=block` use up.
-    fn draws(&self, block: usize) -> u64;
+    /// How many dropout seeds of a pass the layers `0..=layer` use up.
+    fn n_dropout_seeds(&self, layer: usize) -> u64;
 
     /// Number of layers above the embeddings.
     fn n_layers(&self) -> usize;
@@ -94,6 +95,6 @@ pub trait Encoder: Module + ModuleDisplay {
         self
     }
 
-    /// With [`LstmState::Carry`]: the next batch begins with nothing. Every clone forgets as well.
-    fn forget(&self) {}
+    /// With [`LstmState::Carry`]: the next batch starts from a zero state, with every clone too.
+    fn reset_state(&self) {}
 }

@@ -3,20 +3,18 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
 
-use super::dropout;
+use super::{Dropout, dropout};
 
 /// `dropout(softmax(q kᵀ / sqrt(head_dim) + bias)) v`.
 ///
 /// `q`, `k`, `v` and the result are `[batch, heads, seq, head_dim]`; `bias` is `[batch, 1, 1, seq]` or
 /// `[batch, 1, seq, seq]`, zero for keys that are seen and very negative for others. It gets no gradient.
 pub fn attention(
-    q: Tensor<4>,
-    k: Tensor<4>,
-    v: Tensor<4>,
+    [q, k, v]: [Tensor<4>; 3],
     bias: Option<Tensor<4>>,
-    rate: f64,
-    seed: u64,
+    probabilities: Dropout,
 ) -> Tensor<4> {
+    let Dropout { rate, seed } = probabilities;
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&q.device()) {
         let bias = bias.map(|bias| kernel::shared(&bias));
@@ -27,16 +25,13 @@ pub fn attention(
             super::libtorch::apply(kernel::Dropped { bias, rate, seed }, inputs)
         };
     }
-    plain(q, k, v, bias, rate, seed)
+    plain([q, k, v], bias, probabilities)
 }
 
 fn plain(
-    q: Tensor<4>,
-    k: Tensor<4>,
-    v: Tensor<4>,
+    [q, k, v]: [Tensor<4>; 3],
     bias: Option<Tensor<4>>,
-    rate: f64,
-    seed: u64,
+    Dropout { rate, seed }: Dropout,
 ) -> Tensor<4> {
     let [.., head_dim] = q.dims();
     let mut scores = q.matmul(k.swap_dims(2, 3)) * (head_dim as f64).powf(-0.5); // [batch, heads, seq, seq]
@@ -168,6 +163,7 @@ mod kernel {
     mod tests {
         use burn::tensor::{Device, Tensor};
 
+        use crate::fused::Dropout;
         use crate::fused::compare::check;
 
         fn check_rate(rate: f64, padded: bool) {
@@ -181,8 +177,9 @@ mod kernel {
                 &[shape.to_vec(), shape.to_vec(), shape.to_vec()],
                 2e-5,
                 |inputs, device| {
-                    let [q, k, v] = [0, 1, 2].map(|i| inputs[i].clone().reshape(shape));
-                    super::super::attention(q, k, v, padded.then(|| bias(device)), rate, 3)
+                    let inputs = [0, 1, 2].map(|i| inputs[i].clone().reshape(shape));
+                    let probabilities = Dropout { rate, seed: 3 };
+                    super::super::attention(inputs, padded.then(|| bias(device)), probabilities)
                 },
             );
         }

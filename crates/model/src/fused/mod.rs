@@ -18,14 +18,14 @@ mod layer_norm;
 mod libtorch;
 mod linear;
 mod lstm;
+#[cfg(feature = "tch")]
+mod matmul;
 mod products;
 mod projected_lstm;
 #[cfg(feature = "tch")]
 mod shim;
 mod softmax_loss;
 mod transformer;
-#[cfg(feature = "tch")]
-mod way;
 
 pub use adamw::{AdamW, AdamWConfig, ParameterMoments, Rate, clip_global_norm};
 pub use attention::attention;
@@ -33,7 +33,7 @@ pub use char_cnn::char_cnn;
 pub use crf::{CrfWeights, crf_log_likelihood};
 pub use cross_entropy::cross_entropy;
 pub use dropout::dropout;
-pub use highway_lstm::{Around, Order, highway_lstm};
+pub use highway_lstm::{HighwayGate, Order, highway_lstm};
 pub use layer_norm::layer_norm;
 pub use linear::{Precision, linear};
 pub use lstm::{LstmWeights, bilstm, lstm};

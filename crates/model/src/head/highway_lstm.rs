@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::settings::{check_rates, check_sizes, drop};
 use super::{FullyConnected, FullyConnectedSpec, HeadKind, Layers, Output, Reads, Representation};
-use crate::fused::{Around, Order, highway_lstm};
+use crate::fused::{HighwayGate, Order, highway_lstm};
 use crate::layer::Linear;
 use crate::{Init, Pass, RandomWeights, Segment, Weights};
 
@@ -70,7 +70,7 @@ pub struct HighwayLstm {
     dropout: f64,
 }
 
-/// Both directions of a layer; each reads both of the one below, and its way around is from the same direction.
+/// Both directions of a layer; each reads both of the one below, and its way highway is from the same direction.
 #[derive(Module, Debug)]
 struct Directions {
     forward: Cell,
@@ -117,9 +117,9 @@ impl HeadKind for HighwayLstm {
         let mut below = width;
         for i in 0..spec.recurrent_layers {
             let gate = match spec.reading {
-                HighwayReading::DepthGated if i == 0 => HighwayGate::None,
-                HighwayReading::DepthGated => HighwayGate::Memory,
-                HighwayReading::Augmented => HighwayGate::Input,
+                HighwayReading::DepthGated if i == 0 => Gate::None,
+                HighwayReading::DepthGated => Gate::Memory,
+                HighwayReading::Augmented => Gate::Input,
             };
             let mut cell = |direction: &str| {
                 let name = format!("layers.{i}.{direction}");
@@ -165,21 +165,21 @@ impl HighwayLstm {
     }
 }
 
-/// What goes around a cell.
+/// What goes highway a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum HighwayGate {
+enum Gate {
     None,
     Memory,
     Input,
 }
 
-impl HighwayGate {
+impl Gate {
     /// Gates that read the input, and gates that read the state.
     fn gates(self) -> [usize; 2] {
         match self {
-            HighwayGate::None => [4, 4],
-            HighwayGate::Memory => [5, 4],
-            HighwayGate::Input => [6, 5],
+            Gate::None => [4, 4],
+            Gate::Memory => [5, 4],
+            Gate::Input => [6, 5],
         }
     }
 }
@@ -194,7 +194,7 @@ struct Cell {
     below: Option<Diagonal>,
     hidden: usize,
     #[module(skip)]
-    gate: HighwayGate,
+    gate: Gate,
 }
 
 impl Cell {
@@ -202,7 +202,7 @@ impl Cell {
         weights: &mut dyn Weights,
         name: &str,
         [width, hidden]: [usize; 2],
-        gate: HighwayGate,
+        gate: Gate,
         device: &Device,
     ) -> Result<Self> {
         let [of_input, of_state] = gate.gates().map(|gates| gates * hidden);
@@ -210,8 +210,8 @@ impl Cell {
         let input = Linear::load(weights, &part("input"), [width, of_input], device)?;
         let state = Linear::load(weights, &part("state"), [hidden, of_state], device)?;
         let mut diagonal = |name: &str| match gate {
-            HighwayGate::Memory => Diagonal::load(weights, &part(name), hidden, device).map(Some),
-            HighwayGate::None | HighwayGate::Input => Ok(None),
+            Gate::Memory => Diagonal::load(weights, &part(name), hidden, device).map(Some),
+            Gate::None | Gate::Input => Ok(None),
         };
         Ok(Self {
             input,
@@ -227,16 +227,16 @@ impl Cell {
     ///
     /// `below` are the memories of the same direction one layer below.
     fn pass(&self, x: &Segment, below: Option<Tensor<3>>, order: Order) -> [Tensor<3>; 2] {
-        let around = match (self.gate, &self.own, &self.below, below) {
-            (HighwayGate::Memory, Some(own), Some(over), Some(below)) => Around::Memory {
+        let highway = match (self.gate, &self.own, &self.below, below) {
+            (Gate::Memory, Some(own), Some(over), Some(below)) => HighwayGate::Memory {
                 own: own.weight.val(),
                 over: over.weight.val(),
                 below,
             },
-            (HighwayGate::Input, ..) => Around::Input,
-            _ => Around::None,
+            (Gate::Input, ..) => HighwayGate::Input,
+            _ => HighwayGate::None,
         };
-        let [of_input, of_state] = around.gates().map(|gates| gates * self.hidden);
+        let [of_input, of_state] = highway.gates().map(|gates| gates * self.hidden);
         // What the gates read of all tokens, and every bias.
         let mut bias = self.state.bias.val();
         if of_input > of_state {
@@ -245,7 +245,7 @@ impl Cell {
         }
         let read = self.input.forward(x.states.clone()) + bias.unsqueeze();
         let state = self.state.weight.val();
-        highway_lstm(read, Some(&x.mask), state, around, order)
+        highway_lstm(read, Some(&x.mask), state, highway, order)
     }
 }
 

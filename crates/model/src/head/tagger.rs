@@ -69,7 +69,7 @@ pub enum SubwordPooling {
 pub enum TagOutput {
     /// Each word for itself.
     Softmax,
-    /// A conditional random field over the words of a sentence.
+    /// A CRF over the words of a sentence.
     Crf,
 }
 

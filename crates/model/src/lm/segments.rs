@@ -61,16 +61,6 @@ impl Segments {
         self.places.len()
     }
 
-    /// Distinct words.
-    pub fn n_distinct(&self) -> usize {
-        self.words.len()
-    }
-
-    /// Predictions in each direction: every word, and the boundary token behind (or before) each segment.
-    pub fn n_predictions(&self) -> usize {
-        self.places.len() + self.lengths.len()
-    }
-
     /// Lengths of the segments in words.
     pub(crate) fn lengths(&self) -> &[usize] {
         &self.lengths

@@ -4,7 +4,7 @@ use burn::tensor::{Int, Tensor};
 
 use super::Elmo;
 use super::order::{DIRECTIONS, Order, Sentence, indices};
-use super::words::marks;
+use super::words::boundaries;
 use crate::fused::dropout;
 use crate::{Encoder, Pass};
 
@@ -80,7 +80,7 @@ impl Elmo {
     ) -> Tensor<2> {
         let device = self.embeddings.device();
         let [distinct, _] = characters.dims();
-        let ids = Tensor::cat(vec![characters, marks(&device)], 0);
+        let ids = Tensor::cat(vec![characters, boundaries(&device)], 0);
         let words = self.embeddings.forward(ids); // [distinct + 2, width]
         let read = DIRECTIONS.map(|direction| steps.read(direction, places, distinct));
         let mut x = words.select(0, indices(&read.concat(), &device)); // [2 steps, width]

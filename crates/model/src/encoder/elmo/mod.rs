@@ -8,7 +8,7 @@
 //! | `layers.<i>.{forward, backward}.{state, projection}` | `{forward, backward}.<i>.{state, projection}.weight` |
 //!
 //! The directions never meet: a state is what the forward LSTM gives beside what the backward one gives, and each goes on
-//! from its own half. Block 0 is the word twice. Each sentence is read between two marks, which are put around it here
+//! from its own half. Block 0 is the word twice. Each sentence is read between two boundary tokens, put around it here
 //! and whose states are left out.
 //!
 //! Padding is not computed, so it has no influence. Nothing is dropped out: the released network has no dropout inside.
@@ -23,7 +23,7 @@ use totune_checkpoint::{ElmoOptions, Naming};
 
 use self::carry::Carried;
 use self::order::{DIRECTIONS, Order, Sentence, indices};
-use self::words::{CharacterEncoder, marks};
+use self::words::{CharacterEncoder, boundaries};
 use super::{Encoder, Shape, States, TokenizerKind};
 use crate::fused::{self, Clip, Direction, Memory, Precision};
 use crate::layer::{Linear, parameter};
@@ -180,10 +180,10 @@ impl Elmo {
         }
         let below = blocks.start - 1;
         let x = x.reshape([n, hidden]);
-        let marks = self.marks(below, pass);
+        let boundaries = self.boundaries(below, pass);
         let packed = DIRECTIONS.map(|direction| {
             let own = x.clone().narrow(1, direction * width, width); // [n, width]
-            order.pack(own, marks[direction].clone(), direction) // [steps of all, width]
+            order.pack(own, boundaries[direction].clone(), direction) // [steps of all, width]
         });
         let mut packed = Tensor::cat(packed.to_vec(), 0);
         let mut given = Vec::with_capacity(blocks.len());
@@ -238,11 +238,11 @@ impl Elmo {
         if self.skip && block > 1 { out + x } else { out }
     }
 
-    /// What `block` gives in each direction for the marks, each the first of its sentence: `[2, width]`. At its first
-    /// mark a sentence is like any other, so this can be computed without it. Above the embeddings the row of the mark
+    /// What `block` gives in each direction for the boundary tokens, each the first of its sentence: `[2, width]`. At its first
+    /// boundary a sentence is like any other, so this can be computed without it. Above the embeddings the row of the boundary
     /// that comes last in this direction is none of a sentence's, and is not read.
-    fn marks(&self, block: usize, pass: &Pass) -> [Tensor<2>; 2] {
-        let ids = marks(&self.embeddings.device());
+    fn boundaries(&self, block: usize, pass: &Pass) -> [Tensor<2>; 2] {
+        let ids = boundaries(&self.embeddings.device());
         let x = match pass.frozen_below > 0 {
             true => self.embeddings.valid().forward(ids.inner()),
             false => self.embeddings.forward(ids),
@@ -311,9 +311,7 @@ impl Lstm {
         running: &[usize],
         before: Option<Memory>,
     ) -> (Tensor<2>, Memory) {
-        let (state, projection) = (self.state.val(), self.projection.val());
-        let x = self.input.forward(x); // [.., 4 cell]
-        fused::projected_lstm_from(x, state, projection, running, self.clip(), before)
+        fused::projected_lstm_from(self.direction(x), running, self.clip(), before)
     }
 }
 
@@ -323,7 +321,7 @@ fn bound(clip: f64) -> f64 {
 }
 
 impl Encoder for Elmo {
-    fn below(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
+    fn forward_to(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
         let mut x = if pass.frozen_below > 0 {
             read(&self.embeddings.valid(), &batch.inner())
         } else {
@@ -336,8 +334,8 @@ impl Encoder for Elmo {
         x
     }
 
-    fn above(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States {
-        pass.skip_to(self.draws(block));
+    fn forward_from(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States {
+        pass.skip_to(self.n_dropout_seeds(block));
         let mut hidden = vec![x.clone()];
         hidden.extend(self.layers(x, block + 1..self.layers.len() + 1, batch, pass));
         States {
@@ -346,7 +344,7 @@ impl Encoder for Elmo {
         }
     }
 
-    fn draws(&self, _block: usize) -> u64 {
+    fn n_dropout_seeds(&self, _block: usize) -> u64 {
         0
     }
 
@@ -387,7 +385,7 @@ impl Encoder for Elmo {
         self
     }
 
-    fn forget(&self) {
+    fn reset_state(&self) {
         self.carried.clear();
     }
 }

@@ -54,7 +54,7 @@ impl Sentence {
 
 /// The sentences of a batch packed from long to short, as [`crate::fused::projected_lstm`] takes them.
 ///
-/// Each begins with the mark that a direction meets first; the other one follows its last word only where `closed`,
+/// Each begins with the boundary token that a direction meets first; the other one follows its last word only where `closed`,
 /// since nothing that is kept depends on it.
 #[derive(Debug)]
 pub struct Order {
@@ -62,7 +62,7 @@ pub struct Order {
     pub running: Vec<usize>,
     /// The sentence that each packed one is, by its number.
     pub sentences: Vec<usize>,
-    /// For each direction the row that is read, of `rows` words and the two marks behind them.
+    /// For each direction the row that is read, of `rows` words and the two boundary tokens behind them.
     pub(super) read: [Vec<i64>; 2],
     /// For each direction and each of `rows` the place of its output; one behind the last for padding.
     written: [Vec<i64>; 2],
@@ -110,9 +110,9 @@ impl Order {
         }
     }
 
-    /// Rows of words `[rows, width]` and those of the two marks `[2, width]`, as `direction` reads them.
-    pub fn pack(&self, words: Tensor<2>, marks: Tensor<2>, direction: usize) -> Tensor<2> {
-        let rows = Tensor::cat(vec![words, marks], 0);
+    /// Rows of words `[rows, width]` and those of the two boundary tokens `[2, width]`, as `direction` reads them.
+    pub fn pack(&self, words: Tensor<2>, boundaries: Tensor<2>, direction: usize) -> Tensor<2> {
+        let rows = Tensor::cat(vec![words, boundaries], 0);
         let read = indices(&self.read[direction], &rows.device());
         rows.select(0, read)
     }

@@ -12,17 +12,17 @@ use crate::layer::{Linear, parameter};
 
 /// Ids of a word.
 pub const CHARACTERS: usize = 50;
-/// A word as its ids: those of its bytes between a mark for its beginning and one for its end, then padding.
+/// A word as its ids: those of its bytes between a character for its beginning and one for its end, then padding.
 pub type Spelling = [u16; CHARACTERS];
 /// Rows of the embedding: the ids from 1 on. What id 0 stands for is no character and is all zero.
 const ROWS: usize = 261;
 
-/// What begins and ends a sentence: a word of the mark alone, `[2, 50]`.
-pub fn marks(device: &Device) -> Tensor<2, Int> {
-    // As in the paper's code, one added: the marks of a word's beginning, of the sentence, of the word's end, padding.
-    let word = |mark: i64| {
+/// The boundary tokens `<S>` and `</S>` of a sentence, each a word of one character, `[2, 50]`.
+pub fn boundaries(device: &Device) -> Tensor<2, Int> {
+    // As in the paper's code, one added: the characters of a word's beginning, of the sentence, of the word's end, padding.
+    let word = |boundary: i64| {
         let mut ids = [261; CHARACTERS];
-        ids[..3].copy_from_slice(&[259, mark, 260]);
+        ids[..3].copy_from_slice(&[259, boundary, 260]);
         ids
     };
     let ids = [word(257), word(258)].concat();

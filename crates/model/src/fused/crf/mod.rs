@@ -5,7 +5,7 @@ mod kernel;
 
 use burn::tensor::{Int, Tensor};
 
-/// What a conditional random field adds to the emissions of a path.
+/// What a CRF adds to the emissions of a path.
 #[derive(Debug, Clone)]
 pub struct CrfWeights {
     /// `[tags, tags]`: from the row's tag to the column's.

@@ -5,7 +5,7 @@ use std::ptr;
 
 use burn::backend::libtorch::TchTensor;
 
-use super::{Around, Order};
+use super::{HighwayGate, Order};
 use crate::fused::libtorch::{Kernel, apply, raw};
 use crate::fused::shim::{check, handle, taken};
 use burn::tensor::Tensor;
@@ -34,7 +34,7 @@ pub fn highway_lstm(
     x: Tensor<3>,
     mask: Option<&Tensor<2>>,
     state: Tensor<2>,
-    around: Around,
+    highway: HighwayGate,
     order: Order,
 ) -> [Tensor<3>; 2] {
     let [_, hidden] = state.dims();
@@ -44,10 +44,10 @@ pub fn highway_lstm(
         reversed: c_int::from(order == Order::Backward),
     };
     let (x, state) = (x.into(), state.into());
-    let both: Tensor<3> = match around {
-        Around::None => apply(steps(NONE), [x, state]),
-        Around::Input => apply(steps(INPUT), [x, state]),
-        Around::Memory { own, over, below } => apply(
+    let both: Tensor<3> = match highway {
+        HighwayGate::None => apply(steps(NONE), [x, state]),
+        HighwayGate::Input => apply(steps(INPUT), [x, state]),
+        HighwayGate::Memory { own, over, below } => apply(
             steps(MEMORY),
             [x, state, own.into(), over.into(), below.into()],
         ),

@@ -1,4 +1,4 @@
-//! One direction of an LSTM layer with a way around its cells, over rows of different lengths.
+//! One direction of an LSTM layer with a highway gate, over rows of different lengths.
 //!
 //! With `x` the products of the input and all biases, `h'` and `c'` the state and the memory a step before:
 //!
@@ -7,7 +7,7 @@
 //! c = f ⊙ c' + i ⊙ g,   h = o ⊙ tanh c
 //! ```
 //!
-//! [`Around`] says what is added to that.
+//! [`HighwayGate`] says what is added to that.
 
 #[cfg(feature = "tch")]
 mod kernel;
@@ -15,10 +15,10 @@ mod kernel;
 use burn::tensor::Tensor;
 use burn::tensor::activation::sigmoid;
 
-/// What goes around the cells.
+/// What the highway gate lets through.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "one is made for each call")]
-pub enum Around {
+pub enum HighwayGate {
     /// Nothing: an LSTM. `x` is `[batch, seq, 4 hidden]`.
     None,
     /// The memory of the layer below (Zhang et al. 2016): `d = σ(x_d + own ⊙ c' + over ⊙ c_below)` and
@@ -36,7 +36,7 @@ pub enum Around {
     Input,
 }
 
-impl Around {
+impl HighwayGate {
     /// Gates that read the input, and gates that read the state.
     pub fn gates(&self) -> [usize; 2] {
         match self {
@@ -67,23 +67,23 @@ pub fn highway_lstm(
     x: Tensor<3>,
     mask: Option<&Tensor<2>>,
     state: Tensor<2>,
-    around: Around,
+    highway: HighwayGate,
     order: Order,
 ) -> [Tensor<3>; 2] {
-    let ([of_input, of_state], [rows, hidden]) = (around.gates(), state.dims());
+    let ([of_input, of_state], [rows, hidden]) = (highway.gates(), state.dims());
     let [_, _, products] = x.dims();
     assert!(
         products == of_input * hidden && rows == of_state * hidden,
         "products {:?} and state weights {:?} do not fit a cell with gates {:?}",
         x.dims(),
         state.dims(),
-        around.gates()
+        highway.gates()
     );
     #[cfg(feature = "tch")]
     if super::libtorch::owns_in_main_memory(&x.device()) {
-        return kernel::highway_lstm(x, mask, state, around, order);
+        return kernel::highway_lstm(x, mask, state, highway, order);
     }
-    plain(x, mask, state, around, order)
+    plain(x, mask, state, highway, order)
 }
 
 /// The body that every device can run. Padding resets state and memory to zero, which is where the backward direction
@@ -92,11 +92,11 @@ fn plain(
     x: Tensor<3>,
     mask: Option<&Tensor<2>>,
     weights: Tensor<2>,
-    around: Around,
+    highway: HighwayGate,
     order: Order,
 ) -> [Tensor<3>; 2] {
     let ([batch, seq, _], [_, hidden]) = (x.dims(), weights.dims());
-    let [_, shared] = around.gates();
+    let [_, shared] = highway.gates();
     let weights = weights.transpose(); // [hidden, gates * hidden]
     let zeros = || Tensor::<2>::zeros([batch, hidden], &x.device());
     let (mut state, mut memory) = (zeros(), zeros());
@@ -111,13 +111,13 @@ fn plain(
         let gates = state.matmul(weights.clone()) + read.clone().narrow(1, 0, shared * hidden);
         let [i, f, o] = [0, 1, 3].map(|k| sigmoid(gate(&gates, k)));
         let mut next = f * memory.clone() + i * gate(&gates, 2).tanh();
-        if let Around::Memory { own, over, below } = &around {
+        if let HighwayGate::Memory { own, over, below } = &highway {
             let below = at(below, token);
             let d = gate(&read, 4) + memory * own.clone() + below.clone() * over.clone();
             next = next + sigmoid(d) * below;
         }
         let mut output = o * next.clone().tanh();
-        if let Around::Input = around {
+        if let HighwayGate::Input = highway {
             let (r, way) = (sigmoid(gate(&gates, 4)), gate(&read, 5));
             output = way.clone() + r * (output - way);
         }
@@ -146,7 +146,7 @@ fn at(x: &Tensor<3>, token: usize) -> Tensor<2> {
 mod tests {
     use burn::tensor::{Device, Tensor};
 
-    use super::{Around, Order, highway_lstm};
+    use super::{HighwayGate, Order, highway_lstm};
     use crate::fused::compare::check;
 
     const BATCH: usize = 4;
@@ -176,16 +176,16 @@ mod tests {
     fn run(
         inputs: &[Tensor<1>],
         device: &Device,
-        around: Around,
+        highway: HighwayGate,
         order: Order,
         padded: bool,
     ) -> Tensor<3> {
-        let [of_input, of_state] = around.gates();
+        let [of_input, of_state] = highway.gates();
         let x = inputs[0].clone().reshape([BATCH, SEQ, of_input * HIDDEN]) * 2.0;
         let state = inputs[1].clone().reshape([of_state * HIDDEN, HIDDEN]) * 0.5;
         let mask = padded.then(|| mask(device));
         Tensor::cat(
-            highway_lstm(x, mask.as_ref(), state, around, order).to_vec(),
+            highway_lstm(x, mask.as_ref(), state, highway, order).to_vec(),
             2,
         )
     }
@@ -195,10 +195,10 @@ mod tests {
         for order in [Order::Forward, Order::Backward] {
             for padded in [false, true] {
                 check(&shapes([4, 4], false), 1e-5, |inputs, device| {
-                    run(inputs, device, Around::None, order, padded)
+                    run(inputs, device, HighwayGate::None, order, padded)
                 });
                 check(&shapes([6, 5], false), 1e-5, |inputs, device| {
-                    run(inputs, device, Around::Input, order, padded)
+                    run(inputs, device, HighwayGate::Input, order, padded)
                 });
                 check(&shapes([5, 4], true), 1e-5, |inputs, device| {
                     let below = inputs[4].clone().reshape([BATCH, SEQ, HIDDEN]);
@@ -206,7 +206,7 @@ mod tests {
                     run(
                         inputs,
                         device,
-                        Around::Memory { own, over, below },
+                        HighwayGate::Memory { own, over, below },
                         order,
                         padded,
                     )
@@ -222,7 +222,7 @@ mod tests {
             let x = inputs[0].clone().reshape([3, 1, 4 * HIDDEN]);
             let state = inputs[1].clone().reshape([4 * HIDDEN, HIDDEN]);
             let [states, memories] =
-                highway_lstm(x, None, state.clone(), Around::None, Order::Backward);
+                highway_lstm(x, None, state.clone(), HighwayGate::None, Order::Backward);
             // No state came before, so its weights have a gradient of zero, from here.
             Tensor::cat(vec![states, memories], 2) + state.sum().reshape([1, 1, 1]) * 0.0
         });

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::Clip;
 use crate::fused::Precision;
 use crate::fused::libtorch::Kernel;
+use crate::fused::matmul::Matmul;
 use crate::fused::shim::{check, handle, taken};
-use crate::fused::way::Way;
 use burn::backend::libtorch::TchTensor;
 
 unsafe extern "C" {
@@ -41,7 +41,7 @@ unsafe extern "C" {
 pub struct ProjectedLstm {
     running: Arc<[i64]>,
     clip: Clip,
-    way: Way,
+    matmul: Matmul,
 }
 
 impl ProjectedLstm {
@@ -49,7 +49,7 @@ impl ProjectedLstm {
         Self {
             running: running.iter().map(|&n| n as i64).collect(),
             clip,
-            way: Way::of(precision),
+            matmul: Matmul::of(precision),
         }
     }
 }
@@ -76,7 +76,7 @@ impl<const N: usize> Kernel<N> for ProjectedLstm {
                 self.running.len() as i64,
                 self.clip.cell,
                 self.clip.projection,
-                self.way as c_int,
+                self.matmul as c_int,
                 out.as_mut_ptr(),
             ));
             taken(&out)
@@ -114,7 +114,7 @@ impl<const N: usize> Kernel<N> for ProjectedLstm {
                 self.running.len() as i64,
                 self.clip.cell,
                 self.clip.projection,
-                self.way as c_int,
+                self.matmul as c_int,
                 wanted.as_ptr(),
                 out.as_mut_ptr(),
             ));
@@ -154,7 +154,14 @@ mod tests {
             inputs[i].clone().reshape([rows, columns]) * 2.0
         });
         match plain {
-            true => projected_lstm_from(x, state, projection, running, clip, None).0,
+            true => {
+                let own = Direction {
+                    x,
+                    state,
+                    projection,
+                };
+                projected_lstm_from(own, running, clip, None).0
+            }
             false => projected_lstm(x, state, projection, running, clip),
         }
     }

@@ -57,7 +57,12 @@ pub fn projected_lstm(
         let kernel = kernel::ProjectedLstm::new(running, clip, Precision::F32);
         return super::libtorch::apply(kernel, [x.into(), state.into(), projection.into()]);
     }
-    projected_lstm_from(x, state, projection, running, clip, None).0
+    let own = Direction {
+        x,
+        state,
+        projection,
+    };
+    projected_lstm_from(own, running, clip, None).0
 }
 
 /// What one direction of a bidirectional layer computes with; shapes are those of [`projected_lstm`].
@@ -95,13 +100,7 @@ pub fn projected_bilstm(
         let [[a, b, c], [d, e, f]] = inputs;
         return super::libtorch::apply(kernel, [a, b, c, d, e, f].map(Into::into));
     }
-    let outputs = directions.map(
-        |Direction {
-             x,
-             state,
-             projection,
-         }| { projected_lstm_from(x, state, projection, running, clip, None).0 },
-    );
+    let outputs = directions.map(|own| projected_lstm_from(own, running, clip, None).0);
     Tensor::cat(outputs.to_vec(), 0)
 }
 
@@ -120,17 +119,20 @@ fn check(x: &Tensor<2>, state: &Tensor<2>, projection: &Tensor<2>, running: &[us
     );
 }
 
-/// As [`projected_lstm`], from `before`, and with what each sequence remembers after its last step.
+/// As [`projected_lstm`], of one direction, from `before`, and with what each sequence remembers after its last step.
 ///
 /// Burn's own operations, one step after the other, on every device.
 pub fn projected_lstm_from(
-    x: Tensor<2>,
-    state: Tensor<2>,
-    projection: Tensor<2>,
+    direction: Direction,
     running: &[usize],
     clip: Clip,
     before: Option<Memory>,
 ) -> (Tensor<2>, Memory) {
+    let Direction {
+        x,
+        state,
+        projection,
+    } = direction;
     check(&x, &state, &projection, running);
     let [_, n_cell] = projection.dims();
     let (state, projection) = (state.transpose(), projection.transpose());

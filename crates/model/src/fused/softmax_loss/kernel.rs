@@ -10,8 +10,8 @@ use burn::tensor::{Int, Tensor};
 use super::Candidates;
 use crate::fused::Precision;
 use crate::fused::libtorch::{Kernel, raw, raw_int};
+use crate::fused::matmul::Matmul;
 use crate::fused::shim::{check, handle, taken};
-use crate::fused::way::Way;
 
 unsafe extern "C" {
     fn totune_softmax_loss(
@@ -69,7 +69,7 @@ impl SoftmaxLoss {
                 all.as_ptr(),
                 c_int::from(self.candidates.is_some()),
                 c_int::from(self.tracked),
-                Way::of(self.precision) as c_int,
+                Matmul::of(self.precision) as c_int,
                 out.as_mut_ptr(),
             ));
             taken(&out)

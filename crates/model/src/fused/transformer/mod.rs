@@ -176,13 +176,13 @@ fn plain_self_attention(
         precision,
     } = settings;
     let [batch, seq, hidden] = x.dims();
-    let [q, k, v] = weights.projections.map(|affine| {
+    let heads_of = weights.projections.map(|affine| {
         affine
             .of(x.clone(), precision)
             .reshape([batch, seq, heads, hidden / heads])
             .swap_dims(1, 2) // [batch, heads, seq, head_dim]
     });
-    let context = attention(q, k, v, mask, probabilities.rate, probabilities.seed);
+    let context = attention(heads_of, mask, probabilities);
     let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
     let y = weights.output.of(context, precision);
     let y = dropout(y, drop.rate, drop.seed);

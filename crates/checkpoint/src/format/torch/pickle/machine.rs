@@ -37,6 +37,18 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn step(&mut self, op: u8) -> Result<()> {
+        let known = self.control(op)?
+            || self.constant(op)?
+            || self.quoted(op)?
+            || self.collection(op)?
+            || self.memory(op)?
+            || self.object(op)?;
+        ensure!(known, "not an operation that state dicts use");
+        Ok(())
+    }
+
+    /// Protocol, frames, marks, and what is dropped; whether `op` is one of these.
+    fn control(&mut self, op: u8) -> Result<bool> {
         match op {
             0x80 => {
                 let protocol = self.byte()?;
@@ -48,6 +60,14 @@ impl<'a> Machine<'a> {
             0x95 => drop(self.take(8)?), // a frame: where it ends does not matter
             b'(' => self.marks.push(self.stack.len()),
             b'0' => drop(self.pop()?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// None, booleans and numbers; whether `op` is one of these.
+    fn constant(&mut self, op: u8) -> Result<bool> {
+        match op {
             b'N' => self.stack.push(Value::None),
             0x88 => self.stack.push(Value::Bool(true)),
             0x89 => self.stack.push(Value::Bool(false)),
@@ -68,6 +88,14 @@ impl<'a> Machine<'a> {
                 self.take(8)?;
                 self.stack.push(Value::Float);
             }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Text of a given length; whether `op` is one of these.
+    fn quoted(&mut self, op: u8) -> Result<bool> {
+        match op {
             b'U' | 0x8c => {
                 let len = self.byte()?.into();
                 self.push_text(len)?;
@@ -80,6 +108,14 @@ impl<'a> Machine<'a> {
                 let len = u64::from_le_bytes(self.array()?);
                 self.push_text(len)?;
             }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Tuples, lists and dictionaries; whether `op` is one of these.
+    fn collection(&mut self, op: u8) -> Result<bool> {
+        match op {
             b')' => self.push_tuple(Vec::new()),
             0x85..=0x87 => {
                 let n = usize::from(op - 0x84);
@@ -118,6 +154,14 @@ impl<'a> Machine<'a> {
                 let pairs = pairs(&items)?;
                 self.top_dict()?.extend(pairs);
             }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// What is remembered and recalled; whether `op` is one of these.
+    fn memory(&mut self, op: u8) -> Result<bool> {
+        match op {
             b'q' => {
                 let slot = self.byte()?.into();
                 self.remember(slot)?;
@@ -138,6 +182,14 @@ impl<'a> Machine<'a> {
                 let slot = u32::from_le_bytes(self.array()?);
                 self.recall(slot)?;
             }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Globals, storages, and what they are called with; whether `op` is one of these.
+    fn object(&mut self, op: u8) -> Result<bool> {
+        match op {
             b'c' => {
                 let module = self.line()?;
                 let name = self.line()?;
@@ -175,9 +227,9 @@ impl<'a> Machine<'a> {
                     target.kind()
                 );
             }
-            _ => bail!("not an operation that state dicts use"),
+            _ => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
 
     pub(super) fn byte(&mut self) -> Result<u8> {

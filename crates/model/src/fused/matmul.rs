@@ -3,9 +3,9 @@
 use super::Precision;
 use super::products::{Bf16Products, F32Products, products};
 
-/// A way to multiply; the numbers are those of `products.h`.
+/// What multiplies matrices, and in which precision; the numbers are those of `products.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Matmul {
     /// f32, by LibTorch's choice.
     Default = 0,
     /// f32, by oneDNN.
@@ -14,7 +14,7 @@ pub enum Way {
     Half = 2,
 }
 
-impl Way {
+impl Matmul {
     /// The fastest for `precision`: f32 operands stay f32 where bfloat16 ones are not multiplied as such.
     pub fn of(precision: Precision) -> Self {
         let products = products();

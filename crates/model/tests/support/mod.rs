@@ -1,0 +1,106 @@
+//! What tests against stored references share.
+
+// Each test is a program of its own, and uses a part of this.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::tensor::{Device, Gradients, Tensor};
+use safetensors::SafeTensors;
+use totune_model::Spelling;
+
+/// A path in the repository.
+pub fn project(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+}
+
+/// Every device of a CPU.
+pub fn devices() -> Vec<Device> {
+    vec![
+        #[cfg(feature = "tch")]
+        #[allow(deprecated)]
+        Device::libtorch(),
+        Device::flex(),
+    ]
+}
+
+/// The numbers of a tensor.
+pub fn flat<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.into_data().try_to_vec().expect("f32")
+}
+
+/// The tensors of a committed safetensors file.
+pub struct Stored(Vec<u8>);
+
+impl Stored {
+    pub fn read(path: &str) -> Self {
+        Self(std::fs::read(project(path)).expect("a committed file"))
+    }
+
+    pub fn floats(&self, name: &str) -> Vec<f32> {
+        let file = SafeTensors::deserialize(&self.0).expect("safetensors");
+        let view = file.tensor(name).expect("a stored tensor");
+        let numbers = view.data().chunks_exact(4);
+        numbers
+            .map(|b| f32::from_le_bytes(b.try_into().expect("four bytes")))
+            .collect()
+    }
+
+    pub fn integers(&self, name: &str) -> (Vec<i64>, [usize; 2]) {
+        let file = SafeTensors::deserialize(&self.0).expect("safetensors");
+        let view = file.tensor(name).expect("a stored tensor");
+        let numbers = view.data().chunks_exact(8);
+        let values = numbers.map(|b| i64::from_le_bytes(b.try_into().expect("eight bytes")));
+        let shape = view.shape().try_into().expect("two dimensions");
+        (values.collect(), shape)
+    }
+}
+
+/// A word as ELMo reads it; `totune_data::characters` has tests of its own.
+pub fn spell(word: &str) -> Spelling {
+    let mut ids = [261; 50];
+    let bytes = &word.as_bytes()[..word.len().min(48)];
+    ids[0] = 259;
+    for (id, &byte) in ids[1..].iter_mut().zip(bytes) {
+        *id = u16::from(byte) + 1;
+    }
+    ids[1 + bytes.len()] = 260;
+    ids
+}
+
+/// The gradient of every parameter of `module` by its path; each has one.
+pub fn gradients(module: &impl Module, grads: &Gradients) -> BTreeMap<String, Vec<f32>> {
+    let mut visitor = Visitor {
+        path: Vec::new(),
+        grads,
+        found: BTreeMap::new(),
+    };
+    module.visit(&mut visitor);
+    visitor.found
+}
+
+struct Visitor<'a> {
+    path: Vec<String>,
+    grads: &'a Gradients,
+    found: BTreeMap<String, Vec<f32>>,
+}
+
+impl ModuleVisitor for Visitor<'_> {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.into());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let grad = param.val().grad(self.grads);
+        let grad = grad.expect("every parameter has a gradient");
+        self.found.insert(self.path.join("."), flat(grad));
+    }
+}
