@@ -1,4 +1,4 @@
-//! A checkpoint beside what it should be, without loading it.
+//! A checkpoint compared with what it should be, without loading it.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use totune_checkpoint::{Checkpoint, Difference, Format, Published};
 
 use crate::Architecture;
 
-/// A checkpoint beside its card, or beside the configuration that lies with it.
+/// A checkpoint compared with its card, or with the configuration next to it.
 #[derive(Debug, Clone)]
 pub struct CardCheck {
     /// How the weights are stored.
@@ -27,7 +27,7 @@ pub struct CardCheck {
 }
 
 impl CardCheck {
-    /// Holds the checkpoint `file` against the tensors of a network; `ignored` says what may be left over.
+    /// Compares the checkpoint `file` with the tensors of a network; `ignored` says what may be left over.
     pub(crate) fn new(
         file: &Path,
         architecture: &Architecture,

@@ -28,7 +28,7 @@ pub enum Init {
     KaimingNormal,
 }
 
-/// Standard deviation of the weights in the released BERT classifier.
+/// Standard deviation of initial weights in the released BERT: its `initializer_range`.
 pub(crate) const INIT_SD: f64 = 0.02;
 
 /// Initial weights of a network, drawn from a seed.

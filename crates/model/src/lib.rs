@@ -4,7 +4,7 @@
 //! exposes `embeddings`, `layers.<i>` and `pooler`, a classifier puts them below `encoder` and adds `head`.
 //! Strategies select parameters by these names. [`EncoderCard`] describes a checkpoint and loads it.
 //!
-//! Backend-specific code lives in [`fused`] alone, where each operation has a plain burn body beside it.
+//! Backend-specific code lives in [`fused`] alone, where each operation has a plain burn body next to it.
 //!
 //! This crate does not know datasets, optimiser settings, strategies or papers.
 
@@ -17,6 +17,7 @@ mod card;
 mod check;
 mod classifier;
 mod crf;
+mod described;
 mod encoder;
 pub mod fused;
 mod head;
@@ -28,16 +29,18 @@ mod pass;
 mod recurrent;
 mod weights;
 
-pub use architecture::{Architecture, Described};
+pub use architecture::Architecture;
 pub use batch::{Segment, TokenBatch, WordPlaces, Words};
 pub use card::{EncoderCard, EncoderCatalogue, LoadedEncoder, Vocabulary};
 pub use check::CardCheck;
 pub use classifier::{Classifier, Kept};
 pub use crf::{Constraints, Crf};
+pub use described::Described;
 pub use encoder::any::AnyEncoder;
 pub use encoder::bert::{Bert, BertConfig, PoolerKind};
 pub use encoder::distilbert::DistilBertConfig;
 pub use encoder::elmo::{Elmo, LstmState, Spelling};
+pub use encoder::low_rank::{add_low_rank, merge_low_rank};
 pub use encoder::roberta::RobertaConfig;
 pub use encoder::{Encoder, Shape, States, TokenizerKind};
 pub use head::{
@@ -53,7 +56,7 @@ pub use lm::{
     Bilm, BilmConfig, BilmInit, BilmLikelihood, LogUniform, MaskedLm, MaskedLmConfig, Samples,
     Segments,
 };
-pub use lora::{LowRank, LowRankSpec, add_low_rank, merge_low_rank};
+pub use lora::{LowRank, LowRankSpec};
 pub use pass::Pass;
 pub use recurrent::{BiLstm, BiLstmLayer, Lstm, LstmCell};
 pub use weights::Weights;

@@ -1,4 +1,4 @@
-//! Sentences of words as windows: each word at a place where a model's state stands for it.
+//! Sentences of words as windows: each word with the place of the token that represents it.
 
 use super::windows::{Cut, cut};
 use super::{Encoded, Tokenizer};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// Which of its pieces stands for a word. Devlin et al. 2019 and Peters et al. 2019 take the first; AllenNLP 0.8's
+/// Which of its subwords represents a word. Devlin et al. 2019 and Peters et al. 2019 take the first; AllenNLP 0.8's
 /// `use_starting_offsets` is off by default, and takes the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -20,7 +20,7 @@ pub enum Piece {
     Last,
 }
 
-/// What a model sees beside the sentence whose words are scored.
+/// What a model sees next to the sentence whose words are scored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Context {
@@ -35,9 +35,9 @@ pub enum Context {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Alignment {
-    /// Which of its pieces stands for a word.
+    /// Which of its subwords represents a word.
     pub piece: Piece,
-    /// What is seen beside a sentence.
+    /// What is seen next to a sentence.
     pub context: Context,
     /// Most ids in a window, special ones included.
     pub max_length: usize,
@@ -52,7 +52,7 @@ pub struct Window {
     pub example: usize,
     /// The words of the sentence that are scored here; each is in one window only.
     pub words: Range<usize>,
-    /// For each of `words`, the place among the ids that stands for it.
+    /// For each of `words`, the place of the id that represents it.
     pub positions: Vec<u32>,
     /// For each of `words`, the place of its last piece.
     pub ends: Vec<u32>,
@@ -64,7 +64,7 @@ impl Tokenizer {
     ///
     /// The pieces of a word are those it has alone, as with transformers' `is_split_into_words`. A word without any (of
     /// control characters, say) is one `[UNK]`, and of a word with more pieces than a window holds only the first ones
-    /// are read (or the last, if the last stands for it). A sentence that is longer than a window is read in several
+    /// are read (or the last, if the last represents it). A sentence that is longer than a window is read in several
     /// that overlap by half, without context from outside of it, and each word is scored where least is cut off around
     /// it.
     ///

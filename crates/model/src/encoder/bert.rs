@@ -51,12 +51,12 @@ pub struct BertConfig {
     pub hidden_dropout_prob: f64,
     /// Dropout on attention probabilities.
     pub attention_probs_dropout_prob: f64,
-    /// What stands above the first token of the top layer.
+    /// The pooler on the first token of the top layer.
     #[serde(default)]
     pub pooler: PoolerKind,
 }
 
-/// What stands above the first token of the top layer.
+/// The pooler on the first token of the top layer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PoolerKind {

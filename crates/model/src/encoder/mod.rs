@@ -11,6 +11,7 @@ pub mod any;
 pub mod bert;
 pub mod distilbert;
 pub mod elmo;
+pub mod low_rank;
 pub mod roberta;
 mod shape;
 

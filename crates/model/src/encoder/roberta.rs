@@ -37,7 +37,7 @@ pub struct RobertaConfig {
     pub attention_probs_dropout_prob: f64,
     /// The id of `<pad>`; positions begin behind it.
     pub pad_token_id: u32,
-    /// What stands above the first token of the top layer: nothing, unless someone trained it.
+    /// The pooler on the first token of the top layer: none, unless someone trained it.
     #[serde(default = "no_pooler")]
     pub pooler: PoolerKind,
 }

@@ -6,6 +6,7 @@ use anyhow::Result;
 use burn::tensor::Device;
 use totune_checkpoint::Naming;
 
+use crate::init::INIT_SD;
 use crate::{RandomWeights, Weights};
 
 /// The shape of a network of one architecture, and what follows from it.
@@ -33,12 +34,9 @@ pub trait Shape: fmt::Debug {
 
     /// The weights that pre-training would begin with: BERT's, unless the architecture has its own.
     fn initial(&self, seed: u64) -> Box<dyn Weights> {
-        Box::new(RandomWeights::new(seed, BERT_INIT_SD))
+        Box::new(RandomWeights::new(seed, INIT_SD))
     }
 }
-
-/// `initializer_range` of the released BERT.
-const BERT_INIT_SD: f64 = 0.02;
 
 /// What makes ids of texts; special tokens and the template of pairs go with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

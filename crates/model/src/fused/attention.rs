@@ -53,8 +53,8 @@ mod kernel {
     use burn::tensor::Tensor as BurnTensor;
     use tch::{Kind, Tensor};
 
+    use crate::fused::dropout::dropped;
     use crate::fused::libtorch::{Input, Kernel, raw};
-    use crate::fused::shim;
 
     /// Whether the flash kernels for CPU can run; CUDA takes the explicit products.
     pub fn on_cpu(inputs: &[Input; 3]) -> bool {
@@ -137,7 +137,7 @@ mod kernel {
                 let _ = scores.g_add_(&bias.tensor);
             }
             let p = scores.softmax(3, None::<Kind>);
-            let out = shim::dropout(&p, self.rate, self.seed).matmul(&v.tensor);
+            let out = dropped(&p, self.rate, self.seed).matmul(&v.tensor);
             (TchTensor::new(out), [q, k, v, TchTensor::new(p)])
         }
 
@@ -148,10 +148,10 @@ mod kernel {
             _: [bool; 3],
         ) -> [Option<TchTensor>; 3] {
             let scale = (q.tensor.size()[3] as f64).powf(-0.5);
-            let dropped = shim::dropout(&p.tensor, self.rate, self.seed);
-            let dv = dropped.transpose(2, 3).matmul(&grad.tensor);
+            let kept = dropped(&p.tensor, self.rate, self.seed);
+            let dv = kept.transpose(2, 3).matmul(&grad.tensor);
             let dp = grad.tensor.matmul(&v.tensor.transpose(2, 3));
-            let dp = shim::dropout(&dp, self.rate, self.seed);
+            let dp = dropped(&dp, self.rate, self.seed);
             let ds = Tensor::internal_softmax_backward_data(&dp, &p.tensor, 3, Kind::Float) * scale;
             let dq = ds.matmul(&k.tensor);
             let dk = ds.transpose(2, 3).matmul(&q.tensor);

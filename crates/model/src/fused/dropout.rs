@@ -5,6 +5,15 @@
 
 use burn::tensor::{Tensor, TensorData};
 
+/// A share of elements to drop and the seed of the mask, as in [`dropout`].
+#[derive(Debug, Clone, Copy)]
+pub struct Dropout {
+    /// 0 drops nothing.
+    pub rate: f64,
+    /// Of the mask.
+    pub seed: u64,
+}
+
 /// Sets a share `rate` of `x` to zero and scales the rest by `1 / (1 - rate)`.
 ///
 /// The share is rounded to multiples of 2⁻¹⁶.
@@ -14,7 +23,7 @@ pub fn dropout<const D: usize>(x: Tensor<D>, rate: f64, seed: u64) -> Tensor<D> 
     }
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&x.device()) {
-        return super::libtorch::apply(kernel::Dropout { rate, seed }, [x.into()]);
+        return super::libtorch::apply(Dropout { rate, seed }, [x.into()]);
     }
     plain(x, rate, seed)
 }
@@ -61,30 +70,62 @@ fn hash(i: u32, (low, high): (u32, u32)) -> u32 {
 }
 
 #[cfg(feature = "tch")]
+pub(super) use kernel::dropped;
+
+#[cfg(feature = "tch")]
 mod kernel {
+    use std::os::raw::{c_char, c_double, c_uint, c_void};
+    use std::ptr;
+
     use burn::backend::libtorch::TchTensor;
+    use tch::Tensor;
 
+    use super::Dropout;
     use crate::fused::libtorch::Kernel;
-    use crate::fused::shim;
+    use crate::fused::shim::{check, handle};
 
-    #[derive(Debug, Clone)]
-    pub struct Dropout {
-        pub rate: f64,
-        pub seed: u64,
+    unsafe extern "C" {
+        fn totune_dropout(
+            x: *mut c_void,
+            rate: c_double,
+            threshold: c_uint,
+            low: c_uint,
+            high: c_uint,
+            out: *mut *mut c_void,
+        ) -> *mut c_char;
+    }
+
+    /// A new tensor: `x` with a share `rate` set to zero and the rest scaled; see [`super::dropout`].
+    pub fn dropped(x: &Tensor, rate: f64, seed: u64) -> Tensor {
+        if rate == 0.0 {
+            return x.shallow_clone();
+        }
+        let threshold = super::threshold(rate);
+        let (low, high) = super::key(seed);
+        let mut out = ptr::null_mut();
+        // SAFETY: `x` is a live tensor; the callee writes a new one.
+        unsafe {
+            check(totune_dropout(
+                handle(x),
+                rate,
+                threshold,
+                low,
+                high,
+                &mut out,
+            ));
+            Tensor::from_ptr(out.cast())
+        }
     }
 
     impl Kernel<1> for Dropout {
         type Saved = ();
 
         fn forward(&self, [x]: [TchTensor; 1]) -> (TchTensor, ()) {
-            (
-                TchTensor::new(shim::dropout(&x.tensor, self.rate, self.seed)),
-                (),
-            )
+            (TchTensor::new(dropped(&x.tensor, self.rate, self.seed)), ())
         }
 
         fn backward(&self, (): (), grad: TchTensor, _: [bool; 1]) -> [Option<TchTensor>; 1] {
-            [Some(TchTensor::new(shim::dropout(
+            [Some(TchTensor::new(dropped(
                 &grad.tensor,
                 self.rate,
                 self.seed,

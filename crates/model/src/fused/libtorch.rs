@@ -26,7 +26,7 @@ pub fn owns(device: &Device) -> bool {
     )
 }
 
-/// Whether tensors on `device` are LibTorch's and lie in main memory, where C++ of our own can read them.
+/// Whether tensors on `device` are LibTorch's on the CPU, where C++ of our own can read them.
 pub fn owns_in_main_memory(device: &Device) -> bool {
     matches!(
         device.clone().inner().as_dispatch(),
@@ -58,7 +58,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Whether the tensor lies in main memory.
+    /// Whether the tensor is on the CPU.
     pub fn on_cpu(&self) -> bool {
         self.value.primitive().tensor.device() == tch::Device::Cpu
     }

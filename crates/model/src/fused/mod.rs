@@ -32,7 +32,7 @@ pub use attention::attention;
 pub use char_cnn::char_cnn;
 pub use crf::{CrfWeights, crf_log_likelihood};
 pub use cross_entropy::cross_entropy;
-pub use dropout::dropout;
+pub use dropout::{Dropout, dropout};
 pub use highway_lstm::{HighwayGate, Order, highway_lstm};
 pub use layer_norm::layer_norm;
 pub use linear::{Precision, linear};
@@ -43,8 +43,8 @@ pub use projected_lstm::{
 };
 pub use softmax_loss::{Candidates, Softmax, softmax_loss, softmax_losses};
 pub use transformer::{
-    Affine, Dropout, FeedForwardWeights, NormWeights, SelfAttention, SelfAttentionWeights,
-    feed_forward, self_attention,
+    Affine, FeedForwardWeights, NormWeights, SelfAttention, SelfAttentionWeights, feed_forward,
+    self_attention,
 };
 
 #[cfg(all(test, feature = "tch"))]

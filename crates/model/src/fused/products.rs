@@ -114,7 +114,13 @@ pub fn products() -> Products {
     {
         static FOUND: std::sync::OnceLock<Products> = std::sync::OnceLock::new();
         *FOUND.get_or_init(|| {
-            super::shim::product_speeds()
+            let speeds = super::shim::product_speeds();
+            let speeds = speeds.map(|[default, onednn, bf16]| Speeds {
+                default,
+                onednn,
+                bf16,
+            });
+            speeds
                 .map_or(Products::DEFAULT, Products::fastest)
                 .overridden(|name| std::env::var(name).ok())
         })

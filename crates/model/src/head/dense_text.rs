@@ -15,7 +15,7 @@ use crate::{Init, Pass, RandomWeights, Segment, Weights};
 /// Settings of a [`DenseText`].
 ///
 /// The paper says: four independent blocks, each of four convolutional networks "connected by residual", and the
-/// result beside `[CLS]`. Everything else is ours.
+/// result next to `[CLS]`. Everything else is ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DenseTextSpec {
@@ -45,7 +45,7 @@ pub struct DenseTextSpec {
 pub enum Skips {
     /// They are added (He et al. 2016), "connected by residual".
     Additive,
-    /// They lie beside each other (Huang et al. 2017), as the name says.
+    /// They are concatenated (Huang et al. 2017), as the name says.
     Dense,
 }
 
@@ -220,7 +220,7 @@ impl Block {
     }
 }
 
-/// Each token beside its neighbours, `[batch, seq, kernel * width]`, zeros where there is none; of an even number of
+/// Each token with its neighbours, `[batch, seq, kernel * width]`, zeros where there is none; of an even number of
 /// them one more lies to the right, as with PyTorch's `padding="same"`.
 fn windows(x: Tensor<3>, kernel: usize) -> Tensor<3> {
     let [batch, seq, width] = x.dims();

@@ -40,7 +40,7 @@ impl Default for EsimSpec {
     }
 }
 
-/// Two sides encoded by one BiLSTM, aligned softly, composed by a second one, pooled and compared.
+/// Two segments encoded by one BiLSTM, aligned softly, composed by a second one, pooled and compared.
 #[derive(Module, Debug)]
 pub struct Esim {
     encoder: BiLstm,
@@ -118,7 +118,7 @@ impl Esim {
         self.output.forward(drop(hidden, self.dropout, pass))
     }
 
-    /// The second LSTM over each token beside what it is aligned to.
+    /// The second LSTM over each token and what it is aligned to.
     fn compose(&self, side: &Segment, attended: Tensor<3>, pass: &Pass) -> Segment {
         let enhanced = enhance(side.states.clone(), attended); // [batch, seq, 8 hidden]
         let projected = relu(self.projection.forward(enhanced)); // [batch, seq, projection]

@@ -24,12 +24,6 @@ pub struct LinearSpec {
     pub dropout: f64,
 }
 
-impl From<LinearSpec> for super::HeadSpec {
-    fn from(spec: LinearSpec) -> Self {
-        Self::Linear(spec)
-    }
-}
-
 /// A linear classifier over one pooled vector per example, initialised as the released BERT classifier.
 #[derive(Module, Debug)]
 pub struct LinearHead {

@@ -51,7 +51,7 @@ impl ScalarMix {
 
     /// Mixes vectors that lie one layer after the other: `[batch, layers * width]` to `[batch, width]`.
     ///
-    /// Means over tokens and choices of one commute with it, so it may come after them; largest values do not
+    /// Means over tokens and choices of one commute with it, so it may come after them; max pooling does not
     /// ([`crate::Pooling::commutes_with_a_mix`]).
     pub fn forward(&self, vectors: Tensor<2>) -> Tensor<2> {
         let [batch, all] = vectors.dims();

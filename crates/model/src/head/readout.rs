@@ -27,7 +27,7 @@ pub enum Pooling {
 
 impl Pooling {
     /// Whether taking it of each layer and mixing is the same as mixing and taking it of the mix, so that the mix may come
-    /// after it. The mix of largest values is not the largest of a mix.
+    /// after it. The mix of max-pooled layers is not the max pooling of a mix.
     pub fn commutes_with_a_mix(self) -> bool {
         matches!(self, Self::First | Self::Mean)
     }
@@ -108,7 +108,7 @@ impl Layers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Readout {
-    /// Which vector stands for an example.
+    /// Which vector represents an example.
     pub pooling: Pooling,
     /// Which layers it is of.
     pub layers: Layers,

@@ -27,7 +27,7 @@ use crate::{Elmo, Encoder, Pass, Weights};
 pub struct BilmConfig {
     /// The encoder.
     pub encoder: ElmoOptions,
-    /// Words of the vocabulary, those that stand for boundaries and for unknown words among them.
+    /// Words of the vocabulary, boundary tokens and the unknown word among them.
     pub vocab: usize,
 }
 
@@ -66,7 +66,7 @@ impl BilmConfig {
     }
 
     /// Every tensor that [`BilmConfig::load`] takes: its published name, and its shape. Those of the encoder come first,
-    /// as [`ElmoOptions::tensors`] has them; with `options.json` beside them they are an encoder of their own.
+    /// as [`ElmoOptions::tensors`] has them; with `options.json` next to them they are an encoder of their own.
     pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let mut tensors = self.encoder.tensors();
         let width = self.encoder.lstm.projection_dim;

@@ -7,7 +7,7 @@
 //! | `layers.<i>.{forward, backward}.input.{weight, bias}` | `{forward, backward}.<i>.{input.weight, bias}` |
 //! | `layers.<i>.{forward, backward}.{state, projection}` | `{forward, backward}.<i>.{state, projection}.weight` |
 //!
-//! The directions never meet: a state is what the forward LSTM gives beside what the backward one gives, and each goes on
+//! The directions never meet: a state is the output of the forward LSTM followed by that of the backward one, and each goes on
 //! from its own half. Block 0 is the word twice. Each sentence is read between two boundary tokens, put around it here
 //! and whose states are left out.
 //!

@@ -1,4 +1,4 @@
-//! In main memory, through `char_cnn.cpp`.
+//! On the CPU, through `char_cnn.cpp`.
 
 use std::os::raw::{c_char, c_void};
 use std::ptr;

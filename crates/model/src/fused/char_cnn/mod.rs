@@ -1,4 +1,4 @@
-//! Filters over the characters of words, of each the largest value over its places: the convolution of ELMo's words
+//! Filters over the characters of words, max-pooled over places: the convolution of ELMo's words
 //! (Kim et al. 2016).
 //!
 //! Characters come from a small table, so on LibTorch's CPU each row of the table is multiplied with each column of a
@@ -14,7 +14,7 @@ use super::{Precision, linear};
 #[cfg(feature = "tch")]
 mod kernel;
 
-/// For each word and filter the largest value over all places, `[words, filters]`.
+/// Max pooling of each word and filter over all places, `[words, filters]`.
 ///
 /// `table` is `[characters, dim]`, `ids` `[words, length]`, `weight` `[filters, dim, width]` with a width of at most
 /// `length`, `bias` `[filters]`.

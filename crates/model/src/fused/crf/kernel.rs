@@ -1,4 +1,4 @@
-//! In main memory: one pass over each row, rows in parallel (`crf.cpp`).
+//! On the CPU: one pass over each row, rows in parallel (`crf.cpp`).
 //!
 //! The forward pass keeps, for each word and tag, how probable each tag of the word before is; the backward pass goes
 //! through these from the end and has the marginals without another exponential.

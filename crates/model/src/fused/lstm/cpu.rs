@@ -1,4 +1,4 @@
-//! In main memory: the products with the input over all real steps at once, the recurrence in registers (`lstm.cpp`).
+//! On the CPU: the products with the input over all real steps at once, the recurrence in registers (`lstm.cpp`).
 //!
 //! Rows are independent of each other, and so are directions: threads share nothing until the weights' gradients.
 
@@ -7,7 +7,7 @@ use std::ptr;
 
 use burn::backend::libtorch::TchTensor;
 
-use super::kernel::Layer;
+use super::layer::Layer;
 use crate::fused::libtorch::Kernel;
 use crate::fused::shim::{check, handle, taken};
 

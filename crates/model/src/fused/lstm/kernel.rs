@@ -1,32 +1,12 @@
-//! Which of LibTorch's ways a layer goes: our own in main memory, the library's elsewhere.
+//! The choice between two kernels: our own on the CPU, LibTorch's elsewhere.
 
-use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor;
 
 use super::LstmWeights;
 use super::cpu::Rows;
+use super::layer::Layer;
 use super::library::Library;
-use crate::fused::libtorch::{Input, apply, owns_in_main_memory, raw};
-
-/// What a layer needs beside its inputs.
-#[derive(Debug, Clone)]
-pub struct Layer {
-    /// `[batch, seq]`.
-    pub mask: Option<TchTensor>,
-    /// Whether a gradient may be asked for.
-    pub tracked: bool,
-}
-
-impl Layer {
-    /// For `x` and the weights of each direction.
-    pub fn new(x: &Tensor<3>, mask: Option<&Tensor<2>>, weights: &[&LstmWeights]) -> Self {
-        let tracked = weights.iter().any(|w| w.weight_ih.is_autodiff());
-        Self {
-            mask: mask.map(|mask| TchTensor::new(raw(mask))),
-            tracked: tracked || x.is_autodiff(),
-        }
-    }
-}
+use crate::fused::libtorch::{Input, apply, owns_in_main_memory};
 
 /// See [`super::lstm`].
 pub fn lstm(x: Tensor<3>, mask: Option<&Tensor<2>>, w: LstmWeights) -> Tensor<3> {

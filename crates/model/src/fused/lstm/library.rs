@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use burn::backend::libtorch::TchTensor;
 use tch::{Kind, Tensor};
 
-use super::kernel::Layer;
+use super::layer::Layer;
 use crate::fused::libtorch::Kernel;
 
 /// One direction or two, by the number of inputs: x and four weights for each.

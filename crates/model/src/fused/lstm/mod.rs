@@ -7,6 +7,8 @@ mod cpu;
 #[cfg(feature = "tch")]
 mod kernel;
 #[cfg(feature = "tch")]
+mod layer;
+#[cfg(feature = "tch")]
 mod library;
 
 use burn::tensor::Tensor;
@@ -130,7 +132,8 @@ mod tests {
     use burn::tensor::{Device, Tensor};
 
     use super::cpu::totune_lstm_level;
-    use super::kernel::{Layer, inputs};
+    use super::kernel::inputs;
+    use super::layer::Layer;
     use super::library::Library;
     use super::{LstmWeights, bilstm, lstm, plain_both};
     use crate::fused::compare::check;
@@ -222,7 +225,7 @@ mod tests {
         }
     }
 
-    /// What other devices than main memory take runs there too.
+    /// The path of other devices than the CPU runs there too.
     #[test]
     fn the_library_and_plain_agree() {
         let shape = Shape {

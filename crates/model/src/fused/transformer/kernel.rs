@@ -6,11 +6,11 @@ use std::ptr;
 use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor;
 
-use super::{Dropout, FeedForwardWeights, SelfAttention, SelfAttentionWeights};
+use super::{FeedForwardWeights, SelfAttention, SelfAttentionWeights};
 use crate::fused::libtorch::{Kernel, apply, raw};
 use crate::fused::products::{Bf16Products, F32Products, products};
 use crate::fused::shim::{check, handle, taken};
-use crate::fused::{Precision, dropout};
+use crate::fused::{Dropout, Precision, dropout};
 
 /// `Drop` of `passes.h`.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@
 //! normalisation and the residual are f32. Where bfloat16 operands are multiplied as such, the results of products
 //! other than the scores are rounded to bfloat16 once more, also the gradients of weights, which come out as f32.
 //!
-//! Elsewhere, and where a low-rank update drops out part of its input, a sublayer is made of the operations beside this
+//! Elsewhere, and where a low-rank update drops out part of its input, a sublayer is made of the operations next to this
 //! folder, which round the operands of the products with weights alone.
 
 #[cfg(feature = "tch")]
@@ -16,7 +16,7 @@ mod kernel;
 use burn::tensor::Tensor;
 use burn::tensor::activation::gelu;
 
-use super::{Precision, attention, dropout, layer_norm, linear};
+use super::{Dropout, Precision, attention, dropout, layer_norm, linear};
 use crate::lora::Update;
 
 /// Weight `[out, in]` and bias `[out]` of a product.
@@ -54,15 +54,6 @@ pub struct NormWeights {
     pub epsilon: f64,
 }
 
-/// A share of elements to drop and the seed of the mask, as in [`dropout`].
-#[derive(Debug, Clone, Copy)]
-pub struct Dropout {
-    /// 0 drops nothing.
-    pub rate: f64,
-    /// Of the mask.
-    pub seed: u64,
-}
-
 /// Weights of [`feed_forward`].
 #[derive(Debug, Clone)]
 pub struct FeedForwardWeights {
@@ -75,7 +66,7 @@ pub struct FeedForwardWeights {
 }
 
 impl FeedForwardWeights {
-    /// Whether a low-rank update stands beside one of the weights.
+    /// Whether a low-rank update is kept separate from one of the weights.
     #[cfg_attr(
         not(feature = "tch"),
         expect(dead_code, reason = "asked before a kernel")
@@ -124,7 +115,7 @@ pub struct SelfAttentionWeights {
 }
 
 impl SelfAttentionWeights {
-    /// Whether a low-rank update stands beside one of the weights.
+    /// Whether a low-rank update is kept separate from one of the weights.
     #[cfg_attr(
         not(feature = "tch"),
         expect(dead_code, reason = "asked before a kernel")

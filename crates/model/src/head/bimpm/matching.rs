@@ -15,7 +15,7 @@ use super::{BimpmSpec, MatchReading};
 use crate::layer::parameter;
 use crate::{Segment, Weights};
 
-/// Which state stands for all of a side in full matching.
+/// Which state represents a whole segment in full matching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     First,
@@ -35,7 +35,7 @@ pub(super) fn width(spec: &BimpmSpec) -> usize {
 /// The matching of one direction's states.
 #[derive(Module, Debug)]
 pub(super) struct Matching {
-    /// What the first side is matched by, and the second where it is not the same.
+    /// What the first segment is matched by, and the second where it is not the same.
     sides: Vec<Ways>,
     #[module(skip)]
     reading: MatchReading,
@@ -95,7 +95,7 @@ impl Matching {
         })
     }
 
-    /// What each token of both sides gets, `[batch, seq, ..]` in parts.
+    /// What each token of both segments gets, `[batch, seq, ..]` in parts.
     pub(super) fn both(&self, a: &Segment, b: &Segment) -> [Vec<Tensor<3>>; 2] {
         let cosines = unit(&a.states).matmul(unit(&b.states).swap_dims(1, 2)); // [batch, seq_a, seq_b]
         let back = cosines.clone().swap_dims(1, 2);

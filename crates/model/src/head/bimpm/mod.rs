@@ -31,7 +31,7 @@ pub struct BimpmSpec {
     pub reading: MatchReading,
     /// Width of the learned attention of the official code; read there alone.
     pub attention: usize,
-    /// What makes one vector of the matches of a side.
+    /// What makes one vector of the matches of a segment.
     pub aggregation: Aggregation,
     /// Width between the two layers that score.
     pub mlp_hidden: usize,
@@ -68,13 +68,13 @@ pub enum MatchReading {
     Allennlp,
     /// The authors' code of 2018: also the largest and the mean cosine to all tokens and the mean of max-pooling's
     /// cosines; the others are `tanh(sum(w * u * v))`; attention is learned, `tanh(A u) . (d * tanh(A v))` and a softmax;
-    /// weights are not shared by the sides.
+    /// weights are not shared by the segments.
     ///
     /// There padding takes part in means and in the softmax, and here it does not; its matching of words is not here.
     Official,
 }
 
-/// What makes one vector of the matches of a side.
+/// What makes one vector of the matches of a segment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Aggregation {
@@ -111,7 +111,7 @@ impl Default for BimpmSpec {
     }
 }
 
-/// Both sides read by one BiLSTM, each token matched with the other side, the matches aggregated and scored.
+/// Both segments read by one BiLSTM, each token matched with the other segment, the matches aggregated and scored.
 #[derive(Module, Debug)]
 pub struct Bimpm {
     context: Option<BiLstm>,
