@@ -31,10 +31,10 @@ pub use linear::{Fitted, FittedDense, Linear, Logistic, Solver};
 pub use matrix::{Dense, Real};
 pub use metrics::{
     Average, CLASSIFICATION_EXTRAS, Counts, Kind, PrecisionRecallF1, Reading, Scheme, Span,
-    SpanScores, accuracy, averaged, classification_scores, classification_scores_with,
-    f1_batch_mean, f1_macro, f1_micro, f1_upper_bound, f1_weighted, for_class, matthews,
-    mean_squared_error, parse_tag, pearson, pearson_spearman, regression_scores, spans, spearman,
-    spearman_textbook, tagging_scores,
+    SpanScores, accuracy, averaged, brier_score, classification_scores, classification_scores_with,
+    expected_calibration_error, f1_batch_mean, f1_macro, f1_micro, f1_upper_bound, f1_weighted,
+    for_class, matthews, mean_squared_error, parse_tag, pearson, pearson_spearman,
+    regression_scores, spans, spearman, spearman_textbook, tagging_scores,
 };
 pub use power::minimal_detectable_difference;
 pub use significance::{

@@ -1,10 +1,11 @@
 //! Scores: gold and predicted values in, numbers out.
 //!
 //! One file for each family: [`accuracy`], F1 and the like of single-label classifiers ([`averaged`]), [`matthews`],
-//! correlations and errors of regressions ([`pearson`]), and spans of taggers ([`SpanScores`], under a [`Reading`] of
+//! correlations and errors of regressions ([`pearson`]), calibration of probabilities ([`brier_score`]), and spans of taggers ([`SpanScores`], under a [`Reading`] of
 //! the tags). [`classification_scores`], [`regression_scores`] and [`tagging_scores`] give all of a family under the
 //! names of the result rows.
 
+mod calibration;
 mod classes;
 mod correlation;
 mod counts;
@@ -14,6 +15,7 @@ mod spans;
 mod tagging;
 mod tags;
 
+pub use calibration::{brier_score, expected_calibration_error};
 pub use classes::{
     Average, accuracy, averaged, f1_batch_mean, f1_macro, f1_micro, f1_upper_bound, f1_weighted,
     for_class,
