@@ -148,7 +148,7 @@ const FIXTURE: &str = "fixture";
 
 /// What is drawn into the pictures of a profile.
 fn stamp(profile: &str) -> Option<String> {
-    (profile == FIXTURE).then(|| "FIXTURE: made-up data, not a result".to_owned())
+    (profile == FIXTURE).then(|| "FIXTURE: synthetic data, not a result".to_owned())
 }
 
 /// Names become folders, so they are plain.

@@ -26,12 +26,14 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str, shown: &str) -> Result<T> {
 
 /// For "unknown field `x`, expected one of `a`, `b`": which of them was meant.
 fn suggestion(message: &str) -> String {
-    let mut words = message.split('`').skip(1).step_by(2);
-    let unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
-    match (unknown, words.next()) {
-        (true, Some(found)) => did_you_mean(found, words),
-        _ => String::new(),
-    }
+    let unknown = ["unknown field", "unknown variant"];
+    let Some(at) = unknown.iter().find_map(|words| message.find(words)) else {
+        return String::new();
+    };
+    let mut words = message[at..].split('`').skip(1).step_by(2);
+    words
+        .next()
+        .map_or(String::new(), |found| did_you_mean(found, words))
 }
 
 /// `; did you mean …?`, or nothing where no candidate is near.

@@ -39,7 +39,7 @@ fn a_task_gets_its_figure_table_and_numbers() {
         written.notes
     );
     let svg = fs::read_to_string(&written.files[0]).unwrap();
-    assert!(svg.contains("FIXTURE: made-up data, not a result"));
+    assert!(svg.contains("FIXTURE: synthetic data, not a result"));
 }
 
 #[test]

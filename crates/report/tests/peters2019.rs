@@ -150,7 +150,7 @@ fn the_papers_own_cells_and_words_get_the_verdicts_that_reading_gives_them() {
         (
             "range-of-similarity",
             "contradicted",
-            "beside another source",
+            "compared with another source",
         ),
     ] {
         let line = line(&claims, id);

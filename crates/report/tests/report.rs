@@ -58,7 +58,8 @@ fn the_page_needs_nothing_from_outside_and_names_its_profile_first() {
     );
     assert!(page.contains("<strong>FIXTURE.</strong>"));
     assert_eq!(
-        page.matches("FIXTURE: made-up data, not a result").count(),
+        page.matches("FIXTURE: synthetic data, not a result")
+            .count(),
         3,
         "one stamp per panel"
     );

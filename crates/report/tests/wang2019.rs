@@ -147,7 +147,7 @@ fn every_claim_of_runs_is_decided_by_its_runs() {
 #[test]
 fn the_papers_own_words_get_the_verdicts_that_reading_gives_them() {
     let claims = fs::read_to_string(reports().join("tables/claims.csv")).unwrap();
-    let (own, beside) = ("by the paper's own words", "beside another source");
+    let (own, beside) = ("by the paper's own words", "compared with another source");
     for (id, how) in [
         ("yahoo-like-with-like", own),
         ("superior-alone", own),

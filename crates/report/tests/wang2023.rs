@@ -38,7 +38,7 @@ fn the_papers_own_numbers_and_words_get_their_verdicts() {
         let own = [
             "by the paper's own numbers",
             "by the paper's own words",
-            "beside another source",
+            "compared with another source",
         ];
         assert!(
             own.iter()

@@ -119,7 +119,7 @@ impl Own {
         match self {
             Self::Numbers => "by the paper's own numbers",
             Self::Words => "by the paper's own words",
-            Self::Beside => "beside another source",
+            Self::Beside => "compared with another source",
         }
     }
 }

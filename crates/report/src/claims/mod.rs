@@ -29,11 +29,50 @@ use crate::toml_file::did_you_mean;
 
 /// All claims of a paper.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(try_from = "ClaimsFile")]
 pub(crate) struct Claims {
     /// In the order of the page.
-    #[serde(default, rename = "claim")]
     pub(crate) claims: Vec<Claim>,
+}
+
+/// The file as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ClaimsFile {
+    /// Settings of every claim that does not have its own.
+    #[serde(default)]
+    defaults: toml::Table,
+    #[serde(default, rename = "claim")]
+    claims: Vec<toml::Table>,
+}
+
+impl TryFrom<ClaimsFile> for Claims {
+    type Error = String;
+
+    fn try_from(file: ClaimsFile) -> Result<Self, String> {
+        let claims = file.claims.into_iter().map(|mut own| {
+            let id = own.get("id").and_then(toml::Value::as_str);
+            let id = id.unwrap_or_default().to_owned();
+            let named = |why: &str| format!("claim `{id}`: {why}");
+            // `order = ["a", "b"]`: the sides, each greater than the next.
+            if let Some(sides) = own.get("order").cloned() {
+                if own.contains_key("sides") || own.contains_key("relation") {
+                    return Err(named(
+                        "found `order` with `sides` or `relation`, expected either",
+                    ));
+                }
+                own.remove("order");
+                own.insert("sides".to_owned(), sides);
+                own.insert("relation".to_owned(), "greater".into());
+            }
+            let mut all = file.defaults.clone();
+            all.extend(own);
+            Claim::deserialize(all).map_err(|error| named(error.message()))
+        });
+        Ok(Self {
+            claims: claims.collect::<Result<_, String>>()?,
+        })
+    }
 }
 
 /// One thing the paper says.

@@ -17,6 +17,8 @@ pub(crate) enum Relation {
     Null,
     /// The first side is not above the second.
     NonSuperior,
+    /// The first side is at most so far below the second.
+    NonInferior(f64),
     /// The sides are at most so far apart.
     Equivalent(f64),
     /// It is the number that the paper prints.
@@ -60,6 +62,7 @@ impl Relation {
             Self::GreaterBy(_) => "greater-by",
             Self::Null => "null",
             Self::NonSuperior => "non-superior",
+            Self::NonInferior(_) => "non-inferior",
             Self::Equivalent(_) => "equivalent",
             Self::Near(_) => "near",
             Self::AtMost(_) => "at-most",
@@ -72,6 +75,7 @@ impl Relation {
     pub(crate) fn check(&self, from: &str) -> Result<()> {
         match self {
             Self::GreaterBy(limit)
+            | Self::NonInferior(limit)
             | Self::Equivalent(limit)
             | Self::AtMost(limit)
             | Self::AtLeast(limit) => ensure!(
@@ -113,7 +117,7 @@ impl Relation {
             Self::AtLeast(limit) => value >= limit - 1e-9,
             Self::GreaterBy(limit) => value > limit + 1e-9,
             Self::Greater => value > 1e-9,
-            Self::Null | Self::NonSuperior | Self::Near(_) | Self::Consistent => true,
+            _ => true,
         }
     }
 
@@ -136,6 +140,7 @@ impl Relation {
             }
             Self::Null => verdict::of_null(&tested[0]),
             Self::NonSuperior => verdict::of_non_superior(&tested[0]),
+            Self::NonInferior(margin) => verdict::of_non_inferiority(&tested[0], *margin),
             Self::Equivalent(margin) => verdict::of_equivalence(&tested[0], *margin),
             Self::Greater
             | Self::GreaterBy(_)

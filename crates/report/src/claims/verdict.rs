@@ -13,6 +13,7 @@
 //! | greater, at every layer | at every layer of every task | above on average on each task, and at most layers | | otherwise |
 //! | null | uncorrected p ≥ 0.05 | | uncorrected below, corrected above | counts |
 //! | non-superior | as null, or not above | | uncorrected below, corrected above | counts |
+//! | non-inferior | the interval lies above minus the margin | | otherwise | the interval lies below it |
 //! | equivalent | the interval lies inside the margin | | otherwise | the interval lies outside it |
 //! | at most, at least, equivalent, of numbers without a test | all keep the limit | | | otherwise |
 //!
@@ -194,6 +195,19 @@ pub(crate) fn of_non_superior(tested: &Tested) -> Verdict {
     }
 }
 
+/// The paper finds `a` at most `margin` below `b`: a one-sided test of that at 0.025, which is whether the 95 % interval of
+/// the difference lies above `-margin`.
+pub(crate) fn of_non_inferiority(tested: &Tested, margin: f64) -> Verdict {
+    let Interval { low, high } = tested.comparison.interval;
+    if low > -margin {
+        Verdict::Reproduced
+    } else if high < -margin {
+        Verdict::Contradicted
+    } else {
+        Verdict::WithinNoise
+    }
+}
+
 /// The paper finds two sides equivalent: at most `margin` apart, by the 95 % interval of their difference.
 pub(crate) fn of_equivalence(tested: &Tested, margin: f64) -> Verdict {
     let Interval { low, high } = tested.comparison.interval;
@@ -214,6 +228,37 @@ pub(crate) fn within(difference: f64, tolerance: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(serde::Deserialize)]
+    struct OneSided {
+        a: Vec<f64>,
+        b: Vec<f64>,
+        margin: f64,
+        p_not_inferior: f64,
+        p_inferior: f64,
+    }
+
+    /// Values of scipy, from `fixtures/make/non_inferiority.py`.
+    #[test]
+    fn non_inferiority_is_what_one_sided_tests_within_the_margin_say() {
+        let cases = include_str!("../../../../fixtures/stats/non_inferiority.json");
+        let cases: Vec<OneSided> = serde_json::from_str(cases).unwrap();
+        let mut found = std::collections::BTreeSet::new();
+        for case in cases {
+            let welch = totune_stats::welch(&case.a, &case.b).unwrap();
+            let half = (welch.interval.high - welch.interval.low) / 2.0;
+            let verdict =
+                of_non_inferiority(&tested(welch.difference, half, 0.5, 0.5), case.margin);
+            let expected = match (case.p_not_inferior < 0.025, case.p_inferior < 0.025) {
+                (true, _) => Verdict::Reproduced,
+                (_, true) => Verdict::Contradicted,
+                _ => Verdict::WithinNoise,
+            };
+            assert_eq!(verdict, expected, "margin {}", case.margin);
+            found.insert(verdict);
+        }
+        assert_eq!(found.len(), 3, "{found:?}");
+    }
 
     #[test]
     fn values() {

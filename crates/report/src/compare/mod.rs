@@ -38,7 +38,7 @@ pub(crate) struct Comparison {
 /// * One run on one side and several on the other: the single run is taken as fixed and the others are
 ///   tested against it.
 /// * Both sides share folds: a paired t-test, since the difficulty of a fold is common to both sides and would
-///   otherwise drown the difference. Welch's test is shown beside it.
+///   otherwise drown the difference. Welch's test is shown for comparison.
 /// * Otherwise Welch's test, as the papers use for repeated initialisations. Where both sides share seeds
 ///   on one split, a paired t-test is shown beside it.
 pub(crate) fn compare(a: &Sample, b: &Sample) -> Result<Comparison, String> {
@@ -69,8 +69,8 @@ pub(crate) fn compare(a: &Sample, b: &Sample) -> Result<Comparison, String> {
                 (Some(independent), None) => (independent, None),
                 (None, _) => return Err(NO_VARIATION.to_owned()),
             };
-            chosen.beside =
-                beside.map(|beside| format!("beside it: {}, {}", beside.test, p_equals(beside.p)));
+            chosen.beside = beside
+                .map(|beside| format!("for comparison: {}, {}", beside.test, p_equals(beside.p)));
             Ok(chosen)
         }
     }

@@ -12,7 +12,7 @@ const ROUNDS: u64 = 1 << 14;
 /// Compares paired differences, one list per task, or says why that cannot be done.
 ///
 /// The tasks are what the claim is about and not drawn from others, so what varies is the seed within each task:
-/// Student's test of the mean of the tasks' means ([`stratified_t`]). Beside it stands the exchange of signs, which
+/// Student's test of the mean of the tasks' means ([`stratified_t`]). For comparison there is the sign-flip permutation test, which
 /// takes nothing for granted but that without a difference either side might have had either number.
 pub(crate) fn over_tasks(tasks: &[Vec<f64>]) -> Result<Comparison, String> {
     let mut comparison = linear_over_tasks(tasks)?;
@@ -29,7 +29,7 @@ pub(crate) fn over_tasks(tasks: &[Vec<f64>]) -> Result<Comparison, String> {
     comparison.beside = permutation_test(&scaled, &zeros, Pairing::Paired, ROUNDS, 0).map(|test| {
         let which = if test.exact { "all" } else { "random" };
         format!(
-            "beside it: exchange of signs in {which} {} ways, {}",
+            "for comparison: sign-flip permutation test over {which} {} signs, {}",
             count(test.rounds),
             p_equals(test.p)
         )
@@ -125,7 +125,7 @@ mod tests {
         assert!((found.interval.low - interval.low).abs() < 1e-12);
         assert_eq!(
             found.beside.unwrap(),
-            "beside it: exchange of signs in all 8 ways, p = 0.250"
+            "for comparison: sign-flip permutation test over all 8 signs, p = 0.250"
         );
     }
 

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use totune_record::RunRow;
+
 use crate::select::runs::{Run, Runs};
 use crate::text::{count, counted, fixed};
 
@@ -47,94 +49,83 @@ impl Provenance {
                 time: time(runs.iter().copied()),
             })
             .collect();
-        let named = |name: &str, hash: &str| {
-            if name.is_empty() {
-                None
-            } else {
-                Some(format!("{name} (SHA-256 {})", short(hash, 16)))
-            }
-        };
-        let lines = [
-            (
-                "Code",
-                distinct(all, |run| {
-                    let commit = if run.row.code_commit.is_empty() {
-                        "outside a checkout"
-                    } else {
-                        short(&run.row.code_commit, 12)
-                    };
-                    Some(format!(
-                        "{commit}{}",
-                        if run.row.code_dirty {
-                            ", with uncommitted changes"
-                        } else {
-                            ""
-                        }
-                    ))
-                }),
-            ),
-            (
-                "Dataset",
-                distinct(all, |run| named(&run.row.dataset, &run.row.dataset_hash)),
-            ),
-            (
-                "Checkpoint",
-                distinct(all, |run| named(&run.row.encoder, &run.row.checkpoint_hash)),
-            ),
-            (
-                "Tokenizer",
-                distinct(all, |run| named(&run.row.encoder, &run.row.tokenizer_hash)),
-            ),
-            (
-                "Device",
-                distinct(all, |run| {
-                    let threads = counted(run.row.threads as usize, "thread");
-                    Some(format!("{}, {}, {threads}", run.row.device, run.row.dtype))
-                }),
-            ),
-            (
-                "Parameters",
-                distinct(all, |run| {
-                    let model = if run.row.encoder.is_empty() {
-                        return None;
-                    } else {
-                        &run.row.encoder
-                    };
-                    let (total, trainable) =
-                        (count(run.row.params_total), count(run.row.params_trainable));
-                    Some(format!("{model}: {total}, of which {trainable} trained"))
-                }),
-            ),
-            (
-                "Peak memory",
-                all.iter()
-                    .map(|run| run.row.peak_memory)
-                    .max()
-                    .filter(|&peak| peak > 0)
-                    .map_or(vec![], |peak| {
-                        vec![format!(
-                            "{} GiB in the largest run",
-                            fixed(peak as f64 / (1u64 << 30) as f64, 2)
-                        )]
-                    }),
-            ),
-            (
-                "Went wrong",
-                distinct(all, |run| {
-                    (run.row.status != "ok").then(|| {
-                        format!("{} ({}): {}", run.row.run_id, run.row.status, run.row.error)
-                    })
-                }),
-            ),
-        ];
-        let facts = lines.into_iter().filter(|(_, values)| !values.is_empty());
         Self {
             experiments,
-            facts: facts
-                .map(|(label, values)| (label.to_owned(), values))
-                .collect(),
+            facts: facts(all),
         }
     }
+}
+
+/// What runs say about themselves, each line with its values; lines without any are left out.
+fn facts(all: &[Run]) -> Vec<(String, Vec<String>)> {
+    let distinct = |text: fn(&RunRow) -> Option<String>| -> Vec<String> {
+        let texts = all.iter().filter_map(|run| text(&run.row));
+        texts.collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    let peak = all.iter().map(|run| run.row.peak_memory).max().unwrap_or(0);
+    let gib = fixed(peak as f64 / (1u64 << 30) as f64, 2);
+    let peak = (peak > 0).then(|| format!("{gib} GiB in the largest run"));
+    let lines = [
+        ("Code", distinct(code)),
+        (
+            "Dataset",
+            distinct(|row| hashed(&row.dataset, &row.dataset_hash)),
+        ),
+        (
+            "Checkpoint",
+            distinct(|row| hashed(&row.encoder, &row.checkpoint_hash)),
+        ),
+        (
+            "Tokenizer",
+            distinct(|row| hashed(&row.encoder, &row.tokenizer_hash)),
+        ),
+        ("Device", distinct(device)),
+        ("Parameters", distinct(parameters)),
+        ("Peak memory", peak.into_iter().collect()),
+        ("Went wrong", distinct(failure)),
+    ];
+    let lines = lines.into_iter().filter(|(_, values)| !values.is_empty());
+    lines
+        .map(|(label, values)| (label.to_owned(), values))
+        .collect()
+}
+
+fn code(row: &RunRow) -> Option<String> {
+    let commit = match row.code_commit.as_str() {
+        "" => "outside a checkout",
+        commit => short(commit, 12),
+    };
+    let dirty = if row.code_dirty {
+        ", with uncommitted changes"
+    } else {
+        ""
+    };
+    Some(format!("{commit}{dirty}"))
+}
+
+fn hashed(name: &str, hash: &str) -> Option<String> {
+    (!name.is_empty()).then(|| format!("{name} (SHA-256 {})", short(hash, 16)))
+}
+
+fn device(row: &RunRow) -> Option<String> {
+    let threads = counted(row.threads as usize, "thread");
+    Some(format!("{}, {}, {threads}", row.device, row.dtype))
+}
+
+fn parameters(row: &RunRow) -> Option<String> {
+    let (total, trainable) = (count(row.params_total), count(row.params_trainable));
+    let encoder = &row.encoder;
+    (!encoder.is_empty()).then(|| format!("{encoder}: {total}, of which {trainable} trained"))
+}
+
+fn failure(row: &RunRow) -> Option<String> {
+    let RunRow {
+        run_id,
+        status,
+        error,
+        ..
+    } = row;
+    (status != "ok").then(|| format!("{run_id} ({status}): {error}"))
 }
 
 /// `60 ok, 1 diverged`.
@@ -160,14 +151,6 @@ pub(crate) fn time<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
         ..3600.0 => format!("{} minutes", fixed(seconds / 60.0, 1)),
         _ => format!("{} hours", fixed(seconds / 3600.0, 2)),
     }
-}
-
-fn distinct(runs: &[Run], text: impl Fn(&Run) -> Option<String>) -> Vec<String> {
-    runs.iter()
-        .filter_map(text)
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect()
 }
 
 fn short(hash: &str, length: usize) -> &str {

@@ -13,6 +13,7 @@ pub(crate) mod matrix;
 pub(crate) mod means;
 pub(crate) mod paired;
 mod plain;
+pub(crate) mod ranks;
 pub(crate) mod rendered;
 pub(crate) mod takeaway;
 
@@ -41,6 +42,7 @@ kinds! {
         Guidelines = guidelines,
         Epochs = epochs,
         Paired = paired,
+        Ranks = ranks,
     }
 }
 

@@ -86,13 +86,13 @@ fn compared(both: Both) -> Result<Finding, String> {
         p: pearson.p,
         effect: None,
         test: "Student's t for correlations".to_owned(),
-        beside: Some(words("beside it: Spearman", &spearman)),
+        beside: Some(words("for comparison: Spearman", &spearman)),
         detectable: None,
     };
     let mut evidence = Evidence::of(label, comparison, Scale::Plain(2));
     evidence.ours = words("Pearson", &pearson);
     evidence.notes.push(format!(
-        "over {} columns a correlation counts from {} on; smaller ones may be there unseen",
+        "over {} columns a correlation is significant from {} on; smaller ones may be there unseen",
         x.len(),
         fixed(smallest_that_counts(x.len()), 2)
     ));

@@ -89,7 +89,7 @@ fn above(found: &[Differences], title_a: &str, title_b: &str) -> Finding {
             false => format!(", not at {}", below.join(", ")),
         };
         reasons.push(format!(
-            "{}: {} of {n} layers{not}; {title_a} less {title_b} is {} on average",
+            "{}: {} of {n} layers{not}; {title_a} minus {title_b} is {} on average",
             each.title,
             n - below.len(),
             fixed(rise, 3),

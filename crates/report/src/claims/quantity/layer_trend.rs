@@ -1,6 +1,6 @@
 //! Whether scores rise with the layer: Spearman's correlation of both, a comparison for each task.
 
-use totune_stats::spearman_test;
+use totune_stats::{Correlation, spearman_test};
 
 use super::layers::{OnTask, means};
 use super::prelude::*;
@@ -52,24 +52,29 @@ fn compared(found: &[OnTask]) -> Result<Finding, String> {
             "{title}: Spearman's correlation of layer and score over {} layers",
             layers.len()
         );
-        let comparison = Comparison {
-            difference: test.r,
-            interval: test.interval.unwrap_or(Interval {
-                low: test.r,
-                high: test.r,
-            }),
-            p: test.p,
-            effect: None,
-            test: match test.exact {
-                true => "all orders of the layers".to_owned(),
-                false => "Student's t for ranks".to_owned(),
-            },
-            beside: None,
-            detectable: None,
-        };
+        let comparison = by_ranks(&test, "layers");
         evidence.comparisons.push((label, comparison));
         evidence.notes.push(on.shown());
     }
     evidence.ours = ours.join(", ");
     Ok(Finding::Compared(evidence))
+}
+
+/// A correlation of ranks as a comparison; `of` is what was ranked.
+pub(super) fn by_ranks(test: &Correlation, of: &str) -> Comparison {
+    Comparison {
+        difference: test.r,
+        interval: test.interval.unwrap_or(Interval {
+            low: test.r,
+            high: test.r,
+        }),
+        p: test.p,
+        effect: None,
+        test: match test.exact {
+            true => format!("all orders of the {of}"),
+            false => "Student's t for ranks".to_owned(),
+        },
+        beside: None,
+        detectable: None,
+    }
 }

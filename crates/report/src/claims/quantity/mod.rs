@@ -23,6 +23,7 @@ mod printed_mean;
 mod printed_share;
 mod printed_sum;
 mod quotes;
+mod rank_correlation;
 mod relative_score;
 mod repeatability;
 mod score;
@@ -124,6 +125,7 @@ kinds! {
     PrintedShare = printed_share,
     PrintedSum = printed_sum,
     Quotes = quotes,
+    RankCorrelation = rank_correlation,
     RelativeScore = relative_score,
     Repeatability = repeatability,
     Score = score,
@@ -205,6 +207,16 @@ impl Asked {
         self.0.get().measure(terms, runs)
     }
 }
+
+/// Relations that can hold of a difference of scores.
+const DIFFERENCES: &[&str] = &[
+    "greater",
+    "near",
+    "null",
+    "non-superior",
+    "non-inferior",
+    "equivalent",
+];
 
 /// Any number of sides, from `least` on.
 fn at_least(least: usize) -> RangeInclusive<usize> {

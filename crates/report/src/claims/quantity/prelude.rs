@@ -6,7 +6,7 @@ pub(super) use anyhow::{Result, ensure};
 pub(super) use serde::Deserialize;
 pub(super) use totune_stats::{Interval, mean, quartiles, sd};
 
-pub(super) use super::{Quantity, Subject, at_least, sized};
+pub(super) use super::{DIFFERENCES, Quantity, Subject, at_least, sized};
 pub(super) use crate::claims::finding::{DIGITS, Evidence, Finding, NOT_RECOVERED, Own, Settled};
 pub(super) use crate::claims::relation::Relation;
 pub(super) use crate::claims::terms::Terms;

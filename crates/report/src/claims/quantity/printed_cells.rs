@@ -70,7 +70,7 @@ impl Quantity for PrintedCells {
             let [yes, no] = self.cells(a, b, table, terms);
             held += yes.len();
             all += yes.len() + no.len();
-            let against = format!("{} less {}", a.shown(terms.plan), b.shown(terms.plan));
+            let against = format!("{} minus {}", a.shown(terms.plan), b.shown(terms.plan));
             for (texts, verb) in [(yes, "holds"), (no, "does not")] {
                 if !texts.is_empty() {
                     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

@@ -17,7 +17,7 @@ pub(crate) struct Score {
 
 impl Quantity for Score {
     fn relations(&self) -> &'static [&'static str] {
-        &["near", "greater", "null", "non-superior", "equivalent"]
+        DIFFERENCES
     }
 
     fn sides(&self, terms: &Terms) -> RangeInclusive<usize> {
@@ -53,6 +53,7 @@ impl Quantity for Score {
             (Relation::Near(near), _) => signed(near.paper[0], decimals(near.paper[0]).max(2)),
             (Relation::Null, _) => "no difference".to_owned(),
             (Relation::NonSuperior, _) => "no gain".to_owned(),
+            (Relation::NonInferior(margin), _) => format!("at most {margin} lower"),
             (Relation::Equivalent(margin), _) => format!("at most {margin} apart"),
             _ => {
                 let titles = terms.sides.iter().map(|side| terms.title(side));

@@ -24,7 +24,7 @@ enum Over {
 impl Quantity for TaskScore {
     fn relations(&self) -> &'static [&'static str] {
         match self.over {
-            Over::Mean => &["greater", "near", "null", "non-superior", "equivalent"],
+            Over::Mean => DIFFERENCES,
             Over::Each => &["greater"],
         }
     }
@@ -37,6 +37,9 @@ impl Quantity for TaskScore {
         Ok(match (terms.relation, self.over) {
             (Relation::Null, _) => "no difference".to_owned(),
             (Relation::NonSuperior, _) => "no gain".to_owned(),
+            (Relation::NonInferior(margin), _) => {
+                format!("at most {} points lower", Scale::Points.number(*margin))
+            }
             (Relation::Equivalent(margin), _) => {
                 format!("at most {} points apart", Scale::Points.number(*margin))
             }

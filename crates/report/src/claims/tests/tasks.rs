@@ -39,6 +39,40 @@ fn scores() {
 }
 
 #[test]
+fn what_is_not_inferior_within_a_margin() {
+    let paper = paper();
+    let (sides, score) = (
+        "sides = ['last-2', 'full']\namong = 'few'",
+        "quantity = 'task-score'",
+    );
+    // Two points lower.
+    for (margin, expected) in [(0.03, Reproduced), (0.01, Contradicted)] {
+        let relation = format!("relation = {{ non-inferior = {margin} }}");
+        paper.check(&[sides, score, &relation], expected);
+    }
+}
+
+#[test]
+fn ranks_of_tasks() {
+    let paper = paper();
+    let ranks = "quantity = 'rank-correlation'";
+    for (other, relation, expected) in [
+        // Four tasks in the same order: one of 24 orders is as strong on either side.
+        ("last-2", "greater", WithinNoise),
+        ("last-2", "null", Reproduced),
+        ("last-3", "greater", NotTestable),
+    ] {
+        let claim = format!("sides = ['full', '{other}']\nrelation = '{relation}'");
+        paper.check(&[&claim, ranks], expected);
+    }
+    let (_, reasons) = paper.verdict(&["sides = ['full', 'last-2']", ranks, "relation = 'null'"]);
+    assert!(
+        reasons.contains("all orders of the tasks, p = 0.083"),
+        "{reasons}"
+    );
+}
+
+#[test]
 fn relative_losses() {
     let paper = paper();
     for (size, expected) in [

@@ -48,6 +48,8 @@ fn what_is_misspelt_is_named_with_the_near_word() {
     let each = "quantity = { kind = 'task-score', over = 'eech' }";
     refused(&[sides, each], "did you mean `each`?");
     refused(&[sides, "quantity = 3"], "expected the name of a quantity");
+    let twice = ["order = ['full', 'last-1']", sides, TASK];
+    refused(&twice, "found `order` with `sides`");
 }
 
 #[test]
@@ -170,4 +172,22 @@ fn sides_relations_and_sizes_fit_the_quantity() {
     ] {
         refused(&parts, expected);
     }
+}
+
+#[test]
+fn defaults_hold_for_claims_that_say_nothing_else() {
+    let paper = Paper {
+        plan: fixture::task_plan(),
+        tables: fixture::task_tables(),
+    };
+    let defaults = "[defaults]\nby = 'copied'\nsource = 'section 1'\nquantity = 'task-score'\n";
+    let claim =
+        "[[claim]]\nid = 'x'\ntitle = ''\nsays = ''\nby = 'authors'\norder = ['full', 'last-1']\n";
+    let judged = paper.judged(&format!("{defaults}{claim}"), |judged| {
+        let words = judged.claim.by.words();
+        (judged.claim.source.clone(), words, judged.paper.clone())
+    });
+    let (source, by, says) = judged.unwrap();
+    assert_eq!((source.as_str(), by), ("section 1", "run by the authors"));
+    assert_eq!(says, "All layers above Last layer");
 }

@@ -56,11 +56,15 @@ fn significant(tests: &[f64]) -> String {
         (_, 0) => {
             "No row has two seeds that differ, so none of the differences can be tested.".to_owned()
         }
-        (0, 1) => "The difference does not count at 0.05.".to_owned(),
-        (_, 1) => "The difference counts at 0.05.".to_owned(),
-        (0, n) => format!("None of the {n} differences counts at 0.05 (paired t-tests, Holm)."),
-        (1, n) => format!("1 of {n} differences counts at 0.05 (paired t-tests, Holm)."),
-        (count, n) => format!("{count} of {n} differences count at 0.05 (paired t-tests, Holm)."),
+        (0, 1) => "The difference is not significant at 0.05.".to_owned(),
+        (_, 1) => "The difference is significant at 0.05.".to_owned(),
+        (0, n) => {
+            format!("None of the {n} differences is significant at 0.05 (paired t-tests, Holm).")
+        }
+        (1, n) => format!("1 of {n} differences is significant at 0.05 (paired t-tests, Holm)."),
+        (count, n) => {
+            format!("{count} of {n} differences are significant at 0.05 (paired t-tests, Holm).")
+        }
     }
 }
 
@@ -122,7 +126,7 @@ mod tests {
             (
                 vec![&small],
                 vec![
-                    "The difference does not count at 0.05.",
+                    "The difference is not significant at 0.05.",
                     "The difference, 0.10 points, is below the standard deviation between seeds there (“on”), 1.00 points.",
                     "An epoch with “off” takes 50 % less time (geometric mean).",
                 ],
@@ -130,7 +134,7 @@ mod tests {
             (
                 vec![&small, &large],
                 vec![
-                    "1 of 2 differences counts at 0.05 (paired t-tests, Holm).",
+                    "1 of 2 differences is significant at 0.05 (paired t-tests, Holm).",
                     "The largest difference, 5.00 points (Last layer on RTE), is not below the standard deviation between seeds there (“on”), 1.00 points; 1 of 2 rows has a difference below it.",
                     "An epoch takes the same time either way.",
                 ],
