@@ -241,25 +241,12 @@ fn add(
         status: "ok".into(),
         error: String::new(),
     });
-    let score = |epoch: u32, metric: &str, value: f64, is_final: bool| EvalRow {
-        run_id: run_id.clone(),
-        phase: 0,
-        epoch,
-        step: u64::from(epoch) * 10,
-        split: "test".into(),
-        metric: metric.into(),
-        value,
-        n: 200,
-        train_seconds: f64::from(epoch) * 4.0,
-        is_final,
-    };
-    tables
-        .evals
-        .push(score(1, "accuracy", accuracy - 0.1, false));
-    tables.evals.push(score(3, "accuracy", accuracy, true));
-    tables
-        .evals
-        .push(score(3, "f1-positive", accuracy - 0.05, true));
+    let score = |epoch, metric, value, is_final| score(&run_id, epoch, (metric, value), is_final);
+    tables.evals.extend([
+        score(1, "accuracy", accuracy - 0.1, false),
+        score(3, "accuracy", accuracy, true),
+        score(3, "f1-positive", accuracy - 0.05, true),
+    ]);
     tables.predictions.push(PredictionRow {
         run_id,
         split: "test".into(),
@@ -269,6 +256,22 @@ fn add(
         predicted: "vowel".into(),
         scores: vec![0.25, 0.75],
     });
+}
+
+/// A score on test.
+fn score(run_id: &str, epoch: u32, (metric, value): (&str, f64), is_final: bool) -> EvalRow {
+    EvalRow {
+        run_id: run_id.to_owned(),
+        phase: 0,
+        epoch,
+        step: u64::from(epoch) * 10,
+        split: "test".into(),
+        metric: metric.into(),
+        value,
+        n: 200,
+        train_seconds: f64::from(epoch) * 4.0,
+        is_final,
+    }
 }
 
 /// The committed parquet is what [`tables`] makes; `TOTUNE_WRITE_FIXTURES=1` writes it anew.

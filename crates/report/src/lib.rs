@@ -39,7 +39,7 @@ pub use crate::figures::curves::{
 pub use crate::figures::portrait;
 pub use crate::select::coverage::selected;
 
-use crate::claims::{Claims, Court, judge};
+use crate::claims::{ClaimContext, Claims, judge};
 use crate::page::Page;
 use crate::page::contents::Contents;
 use crate::page::output::Staged;
@@ -112,12 +112,12 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     runs.form(&plan, &rows.predictions, &plan_shown)?;
 
     let contents = Contents::build(&Scope::new(&plan, &runs, plan_shown), stamp(profile))?;
-    let court = Court {
+    let context = ClaimContext {
         plan: &plan,
         runs: &runs,
         profile,
     };
-    let judged = judge(&claims, court, &claims_shown)?;
+    let judged = judge(&claims, context, &claims_shown)?;
     let page = Page {
         paper,
         profile,

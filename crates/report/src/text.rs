@@ -1,5 +1,10 @@
 //! Numbers and words on the page: fixed digits, escapes, the little Markdown that notes are written in.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+
 pub(crate) use totune_plot::number::{count, decimals, fixed, readable, signed};
 
 /// How a number is written.
@@ -93,6 +98,12 @@ pub(crate) fn seconds(value: f64) -> String {
 /// `1 run`, `2 runs`.
 pub(crate) fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// `2 diverged, 1 failed`; empty where there is nothing.
+pub(crate) fn counts(counts: &BTreeMap<impl Display, usize>) -> String {
+    let parts = counts.iter().map(|(what, n)| format!("{n} {what}"));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -189,106 +200,31 @@ pub(crate) fn csv_field(text: &str) -> String {
     }
 }
 
-/// Paragraphs, `-` lists, `###` headings, **strong**, `code` and [links](…), as HTML.
-///
-/// Enough for the notes in `report.toml` and the README sections a page quotes; anything else is plain text.
+/// Markdown as HTML, with true minus signs. HTML in it is text, and a link that leads neither to the web nor within the page
+/// is the words it has.
 pub(crate) fn markdown(text: &str) -> String {
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut open = false;
-    for line in text.lines().map(str::trim_end) {
-        let indented = line.starts_with(' ');
-        let line = line.trim_start();
-        if line.is_empty() {
-            open = false;
-        } else if let Some(heading) = line.strip_prefix("### ") {
-            blocks.push(Block::Heading(heading.to_owned()));
-            open = false;
-        } else if let Some(item) = line.strip_prefix("- ") {
-            blocks.push(Block::Item(item.to_owned()));
-            open = true;
-        } else {
-            match blocks.last_mut() {
-                Some(Block::Paragraph(words)) if open => append(words, line),
-                Some(Block::Item(words)) if open || indented => append(words, line),
-                _ => blocks.push(Block::Paragraph(line.to_owned())),
+    let mut dead_link = false;
+    let events = Parser::new(text).map(|event| match event {
+        Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+            Event::InlineHtml(html(&text).into())
+        }
+        Event::Code(text) => Event::InlineHtml(format!("<code>{}</code>", html(&text)).into()),
+        Event::SoftBreak => Event::InlineHtml(" ".into()),
+        Event::Start(Tag::Link { ref dest_url, .. }) => {
+            let safe = ["https://", "http://", "#"];
+            dead_link = !safe.iter().any(|start| dest_url.starts_with(start));
+            if dead_link {
+                Event::InlineHtml("".into())
+            } else {
+                event
             }
-            open = true;
         }
-    }
+        Event::End(TagEnd::Link) if dead_link => Event::InlineHtml("".into()),
+        other => other,
+    });
     let mut result = String::new();
-    let mut in_list = false;
-    for block in &blocks {
-        let is_item = matches!(block, Block::Item(_));
-        if is_item != in_list {
-            result.push_str(if is_item { "<ul>\n" } else { "</ul>\n" });
-            in_list = is_item;
-        }
-        result.push_str(&match block {
-            Block::Heading(words) => format!("<h3>{}</h3>\n", inline(words)),
-            Block::Paragraph(words) => format!("<p>{}</p>\n", inline(words)),
-            Block::Item(words) => format!("<li>{}</li>\n", inline(words)),
-        });
-    }
-    if in_list {
-        result.push_str("</ul>\n");
-    }
+    pulldown_cmark::html::push_html(&mut result, events);
     result
-}
-
-enum Block {
-    Heading(String),
-    Paragraph(String),
-    Item(String),
-}
-
-fn append(words: &mut String, line: &str) {
-    words.push(' ');
-    words.push_str(line);
-}
-
-/// Strong, code and links within one block.
-fn inline(text: &str) -> String {
-    let mut result = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(['*', '`', '[']) {
-        result.push_str(&html(&rest[..at]));
-        rest = &rest[at..];
-        let (piece, length) = span(rest).unwrap_or_else(|| (html(&rest[..1]), 1));
-        result.push_str(&piece);
-        rest = &rest[length..];
-    }
-    result.push_str(&html(rest));
-    result
-}
-
-/// The marked span at the start of `text` as HTML, with its length in bytes; `None` where nothing closes it.
-fn span(text: &str) -> Option<(String, usize)> {
-    if let Some(inside) = text.strip_prefix("**") {
-        let end = inside.find("**")?;
-        Some((
-            format!("<strong>{}</strong>", html(&inside[..end])),
-            end + 4,
-        ))
-    } else if let Some(inside) = text.strip_prefix('*') {
-        let end = inside.find('*')?;
-        Some((format!("<em>{}</em>", html(&inside[..end])), end + 2))
-    } else if let Some(inside) = text.strip_prefix('`') {
-        let end = inside.find('`')?;
-        Some((format!("<code>{}</code>", html(&inside[..end])), end + 2))
-    } else {
-        let (words, target) = text.strip_prefix('[')?.split_once("](")?;
-        let (target, _) = target.split_once(')')?;
-        let safe = ["https://", "http://", "#"]
-            .iter()
-            .any(|start| target.starts_with(start));
-        let shown = html(words);
-        let link = if safe {
-            format!("<a href=\"{}\">{shown}</a>", html(target))
-        } else {
-            shown
-        };
-        Some((link, words.len() + target.len() + 4))
-    }
 }
 
 #[cfg(test)]

@@ -15,19 +15,19 @@ pub(crate) enum Finding {
     /// Nothing, for this reason.
     Untestable(String),
     /// All there is to know.
-    Settled(Settled),
+    Decision(Decision),
     /// Runs were compared with runs.
     Compared(Evidence),
 }
 
 /// A verdict that needs no correction.
-pub(crate) struct Settled {
+pub(crate) struct Decision {
     pub(crate) ours: String,
     /// Cohen's d.
     pub(crate) effect: Option<f64>,
     pub(crate) verdict: Verdict,
     /// Whether the paper itself decides, and by what.
-    pub(crate) own: Option<Own>,
+    pub(crate) own: Option<DecidedBy>,
     pub(crate) reasons: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Evidence {
 
 /// What of the paper's own decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Own {
+pub(crate) enum DecidedBy {
     /// Its numbers, by arithmetic.
     Numbers,
     /// Its words, by reading.
@@ -57,14 +57,14 @@ impl Finding {
     pub(crate) fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
         let evidence = match self {
             Self::Compared(evidence) => evidence.comparisons.as_slice(),
-            Self::Settled(_) | Self::Untestable(_) => &[],
+            Self::Decision(_) | Self::Untestable(_) => &[],
         };
         evidence.iter().map(|(_, comparison)| comparison)
     }
 
     /// Numbers of runs that keep what the paper says of them, or do not.
     pub(crate) fn settled(ours: String, verdict: Verdict, reasons: Vec<String>) -> Self {
-        Self::Settled(Settled {
+        Self::Decision(Decision {
             ours,
             effect: None,
             verdict,
@@ -75,11 +75,11 @@ impl Finding {
 
     /// What the paper's own numbers decide.
     pub(crate) fn by_numbers(recomputed: String, verdict: Verdict, reasons: Vec<String>) -> Self {
-        Self::Settled(Settled {
+        Self::Decision(Decision {
             ours: recomputed,
             effect: None,
             verdict,
-            own: Some(Own::Numbers),
+            own: Some(DecidedBy::Numbers),
             reasons,
         })
     }
@@ -113,7 +113,7 @@ impl Evidence {
     }
 }
 
-impl Own {
+impl DecidedBy {
     /// After a verdict.
     pub(crate) fn words(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use totune_stats::holm;
 
-use super::finding::{Evidence, Finding, Own, Settled};
+use super::finding::{DecidedBy, Decision, Evidence, Finding};
 use super::relation::Relation;
 use super::terms::Terms;
 use super::verdict::{Tested, Verdict};
@@ -31,14 +31,14 @@ pub(crate) struct Judged<'a> {
     pub(crate) p: String,
     pub(crate) verdict: Verdict,
     /// Whether the paper itself decides, and by what, without any run.
-    pub(crate) own: Option<Own>,
+    pub(crate) own: Option<DecidedBy>,
     /// How the verdict came about, one sentence each.
     pub(crate) reasons: Vec<String>,
 }
 
 /// What claims are compared with.
 #[derive(Clone, Copy)]
-pub(crate) struct Court<'a> {
+pub(crate) struct ClaimContext<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) runs: &'a Runs,
     /// Profile of the runs.
@@ -46,11 +46,15 @@ pub(crate) struct Court<'a> {
 }
 
 /// Judges every claim; `shown` names their file in errors.
-pub(crate) fn judge<'a>(claims: &'a Claims, court: Court, shown: &str) -> Result<Vec<Judged<'a>>> {
+pub(crate) fn judge<'a>(
+    claims: &'a Claims,
+    context: ClaimContext,
+    shown: &str,
+) -> Result<Vec<Judged<'a>>> {
     let found = claims
         .claims
         .iter()
-        .map(|claim| measure(claim, court, &claim.terms(court.plan, shown)))
+        .map(|claim| measure(claim, context, &claim.terms(context.plan, shown)))
         .collect::<Result<Vec<_>>>()?;
     let raw: Vec<f64> = found
         .iter()
@@ -67,8 +71,8 @@ pub(crate) fn judge<'a>(claims: &'a Claims, court: Court, shown: &str) -> Result
                 Finding::Compared(evidence) => {
                     return compared(claim, paper, evidence, &mut corrected);
                 }
-                Finding::Settled(settled) => settled,
-                Finding::Untestable(why) => Settled {
+                Finding::Decision(settled) => settled,
+                Finding::Untestable(why) => Decision {
                     ours: String::new(),
                     effect: None,
                     verdict: Verdict::NotTestable,
@@ -91,7 +95,7 @@ pub(crate) fn judge<'a>(claims: &'a Claims, court: Court, shown: &str) -> Result
 }
 
 /// What the paper gives, and what was found.
-fn measure(claim: &Claim, court: Court, terms: &Terms) -> Result<(String, Finding)> {
+fn measure(claim: &Claim, context: ClaimContext, terms: &Terms) -> Result<(String, Finding)> {
     // A claim that is not measured shows what is printed, or is shown by its title.
     let unmeasured = |why: String| {
         let paper = match claim.relation {
@@ -101,20 +105,20 @@ fn measure(claim: &Claim, court: Court, terms: &Terms) -> Result<(String, Findin
         Ok((paper, Finding::Untestable(why)))
     };
     let profiles = &claim.profiles;
-    if !profiles.is_empty() && profiles.iter().all(|profile| profile != court.profile) {
+    if !profiles.is_empty() && profiles.iter().all(|profile| profile != context.profile) {
         return unmeasured(format!(
             "it takes the profile {}; this page shows {}",
             profiles.join(" or "),
-            court.profile
+            context.profile
         ));
     }
-    let labels = labels(claim, court.runs, terms)?;
+    let labels = labels(claim, context.runs, terms)?;
     if !labels.is_empty() {
         return unmeasured(labels_text(&labels));
     }
     Ok((
         claim.quantity.stated(terms)?,
-        claim.quantity.measure(terms, court.runs)?,
+        claim.quantity.measure(terms, context.runs)?,
     ))
 }
 
@@ -129,8 +133,7 @@ fn labels(claim: &Claim, runs: &Runs, terms: &Terms) -> Result<BTreeSet<String>>
     let narrowed = claim.quantity.selections(terms)?;
     for name in claim.sides.iter().flat_map(Side::names) {
         for further in &narrowed {
-            let mut conditions = terms.plan.group(name, &terms.from)?.conditions.clone();
-            conditions.extend(further.clone());
+            let conditions = terms.plan.group(name, &terms.from)?.narrowed([further]);
             for run in runs.select(&conditions, &terms.from)?.runs {
                 labels.extend(run.labels().iter().cloned());
             }

@@ -18,8 +18,8 @@ use std::collections::HashSet;
 use anyhow::{Result, bail};
 use serde::Deserialize;
 
-pub(crate) use self::finding::Own;
-pub(crate) use self::judge::{Court, Judged, judge};
+pub(crate) use self::finding::DecidedBy;
+pub(crate) use self::judge::{ClaimContext, Judged, judge};
 use self::quantity::Asked;
 use self::relation::Relation;
 use self::terms::Terms;

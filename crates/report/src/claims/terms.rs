@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use super::relation::Relation;
-use crate::compare::contest::{Contender, Contest};
+use crate::compare::paired::{ComparedSide, PairedComparison};
 use crate::plan::{Measure, Plan, Side, Task, Tasks, Where};
-use crate::select::panel::Runners;
+use crate::select::panel::TaskRuns;
 use crate::select::runs::Runs;
 use crate::select::sample::Sample;
 use crate::select::scope::Scope;
@@ -50,8 +50,7 @@ impl<'a> Terms<'a> {
         runs: &Runs,
     ) -> Result<Sample> {
         let samples = side.names().iter().map(|name| {
-            let mut all = self.plan.group(name, &self.from)?.conditions.clone();
-            all.extend(conditions.clone());
+            let all = self.plan.group(name, &self.from)?.narrowed([conditions]);
             runs.sample(&all, measure, &self.from)
         });
         Ok(Sample::pooled(samples.collect::<Result<Vec<_>>>()?))
@@ -66,34 +65,38 @@ impl<'a> Terms<'a> {
     }
 
     /// The runs of a side on one task.
-    pub(crate) fn runners<'r>(
+    pub(crate) fn task_runs<'r>(
         &self,
         side: &Side,
         task: &Task,
         runs: &'r Runs,
-    ) -> Result<Runners<'r>>
+    ) -> Result<TaskRuns<'r>>
     where
         'a: 'r,
     {
-        Runners::of(side, task, &Where::new(), &self.scope(runs))
+        TaskRuns::of(side, task, &Where::new(), &self.scope(runs))
     }
 
     /// The first two sides, paired by seed on each of `tasks`.
-    pub(crate) fn contest<'r>(&self, tasks: &[&'r Task], runs: &'r Runs) -> Result<Contest<'r>>
+    pub(crate) fn paired<'r>(
+        &self,
+        tasks: &[&'r Task],
+        runs: &'r Runs,
+    ) -> Result<PairedComparison<'r>>
     where
         'a: 'r,
     {
         let (title_a, title_b) = self.titles()?;
         let none = Where::new();
-        let contender = |side, title| Contender {
+        let side_of = |side, title| ComparedSide {
             title,
             side,
             conditions: &none,
         };
         let sides = [
-            contender(&self.sides[0], &title_a),
-            contender(&self.sides[1], &title_b),
+            side_of(&self.sides[0], &title_a),
+            side_of(&self.sides[1], &title_b),
         ];
-        Contest::new(sides, tasks, &self.scope(runs))
+        PairedComparison::new(sides, tasks, &self.scope(runs))
     }
 }

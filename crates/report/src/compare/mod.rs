@@ -1,6 +1,6 @@
 //! Two groups of runs against each other: which test, and what it found.
 
-pub(crate) mod contest;
+pub(crate) mod paired;
 pub(crate) mod strata;
 
 use totune_stats::{

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use totune_plot::Panel;
 use totune_plot::boxes::{BoxPanel, BoxSeries};
 
-use super::{Drawing, FigureKind, once};
+use super::{FigureKind, RenderedFigure, once};
 use crate::plan::{Heading, Measure, Plan, Where};
 use crate::select::label::labelled;
 use crate::select::scope::Scope;
@@ -45,16 +45,15 @@ impl FigureKind for Box {
         plan.check_groups(&self.groups, from)
     }
 
-    fn draw(&self, _heading: &Heading, scope: &Scope) -> Result<Drawing> {
+    fn draw(&self, _heading: &Heading, scope: &Scope) -> Result<RenderedFigure> {
         let Scope { plan, runs, from } = scope;
-        let mut drawing = Drawing::default();
+        let mut drawing = RenderedFigure::default();
         for panel in &self.panels {
             let measure = Measure::score(&panel.metric, &panel.split);
             let mut boxes = Vec::new();
             for name in &self.groups {
                 let group = plan.group(name, from)?;
-                let mut conditions = group.conditions.clone();
-                conditions.extend(self.conditions.clone());
+                let conditions = group.narrowed([&self.conditions]);
                 let sample = runs.sample(&conditions, &measure, from)?;
                 let title = &group.title;
                 let note = sample

@@ -9,10 +9,10 @@ use totune_plot::series::{Series, SeriesPanel, Stroke};
 use totune_stats::curve::Spread;
 use totune_stats::sd;
 
-use super::{Drawing, FigureKind, spread_cell};
+use super::{FigureKind, RenderedFigure, spread_cell};
 use crate::plan::{Heading, Plan, Side, Task, Where};
 use crate::select::label::labelled;
-use crate::select::panel::{Runners, test};
+use crate::select::panel::{TaskRuns, test};
 use crate::select::scope::Scope;
 use crate::tables::rendered::number;
 use crate::tables::{Cell, Csv, Part, RenderedTable};
@@ -69,11 +69,11 @@ pub(crate) struct ByLayer {
 }
 
 impl ByLayer {
-    /// What `runners` have of `metric` on `split`.
-    pub(crate) fn of(runners: &Runners, metric: &str, split: &str) -> Self {
+    /// What `task_runs` have of `metric` on `split`.
+    pub(crate) fn of(task_runs: &TaskRuns, metric: &str, split: &str) -> Self {
         let mut found = Self::default();
         let (mut unscored, mut all) = (0, 0);
-        for run in runners.all() {
+        for run in task_runs.all() {
             all += 1;
             let scores = run.layers(metric, split);
             if scores.is_empty() {
@@ -85,7 +85,7 @@ impl ByLayer {
                 found.layers.entry(layer).or_default().push(score);
             }
         }
-        let lost = (!runners.lost.is_empty()).then(|| runners.lost_text());
+        let lost = (!task_runs.lost.is_empty()).then(|| task_runs.lost_text());
         let unscored = (unscored > 0).then(|| {
             let of = if unscored == all { "" } else { " of them" };
             format!(
@@ -94,7 +94,7 @@ impl ByLayer {
             )
         });
         let parts: Vec<String> = lost.into_iter().chain(unscored).collect();
-        found.note = match (&runners.note, parts.is_empty()) {
+        found.note = match (&task_runs.note, parts.is_empty()) {
             (Some(note), _) => Some(note.clone()),
             (None, false) => Some(parts.join(", ")),
             (None, true) => None,
@@ -140,7 +140,7 @@ impl FigureKind for Layers {
         plan.check_groups(self.lines.iter().map(|line| &line.group), from)
     }
 
-    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<Drawing> {
+    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<RenderedFigure> {
         let tasks = self.panels.iter().map(|panel| {
             let task = scope.plan.task(&panel.task, &scope.from)?;
             Ok((panel, task, self.lines(panel, task, scope)?))
@@ -161,7 +161,7 @@ impl FigureKind for Layers {
             csv: Csv::new("figure,task,line,metric,split,layer,mean,low,high,sd,runs,labels"),
             ..RenderedTable::default()
         };
-        let mut drawing = Drawing::default();
+        let mut drawing = RenderedFigure::default();
         for (panel, task, lines) in &tasks {
             let unit = panel.unit.as_ref().unwrap_or(&task.unit);
             for line in lines {
@@ -192,7 +192,7 @@ impl Layers {
     fn lines(&self, panel: &LayerPanelPlan, task: &Task, scope: &Scope) -> Result<Vec<Line>> {
         let lines = self.lines.iter().map(|line| {
             let side = Side::One(line.group.clone());
-            let runners = Runners::of(&side, task, &self.conditions, scope)?;
+            let task_runs = TaskRuns::of(&side, task, &self.conditions, scope)?;
             let metric = line.metric.as_ref().or(panel.metric.as_ref());
             let metric = metric.unwrap_or(&task.metric);
             let title = match &line.title {
@@ -204,12 +204,12 @@ impl Layers {
                 .iter()
                 .position(|other| other.group == line.group);
             Ok(Line {
-                title: labelled(title, &runners.labels),
+                title: labelled(title, &task_runs.labels),
                 metric: metric.clone(),
-                found: ByLayer::of(&runners, metric, &self.split),
+                found: ByLayer::of(&task_runs, metric, &self.split),
                 colour: first.unwrap_or(0),
                 stroke: line.stroke,
-                labels: runners.labels.iter().cloned().collect(),
+                labels: task_runs.labels.iter().cloned().collect(),
             })
         });
         lines.collect()

@@ -27,7 +27,7 @@ const DIGITS: usize = 3;
 
 /// A figure with the words around it.
 #[derive(Debug, Default)]
-pub(crate) struct Drawing {
+pub(crate) struct RenderedFigure {
     pub(crate) heading: Heading,
     pub(crate) panels: Vec<Panel>,
     /// What is missing from the picture.
@@ -47,7 +47,7 @@ pub(crate) trait FigureKind: Debug {
     fn check(&self, plan: &Plan, from: &str) -> Result<()>;
 
     /// Fills it from the runs; the heading is set by who asks.
-    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<Drawing>;
+    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<RenderedFigure>;
 }
 
 kinds! {
@@ -68,10 +68,10 @@ impl Item<Kind> {
     }
 
     /// Fills panels and table.
-    pub(crate) fn draw(&self, scope: &Scope) -> Result<Drawing> {
+    pub(crate) fn draw(&self, scope: &Scope) -> Result<RenderedFigure> {
         let scope = &scope.at(self.place());
         let drawing = self.kind.get().draw(&self.heading, scope)?;
-        Ok(Drawing {
+        Ok(RenderedFigure {
             heading: self.heading.clone(),
             ..drawing
         })

@@ -1,7 +1,7 @@
 //! Figures of scores by epoch over several phases of training: one line per run, a mark where its next phase begins, and
 //! a table of how the first phase ended.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use totune_plot::Panel;
 use totune_plot::series::{Level, Series, SeriesPanel, Stroke, Upright};
 use totune_stats::curve::Spread;
 
-use super::{Drawing, FigureKind, once, spread_cell};
+use super::{FigureKind, RenderedFigure, once, spread_cell};
 use crate::plan::{Heading, Plan, Task, Where};
 use crate::select::label::labelled;
 use crate::select::runs::Run;
@@ -97,7 +97,7 @@ impl FigureKind for Phases {
         Ok(())
     }
 
-    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<Drawing> {
+    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<RenderedFigure> {
         let Scope { plan, runs, from } = scope;
         let titles = [
             "Runs",
@@ -120,7 +120,7 @@ impl FigureKind for Phases {
             ..RenderedTable::default()
         };
         let (mut drawing, mut told, mut written) =
-            (Drawing::default(), HashSet::new(), HashSet::new());
+            (RenderedFigure::default(), HashSet::new(), HashSet::new());
         for panel in &self.panels {
             let task = plan.task(&panel.task, from)?;
             let lines = self.lines(&panel.without, task, scope)?;
@@ -164,18 +164,11 @@ impl Phases {
         let shown = groups.filter(|(_, name)| !without.contains(name));
         let lines = shown.map(|(colour, name)| {
             let group = plan.group(name, from)?;
-            let mut all = group.conditions.clone();
-            all.extend(self.conditions.clone());
-            all.extend(task.conditions());
+            let all = group.narrowed([&self.conditions, &task.conditions()]);
             let selection = runs.select(&all, &format!("{from}: group `{name}`"))?;
-            let labels: BTreeSet<String> = selection
-                .runs
-                .iter()
-                .flat_map(|run| run.labels().iter().cloned())
-                .collect();
             Ok(Line {
                 name,
-                title: labelled(&group.title, &labels),
+                title: labelled(&group.title, selection.labels()),
                 colour,
                 runs: selection.runs,
                 note: selection.note,

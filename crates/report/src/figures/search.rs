@@ -10,7 +10,7 @@ use totune_plot::Panel;
 use totune_plot::series::{Series, SeriesPanel, Stroke};
 use totune_stats::curve::Spread;
 
-use super::{DIGITS, Drawing, FigureKind};
+use super::{DIGITS, FigureKind, RenderedFigure};
 use crate::plan::{Heading, Measure, Plan, Task};
 use crate::select::label::labelled;
 use crate::select::panel::average;
@@ -71,7 +71,7 @@ impl FigureKind for Search {
         plan.tasks_named(&self.tasks, from).map(|_| ())
     }
 
-    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<Drawing> {
+    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<RenderedFigure> {
         let tasks = scope.plan.tasks_named(&self.tasks, &scope.from)?;
         let found = tasks.iter().map(|task| {
             let cells = self.groups.iter();
@@ -99,14 +99,14 @@ impl FigureKind for Search {
                 ..SeriesPanel::default()
             })
         });
-        Ok(Drawing {
+        Ok(RenderedFigure {
             panels: panels.collect(),
             table: Some(RenderedTable {
                 heading: heading.of_part("-trials", "trials and the best of them"),
                 csv,
                 ..self.table(&found)
             }),
-            ..Drawing::default()
+            ..RenderedFigure::default()
         })
     }
 }
@@ -114,19 +114,18 @@ impl FigureKind for Search {
 impl Search {
     fn cell<'a>(&'a self, group: &'a str, task: &Task, scope: &Scope<'a>) -> Result<Trials<'a>> {
         let Scope { plan, runs, from } = scope;
-        let mut own = plan.group(group, from)?.conditions.clone();
-        own.extend(task.conditions());
+        let own = plan.group(group, from)?.narrowed([&task.conditions()]);
         let mut conditions = own.clone();
         conditions.insert(EXPERIMENT.to_owned(), self.experiment.as_str().into());
         let from = format!("{from}: group `{group}` on {}", task.title);
-        let mut selected = runs.select(&conditions, &from)?.runs;
+        let selection = runs.select(&conditions, &from)?;
+        let title = labelled(&plan.group(group, &from)?.title, selection.labels());
+        let mut selected = selection.runs;
         selected.sort_by(|a, b| {
             let key = |run: &Run| (run.row.started, run.row.run_id.clone());
             key(a).cmp(&key(b))
         });
         let measure = Measure::score(&task.metric, SPLIT);
-        let labels: BTreeSet<&String> = selected.iter().flat_map(|run| run.labels()).collect();
-        let title = labelled(&plan.group(group, &from)?.title, labels);
         // Runs of one setting are seeds of one trial.
         let mut found: Vec<(BTreeMap<&str, &Value>, Vec<&Run>)> = Vec::new();
         for run in selected {

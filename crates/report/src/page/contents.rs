@@ -3,7 +3,7 @@
 use anyhow::Result;
 use totune_plot::Figure;
 
-use crate::figures::Drawing;
+use crate::figures::RenderedFigure;
 use crate::page::output::Staged;
 use crate::select::scope::Scope;
 use crate::tables::RenderedTable;
@@ -12,7 +12,7 @@ use crate::tables::RenderedTable;
 pub(crate) struct Contents {
     pub(crate) takeaway: Option<RenderedTable>,
     pub(crate) tables: Vec<RenderedTable>,
-    pub(crate) drawings: Vec<(Drawing, Figure)>,
+    pub(crate) drawings: Vec<(RenderedFigure, Figure)>,
 }
 
 impl Contents {

@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use self::contents::Contents;
 use self::provenance::{Provenance, statuses, time};
-use crate::claims::{Judged, Own, Verdict};
-use crate::figures::Drawing;
+use crate::claims::{DecidedBy, Judged, Verdict};
+use crate::figures::RenderedFigure;
 use crate::plan::{Heading, Plan};
 use crate::select::runs::{Run, Runs};
 use crate::tables::RenderedTable;
@@ -152,7 +152,7 @@ struct FigureView<'a> {
 }
 
 impl<'a> FigureView<'a> {
-    fn of(drawing: &'a Drawing, figure: &Figure) -> Result<Self> {
+    fn of(drawing: &'a RenderedFigure, figure: &Figure) -> Result<Self> {
         let panels = figure.inline()?.into_iter();
         Ok(Self {
             heading: &drawing.heading,
@@ -200,12 +200,12 @@ impl<'a> ClaimView<'a> {
             p: &judged.p,
             verdict: judged.verdict.words(),
             class: judged.verdict.class(),
-            own: judged.own.map(Own::words),
+            own: judged.own.map(DecidedBy::words),
             labels: match judged.own {
                 None => ["Paper", "Ours"],
-                Some(Own::Numbers) => ["Paper", "Recomputed"],
-                Some(Own::Words) => ["In one place", "In another"],
-                Some(Own::Beside) => ["Paper", "Elsewhere"],
+                Some(DecidedBy::Numbers) => ["Paper", "Recomputed"],
+                Some(DecidedBy::Words) => ["In one place", "In another"],
+                Some(DecidedBy::Beside) => ["Paper", "Elsewhere"],
             },
             reasons: &judged.reasons,
         }

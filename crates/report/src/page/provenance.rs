@@ -7,7 +7,7 @@ use serde::Serialize;
 use totune_record::RunRow;
 
 use crate::select::runs::{Run, Runs};
-use crate::text::{count, counted, fixed};
+use crate::text::{count, counted, counts, fixed};
 
 /// What the page says about its runs.
 #[derive(Debug, Serialize)]
@@ -134,11 +134,7 @@ pub(crate) fn statuses(runs: &[&Run]) -> String {
     for run in runs {
         *statuses.entry(&run.row.status).or_default() += 1;
     }
-    let parts: Vec<String> = statuses
-        .iter()
-        .map(|(status, n)| format!("{n} {status}"))
-        .collect();
-    parts.join(", ")
+    counts(&statuses)
 }
 
 /// Training, which includes what caching took, and evaluation together.

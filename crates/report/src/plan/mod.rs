@@ -78,6 +78,20 @@ pub(crate) struct Group {
     pub(crate) paper_of: Vec<String>,
 }
 
+impl Group {
+    /// What selects its runs under further conditions, of which a later one takes the place of an earlier one.
+    pub(crate) fn narrowed<'a>(&self, further: impl IntoIterator<Item = &'a Where>) -> Where {
+        let mut all = self.conditions.clone();
+        all.extend(
+            further
+                .into_iter()
+                .flatten()
+                .map(|(path, value)| (path.clone(), value.clone())),
+        );
+        all
+    }
+}
+
 impl Plan {
     /// Reads and checks a file; `shown` is how errors name it.
     pub(crate) fn read(path: &Path, shown: &str) -> Result<Self> {

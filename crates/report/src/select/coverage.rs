@@ -38,8 +38,7 @@ pub fn selected(
         let mut by_task = BTreeMap::new();
         by_task.insert(String::new(), runs.select(conditions, &from)?.runs.len());
         for (task, of) in &plan.tasks {
-            let mut conditions = conditions.clone();
-            conditions.extend(of.conditions());
+            let conditions = group.narrowed([&of.conditions()]);
             by_task.insert(task.clone(), runs.select(&conditions, &from)?.runs.len());
         }
         selected.insert(name.clone(), by_task);

@@ -9,7 +9,7 @@ use crate::plan::{Side, Task, Where};
 use crate::select::runs::Run;
 use crate::select::sample::{Key, Sample};
 use crate::select::scope::Scope;
-use crate::text::counted;
+use crate::text::{counted, counts};
 
 /// The split whose scores a task is judged by.
 pub(crate) const SPLIT: &str = "test";
@@ -25,7 +25,7 @@ const RATE: &str = "work.training.adaptation.lr";
 
 /// The runs of a side on one task.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Runners<'a> {
+pub(crate) struct TaskRuns<'a> {
     /// By fold and seed, then by kind. A side that pools several strategies has several kinds, as has one that pools
     /// several networks trained alike; runs of the same setting at the same seed, from two experiments, share a place.
     by_key: BTreeMap<Key, BTreeMap<String, Vec<&'a Run>>>,
@@ -45,8 +45,8 @@ pub(crate) struct OnTask<'a> {
     pub(crate) task: &'a Task,
     /// In order of fold and seed.
     pub(crate) pairs: Vec<Pair<'a>>,
-    pub(crate) a: Runners<'a>,
-    pub(crate) b: Runners<'a>,
+    pub(crate) a: TaskRuns<'a>,
+    pub(crate) b: TaskRuns<'a>,
 }
 
 /// The runs of both sides at one fold and seed; at least one each.
@@ -56,7 +56,7 @@ pub(crate) struct Pair<'a> {
     pub(crate) b: Vec<&'a Run>,
 }
 
-impl<'a> Runners<'a> {
+impl<'a> TaskRuns<'a> {
     /// The runs of `side` on `task` that meet `conditions` too.
     pub(crate) fn of(
         side: &Side,
@@ -66,9 +66,8 @@ impl<'a> Runners<'a> {
     ) -> Result<Self> {
         let mut result = Self::default();
         for (number, name) in side.names().iter().enumerate() {
-            let mut all = scope.plan.group(name, &scope.from)?.conditions.clone();
-            all.extend(conditions.clone());
-            all.extend(task.conditions());
+            let group = scope.plan.group(name, &scope.from)?;
+            let all = group.narrowed([conditions, &task.conditions()]);
             let from = format!("{}: group `{name}` on {}", scope.from, task.title);
             let selection = scope.runs.select(&all, &from)?;
             result.note = result.note.or(selection.note);
@@ -135,13 +134,7 @@ impl<'a> Runners<'a> {
         sample.note = self.note.clone();
         sample.labels = self.labels.clone();
         for run in self.all() {
-            match number(run) {
-                Some(value) if value.is_finite() => {
-                    sample.push(value, run.key(), run.facts_under("split"));
-                }
-                Some(_) => *sample.lost.entry("not a number".to_owned()).or_default() += 1,
-                None => *sample.lost.entry("not scored".to_owned()).or_default() += 1,
-            }
+            sample.add(run, number(run));
         }
         sample
     }
@@ -162,19 +155,14 @@ impl<'a> Runners<'a> {
 
     /// `3 diverged`; empty when none was lost.
     pub(crate) fn lost_text(&self) -> String {
-        let parts: Vec<String> = self
-            .lost
-            .iter()
-            .map(|(status, n)| format!("{n} {status}"))
-            .collect();
-        parts.join(", ")
+        counts(&self.lost)
     }
 }
 
 impl<'a> OnTask<'a> {
     /// Pairs what both sides have at a seed. Where both pool several strategies, such as one to four layers at either
     /// rate, each is paired with itself, so that a lost run takes its counterpart with it.
-    pub(crate) fn new(task: &'a Task, a: Runners<'a>, b: Runners<'a>) -> Self {
+    pub(crate) fn new(task: &'a Task, a: TaskRuns<'a>, b: TaskRuns<'a>) -> Self {
         let pairs = a.by_key.iter().filter_map(|(key, left)| {
             let right = b.by_key.get(key)?;
             let common: BTreeSet<&String> = left
@@ -256,9 +244,9 @@ mod tests {
             unit: "accuracy".into(),
             among: vec![],
         };
-        let runners = |names: &[&str]| {
+        let task_runs = |names: &[&str]| {
             let side = Side::Pooled(names.iter().map(|name| name.to_string()).collect());
-            Runners::of(
+            TaskRuns::of(
                 &side,
                 &task,
                 &Where::new(),
@@ -267,8 +255,8 @@ mod tests {
         };
         let on = OnTask::new(
             &task,
-            runners(&["a", "b"]).unwrap(),
-            runners(&["c", "d"]).unwrap(),
+            task_runs(&["a", "b"]).unwrap(),
+            task_runs(&["c", "d"]).unwrap(),
         );
         let heads = |runs: &[&Run]| -> Vec<String> {
             let head = |run: &&Run| run.fact("work.head").unwrap().to_string();
@@ -282,7 +270,7 @@ mod tests {
         let two = |x: &str, y: &str| vec![format!("\"{x}\""), format!("\"{y}\"")];
         assert_eq!(found, [(two("a", "b"), two("c", "d"))]);
         // A group that has both by itself does not say which it means.
-        let error = runners(&["a-or-b"]).unwrap_err().to_string();
+        let error = task_runs(&["a-or-b"]).unwrap_err().to_string();
         assert!(
             error.contains("two runs that differ in `work.head`"),
             "{error}"

@@ -9,7 +9,7 @@ use crate::select::runs::Run;
 /// Which time of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Per {
+pub(crate) enum TimePer {
     /// All seconds of training, to the stop.
     #[default]
     Run,
@@ -29,17 +29,17 @@ pub(crate) fn scores_of_both(task: &Task, pair: &Pair) -> Option<(f64, f64)> {
 }
 
 /// Seconds of training, to the stop or by epochs finished.
-pub(crate) fn seconds(run: &Run, per: Per) -> Option<f64> {
+pub(crate) fn seconds(run: &Run, per: TimePer) -> Option<f64> {
     let all = Some(run.row.train_seconds).filter(|&seconds| seconds > 0.0);
     match per {
-        Per::Run => all,
-        Per::Epoch if run.row.epochs == 0 => None,
-        Per::Epoch => all.map(|seconds| seconds / f64::from(run.row.epochs)),
+        TimePer::Run => all,
+        TimePer::Epoch if run.row.epochs == 0 => None,
+        TimePer::Epoch => all.map(|seconds| seconds / f64::from(run.row.epochs)),
     }
 }
 
 /// Seconds of both sides of a pair.
-pub(crate) fn seconds_of_both(per: Per) -> impl Fn(&Task, &Pair) -> Option<(f64, f64)> {
+pub(crate) fn seconds_of_both(per: TimePer) -> impl Fn(&Task, &Pair) -> Option<(f64, f64)> {
     move |_, pair| {
         let of = |runs| average(runs, |run| seconds(run, per));
         Some((of(&pair.a)?, of(&pair.b)?))

@@ -15,7 +15,7 @@ use crate::toml_file::did_you_mean;
 mod condition;
 mod run;
 
-use condition::Wanted;
+use condition::{holds, wanted};
 use run::facts;
 pub(crate) use run::{EpochScore, Run};
 
@@ -149,21 +149,21 @@ impl Runs {
             "arm" => (2, false),
             path => (3, !everywhere(path)),
         });
-        for (path, wanted) in ordered {
-            let wanted = Wanted::of(wanted).with_context(|| format!("{from}: where `{path}`"))?;
+        for (path, condition) in ordered {
+            let wanted = wanted(condition).with_context(|| format!("{from}: where `{path}`"))?;
             let found: BTreeSet<String> = selected
                 .iter()
                 .filter_map(|run| run.facts.get(path))
                 .map(Value::to_string)
                 .collect();
             let unknown = found.is_empty() && !known.contains(path.as_str());
-            if unknown && !selected.is_empty() && !wanted.unsaid {
+            if unknown && !selected.is_empty() {
                 let near = did_you_mean(path, known.iter().copied());
                 bail!("{from}: where: found path `{path}`, which no run's spec or row has{near}");
             }
-            selected.retain(|run| wanted.holds(run.facts.get(path)));
+            selected.retain(|run| holds(run.facts.get(path), &wanted));
             if selected.is_empty() && note.is_none() {
-                let wanted: Vec<String> = wanted.values.iter().map(Value::to_string).collect();
+                let wanted: Vec<String> = wanted.iter().map(Value::to_string).collect();
                 let found: Vec<String> = found.into_iter().collect();
                 note = Some(format!(
                     "no run has {path} = {} (found: {})",
@@ -198,13 +198,7 @@ impl Runs {
                 *sample.lost.entry(run.row.status.clone()).or_default() += 1;
                 continue;
             }
-            match run.number(measure) {
-                Some(value) if value.is_finite() => {
-                    sample.push(value, run.key(), run.facts_under("split"))
-                }
-                Some(_) => *sample.lost.entry("not a number".to_owned()).or_default() += 1,
-                None => *sample.lost.entry("not scored".to_owned()).or_default() += 1,
-            }
+            sample.add(run, run.number(measure));
         }
         Ok(sample)
     }
@@ -214,8 +208,7 @@ impl Runs {
         if self.scored.contains(&(split.to_owned(), metric.to_owned())) {
             return Ok(());
         }
-        let on_split = self.scored.iter().filter(|(other, _)| other == split);
-        let on_split: Vec<&str> = on_split.map(|(_, metric)| metric.as_str()).collect();
+        let on_split = metrics(&self.scored, split);
         let near = did_you_mean(metric, on_split.iter().copied());
         bail!(
             "{from}: no run was scored by `{metric}` on `{split}` after an epoch, expected one of: {}{near}",
@@ -231,15 +224,10 @@ impl Runs {
                 if known.is_empty() || known.contains(&(split.clone(), metric.clone())) {
                     return Ok(());
                 }
-                let on_split: Vec<&str> = known
-                    .iter()
-                    .filter(|(other, _)| other == split)
-                    .map(|(_, metric)| metric.as_str())
-                    .collect();
+                let on_split = metrics(known, split);
                 if on_split.is_empty() {
-                    let splits: BTreeSet<&str> =
-                        known.iter().map(|(split, _)| split.as_str()).collect();
-                    let near = did_you_mean(split, splits.iter().copied());
+                    let splits = known.iter().map(|(split, _)| split.as_str());
+                    let near = did_you_mean(split, splits);
                     bail!("{from}: no run has a final score on the split `{split}`{near}");
                 }
                 let near = did_you_mean(metric, on_split.iter().copied());
@@ -262,6 +250,19 @@ impl Runs {
             },
         }
     }
+}
+
+impl Selection<'_> {
+    /// What its runs must not be taken for.
+    pub(crate) fn labels(&self) -> BTreeSet<&String> {
+        self.runs.iter().flat_map(|run| run.labels()).collect()
+    }
+}
+
+/// Metrics among pairs of split and metric.
+fn metrics<'a>(known: &'a BTreeSet<(String, String)>, split: &str) -> Vec<&'a str> {
+    let on_split = known.iter().filter(|(other, _)| other == split);
+    on_split.map(|(_, metric)| metric.as_str()).collect()
 }
 
 /// What a `where` selected.
@@ -309,17 +310,6 @@ mod tests {
             note.as_deref(),
             Some(r#"no run has work.features = "tfidf" (found: "count", "hash", "tf-idf")"#)
         );
-    }
-
-    #[test]
-    fn a_default_is_met_by_runs_that_do_not_say() {
-        let k = |wanted: &str| {
-            let tuned = "experiment = \"table-2\"\n\"work.training.adaptation.k\"";
-            select(&format!("{tuned} = {wanted}")).unwrap().0
-        };
-        assert_eq!(k("2"), 10);
-        assert_eq!(k("{ default = 2 }"), 30);
-        assert_eq!(k("{ default = 3 }"), 20);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use totune_stats::{Interval, mean, sd, t_interval};
 
-use crate::text::counted;
+use crate::select::runs::Run;
+use crate::text::{counted, counts};
 
 /// Confidence of every interval on the page.
 pub(crate) const LEVEL: f64 = 0.95;
@@ -46,6 +47,18 @@ impl Sample {
         self.values.push(value);
         self.keys.push(key);
         self.splits.insert(split);
+    }
+
+    /// Adds a run that ended well, with a number of it if it has one.
+    pub(crate) fn add(&mut self, run: &Run, number: Option<f64>) {
+        let lost = match number {
+            Some(value) if value.is_finite() => {
+                return self.push(value, run.key(), run.facts_under("split"));
+            }
+            Some(_) => "not a number",
+            None => "not scored",
+        };
+        *self.lost.entry(lost.to_owned()).or_default() += 1;
     }
 
     /// All runs of several groups as one.
@@ -125,12 +138,7 @@ impl Sample {
 
     /// `2 diverged, 1 failed`; empty when none was lost.
     pub(crate) fn lost_text(&self) -> String {
-        let parts: Vec<String> = self
-            .lost
-            .iter()
-            .map(|(status, n)| format!("{n} {status}"))
-            .collect();
-        parts.join(", ")
+        counts(&self.lost)
     }
 
     /// Both sides' numbers run by run, where every run of one has its counterpart in the other.

@@ -7,11 +7,11 @@ use totune_stats::sd;
 
 use super::rendered::number;
 use super::{Cell, Csv, RenderedTable, TableKind};
-use crate::figures::curves::{Chosen, Line, Lines, counts, missing};
+use crate::figures::curves::{Chosen, Line, Lines, missing};
 use crate::plan::{Heading, Plan, Where};
 use crate::select::panel::SPLIT;
 use crate::select::scope::Scope;
-use crate::text::{counted, fixed, seconds};
+use crate::text::{counted, counts, fixed, seconds};
 
 /// `kind = "epochs"`: one row per group.
 #[derive(Debug, Deserialize)]

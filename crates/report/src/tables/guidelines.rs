@@ -7,7 +7,7 @@ use totune_stats::mean;
 use super::rendered::number;
 use super::{Cell, Column, Csv, RenderedTable, TableKind};
 use crate::compare::Comparison;
-use crate::compare::contest::{Contender, Contest, Numbers};
+use crate::compare::paired::{ComparedSide, Numbers, PairedComparison};
 use crate::plan::{Heading, Plan, Side, Tasks, Where};
 use crate::select::per_run::scores_of_both;
 use crate::select::scope::Scope;
@@ -194,15 +194,15 @@ impl EvidencePlan {
 
     fn find(&self, scope: &Scope) -> Result<Found> {
         let none = Where::new();
-        let contender = |title, side| Contender {
+        let side_of = |title, side| ComparedSide {
             title,
             side,
             conditions: &none,
         };
-        let sides = [contender("a", &self.a), contender("b", &self.b)];
+        let sides = [side_of("a", &self.a), side_of("b", &self.b)];
         let tasks = self.tasks().of(scope.plan, &scope.from)?;
-        let contest = Contest::new(sides, &tasks, scope)?;
-        let numbers = contest.numbers_so_far(scores_of_both);
+        let paired = PairedComparison::new(sides, &tasks, scope)?;
+        let numbers = paired.numbers_so_far(scores_of_both);
         let Ok(numbers) = numbers else {
             return Ok(Found {
                 points: "no run".to_owned(),
@@ -210,8 +210,8 @@ impl EvidencePlan {
             });
         };
         let mut found = self.measure(&numbers);
-        if !contest.labels.is_empty() {
-            let labels: Vec<&str> = contest.labels.iter().map(String::as_str).collect();
+        if !paired.labels.is_empty() {
+            let labels: Vec<&str> = paired.labels.iter().map(String::as_str).collect();
             found.points = labels.join("; ");
         }
         if numbers.tasks.len() < tasks.len() {

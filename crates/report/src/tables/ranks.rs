@@ -8,7 +8,7 @@ use super::rendered::number;
 use super::{Cell, Csv, RenderedTable, TableKind};
 use crate::plan::{Heading, Plan, Side, Task, Where};
 use crate::select::label::labelled;
-use crate::select::panel::Runners;
+use crate::select::panel::TaskRuns;
 use crate::select::per_run::final_score;
 use crate::select::scope::Scope;
 use crate::text::{counted, fixed};
@@ -111,13 +111,13 @@ impl Ranks {
         let (side, none) = (Side::One(name.to_owned()), Where::new());
         let on = tasks
             .iter()
-            .map(|task| Runners::of(&side, task, &none, scope));
-        let on = on.collect::<Result<Vec<Runners>>>()?;
+            .map(|task| TaskRuns::of(&side, task, &none, scope));
+        let on = on.collect::<Result<Vec<TaskRuns>>>()?;
         let labels: std::collections::BTreeSet<&String> =
             on.iter().flat_map(|on| &on.labels).collect();
         let title = labelled(&scope.plan.group(name, &scope.from)?.title, labels);
-        let means = tasks.iter().zip(&on).map(|(task, runners)| {
-            let scores = runners.per_seed(|run| final_score(run, task));
+        let means = tasks.iter().zip(&on).map(|(task, task_runs)| {
+            let scores = task_runs.per_seed(|run| final_score(run, task));
             (!scores.is_empty()).then(|| mean(&scores))
         });
         Ok((title, means.collect()))

@@ -18,12 +18,8 @@ pub(crate) struct Correlation {
 }
 
 impl Quantity for Correlation {
-    fn relations(&self) -> &'static [&'static str] {
-        &["null", "greater"]
-    }
-
-    fn subject(&self) -> Subject {
-        Subject::NoSides
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::printed(&["null", "greater"])
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {

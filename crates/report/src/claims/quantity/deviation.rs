@@ -12,12 +12,8 @@ use super::prelude::*;
 pub(crate) struct Deviation {}
 
 impl Quantity for Deviation {
-    fn relations(&self) -> &'static [&'static str] {
-        &["near"]
-    }
-
-    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
-        at_least(1)
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["near"]).sides(at_least(1))
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
@@ -35,11 +31,11 @@ impl Quantity for Deviation {
         let (mut squares, mut freedom, mut reasons) = (0.0, 0.0, Vec::new());
         for task in terms.tasks()? {
             for side in terms.sides {
-                let runners = terms.runners(side, task, runs)?;
-                let scores = runners.per_seed(|run| final_score(run, task));
+                let task_runs = terms.task_runs(side, task, runs)?;
+                let scores = task_runs.per_seed(|run| final_score(run, task));
                 let title = format!("{} on {}", terms.title(side)?, task.title);
                 if scores.len() < 2 {
-                    let note = runners.note.clone();
+                    let note = task_runs.note.clone();
                     let note = note.unwrap_or_else(|| counted(scores.len(), "seed"));
                     return Ok(Finding::Untestable(format!("{title}: {note}")));
                 }

@@ -20,16 +20,8 @@ pub(crate) struct F1Bound {
 }
 
 impl Quantity for F1Bound {
-    fn relations(&self) -> &'static [&'static str] {
-        &["consistent"]
-    }
-
-    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
-        1..=1
-    }
-
-    fn subject(&self) -> Subject {
-        Subject::Runs(Where::new())
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_runs(&["consistent"], Where::new()).sides(1..=1)
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {

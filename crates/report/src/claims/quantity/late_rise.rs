@@ -14,12 +14,8 @@ pub(crate) struct LateRise {
 }
 
 impl Quantity for LateRise {
-    fn relations(&self) -> &'static [&'static str] {
-        &["at-least", "at-most"]
-    }
-
-    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
-        1..=1
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["at-least", "at-most"]).sides(1..=1)
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {

@@ -12,8 +12,8 @@ pub(crate) struct LayerScore {
 }
 
 impl Quantity for LayerScore {
-    fn relations(&self) -> &'static [&'static str] {
-        &["greater", "equivalent"]
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["greater", "equivalent"])
     }
 
     fn stated(&self, terms: &Terms) -> Result<String> {

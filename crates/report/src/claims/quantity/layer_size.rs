@@ -12,12 +12,8 @@ pub(crate) struct LayerSize {
 }
 
 impl Quantity for LayerSize {
-    fn relations(&self) -> &'static [&'static str] {
-        &["at-most"]
-    }
-
-    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
-        at_least(1)
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["at-most"]).sides(at_least(1))
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {

@@ -14,12 +14,8 @@ pub(crate) struct LayerTrend {
 }
 
 impl Quantity for LayerTrend {
-    fn relations(&self) -> &'static [&'static str] {
-        &["greater"]
-    }
-
-    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
-        1..=1
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["greater"]).sides(1..=1)
     }
 
     fn stated(&self, _terms: &Terms) -> Result<String> {

@@ -22,8 +22,8 @@ pub(super) fn means<'a>(
 ) -> Result<Result<Vec<OnTask<'a>>, String>> {
     let mut found = Vec::new();
     for task in terms.tasks()? {
-        let runners = terms.runners(side, task, runs)?;
-        let scores = ByLayer::of(&runners, metric.unwrap_or(&task.metric), SPLIT);
+        let task_runs = terms.task_runs(side, task, runs)?;
+        let scores = ByLayer::of(&task_runs, metric.unwrap_or(&task.metric), SPLIT);
         let means: Vec<(u32, f64)> = scores
             .means()
             .into_iter()

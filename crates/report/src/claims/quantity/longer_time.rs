@@ -8,8 +8,8 @@ use super::prelude::*;
 pub(crate) struct LongerTime {}
 
 impl Quantity for LongerTime {
-    fn relations(&self) -> &'static [&'static str] {
-        &["greater"]
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["greater"])
     }
 
     fn stated(&self, terms: &Terms) -> Result<String> {
@@ -19,15 +19,15 @@ impl Quantity for LongerTime {
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
         let tasks = terms.tasks()?;
-        let contest = terms.contest(&tasks, runs)?;
-        let numbers = contest.numbers(seconds_of_both(Per::Run));
+        let paired = terms.paired(&tasks, runs)?;
+        let numbers = paired.numbers(seconds_of_both(TimePer::Run));
         Ok(numbers
-            .and_then(|numbers| compared(&contest, numbers, tasks.len()))
+            .and_then(|numbers| compared(&paired, numbers, tasks.len()))
             .into())
     }
 }
 
-fn compared(contest: &Contest, numbers: Numbers, wanted: usize) -> Result<Finding, String> {
+fn compared(paired: &PairedComparison, numbers: Numbers, wanted: usize) -> Result<Finding, String> {
     if numbers.tasks.len() < wanted {
         return Err(numbers.notes.join("; "));
     }
@@ -41,8 +41,8 @@ fn compared(contest: &Contest, numbers: Numbers, wanted: usize) -> Result<Findin
         ours.push(format!("{title} {}", scale.text(comparison.difference)));
         let label = format!(
             "time of {} beyond that of {}, as a share of it ({title}, {})",
-            contest.title_a,
-            contest.title_b,
+            paired.title_a,
+            paired.title_b,
             pairs_text(on.a.len())
         );
         evidence.comparisons.push((label, comparison));

@@ -49,31 +49,18 @@ use crate::toml_file::did_you_mean;
 
 /// Something that can be measured of the sides of a claim.
 pub(crate) trait Quantity: Debug {
-    /// Names of the relations that can hold of it.
-    fn relations(&self) -> &'static [&'static str];
-
-    /// What it is read off.
-    fn subject(&self) -> Subject {
-        Subject::Tasks
-    }
-
-    /// How many sides it is of.
-    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
-        match self.subject() {
-            Subject::NoSides => 0..=0,
-            Subject::Tasks | Subject::Runs(_) => 2..=2,
-        }
-    }
+    /// What fits it: relations, sides, and what it is read off.
+    fn shape(&self, terms: &Terms) -> Shape;
 
     /// What a run meets beyond being of a side, one entry for each selection.
     fn selections(&self, terms: &Terms) -> Result<Vec<Where>> {
-        let further = match self.subject() {
+        let further = match self.shape(terms).subject {
             Subject::Tasks => {
                 let tasks = terms.tasks()?;
                 return Ok(tasks.iter().map(|task| task.conditions()).collect());
             }
             Subject::Runs(conditions) => vec![conditions],
-            Subject::NoSides => vec![],
+            Subject::Printed => vec![],
         };
         let Terms { from, named, .. } = terms;
         ensure!(
@@ -95,14 +82,55 @@ pub(crate) trait Quantity: Debug {
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding>;
 }
 
+/// What fits a quantity.
+pub(crate) struct Shape {
+    /// Names of the relations that can hold of it.
+    relations: &'static [&'static str],
+    /// How many sides it is of.
+    sides: RangeInclusive<usize>,
+    subject: Subject,
+}
+
 /// What a quantity is read off.
-pub(crate) enum Subject {
+enum Subject {
     /// Runs of the sides on each task.
     Tasks,
     /// Runs of the sides that meet further conditions, whatever their task.
     Runs(Where),
     /// Tables of the page, or the paper's own numbers and words.
-    NoSides,
+    Printed,
+}
+
+impl Shape {
+    /// Two sides on each task.
+    fn of_tasks(relations: &'static [&'static str]) -> Self {
+        Self {
+            relations,
+            sides: 2..=2,
+            subject: Subject::Tasks,
+        }
+    }
+
+    /// The runs of two sides that meet `conditions`.
+    fn of_runs(relations: &'static [&'static str], conditions: Where) -> Self {
+        Self {
+            subject: Subject::Runs(conditions),
+            ..Self::of_tasks(relations)
+        }
+    }
+
+    /// No runs: what the paper prints, or tables of the page.
+    fn printed(relations: &'static [&'static str]) -> Self {
+        Self {
+            subject: Subject::Printed,
+            ..Self::of_tasks(relations).sides(0..=0)
+        }
+    }
+
+    /// The same with other numbers of sides.
+    fn sides(self, sides: RangeInclusive<usize>) -> Self {
+        Self { sides, ..self }
+    }
 }
 
 kinds! {
@@ -168,7 +196,8 @@ impl Asked {
     pub(crate) fn check(&self, terms: &Terms) -> Result<()> {
         let quantity = self.0.get();
         let (from, found) = (&terms.from, terms.relation.name());
-        let known = quantity.relations();
+        let shape = quantity.shape(terms);
+        let known = shape.relations;
         if !known.contains(&found) {
             let near = did_you_mean(found, known.iter().copied());
             bail!(
@@ -177,7 +206,7 @@ impl Asked {
             );
         }
         terms.relation.check(from)?;
-        let expected = quantity.sides(terms);
+        let expected = shape.sides;
         ensure!(
             expected.contains(&terms.sides.len()),
             "{from}: found {} sides, expected {}",

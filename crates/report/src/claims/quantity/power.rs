@@ -15,12 +15,8 @@ pub(crate) struct Power {
 }
 
 impl Quantity for Power {
-    fn relations(&self) -> &'static [&'static str] {
-        &["consistent"]
-    }
-
-    fn subject(&self) -> Subject {
-        Subject::Runs(Where::new())
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_runs(&["consistent"], Where::new())
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {

@@ -1,23 +1,23 @@
 //! What the files of quantities need, so that each begins with one line.
 
-pub(super) use std::ops::RangeInclusive;
-
 pub(super) use anyhow::{Result, ensure};
 pub(super) use serde::Deserialize;
 pub(super) use totune_stats::{Interval, mean, quartiles, sd};
 
-pub(super) use super::{DIFFERENCES, Quantity, Subject, at_least, sized};
-pub(super) use crate::claims::finding::{DIGITS, Evidence, Finding, NOT_RECOVERED, Own, Settled};
+pub(super) use super::{DIFFERENCES, Quantity, Shape, at_least, sized};
+pub(super) use crate::claims::finding::{
+    DIGITS, DecidedBy, Decision, Evidence, Finding, NOT_RECOVERED,
+};
 pub(super) use crate::claims::relation::Relation;
 pub(super) use crate::claims::terms::Terms;
 pub(super) use crate::claims::verdict::{self, Verdict, within};
-pub(super) use crate::compare::contest::{Contest, Numbers, On};
+pub(super) use crate::compare::paired::{Numbers, On, PairedComparison};
 pub(super) use crate::compare::strata::{linear_over_tasks, over_tasks, ratio};
 pub(super) use crate::compare::{ALPHA, Comparison, POWER, compare};
 pub(super) use crate::plan::{Measure, Side, Task, Where};
 pub(super) use crate::select::panel::{Pair, SPLIT, average, pairs_text};
 pub(super) use crate::select::per_run::{
-    Per, final_score, scores_of_both, seconds, seconds_of_both, trained_share,
+    TimePer, final_score, scores_of_both, seconds, seconds_of_both, trained_share,
 };
 pub(super) use crate::select::runs::{Run, Runs};
 pub(super) use crate::select::sample::{LEVEL, Sample};

@@ -51,9 +51,9 @@ pub(super) fn follows(
 /// What a finding came to: the recomputed number, the verdict and its reasons.
 #[cfg(test)]
 pub(super) fn came_to(finding: crate::claims::finding::Finding) -> (String, Verdict, Vec<String>) {
-    use crate::claims::finding::Finding::{Compared, Settled, Untestable};
+    use crate::claims::finding::Finding::{Compared, Decision, Untestable};
     match finding {
-        Settled(settled) => (settled.ours, settled.verdict, settled.reasons),
+        Decision(settled) => (settled.ours, settled.verdict, settled.reasons),
         Untestable(why) => (why, Verdict::NotTestable, vec![]),
         Compared(_) => unreachable!("printed numbers are not compared with runs"),
     }

@@ -20,12 +20,8 @@ pub(crate) struct PrintedCells {
 }
 
 impl Quantity for PrintedCells {
-    fn relations(&self) -> &'static [&'static str] {
-        &["greater", "greater-by", "equivalent"]
-    }
-
-    fn subject(&self) -> Subject {
-        Subject::NoSides
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::printed(&["greater", "greater-by", "equivalent"])
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {

@@ -26,12 +26,8 @@ struct Printed<'a> {
 }
 
 impl Quantity for PrintedDifferences {
-    fn relations(&self) -> &'static [&'static str] {
-        &["consistent"]
-    }
-
-    fn subject(&self) -> Subject {
-        Subject::NoSides
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::printed(&["consistent"])
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {

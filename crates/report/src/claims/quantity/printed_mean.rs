@@ -13,12 +13,8 @@ pub(crate) struct PrintedMean {
 }
 
 impl Quantity for PrintedMean {
-    fn relations(&self) -> &'static [&'static str] {
-        &["near"]
-    }
-
-    fn subject(&self) -> Subject {
-        Subject::NoSides
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::printed(&["near"])
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {

@@ -15,12 +15,8 @@ pub(crate) struct PrintedShare {
 }
 
 impl Quantity for PrintedShare {
-    fn relations(&self) -> &'static [&'static str] {
-        &["near"]
-    }
-
-    fn subject(&self) -> Subject {
-        Subject::NoSides
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::printed(&["near"])
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {

@@ -14,12 +14,8 @@ pub(crate) struct PrintedSum {
 }
 
 impl Quantity for PrintedSum {
-    fn relations(&self) -> &'static [&'static str] {
-        &["near"]
-    }
-
-    fn subject(&self) -> Subject {
-        Subject::NoSides
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::printed(&["near"])
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {

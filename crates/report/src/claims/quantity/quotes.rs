@@ -43,12 +43,8 @@ enum Reading {
 }
 
 impl Quantity for Quotes {
-    fn relations(&self) -> &'static [&'static str] {
-        &["consistent"]
-    }
-
-    fn subject(&self) -> Subject {
-        Subject::NoSides
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::printed(&["consistent"])
     }
 
     fn stated(&self, _terms: &Terms) -> Result<String> {
@@ -60,7 +56,7 @@ impl Quantity for Quotes {
             .quotes
             .iter()
             .map(|quote| format!("\u{201C}{}\u{201D} ({})", quote.text, quote.source));
-        Ok(Finding::Settled(Settled {
+        Ok(Finding::Decision(Decision {
             ours: self.quotes[1].text.clone(),
             effect: None,
             verdict: match self.reading {
@@ -68,8 +64,8 @@ impl Quantity for Quotes {
                 Reading::Contradict => Verdict::Contradicted,
             },
             own: Some(match self.second {
-                Second::Paper => Own::Words,
-                Second::Elsewhere => Own::Beside,
+                Second::Paper => DecidedBy::Words,
+                Second::Elsewhere => DecidedBy::Beside,
             }),
             reasons: quotes
                 .chain([self.reason.clone(), "decided by reading".to_owned()])

@@ -11,8 +11,8 @@ use super::prelude::*;
 pub(crate) struct RankCorrelation {}
 
 impl Quantity for RankCorrelation {
-    fn relations(&self) -> &'static [&'static str] {
-        &["greater", "null"]
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["greater", "null"])
     }
 
     fn stated(&self, terms: &Terms) -> Result<String> {
@@ -28,10 +28,10 @@ impl Quantity for RankCorrelation {
         let tasks = terms.tasks()?;
         for task in &tasks {
             for (means, side) in means.iter_mut().zip(terms.sides) {
-                let runners = terms.runners(side, task, runs)?;
-                let scores = runners.per_seed(|run| final_score(run, task));
+                let task_runs = terms.task_runs(side, task, runs)?;
+                let scores = task_runs.per_seed(|run| final_score(run, task));
                 if scores.is_empty() {
-                    let why = runners
+                    let why = task_runs
                         .note
                         .unwrap_or_else(|| "no run ended well".to_owned());
                     let title = terms.title(side)?;

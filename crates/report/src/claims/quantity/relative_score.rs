@@ -8,8 +8,8 @@ use super::prelude::*;
 pub(crate) struct RelativeScore {}
 
 impl Quantity for RelativeScore {
-    fn relations(&self) -> &'static [&'static str] {
-        &["near"]
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["near"])
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
@@ -21,16 +21,16 @@ impl Quantity for RelativeScore {
     }
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
-        let contest = terms.contest(&terms.tasks()?, runs)?;
-        let numbers = contest.numbers(scores_of_both);
+        let paired = terms.paired(&terms.tasks()?, runs)?;
+        let numbers = paired.numbers(scores_of_both);
         Ok(numbers
-            .and_then(|numbers| compared(&contest, numbers))
+            .and_then(|numbers| compared(&paired, numbers))
             .into())
     }
 }
 
-fn compared(contest: &Contest, numbers: Numbers) -> Result<Finding, String> {
-    let (title_a, title_b) = (&contest.title_a, &contest.title_b);
+fn compared(paired: &PairedComparison, numbers: Numbers) -> Result<Finding, String> {
+    let (title_a, title_b) = (&paired.title_a, &paired.title_b);
     let (a, b) = numbers.means();
     if b <= 0.0 {
         return Err(format!("the mean score of {title_b} is not above 0"));

@@ -19,12 +19,8 @@ struct Repeats {
 }
 
 impl Quantity for Repeatability {
-    fn relations(&self) -> &'static [&'static str] {
-        &["at-most"]
-    }
-
-    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
-        at_least(1)
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["at-most"]).sides(at_least(1))
     }
 
     fn stated(&self, terms: &Terms) -> Result<String> {
@@ -38,9 +34,9 @@ impl Quantity for Repeatability {
         let mut repeats = Repeats::default();
         for task in terms.tasks()? {
             for side in terms.sides {
-                let runners = terms.runners(side, task, runs)?;
+                let task_runs = terms.task_runs(side, task, runs)?;
                 let title = format!("{} on {}", terms.title(side)?, task.title);
-                for runs in runners.by_kind().values() {
+                for runs in task_runs.by_kind().values() {
                     let scores = runs.iter();
                     let scores = scores.filter_map(|run| final_score(run, task));
                     repeats.add(scores.collect(), &title);

@@ -16,20 +16,12 @@ pub(crate) struct Score {
 }
 
 impl Quantity for Score {
-    fn relations(&self) -> &'static [&'static str] {
-        DIFFERENCES
-    }
-
-    fn sides(&self, terms: &Terms) -> RangeInclusive<usize> {
-        match terms.relation {
+    fn shape(&self, terms: &Terms) -> Shape {
+        Shape::of_runs(DIFFERENCES, self.conditions.clone()).sides(match terms.relation {
             Relation::Near(_) => 1..=2,
             Relation::Greater => at_least(2),
             _ => 2..=2,
-        }
-    }
-
-    fn subject(&self) -> Subject {
-        Subject::Runs(self.conditions.clone())
+        })
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
@@ -118,7 +110,7 @@ impl Score {
             low: interval.low - paper,
             high: interval.high - paper,
         });
-        Ok(Finding::Settled(Settled {
+        Ok(Finding::Decision(Decision {
             ours: format!("{}{range}", fixed(mean, digits)),
             effect: sample.sd().filter(|&sd| sd > 0.0).map(|sd| off / sd),
             verdict: verdict::of_value(off, tolerance, around_zero),

@@ -12,8 +12,8 @@ pub(crate) struct ScoreAtBudget {
 }
 
 impl Quantity for ScoreAtBudget {
-    fn relations(&self) -> &'static [&'static str] {
-        &["greater", "near"]
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["greater", "near"])
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
@@ -31,9 +31,9 @@ impl Quantity for ScoreAtBudget {
     }
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
-        let contest = terms.contest(&terms.tasks()?, runs)?;
-        let found = contest.numbers(|task, pair| {
-            let budget = self.epochs * average(&pair.b, |run| seconds(run, Per::Epoch))?;
+        let paired = terms.paired(&terms.tasks()?, runs)?;
+        let found = paired.numbers(|task, pair| {
+            let budget = self.epochs * average(&pair.b, |run| seconds(run, TimePer::Epoch))?;
             let finished = |runs: &[&Run]| {
                 average(runs, |run| {
                     let curve = run.curve(&task.metric, SPLIT)?;
@@ -45,8 +45,8 @@ impl Quantity for ScoreAtBudget {
         let label = format!(
             "with the epochs finished within {} of {}",
             epochs_text(self.epochs),
-            contest.title_b
+            paired.title_b
         );
-        Ok(compared(&contest, vec![(label, found)]).into())
+        Ok(compared(&paired, vec![(label, found)]).into())
     }
 }

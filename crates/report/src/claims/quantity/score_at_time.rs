@@ -23,8 +23,8 @@ enum EpochsOf {
 }
 
 impl Quantity for ScoreAtTime {
-    fn relations(&self) -> &'static [&'static str] {
-        &["greater", "near"]
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["greater", "near"])
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
@@ -42,19 +42,19 @@ impl Quantity for ScoreAtTime {
     }
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
-        let contest = terms.contest(&terms.tasks()?, runs)?;
+        let paired = terms.paired(&terms.tasks()?, runs)?;
         let unit = match self.epochs_of {
-            EpochsOf::First => &contest.title_a,
-            EpochsOf::Second => &contest.title_b,
+            EpochsOf::First => &paired.title_a,
+            EpochsOf::Second => &paired.title_b,
         };
         let moments = self.at.iter().map(|&at| {
             let label = format!("within {} of {unit}", epochs_text(at));
             (
                 label,
-                contest.numbers(|task, pair| self.best(at, task, pair)),
+                paired.numbers(|task, pair| self.best(at, task, pair)),
             )
         });
-        Ok(compared(&contest, moments.collect()).into())
+        Ok(compared(&paired, moments.collect()).into())
     }
 }
 
@@ -65,7 +65,7 @@ impl ScoreAtTime {
             EpochsOf::First => &pair.a,
             EpochsOf::Second => &pair.b,
         };
-        let budget = at * average(unit, |run| seconds(run, Per::Epoch))?;
+        let budget = at * average(unit, |run| seconds(run, TimePer::Epoch))?;
         let best = |runs: &[&Run]| {
             average(runs, |run| {
                 run.curve(&task.metric, SPLIT)?.best_within(budget)
@@ -77,7 +77,7 @@ impl ScoreAtTime {
 
 /// Scores compared at one or several moments, each with its name.
 pub(super) fn compared(
-    contest: &Contest,
+    paired: &PairedComparison,
     moments: Vec<(String, Result<Numbers, String>)>,
 ) -> Result<Finding, String> {
     let scale = Scale::Points;
@@ -89,8 +89,8 @@ pub(super) fn compared(
         ours.push(scale.signed(comparison.difference));
         let of = format!(
             "{label}: {} \u{2212} {} ({})",
-            contest.title_a,
-            contest.title_b,
+            paired.title_a,
+            paired.title_b,
             numbers.of()
         );
         evidence.comparisons.push((of, comparison));

@@ -11,8 +11,8 @@ pub(crate) struct TaskContrast {
 }
 
 impl Quantity for TaskContrast {
-    fn relations(&self) -> &'static [&'static str] {
-        &["greater"]
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["greater"])
     }
 
     fn selections(&self, terms: &Terms) -> Result<Vec<Where>> {
@@ -49,8 +49,8 @@ impl Quantity for TaskContrast {
         let of = |tasks: &[&Task], sign: f64| vec![sign / tasks.len() as f64; tasks.len()];
         let weights = [of(&first, 1.0), of(&second, -1.0)].concat();
         let tasks = [first, second].concat();
-        let contest = terms.contest(&tasks, runs)?;
-        let numbers = contest.numbers(scores_of_both);
+        let paired = terms.paired(&tasks, runs)?;
+        let numbers = paired.numbers(scores_of_both);
         Ok(numbers
             .and_then(|numbers| compared(numbers, &weights))
             .into())

@@ -22,11 +22,11 @@ enum Over {
 }
 
 impl Quantity for TaskScore {
-    fn relations(&self) -> &'static [&'static str] {
-        match self.over {
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(match self.over {
             Over::Mean => DIFFERENCES,
             Over::Each => &["greater"],
-        }
+        })
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
@@ -50,18 +50,18 @@ impl Quantity for TaskScore {
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
         let tasks = terms.tasks()?;
-        let contest = terms.contest(&tasks, runs)?;
-        let numbers = contest.numbers(scores_of_both);
+        let paired = terms.paired(&tasks, runs)?;
+        let numbers = paired.numbers(scores_of_both);
         let found = numbers.and_then(|numbers| match self.over {
-            Over::Mean => mean_over_tasks(&contest, numbers),
-            Over::Each => each(&contest, numbers, tasks.len()),
+            Over::Mean => mean_over_tasks(&paired, numbers),
+            Over::Each => each(&paired, numbers, tasks.len()),
         });
         Ok(found.into())
     }
 }
 
-fn mean_over_tasks(contest: &Contest, numbers: Numbers) -> Result<Finding, String> {
-    let (title_a, title_b) = (&contest.title_a, &contest.title_b);
+fn mean_over_tasks(paired: &PairedComparison, numbers: Numbers) -> Result<Finding, String> {
+    let (title_a, title_b) = (&paired.title_a, &paired.title_b);
     let comparison = numbers.compare_scores()?;
     let scale = Scale::Points;
     let label = format!("{title_a} \u{2212} {title_b} ({})", numbers.of());
@@ -80,7 +80,7 @@ fn mean_over_tasks(contest: &Contest, numbers: Numbers) -> Result<Finding, Strin
 }
 
 /// Every task is a comparison of its own.
-fn each(contest: &Contest, numbers: Numbers, wanted: usize) -> Result<Finding, String> {
+fn each(paired: &PairedComparison, numbers: Numbers, wanted: usize) -> Result<Finding, String> {
     if numbers.tasks.len() < wanted {
         return Err(numbers.notes.join("; "));
     }
@@ -98,8 +98,8 @@ fn each(contest: &Contest, numbers: Numbers, wanted: usize) -> Result<Finding, S
         let label = format!(
             "{}: {} \u{2212} {} ({})",
             on.task.title,
-            contest.title_a,
-            contest.title_b,
+            paired.title_a,
+            paired.title_b,
             pairs_text(on.a.len())
         );
         evidence.comparisons.push((label, comparison));

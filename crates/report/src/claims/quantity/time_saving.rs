@@ -6,12 +6,12 @@ use super::prelude::*;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub(crate) struct TimeSaving {
-    per: Per,
+    per: TimePer,
 }
 
 impl Quantity for TimeSaving {
-    fn relations(&self) -> &'static [&'static str] {
-        &["near", "null", "greater"]
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["near", "null", "greater"])
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
@@ -36,16 +36,16 @@ impl Quantity for TimeSaving {
     }
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
-        let contest = terms.contest(&terms.tasks()?, runs)?;
-        let numbers = contest.numbers(seconds_of_both(self.per));
+        let paired = terms.paired(&terms.tasks()?, runs)?;
+        let numbers = paired.numbers(seconds_of_both(self.per));
         Ok(numbers
-            .and_then(|numbers| self.compared(&contest, numbers))
+            .and_then(|numbers| self.compared(&paired, numbers))
             .into())
     }
 }
 
 impl TimeSaving {
-    fn compared(&self, contest: &Contest, numbers: Numbers) -> Result<Finding, String> {
+    fn compared(&self, paired: &PairedComparison, numbers: Numbers) -> Result<Finding, String> {
         // What `a` saves as a share of `b`'s time, moved by what each pair adds to it.
         let saved = |on: &On| ratio(&on.a, &on.b).into_iter().map(|r| 1.0 - r).collect();
         let values: Vec<Vec<f64>> = numbers.tasks.iter().map(saved).collect();
@@ -53,12 +53,12 @@ impl TimeSaving {
         let scale = Scale::Percent;
         let label = format!(
             "time that {} saves {}, as a share of that of {} ({})",
-            contest.title_a,
+            paired.title_a,
             match self.per {
-                Per::Run => "to the stop",
-                Per::Epoch => "in an epoch",
+                TimePer::Run => "to the stop",
+                TimePer::Epoch => "in an epoch",
             },
-            contest.title_b,
+            paired.title_b,
             numbers.of()
         );
         let mut evidence = Evidence::of(label, comparison, scale);

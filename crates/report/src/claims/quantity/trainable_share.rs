@@ -8,12 +8,8 @@ use super::prelude::*;
 pub(crate) struct TrainableShare {}
 
 impl Quantity for TrainableShare {
-    fn relations(&self) -> &'static [&'static str] {
-        &["near"]
-    }
-
-    fn sides(&self, _terms: &Terms) -> RangeInclusive<usize> {
-        at_least(1)
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_tasks(&["near"]).sides(at_least(1))
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
@@ -42,8 +38,8 @@ impl Quantity for TrainableShare {
         for side in terms.sides {
             let mut of_side = Vec::new();
             for task in terms.tasks()? {
-                let runners = terms.runners(side, task, runs)?;
-                of_side.extend(runners.all().filter_map(trained_share));
+                let task_runs = terms.task_runs(side, task, runs)?;
+                of_side.extend(task_runs.all().filter_map(trained_share));
             }
             let title = terms.title(side)?;
             if of_side.is_empty() {

@@ -18,12 +18,8 @@ pub(crate) struct Variance {
 }
 
 impl Quantity for Variance {
-    fn relations(&self) -> &'static [&'static str] {
-        &["greater"]
-    }
-
-    fn subject(&self) -> Subject {
-        Subject::Runs(self.conditions.clone())
+    fn shape(&self, _terms: &Terms) -> Shape {
+        Shape::of_runs(&["greater"], self.conditions.clone())
     }
 
     fn stated(&self, terms: &Terms) -> Result<String> {

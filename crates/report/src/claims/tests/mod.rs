@@ -8,7 +8,7 @@ mod written;
 use anyhow::Result;
 use totune_record::Tables;
 
-use super::{Claims, Court, Judged, Verdict, judge};
+use super::{ClaimContext, Claims, Judged, Verdict, judge};
 use crate::plan::Plan;
 use crate::select::runs::Runs;
 use crate::toml_file::parse;
@@ -26,12 +26,12 @@ impl Paper {
         claims.check(&self.plan, "claims.toml")?;
         let mut runs = Runs::new(&self.tables)?;
         runs.label(&self.plan.labels, "report.toml")?;
-        let court = Court {
+        let context = ClaimContext {
             plan: &self.plan,
             runs: &runs,
             profile: "fixture",
         };
-        Ok(look(&judge(&claims, court, "claims.toml")?[0]))
+        Ok(look(&judge(&claims, context, "claims.toml")?[0]))
     }
 
     /// Verdict and reasons of a claim that is written as `parts`, one line each.

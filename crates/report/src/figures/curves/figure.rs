@@ -9,7 +9,7 @@ use totune_plot::time::Time;
 use super::summary::{CurvesSummary, LeadSummary};
 use super::table::table;
 use super::{CSV_HEAD, Chosen, Lines};
-use crate::figures::{Drawing, FigureKind};
+use crate::figures::{FigureKind, RenderedFigure};
 use crate::plan::{Heading, Plan, Where};
 use crate::select::panel::test;
 use crate::select::scope::Scope;
@@ -55,7 +55,7 @@ impl FigureKind for Curves {
         plan.check_groups(&self.groups, from)
     }
 
-    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<Drawing> {
+    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<RenderedFigure> {
         let groups = Chosen::of_plan(scope.plan, &self.groups, &self.conditions, &scope.from)?;
         let tasks = self.panels.iter().map(|panel| {
             let task = scope.plan.task(&panel.task, &scope.from)?;
@@ -76,7 +76,7 @@ impl FigureKind for Curves {
 }
 
 /// The same of lines that are gathered already; the table gets a heading.
-pub(super) fn drawn(tasks: &[Lines], time: Time, heading: Heading) -> Drawing {
+pub(super) fn drawn(tasks: &[Lines], time: Time, heading: Heading) -> RenderedFigure {
     let summaries: Vec<CurvesSummary> = tasks.iter().map(CurvesSummary::of).collect();
     let missing = tasks.iter().flat_map(Lines::notes);
     let leads = summaries.iter().filter_map(leads);
@@ -84,7 +84,7 @@ pub(super) fn drawn(tasks: &[Lines], time: Time, heading: Heading) -> Drawing {
     for lines in tasks {
         lines.csv(&mut csv);
     }
-    Drawing {
+    RenderedFigure {
         panels: tasks.iter().map(|lines| panel(lines, time)).collect(),
         notes: leads.chain(missing).collect(),
         table: Some(RenderedTable {
@@ -92,7 +92,7 @@ pub(super) fn drawn(tasks: &[Lines], time: Time, heading: Heading) -> Drawing {
             ..table(&summaries)
         }),
         csv: Some(csv),
-        ..Drawing::default()
+        ..RenderedFigure::default()
     }
 }
 

@@ -24,6 +24,7 @@ use crate::select::label::labelled;
 use crate::select::runs::{Run, Selection};
 use crate::select::scope::Scope;
 use crate::tables::Csv;
+use crate::text::counts;
 
 pub use request::{CURVES_FILES, CurvesRequest, CurvesWritten, curves};
 pub use summary::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
@@ -54,12 +55,10 @@ impl Chosen {
     }
 
     fn of_group(name: &str, group: &Group, conditions: &Where) -> Self {
-        let mut all = group.conditions.clone();
-        all.extend(conditions.clone());
         Self {
             name: name.to_owned(),
             title: group.title.clone(),
-            conditions: all,
+            conditions: group.narrowed([conditions]),
         }
     }
 }
@@ -294,13 +293,4 @@ pub(crate) fn missing(lines: &[Line], empty: &str) -> Vec<String> {
     }
     let note = |(reason, titles): (String, Vec<&str>)| format!("{}: {reason}", titles.join(", "));
     reasons.into_iter().map(note).collect()
-}
-
-/// `1 diverged, 2 failed`.
-pub(crate) fn counts(counts: &BTreeMap<String, usize>) -> String {
-    let parts: Vec<String> = counts
-        .iter()
-        .map(|(what, n)| format!("{n} {what}"))
-        .collect();
-    parts.join(", ")
 }

@@ -1,11 +1,10 @@
 //! The table beside a figure of lines: what each strategy reaches, and how soon.
 
-use super::counts;
 use super::summary::{CurvesSummary, GroupSummary};
 use crate::figures::DIGITS;
 use crate::tables::rendered::number;
 use crate::tables::{Cell, Csv, Part, RenderedTable};
-use crate::text::{fixed, seconds};
+use crate::text::{counts, fixed, seconds};
 
 /// One part per task, one row per line.
 pub(super) fn table(tasks: &[CurvesSummary]) -> RenderedTable {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::figures::Drawing;
 use crate::figures::Kind;
+use crate::figures::RenderedFigure;
 use crate::figures::curves::figure::drawn;
 use crate::figures::curves::summary::CurvesSummary;
 use crate::fixture;
@@ -68,7 +68,7 @@ fn a_table_beside_the_figure() {
         title: "Letters".into(),
         ..Heading::default()
     };
-    let Drawing { table, notes, .. } = drawn(&[lines], Time::Linear, heading);
+    let RenderedFigure { table, notes, .. } = drawn(&[lines], Time::Linear, heading);
     let (table, notes) = (table.unwrap(), notes.join("\n"));
     let (markdown, csv) = (table.markdown(), table.csv.text().to_owned());
     insta::assert_snapshot!([markdown, csv, notes].join("\n----\n"));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use totune_record::{PredictionRow, RunRow};
 
 use super::joint::{Answers, joint_scores};
-use super::{ENSEMBLE, EnsemblePlan, Members, RULE, Rule};
+use super::{ENSEMBLE, EnsemblePlan, RULE, Rule};
 use crate::plan::{Measure, Plan};
 use crate::select::panel::first_difference;
 use crate::select::runs::{Run, Runs};
@@ -84,8 +84,8 @@ impl EnsemblePlan {
             }
             sides.push(by_place(selection.runs, &from)?);
         }
-        let teams: Vec<Vec<&Run>> = match &self.members {
-            Members::Groups(_) => {
+        let teams: Vec<Vec<&Run>> = match self.size {
+            None => {
                 let (first, others) = sides.split_first().context("an ensemble has members")?;
                 let team = |(place, run): (&Place, &&'a Run)| {
                     let others = others.iter().map(|side| side.get(place).copied());
@@ -94,7 +94,7 @@ impl EnsemblePlan {
                 };
                 first.iter().filter_map(team).collect()
             }
-            Members::Seeds { size, .. } => {
+            Some(size) => {
                 // What ended well, in order of seed, on each dataset and fold.
                 let mut parts: BTreeMap<(&String, u64), Vec<&Run>> = BTreeMap::new();
                 for ((data, fold, _), run) in sides.iter().flatten() {
@@ -108,16 +108,17 @@ impl EnsemblePlan {
                         // The first seeds are first members, so that an ensemble shares one with another of that seed.
                         let n = runs.len() / size;
                         (0..n)
-                            .map(move |at| (0..*size).map(|member| runs[at + member * n]).collect())
+                            .map(move |at| (0..size).map(|member| runs[at + member * n]).collect())
                     })
                     .collect()
             }
         };
-        Ok(match (teams.is_empty(), &self.members) {
+        Ok(match (teams.is_empty(), self.size) {
             (false, _) => Ok(teams),
-            (true, Members::Groups(_)) => Err("no seed has a run of each member".to_owned()),
-            (true, Members::Seeds { group, size }) => Err(format!(
-                "group `{group}` has fewer than {size} seeds that ended well"
+            (true, None) => Err("no seed has a run of each member".to_owned()),
+            (true, Some(size)) => Err(format!(
+                "group `{}` has fewer than {size} seeds that ended well",
+                self.groups()[0]
             )),
         })
     }

@@ -9,7 +9,7 @@ mod joint;
 
 use std::collections::HashSet;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
 pub(crate) use self::form::Formed;
@@ -22,22 +22,19 @@ const RULE: &str = "ensemble-rule";
 
 /// `[[ensemble]]` in `report.toml`.
 #[derive(Debug, Deserialize)]
-#[serde(try_from = "EnsembleText")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct EnsemblePlan {
     /// Name of the group that it becomes.
     pub(crate) id: String,
     pub(crate) title: String,
-    pub(crate) members: Members,
-    pub(crate) rule: Rule,
-}
-
-/// Whose answers are put together.
-#[derive(Debug)]
-pub(crate) enum Members {
     /// One run of each of these groups, all of one seed.
-    Groups(Vec<String>),
-    /// `size` runs of one group, of different seeds; no run is in two ensembles.
-    Seeds { group: String, size: usize },
+    #[serde(default)]
+    members: Vec<String>,
+    /// Instead: `size` runs of one group, of different seeds; no run is in two ensembles.
+    group: Option<String>,
+    size: Option<usize>,
+    #[serde(default)]
+    pub(crate) rule: Rule,
 }
 
 /// How members come to one answer.
@@ -63,68 +60,24 @@ impl Rule {
     }
 }
 
-/// An ensemble as it is written.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct EnsembleText {
-    id: String,
-    title: String,
-    members: Option<Vec<String>>,
-    group: Option<String>,
-    size: Option<usize>,
-    #[serde(default)]
-    rule: Rule,
-}
-
-impl TryFrom<EnsembleText> for EnsemblePlan {
-    type Error = String;
-
-    fn try_from(text: EnsembleText) -> Result<Self, String> {
-        let EnsembleText {
-            id,
-            title,
-            members,
-            group,
-            size,
-            rule,
-        } = text;
-        let at_least_two = |n: usize| match n {
-            0 | 1 => Err(format!(
-                "ensemble `{id}`: found {n} members, expected at least two"
-            )),
-            _ => Ok(()),
-        };
-        let members = match (members, group, size) {
-            (Some(members), None, None) => {
-                at_least_two(members.len())?;
-                Members::Groups(members)
-            }
-            (None, Some(group), Some(size)) => {
-                at_least_two(size)?;
-                Members::Seeds { group, size }
-            }
-            _ => {
-                return Err(format!(
-                    "ensemble `{id}`: expected `members`, or `group` and `size`"
-                ));
-            }
-        };
-        Ok(Self {
-            id,
-            title,
-            members,
-            rule,
-        })
-    }
-}
-
 impl EnsemblePlan {
     /// Names of the groups its members are of.
     fn groups(&self) -> &[String] {
-        match &self.members {
-            Members::Groups(groups) => groups,
-            Members::Seeds { group, .. } => std::slice::from_ref(group),
+        match &self.group {
+            Some(group) => std::slice::from_ref(group),
+            None => &self.members,
         }
+    }
+
+    /// Checks what the types cannot; `from` says who asks.
+    fn check(&self, from: &str) -> Result<()> {
+        let n = match (self.members.as_slice(), &self.group, self.size) {
+            ([], Some(_), Some(size)) => size,
+            (members @ [_, ..], None, None) => members.len(),
+            _ => bail!("{from}: expected `members`, or `group` and `size`"),
+        };
+        ensure!(n > 1, "{from}: found {n} members, expected at least two");
+        Ok(())
     }
 
     /// What selects its runs.
@@ -141,6 +94,7 @@ impl Plan {
         for ensemble in &self.ensembles {
             let from = format!("{shown}: ensemble `{}`", ensemble.id);
             check_id(&ensemble.id, &from, &mut ids)?;
+            ensemble.check(&from)?;
             for name in ensemble.groups() {
                 self.group(name, &from)?;
             }

@@ -8,7 +8,7 @@ use super::{Matrix, MatrixColumn, MatrixRow, Notable, Origin};
 use crate::compare::compare;
 use crate::plan::{Heading, Measure, Side, Task, Where};
 use crate::select::label::labelled;
-use crate::select::panel::{Runners, SPLIT};
+use crate::select::panel::{SPLIT, TaskRuns};
 use crate::select::sample::Sample;
 use crate::select::scope::Scope;
 use crate::tables::rendered::number;
@@ -244,12 +244,12 @@ impl Matrix {
 
 fn ours(row: &MatrixRow, group: &str, place: &Place, scope: &Scope) -> Result<Entry> {
     let side = Side::One(group.to_owned());
-    let runners = Runners::of(&side, place.task, &Where::new(), scope)?;
+    let task_runs = TaskRuns::of(&side, place.task, &Where::new(), scope)?;
     let metric = row.metric.as_ref().unwrap_or(&place.task.metric);
     let split = row.split.as_deref().unwrap_or(SPLIT);
     let measure = Measure::score(metric, split);
-    let sample = runners.sample(|run| run.number(&measure));
-    let mut scored: Vec<String> = runners.all().map(|run| run.scored_on()).collect();
+    let sample = task_runs.sample(|run| run.number(&measure));
+    let mut scored: Vec<String> = task_runs.all().map(|run| run.scored_on()).collect();
     scored.sort();
     scored.dedup();
     let note = match (&sample.note, sample.n()) {

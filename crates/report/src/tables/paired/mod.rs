@@ -8,11 +8,11 @@ use totune_stats::{HedgesG, Pairing, hedges_g, mean, permutation_test, sd};
 
 use self::conclusion::{Found, conclusion};
 use super::{Cell, Column, Csv, RenderedTable, TableKind};
-use crate::compare::contest::{Contender, Contest, On};
+use crate::compare::paired::{ComparedSide, On, PairedComparison};
 use crate::compare::strata::linear_over_tasks;
 use crate::plan::{Heading, Plan, Side, Where};
 use crate::select::label::labelled;
-use crate::select::per_run::{Per, scores_of_both, seconds_of_both};
+use crate::select::per_run::{TimePer, scores_of_both, seconds_of_both};
 use crate::select::sample::LEVEL;
 use crate::select::scope::Scope;
 use crate::text::{Scale, fixed, p_value, signed};
@@ -67,12 +67,12 @@ impl TableKind for Paired {
             for name in &self.groups {
                 let title = &scope.plan.group(name, &scope.from)?.title;
                 let side = Side::One(name.clone());
-                let sides = [self.b.contender(&side), self.a.contender(&side)];
-                let contest = Contest::new(sides, &[task], scope)?;
+                let sides = [self.b.side_of(&side), self.a.side_of(&side)];
+                let paired = PairedComparison::new(sides, &[task], scope)?;
                 let mut row = Row::default();
-                match contest.numbers(scores_of_both) {
+                match paired.numbers(scores_of_both) {
                     Ok(numbers) => {
-                        let epochs = contest.numbers(seconds_of_both(Per::Epoch)).ok();
+                        let epochs = paired.numbers(seconds_of_both(TimePer::Epoch)).ok();
                         let epochs = epochs.as_ref().map(|all| &all.tasks[0]);
                         found.push(Found {
                             title: format!("{title} on {}", task.title),
@@ -85,7 +85,7 @@ impl TableKind for Paired {
                         notes.push(format!("{title} on {}: empty, since {why}", task.title))
                     }
                 }
-                let cells = row.cells(&task.title, &labelled(title, &contest.labels));
+                let cells = row.cells(&task.title, &labelled(title, &paired.labels));
                 let texts = self.columns();
                 let texts =
                     texts
@@ -143,8 +143,8 @@ impl Paired {
 }
 
 impl Variant {
-    fn contender<'p>(&'p self, side: &'p Side) -> Contender<'p> {
-        Contender {
+    fn side_of<'p>(&'p self, side: &'p Side) -> ComparedSide<'p> {
+        ComparedSide {
             title: &self.title,
             side,
             conditions: &self.conditions,

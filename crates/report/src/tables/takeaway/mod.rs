@@ -8,13 +8,15 @@ use anyhow::{Result, ensure};
 use serde::Deserialize;
 use totune_stats::mean;
 
-use self::sentences::{Beside, provenance, sentences};
+use self::sentences::{BaselineComparison, provenance, sentences};
 use super::{Cell, Column, Csv, RenderedTable};
-use crate::compare::contest::{Contender, Contest, Numbers};
+use crate::compare::paired::{ComparedSide, Numbers, PairedComparison};
 use crate::plan::{Group, Heading, Plan, Side, Task, Where};
 use crate::select::label::labelled;
-use crate::select::panel::{Runners, average};
-use crate::select::per_run::{Per, final_score, scores_of_both, seconds_of_both, trained_share};
+use crate::select::panel::{TaskRuns, average};
+use crate::select::per_run::{
+    TimePer, final_score, scores_of_both, seconds_of_both, trained_share,
+};
 use crate::select::runs::Run;
 use crate::select::scope::Scope;
 use crate::text::{Scale, fixed};
@@ -61,7 +63,7 @@ impl TakeawayPlan {
         let mut csv = Csv::new(
             "row,baseline,score,difference_points,interval_points,time_percent,epoch_percent,trained_percent,runs,lost",
         );
-        let (mut rows, mut notes, mut besides) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rows, mut notes, mut compared) = (Vec::new(), Vec::new(), Vec::new());
         let (mut encoders, mut seeds, mut n_runs) = (BTreeSet::new(), BTreeSet::new(), 0);
         for name in first.into_iter().chain(&self.groups) {
             let group = plan.group(name, from)?;
@@ -69,30 +71,30 @@ impl TakeawayPlan {
             let none = Where::new();
             let on = tasks
                 .iter()
-                .map(|task| Runners::of(&side, task, &none, scope));
-            let on = on.collect::<Result<Vec<Runners>>>()?;
-            for run in on.iter().flat_map(Runners::all) {
+                .map(|task| TaskRuns::of(&side, task, &none, scope));
+            let on = on.collect::<Result<Vec<TaskRuns>>>()?;
+            for run in on.iter().flat_map(TaskRuns::all) {
                 encoders.insert(run.row.encoder.as_str());
                 n_runs += 1;
             }
             let mut row = Row::of(group, &tasks, &on);
-            for (task, runners) in tasks.iter().zip(&on) {
-                seeds.insert(runners.per_seed(|run| final_score(run, task)).len());
-                notes.extend(missing(group, task, runners));
+            for (task, task_runs) in tasks.iter().zip(&on) {
+                seeds.insert(task_runs.per_seed(|run| final_score(run, task)).len());
+                notes.extend(missing(group, task, task_runs));
             }
             if *name == self.baseline {
                 row.is_baseline();
             } else {
-                let contest = contest((group, &side), baseline, &tasks, scope)?;
-                if let Some(beside) = Beside::of(&contest) {
-                    row.compare(&beside, &contest);
-                    besides.push(beside);
+                let paired = paired((group, &side), baseline, &tasks, scope)?;
+                if let Some(beside) = BaselineComparison::of(&paired) {
+                    row.compare(&beside, &paired);
+                    compared.push(beside);
                 }
             }
             csv.line(row.fields());
             rows.push(row.cells());
         }
-        let mut lead = sentences(&besides, &baseline.1.title);
+        let mut lead = sentences(&compared, &baseline.1.title);
         lead.push(provenance(&encoders, tasks.len(), n_runs, &seeds));
         Ok(RenderedTable {
             heading: Heading {
@@ -125,34 +127,34 @@ fn columns() -> Vec<Column> {
 }
 
 /// A group against the baseline on the same tasks.
-fn contest<'a>(
+fn paired<'a>(
     (group, side): (&Group, &Side),
     (name, baseline): (&str, &Group),
     tasks: &[&'a Task],
     scope: &Scope<'a>,
-) -> Result<Contest<'a>> {
+) -> Result<PairedComparison<'a>> {
     let (other, none) = (Side::One(name.to_owned()), Where::new());
-    let contender = |title, side| Contender {
+    let side_of = |title, side| ComparedSide {
         title,
         side,
         conditions: &none,
     };
     let sides = [
-        contender(&group.title, side),
-        contender(&baseline.title, &other),
+        side_of(&group.title, side),
+        side_of(&baseline.title, &other),
     ];
-    Contest::new(sides, tasks, scope)
+    PairedComparison::new(sides, tasks, scope)
 }
 
 /// Runs of a group that were lost on a task, and why it has no score there.
-fn missing(group: &Group, task: &Task, runners: &Runners) -> Vec<String> {
-    let (group, lost) = (&group.title, runners.lost_text());
+fn missing(group: &Group, task: &Task, task_runs: &TaskRuns) -> Vec<String> {
+    let (group, lost) = (&group.title, task_runs.lost_text());
     let lost = (!lost.is_empty()).then(|| format!("{group} on {}: {lost}", task.title));
-    let no_score = runners
+    let no_score = task_runs
         .per_seed(|run| final_score(run, task))
         .is_empty()
         .then(|| {
-            let why = runners.note.as_deref().unwrap_or("no run ended well");
+            let why = task_runs.note.as_deref().unwrap_or("no run ended well");
             format!("{group} has no score on {}: {why}", task.title)
         });
     lost.into_iter().chain(no_score).collect()
@@ -177,15 +179,18 @@ struct Row {
 impl Row {
     /// What a group is by itself. A mean over other tasks than those asked for would not be comparable, so there is
     /// none where a task has no score.
-    fn of(group: &Group, tasks: &[&Task], on: &[Runners]) -> Self {
-        let scores = tasks.iter().zip(on).map(|(task, runners)| {
-            let scores = runners.per_seed(|run| final_score(run, task));
+    fn of(group: &Group, tasks: &[&Task], on: &[TaskRuns]) -> Self {
+        let scores = tasks.iter().zip(on).map(|(task, task_runs)| {
+            let scores = task_runs.per_seed(|run| final_score(run, task));
             (!scores.is_empty()).then(|| mean(&scores))
         });
         let scores: Option<Vec<f64>> = scores.collect();
-        let all: Vec<&Run> = on.iter().flat_map(Runners::all).collect();
+        let all: Vec<&Run> = on.iter().flat_map(TaskRuns::all).collect();
         let trained = average(&all, trained_share);
-        let lost: usize = on.iter().flat_map(|runners| runners.lost.values()).sum();
+        let lost: usize = on
+            .iter()
+            .flat_map(|task_runs| task_runs.lost.values())
+            .sum();
         let labels: BTreeSet<&String> = on.iter().flat_map(|on| &on.labels).collect();
         Self {
             title: labelled(&group.title, labels),
@@ -205,7 +210,7 @@ impl Row {
         self.times = ["100", "100"].map(str::to_owned);
     }
 
-    fn compare(&mut self, beside: &Beside, contest: &Contest) {
+    fn compare(&mut self, beside: &BaselineComparison, paired: &PairedComparison) {
         let scale = Scale::Points;
         // Without a second pair there is a difference all the same.
         self.difference[0] = scale.signed(beside.difference);
@@ -217,7 +222,7 @@ impl Row {
                 format!("[{}, {}]", ends[0], ends[1]),
             ];
         }
-        self.times = [beside.time, time_ratio(contest, Per::Epoch)]
+        self.times = [beside.time, time_ratio(paired, TimePer::Epoch)]
             .map(|ratio| ratio.map_or(String::new(), |ratio| fixed(ratio * 100.0, 0)));
     }
 
@@ -266,15 +271,15 @@ impl Row {
     }
 }
 
-/// Final scores of both sides of a contest, of the tasks that have any.
-fn scores<'a>(contest: &Contest<'a>) -> Result<Numbers<'a>, String> {
-    contest.numbers_so_far(scores_of_both)
+/// Final scores of both sides of a paired comparison, of the tasks that have any.
+fn scores<'a>(paired: &PairedComparison<'a>) -> Result<Numbers<'a>, String> {
+    paired.numbers_so_far(scores_of_both)
 }
 
 /// The geometric mean over tasks of the ratios of mean seconds: twice as long on one task and half as long on another
 /// come to the same.
-fn time_ratio(contest: &Contest, per: Per) -> Option<f64> {
-    let numbers = contest.numbers_so_far(seconds_of_both(per)).ok()?;
+fn time_ratio(paired: &PairedComparison, per: TimePer) -> Option<f64> {
+    let numbers = paired.numbers_so_far(seconds_of_both(per)).ok()?;
     let logs = numbers
         .tasks
         .iter()

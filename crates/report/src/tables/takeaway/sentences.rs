@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::{scores, time_ratio};
-use crate::compare::contest::Contest;
+use crate::compare::paired::PairedComparison;
 use crate::compare::strata::over_tasks;
 use crate::compare::{ALPHA, Comparison};
-use crate::select::per_run::Per;
+use crate::select::per_run::TimePer;
 use crate::text::{Scale, counted, fixed, in_sentence, joined};
 
 /// A group beside the baseline, in numbers.
 #[derive(Debug)]
-pub(super) struct Beside {
+pub(super) struct BaselineComparison {
     pub(super) title: String,
     /// Its mean score less the baseline's, on the same pairs.
     pub(super) difference: f64,
@@ -26,9 +26,9 @@ pub(super) struct Beside {
     pub(super) above: usize,
 }
 
-impl Beside {
-    pub(super) fn of(contest: &Contest) -> Option<Self> {
-        let numbers = scores(contest).ok()?;
+impl BaselineComparison {
+    pub(super) fn of(paired: &PairedComparison) -> Option<Self> {
+        let numbers = scores(paired).ok()?;
         let (a, b) = numbers.means();
         let differences = numbers.differences();
         let tests: Vec<Comparison> = differences
@@ -40,10 +40,10 @@ impl Beside {
             tests.iter().filter(apart).count()
         };
         Some(Self {
-            title: contest.title_a.clone(),
+            title: paired.title_a.clone(),
             difference: a - b,
             kept: (a > 0.0 && b > 0.0).then(|| a / b),
-            time: time_ratio(contest, Per::Run),
+            time: time_ratio(paired, TimePer::Run),
             overall: numbers.compare_scores(),
             tested: tests.len(),
             below: told(false),
@@ -125,28 +125,33 @@ impl Beside {
 ///
 /// First comes the fastest of those that are not known to score lower than the baseline over all tasks; if all are, the
 /// one that scores highest.
-pub(super) fn sentences(besides: &[Beside], baseline: &str) -> Vec<String> {
-    let by_time = |a: &&Beside, b: &&Beside| {
-        let time = |beside: &Beside| beside.time.unwrap_or(f64::INFINITY);
+pub(super) fn sentences(compared: &[BaselineComparison], baseline: &str) -> Vec<String> {
+    let by_time = |a: &&BaselineComparison, b: &&BaselineComparison| {
+        let time = |beside: &BaselineComparison| beside.time.unwrap_or(f64::INFINITY);
         time(a).total_cmp(&time(b))
     };
-    let by_score = |a: &&Beside, b: &&Beside| a.difference.total_cmp(&b.difference);
-    let as_good = besides.iter().filter(|beside| !beside.is_worse());
-    let Some(first) = as_good.min_by(by_time).or(besides.iter().max_by(by_score)) else {
+    let by_score =
+        |a: &&BaselineComparison, b: &&BaselineComparison| a.difference.total_cmp(&b.difference);
+    let as_good = compared.iter().filter(|beside| !beside.is_worse());
+    let Some(first) = as_good.min_by(by_time).or(compared.iter().max_by(by_score)) else {
         let baseline = in_sentence(baseline);
         return vec![format!("No group can be compared with {baseline} yet.")];
     };
-    let told = |beside: &Beside| format!("{}; {}.", beside.cost_and_gain(baseline), beside.apart());
+    let told = |beside: &BaselineComparison| {
+        format!("{}; {}.", beside.cost_and_gain(baseline), beside.apart())
+    };
     // A title with an apposition, such as "Last layer, 2e-5", closes it before the verb.
     let comma = if first.title.contains(", ") { "," } else { "" };
     let mut result = vec![format!("{}{comma} {}", first.title, told(first))];
-    let another =
-        |found: Option<&'_ Beside>| found.filter(|other| other.title != first.title).map(told);
-    let title =
-        |found: Option<&Beside>| found.map_or(String::new(), |other| in_sentence(&other.title));
+    let another = |found: Option<&'_ BaselineComparison>| {
+        found.filter(|other| other.title != first.title).map(told)
+    };
+    let title = |found: Option<&BaselineComparison>| {
+        found.map_or(String::new(), |other| in_sentence(&other.title))
+    };
     let (fastest, best) = (
-        besides.iter().min_by(by_time),
-        besides.iter().max_by(by_score),
+        compared.iter().min_by(by_time),
+        compared.iter().max_by(by_score),
     );
     if let Some(text) = another(fastest) {
         result.push(format!("The fastest was {}: it {text}", title(fastest)));
@@ -242,7 +247,7 @@ mod tests {
                 "Few reached 100.0 % of the mean score of all layers in the same training time; on 2 of 4 tasks the score is lower, on 2 the score is higher.",
             ),
         ] {
-            let few = Beside {
+            let few = BaselineComparison {
                 below,
                 above,
                 ..beside("Few", kept, Some(time))
@@ -259,7 +264,7 @@ mod tests {
 
     #[test]
     fn sentences_without_repeats_or_times_say_no_more_than_there_is() {
-        let once = Beside {
+        let once = BaselineComparison {
             tested: 0,
             overall: Err("a single pair".to_owned()),
             ..beside("Few", 0.98, None)
@@ -270,7 +275,7 @@ mod tests {
                 "Few kept 98 % of the mean score of all layers; with one seed each, nothing says how much of a difference is noise."
             ]
         );
-        let negative = Beside {
+        let negative = BaselineComparison {
             kept: None,
             tested: 1,
             ..beside("Few", 0.9, Some(0.5))
@@ -285,13 +290,13 @@ mod tests {
 
     #[test]
     fn the_fastest_that_is_not_worse_comes_first() {
-        let firsts = |besides: &[Beside]| {
-            let sentences = sentences(besides, "All layers");
+        let firsts = |compared: &[BaselineComparison]| {
+            let sentences = sentences(compared, "All layers");
             let words =
                 |text: &String| text.split([':', ' ']).take(6).collect::<Vec<_>>().join(" ");
             sentences.iter().map(words).collect::<Vec<_>>()
         };
-        let worse = |title, kept, time| Beside {
+        let worse = |title, kept, time| BaselineComparison {
             overall: Ok(comparison(-0.1, 0.05)),
             ..beside(title, kept, Some(time))
         };
@@ -313,8 +318,8 @@ mod tests {
         );
     }
 
-    fn beside(title: &str, kept: f64, time: Option<f64>) -> Beside {
-        Beside {
+    fn beside(title: &str, kept: f64, time: Option<f64>) -> BaselineComparison {
+        BaselineComparison {
             title: title.to_owned(),
             difference: 0.8 * (kept - 1.0),
             kept: Some(kept),

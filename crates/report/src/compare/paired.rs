@@ -9,12 +9,12 @@ use crate::compare::Comparison;
 use crate::compare::strata::{effect, over_tasks};
 use crate::plan::{Side, Task, Where};
 use crate::select::label::labelled;
-use crate::select::panel::{OnTask, Pair, Runners, pairs_text};
+use crate::select::panel::{OnTask, Pair, TaskRuns, pairs_text};
 use crate::select::scope::Scope;
 use crate::text::{Scale, counted};
 
 /// Two sides on several tasks.
-pub(crate) struct Contest<'a> {
+pub(crate) struct PairedComparison<'a> {
     pub(crate) title_a: String,
     pub(crate) title_b: String,
     /// What the runs of either side must not be taken for.
@@ -22,9 +22,9 @@ pub(crate) struct Contest<'a> {
     on: Vec<OnTask<'a>>,
 }
 
-/// One side of a contest.
+/// One side of a paired comparison.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Contender<'p> {
+pub(crate) struct ComparedSide<'p> {
     pub(crate) title: &'p str,
     pub(crate) side: &'p Side,
     /// What its runs meet beyond what its groups say.
@@ -45,15 +45,15 @@ pub(crate) struct On<'a> {
     pub(crate) b: Vec<f64>,
 }
 
-impl<'a> Contest<'a> {
+impl<'a> PairedComparison<'a> {
     /// Pairs the runs of both sides on each of `tasks`.
     pub(crate) fn new(
-        [a, b]: [Contender; 2],
+        [a, b]: [ComparedSide; 2],
         tasks: &[&'a Task],
         scope: &Scope<'a>,
     ) -> Result<Self> {
         let on = tasks.iter().map(|task| {
-            let of = |who: Contender| Runners::of(who.side, task, who.conditions, scope);
+            let of = |who: ComparedSide| TaskRuns::of(who.side, task, who.conditions, scope);
             Ok(OnTask::new(task, of(a)?, of(b)?))
         });
         let on = on.collect::<Result<Vec<OnTask>>>()?;
