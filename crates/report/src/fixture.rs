@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use totune_record::{EvalRow, PredictionRow, RunRow, Tables};
 
-use crate::plan::{Item, Plan};
+use crate::plan::Item;
+use crate::report_file::ReportFile;
 use crate::select::runs::Runs;
 use crate::select::scope::Scope;
 use crate::tables::{Kind, RenderedTable};
@@ -19,7 +20,7 @@ use crate::toml_file::parse;
 const PLAN: &str = include_str!("../../../fixtures/record/experiments/made-up/report.toml");
 
 /// The made-up paper's `report.toml`.
-pub(crate) fn plan() -> Plan {
+pub(crate) fn plan() -> ReportFile {
     parse(PLAN, "report.toml").expect("the fixture's report.toml is valid")
 }
 
@@ -39,7 +40,7 @@ pub(crate) fn table_of_tasks(settings: &str) -> anyhow::Result<RenderedTable> {
 }
 
 /// The table called `id`, after the plan was checked and its labels were given.
-fn rendered(plan: &Plan, tables: &Tables, id: &str) -> RenderedTable {
+fn rendered(plan: &ReportFile, tables: &Tables, id: &str) -> RenderedTable {
     plan.check("report.toml").expect("the plan is valid");
     let mut runs = Runs::new(tables).expect("the rows are valid");
     runs.label(&plan.labels, "report.toml").expect("labels");
@@ -289,7 +290,7 @@ fn the_committed_rows_are_the_made_up_ones() {
 }
 
 /// A made-up paper over four tasks; see [`task_tables`].
-pub(crate) fn task_plan() -> Plan {
+pub(crate) fn task_plan() -> ReportFile {
     parse(TASK_PLAN, "report.toml").expect("the fixture's plan is valid")
 }
 

@@ -18,6 +18,7 @@ mod compare;
 mod figures;
 mod page;
 mod plan;
+mod report_file;
 mod select;
 mod tables;
 mod text;
@@ -32,18 +33,16 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use totune_record::Tables;
 
-pub use crate::figures::curves::{
-    CURVES_FILES, CurvesRequest, CurvesSummary, CurvesWritten, EpochSummary, GroupSummary,
-    LeadSummary, TimeTo, curves,
-};
+pub use crate::figures::curves::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
 pub use crate::figures::portrait;
-pub use crate::select::coverage::selected;
+pub use crate::page::coverage::selected;
+pub use crate::page::curves::{CURVES_FILES, CurvesRequest, CurvesWritten, curves};
 
 use crate::claims::{ClaimContext, Claims, judge};
 use crate::page::Page;
 use crate::page::contents::Contents;
 use crate::page::output::Staged;
-use crate::plan::Plan;
+use crate::report_file::ReportFile;
 use crate::select::runs::Runs;
 use crate::select::scope::Scope;
 
@@ -85,7 +84,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     let experiments = project_root.join("experiments").join(paper);
     let plan_shown = format!("experiments/{paper}/report.toml");
     let claims_shown = format!("experiments/{paper}/claims.toml");
-    let plan = Plan::read(&experiments.join("report.toml"), &plan_shown)?;
+    let plan = ReportFile::read(&experiments.join("report.toml"), &plan_shown)?;
     let claims: Claims = toml_file::read(&experiments.join("claims.toml"), &claims_shown)?;
     claims.check(&plan, &claims_shown)?;
     let Some(meaning) = plan.profiles.get(profile) else {
@@ -111,7 +110,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     runs.label(&plan.labels, &plan_shown)?;
     runs.form(&plan, &rows.predictions, &plan_shown)?;
 
-    let contents = Contents::build(&Scope::new(&plan, &runs, plan_shown), stamp(profile))?;
+    let contents = Contents::build(&plan, &Scope::new(&plan, &runs, plan_shown), stamp(profile))?;
     let context = ClaimContext {
         plan: &plan,
         runs: &runs,

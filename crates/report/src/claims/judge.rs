@@ -13,7 +13,8 @@ use super::relation::Relation;
 use super::terms::Terms;
 use super::verdict::{Tested, Verdict};
 use super::{Claim, Claims};
-use crate::plan::{Plan, Side};
+use crate::plan::Side;
+use crate::report_file::ReportFile;
 use crate::select::runs::Runs;
 use crate::text::{Scale, fixed, p_equals, p_value};
 
@@ -39,7 +40,7 @@ pub(crate) struct Judged<'a> {
 /// What claims are compared with.
 #[derive(Clone, Copy)]
 pub(crate) struct ClaimContext<'a> {
-    pub(crate) plan: &'a Plan,
+    pub(crate) plan: &'a ReportFile,
     pub(crate) runs: &'a Runs,
     /// Profile of the runs.
     pub(crate) profile: &'a str,

@@ -24,7 +24,8 @@ use self::quantity::Asked;
 use self::relation::Relation;
 use self::terms::Terms;
 pub(crate) use self::verdict::Verdict;
-use crate::plan::{Plan, Side, Tasks, check_id};
+use crate::plan::{Side, Tasks, check_id};
+use crate::report_file::ReportFile;
 use crate::toml_file::did_you_mean;
 
 /// All claims of a paper.
@@ -128,7 +129,7 @@ impl By {
 
 impl Claims {
     /// Checks what the types cannot: names that refer to groups, ids that name anchors, numbers in range.
-    pub(crate) fn check(&self, plan: &Plan, shown: &str) -> Result<()> {
+    pub(crate) fn check(&self, plan: &ReportFile, shown: &str) -> Result<()> {
         let mut ids = HashSet::new();
         for claim in &self.claims {
             let terms = claim.terms(plan, shown);
@@ -153,7 +154,7 @@ impl Claims {
 
 impl Claim {
     /// What its quantity is asked; `shown` names the file in errors.
-    fn terms<'a>(&'a self, plan: &'a Plan, shown: &str) -> Terms<'a> {
+    fn terms<'a>(&'a self, plan: &'a ReportFile, shown: &str) -> Terms<'a> {
         Terms {
             plan,
             from: format!("{shown}: claim `{}`", self.id),

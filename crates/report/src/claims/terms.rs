@@ -4,7 +4,8 @@ use anyhow::Result;
 
 use super::relation::Relation;
 use crate::compare::paired::{ComparedSide, PairedComparison};
-use crate::plan::{Measure, Plan, Side, Task, Tasks, Where};
+use crate::plan::{Measure, Side, Task, Tasks, Where};
+use crate::report_file::ReportFile;
 use crate::select::panel::TaskRuns;
 use crate::select::runs::Runs;
 use crate::select::sample::Sample;
@@ -12,7 +13,7 @@ use crate::select::scope::Scope;
 
 /// The sides, tasks and relation of a claim.
 pub(crate) struct Terms<'a> {
-    pub(crate) plan: &'a Plan,
+    pub(crate) plan: &'a ReportFile,
     /// The claim and its file, for errors.
     pub(crate) from: String,
     pub(crate) sides: &'a [Side],

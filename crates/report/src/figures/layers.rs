@@ -14,8 +14,7 @@ use crate::plan::{Heading, Plan, Side, Task, Where};
 use crate::select::label::labelled;
 use crate::select::panel::{TaskRuns, test};
 use crate::select::scope::Scope;
-use crate::tables::rendered::number;
-use crate::tables::{Cell, Csv, Part, RenderedTable};
+use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
 use crate::text::counted;
 
 /// `kind = "layers"`: metrics named `<metric>@layer-<i>`, where layer 0 is the embeddings.

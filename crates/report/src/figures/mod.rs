@@ -19,7 +19,7 @@ use totune_stats::curve::Spread;
 
 use crate::plan::{Heading, Item, Plan};
 use crate::select::scope::Scope;
-use crate::tables::{Cell, Csv, RenderedTable};
+use crate::tables::rendered::{Cell, Csv, RenderedTable};
 use crate::text::fixed;
 
 /// Digits of a score.

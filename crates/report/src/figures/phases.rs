@@ -14,7 +14,7 @@ use crate::plan::{Heading, Plan, Task, Where};
 use crate::select::label::labelled;
 use crate::select::runs::Run;
 use crate::select::scope::Scope;
-use crate::tables::{Cell, Column, Csv, Part, RenderedTable};
+use crate::tables::rendered::{Cell, Column, Csv, Part, RenderedTable};
 use crate::text::counted;
 
 /// How far the score on train lies above the one on dev, where a phase ends by it.

@@ -16,8 +16,7 @@ use crate::select::label::labelled;
 use crate::select::panel::average;
 use crate::select::runs::Run;
 use crate::select::scope::Scope;
-use crate::tables::rendered::number;
-use crate::tables::{Cell, Csv, Part, RenderedTable};
+use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
 use crate::text::{counted, fixed};
 
 /// `kind = "search"`: trials of one comparison; every group on every task should have had as many.

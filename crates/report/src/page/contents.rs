@@ -5,6 +5,7 @@ use totune_plot::Figure;
 
 use crate::figures::RenderedFigure;
 use crate::page::output::Staged;
+use crate::report_file::ReportFile;
 use crate::select::scope::Scope;
 use crate::tables::RenderedTable;
 
@@ -17,10 +18,10 @@ pub(crate) struct Contents {
 
 impl Contents {
     /// Fills every table and figure; `stamp` is drawn into figures.
-    pub(crate) fn build(scope: &Scope, stamp: Option<String>) -> Result<Self> {
-        let takeaway = scope.plan.takeaway.as_ref();
-        let tables = scope.plan.tables.iter();
-        let drawings = scope.plan.figures.iter().map(|figure| {
+    pub(crate) fn build(file: &ReportFile, scope: &Scope, stamp: Option<String>) -> Result<Self> {
+        let takeaway = file.takeaway.as_ref();
+        let tables = file.tables.iter();
+        let drawings = file.figures.iter().map(|figure| {
             let mut drawing = figure.draw(scope)?;
             let panels = std::mem::take(&mut drawing.panels);
             let stamp = stamp.clone();

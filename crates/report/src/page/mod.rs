@@ -2,6 +2,8 @@
 
 pub(crate) mod claims;
 pub(crate) mod contents;
+pub(crate) mod coverage;
+pub(crate) mod curves;
 pub(crate) mod notice;
 pub(crate) mod output;
 pub(crate) mod provenance;
@@ -15,7 +17,8 @@ use self::contents::Contents;
 use self::provenance::{Provenance, statuses, time};
 use crate::claims::{DecidedBy, Judged, Verdict};
 use crate::figures::RenderedFigure;
-use crate::plan::{Heading, Plan};
+use crate::plan::Heading;
+use crate::report_file::ReportFile;
 use crate::select::runs::{Run, Runs};
 use crate::tables::RenderedTable;
 use crate::text::{counted, html, markdown};
@@ -34,7 +37,7 @@ pub(crate) struct Page<'a> {
     pub(crate) notice: Option<&'a notice::Shown>,
     /// Whether to warn that nothing here is a result.
     pub(crate) fixture: bool,
-    pub(crate) plan: &'a Plan,
+    pub(crate) plan: &'a ReportFile,
     pub(crate) contents: &'a Contents,
     pub(crate) judged: &'a [Judged<'a>],
     pub(crate) runs: &'a Runs,

@@ -6,7 +6,7 @@ use std::process;
 
 use anyhow::{Context, Result};
 
-use crate::tables::RenderedTable;
+use crate::tables::rendered::RenderedTable;
 
 /// A folder under construction. Dropped before [`Staged::publish`], it is removed.
 #[derive(Debug)]

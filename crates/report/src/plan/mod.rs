@@ -1,34 +1,28 @@
-//! `report.toml`: which runs form a group, which tables and figures a page shows.
+//! Which runs form a group, and which tasks there are: the part of `report.toml` that selections need.
 
+mod ensemble;
 mod item;
 mod measure;
 mod side;
 mod task;
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
+pub(crate) use self::ensemble::{ENSEMBLE, EnsemblePlan, RULE, Rule};
 pub(crate) use self::item::{Heading, Item};
 pub(crate) use self::measure::Measure;
 pub(crate) use self::side::Side;
 pub(crate) use self::task::{Task, Tasks};
-use crate::figures::Kind as FigureKind;
-use crate::select::ensemble::EnsemblePlan;
-use crate::select::label::LabelPlan;
-use crate::tables::Kind as TableKind;
-use crate::tables::matrix::Matrix;
-use crate::tables::takeaway::TakeawayPlan;
-use crate::toml_file::{self, did_you_mean};
+use crate::toml_file::did_you_mean;
 
 /// Conditions on runs: dotted paths into the spec or the row, each with the value or values it must have.
 pub(crate) type Where = BTreeMap<String, toml::Value>;
 
-/// Everything a page shows, as its author wrote it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+/// Groups of runs, tasks, and what is known about both; what a page shows of them is in [`crate::report_file`].
+#[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// The paper and its question.
     pub(crate) paper: Paper,
@@ -37,22 +31,13 @@ pub(crate) struct Plan {
     /// Named selections of runs, used by rows, figures and claims.
     pub(crate) groups: BTreeMap<String, Group>,
     /// Groups whose runs answer together.
-    #[serde(default, rename = "ensemble")]
     pub(crate) ensembles: Vec<EnsemblePlan>,
     /// Named tasks, for what is shown or claimed of each of several.
-    #[serde(default)]
     pub(crate) tasks: BTreeMap<String, Task>,
     /// What some runs must not be taken for.
-    #[serde(default, rename = "label")]
     pub(crate) labels: Vec<LabelPlan>,
-    /// What the page says first.
-    pub(crate) takeaway: Option<TakeawayPlan>,
-    /// Tables, in the order of the page.
-    #[serde(default, rename = "table")]
-    pub(crate) tables: Vec<Item<TableKind>>,
-    /// Figures, in the order of the page.
-    #[serde(default, rename = "figure")]
-    pub(crate) figures: Vec<Item<FigureKind>>,
+    /// What the tables give as the paper's values, in their order: group, measure, value.
+    pub(crate) cells: Vec<(String, Measure, f64)>,
 }
 
 /// What the page says about the paper itself.
@@ -63,6 +48,16 @@ pub(crate) struct Paper {
     pub(crate) authors: String,
     /// What the paper asks and answers, in the page's words.
     pub(crate) question: String,
+}
+
+/// Words that every run which meets the conditions carries, into each table, figure and claim.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct LabelPlan {
+    /// Such as `format check, not a result`.
+    pub(crate) text: String,
+    #[serde(rename = "where")]
+    pub(crate) conditions: Where,
 }
 
 /// A named selection of runs: one model, one strategy, one setting.
@@ -93,14 +88,6 @@ impl Group {
 }
 
 impl Plan {
-    /// Reads and checks a file; `shown` is how errors name it.
-    pub(crate) fn read(path: &Path, shown: &str) -> Result<Self> {
-        let mut plan: Self = toml_file::read(path, shown)?;
-        plan.add_ensembles(shown)?;
-        plan.check(shown)?;
-        Ok(plan)
-    }
-
     /// The group called `name`; `from` says who asks.
     pub(crate) fn group(&self, name: &str, from: &str) -> Result<&Group> {
         if let Some(group) = self.groups.get(name) {
@@ -153,21 +140,6 @@ impl Plan {
         )
     }
 
-    /// The matrix called `id`; `from` says who asks.
-    pub(crate) fn matrix(&self, id: &str, from: &str) -> Result<&Matrix> {
-        let matrices = || {
-            self.tables.iter().filter_map(|table| match &table.kind {
-                TableKind::Matrix(matrix) => Some((table.heading.id.as_str(), matrix)),
-                _ => None,
-            })
-        };
-        if let Some((_, matrix)) = matrices().find(|(known, _)| *known == id) {
-            return Ok(matrix);
-        }
-        let near = did_you_mean(id, matrices().map(|(known, _)| known));
-        bail!("{from}: there is no matrix `{id}`{near}")
-    }
-
     /// What the tables give as the paper's value of a measure for a group.
     ///
     /// Several tables may repeat a value under other conditions of ours; the paper's number is one.
@@ -185,15 +157,13 @@ impl Plan {
     }
 
     fn cell(&self, group: &str, measure: &Measure) -> Option<f64> {
-        self.tables.iter().find_map(|table| match &table.kind {
-            TableKind::Means(means) => means.paper_value(group, measure),
-            _ => None,
-        })
+        let mut cells = self.cells.iter();
+        let cell = cells.find(|(of, what, _)| of == group && what == measure);
+        cell.map(|(_, _, value)| *value)
     }
 
     /// Checks what the types cannot: names that refer to each other, ids that name files.
     pub(crate) fn check(&self, shown: &str) -> Result<()> {
-        let mut ids = HashSet::from(["claims".to_owned()]);
         for (name, group) in &self.groups {
             for other in &group.paper_of {
                 self.group(other, &format!("{shown}: group `{name}`"))?;
@@ -206,24 +176,6 @@ impl Plan {
                 !task.datasets.is_empty(),
                 "{from}: found no dataset, expected at least one"
             );
-        }
-        if let Some(takeaway) = &self.takeaway {
-            takeaway.check(self, &format!("{shown}: takeaway"))?;
-            ids.insert("takeaway".to_owned());
-        }
-        for table in &self.tables {
-            let from = format!("{shown}: {}", table.place());
-            check_id(&table.heading.id, &from, &mut ids)?;
-            table.kind.get().check(self, &from)?;
-        }
-        for figure in &self.figures {
-            let (from, kind) = (format!("{shown}: {}", figure.place()), figure.kind.get());
-            let id = &figure.heading.id;
-            check_id(id, &from, &mut ids)?;
-            if let Some(suffix) = kind.table_suffix() {
-                check_id(&format!("{id}{suffix}"), &from, &mut ids)?;
-            }
-            kind.check(self, &from)?;
         }
         Ok(())
     }
@@ -244,96 +196,4 @@ pub(crate) fn check_id(id: &str, from: &str, seen: &mut HashSet<String>) -> Resu
         "{from}: found id `{id}` twice, expected it once on the page"
     );
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::toml_file::parse;
-
-    const PLAN: &str = r#"
-        [paper]
-        title = "T"
-        authors = "A"
-        question = "Q"
-        [profiles]
-        fixture = "tiny"
-        [groups.frozen]
-        title = "Frozen"
-        where = { experiment = "table-2" }
-        [[table]]
-        kind = "means"
-        id = "table-2"
-        title = "Table 2"
-        stub = "Model"
-        column = [{ id = "accuracy", title = "Accuracy", metric = "accuracy", split = "test" }]
-        row = [{ group = "frozen", paper = { accuracy = 0.824 } }]
-    "#;
-
-    #[test]
-    fn the_papers_value_is_found_by_group_and_measure() {
-        let plan: Plan = parse(PLAN, "report.toml").unwrap();
-        plan.check("report.toml").unwrap();
-        assert_eq!(
-            plan.paper_value("frozen", &Measure::score("accuracy", "test")),
-            Some(0.824)
-        );
-        assert_eq!(
-            plan.paper_value("frozen", &Measure::score("f1-macro", "test")),
-            None
-        );
-    }
-
-    #[test]
-    fn a_group_that_does_not_exist_is_named_with_the_near_one() {
-        check(
-            &PLAN.replace("group = \"frozen\"", "group = \"forzen\""),
-            "unknown group `forzen`, expected one of: frozen; did you mean `frozen`?",
-        );
-    }
-
-    #[test]
-    fn a_paper_value_without_a_column_is_named() {
-        check(
-            &PLAN.replace("paper = { accuracy", "paper = { acuracy"),
-            "the paper's value `acuracy` has no column; did you mean `accuracy`?",
-        );
-    }
-
-    #[test]
-    fn a_task_is_found_by_its_name_and_selects_its_datasets() {
-        let tasks = "[tasks.qqp]\ntitle = 'QQP'\ndatasets = ['qqp', 'qqp-subset']\nmetric = 'f1-positive'\nunit = 'F1'\n";
-        let plan: Plan = parse(&format!("{PLAN}{tasks}"), "report.toml").unwrap();
-        plan.check("report.toml").unwrap();
-        let conditions = plan.task("qqp", "here").unwrap().conditions();
-        assert_eq!(
-            conditions["dataset"].to_string(),
-            r#"["qqp", "qqp-subset"]"#
-        );
-        assert_eq!(
-            plan.task("qpq", "here").unwrap_err().to_string(),
-            "here: unknown task `qpq`, expected one of: qqp; did you mean `qqp`?"
-        );
-        let none: Plan = parse(PLAN, "report.toml").unwrap();
-        let error = none.task("qqp", "here").unwrap_err().to_string();
-        assert!(error.ends_with("there is no task at all"), "{error}");
-    }
-
-    #[test]
-    fn an_id_that_would_leave_the_folder_is_refused() {
-        check(
-            &PLAN.replace("id = \"table-2\"", "id = \"../x\""),
-            "found id `../x`, expected lower-case letters",
-        );
-    }
-
-    #[track_caller]
-    fn check(text: &str, expected: &str) {
-        let plan: Plan = parse(text, "report.toml").unwrap();
-        let error = plan.check("report.toml").unwrap_err().to_string();
-        assert!(
-            error.starts_with("report.toml: ") && error.contains(expected),
-            "{error}"
-        );
-    }
 }

@@ -1,6 +1,5 @@
 //! Which runs: rows of the results as [`runs::Runs`], selected by conditions, as samples and as sides on tasks.
 
-pub(crate) mod coverage;
 pub(crate) mod ensemble;
 pub(crate) mod label;
 pub(crate) mod panel;

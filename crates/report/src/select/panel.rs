@@ -134,7 +134,7 @@ impl<'a> TaskRuns<'a> {
         sample.note = self.note.clone();
         sample.labels = self.labels.clone();
         for run in self.all() {
-            sample.add(run, number(run));
+            sample.add(number(run), run.key(), run.facts_under("split"));
         }
         sample
     }
@@ -231,7 +231,7 @@ pub(crate) fn first_difference(one: &Run, other: &Run) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixture;
-    use crate::plan::Plan;
+    use crate::report_file::ReportFile;
     use crate::select::runs::Runs;
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
     }
 
     /// Runs of four heads at one seed, all tuned whole.
-    fn networks() -> (Plan, Runs) {
+    fn networks() -> (ReportFile, Runs) {
         let mut tables = fixture::tables();
         let mut row = tables
             .runs

@@ -6,9 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use totune_record::Tables;
 
-use crate::plan::{Measure, Where};
-use crate::select::ensemble::{ENSEMBLE, Formed};
-use crate::select::label::LabelPlan;
+use crate::plan::{ENSEMBLE, LabelPlan, Measure, Where};
 use crate::select::sample::Sample;
 use crate::toml_file::did_you_mean;
 
@@ -29,6 +27,14 @@ pub(crate) struct Runs {
     measured: BTreeSet<(String, String)>,
     /// Every (split, metric) that some run was scored by at any time.
     scored: BTreeSet<(String, String)>,
+}
+
+/// Ensembles as runs, and why an ensemble without any has none.
+#[derive(Debug, Default)]
+pub(crate) struct Formed {
+    pub(crate) runs: Vec<Run>,
+    /// By name.
+    pub(crate) notes: BTreeMap<String, String>,
 }
 
 impl Runs {
@@ -198,7 +204,7 @@ impl Runs {
                 *sample.lost.entry(run.row.status.clone()).or_default() += 1;
                 continue;
             }
-            sample.add(run, run.number(measure));
+            sample.add(run.number(measure), run.key(), run.facts_under("split"));
         }
         Ok(sample)
     }

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use totune_stats::{Interval, mean, sd, t_interval};
 
-use crate::select::runs::Run;
 use crate::text::{counted, counts};
 
 /// Confidence of every interval on the page.
@@ -50,10 +49,10 @@ impl Sample {
     }
 
     /// Adds a run that ended well, with a number of it if it has one.
-    pub(crate) fn add(&mut self, run: &Run, number: Option<f64>) {
+    pub(crate) fn add(&mut self, number: Option<f64>, key: Key, split: String) {
         let lost = match number {
             Some(value) if value.is_finite() => {
-                return self.push(value, run.key(), run.facts_under("split"));
+                return self.push(value, key, split);
             }
             Some(_) => "not a number",
             None => "not scored",

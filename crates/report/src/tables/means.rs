@@ -149,16 +149,14 @@ impl TableKind for Means {
 }
 
 impl Means {
-    /// The paper's value of a measure for a group, if the table has it.
-    pub(crate) fn paper_value(&self, group: &str, measure: &Measure) -> Option<f64> {
-        let mut columns = self.columns.iter();
-        let column = columns.find(|column| column.measure().as_ref() == Some(measure))?;
-        let mut values = self
-            .rows
-            .iter()
-            .filter(|row| row.group == group)
-            .filter_map(|row| row.paper.get(&column.id));
-        values.next().copied()
+    /// The paper's values: group, measure, value.
+    pub(crate) fn paper_values(&self) -> impl Iterator<Item = (String, Measure, f64)> {
+        self.columns.iter().flat_map(|column| {
+            self.rows.iter().filter_map(|row| {
+                let value = row.paper.get(&column.id)?;
+                Some((row.group.clone(), column.measure()?, *value))
+            })
+        })
     }
 
     /// Whether the paper reports anything in a column.

@@ -9,13 +9,13 @@ use anyhow::Result;
 use totune_record::Tables;
 
 use super::{ClaimContext, Claims, Judged, Verdict, judge};
-use crate::plan::Plan;
+use crate::report_file::ReportFile;
 use crate::select::runs::Runs;
 use crate::toml_file::parse;
 
 /// A synthetic paper with its runs.
 struct Paper {
-    plan: Plan,
+    plan: ReportFile,
     tables: Tables,
 }
 

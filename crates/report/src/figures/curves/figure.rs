@@ -13,7 +13,7 @@ use crate::figures::{FigureKind, RenderedFigure};
 use crate::plan::{Heading, Plan, Where};
 use crate::select::panel::test;
 use crate::select::scope::Scope;
-use crate::tables::{Csv, RenderedTable};
+use crate::tables::rendered::{Csv, RenderedTable};
 use crate::text::{fixed, seconds};
 
 /// `kind = "curves"`: scores over time, one panel per task.
@@ -21,22 +21,22 @@ use crate::text::{fixed, seconds};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Curves {
     /// Groups, one line each.
-    pub(super) groups: Vec<String>,
+    pub(crate) groups: Vec<String>,
     #[serde(rename = "panel")]
-    pub(super) panels: Vec<CurvePanel>,
+    pub(crate) panels: Vec<CurvePanel>,
     /// Which scores.
     #[serde(default = "test")]
     split: String,
     /// Further conditions on every line.
     #[serde(default, rename = "where")]
-    pub(super) conditions: Where,
+    pub(crate) conditions: Where,
 }
 
 /// One panel.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct CurvePanel {
-    pub(super) task: String,
+    pub(crate) task: String,
 }
 
 impl FigureKind for Curves {
@@ -76,7 +76,7 @@ impl FigureKind for Curves {
 }
 
 /// The same of lines that are gathered already; the table gets a heading.
-pub(super) fn drawn(tasks: &[Lines], time: Time, heading: Heading) -> RenderedFigure {
+pub(crate) fn drawn(tasks: &[Lines], time: Time, heading: Heading) -> RenderedFigure {
     let summaries: Vec<CurvesSummary> = tasks.iter().map(CurvesSummary::of).collect();
     let missing = tasks.iter().flat_map(Lines::notes);
     let leads = summaries.iter().filter_map(leads);

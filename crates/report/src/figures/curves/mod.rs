@@ -4,9 +4,8 @@
 //! its last score and time ([`Stopped::Stays`]): it says what training for at most so many epochs costs and
 //! gives. Everything that is read off lines (the best, areas, times, the frontier) is read off these.
 
-mod auto;
+pub(crate) mod auto;
 mod figure;
-mod request;
 mod summary;
 mod table;
 
@@ -23,13 +22,12 @@ use crate::plan::{Group, Measure, Plan, Where};
 use crate::select::label::labelled;
 use crate::select::runs::{Run, Selection};
 use crate::select::scope::Scope;
-use crate::tables::Csv;
+use crate::tables::rendered::Csv;
 use crate::text::counts;
 
-pub use request::{CURVES_FILES, CurvesRequest, CurvesWritten, curves};
 pub use summary::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
 
-pub(crate) use figure::Curves;
+pub(crate) use figure::{Curves, drawn};
 
 /// What a line is to show: a name and the runs it is made of.
 #[derive(Debug, Clone)]
@@ -54,7 +52,7 @@ impl Chosen {
         chosen.collect()
     }
 
-    fn of_group(name: &str, group: &Group, conditions: &Where) -> Self {
+    pub(crate) fn of_group(name: &str, group: &Group, conditions: &Where) -> Self {
         Self {
             name: name.to_owned(),
             title: group.title.clone(),

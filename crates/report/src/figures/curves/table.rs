@@ -2,8 +2,7 @@
 
 use super::summary::{CurvesSummary, GroupSummary};
 use crate::figures::DIGITS;
-use crate::tables::rendered::number;
-use crate::tables::{Cell, Csv, Part, RenderedTable};
+use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
 use crate::text::{counts, fixed, seconds};
 
 /// One part per task, one row per line.

@@ -7,10 +7,9 @@ use serde_json::Value;
 use totune_record::{PredictionRow, RunRow};
 
 use super::joint::{Answers, joint_scores};
-use super::{ENSEMBLE, EnsemblePlan, RULE, Rule};
-use crate::plan::{Measure, Plan};
+use crate::plan::{ENSEMBLE, EnsemblePlan, Measure, Plan, RULE, Rule};
 use crate::select::panel::first_difference;
-use crate::select::runs::{Run, Runs};
+use crate::select::runs::{Formed, Run, Runs};
 
 /// The split whose scores are put together, and the one that weighs members.
 pub(super) const SPLIT: &str = "test";
@@ -20,14 +19,6 @@ const OK: &str = "ok";
 
 /// What tells the runs of a group apart: dataset and split as text, fold, seed.
 type Place = (String, u64, u64);
-
-/// Ensembles as runs, and why an ensemble without any has none.
-#[derive(Debug, Default)]
-pub(crate) struct Formed {
-    pub(crate) runs: Vec<Run>,
-    /// By name.
-    pub(crate) notes: BTreeMap<String, String>,
-}
 
 impl Runs {
     /// Forms the ensembles of `plan` from what its runs answered; `shown` names `report.toml`.

@@ -6,8 +6,7 @@ use anyhow::{Result, bail, ensure};
 use totune_record::PredictionRow;
 use totune_stats::{CLASSIFICATION_EXTRAS, Vote, classification_scores_with, predict_together};
 
-use super::Rule;
-use crate::plan::Measure;
+use crate::plan::{Measure, Rule};
 use crate::select::runs::Run;
 
 /// What each run answered, by run id, in order of examples.

@@ -4,7 +4,8 @@ use serde_json::json;
 use totune_record::{EvalRow, PredictionRow, Tables};
 
 use crate::fixture;
-use crate::plan::{Measure, Plan};
+use crate::plan::Measure;
+use crate::report_file::ReportFile;
 use crate::select::runs::Runs;
 use crate::select::sample::Sample;
 
@@ -243,18 +244,19 @@ fn accuracy() -> Measure {
     Measure::score("accuracy", "test")
 }
 
-fn plan(text: &str) -> Result<Plan, String> {
+fn plan(text: &str) -> Result<ReportFile, String> {
     let text = format!(
         "[paper]\ntitle = 'T'\nauthors = 'A'\nquestion = 'Q'\n[profiles]\nfixture = 'tiny'\n{text}"
     );
-    let mut plan: Plan =
+    let mut plan: ReportFile =
         crate::toml_file::parse(&text, "report.toml").map_err(|error| format!("{error:#}"))?;
-    plan.add_ensembles("report.toml")
+    plan.plan
+        .add_ensembles("report.toml")
         .map_err(|error| format!("{error:#}"))?;
     Ok(plan)
 }
 
-fn formed(rows: Tables) -> anyhow::Result<(Plan, Runs)> {
+fn formed(rows: Tables) -> anyhow::Result<(ReportFile, Runs)> {
     let plan = plan(PLAN).unwrap();
     let mut runs = Runs::new(&rows).unwrap();
     runs.form(&plan, &rows.predictions, "report.toml")?;

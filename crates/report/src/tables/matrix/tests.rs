@@ -1,7 +1,7 @@
 //! The table of the made-up paper of two encoders; see `fixture::probes`.
 
 use crate::fixture::probes;
-use crate::plan::Plan;
+use crate::report_file::ReportFile;
 use crate::tables::{Cell, RenderedTable};
 use crate::toml_file::parse;
 
@@ -135,7 +135,7 @@ fn slips_are_named() {
     ] {
         let text = probes::PLAN.replacen(good, bad, 1);
         assert_ne!(text, probes::PLAN, "{good}");
-        let plan: Plan = parse(&text, "report.toml").unwrap();
+        let plan: ReportFile = parse(&text, "report.toml").unwrap();
         let error = plan.check("report.toml").unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use totune_record::{RunRow, Tables};
 
-use crate::plan::Plan;
+use crate::report_file::ReportFile;
 use crate::select::runs::Runs;
 
 /// A group that is made of other groups' answers has runs only where these have scores.
@@ -20,7 +20,7 @@ pub fn selected(
     rows: Vec<RunRow>,
 ) -> Result<BTreeMap<String, BTreeMap<String, usize>>> {
     let shown = format!("experiments/{paper}/report.toml");
-    let plan = Plan::read(&project_root.join(&shown), &shown)?;
+    let plan = ReportFile::read(&project_root.join(&shown), &shown)?;
     let runs = Runs::new(&Tables {
         runs: rows,
         ..Tables::default()

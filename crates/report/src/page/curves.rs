@@ -9,11 +9,10 @@ use serde_json::Value;
 use totune_record::Tables;
 
 use crate::figures::Kind;
-use crate::figures::curves::figure::drawn;
-use crate::figures::curves::summary::CurvesSummary;
-use crate::figures::curves::{Chosen, Curves, Lines, auto};
+use crate::figures::curves::{Chosen, Curves, CurvesSummary, Lines, auto, drawn};
 use crate::page::output::Staged;
-use crate::plan::{Heading, Plan, Task, Where};
+use crate::plan::{Heading, Task, Where};
+use crate::report_file::ReportFile;
 use crate::select::panel::test;
 use crate::select::runs::{Run, Runs};
 use crate::select::scope::Scope;
@@ -103,7 +102,7 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
     let plan = plan(project_root, paper)?;
     runs.label(&plan.labels, &format!("experiments/{paper}/report.toml"))?;
     let scope = Scope::new(&plan, &runs, format!("curves of {paper} {profile}"));
-    let (lines, mixed) = gather(request, &scope)?;
+    let (lines, mixed) = gather(request, &plan, &scope)?;
     let time = if request.log_time {
         Time::Log
     } else {
@@ -147,7 +146,11 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
 }
 
 /// The lines that are asked for, and what is mixed in those that nobody named.
-fn gather(request: &CurvesRequest, scope: &Scope) -> Result<(Lines, Vec<String>)> {
+fn gather(
+    request: &CurvesRequest,
+    file: &ReportFile,
+    scope: &Scope,
+) -> Result<(Lines, Vec<String>)> {
     let Scope { runs, from, .. } = scope;
     let (name, mut task) = task(request, scope)?;
     let mut conditions = conditions(&request.conditions);
@@ -163,7 +166,7 @@ fn gather(request: &CurvesRequest, scope: &Scope) -> Result<(Lines, Vec<String>)
         task.metric = usual_metric(&selection.runs, &split, from)?;
         task.unit = task.metric.clone();
     }
-    let (mut groups, mixed) = groups(request, &name, &selection.runs, scope)?;
+    let (mut groups, mixed) = groups(request, (file, &name), &selection.runs, scope)?;
     if conditions.contains_key(EXPERIMENT) {
         for group in &mut groups {
             group.conditions.remove(EXPERIMENT);
@@ -224,12 +227,12 @@ fn folders(folder: &Path) -> Vec<String> {
 }
 
 /// The paper's `report.toml`, or an empty plan where it has none.
-fn plan(project_root: &Path, paper: &str) -> Result<Plan> {
+fn plan(project_root: &Path, paper: &str) -> Result<ReportFile> {
     let shown = format!("experiments/{paper}/report.toml");
     let path = project_root.join(&shown);
     match path.exists() {
-        true => Plan::read(&path, &shown),
-        false => Ok(Plan::default()),
+        true => ReportFile::read(&path, &shown),
+        false => Ok(ReportFile::default()),
     }
 }
 
@@ -309,14 +312,14 @@ fn usual_metric(runs: &[&Run], split: &str, from: &str) -> Result<String> {
 /// The groups to draw, and what is mixed in those that nobody named.
 fn groups(
     request: &CurvesRequest,
-    task: &str,
+    (file, task): (&ReportFile, &str),
     runs: &[&Run],
     scope: &Scope,
 ) -> Result<(Vec<Chosen>, Vec<String>)> {
     let Scope { plan, from, .. } = scope;
     let (found, mixed) = auto::groups(runs);
     if request.groups.is_empty() {
-        if let Some(figure) = figure_of(plan, task) {
+        if let Some(figure) = figure_of(file, task) {
             let chosen = Chosen::of_plan(plan, &figure.groups, &figure.conditions, from)?;
             return Ok((chosen, vec![]));
         }
@@ -356,7 +359,7 @@ fn groups(
 }
 
 /// The first figure of lines that shows the task, or else the first of all.
-fn figure_of<'a>(plan: &'a Plan, task: &str) -> Option<&'a Curves> {
+fn figure_of<'a>(plan: &'a ReportFile, task: &str) -> Option<&'a Curves> {
     let figures = || {
         plan.figures.iter().filter_map(|figure| match &figure.kind {
             Kind::Curves(figure) => Some(figure),

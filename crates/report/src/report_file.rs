@@ -1,0 +1,223 @@
+//! `report.toml`: groups of runs and tasks ([`Plan`]), and the tables and figures that a page shows of them.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Deref;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use serde::Deserialize;
+
+use crate::figures;
+use crate::plan::{EnsemblePlan, Group, Item, LabelPlan, Paper, Plan, Task, check_id};
+use crate::tables::matrix::Matrix;
+use crate::tables::takeaway::TakeawayPlan;
+use crate::tables::{self, Kind};
+use crate::toml_file::{self, did_you_mean};
+
+/// Everything a page shows, as its author wrote it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "Written")]
+pub(crate) struct ReportFile {
+    pub(crate) plan: Plan,
+    /// What the page says first.
+    pub(crate) takeaway: Option<TakeawayPlan>,
+    /// Tables, in the order of the page.
+    pub(crate) tables: Vec<Item<tables::Kind>>,
+    /// Figures, in the order of the page.
+    pub(crate) figures: Vec<Item<figures::Kind>>,
+}
+
+/// The file as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Written {
+    paper: Paper,
+    profiles: BTreeMap<String, String>,
+    groups: BTreeMap<String, Group>,
+    #[serde(default, rename = "ensemble")]
+    ensembles: Vec<EnsemblePlan>,
+    #[serde(default)]
+    tasks: BTreeMap<String, Task>,
+    #[serde(default, rename = "label")]
+    labels: Vec<LabelPlan>,
+    takeaway: Option<TakeawayPlan>,
+    #[serde(default, rename = "table")]
+    tables: Vec<Item<tables::Kind>>,
+    #[serde(default, rename = "figure")]
+    figures: Vec<Item<figures::Kind>>,
+}
+
+impl From<Written> for ReportFile {
+    fn from(written: Written) -> Self {
+        let means = written.tables.iter().filter_map(|table| match &table.kind {
+            Kind::Means(means) => Some(means.paper_values()),
+            _ => None,
+        });
+        Self {
+            plan: Plan {
+                cells: means.flatten().collect(),
+                paper: written.paper,
+                profiles: written.profiles,
+                groups: written.groups,
+                ensembles: written.ensembles,
+                tasks: written.tasks,
+                labels: written.labels,
+            },
+            takeaway: written.takeaway,
+            tables: written.tables,
+            figures: written.figures,
+        }
+    }
+}
+
+/// What asks for groups and tasks need not know that there are tables.
+impl Deref for ReportFile {
+    type Target = Plan;
+
+    fn deref(&self) -> &Plan {
+        &self.plan
+    }
+}
+
+impl ReportFile {
+    /// Reads and checks a file; `shown` is how errors name it.
+    pub(crate) fn read(path: &Path, shown: &str) -> Result<Self> {
+        let mut file: Self = toml_file::read(path, shown)?;
+        file.plan.add_ensembles(shown)?;
+        file.check(shown)?;
+        Ok(file)
+    }
+
+    /// The matrix called `id`; `from` says who asks.
+    pub(crate) fn matrix(&self, id: &str, from: &str) -> Result<&Matrix> {
+        let matrices = || {
+            self.tables.iter().filter_map(|table| match &table.kind {
+                Kind::Matrix(matrix) => Some((table.heading.id.as_str(), matrix)),
+                _ => None,
+            })
+        };
+        if let Some((_, matrix)) = matrices().find(|(known, _)| *known == id) {
+            return Ok(matrix);
+        }
+        let near = did_you_mean(id, matrices().map(|(known, _)| known));
+        bail!("{from}: there is no matrix `{id}`{near}")
+    }
+
+    /// Checks what the types cannot: names that refer to each other, ids that name files.
+    pub(crate) fn check(&self, shown: &str) -> Result<()> {
+        self.plan.check(shown)?;
+        let mut ids = HashSet::from(["claims".to_owned()]);
+        if let Some(takeaway) = &self.takeaway {
+            takeaway.check(self, &format!("{shown}: takeaway"))?;
+            ids.insert("takeaway".to_owned());
+        }
+        for table in &self.tables {
+            let from = format!("{shown}: {}", table.place());
+            check_id(&table.heading.id, &from, &mut ids)?;
+            table.kind.get().check(self, &from)?;
+        }
+        for figure in &self.figures {
+            let (from, kind) = (format!("{shown}: {}", figure.place()), figure.kind.get());
+            let id = &figure.heading.id;
+            check_id(id, &from, &mut ids)?;
+            if let Some(suffix) = kind.table_suffix() {
+                check_id(&format!("{id}{suffix}"), &from, &mut ids)?;
+            }
+            kind.check(self, &from)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Measure;
+    use crate::toml_file::parse;
+
+    const PLAN: &str = r#"
+        [paper]
+        title = "T"
+        authors = "A"
+        question = "Q"
+        [profiles]
+        fixture = "tiny"
+        [groups.frozen]
+        title = "Frozen"
+        where = { experiment = "table-2" }
+        [[table]]
+        kind = "means"
+        id = "table-2"
+        title = "Table 2"
+        stub = "Model"
+        column = [{ id = "accuracy", title = "Accuracy", metric = "accuracy", split = "test" }]
+        row = [{ group = "frozen", paper = { accuracy = 0.824 } }]
+    "#;
+
+    #[test]
+    fn the_papers_value_is_found_by_group_and_measure() {
+        let plan: ReportFile = parse(PLAN, "report.toml").unwrap();
+        plan.check("report.toml").unwrap();
+        assert_eq!(
+            plan.paper_value("frozen", &Measure::score("accuracy", "test")),
+            Some(0.824)
+        );
+        assert_eq!(
+            plan.paper_value("frozen", &Measure::score("f1-macro", "test")),
+            None
+        );
+    }
+
+    #[test]
+    fn a_group_that_does_not_exist_is_named_with_the_near_one() {
+        check(
+            &PLAN.replace("group = \"frozen\"", "group = \"forzen\""),
+            "unknown group `forzen`, expected one of: frozen; did you mean `frozen`?",
+        );
+    }
+
+    #[test]
+    fn a_paper_value_without_a_column_is_named() {
+        check(
+            &PLAN.replace("paper = { accuracy", "paper = { acuracy"),
+            "the paper's value `acuracy` has no column; did you mean `accuracy`?",
+        );
+    }
+
+    #[test]
+    fn a_task_is_found_by_its_name_and_selects_its_datasets() {
+        let tasks = "[tasks.qqp]\ntitle = 'QQP'\ndatasets = ['qqp', 'qqp-subset']\nmetric = 'f1-positive'\nunit = 'F1'\n";
+        let plan: ReportFile = parse(&format!("{PLAN}{tasks}"), "report.toml").unwrap();
+        plan.check("report.toml").unwrap();
+        let conditions = plan.task("qqp", "here").unwrap().conditions();
+        assert_eq!(
+            conditions["dataset"].to_string(),
+            r#"["qqp", "qqp-subset"]"#
+        );
+        assert_eq!(
+            plan.task("qpq", "here").unwrap_err().to_string(),
+            "here: unknown task `qpq`, expected one of: qqp; did you mean `qqp`?"
+        );
+        let none: ReportFile = parse(PLAN, "report.toml").unwrap();
+        let error = none.task("qqp", "here").unwrap_err().to_string();
+        assert!(error.ends_with("there is no task at all"), "{error}");
+    }
+
+    #[test]
+    fn an_id_that_would_leave_the_folder_is_refused() {
+        check(
+            &PLAN.replace("id = \"table-2\"", "id = \"../x\""),
+            "found id `../x`, expected lower-case letters",
+        );
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let plan: ReportFile = parse(text, "report.toml").unwrap();
+        let error = plan.check("report.toml").unwrap_err().to_string();
+        assert!(
+            error.starts_with("report.toml: ") && error.contains(expected),
+            "{error}"
+        );
+    }
+}
