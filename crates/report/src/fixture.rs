@@ -80,15 +80,8 @@ pub(crate) fn tables() -> Tables {
             }
             let work = json!({ "kind": "tune", "encoder": "made-up-encoder", "training": { "adaptation": adaptation, "epochs": 3 } });
             let split = json!({ "kind": "hold-out", "test": 0.2, "seed": 1, "duplicates": "keep" });
-            add(
-                &mut tables,
-                "table-2",
-                work,
-                split,
-                0,
-                seed,
-                mean + sd * spread(seed),
-            );
+            let accuracy = mean + sd * spread(seed);
+            add(&mut tables, ("table-2", work, split), (0, seed), accuracy);
         }
     }
     for (features, mean) in [("tf-idf", 0.780), ("count", 0.786), ("hash", 0.779)] {
@@ -99,19 +92,13 @@ pub(crate) fn tables() -> Tables {
                     json!({ "kind": "k-fold", "folds": 10, "by": by, "duplicates": "keep" });
                 // The difficulty of a fold is common to the features, a little is their own.
                 let own = 0.002 * spread(fold * 3 + features.len() as u64);
-                add(
-                    &mut tables,
-                    "table-1",
-                    work.clone(),
-                    split,
-                    fold,
-                    0,
-                    mean - drop + sd * spread(fold) + own,
-                );
+                let accuracy = mean - drop + sd * spread(fold) + own;
+                let made = ("table-1", work.clone(), split);
+                add(&mut tables, made, (fold, 0), accuracy);
             }
         }
         let split = json!({ "kind": "hold-out", "test": 0.2, "seed": 1, "duplicates": "keep" });
-        add(&mut tables, "table-1", work, split, 0, 0, mean + 0.004);
+        add(&mut tables, ("table-1", work, split), (0, 0), mean + 0.004);
     }
     add_curves(&mut tables);
     tables.sort();
@@ -157,7 +144,7 @@ fn add_curve(
     let work = json!({ "kind": "tune", "encoder": "made-up-encoder", "training": { "adaptation": adaptation, "epochs": 5 } });
     let split = json!({ "kind": "hold-out", "test": 0.2, "seed": 1, "duplicates": "keep" });
     let before = tables.evals.len();
-    add(tables, "epochs", work, split, 0, seed, 0.0);
+    add(tables, ("epochs", work, split), (0, seed), 0.0);
     let mut scores = tables.evals.split_off(before);
     scores.truncate(1);
     let run = tables.runs.last_mut().expect("a run was added");
@@ -191,11 +178,8 @@ fn spread(number: u64) -> f64 {
 
 fn add(
     tables: &mut Tables,
-    experiment: &str,
-    work: Value,
-    split: Value,
-    fold: u64,
-    seed: u64,
+    (experiment, work, split): (&str, Value, Value),
+    (fold, seed): (u64, u64),
     accuracy: f64,
 ) {
     let number = tables.runs.len() as u64;
@@ -366,7 +350,7 @@ pub(crate) fn task_tables() -> Tables {
             let mut tune = |number: u64, kind: Tuned, epochs: u32, per_epoch: f64, score: f64| {
                 let per_epoch = second * per_epoch * (1.0 + noise(0.02, 5 + number));
                 let run = (dataset, metric, seed);
-                tuned(&mut tables, run, kind, epochs, per_epoch, score);
+                tuned(&mut tables, run, kind, (epochs, per_epoch), score);
             };
             let full = base + noise(0.004, 0);
             let (two, one) = if many { (0.001, 0.002) } else { (-0.02, -0.04) };
@@ -434,13 +418,12 @@ fn tuned(
     tables: &mut Tables,
     (dataset, metric, seed): (&str, &str, u64),
     kind: Tuned,
-    epochs: u32,
-    per_epoch: f64,
+    (epochs, per_epoch): (u32, f64),
     score: f64,
 ) {
     let work = json!({ "kind": "tune", "encoder": "made-up-encoder", "training": kind.training });
     let split = json!({ "kind": "given" });
-    add(tables, "tasks", work, split, 0, seed, score);
+    add(tables, ("tasks", work, split), (0, seed), score);
     let run = tables.runs.last_mut().expect("one was just added");
     let mut spec: Value = serde_json::from_str(&run.spec).expect("it was JSON");
     spec["dataset"] = json!(dataset);

@@ -49,7 +49,7 @@ fn networks_that_answer_together_are_rows_and_pairs_like_others() {
     // Each model errs where no other does, so three of them never err; three BERTs err where BERT does.
     let (together, alone) = (
         "\"Three networks, mean of probabilities\"",
-        "\"BERT, tuned\"",
+        "\"BERT, fine-tuned\"",
     );
     let three = "\"Three BERTs, mean of probabilities\"";
     assert_eq!(cell(together, "accuracy")[2], "1.000");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use totune_stats::{Correlation, pearson_test, spearman_test};
 
-use super::build::{Place, Row};
+use super::cells::{Place, Row};
 use super::{Correlate, Matrix};
 use crate::select::sample::LEVEL;
 use crate::select::scope::Scope;

@@ -5,6 +5,7 @@
 //! which part of the data was scored.
 
 mod build;
+mod cells;
 mod correlate;
 mod paper;
 
