@@ -7,7 +7,8 @@ mod windows;
 mod words;
 
 pub use template::Template;
-pub use words::{Alignment, Context as WordContext, Piece, Window};
+pub use windows::Context as WordContext;
+pub use words::{Alignment, Piece, Window};
 
 use crate::hash::FieldHash;
 use crate::{Example, Input, sha256_hex};

@@ -17,8 +17,8 @@ use tokenizers::{
     NormalizedString, Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer,
 };
 
+use super::windows::Context;
 use super::windows::cut;
-use super::words::Context;
 use super::{Encoded, Pairs, Window, shorten};
 use crate::{Example, Input};
 

@@ -1,7 +1,18 @@
 //! Which words a model sees together, and which of them are scored there: arithmetic on lengths alone.
 
-use super::words::Context;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
+
+/// What a model sees next to the sentence whose words are scored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Context {
+    /// Nothing.
+    Sentence,
+    /// As much of its document as fits: whole words, half of the free places before the sentence (the odd one
+    /// included) and half after it; what one side does not have goes to the other. No token stands between sentences.
+    Document,
+}
 
 /// What a window holds, in words of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Sentences of words as windows: each word with the place of the token that represents it.
 
-use super::windows::{Cut, cut};
+use super::windows::{Context, Cut, cut};
 use super::{Encoded, Tokenizer};
 use crate::Example;
 use anyhow::{Context as _, Result, ensure};
@@ -18,17 +18,6 @@ pub enum Piece {
     First,
     /// The last.
     Last,
-}
-
-/// What a model sees next to the sentence whose words are scored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Context {
-    /// Nothing.
-    Sentence,
-    /// As much of its document as fits: whole words, half of the free places before the sentence (the odd one
-    /// included) and half after it; what one side does not have goes to the other. No token stands between sentences.
-    Document,
 }
 
 /// How sentences become windows. Each is a setting of a run.
