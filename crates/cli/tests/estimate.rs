@@ -43,7 +43,7 @@ fn an_estimate_needs_no_files_and_keeps_to_its_bound() {
     for expected in [
         "1 x 1 of 16",
         "all 2 kinds, at most",
-        "4  wait for files of `disaster-tweets`, which are not here",
+        "4  need files of `disaster-tweets`, which are missing",
     ] {
         assert!(said.out.contains(expected), "{}", said.out);
     }

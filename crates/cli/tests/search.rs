@@ -133,7 +133,7 @@ fn where_every_trial_diverges_there_is_nothing_to_run_and_that_is_said() {
     let collected = checkout.run(&["collect", "trial", "fixture"]);
     assert_eq!(collected.code, Some(0), "{}", collected.err);
     assert!(
-        collected.err.contains("4 runs, 4 not possible"),
+        collected.err.contains("4 runs, 4 unresolvable"),
         "{}",
         collected.err
     );

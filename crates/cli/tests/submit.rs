@@ -48,7 +48,8 @@ fn a_run_that_answered_nothing_hidden_has_nothing_to_send() {
     let said = checkout.run(&["submit", &id]);
     assert_eq!(said.code, Some(2), "{}", said.err);
     assert!(
-        said.err.contains("answered no split without labels"),
+        said.err
+            .contains("found predictions of no unlabelled split"),
         "{}",
         said.err
     );
