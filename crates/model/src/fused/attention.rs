@@ -14,9 +14,9 @@ pub fn attention(
     bias: Option<Tensor<4>>,
     probabilities: Dropout,
 ) -> Tensor<4> {
-    let Dropout { rate, seed } = probabilities;
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&q.device()) {
+        let Dropout { rate, seed } = probabilities;
         let bias = bias.map(|bias| kernel::shared(&bias));
         let inputs = [q.into(), k.into(), v.into()];
         return if rate == 0.0 && kernel::on_cpu(&inputs) {
