@@ -3,7 +3,7 @@
 use std::env;
 
 use anyhow::{Context as _, Result};
-use totune_sweep::{Machine, Project, Roots, Store};
+use totune_sweep::{Environment, Machine, Project, Roots, Store};
 
 use crate::global::Global;
 use crate::signals;
@@ -48,9 +48,18 @@ impl Context {
             device: chosen.device,
             device_name: chosen.name,
             threads,
-            states_budget: self.global.cache_budget << 20,
+            cache_budget: self.global.cache_budget << 20,
             stop: signals::stop_flag()?,
         })
+    }
+
+    /// Where runs on `machine` find what they read.
+    pub fn environment<'a>(&'a self, machine: &'a Machine) -> Environment<'a> {
+        Environment {
+            project: &self.project,
+            roots: &self.roots,
+            machine,
+        }
     }
 
     /// Threads that were asked for, or one for each core.

@@ -30,10 +30,21 @@ pub struct Machine {
     pub device_name: String,
     /// Threads the arithmetic may use.
     pub threads: usize,
-    /// Bytes that kept states of frozen layers may take, mapped and on disk.
-    pub states_budget: u64,
-    /// Set from outside to stop at the next step; what was begun counts as cut off.
+    /// Bytes that cached activations of frozen layers may take, mapped and on disk.
+    pub cache_budget: u64,
+    /// Set from outside to stop at the next step; a run that was begun counts as interrupted.
     pub stop: Arc<AtomicBool>,
+}
+
+/// Where runs find what they read, and what they are executed on.
+#[derive(Debug, Clone, Copy)]
+pub struct Environment<'a> {
+    /// The cards and fixtures.
+    pub project: &'a Project,
+    /// The files of datasets and encoders.
+    pub roots: &'a Roots,
+    /// The device and its limits.
+    pub machine: &'a Machine,
 }
 
 /// How a sweep ended.
@@ -57,12 +68,15 @@ pub struct Summary {
 /// written.
 pub fn execute(
     plan: &Plan,
-    project: &Project,
     store: &Store,
-    roots: &Roots,
-    machine: &Machine,
+    environment: Environment,
     progress: &dyn Progress,
 ) -> Result<Summary> {
+    let Environment {
+        project,
+        roots,
+        machine,
+    } = environment;
     let to_run = plan.to_run();
     let specs = || to_run.iter().map(|run| &run.spec);
     if let Some(message) = missing(project, roots, specs())? {
@@ -75,7 +89,7 @@ pub fn execute(
             roots,
             specs(),
             machine,
-            States::new(store.states(), machine.states_budget),
+            States::new(store.states(), machine.cache_budget),
             progress,
         )?,
         code: Code::of(&project.root),
@@ -93,7 +107,7 @@ pub fn execute(
         .par_iter()
         .map(|run| Ok((*run, sweep.run(run)?)))
         .collect::<Result<_>>()?;
-    // Runs that begin at the same kept states go one after the other, so that those are mapped once.
+    // Runs that start from the same cached activations go one after the other, so that those are mapped once.
     alone.sort_by_cached_key(|run| run.spec.affinity());
     for run in alone {
         provenance::reset_peak_memory();

@@ -37,7 +37,7 @@ mod work;
 pub use arms::Arm;
 pub use collect::{Collected, collect};
 pub use estimate::{Estimate, KindCost, Size, Timing, estimate};
-pub use execute::{Machine, Summary, execute};
+pub use execute::{Environment, Machine, Summary, execute};
 pub use experiment::{Experiment, Kind};
 pub use inputs::{Inputs, Roots, missing};
 pub use plan::{Plan, PlannedRun, Selection, Shard};

@@ -51,7 +51,7 @@ impl Inputs {
         machine: &Machine,
         states: &Path,
     ) -> Result<Self> {
-        let states = States::new(states.to_path_buf(), machine.states_budget);
+        let states = States::new(states.to_path_buf(), machine.cache_budget);
         Self::load(project, roots, specs, machine, states, &Silent)
     }
 

@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use burn::tensor::Device;
 use totune_record::{EvalRow, Tables};
-use totune_sweep::{Machine, Plan, Project, Roots, Selection, Silent, Store, Summary, execute};
+use totune_sweep::{
+    Environment, Machine, Plan, Project, Roots, Selection, Silent, Store, Summary, execute,
+};
 
 fn repository() -> Project {
     Project::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository")
@@ -36,12 +38,17 @@ fn run(experiment: &str) -> (Summary, Vec<Tables>) {
         device: Device::flex(),
         device_name: "cpu (flex)".to_string(),
         threads: 1,
-        states_budget: 1 << 26,
+        cache_budget: 1 << 26,
         stop: Arc::new(AtomicBool::new(false)),
     };
     let plan = Plan::new(&project, &store, "demo", "fixture", &Selection::default());
     let plan = plan.expect("a plan");
-    let summary = execute(&plan, &project, &store, &roots, &machine, &Silent).expect("a sweep");
+    let environment = Environment {
+        project: &project,
+        roots: &roots,
+        machine: &machine,
+    };
+    let summary = execute(&plan, &store, environment, &Silent).expect("a sweep");
     let tables = plan.runs.iter().map(|run| store.tables(&run.id));
     let tables = tables.collect::<Result<_, _>>().expect("rows of every run");
     (summary, tables)

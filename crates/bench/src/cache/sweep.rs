@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use totune_data::{BatchPlan, Example, Target};
-use totune_sweep::{Plan, Selection, Silent, execute};
+use totune_sweep::{Environment, Plan, Selection, Silent, execute};
 
 use super::Setting;
 use super::grid::{BATCH, Grid, PAPER, PROFILE, scratch};
@@ -65,9 +65,13 @@ pub fn work(case: &Case, worker: &Worker) -> Result<()> {
         let (project, store) = scratch(&folder)?;
         case.grid.expand(&project)?;
         let plan = Plan::new(&project, &store, PAPER, PROFILE, &Selection::default())?;
-        let (roots, machine) = (&worker.roots, &worker.machine);
         // Cards and fixtures are the checkout's; only the experiment is made for this.
-        let summary = execute(&plan, &worker.project, &store, roots, machine, &Silent)?;
+        let environment = Environment {
+            project: &worker.project,
+            roots: &worker.roots,
+            machine: &worker.machine,
+        };
+        let summary = execute(&plan, &store, environment, &Silent)?;
         ensure!(
             summary.finished == plan.runs.len() && summary.failed == 0,
             "{} of {} runs of the sweep finished, {} failed",

@@ -101,14 +101,8 @@ impl Sweep {
                         }
                     };
                     let machine = context.machine()?;
-                    let found = totune_sweep::estimate(
-                        &plan,
-                        &context.project,
-                        &context.roots,
-                        &machine,
-                        args.seconds,
-                        &hear,
-                    )?;
+                    let environment = context.environment(&machine);
+                    let found = totune_sweep::estimate(&plan, environment, args.seconds, &hear)?;
                     match args.json {
                         true => println!("{}", serde_json::to_string_pretty(&found)?),
                         false => print_estimate(&found),
@@ -275,14 +269,8 @@ fn round(context: &Context, plan: &Plan, machine: &mut Option<Machine>) -> Resul
         true => Box::new(Silent),
         false => Box::new(Shown::new(&machine.device_name)),
     };
-    totune_sweep::execute(
-        plan,
-        &context.project,
-        &context.store,
-        &context.roots,
-        machine,
-        &*progress,
-    )
+    let environment = context.environment(machine);
+    totune_sweep::execute(plan, &context.store, environment, &*progress)
 }
 
 fn tell(context: &Context, plan: &Plan, summary: &Summary) -> u8 {

@@ -15,7 +15,7 @@ use totune_data::Catalogue;
 use totune_model::EncoderCatalogue;
 
 use crate::inputs::absent;
-use crate::{Machine, Plan, Project, Roots, RunSpec, State, Work};
+use crate::{Environment, Plan, RunSpec, State, Work};
 pub use made_up::Size;
 use made_up::{Cost, Timed};
 use sizes::Sizes;
@@ -85,12 +85,15 @@ const STOPPED: &str = "not timed, since it was stopped before";
 /// When a card is missing or wrong, or the device fails.
 pub fn estimate(
     plan: &Plan,
-    project: &Project,
-    roots: &Roots,
-    machine: &Machine,
+    environment: Environment,
     seconds: f64,
     hear: &dyn Fn(&Timing),
 ) -> Result<Estimate> {
+    let Environment {
+        project,
+        roots,
+        machine,
+    } = environment;
     let datasets = Catalogue::read(&project.root.join("datasets"))?;
     let encoders = EncoderCatalogue::read(&project.root.join("encoders"))?;
     let mut left_out = BTreeMap::new();
