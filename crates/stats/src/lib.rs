@@ -36,7 +36,7 @@ pub use metrics::{
     for_class, matthews, mean_squared_error, parse_tag, pearson, pearson_spearman,
     regression_scores, spans, spearman, spearman_textbook, tagging_scores,
 };
-pub use power::minimal_detectable_difference;
+pub use power::{PlannedSample, minimal_detectable_difference};
 pub use significance::{
     Bootstrap, Correlation, HedgesG, Pairing, Permutation, Stratified, Welch, cohens_d, hedges_g,
     holm, paired_bootstrap, paired_bootstrap_of, pearson_test, permutation_test, spearman_test,

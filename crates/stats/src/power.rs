@@ -8,6 +8,15 @@ use statrs::function::gamma::ln_gamma;
 
 use crate::student::{assert_level, normal_tail, quantile};
 
+/// One of two samples that are to be compared, before they are taken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlannedSample {
+    /// Standard deviation of its values.
+    pub sd: f64,
+    /// How many values it will have.
+    pub n: usize,
+}
+
 /// The probability that Welch's test at level `alpha` (two-sided) notices a true `difference`.
 ///
 /// `NaN` where a sample has fewer than two values or a standard deviation is not a number; 1 where neither
@@ -15,16 +24,9 @@ use crate::student::{assert_level, normal_tail, quantile};
 ///
 /// # Panics
 /// If `alpha` is not between 0 and 1.
-pub fn welch_power(
-    difference: f64,
-    sd_a: f64,
-    n_a: usize,
-    sd_b: f64,
-    n_b: usize,
-    alpha: f64,
-) -> f64 {
+pub fn welch_power(difference: f64, a: PlannedSample, b: PlannedSample, alpha: f64) -> f64 {
     assert_level(alpha);
-    let Some(plan) = Plan::new(sd_a, n_a, sd_b, n_b, alpha) else {
+    let Some(plan) = Plan::new(a, b, alpha) else {
         return f64::NAN;
     };
     if plan.error == 0.0 {
@@ -42,16 +44,14 @@ pub fn welch_power(
 /// # Panics
 /// If `alpha` or `power` is not between 0 and 1.
 pub fn minimal_detectable_difference(
-    sd_a: f64,
-    n_a: usize,
-    sd_b: f64,
-    n_b: usize,
+    a: PlannedSample,
+    b: PlannedSample,
     alpha: f64,
     power: f64,
 ) -> f64 {
     assert_level(alpha);
     assert_level(power);
-    let Some(plan) = Plan::new(sd_a, n_a, sd_b, n_b, alpha) else {
+    let Some(plan) = Plan::new(a, b, alpha) else {
         return f64::NAN;
     };
     if power <= alpha || plan.error == 0.0 {
@@ -82,11 +82,12 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(sd_a: f64, n_a: usize, sd_b: f64, n_b: usize, alpha: f64) -> Option<Self> {
-        if n_a < 2 || n_b < 2 || !sd_a.is_finite() || !sd_b.is_finite() {
+    fn new(a: PlannedSample, b: PlannedSample, alpha: f64) -> Option<Self> {
+        if [a, b].iter().any(|each| each.n < 2 || !each.sd.is_finite()) {
             return None;
         }
-        let (va, vb) = (sd_a * sd_a / n_a as f64, sd_b * sd_b / n_b as f64);
+        let variance = |each: PlannedSample| each.sd * each.sd / each.n as f64;
+        let (va, vb) = (variance(a), variance(b));
         let error = (va + vb).sqrt();
         if error == 0.0 {
             return Some(Self {
@@ -97,7 +98,7 @@ impl Plan {
         }
         let (share_a, share_b) = (va / (va + vb), vb / (va + vb));
         let df =
-            1.0 / (share_a * share_a / (n_a - 1) as f64 + share_b * share_b / (n_b - 1) as f64);
+            1.0 / (share_a * share_a / (a.n - 1) as f64 + share_b * share_b / (b.n - 1) as f64);
         Some(Self {
             error,
             df,
@@ -137,35 +138,39 @@ impl Plan {
 mod tests {
     use super::*;
 
+    fn sample(sd: f64, n: usize) -> PlannedSample {
+        PlannedSample { sd, n }
+    }
+
     #[test]
     fn without_a_difference_the_power_is_the_level() {
         for (n_a, n_b, alpha) in [(2, 2, 0.05), (10, 10, 0.01), (3, 50, 0.2)] {
-            let power = welch_power(0.0, 1.0, n_a, 2.0, n_b, alpha);
+            let power = welch_power(0.0, sample(1.0, n_a), sample(2.0, n_b), alpha);
             assert!((power - alpha).abs() < 1e-10, "{n_a} {n_b}: {power}");
         }
     }
 
     #[test]
     fn the_smallest_difference_has_the_power_asked_for() {
-        let difference = minimal_detectable_difference(0.028, 10, 0.0137, 10, 0.05, 0.8);
-        assert!((welch_power(difference, 0.028, 10, 0.0137, 10, 0.05) - 0.8).abs() < 1e-9);
+        let (a, b) = (sample(0.028, 10), sample(0.0137, 10));
+        let difference = minimal_detectable_difference(a, b, 0.05, 0.8);
+        assert!((welch_power(difference, a, b, 0.05) - 0.8).abs() < 1e-9);
     }
 
     #[test]
     fn large_samples_need_the_normal_difference() {
         // (1.959964 + 0.841621) √(2/n).
         let expected = 2.801585 * (2.0 / 1e6f64).sqrt();
-        let found = minimal_detectable_difference(1.0, 1_000_000, 1.0, 1_000_000, 0.05, 0.8);
+        let large = sample(1.0, 1_000_000);
+        let found = minimal_detectable_difference(large, large, 0.05, 0.8);
         assert!((found / expected - 1.0).abs() < 1e-5, "{found} {expected}");
     }
 
     #[test]
     fn without_spread_any_difference_shows_and_without_values_none_can_be_named() {
-        assert_eq!(
-            minimal_detectable_difference(0.0, 5, 0.0, 5, 0.05, 0.8),
-            0.0
-        );
-        assert!(minimal_detectable_difference(1.0, 1, 1.0, 5, 0.05, 0.8).is_nan());
-        assert!(minimal_detectable_difference(f64::NAN, 5, 1.0, 5, 0.05, 0.8).is_nan());
+        let detectable = |a, b| minimal_detectable_difference(a, b, 0.05, 0.8);
+        assert_eq!(detectable(sample(0.0, 5), sample(0.0, 5)), 0.0);
+        assert!(detectable(sample(1.0, 1), sample(1.0, 5)).is_nan());
+        assert!(detectable(sample(f64::NAN, 5), sample(1.0, 5)).is_nan());
     }
 }

@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use totune_stats::{
-    Pairing, cohens_d, holm, mean, mean_squared_error, minimal_detectable_difference,
-    paired_bootstrap, pearson, permutation_test, quartiles, sd, spearman, spearman_textbook,
-    t_interval, t_two_sided_p, welch,
+    Pairing, PlannedSample, cohens_d, holm, mean, mean_squared_error,
+    minimal_detectable_difference, paired_bootstrap, pearson, permutation_test, quartiles, sd,
+    spearman, spearman_textbook, t_interval, t_two_sided_p, welch,
 };
 
 #[derive(Deserialize)]
@@ -174,7 +174,11 @@ fn the_smallest_difference_is_that_of_the_noncentral_t() {
         read::<Vec<Case>>(include_str!("../../../fixtures/stats/power.json"))
     {
         let (sd_a, n_a, sd_b, n_b, alpha, power) = plan;
-        let found = minimal_detectable_difference(sd_a, n_a, sd_b, n_b, alpha, power);
+        let (a, b) = (
+            PlannedSample { sd: sd_a, n: n_a },
+            PlannedSample { sd: sd_b, n: n_b },
+        );
+        let found = minimal_detectable_difference(a, b, alpha, power);
         check(&format!("{plan:?}"), found, difference, 1e-9);
     }
 }

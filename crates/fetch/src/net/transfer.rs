@@ -66,6 +66,17 @@ enum Trouble {
     Lasting(Error),
 }
 
+/// A reply that is being written down.
+struct Body {
+    reply: Reply,
+    /// Where its bytes go.
+    file: File,
+    /// Bytes of the whole file, where that is known.
+    total: Option<u64>,
+    /// The number of the attempt, for progress.
+    attempt: u32,
+}
+
 impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
         match failure {
@@ -294,7 +305,13 @@ impl Transfer<'_> {
             }
             _ => return Err(status::error(self.client, address, &reply).into()),
         };
-        self.copy(wish, partial, reply, file, total, attempt, received)
+        let body = Body {
+            reply,
+            file,
+            total,
+            attempt,
+        };
+        self.copy(wish, partial, body, received)
     }
 
     /// The headers `Range` and `If-Range`, if there is a beginning to go on with at this address.
@@ -407,17 +424,19 @@ impl Transfer<'_> {
         Ok((partial.go_on()?, total))
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn copy(
         &self,
         wish: &Wish<'_>,
         partial: &Partial,
-        mut reply: Reply,
-        mut file: File,
-        total: Option<u64>,
-        attempt: u32,
+        body: Body,
         received: &mut u64,
     ) -> std::result::Result<(), Trouble> {
+        let Body {
+            mut reply,
+            mut file,
+            total,
+            attempt,
+        } = body;
         let address = super::http::plain(&reply.url);
         let mut done = partial.len();
         let mut buffer = vec![0; 256 << 10];

@@ -4,7 +4,8 @@ pub(crate) mod paired;
 pub(crate) mod strata;
 
 use totune_stats::{
-    Interval, cohens_d, mean, minimal_detectable_difference, sd, t_interval, t_two_sided_p, welch,
+    Interval, PlannedSample, cohens_d, mean, minimal_detectable_difference, sd, t_interval,
+    t_two_sided_p, welch,
 };
 
 use crate::select::sample::{LEVEL, Sample, Shared};
@@ -89,6 +90,12 @@ fn against_fixed(values: &[f64], fixed_value: f64, why: &str) -> Option<Comparis
 
 fn welch_test(a: &Sample, b: &Sample) -> Option<Comparison> {
     let welch = welch(&a.values, &b.values)?;
+    let planned = |sample: &Sample| {
+        Some(PlannedSample {
+            sd: sample.sd()?,
+            n: sample.n(),
+        })
+    };
     Some(Comparison {
         difference: welch.difference,
         interval: welch.interval,
@@ -101,10 +108,8 @@ fn welch_test(a: &Sample, b: &Sample) -> Option<Comparison> {
         ),
         beside: None,
         detectable: Some(minimal_detectable_difference(
-            a.sd()?,
-            a.n(),
-            b.sd()?,
-            b.n(),
+            planned(a)?,
+            planned(b)?,
             ALPHA,
             POWER,
         ))

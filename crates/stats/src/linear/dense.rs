@@ -207,7 +207,7 @@ impl<T: Real> Work for Pass<'_, T> {
     fn run<U: Unit>(self, unit: U) -> f64 {
         match self.outputs {
             1 => two_classes(unit, self.x, self.y, self.point, self.gradient),
-            n => many_classes(unit, self.x, self.y, n, self.point, self.gradient),
+            n => many_classes(unit, (self.x, self.y), n, self.point, self.gradient),
         }
     }
 }
@@ -251,8 +251,7 @@ fn two_classes<T: Real, U: Unit>(
 #[inline(always)]
 fn many_classes<T: Real, U: Unit>(
     unit: U,
-    x: &Dense<T>,
-    y: &[usize],
+    (x, y): (&Dense<T>, &[usize]),
     outputs: usize,
     point: &[f64],
     gradient: &mut [f64],

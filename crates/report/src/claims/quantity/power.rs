@@ -1,6 +1,6 @@
 //! The smallest difference that a printed test could have seen.
 
-use totune_stats::minimal_detectable_difference;
+use totune_stats::{PlannedSample, minimal_detectable_difference};
 
 use super::prelude::*;
 
@@ -60,7 +60,8 @@ impl Power {
         // t = difference / standard error; equal spreads with n runs a side would give that standard error.
         let error = (difference / t).abs();
         let sd = error * (n as f64 / 2.0).sqrt();
-        let detectable = minimal_detectable_difference(sd, n, sd, n, ALPHA, POWER);
+        let side = PlannedSample { sd, n };
+        let detectable = minimal_detectable_difference(side, side, ALPHA, POWER);
         let reasons = vec![
             format!(
                 "the printed means differ by {}, and t = {t} makes the standard error {}",
