@@ -95,7 +95,7 @@ fn folds_of_twelve_uneven_classes_are_scikit_learns() {
 /// `TOTUNE_DATA=… TOTUNE_WITNESS=FOLDER cargo test -p totune-data -- --ignored`.
 #[test]
 #[ignore = "needs the real tweets under TOTUNE_DATA and their folds under TOTUNE_WITNESS"]
-fn folds_of_the_real_tweets_are_scikit_learns() {
+fn folds_of_the_tweets_are_scikit_learns() {
     let variable = |name| PathBuf::from(std::env::var_os(name).expect("both variables set"));
     let catalogue = Catalogue::read(&project().join("datasets")).expect("the cards");
     let card = catalogue.find("disaster-tweets").expect("its card");

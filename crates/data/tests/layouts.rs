@@ -211,11 +211,9 @@ const STAND_INS: [(&str, &str, &str, &str); 16] = [
 ];
 
 #[test]
+#[ignore = "needs the real files under TOTUNE_DATA"]
 fn every_real_file_that_is_found_is_what_its_card_says() {
-    let Some(root) = std::env::var_os("TOTUNE_DATA").map(PathBuf::from) else {
-        eprintln!("skipped: TOTUNE_DATA is not set, so there are no real files to read");
-        return;
-    };
+    let root = PathBuf::from(std::env::var_os("TOTUNE_DATA").expect("TOTUNE_DATA"));
     let catalogue = catalogue();
     let mut read = 0;
     for card in catalogue.cards().iter().filter(|card| !card.fixture) {

@@ -38,11 +38,9 @@ fn what_stands_for_text_or_around_it_is_taken_away() {
 }
 
 #[test]
-fn every_text_that_is_found_is_what_its_card_says() {
-    let Some(root) = std::env::var_os("TOTUNE_DATA").map(PathBuf::from) else {
-        eprintln!("skipped: TOTUNE_DATA is not set, so there are no real files to read");
-        return;
-    };
+#[ignore = "needs the real files under TOTUNE_DATA"]
+fn every_real_text_that_is_found_is_what_its_card_says() {
+    let root = PathBuf::from(std::env::var_os("TOTUNE_DATA").expect("TOTUNE_DATA"));
     let texts = catalogue();
     for card in texts.cards() {
         if card.missing(&root).is_some() {

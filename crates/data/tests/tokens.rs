@@ -151,7 +151,7 @@ fn robertas_words_have_the_ids_of_transformers_with_a_space_before_each() {
 /// `vocab/` below the data root.
 #[test]
 #[ignore = "needs the real tweets and BERT's vocabularies under TOTUNE_DATA and ids under TOTUNE_WITNESS"]
-fn ids_of_the_real_tweets_are_those_of_transformers() {
+fn ids_of_the_tweets_are_those_of_transformers() {
     let variable = |name| PathBuf::from(std::env::var_os(name).expect("both variables set"));
     let cards = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../datasets");
     let catalogue = Catalogue::read(&cards).expect("the cards");

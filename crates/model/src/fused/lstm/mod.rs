@@ -198,7 +198,7 @@ mod tests {
         // Other tests may run at one of these meanwhile; what they compare is the same.
         for level in 0..3 {
             if totune_lstm_level(level) == 0 {
-                eprintln!("level {level} is passed over: not on this processor");
+                eprintln!("level {level} skipped: not on this processor");
                 continue;
             }
             for (batch, input, hidden) in [(5, 6, 9), (1, 3, 1), (9, 20, 70), (7, 5, 16)] {
