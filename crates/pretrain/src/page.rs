@@ -143,7 +143,7 @@ fn figure(objective: &str, runs: &[&Run]) -> Figure {
 
 fn table_of_runs(runs: &[&Run]) -> String {
     let mut table = String::from(
-        "| run | learning rate | batch | tokens (M) | loss (nats) | tokens/s |\n|---|--:|--:|--:|--:|--:|\n",
+        "| run | learning rate | batch | tokens (M) | loss (nats) |\n|---|--:|--:|--:|--:|\n",
     );
     for run in runs {
         let rate = |settings: &Settings| format!("{:e}", settings.learning_rate);
@@ -155,13 +155,12 @@ fn table_of_runs(runs: &[&Run]) -> String {
         let last = &run.log[run.log.len() - 1];
         let _ = writeln!(
             table,
-            "| `{}` | {} | {} | {} | {} | {} |",
+            "| `{}` | {} | {} | {} | {} |",
             run.name,
             or_dash(run.settings.as_ref().map(rate)),
             or_dash(run.settings.as_ref().map(batch)),
             fixed(last.tokens as f64 / 1e6, 1),
             fixed(run.last_loss(), 3),
-            count((last.tokens as f64 / last.seconds.max(1e-9)) as u64),
         );
     }
     table
@@ -232,10 +231,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         write_page(folder.path(), &[run]).expect("a page");
         let page = std::fs::read_to_string(folder.path().join("README.md")).expect("a page");
-        assert!(
-            page.contains("| `own` | – | – | 1.0 | 4.245 | 2,000 |"),
-            "{page}"
-        );
+        assert!(page.contains("| `own` | – | – | 1.0 | 4.245 |"), "{page}");
         assert!(
             page.contains("| prose | 31.4 | 8192.0 | – | 1,234 |"),
             "{page}"
