@@ -18,7 +18,7 @@ Examples:
   totune bench                                      list the benchmarks
   totune bench peer --only 'MiniLM, batch 16' --rounds 3
   totune bench pretrain --python .venv/bin/python
-  totune bench lstm --tiny --side totune --out /tmp/bench     does it work? no Python, a second
+  totune bench lstm --tiny --side totune --out out/bench     does it work? no Python, a second
 
 Writes <name>.json and <name>.md after each case; cases that are not measured again stay as they
 were on the same machine. Nothing else should run meanwhile: the page says what the load was.")]
