@@ -3,6 +3,8 @@
 //! A row is what is wrong, the bytes, and the words its error must have, in this order, `..` standing for anything.
 //! Numbers in them are sizes and offsets of the bytes beside them.
 
+#![expect(clippy::too_many_lines, reason = "tables of cases")]
+
 use totune_checkpoint::{Checkpoint, Format};
 
 /// Opens, and reads every tensor; the first error.

@@ -1,5 +1,7 @@
 //! Everything that can be wrong with a card, a file or a setting, and what is said about it.
 
+#![expect(clippy::too_many_lines, reason = "tables of cases")]
+
 use std::path::Path;
 use totune_data::{
     Card, Catalogue, Split, sha256_hex, toml_file::parse_toml, toml_file::read_toml,

@@ -4,6 +4,8 @@
 //! `bad_input.rs` holds whole messages of the commonest slips; here it is that no slip goes without file and line, what
 //! was found and what was expected.
 
+#![expect(clippy::too_many_lines, reason = "tables of cases")]
+
 use std::path::Path;
 
 use totune_data::format::Format;

@@ -2,6 +2,8 @@
 //!
 //! A row is what is wrong, the bytes, and the words its error must have, in this order, `..` standing for anything.
 
+#![expect(clippy::too_many_lines, reason = "tables of cases")]
+
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 

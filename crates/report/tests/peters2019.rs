@@ -1,6 +1,10 @@
 //! The page of peters2019 on rows that were never run: its files parse, its selections find their runs, runs of the
 //! tiny biLM decide nothing, and the paper's own cells get the verdicts that arithmetic gives them.
 
+#![expect(
+    clippy::too_many_lines,
+    reason = "the rows of a whole paper, one after the other"
+)]
 #![allow(clippy::unwrap_used)]
 
 mod arms;
