@@ -247,7 +247,7 @@ impl Objective for MaskedLanguageModel<'_> {
         self.corpus.held_out.names()
     }
 
-    /// Masks depend on the number of the sequence alone; every hidden wordpiece is replaced by `[MASK]`.
+    /// In sequences as long as those of most of the training. Masks depend on the number of the sequence alone; every hidden wordpiece is replaced by `[MASK]`.
     fn likelihood(
         &self,
         model: &MaskedLm,
@@ -257,7 +257,7 @@ impl Objective for MaskedLanguageModel<'_> {
     ) -> Likelihood {
         let mut likelihood = Likelihood::default();
         let documents = self.corpus.held_out.text(text);
-        let length = self.stages[0].length;
+        let length = Stage::main(&self.stages).length;
         let packed = Packed::in_order(documents, self.corpus.marks, length);
         let how = Masking {
             masked: 1.0,

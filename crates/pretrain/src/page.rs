@@ -12,7 +12,7 @@ use totune_record::{
     PerplexityRow, PretrainingRow, read_perplexity, read_pretraining, write_atomically,
 };
 
-use crate::settings::{Objective, Settings};
+use crate::settings::{Objective, Settings, Stage};
 
 /// Points of a curve; rows are averaged down to so many.
 const POINTS: usize = 200;
@@ -148,7 +148,7 @@ fn table_of_runs(runs: &[&Run]) -> String {
     for run in runs {
         let rate = |settings: &Settings| format!("{:e}", settings.learning_rate);
         let batch = |settings: &Settings| {
-            let stage = &settings.stages[0];
+            let stage = Stage::main(&settings.stages);
             format!("{} x {}", stage.batch_size, stage.length)
         };
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_string());

@@ -190,6 +190,15 @@ impl Stage {
         (self.length * self.batch_size) as u64
     }
 
+    /// The stage that trains on the most wordpieces, the earliest of several: its length is what the encoder is scored at.
+    ///
+    /// # Panics
+    /// When there is none, which [`Settings::read`] refuses.
+    pub fn main(stages: &[Self]) -> &Self {
+        let most = stages.iter().rev().max_by_key(|stage| stage.tokens);
+        most.expect("settings have a stage")
+    }
+
     /// Steps of the stage.
     pub fn steps(&self) -> usize {
         self.tokens.div_ceil(self.tokens_per_step()) as usize
@@ -387,6 +396,17 @@ fn difference(at: &str, before: &Value, now: &Value) -> Option<(String, String, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_main_stage_is_the_one_with_most_wordpieces() {
+        let stage = |length, tokens| Stage {
+            length,
+            batch_size: 1,
+            tokens,
+        };
+        let stages = [stage(16, 3), stage(128, 70), stage(64, 70), stage(256, 10)];
+        assert_eq!(Stage::main(&stages).length, 128);
+    }
 
     #[test]
     fn a_changed_key_is_named_by_its_path_and_free_ones_may_change() {
