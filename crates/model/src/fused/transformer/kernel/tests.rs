@@ -1,0 +1,128 @@
+//! Tests of the module above.
+
+use burn::tensor::{Device, Tensor};
+
+use super::*;
+use crate::fused::compare::check;
+use crate::fused::libtorch::owns;
+use crate::fused::transformer::{Affine, NormWeights, plain_feed_forward, plain_self_attention};
+
+/// Formats and tolerances: what is stored as bfloat16 is rounded there, and by `plain` only before products with
+/// weights; a few roundings of 2⁻⁹ each.
+const FORMATS: [(Format, Precision, f32); 3] = [
+    (Format::F32, Precision::F32, 2e-5),
+    (Format::Half, Precision::Bf16, 4e-2),
+    (Format::Rounded, Precision::Bf16, 4e-2),
+];
+
+fn affine(weight: &Tensor<1>, bias: &Tensor<1>) -> Affine {
+    let n_out = bias.dims()[0];
+    let n_in = weight.dims()[0] / n_out;
+    Affine {
+        weight: weight.clone().reshape([n_out, n_in]) * 0.3,
+        bias: bias.clone(),
+        update: None,
+    }
+}
+
+fn norm(weight: &Tensor<1>, bias: &Tensor<1>) -> NormWeights {
+    NormWeights {
+        weight: weight.clone(),
+        bias: bias.clone(),
+        epsilon: 1e-12,
+    }
+}
+
+fn check_feed_forward([batch, seq, hidden, wide]: [usize; 4], rate: f64) {
+    let drop = Dropout { rate, seed: 5 };
+    let shapes = [
+        vec![batch, seq, hidden],
+        vec![wide, hidden],
+        vec![wide],
+        vec![hidden, wide],
+        vec![hidden],
+        vec![hidden],
+        vec![hidden],
+    ];
+    for (format, precision, tolerance) in FORMATS {
+        for onednn in [0, 1] {
+            check(&shapes, tolerance, |inputs, device| {
+                let [x, w1, b1, w2, b2, scale, shift] = inputs else {
+                    unreachable!()
+                };
+                let weights = FeedForwardWeights {
+                    inner: affine(w1, b1),
+                    outer: affine(w2, b2),
+                    norm: norm(scale, shift),
+                };
+                let x = x.clone().reshape([batch, seq, hidden]);
+                if !owns(device) {
+                    return plain_feed_forward(x, weights, drop, precision);
+                }
+                let options = Options {
+                    format,
+                    onednn,
+                    ..Options::new(precision, 1e-12, drop)
+                };
+                feed_forward_with(options, x, weights)
+            });
+        }
+    }
+}
+
+#[test]
+fn the_feed_forward_sublayer_agrees_with_plain() {
+    check_feed_forward([2, 3, 5, 7], 0.0);
+    check_feed_forward([2, 3, 5, 7], 0.2);
+    check_feed_forward([3, 30, 40, 70], 0.2); // large enough for oneDNN
+}
+
+fn check_attention([batch, seq, heads, dim]: [usize; 4], rate: f64, padded: bool) {
+    let hidden = heads * dim;
+    let mut shapes = vec![vec![batch, seq, hidden]];
+    shapes.extend(vec![vec![hidden, hidden]; 4]);
+    shapes.extend(vec![vec![hidden]; 5]);
+    let mask = |device: &Device| {
+        let row = |b: usize| move |i: usize| if i + 2 * b >= seq { -1e4f32 } else { 0.0 };
+        let rows: Vec<f32> = (0..batch).flat_map(|b| (0..seq).map(row(b))).collect();
+        Tensor::<1>::from_data(rows.as_slice(), &device.clone().inner()).reshape([batch, 1, 1, seq])
+    };
+    for (format, precision, tolerance) in FORMATS {
+        for onednn in [0, 1] {
+            check(&shapes, tolerance, |inputs, device| {
+                let pair = |weight: usize, bias: usize| affine(&inputs[weight], &inputs[bias]);
+                // Queries and keys share a bias: that of keys has a gradient of 0, which nothing can be held to.
+                let weights = SelfAttentionWeights {
+                    projections: [pair(1, 5), pair(2, 5), pair(3, 6)],
+                    output: pair(4, 7),
+                    norm: norm(&inputs[8], &inputs[9]),
+                };
+                let drop = |seed| Dropout { rate, seed };
+                let settings = SelfAttention {
+                    heads,
+                    mask: padded.then(|| mask(device)),
+                    probabilities: drop(3),
+                    hidden: drop(4),
+                    precision,
+                };
+                let x = inputs[0].clone().reshape([batch, seq, hidden]);
+                if !owns(device) {
+                    return plain_self_attention(x, weights, settings);
+                }
+                let options = Options {
+                    format,
+                    onednn,
+                    ..Options::new(precision, 1e-12, settings.hidden)
+                };
+                self_attention_with(options, x, weights, settings)
+            });
+        }
+    }
+}
+
+#[test]
+fn the_attention_sublayer_agrees_with_plain() {
+    check_attention([2, 5, 3, 4], 0.0, false);
+    check_attention([2, 5, 3, 4], 0.2, true);
+    check_attention([3, 33, 2, 20], 0.2, true); // large enough for oneDNN
+}

@@ -1,0 +1,60 @@
+//! Tests of the module above.
+
+use super::*;
+use crate::{Figure, Panel};
+
+#[test]
+fn dashes_and_gaps_follow_each_other_round_corners() {
+    // 10 to the right, then down: dash 0-7, gap 7-12 (2 of it down), dash 12-19, gap 19-24.
+    let pieces = dashes(&[(0.0, 0.0), (10.0, 0.0), (10.0, 12.0)]);
+    let expected = vec![vec![(0.0, 0.0), (7.0, 0.0)], vec![(10.0, 2.0), (10.0, 9.0)]];
+    assert_eq!(pieces, expected);
+    let round = dashes(&[(0.0, 0.0), (5.0, 0.0), (5.0, 12.0)]);
+    assert_eq!(round[0], [(0.0, 0.0), (5.0, 0.0), (5.0, 2.0)]);
+}
+
+#[test]
+fn a_line_without_points_stands_in_the_key_and_says_so() {
+    let panel = panel(vec![
+        series("Pretrained", &[]),
+        series("Tuned", &[(3, 0.5)]),
+    ]);
+    let svg = Figure {
+        panels: vec![Panel::Series(panel)],
+        stamp: None,
+    }
+    .svg()
+    .unwrap();
+    assert!(svg.contains("Pretrained (no run)"), "{svg}");
+    assert!(!svg.contains("band:"), "{svg}");
+}
+
+#[test]
+fn the_ends_are_those_of_all_lines() {
+    let lines = vec![series("a", &[(1, 0.5), (6, 0.6)]), series("b", &[(0, 0.4)])];
+    assert_eq!(panel(lines).ends(), (0, 6));
+    assert_eq!(panel(vec![series("a", &[(2, 0.5)])]).ends(), (2, 3));
+    assert_eq!(panel(vec![]).ends(), (0, 1));
+}
+
+fn series(title: &str, points: &[(u32, f64)]) -> Series {
+    let spread = |value: f64| Spread::of(&[value]).unwrap();
+    Series {
+        title: title.to_owned(),
+        points: points
+            .iter()
+            .map(|(at, value)| (*at, spread(*value)))
+            .collect(),
+        ..Series::default()
+    }
+}
+
+fn panel(lines: Vec<Series>) -> SeriesPanel {
+    SeriesPanel {
+        title: "Letters".into(),
+        measure: "Accuracy".into(),
+        across: "Layer".into(),
+        lines,
+        ..SeriesPanel::default()
+    }
+}
