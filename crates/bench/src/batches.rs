@@ -10,12 +10,12 @@ use totune_data::{BatchPlan, Catalogue, Encoded, Padded, Target, Tokenizer};
 use totune_model::{EncoderCatalogue, TokenBatch};
 use totune_sweep::{Project, Roots};
 
-use crate::bf16::BATCH;
-
 /// The encoder whose tokenizer encodes the texts.
 pub const ENCODER: &str = "all-minilm-l6-v2";
 /// Tasks of short, longer and long texts.
 pub const TASKS: [&str; 3] = ["rte", "mrpc", "cola"];
+/// Examples in a batch.
+pub const BATCH: usize = 32;
 const MAX_LENGTH: usize = 128;
 /// Real tokens that a lap is to have, about.
 const TOKENS: usize = 6000;

@@ -6,13 +6,10 @@ use anyhow::Result;
 use totune_adapt::Dtype;
 use totune_model::fused::{self, Bf16Products, F32Products};
 
-use crate::batches::{self, TASKS};
+use crate::batches::{self, BATCH, TASKS};
 use crate::comparison::{Case, Comparison, SideSpec, Steps, Target};
 use crate::desk::Desk;
 use crate::transformer::{Case as Step, Head, Mode, Shape};
-
-/// Examples in a batch.
-pub const BATCH: usize = 32;
 
 /// What goes through which network.
 struct Input {

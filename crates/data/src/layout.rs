@@ -1,5 +1,6 @@
 //! One of the layouts a dataset circulates in: a format, what its columns mean, and its files.
 
+use crate::columns::Columns;
 use crate::format::Format;
 use crate::tags::Scheme;
 use crate::{Card, Task};
@@ -65,31 +66,6 @@ pub enum Empty {
     Keep,
 }
 
-/// Which column is what.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Columns {
-    /// A unique name for the row; without it, rows are numbered.
-    #[serde(default)]
-    pub id: Option<String>,
-    /// The number of the first row where there is no `id`. Rows that `where` leaves out have no number.
-    #[serde(default = "one")]
-    pub number_from: usize,
-    /// The text, or several columns to be joined with `join`; of a tagging dataset, the words.
-    pub text: Joined,
-    /// The second text of a pair.
-    #[serde(default)]
-    pub second: Option<Joined>,
-    /// The label or the score; of a tagging dataset, the tags.
-    pub label: String,
-    /// What the row belongs to; an empty field means nothing.
-    #[serde(default)]
-    pub group: Option<String>,
-    /// What is put between joined fields; empty fields are left out.
-    #[serde(default = "space")]
-    pub join: String,
-}
-
 /// One value, or several of which each will do.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
@@ -97,16 +73,6 @@ pub enum OneOf {
     /// One value.
     One(String),
     /// Several values.
-    Several(Vec<String>),
-}
-
-/// One column, or several that are joined.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-pub enum Joined {
-    /// The name of one column.
-    One(String),
-    /// Names of columns in the order they are joined in.
     Several(Vec<String>),
 }
 
@@ -139,30 +105,12 @@ pub struct LayoutFile {
     pub except: Option<RowList>,
 }
 
-fn space() -> String {
-    " ".into()
-}
-
-fn one() -> usize {
-    1
-}
-
 impl OneOf {
     /// The values.
     pub fn values(&self) -> &[String] {
         match self {
             OneOf::One(value) => std::slice::from_ref(value),
             OneOf::Several(values) => values,
-        }
-    }
-}
-
-impl Joined {
-    /// The names of the columns.
-    pub fn names(&self) -> &[String] {
-        match self {
-            Joined::One(name) => std::slice::from_ref(name),
-            Joined::Several(names) => names,
         }
     }
 }
@@ -210,22 +158,6 @@ impl Layout {
                 .check_for(self.columns_of(split), tagging)
                 .with_context(|| format!("files.{split}"))?;
         }
-        Ok(())
-    }
-}
-
-impl Columns {
-    fn check(&self, task: Task) -> Result<()> {
-        for (key, joined) in [("text", Some(&self.text)), ("second", self.second.as_ref())] {
-            ensure!(
-                joined.is_none_or(|joined| !joined.names().is_empty()),
-                "columns.{key}: an empty list; expected the name of at least one column"
-            );
-        }
-        ensure!(
-            task != Task::Tagging || self.second.is_none() && self.text.names().len() == 1,
-            "columns: a tagging dataset has one column of words; expected one `text` and no `second`"
-        );
         Ok(())
     }
 }

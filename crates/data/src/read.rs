@@ -1,8 +1,9 @@
 //! From rows to examples: what a card's columns and labels make of a file.
 
+use crate::columns::{Columns, Joined};
 use crate::filter::{self, Filter, Lists};
 use crate::format::{FormatError, Row, Table};
-use crate::layout::{Columns, Empty, Joined, Layout, LayoutFile};
+use crate::layout::{Empty, Layout, LayoutFile};
 use crate::near::quoted;
 use crate::{Card, Example, Input, Target, Task};
 use std::collections::HashMap;

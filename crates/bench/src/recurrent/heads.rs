@@ -8,7 +8,6 @@ use totune_model::{
     Bimpm, BimpmSpec, HeadKind, HighwayLstm, HighwayLstmSpec, HighwayReading, Pass, Segment,
 };
 
-use super::layers::mask;
 use super::{Body, Layer, Step};
 use crate::synthetic::{SyntheticWeights, synthetic};
 
@@ -88,7 +87,7 @@ pub fn prepare(case: &Layer, head: Head, device: &Device) -> Result<Box<dyn FnMu
         }
     };
     let (a, b) = (states(12345), states(54321));
-    let mask = mask(case, device);
+    let mask = case.mask(device);
     Ok(Box::new(move || {
         let segment = |states: &Tensor<3>| Segment {
             states: states.clone(),

@@ -31,7 +31,7 @@ fn input(case: &Layer, width: usize, device: &Device) -> Tensor<3> {
 }
 
 fn lstm(case: &Layer, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
-    let mask = case.is_padded().then(|| mask(case, device));
+    let mask = case.is_padded().then(|| case.mask(device));
     let model = Model::new(case, device)?;
     if case.step == Step::LstmStates {
         let x = input(case, case.input, device);
@@ -58,7 +58,7 @@ fn crf(case: &Layer, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
     let transitions = synthetic(case.tags * case.tags, 0, 1.0);
     let transitions = TensorData::new(transitions, [case.tags, case.tags]);
     crf.transitions = Param::from_tensor(Tensor::from_data(transitions, device));
-    let mask = mask(case, device);
+    let mask = case.mask(device);
     if case.step == Step::CrfDecode {
         let emissions = input(case, case.tags, device);
         let allowed = Constraints::none(case.tags);
@@ -149,16 +149,6 @@ fn elmo(case: &Layer, device: &Device) -> Box<dyn FnMut() -> f64> {
         let states = fused::projected_lstm(products, state.val(), projection.val(), &running, clip);
         loss(states.reshape([rows * width]), &x)
     })
-}
-
-/// 1 where a row has a step, `[batch, seq]`.
-pub(super) fn mask(case: &Layer, device: &Device) -> Tensor<2> {
-    let seq = case.seq();
-    let rows = case.lengths.iter();
-    let values: Vec<f32> = rows
-        .flat_map(|&n| (0..seq).map(move |i| f32::from(i < n)))
-        .collect();
-    Tensor::from_data(TensorData::new(values, [case.lengths.len(), seq]), device)
 }
 
 #[derive(Module, Debug)]

@@ -4,6 +4,7 @@ mod heads;
 mod layers;
 
 use anyhow::Result;
+use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Case, Comparison, SideSpec};
@@ -89,6 +90,16 @@ impl Layer {
     /// Whether rows differ in length.
     fn is_padded(&self) -> bool {
         self.lengths.iter().any(|&n| n != self.seq())
+    }
+
+    /// 1 where a row has a step, `[batch, seq]`.
+    fn mask(&self, device: &Device) -> Tensor<2> {
+        let seq = self.seq();
+        let rows = self.lengths.iter();
+        let values: Vec<f32> = rows
+            .flat_map(|&n| (0..seq).map(move |i| f32::from(i < n)))
+            .collect();
+        Tensor::from_data(TensorData::new(values, [self.lengths.len(), seq]), device)
     }
 
     /// The case that ours, PyTorch's `script` and, where it has such a layer, burn compute.

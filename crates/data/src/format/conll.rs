@@ -3,7 +3,7 @@
 //! A line of `-DOCSTART-`, whatever follows it, starts a document; it is never a sentence.
 
 use super::{FormatError, Sentence, Sentences, text};
-use crate::layout::Columns;
+use crate::columns::Columns;
 use crate::near::{did_you_mean, quoted};
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};

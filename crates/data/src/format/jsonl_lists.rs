@@ -1,7 +1,7 @@
 //! Sentences in JSON lines: one object a line, with a list of words and a list of tags.
 
 use super::{FormatError, Sentence, Sentences, Unit, text};
-use crate::layout::Columns;
+use crate::columns::Columns;
 use crate::near::{did_you_mean, quoted};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -116,7 +116,7 @@ fn kind(value: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Joined;
+    use crate::columns::Joined;
 
     fn read(bytes: &[u8], labelled: bool) -> Result<Sentences, FormatError> {
         let columns = Columns {

@@ -21,7 +21,7 @@ pub use sentences::{Sentence, Sentences};
 pub use table::{FormatError, Row, Table, Unit};
 pub use trees::{Escapes, Granularity, Phrases, SentimentTrees};
 
-use crate::layout::Columns;
+use crate::columns::Columns;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::path::Path;

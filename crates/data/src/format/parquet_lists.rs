@@ -1,7 +1,7 @@
 //! Sentences in parquet: a column of lists of words and one of lists of tags, as on the Hugging Face Hub.
 
 use super::{FormatError, Sentence, Sentences, Unit, select};
-use crate::layout::Columns;
+use crate::columns::Columns;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::FileReader;
 use ::parquet::file::serialized_reader::SerializedFileReader;

@@ -1,7 +1,7 @@
 //! Tests of the module above.
 
 use super::*;
-use crate::layout::Joined;
+use crate::columns::Joined;
 use proptest::prelude::*;
 
 fn format(columns: &str, separator: Separator, comment: Option<&str>) -> Conll {

@@ -6,13 +6,12 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use totune_record::{PredictionRow, RunRow};
 
-use super::joint::{Answers, joint_scores};
+use super::joint::{Answers, SPLIT, joint_scores};
 use crate::plan::{ENSEMBLE, EnsemblePlan, Measure, Plan, RULE, Rule};
 use crate::select::panel::first_difference;
 use crate::select::runs::{Formed, Run, Runs};
 
-/// The split whose scores are put together, and the one that weighs members.
-pub(super) const SPLIT: &str = "test";
+/// The split that weighs members.
 const DEV: &str = "dev";
 /// What a run that ended well says of itself.
 const OK: &str = "ok";
