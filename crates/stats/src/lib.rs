@@ -27,8 +27,11 @@ pub use curve::Curve;
 pub use divergence::{Terms, count_terms, jensen_shannon, term_divergence};
 pub use ensemble::{Vote, mean_probabilities, predict_together};
 pub use information::{Edge, EdgeEstimate, information_bound};
-pub use linear::{Fitted, FittedDense, Linear, Logistic, Solver};
-pub use matrix::{Dense, Real};
+pub use linear::{
+    Chosen, Design, Fitted, FittedClasses, Linear, Logistic, Solver, logistic_cv, ridge_cv,
+    ridge_path, ridge_path_sparse,
+};
+pub use matrix::{Dense, Matrix, Real};
 pub use metrics::{
     Average, CLASSIFICATION_EXTRAS, Counts, Kind, PrecisionRecallF1, Reading, Scheme, Span,
     SpanScores, accuracy, averaged, brier_score, classification_scores, classification_scores_with,

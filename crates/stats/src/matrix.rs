@@ -1,4 +1,4 @@
-//! Dense matrices, borrowed.
+//! Dense matrices, borrowed and owned.
 
 use std::ops::Range;
 
@@ -105,6 +105,42 @@ impl<'a, T: Real> Dense<'a, T> {
     }
 }
 
+/// A dense matrix, row after row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix<T> {
+    values: Vec<T>,
+    n_columns: usize,
+}
+
+impl<T: Real> Matrix<T> {
+    /// The rows of `n_columns` numbers each that `values` consists of.
+    ///
+    /// # Panics
+    /// As [`Dense::new`].
+    pub fn new(values: Vec<T>, n_columns: usize) -> Self {
+        Dense::new(&values, n_columns);
+        Self { values, n_columns }
+    }
+
+    /// Itself, borrowed.
+    pub fn view(&self) -> Dense<'_, T> {
+        Dense::new(&self.values, self.n_columns)
+    }
+
+    /// The matrix of some rows, in the order of `rows`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let view = self.view();
+        let values = rows.iter().flat_map(|&row| view.row(row)).copied();
+        Self {
+            values: values.collect(),
+            n_columns: self.n_columns,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +174,13 @@ mod tests {
         assert_eq!(x.every(9).rows().collect::<Vec<_>>(), [&[1.0, 2.0]]);
         let x = x.columns(1..2).every(2);
         assert_eq!(x.rows().collect::<Vec<_>>(), [&[2.0], &[6.0], &[10.0]]);
+    }
+
+    #[test]
+    fn rows_are_chosen_in_any_order() {
+        let matrix = Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2);
+        let expected = Matrix::new(vec![5.0, 6.0, 1.0, 2.0], 2);
+        assert_eq!(matrix.select(&[2, 0]), expected);
     }
 
     #[test]

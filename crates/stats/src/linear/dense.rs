@@ -1,12 +1,13 @@
 //! Logistic regression of two or more classes on dense features.
 
 use super::blocks::{BLOCK, add, multiply, rows_from};
-use super::lbfgs::{Objective, minimise};
+use super::lbfgs::{Minimum, Objective, minimise};
 use super::logistic::{FACTORS, Logistic, Solver};
 use super::memory::dot;
-use super::precondition::{Preconditioned, curvature};
+use super::precondition::{Curvature, Preconditioned};
 use super::wide::{Unit, Work, wide};
 use crate::matrix::{Dense, Real};
+use crate::sparse::Csr;
 
 impl Logistic {
     /// Fits to the rows of a dense matrix, with classes from 0 to below `n_classes`.
@@ -18,8 +19,65 @@ impl Logistic {
     ///
     /// # Panics
     /// If `x` and `y` differ in length, a class is out of range, or fewer than two classes occur.
-    pub fn fit_dense<T: Real>(&self, x: &Dense<T>, y: &[usize], n_classes: usize) -> FittedDense {
+    pub fn fit_dense<T: Real>(&self, x: &Dense<T>, y: &[usize], n_classes: usize) -> FittedClasses {
+        let mut fitted = self.path_dense(x, y, n_classes, &[self.c]);
+        fitted.pop().expect("one for each C")
+    }
+
+    /// As [`Logistic::fit_dense`], once for each C of `cs` in place of its own.
+    ///
+    /// # Panics
+    /// As [`Logistic::fit_dense`].
+    pub fn path_dense<T: Real>(
+        &self,
+        x: &Dense<T>,
+        y: &[usize],
+        n_classes: usize,
+        cs: &[f64],
+    ) -> Vec<FittedClasses> {
         assert_eq!(x.n_rows(), y.len(), "rows and classes differ in length");
+        let occurring = Occurring::of(y, n_classes);
+        let outputs = occurring.outputs();
+        let curvature = match self.solver {
+            Solver::Lbfgs => None,
+            Solver::Preconditioned => Some(Curvature::new(x, &occurring.y, outputs)),
+        };
+        let n = outputs * (x.n_columns() + 1);
+        let fit = |&c: &f64| {
+            let mut loss = Loss {
+                x,
+                y: &occurring.y,
+                outputs,
+                strength: 1.0 / (c * y.len() as f64),
+            };
+            let triangle = curvature.as_ref();
+            let minimum = match triangle.and_then(|of| of.triangle(loss.strength)) {
+                None => minimise(&mut loss, n, self.max_iter, self.tol),
+                Some(triangle) => {
+                    let mut seen = Preconditioned::new(&mut loss, &triangle, n);
+                    let minimum = minimise(&mut seen, n, self.max_iter, self.tol);
+                    seen.back(minimum)
+                }
+            };
+            occurring.fitted(minimum, x.n_columns())
+        };
+        cs.iter().map(fit).collect()
+    }
+}
+
+/// The classes of some examples, numbered by those that occur.
+pub(super) struct Occurring {
+    /// Those that occur, in order.
+    classes: Vec<usize>,
+    n_classes: usize,
+    /// Of each example, the place of its class among them.
+    pub y: Vec<usize>,
+}
+
+impl Occurring {
+    /// # Panics
+    /// If a class is out of range, or fewer than two classes occur.
+    pub fn of(y: &[usize], n_classes: usize) -> Self {
         let mut classes = y.to_vec();
         classes.sort_unstable();
         classes.dedup();
@@ -32,41 +90,38 @@ impl Logistic {
             "a regression needs examples of two classes"
         );
         let place = |class| classes.binary_search(class).expect("it occurs");
-        let y: Vec<usize> = y.iter().map(place).collect();
-        let outputs = if classes.len() == 2 { 1 } else { classes.len() };
-        let mut loss = Loss {
-            x,
-            y: &y,
-            outputs,
-            strength: 1.0 / (self.c * y.len() as f64),
-        };
-        let n = outputs * (x.n_columns() + 1);
-        let triangle = match self.solver {
-            Solver::Lbfgs => None,
-            Solver::Preconditioned => curvature(x, &y, outputs, loss.strength),
-        };
-        let minimum = match triangle {
-            None => minimise(&mut loss, n, self.max_iter, self.tol),
-            Some(triangle) => {
-                let mut seen = Preconditioned::new(&mut loss, &triangle, n);
-                let minimum = minimise(&mut seen, n, self.max_iter, self.tol);
-                seen.back(minimum)
-            }
-        };
-        FittedDense {
-            weights: minimum.x,
-            n_columns: x.n_columns(),
+        let y = y.iter().map(place).collect();
+        Self {
             classes,
             n_classes,
+            y,
+        }
+    }
+
+    /// One output with two classes, else one for each.
+    pub fn outputs(&self) -> usize {
+        match self.classes.len() {
+            2 => 1,
+            n => n,
+        }
+    }
+
+    /// The model whose weights, output after output with the intercept last, are those of a minimum.
+    pub fn fitted(&self, minimum: Minimum, n_columns: usize) -> FittedClasses {
+        FittedClasses {
+            weights: minimum.x,
+            n_columns,
+            classes: self.classes.clone(),
+            n_classes: self.n_classes,
             iterations: minimum.iterations,
             converged: minimum.converged,
         }
     }
 }
 
-/// A logistic regression fitted to dense features.
+/// A logistic regression of two or more classes, fitted to dense or sparse features.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FittedDense {
+pub struct FittedClasses {
     /// Of each output: the weight of each column, then the intercept.
     weights: Vec<f64>,
     n_columns: usize,
@@ -79,7 +134,7 @@ pub struct FittedDense {
     pub converged: bool,
 }
 
-impl FittedDense {
+impl FittedClasses {
     /// The weights of the columns and the intercept, for each output: one with two classes, else one for each.
     pub fn outputs(&self) -> impl ExactSizeIterator<Item = (&[f64], f64)> {
         self.weights
@@ -92,12 +147,37 @@ impl FittedDense {
     /// # Panics
     /// If `x` has another number of columns than the matrix fitted to.
     pub fn probabilities<T: Real>(&self, x: &Dense<T>) -> Vec<f64> {
-        let mut all = vec![0.0; x.n_rows() * self.n_classes];
-        for (logits, row) in self
-            .logits(x)
-            .into_iter()
-            .zip(all.chunks_mut(self.n_classes))
-        {
+        self.softmax(self.logits(x))
+    }
+
+    /// As [`FittedClasses::probabilities`], of sparse rows.
+    ///
+    /// # Panics
+    /// As [`FittedClasses::probabilities`].
+    pub fn probabilities_sparse(&self, x: &Csr) -> Vec<f64> {
+        self.softmax(self.logits_sparse(x))
+    }
+
+    /// The likeliest class of each row; the first of several equally likely ones.
+    ///
+    /// # Panics
+    /// As [`FittedClasses::probabilities`].
+    pub fn predict<T: Real>(&self, x: &Dense<T>) -> Vec<usize> {
+        self.likeliest(self.logits(x))
+    }
+
+    /// As [`FittedClasses::predict`], of sparse rows.
+    ///
+    /// # Panics
+    /// As [`FittedClasses::probabilities`].
+    pub fn predict_sparse(&self, x: &Csr) -> Vec<usize> {
+        self.likeliest(self.logits_sparse(x))
+    }
+
+    /// The probabilities of all classes, row by row.
+    fn softmax(&self, logits: Vec<Vec<f64>>) -> Vec<f64> {
+        let mut all = vec![0.0; logits.len() * self.n_classes];
+        for (logits, row) in logits.into_iter().zip(all.chunks_mut(self.n_classes)) {
             let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let exps: Vec<f64> = logits.iter().map(|z| (z - largest).exp()).collect();
             let sum: f64 = exps.iter().sum();
@@ -108,11 +188,7 @@ impl FittedDense {
         all
     }
 
-    /// The likeliest class of each row; the first of several equally likely ones.
-    ///
-    /// # Panics
-    /// As [`FittedDense::probabilities`].
-    pub fn predict<T: Real>(&self, x: &Dense<T>) -> Vec<usize> {
+    fn likeliest(&self, logits: Vec<Vec<f64>>) -> Vec<usize> {
         let best = |logits: Vec<f64>| {
             let mut best = 0;
             for (k, z) in logits.iter().enumerate() {
@@ -122,27 +198,41 @@ impl FittedDense {
             }
             self.classes[best]
         };
-        self.logits(x).into_iter().map(best).collect()
+        logits.into_iter().map(best).collect()
     }
 
     /// Numbers whose softmax over the classes that occurred is their probability, row by row.
     fn logits<T: Real>(&self, x: &Dense<T>) -> Vec<Vec<f64>> {
+        self.check(x.n_columns());
+        let products = |(coef, b): (&[f64], f64)| T::products(x, coef, b);
+        self.by_row(x.n_rows(), self.outputs().map(products).collect())
+    }
+
+    fn logits_sparse(&self, x: &Csr) -> Vec<Vec<f64>> {
+        self.check(x.n_columns());
+        let products = |(coef, b): (&[f64], f64)| x.products(coef, b);
+        self.by_row(x.n_rows(), self.outputs().map(products).collect())
+    }
+
+    fn check(&self, n_columns: usize) {
         assert_eq!(
-            x.n_columns(),
-            self.n_columns,
+            n_columns, self.n_columns,
             "columns differ from those fitted to"
         );
+    }
+
+    /// Turns the logits of each output into those of each row.
+    fn by_row(&self, n_rows: usize, of_outputs: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
         // With two classes the first one has no weights of its own.
-        let first = (self.classes.len() == 2).then(|| vec![0.0; x.n_rows()]);
-        let of_outputs = self.outputs().map(|(coef, b)| T::products(x, coef, b));
+        let first = (self.classes.len() == 2).then(|| vec![0.0; n_rows]);
         let by_class: Vec<Vec<f64>> = first.into_iter().chain(of_outputs).collect();
-        (0..x.n_rows())
+        (0..n_rows)
             .map(|row| by_class.iter().map(|logits| logits[row]).collect())
             .collect()
     }
 }
 
-/// The objective; its parameters lie as [`FittedDense::weights`] do.
+/// The objective; its parameters lie as [`FittedClasses::weights`] do.
 struct Loss<'a, T> {
     x: &'a Dense<'a, T>,
     y: &'a [usize],
@@ -294,7 +384,6 @@ fn many_classes<T: Real, U: Unit>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sparse::Csr;
 
     #[test]
     fn dense_and_sparse_take_the_same_steps() {

@@ -104,16 +104,7 @@ impl Fitted {
             self.coef.len(),
             "columns differ from those fitted to"
         );
-        x.rows()
-            .map(|(columns, values)| {
-                let sum: f64 = columns
-                    .iter()
-                    .zip(values)
-                    .map(|(&c, v)| v * self.coef[c as usize])
-                    .sum();
-                sum + self.intercept
-            })
-            .collect()
+        x.products(&self.coef, self.intercept)
     }
 
     /// The probability of class 1 for each row.

@@ -14,42 +14,50 @@ const ROWS: usize = 2;
 /// The least that H curves along each direction, as a share of its mean.
 const LEAST: f64 = 1e-10;
 
-/// H of one output, its intercept the last coordinate: the mean over some rows of p (1 - p) (x, 1)(x, 1)ᵀ with p the
-/// classes' shares, plus the penalty's `strength`. The same for all outputs. `None` where the numbers are beyond it.
-pub(super) fn curvature<T: Real>(
-    x: &Dense<T>,
-    y: &[usize],
-    outputs: usize,
-    strength: f64,
-) -> Option<Cholesky> {
-    let columns = x.n_columns();
-    let some = x.every((x.n_rows() / (ROWS * columns)).max(1));
-    let mut counts = vec![0.0; outputs.max(2)];
-    y.iter().for_each(|&class| counts[class] += 1.0);
-    let shares = counts.iter().map(|count| count / y.len() as f64);
-    let variance = shares.map(|p| p * (1.0 - p)).sum::<f64>() / counts.len() as f64;
-    let scale = variance / some.n_rows() as f64;
+/// H of one output, its intercept the last coordinate, but for what the penalty adds: the mean over some rows of
+/// p (1 - p) (x, 1)(x, 1)ᵀ with p the classes' shares. The same for all outputs and for every penalty.
+pub(super) struct Curvature {
+    h: Vec<f64>,
+    columns: usize,
+}
 
-    let products = T::gram(&some, &vec![0.0; columns]);
-    let n = columns + 1;
-    let mut h = vec![0.0; n * n];
-    for (to, from) in h.chunks_exact_mut(n).zip(products.chunks_exact(columns)) {
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = scale * from;
+impl Curvature {
+    pub fn new<T: Real>(x: &Dense<T>, y: &[usize], outputs: usize) -> Self {
+        let columns = x.n_columns();
+        let some = x.every((x.n_rows() / (ROWS * columns)).max(1));
+        let mut counts = vec![0.0; outputs.max(2)];
+        y.iter().for_each(|&class| counts[class] += 1.0);
+        let shares = counts.iter().map(|count| count / y.len() as f64);
+        let variance = shares.map(|p| p * (1.0 - p)).sum::<f64>() / counts.len() as f64;
+        let scale = variance / some.n_rows() as f64;
+
+        let products = T::gram(&some, &vec![0.0; columns]);
+        let n = columns + 1;
+        let mut h = vec![0.0; n * n];
+        for (to, from) in h.chunks_exact_mut(n).zip(products.chunks_exact(columns)) {
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = scale * from;
+            }
         }
+        for (j, mean) in T::means(&some).into_iter().enumerate() {
+            h[j * n + columns] = variance * mean;
+            h[columns * n + j] = variance * mean;
+        }
+        h[n * n - 1] = variance;
+        Self { h, columns }
     }
-    for (j, mean) in T::means(&some).into_iter().enumerate() {
-        h[j * n + columns] = variance * mean;
-        h[columns * n + j] = variance * mean;
+
+    /// With a penalty of this `strength`, taken apart. `None` where the numbers are beyond it.
+    pub fn triangle(&self, strength: f64) -> Option<Cholesky> {
+        let (mut h, n) = (self.h.clone(), self.columns + 1);
+        let trace: f64 = h.iter().step_by(n + 1).sum();
+        let least = LEAST * trace / n as f64;
+        for j in 0..self.columns {
+            h[j * (n + 1)] += strength;
+        }
+        h.iter_mut().step_by(n + 1).for_each(|h| *h += least);
+        Cholesky::new(h, n)
     }
-    h[n * n - 1] = variance;
-    let trace: f64 = h.iter().step_by(n + 1).sum();
-    let least = LEAST * trace / n as f64;
-    for j in 0..columns {
-        h[j * (n + 1)] += strength;
-    }
-    h.iter_mut().step_by(n + 1).for_each(|h| *h += least);
-    Cholesky::new(h, n)
 }
 
 /// An objective of one or more outputs as a function of Lᵀ times the parameters of each.

@@ -79,6 +79,34 @@ impl Csr {
         (0..self.n_rows()).map(|row| self.row(row))
     }
 
+    /// The matrix of some rows, in the order of `rows`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let mut selected = Self::new(self.n_columns);
+        for &row in rows {
+            let (columns, values) = self.row(row);
+            selected.columns.extend_from_slice(columns);
+            selected.values.extend_from_slice(values);
+            selected.starts.push(selected.columns.len());
+        }
+        selected
+    }
+
+    /// The product of each row with `weights`, plus `offset`.
+    ///
+    /// # Panics
+    /// If there is not one weight for each column.
+    pub fn products(&self, weights: &[f64], offset: f64) -> Vec<f64> {
+        assert_eq!(weights.len(), self.n_columns, "one weight for each column");
+        let product = |(columns, values): (&[u32], &[f64])| {
+            let terms = columns.iter().zip(values);
+            terms.map(|(&c, v)| v * weights[c as usize]).sum::<f64>() + offset
+        };
+        self.rows().map(product).collect()
+    }
+
     /// Multiplies each stored value by the weight of its column.
     ///
     /// # Panics
@@ -124,6 +152,18 @@ mod tests {
         matrix.push_row(&mut [(0, 1.0)]);
         matrix.push_row(&mut [(0, 2.0)]);
         assert_eq!(matrix.row(1), (&[0][..], &[2.0][..]));
+    }
+
+    #[test]
+    fn some_rows_are_a_matrix_and_have_products() {
+        let mut matrix = Csr::new(3);
+        matrix.push_row(&mut [(0, 1.0), (2, 2.0)]);
+        matrix.push_row(&mut []);
+        matrix.push_row(&mut [(1, 3.0)]);
+        let some = matrix.select(&[2, 0, 2]);
+        assert_eq!((some.n_rows(), some.n_columns()), (3, 3));
+        assert_eq!(some.row(1), (&[0, 2][..], &[1.0, 2.0][..]));
+        assert_eq!(some.products(&[1.0, 10.0, 100.0], 0.5), [30.5, 201.5, 30.5]);
     }
 
     #[test]
