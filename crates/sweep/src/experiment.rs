@@ -15,6 +15,7 @@ use crate::typed::{Slips, Sources};
 use crate::{RunSpec, Work, profile, suggest};
 
 mod analyses;
+mod floors;
 mod grids;
 
 /// What the runs of an experiment do.
@@ -30,6 +31,8 @@ pub enum Kind {
     Probe,
     /// How far the terms of a dataset are from those of other texts.
     Divergence,
+    /// What a task gives without training an encoder.
+    Floor,
 }
 
 /// One file `experiments/<paper>/<name>.toml`: a grid of arms, with profiles that say what differs for one purpose.
@@ -275,6 +278,7 @@ impl Experiment {
             Kind::Tune => self.expand_tune(place, &grid)?,
             Kind::Probe => self.expand_probe(place, &grid)?,
             Kind::Divergence => self.expand_divergence(place, &grid)?,
+            Kind::Floor => self.expand_floor(place, &grid)?,
         };
         runs.iter().try_for_each(RunSpec::validate).map_err(one)?;
         Ok((runs, search))

@@ -178,13 +178,18 @@ impl Reading {
         }
     }
 
-    /// How the encoder of a probe reads texts.
-    pub fn probed(work: &ProbeWork) -> Self {
+    /// How an encoder reads texts whose vectors are taken.
+    pub fn of_texts(max_length: usize, pairs: Pairs) -> Self {
         Self {
-            max_length: work.max_length,
-            pairs: work.pairs,
+            max_length,
+            pairs,
             tagged: None,
         }
+    }
+
+    /// How the encoder of a probe reads texts.
+    pub fn probed(work: &ProbeWork) -> Self {
+        Self::of_texts(work.max_length, work.pairs)
     }
 }
 

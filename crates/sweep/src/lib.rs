@@ -46,8 +46,8 @@ pub use progress::{Ended, Position, Progress, Silent};
 pub use project::Project;
 pub use provenance::{code, peak_memory};
 pub use spec::{
-    DivergenceWork, Information, LogisticSettings, ProbeInput, ProbeWork, ProbedStates, RunSpec,
-    SparseWork, TuneWork, Work,
+    DivergenceWork, Floor, FloorWork, Information, LogisticSettings, ProbeInput, ProbeWork,
+    ProbedStates, Regression, RunSpec, SparseWork, TuneWork, Work,
 };
 pub use store::{State, Store};
 pub use stored::{Arms, read_results, upgrade_results};

@@ -63,7 +63,7 @@ impl Inputs {
     pub fn prepare(&self, spec: &RunSpec) -> Result<Prepared> {
         match &spec.work {
             Work::Tune(work) => Prepared::new(spec, work, self),
-            Work::Sparse(_) | Work::Probe(_) | Work::Divergence(_) => {
+            Work::Sparse(_) | Work::Probe(_) | Work::Divergence(_) | Work::Floor(_) => {
                 bail!("{}: adapts no encoder", spec.label())
             }
         }

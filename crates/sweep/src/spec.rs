@@ -9,9 +9,11 @@ use totune_data::Split;
 use totune_stats::{Features, Logistic, Solver};
 
 mod analyses;
+mod floors;
 mod schema;
 
 pub use analyses::{DivergenceWork, Information, ProbeInput, ProbeWork, ProbedStates};
+pub use floors::{Floor, FloorWork, Regression};
 
 /// Everything that decides what a run computes, in full, and the arm it belongs to. Same settings, same id; same id, same
 /// run.
@@ -62,6 +64,8 @@ pub enum Work {
     Probe(Box<ProbeWork>),
     /// How far the terms of a dataset are from those of other texts.
     Divergence(DivergenceWork),
+    /// What a task gives without training an encoder.
+    Floor(Box<FloorWork>),
 }
 
 /// Sparse features and logistic regression.
@@ -207,6 +211,11 @@ impl RunSpec {
                 parts.push(self.dataset.clone());
                 parts.push(format!("from {}", work.texts.join(" and ")));
             }
+            Work::Floor(work) => {
+                parts.push(self.dataset.clone());
+                parts.extend(work.encoder.clone());
+                parts.push(work.floor.label());
+            }
         }
         parts.extend(self.searched());
         parts.push(split_label(&self.split));
@@ -279,6 +288,10 @@ impl RunSpec {
                 work.validate()?;
                 None
             }
+            Work::Floor(work) => {
+                work.validate()?;
+                None
+            }
         };
         let by_search = (!self.search.is_empty()).then_some("search");
         if let Some(key) = looks_at_dev.or(by_search) {
@@ -296,6 +309,7 @@ impl RunSpec {
             Work::Sparse(_) | Work::Divergence(_) => None,
             Work::Tune(work) => Some(&work.encoder),
             Work::Probe(work) => Some(&work.encoder),
+            Work::Floor(work) => work.encoder.as_deref(),
         }
     }
 
@@ -303,7 +317,7 @@ impl RunSpec {
     pub fn texts(&self) -> &[String] {
         match &self.work {
             Work::Divergence(work) => &work.texts,
-            Work::Sparse(_) | Work::Tune(_) | Work::Probe(_) => &[],
+            Work::Sparse(_) | Work::Tune(_) | Work::Probe(_) | Work::Floor(_) => &[],
         }
     }
 
@@ -311,6 +325,13 @@ impl RunSpec {
     pub(crate) fn affinity(&self) -> Vec<String> {
         match &self.work {
             Work::Sparse(_) | Work::Divergence(_) => vec![self.dataset.clone()],
+            Work::Floor(work) => {
+                let encoder = work.encoder.iter();
+                std::iter::once(&self.dataset)
+                    .chain(encoder)
+                    .cloned()
+                    .collect()
+            }
             Work::Probe(work) => vec![
                 self.dataset.clone(),
                 work.encoder.clone(),
@@ -328,8 +349,8 @@ impl RunSpec {
     pub fn runs_in_parallel(&self) -> bool {
         match &self.work {
             Work::Sparse(_) | Work::Divergence(_) => true,
-            // A probe's layers are side by side already.
-            Work::Tune(_) | Work::Probe(_) => false,
+            // A probe's layers are side by side already, and so are the folds of a floor.
+            Work::Tune(_) | Work::Probe(_) | Work::Floor(_) => false,
         }
     }
 }

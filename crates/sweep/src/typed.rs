@@ -1,7 +1,9 @@
 //! Tables as typed values, with every slip in them named at once: what, where, and the nearest name that exists.
 
 use anyhow::{Result, anyhow, bail};
-use serde::de::DeserializeOwned;
+use serde::de::value::Error;
+use serde::de::{Deserializer, Error as _, Visitor};
+use serde::{de::DeserializeOwned, forward_to_deserialize_any};
 use toml::{Table, Value};
 
 use crate::suggest;
@@ -113,6 +115,39 @@ fn put(table: &mut Table, key: &str, whole: &Table) -> bool {
     }
 }
 
+/// The keys of a struct, as it deserialises them.
+pub(crate) fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
+    let mut keys: &'static [&'static str] = &[];
+    // It refuses every type, once it has been told the fields of a struct.
+    let _ = T::deserialize(Keys(&mut keys));
+    keys
+}
+
+struct Keys<'a>(&'a mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for Keys<'_> {
+    type Error = Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        fields: &'static [&'static str],
+        _visitor: V,
+    ) -> Result<V::Value, Error> {
+        *self.0 = fields;
+        Err(Error::custom("the keys were asked for"))
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Error> {
+        Err(Error::custom("no struct"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
 /// What is wrong with the arms of an experiment, each slip once.
 pub(crate) struct Slips {
     /// How many arms are looked at.
@@ -156,5 +191,24 @@ impl Slips {
             [slip] => bail!("{slip}"),
             slips => bail!("{} errors:\n  {}", slips.len(), slips.join("\n  ")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_struct_names_its_keys() {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        #[expect(dead_code)]
+        struct Some {
+            max_length: usize,
+            #[serde(default)]
+            pairs: bool,
+        }
+        assert_eq!(keys::<Some>(), ["max-length", "pairs"]);
+        assert_eq!(keys::<bool>(), [""; 0]);
     }
 }

@@ -172,6 +172,9 @@ fn judged(spec: &RunSpec, datasets: &Catalogue) -> Result<Result<(Timed, Sizes),
         Work::Sparse(_) | Work::Divergence(_) => {
             return Ok(Err("no encoder: minutes each".to_string()));
         }
+        Work::Floor(_) => {
+            return Ok(Err("floors: minutes each".to_string()));
+        }
     };
     let card = datasets.find(&spec.dataset)?;
     Ok(match Sizes::of(spec, training, card) {

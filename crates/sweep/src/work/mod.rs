@@ -8,7 +8,9 @@ use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use crate::{Inputs, Machine, Progress, RunSpec, Work};
 
+mod answers;
 mod divergence;
+mod floor;
 mod probe;
 mod sparse;
 mod splits;
@@ -51,5 +53,6 @@ pub(crate) fn perform(
         Work::Tune(work) => tune::perform(spec, work, run, inputs, machine, progress),
         Work::Probe(work) => probe::perform(spec, work, run, inputs, machine, progress),
         Work::Divergence(work) => divergence::perform(spec, work, run, inputs),
+        Work::Floor(work) => floor::perform(spec, work, run, inputs),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use totune_adapt::{Activations, EntryLayer, Stop, StoredDtype};
-use totune_data::{Dataset, Encoded, Target, shuffle, stream};
+use totune_data::{Dataset, Encoded, shuffle, stream};
 use totune_model::{Encoder, Layers, Readout};
 use totune_record::{EvalRow, RunRow};
 use totune_stats::{
@@ -14,6 +14,7 @@ use totune_stats::{
 };
 
 use super::Outcome;
+use super::answers::Answers;
 use super::splits::{self, Splits};
 use super::tune::{record, train};
 use crate::inputs::Reading;
@@ -111,12 +112,6 @@ struct Part {
     answers: Answers,
 }
 
-/// What is right about the examples of a part.
-enum Answers {
-    Classes(Vec<usize>),
-    Scores(Vec<f64>),
-}
-
 impl<'a> Parts<'a> {
     fn new(spec: &RunSpec, work: &ProbeWork, inputs: &'a Inputs) -> Result<Self> {
         let splits = Splits::of(spec, inputs)?;
@@ -137,12 +132,7 @@ impl<'a> Parts<'a> {
             })
         };
         let (train, test) = (part(&splits.train)?, part(&splits.test)?);
-        if let Answers::Classes(classes) = &train.answers {
-            ensure!(
-                classes.iter().any(|class| *class != classes[0]),
-                "the training part has one label alone; expected two or more to tell apart"
-            );
-        }
+        train.answers.check_different()?;
         if work.mi == Information::Edge {
             ensure!(
                 matches!(test.answers, Answers::Classes(_)),
@@ -243,35 +233,6 @@ impl<'a> Parts<'a> {
             all.extend(bound.map(|bits| (format!("mi-2{suffix}"), bits)));
         }
         Ok(all)
-    }
-}
-
-impl Answers {
-    fn of(part: &splits::Part) -> Result<Self> {
-        let (dataset, split, chosen) = (part.dataset, part.split, &part.indices);
-        let targets = || chosen.iter().map(|&index| &dataset.examples[index].target);
-        let classes: Vec<usize> = targets().filter_map(Target::class).collect();
-        let scores: Vec<f64> = targets()
-            .filter_map(|target| match target {
-                Target::Value(value) => Some(*value),
-                _ => None,
-            })
-            .collect();
-        let (what, answers) = if dataset.labels.is_empty() {
-            ("score", Self::Scores(scores))
-        } else {
-            ("label", Self::Classes(classes))
-        };
-        let known = match &answers {
-            Self::Classes(classes) => classes.len(),
-            Self::Scores(scores) => scores.len(),
-        };
-        ensure!(
-            known == chosen.len(),
-            "{known} of {} examples of the {split} split have a {what}; expected all",
-            chosen.len()
-        );
-        Ok(answers)
     }
 }
 

@@ -109,7 +109,8 @@ impl<'a> Splits<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn inputs(&self) -> impl Iterator<Item = &'a Input> {
+    /// What models read of its examples.
+    pub fn inputs(&self) -> impl Iterator<Item = &'a Input> {
         let dataset = self.dataset;
         let indices = self.indices.iter();
         indices.map(move |&index| &dataset.examples[index].input)

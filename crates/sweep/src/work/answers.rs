@@ -1,0 +1,65 @@
+//! What is right about the examples of a part.
+
+use anyhow::{Result, ensure};
+use totune_data::Target;
+
+use super::splits::Part;
+
+/// What is right about the examples of a part, in their order.
+#[derive(Debug)]
+pub(super) enum Answers {
+    /// The index of each label.
+    Classes(Vec<usize>),
+    Scores(Vec<f64>),
+    /// The indices of the tags of each sentence.
+    Tags(Vec<Vec<usize>>),
+}
+
+impl Answers {
+    /// # Errors
+    /// When that of an example is not known.
+    pub fn of(part: &Part) -> Result<Self> {
+        let (dataset, split, chosen) = (part.dataset, part.split, &part.indices);
+        let targets = || chosen.iter().map(|&index| &dataset.examples[index].target);
+        let (what, answers) = if dataset.tagging.is_some() {
+            let tags = targets().filter_map(|target| Some(target.tags()?.to_vec()));
+            ("list of tags", Self::Tags(tags.collect()))
+        } else if dataset.labels.is_empty() {
+            let scores = targets().filter_map(|target| match target {
+                Target::Value(value) => Some(*value),
+                _ => None,
+            });
+            ("score", Self::Scores(scores.collect()))
+        } else {
+            let classes = targets().filter_map(Target::class);
+            ("label", Self::Classes(classes.collect()))
+        };
+        let known = answers.len();
+        ensure!(
+            known == chosen.len(),
+            "{known} of {} examples of the {split} split have a {what}; expected all",
+            chosen.len()
+        );
+        Ok(answers)
+    }
+
+    /// How many examples there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Classes(classes) => classes.len(),
+            Self::Scores(scores) => scores.len(),
+            Self::Tags(tags) => tags.len(),
+        }
+    }
+
+    /// Refuses labels that are all the same, of which no regression can be fitted.
+    pub fn check_different(&self) -> Result<()> {
+        if let Self::Classes(classes) = self {
+            ensure!(
+                classes.iter().any(|class| *class != classes[0]),
+                "the training part has one label alone; expected two or more to tell apart"
+            );
+        }
+        Ok(())
+    }
+}

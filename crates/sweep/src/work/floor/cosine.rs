@@ -1,0 +1,153 @@
+//! The cosine of the vectors of two texts.
+
+use anyhow::{Context, Result, ensure};
+
+use super::vectors::{Texts, Vectors};
+use super::{Choice, Part, Predicted, Predictor};
+use crate::work::answers::Answers;
+
+/// Of scores, the cosine itself is the prediction. Of two labels, the examples of `decide` give the threshold with the best
+/// accuracy and say which label lies above it.
+pub(super) fn fit<'a>(decide: &Part, texts: Texts<'a>) -> Result<Predictor<'a>> {
+    let labels = &decide.dataset().labels;
+    let encoder = texts.n_parameters();
+    let (threshold, chosen) = match &decide.answers {
+        Answers::Scores(_) => (None, None),
+        Answers::Classes(classes) => {
+            ensure!(
+                labels.len() == 2,
+                "a cosine tells 2 labels apart; `{}` has {}",
+                decide.dataset().name,
+                labels.len()
+            );
+            let cosines = cosines(&texts.vectors(decide)?)?;
+            let threshold = Threshold::choose(&cosines, classes);
+            let chosen = Choice {
+                on: decide.name,
+                name: "threshold",
+                value: threshold.at,
+            };
+            (Some(threshold), Some(chosen))
+        }
+        Answers::Tags(_) => anyhow::bail!("found tags, expected pairs of texts"),
+    };
+    let trained = usize::from(threshold.is_some());
+    let predict = move |part: &Part| {
+        let cosines = cosines(&texts.vectors(part)?)?;
+        Ok(match &threshold {
+            None => Predicted::Similarities(cosines),
+            Some(threshold) => Predicted::Classes {
+                classes: cosines.iter().map(|&c| threshold.class(c)).collect(),
+                probabilities: Vec::new(),
+            },
+        })
+    };
+    Ok(Predictor {
+        encoder,
+        chosen,
+        ..Predictor::computed(trained, predict)
+    })
+}
+
+/// The cosine of each pair of vectors; 0 where one of them is.
+fn cosines(vectors: &Vectors) -> Result<Vec<f64>> {
+    let second = vectors.second.as_ref();
+    let second =
+        second.context("found single texts, expected pairs: a cosine is of two vectors")?;
+    let width = vectors.width;
+    let pairs = vectors.first.chunks(width).zip(second.chunks(width));
+    let cosine = |(u, v): (&[f32], &[f32])| {
+        let dot = |a: &[f32], b: &[f32]| -> f64 {
+            let products = a.iter().zip(b);
+            products.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+        };
+        let lengths = (dot(u, u) * dot(v, v)).sqrt();
+        if lengths > 0.0 {
+            dot(u, v) / lengths
+        } else {
+            0.0
+        }
+    };
+    Ok(pairs.map(cosine).collect())
+}
+
+/// A boundary between two labels.
+#[derive(Debug, PartialEq)]
+struct Threshold {
+    at: f64,
+    /// The label of what lies above it; the other one is that of what does not.
+    above: usize,
+}
+
+impl Threshold {
+    /// The one with the best accuracy: halfway between two neighbouring values, or beside all of them. Of several the
+    /// lowest, and of two sides the one with label 1 above.
+    fn choose(values: &[f64], classes: &[usize]) -> Self {
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+        // With everything above, those of label 1 are right.
+        let mut right = classes.iter().filter(|class| **class == 1).count();
+        let lowest = order.first().map_or(0.0, |&first| values[first]);
+        let mut best = (right.max(classes.len() - right), lowest - 1.0, right);
+        for (place, &index) in order.iter().enumerate() {
+            match classes[index] {
+                1 => right -= 1,
+                _ => right += 1,
+            }
+            let next = order.get(place + 1).map(|&next| values[next]);
+            if next == Some(values[index]) {
+                continue;
+            }
+            let at = next.map_or(values[index] + 1.0, |next| (values[index] + next) / 2.0);
+            let accuracy = right.max(classes.len() - right);
+            if accuracy > best.0 {
+                best = (accuracy, at, right);
+            }
+        }
+        Self {
+            at: best.1,
+            above: usize::from(2 * best.2 >= classes.len()),
+        }
+    }
+
+    fn class(&self, value: f64) -> usize {
+        if value > self.at {
+            self.above
+        } else {
+            1 - self.above
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threshold_with_the_most_right_labels_is_chosen() {
+        for (values, classes, at, above) in [
+            (&[0.1, 0.9, 0.5, 0.3][..], &[0, 1, 1, 0][..], 0.4, 1),
+            (&[0.1, 0.9, 0.5, 0.3], &[1, 0, 0, 1], 0.4, 0),
+            // Equal values are on one side.
+            (&[0.5, 0.5, 0.5, 0.9], &[0, 0, 1, 1], 0.7, 1),
+            (&[0.2, 0.4], &[1, 1], -0.8, 1),
+            (&[0.2, 0.4], &[0, 0], -0.8, 0),
+        ] {
+            let found = Threshold::choose(values, classes);
+            assert!((found.at - at).abs() < 1e-12, "{values:?}: {found:?}");
+            assert_eq!(found.above, above, "{values:?}");
+        }
+        let threshold = Threshold { at: 0.4, above: 1 };
+        assert_eq!([0.3, 0.4, 0.5].map(|v| threshold.class(v)), [0, 0, 1]);
+    }
+
+    #[test]
+    fn cosines_are_those_of_numpy() {
+        let vectors = Vectors {
+            first: vec![3.0, 4.0, 1.0, 0.0, 0.0, 0.0],
+            second: Some(vec![4.0, 3.0, -2.0, 0.0, 1.0, 1.0]),
+            width: 2,
+        };
+        assert_eq!(cosines(&vectors).expect("pairs"), [0.96, -1.0, 0.0]);
+    }
+}

@@ -1,0 +1,165 @@
+//! Floors under the scores of a task: what it gives without training an encoder, one file each.
+//!
+//! A floor is fitted to the training part and gives a [`Predictor`], which is asked about dev and test. All that follows,
+//! the scores and rows, is the same for all of them and like that of a trained run.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use totune_data::{Dataset, Input};
+use totune_record::{EvalRow, RunRow};
+
+use super::Outcome;
+use super::answers::Answers;
+use super::splits::{self, Splits};
+use crate::spec::Floor;
+use crate::{FloorWork, Inputs, RunSpec};
+
+mod cosine;
+mod majority;
+mod regression;
+mod rows;
+mod vectors;
+mod words;
+
+/// Examples that a floor is fitted to or asked about.
+struct Part<'a> {
+    /// What rows call it: `train`, `dev` or `test`.
+    name: &'static str,
+    /// Which examples of which file.
+    of: &'a splits::Part<'a>,
+    answers: Answers,
+}
+
+impl<'a> Part<'a> {
+    fn new(name: &'static str, of: &'a splits::Part<'a>) -> Result<Self> {
+        let answers = Answers::of(of)?;
+        Ok(Self { name, of, answers })
+    }
+
+    fn dataset(&self) -> &'a Dataset {
+        self.of.dataset
+    }
+
+    fn inputs(&self) -> impl Iterator<Item = &'a Input> {
+        self.of.inputs()
+    }
+}
+
+/// What a floor says about the examples of a part, in their order.
+#[derive(Debug)]
+enum Predicted {
+    Classes {
+        classes: Vec<usize>,
+        /// Of each example and label: `[examples, labels]`; none where there are no probabilities.
+        probabilities: Vec<f64>,
+    },
+    Scores(Vec<f64>),
+    /// Numbers in the order of scores, and not on their scale.
+    Similarities(Vec<f64>),
+    Tags {
+        /// Of each word of each sentence.
+        tags: Vec<Vec<usize>>,
+        /// Of each tag, the same for every word; none where there are no probabilities.
+        probabilities: Vec<f64>,
+    },
+}
+
+/// A fitted floor.
+struct Predictor<'a> {
+    predict: Predict<'a>,
+    /// Numbers that were fitted.
+    trained: u64,
+    /// Parameters of the encoder that was used, if one was.
+    encoder: u64,
+    steps: u64,
+    /// Why fitting ended: `computed`, `converged` or `max-iter`.
+    stop: &'static str,
+    /// What was chosen on the way, if anything.
+    chosen: Option<Choice>,
+}
+
+type Predict<'a> = Box<dyn Fn(&Part) -> Result<Predicted> + 'a>;
+
+/// A setting that some examples decided on.
+struct Choice {
+    /// The part they are of.
+    on: &'static str,
+    /// What rows call it: `chosen-c`, `chosen-alpha` or `threshold`.
+    name: &'static str,
+    value: f64,
+}
+
+impl<'a> Predictor<'a> {
+    /// One that is computed in one go and has no encoder.
+    fn computed(trained: usize, predict: impl Fn(&Part) -> Result<Predicted> + 'a) -> Self {
+        Self {
+            predict: Box::new(predict),
+            trained: trained as u64,
+            encoder: 0,
+            steps: 0,
+            stop: "computed",
+            chosen: None,
+        }
+    }
+}
+
+pub(super) fn perform(
+    spec: &RunSpec,
+    work: &FloorWork,
+    mut run: RunRow,
+    inputs: &Inputs,
+) -> Result<Outcome> {
+    let splits = Splits::of(spec, inputs)?;
+    let train = Part::new("train", &splits.train)?;
+    let dev = splits.dev.as_ref();
+    let dev = dev.map(|of| Part::new("dev", of)).transpose()?;
+    let test = Part::new("test", &splits.test)?;
+
+    let clock = Instant::now();
+    let encoder = || vectors::Texts::of(spec, work, inputs);
+    let predictor = match &work.floor {
+        Floor::Majority {} => majority::fit(&train),
+        Floor::WordCounts { regression } => words::fit(&train, regression)?,
+        Floor::Vectors { .. } => vectors::fit(&train, encoder()?, &work.floor)?,
+        Floor::Cosine { .. } => cosine::fit(dev.as_ref().unwrap_or(&train), encoder()?)?,
+    };
+    run.train_seconds = clock.elapsed().as_secs_f64();
+    run.params_total = predictor.encoder + predictor.trained;
+    run.params_trainable = predictor.trained;
+    run.steps = predictor.steps;
+    run.stop_reason = predictor.stop.to_string();
+    run.dtype = match work.floor.needs_encoder() {
+        true => "f32",
+        false => "f64",
+    }
+    .to_string();
+    if !work.floor.needs_encoder() {
+        run.device = "cpu".to_string();
+    }
+
+    let clock = Instant::now();
+    let mut found = Vec::new();
+    for part in dev.iter().chain([&test]) {
+        let predicted = (predictor.predict)(part);
+        let predicted = predicted.with_context(|| format!("the {} part", part.name))?;
+        found.push((part, predicted));
+    }
+    run.eval_seconds = clock.elapsed().as_secs_f64();
+
+    let mut evals: Vec<EvalRow> = predictor
+        .chosen
+        .iter()
+        .map(|choice| rows::chosen(&run, choice))
+        .collect();
+    let mut predictions = Vec::new();
+    for (part, predicted) in found {
+        evals.extend(rows::evals(&run, part, &predicted)?);
+        predictions.extend(rows::predictions(&run.run_id, part, predicted)?);
+    }
+    Ok(Outcome {
+        run,
+        evals,
+        predictions,
+    })
+}

@@ -1,0 +1,183 @@
+//! Scores and predictions of floors as rows.
+
+use anyhow::{Result, bail};
+use totune_record::{EvalRow, PredictionRow, RunRow};
+use totune_stats::{Reading, classification_scores_with, regression_scores, tagging_scores};
+
+use super::{Choice, Part, Predicted};
+use crate::work::answers::Answers;
+
+/// The least probability of the loss, so that what was never seen in training costs much instead of everything; that of
+/// scikit-learn's `log_loss`.
+const LEAST: f64 = f64::EPSILON;
+
+/// What was chosen when the floor was fitted.
+pub(super) fn chosen(run: &RunRow, choice: &Choice) -> EvalRow {
+    eval(run, (choice.on, 0), choice.name, choice.value)
+}
+
+/// The final scores of a part.
+pub(super) fn evals(run: &RunRow, part: &Part, predicted: &Predicted) -> Result<Vec<EvalRow>> {
+    let place = (part.name, part.answers.len());
+    let scores = scores(part, predicted)?.into_iter();
+    Ok(scores
+        .map(|(name, value)| eval(run, place, &name, value))
+        .collect())
+}
+
+fn eval(run: &RunRow, (split, n): (&str, usize), metric: &str, value: f64) -> EvalRow {
+    EvalRow {
+        run_id: run.run_id.clone(),
+        phase: 0,
+        epoch: 0,
+        step: run.steps,
+        split: split.to_string(),
+        metric: metric.to_string(),
+        value,
+        n: n as u64,
+        train_seconds: run.train_seconds,
+        is_final: true,
+    }
+}
+
+/// Every metric of the predictions under the names of trained runs. The loss is the mean cross-entropy of labels and tags,
+/// and the mean squared error of scores.
+fn scores(part: &Part, predicted: &Predicted) -> Result<Vec<(String, f64)>> {
+    let dataset = part.dataset();
+    let owned = |scores: Vec<(&str, f64)>| -> Vec<(String, f64)> {
+        let scores = scores.into_iter();
+        scores
+            .map(|(name, value)| (name.to_string(), value))
+            .collect()
+    };
+    Ok(match (&part.answers, predicted) {
+        (
+            Answers::Classes(gold),
+            Predicted::Classes {
+                classes,
+                probabilities,
+            },
+        ) => {
+            let n_labels = dataset.labels.len();
+            let asked = dataset.metrics.iter().map(String::as_str);
+            let scores =
+                classification_scores_with(gold, classes, n_labels, dataset.positive, asked);
+            let mut scores = owned(scores);
+            let rows = probabilities.chunks(n_labels).zip(gold);
+            let losses = rows.map(|(row, &class)| -row[class].max(LEAST).ln());
+            scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
+            scores
+        }
+        (Answers::Scores(gold), Predicted::Scores(values)) => {
+            let mut scores = owned(regression_scores(gold, values));
+            if !scores.iter().any(|(name, _)| name == "pearson") {
+                // The mean for every example: of its ranks there is nothing to say, by no formula.
+                scores.retain(|(name, _)| name == "mse");
+            }
+            let losses = gold
+                .iter()
+                .zip(values)
+                .map(|(gold, found)| (gold - found).powi(2));
+            scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
+            scores
+        }
+        (Answers::Scores(gold), Predicted::Similarities(values)) => {
+            let mut scores = owned(regression_scores(gold, values));
+            // It is on another scale than the scores.
+            scores.retain(|(name, _)| name != "mse");
+            scores
+        }
+        (
+            Answers::Tags(gold),
+            Predicted::Tags {
+                tags,
+                probabilities,
+            },
+        ) => {
+            let named = |sentences: &[Vec<usize>]| -> Vec<Vec<&str>> {
+                let name = |&tag: &usize| dataset.labels[tag].as_str();
+                let sentences = sentences.iter();
+                sentences
+                    .map(|tags| tags.iter().map(name).collect())
+                    .collect()
+            };
+            let mut scores = tagging_scores(&named(gold), &named(tags), Reading::Conlleval);
+            if !probabilities.is_empty() {
+                // Of a sentence the mean over its words, as of a trained tagger.
+                let loss = |&tag: &usize| -probabilities[tag].max(LEAST).ln();
+                let losses = gold
+                    .iter()
+                    .map(|tags| mean(tags.iter().map(loss)).unwrap_or(0.0));
+                scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
+            }
+            scores
+        }
+        _ => bail!("the parts differ in what is known of their examples; expected one kind"),
+    })
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (n, sum) = values.fold((0u64, 0.0), |(n, sum), value| (n + 1, sum + value));
+    (n > 0).then(|| sum / n as f64)
+}
+
+/// Predictions as rows: one for each example, or for each word of the sentences of test.
+pub(super) fn predictions(
+    run_id: &str,
+    part: &Part,
+    predicted: Predicted,
+) -> Result<Vec<PredictionRow>> {
+    let dataset = part.dataset();
+    let labels = &dataset.labels;
+    let row = |n: usize, position: usize, gold: String, predicted: String| PredictionRow {
+        run_id: run_id.to_string(),
+        split: part.name.to_string(),
+        example_id: dataset.examples[part.of.indices[n]].id.clone(),
+        position: position as u32,
+        gold,
+        predicted,
+        scores: Vec::new(),
+    };
+    Ok(match (&part.answers, predicted) {
+        (
+            Answers::Classes(gold),
+            Predicted::Classes {
+                classes,
+                probabilities,
+            },
+        ) => {
+            let pairs = gold.iter().zip(classes).enumerate();
+            let rows = pairs.map(|(n, (&gold, class))| {
+                let of_example = probabilities
+                    .chunks(labels.len())
+                    .nth(n)
+                    .unwrap_or_default();
+                PredictionRow {
+                    scores: of_example.iter().map(|p| *p as f32).collect(),
+                    ..row(n, 0, labels[gold].clone(), labels[class].clone())
+                }
+            });
+            rows.collect()
+        }
+        (Answers::Scores(gold), Predicted::Scores(found) | Predicted::Similarities(found)) => {
+            let pairs = gold.iter().zip(found).enumerate();
+            let rows = pairs.map(|(n, (gold, found))| PredictionRow {
+                scores: vec![found as f32],
+                ..row(n, 0, gold.to_string(), found.to_string())
+            });
+            rows.collect()
+        }
+        // A row per word: those of test are what tables are about.
+        (Answers::Tags(_), Predicted::Tags { .. }) if part.name != "test" => Vec::new(),
+        (Answers::Tags(gold), Predicted::Tags { tags, .. }) => {
+            let mut rows = Vec::new();
+            for (n, (gold, tags)) in gold.iter().zip(tags).enumerate() {
+                for (position, (&gold, tag)) in gold.iter().zip(tags).enumerate() {
+                    rows.push(row(n, position, labels[gold].clone(), labels[tag].clone()));
+                }
+            }
+            rows
+        }
+        _ => bail!("the parts differ in what is known of their examples; expected one kind"),
+    })
+}
