@@ -22,7 +22,10 @@ fn frozen_moves_the_head() {
     check(Adaptation::Frozen(Frozen::new(1e-2)), &[HEAD]);
     let pooler = Trainable::Yes;
     check(
-        Adaptation::Frozen(Frozen { lr: 1e-2, pooler }),
+        Adaptation::Frozen(Frozen {
+            pooler,
+            ..Frozen::new(1e-2)
+        }),
         &[POOLER, HEAD],
     );
 }
@@ -42,11 +45,9 @@ fn last_k_moves_the_top_layers_the_pooler_and_the_head() {
 #[test]
 fn last_k_with_embeddings_jumps_over_the_layers_between() {
     let settings = LastK {
-        k: 1,
-        lr: 1e-2,
         pooler: Trainable::No,
         embeddings: Trainable::Yes,
-        layer_decay: 1.0,
+        ..LastK::new(1, 1e-2)
     };
     check(Adaptation::LastK(settings), &[EMBEDDINGS, LAYER_1, HEAD]);
 }

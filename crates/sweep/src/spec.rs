@@ -200,6 +200,11 @@ impl RunSpec {
                 parts.push(work.encoder.clone());
                 parts.push(work.training.adaptation.label());
                 parts.push(format!("lr {:e}", work.training.adaptation.lr()));
+                let of_head = work.training.adaptation.head_lr();
+                // One that was searched comes with the other searched values.
+                if let Some(lr) = of_head.filter(|_| !self.searches(HEAD_LR)) {
+                    parts.push(format!("head-lr {lr:e}"));
+                }
             }
             Work::Probe(work) => {
                 parts.push(self.dataset.clone());
@@ -232,10 +237,7 @@ impl RunSpec {
     pub(crate) fn label_before_its_search(&self) -> String {
         let (label, mut searched) = (self.label(), self.searched());
         if let Work::Tune(work) = &self.work
-            && self
-                .search
-                .iter()
-                .any(|path| path.ends_with(".adaptation.lr"))
+            && self.searches(LR)
         {
             searched.push(format!("lr {:e}", work.training.adaptation.lr()));
         }
@@ -247,13 +249,17 @@ impl RunSpec {
             .join(" · ")
     }
 
+    fn searches(&self, end: &str) -> bool {
+        self.search.iter().any(|path| path.ends_with(end))
+    }
+
     /// What a search varied, but for the rate that labels have anyway: `dropout 0.3`.
     fn searched(&self) -> Vec<String> {
         let mut searched = Vec::new();
         if !self.search.is_empty() {
             let json = serde_json::to_value(self).expect("a spec has string keys");
             let paths = self.search.iter();
-            for path in paths.filter(|path| !path.ends_with(".adaptation.lr")) {
+            for path in paths.filter(|path| !path.ends_with(LR)) {
                 let value = json.pointer(&format!("/{}", path.replace('.', "/")));
                 let name = path.rsplit('.').next().unwrap_or(path);
                 searched.push(format!("{name} {}", value.unwrap_or(&Value::Null)));
@@ -355,6 +361,10 @@ impl RunSpec {
     }
 }
 
+/// How the paths of two settings end that labels have anyway.
+const LR: &str = ".adaptation.lr";
+const HEAD_LR: &str = ".adaptation.head-lr";
+
 fn split_label(split: &Split) -> String {
     let (kind, duplicates) = match split {
         Split::Files(files) => return format!("test on {}", files.test),
@@ -445,16 +455,21 @@ mod tests {
     fn the_id_of_a_spec_never_changes() {
         let json = concat!(
             r#"{"arm":"tf-idf","dataset":"disaster-tweets","experiment":"table-1","fold":3,"paper":"hart2020","#,
-            r#""profile":"paper","schema":4,"search":[],"seed":0,"#,
+            r#""profile":"paper","schema":5,"search":[],"seed":0,"#,
             r#""split":{"by":"shuffled","duplicates":"keep","folds":10,"kind":"k-fold","seed":0},"#,
             r#""work":{"features":"tf-idf","kind":"sparse","logistic":{"c":1.0,"max-iter":100,"solver":"lbfgs","tol":0.0001}}}"#
         );
         assert_eq!(spec().canonical_json(), json);
-        assert_eq!(spec().id(), "0c113a4f84e17ffb");
+        assert_eq!(spec().id(), "58a470380dbf9644");
         let earlier: Vec<String> = spec().earlier_ids().collect();
         assert_eq!(
             earlier,
-            ["8b69013e4104981a", "719a8f78f7d9b82b", "c609787a2e6c0eaf"]
+            [
+                "0c113a4f84e17ffb",
+                "8b69013e4104981a",
+                "719a8f78f7d9b82b",
+                "c609787a2e6c0eaf"
+            ]
         );
     }
 
@@ -476,13 +491,19 @@ mod tests {
         let earlier: Vec<String> = spec.earlier_ids().collect();
         assert_eq!(
             earlier,
-            ["a3add02da90d1a77", "c5d48a441be6ceaa", "5916faad31072a55"]
+            [
+                "78d3345f654020be",
+                "a3add02da90d1a77",
+                "c5d48a441be6ceaa",
+                "5916faad31072a55"
+            ]
         );
         assert_eq!(spec.arm, "");
         let full = spec.canonical_json();
         for part in [
             r#""cache":{"kind":"off"}"#,
             r#""layer-decay":1.0"#,
+            r#""head-lr":null"#,
             r#""head":{"dropout":0.1,"kind":"linear","layers":{"kind":"top"},"pooling":"pooler"}"#,
             r#""train-limit":null"#,
         ] {
@@ -531,22 +552,65 @@ mod tests {
             let spec = RunSpec::read(&json).expect("a spec of schema 2");
             let full = spec.canonical_json();
             assert!(full.contains(today), "{full}");
-            assert!(full.contains(r#""schema":4"#), "{full}");
+            assert!(full.contains(r#""schema":5"#), "{full}");
             let hashed = json.replace(r#""arm":"x","#, "");
             let id = id_of(&serde_json::from_str(&hashed).expect("JSON"));
-            assert_eq!(spec.earlier_ids().nth(1), Some(id), "{full}"); // the first is of schema 3
+            assert_eq!(spec.earlier_ids().nth(2), Some(id), "{full}"); // the first are of schemas 4 and 3
         }
+    }
+
+    #[test]
+    fn a_head_with_a_rate_of_its_own_makes_another_run_and_says_so() {
+        let json = concat!(
+            r#"{"arm":"x","dataset":"d","experiment":"e","fold":0,"paper":"p","profile":"small","schema":4,"search":[],"seed":1,"#,
+            r#""split":{"dev":0.0,"duplicates":"keep","kind":"hold-out","seed":13,"test":0.2,"test-limit":null,"train-limit":null},"#,
+            r#""work":{"encoder":"bert","kind":"fine-tune","training":{"#,
+            r#""adaptation":{"embeddings":"trainable","kind":"full","layer-decay":1.0,"lr":0.00002,"pooler":"trainable"},"#,
+            r#""batch-size":32,"bucketing":"off","cache":{"kind":"off"},"clip":{"kind":"none"},"context":"sentence","dropout":0.1,"#,
+            r#""dtype":"f32","epochs":3,"evaluation-batch-size":64,"frozen-dropout":"on","#,
+            r#""head":{"dropout":0.1,"kind":"linear","layers":{"kind":"top"},"pooling":"mean"},"max-length":64,"#,
+            r#""micro-batch-size":0,"optimizer":{"betas":[0.9,0.999],"epsilon":1e-8,"kind":"adam-w","no-decay":[],"weight-decay":0.01},"#,
+            r#""pairs":"joint","schedule":{"end":0.0,"kind":"polynomial","power":1.0},"select":"last","state":"reset","#,
+            r#""stop":{"kind":"epochs"}}}}"#,
+        );
+        let plain = RunSpec::read(json).expect("a spec of schema 4");
+        let hashed = json.replace(r#""arm":"x","#, "");
+        let then = id_of(&serde_json::from_str(&hashed).expect("JSON"));
+        assert_eq!(plain.earlier_ids().next(), Some(then));
+        assert_eq!(
+            plain.label(),
+            "e · d · bert · full · lr 2e-5 · hold-out · seed 1"
+        );
+
+        let path = "work.training.adaptation.head-lr".to_string();
+        let setting = vec![(path.clone(), Value::from(1e-3))];
+        let mut fast = crate::search::apply(&plain, &setting).expect("a setting");
+        let ids: Vec<String> = fast.earlier_ids().collect();
+        assert!(plain.earlier_ids().all(|id| !ids.contains(&id)));
+        assert_eq!(
+            fast.label(),
+            "e · d · bert · full · lr 2e-5 · head-lr 1e-3 · hold-out · seed 1"
+        );
+        fast.search = vec![path];
+        assert_eq!(
+            fast.label(),
+            "e · d · bert · full · lr 2e-5 · head-lr 0.001 · hold-out · seed 1"
+        );
+        assert_eq!(
+            fast.label_before_its_search(),
+            "e · d · bert · full · lr 2e-5 · hold-out · seed 1"
+        );
     }
 
     #[test]
     fn a_spec_of_a_later_schema_is_refused() {
         let later = spec()
             .canonical_json()
-            .replace("\"schema\":4", "\"schema\":9");
+            .replace("\"schema\":5", "\"schema\":9");
         let error = RunSpec::read(&later).expect_err("refused").to_string();
         assert_eq!(
             error,
-            "schema: found 9, expected at most 4: the spec is from a later version"
+            "schema: found 9, expected at most 5: the spec is from a later version"
         );
     }
 

@@ -93,9 +93,10 @@ fn the_plan_has_the_collected_runs_by_their_ids() {
             .into_iter()
             .map(|run| run.id)
             .collect();
-        let collected = tables.runs.into_iter().map(|row| row.run_id).collect();
-        let differing: Vec<_> = planned.symmetric_difference(&collected).collect();
-        assert!(differing.is_empty(), "{paper}: {differing:?}");
+        // A grid may have arms that are still to be run; what was run is in it.
+        let collected: BTreeSet<String> = tables.runs.into_iter().map(|row| row.run_id).collect();
+        let unplanned: Vec<_> = collected.difference(&planned).collect();
+        assert!(unplanned.is_empty(), "{paper}: {unplanned:?}");
     }
 }
 
@@ -106,7 +107,7 @@ fn every_collected_run_is_of_an_arm() {
         for row in tables.runs {
             let spec = RunSpec::read(&row.spec).expect("a spec");
             assert!(!spec.arm.is_empty(), "{paper}: {}", row.spec);
-            assert!(row.spec.contains("\"schema\":4"), "{}", row.spec);
+            assert!(row.spec.contains("\"schema\":5"), "{}", row.spec);
         }
     }
 }
@@ -132,7 +133,7 @@ fn stored_results_are_upgraded_in_place_and_keep_their_ids() {
         assert_eq!(after.predictions, before.predictions);
         for (old, new) in before.runs.iter().zip(&after.runs) {
             assert_eq!(old.run_id, new.run_id);
-            assert!(new.spec.contains(r#""schema":4"#), "{}", new.spec);
+            assert!(new.spec.contains(r#""schema":5"#), "{}", new.spec);
             assert!(!new.spec.contains(r#""arm":"""#), "{}", new.spec);
         }
     }

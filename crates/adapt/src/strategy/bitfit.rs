@@ -14,8 +14,11 @@ use crate::phase::{Defaults, Plan};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BitFit {
-    /// Peak learning rate of biases and head.
+    /// Peak learning rate of the biases.
     pub lr: f64,
+    /// Peak learning rate of the head; `lr` where it is left out.
+    #[serde(default)]
+    pub head_lr: Option<f64>,
     /// Which biases of a layer.
     pub biases: Biases,
     /// Layers whose biases are trained, counted from the top; all layers where it is left out.
@@ -54,6 +57,7 @@ impl BitFit {
     pub fn new(lr: f64) -> Self {
         Self {
             lr,
+            head_lr: None,
             biases: Biases::All(All::All),
             k: None,
             pooler: Trainable::Yes,
@@ -93,6 +97,10 @@ impl Strategy for BitFit {
         self.lr
     }
 
+    fn head_lr(&self) -> Option<f64> {
+        self.head_lr
+    }
+
     fn epochs(&self, epochs: usize) -> usize {
         epochs
     }
@@ -108,7 +116,7 @@ impl Strategy for BitFit {
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let k = self.k.unwrap_or(n_layers);
         super::check_k(k, n_layers)?;
-        let mut patterns = vec![r"^head\.".to_string()];
+        let mut patterns = Vec::new();
         if self.pooler == Trainable::Yes && defaults.reads_pooler {
             patterns.push(r"^encoder\.pooler\.(.*\.)?bias$".into());
         }
@@ -117,10 +125,10 @@ impl Strategy for BitFit {
         if self.embeddings == Trainable::Yes {
             patterns.push(r"^encoder\.embeddings\.(.*\.)?bias$".into());
         }
-        let patterns = patterns.into_iter().map(|pattern| (pattern, self.lr));
+        let rates = super::rates(self.lr, self.head_lr, patterns);
         Ok(Plan {
             setup: Vec::new(),
-            phases: vec![super::phase(defaults, patterns.collect())],
+            phases: vec![super::phase(defaults, rates)],
         })
     }
 

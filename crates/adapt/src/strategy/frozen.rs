@@ -12,6 +12,9 @@ use crate::phase::{Defaults, Plan};
 pub struct Frozen {
     /// Peak learning rate.
     pub lr: f64,
+    /// Peak learning rate of the head; `lr` where it is left out.
+    #[serde(default)]
+    pub head_lr: Option<f64>,
     /// The tanh layer over `[CLS]`. It came with the checkpoint, so the papers' feature extraction freezes it too.
     pub pooler: Trainable,
 }
@@ -21,6 +24,7 @@ impl Frozen {
     pub fn new(lr: f64) -> Self {
         Self {
             lr,
+            head_lr: None,
             pooler: Trainable::No,
         }
     }
@@ -33,6 +37,10 @@ impl Strategy for Frozen {
 
     fn lr(&self) -> f64 {
         self.lr
+    }
+
+    fn head_lr(&self) -> Option<f64> {
+        self.head_lr
     }
 
     fn epochs(&self, epochs: usize) -> usize {
@@ -50,6 +58,7 @@ impl Strategy for Frozen {
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let trained = TrainedLayers {
             lr: self.lr,
+            head_lr: self.head_lr,
             layer_decay: 1.0,
             pooler: self.pooler,
             layers: n_layers..n_layers,

@@ -12,12 +12,15 @@ use crate::phase::{Defaults, Plan};
 pub struct Full {
     /// Peak learning rate.
     pub lr: f64,
+    /// Peak learning rate of the head; `lr` where it is left out.
+    #[serde(default)]
+    pub head_lr: Option<f64>,
     /// The tanh layer over `[CLS]`.
     pub pooler: Trainable,
     /// Word, position and type vectors and their layer norm.
     pub embeddings: Trainable,
     /// What the rate of each layer is multiplied by to give that of the next lower one, down to the embeddings; the
-    /// head, the pooler and the top layer have `lr`.
+    /// pooler and the top layer have `lr`.
     #[serde(default = "super::no_decay")]
     pub layer_decay: f64,
 }
@@ -27,6 +30,7 @@ impl Full {
     pub fn new(lr: f64) -> Self {
         Self {
             lr,
+            head_lr: None,
             pooler: Trainable::Yes,
             embeddings: Trainable::Yes,
             layer_decay: 1.0,
@@ -41,6 +45,10 @@ impl Strategy for Full {
 
     fn lr(&self) -> f64 {
         self.lr
+    }
+
+    fn head_lr(&self) -> Option<f64> {
+        self.head_lr
     }
 
     fn epochs(&self, epochs: usize) -> usize {
@@ -58,6 +66,7 @@ impl Strategy for Full {
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let trained = TrainedLayers {
             lr: self.lr,
+            head_lr: self.head_lr,
             layer_decay: self.layer_decay,
             pooler: self.pooler,
             layers: 0..n_layers,

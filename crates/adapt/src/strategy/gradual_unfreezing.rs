@@ -16,8 +16,11 @@ use crate::stop::StopRule;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct GradualUnfreezing {
-    /// Peak learning rate of the head, the pooler and the top layer.
+    /// Peak learning rate of the pooler and the top layer.
     pub lr: f64,
+    /// Peak learning rate of the head; `lr` where it is left out.
+    #[serde(default)]
+    pub head_lr: Option<f64>,
     /// What the rate of each layer is multiplied by to give that of the next lower one; 1 for the same rate in all.
     pub layer_decay: f64,
     /// Epochs before the next layer joins.
@@ -39,6 +42,7 @@ impl GradualUnfreezing {
     pub fn new(lr: f64, layer_decay: f64) -> Self {
         Self {
             lr,
+            head_lr: None,
             layer_decay,
             epochs_per_layer: 1,
             embeddings: Trainable::Yes,
@@ -55,6 +59,10 @@ impl Strategy for GradualUnfreezing {
 
     fn lr(&self) -> f64 {
         self.lr
+    }
+
+    fn head_lr(&self) -> Option<f64> {
+        self.head_lr
     }
 
     fn epochs(&self, epochs: usize) -> usize {
@@ -83,6 +91,7 @@ impl Strategy for GradualUnfreezing {
         let phase = |opened: usize| {
             let trained = TrainedLayers {
                 lr: self.lr,
+                head_lr: self.head_lr,
                 layer_decay: self.layer_decay,
                 pooler: self.pooler,
                 layers: n_layers - opened.min(n_layers)..n_layers,

@@ -14,13 +14,16 @@ pub struct LastK {
     pub k: usize,
     /// Peak learning rate.
     pub lr: f64,
+    /// Peak learning rate of the head; `lr` where it is left out.
+    #[serde(default)]
+    pub head_lr: Option<f64>,
     /// The tanh layer over `[CLS]`.
     pub pooler: Trainable,
     /// Word, position and type vectors and their layer norm. When they are trained, the frozen layers between them and the
     /// top still carry gradients, so nothing is saved but the update.
     pub embeddings: Trainable,
     /// What the rate of each layer is multiplied by to give that of the next lower one, down to the embeddings; the
-    /// head, the pooler and the top layer have `lr`.
+    /// pooler and the top layer have `lr`.
     #[serde(default = "super::no_decay")]
     pub layer_decay: f64,
 }
@@ -31,6 +34,7 @@ impl LastK {
         Self {
             k,
             lr,
+            head_lr: None,
             pooler: Trainable::Yes,
             embeddings: Trainable::No,
             layer_decay: 1.0,
@@ -45,6 +49,10 @@ impl Strategy for LastK {
 
     fn lr(&self) -> f64 {
         self.lr
+    }
+
+    fn head_lr(&self) -> Option<f64> {
+        self.head_lr
     }
 
     fn epochs(&self, epochs: usize) -> usize {
@@ -71,6 +79,7 @@ impl Strategy for LastK {
         super::check_k(self.k, n_layers)?;
         let trained = TrainedLayers {
             lr: self.lr,
+            head_lr: self.head_lr,
             layer_decay: self.layer_decay,
             pooler: self.pooler,
             layers: n_layers - self.k..n_layers,

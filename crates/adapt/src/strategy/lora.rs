@@ -14,8 +14,11 @@ use crate::setup::ModuleEdit;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Lora {
-    /// Peak learning rate of updates and head.
+    /// Peak learning rate of the updates.
     pub lr: f64,
+    /// Peak learning rate of the head; `lr` where it is left out.
+    #[serde(default)]
+    pub head_lr: Option<f64>,
     /// Rank of an update.
     pub rank: usize,
     /// An update is multiplied by `alpha / rank`.
@@ -37,6 +40,7 @@ impl Lora {
     pub fn new(rank: usize, lr: f64) -> Self {
         Self {
             lr,
+            head_lr: None,
             rank,
             alpha: rank as f64,
             targets: ["attention.query", "attention.value"]
@@ -62,6 +66,10 @@ impl Strategy for Lora {
         self.lr
     }
 
+    fn head_lr(&self) -> Option<f64> {
+        self.head_lr
+    }
+
     fn epochs(&self, epochs: usize) -> usize {
         epochs
     }
@@ -78,13 +86,13 @@ impl Strategy for Lora {
         let k = self.k.unwrap_or(n_layers);
         super::check_k(k, n_layers)?;
         let layers = n_layers - k..n_layers;
-        let mut patterns = vec![r"^head\.".to_string()];
+        let mut patterns = Vec::new();
         if self.pooler == Trainable::Yes && defaults.reads_pooler {
             patterns.push(r"^encoder\.pooler\.".into());
         }
         let of_layer = |i| format!(r"^encoder\.layers\.{i}\..*\.lora\.");
         patterns.extend(layers.clone().rev().map(of_layer));
-        let patterns = patterns.into_iter().map(|pattern| (pattern, self.lr));
+        let rates = super::rates(self.lr, self.head_lr, patterns);
         Ok(Plan {
             setup: vec![ModuleEdit::LowRank(LowRankSpec {
                 rank: self.rank,
@@ -93,7 +101,7 @@ impl Strategy for Lora {
                 targets: self.targets.clone(),
                 layers,
             })],
-            phases: vec![super::phase(defaults, patterns.collect())],
+            phases: vec![super::phase(defaults, rates)],
         })
     }
 

@@ -67,6 +67,9 @@ trait Strategy {
     /// The peak learning rate; of several phases, that of the last.
     fn lr(&self) -> f64;
 
+    /// The head's own peak learning rate in the phase that has [`Strategy::lr`], if it has one.
+    fn head_lr(&self) -> Option<f64>;
+
     /// Epochs of all phases, at most, where a run is given `epochs`.
     fn epochs(&self, epochs: usize) -> usize;
 
@@ -109,6 +112,11 @@ impl Adaptation {
         self.strategy().lr()
     }
 
+    /// The peak learning rate of the head where it is not [`Adaptation::lr`] in the same phase.
+    pub fn head_lr(&self) -> Option<f64> {
+        self.strategy().head_lr()
+    }
+
     /// Epochs of all phases, at most, where a run is given `epochs`.
     pub fn epochs(&self, epochs: usize) -> usize {
         self.strategy().epochs(epochs)
@@ -132,6 +140,9 @@ impl Adaptation {
     /// Refuses values that no encoder allows, naming the key.
     pub fn validate(&self) -> Result<()> {
         check_rate("adaptation.lr", self.lr())?;
+        if let Some(lr) = self.head_lr() {
+            check_rate("adaptation.head-lr", lr)?;
+        }
         self.strategy().validate()
     }
 }
@@ -201,8 +212,10 @@ fn check_modules(key: &str, modules: &[String]) -> Result<()> {
 
 /// The parts of a classifier that are trained together, from the head down.
 struct TrainedLayers {
-    /// Rate of the head, the pooler and the top layer.
+    /// Rate of the pooler and the top layer.
     lr: f64,
+    /// Rate of the head; `lr` where there is none.
+    head_lr: Option<f64>,
     /// What the rate of each layer is multiplied by to give that of the next lower one (Howard and Ruder 2018, section
     /// 3.1); the embeddings are the lowest.
     layer_decay: f64,
@@ -217,7 +230,7 @@ impl TrainedLayers {
     fn phase(self, defaults: &Defaults) -> Phase {
         let n_layers = self.layers.end;
         let rate = |layers_above: usize| self.lr * self.layer_decay.powi(layers_above as i32);
-        let mut patterns = vec![(r"^head\.".to_string(), self.lr)];
+        let mut patterns = rates(self.lr, self.head_lr, Vec::new());
         if self.pooler == Trainable::Yes && defaults.reads_pooler {
             patterns.push((r"^encoder\.pooler\.".into(), self.lr));
         }
@@ -230,6 +243,13 @@ impl TrainedLayers {
         }
         phase(defaults, patterns)
     }
+}
+
+/// The head at its rate, and these patterns at `lr`.
+fn rates(lr: f64, head_lr: Option<f64>, patterns: Vec<String>) -> Vec<(String, f64)> {
+    let head = (r"^head\.".to_string(), head_lr.unwrap_or(lr));
+    let others = patterns.into_iter().map(|pattern| (pattern, lr));
+    [head].into_iter().chain(others).collect()
 }
 
 /// One phase of the training in which the parameters of these patterns are trained, each at its rate.
@@ -246,5 +266,70 @@ fn phase(defaults: &Defaults, patterns: Vec<(String, f64)>) -> Phase {
         epochs: defaults.epochs,
         stop: defaults.stop.clone(),
         optimizer_state: OptimizerState::Reset,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::training;
+
+    /// The rates of the head and of all other patterns, of the last phase.
+    fn head_and_others(adaptation: &Adaptation) -> (f64, Vec<f64>) {
+        let mut training = training(adaptation.clone());
+        training.epochs = 5;
+        let plan = training.plan(2).expect("valid settings");
+        let groups = &plan.phases.last().expect("a phase").groups;
+        let (head, others) = groups.split_first().expect("a group");
+        assert_eq!(head.pattern, r"^head\.");
+        (head.lr, others.iter().map(|group| group.lr).collect())
+    }
+
+    #[test]
+    fn every_strategy_takes_a_rate_of_the_head_that_moves_nothing_else() {
+        for (kind, keys) in [
+            ("frozen", "pooler = 'trainable'"),
+            (
+                "full",
+                "pooler = 'trainable'\nembeddings = 'trainable'\nlayer-decay = 0.5",
+            ),
+            (
+                "last-k",
+                "k = 1\npooler = 'trainable'\nembeddings = 'frozen'",
+            ),
+            (
+                "gradual-unfreezing",
+                "pooler = 'trainable'\nembeddings = 'trainable'\nlayer-decay = 0.5",
+            ),
+            (
+                "bitfit",
+                "biases = 'all'\npooler = 'trainable'\nembeddings = 'trainable'",
+            ),
+            (
+                "lora",
+                "rank = 2\nalpha = 2.0\ntargets = ['query']\ndropout = 0.0\npooler = 'trainable'",
+            ),
+        ] {
+            let read = |head_lr: &str| -> Adaptation {
+                let text = format!("kind = '{kind}'\nlr = 0.5\n{keys}\n{head_lr}");
+                toml::from_str(&text).expect(kind)
+            };
+            let (plain, same, own) = (read(""), read("head-lr = 0.5"), read("head-lr = 2.0"));
+            assert_eq!(
+                (plain.head_lr(), own.head_lr()),
+                (None, Some(2.0)),
+                "{kind}"
+            );
+            let (head, others) = head_and_others(&plain);
+            assert_eq!(head, 0.5, "{kind}");
+            assert_eq!(head_and_others(&same), (0.5, others.clone()), "{kind}");
+            assert_eq!(head_and_others(&own), (2.0, others), "{kind}");
+            assert_eq!(own.lr(), 0.5, "{kind}");
+            let error = read("head-lr = 0.0")
+                .validate()
+                .expect_err(kind)
+                .to_string();
+            assert_eq!(error, "adaptation.head-lr: found 0, expected more than 0");
+        }
     }
 }

@@ -62,6 +62,11 @@ impl Strategy for StackAndFinetune {
         self.lr
     }
 
+    /// Phase 2 has one rate for all; the head's rate in phase 1 is a setting of its own.
+    fn head_lr(&self) -> Option<f64> {
+        None
+    }
+
     fn epochs(&self, epochs: usize) -> usize {
         self.head_epochs + epochs
     }
@@ -79,6 +84,7 @@ impl Strategy for StackAndFinetune {
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let stack = TrainedLayers {
             lr: self.head_lr,
+            head_lr: None,
             layer_decay: 1.0,
             pooler: Trainable::No,
             layers: n_layers..n_layers,
@@ -89,6 +95,7 @@ impl Strategy for StackAndFinetune {
         stack.stop = self.head_stop.clone();
         let finetune = TrainedLayers {
             lr: self.lr,
+            head_lr: None,
             layer_decay: self.layer_decay,
             pooler: self.pooler,
             layers: 0..n_layers,

@@ -1,8 +1,9 @@
 //! The forms that stored specs have had: how an older one is read, and the id that a run had in it.
 //!
 //! Schema 1 had no key `schema` and no arms, left settings out at their usual values, and had other names for some.
-//! Schema 2 had other names for settings of heads, schema 3 for stopping rules and for fine-tuning. Runs keep the ids they were made with. [`upgrade`] makes today's form of
-//! a spec; [`downgrade`] is its inverse, and the hash of what it gives is the id that a run of today's form had then, if it
+//! Schema 2 had other names for settings of heads, schema 3 for stopping rules and for fine-tuning, and schema 4 had no
+//! learning rate of the head but in two phases. Runs keep the ids they were made with. [`upgrade`] makes today's form of a
+//! spec; [`downgrade`] is its inverse, and the hash of what it gives is the id that a run of today's form had then, if it
 //! could be written at all.
 
 use anyhow::{Context, Result};
@@ -25,7 +26,7 @@ struct Step {
 }
 
 /// From schema 1 to 2, from 2 to 3, …
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 4] = [
     Step {
         renamed: &RENAMED_IN_2,
         renamed_values: &[("/work/training/select", "best", "best-dev")],
@@ -58,6 +59,23 @@ const STEPS: [Step; 3] = [
             ),
         ],
         left_out: &[],
+    },
+    Step {
+        renamed: &[],
+        renamed_values: &[],
+        left_out: &[left_out(
+            "work.training.adaptation",
+            &[
+                "frozen",
+                "full",
+                "last-k",
+                "gradual-unfreezing",
+                "bitfit",
+                "lora",
+            ],
+            "head-lr",
+            "null",
+        )],
     },
 ];
 

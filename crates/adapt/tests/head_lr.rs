@@ -1,0 +1,254 @@
+//! A learning rate of the head's own: in PyTorch's numbers, and in what it leaves as it was.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use burn::module::{Module, Param};
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Tensor, TensorData};
+use common::{devices, eight, parameters, run, training};
+use serde::Deserialize;
+use totune_adapt::{
+    Adam, Adaptation, Assigned, BIAS_AND_NORM, BitFit, Frozen, Full, GradualUnfreezing, LastK,
+    Linear, Lora, Optimizer, Schedule, Trainable, sizes,
+};
+use totune_model::fused::{AdamW, Rate};
+
+/// `fixtures/make/optimizers.py` made them: six steps of a head and an encoder of two layers.
+const VECTORS: &str = include_str!("../../../fixtures/adapt/head-lr.json");
+
+#[derive(Deserialize)]
+struct Vectors {
+    shape: [usize; 2],
+    lr: f64,
+    layer_decay: f64,
+    warmup: f64,
+    weight_decay: f64,
+    start: Parts,
+    gradients: Vec<Parts>,
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    head_lr: Option<f64>,
+    after: Vec<Parts>,
+}
+
+/// By the name of a part.
+type Parts = BTreeMap<String, Values>;
+
+#[derive(Deserialize)]
+struct Values {
+    weight: Vec<f64>,
+    bias: Vec<f64>,
+}
+
+#[derive(Module, Debug)]
+struct Pair {
+    weight: Param<Tensor<2>>,
+    bias: Param<Tensor<1>>,
+}
+
+#[derive(Module, Debug)]
+struct Encoder {
+    embeddings: Pair,
+    layers: Vec<Pair>,
+}
+
+#[derive(Module, Debug)]
+struct Model {
+    encoder: Encoder,
+    head: Pair,
+}
+
+impl Model {
+    fn new(vectors: &Vectors, device: &Device) -> Self {
+        let pair = |part: &str| Pair {
+            weight: Param::from_tensor(tensor(&vectors.start[part].weight, vectors.shape, device)),
+            bias: Param::from_tensor(flat(&vectors.start[part].bias, device)),
+        };
+        Self {
+            encoder: Encoder {
+                embeddings: pair("embeddings"),
+                layers: vec![pair("layer_0"), pair("layer_1")],
+            },
+            head: pair("head"),
+        }
+        .train()
+    }
+
+    fn parts(&self) -> [(&'static str, &Pair); 4] {
+        let [low, top] = &self.encoder.layers[..] else {
+            unreachable!("an encoder of two layers")
+        };
+        [
+            ("head", &self.head),
+            ("layer_1", top),
+            ("layer_0", low),
+            ("embeddings", &self.encoder.embeddings),
+        ]
+    }
+
+    fn gradients(&self, values: &Parts, shape: [usize; 2]) -> GradientsParams {
+        let device = self.head.weight.val().device().inner();
+        let mut gradients = GradientsParams::new();
+        for (part, pair) in self.parts() {
+            let values = &values[part];
+            gradients.register(pair.weight.id, tensor(&values.weight, shape, &device));
+            gradients.register(pair.bias.id, flat(&values.bias, &device));
+        }
+        gradients
+    }
+}
+
+fn tensor(values: &[f64], shape: [usize; 2], device: &Device) -> Tensor<2> {
+    let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+    Tensor::from_data(TensorData::new(values, shape), device)
+}
+
+fn flat(values: &[f64], device: &Device) -> Tensor<1> {
+    let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+    let shape = [values.len()];
+    Tensor::from_data(TensorData::new(values, shape), device)
+}
+
+#[test]
+fn groups_with_layer_decay_and_a_schedule_move_as_in_torch() {
+    let vectors: Vectors = serde_json::from_str(VECTORS).expect("as the script writes it");
+    assert_eq!(vectors.cases.len(), 2);
+    for device in devices() {
+        for case in &vectors.cases {
+            check(&vectors, case, &device);
+        }
+    }
+}
+
+/// Takes the steps at the rates that a plan of these settings gives each parameter.
+#[track_caller]
+fn check(vectors: &Vectors, case: &Case, device: &Device) {
+    let mut settings = training(Adaptation::Full(Full {
+        head_lr: case.head_lr,
+        layer_decay: vectors.layer_decay,
+        pooler: Trainable::No,
+        ..Full::new(vectors.lr)
+    }));
+    settings.schedule = Schedule::Linear(Linear {
+        warmup: vectors.warmup,
+    });
+    settings.optimizer = Optimizer::AdamW(Adam {
+        betas: [0.9, 0.999],
+        epsilon: 1e-8,
+        weight_decay: vectors.weight_decay,
+        no_decay: BIAS_AND_NORM.map(String::from).to_vec(),
+    });
+    let mut model = Model::new(vectors, device);
+    let paths: Vec<String> = sizes(&model).into_keys().collect();
+    let plan = settings.plan(2).expect("valid settings");
+    let assigned = &plan.assign(&paths, 2).expect("patterns match")[0].parameters;
+    assert_eq!(assigned.len(), 8);
+
+    let mut optimizer = AdamW::new(&settings.optimizer.config());
+    let steps = vectors.gradients.len();
+    for (step, (gradients, after)) in vectors.gradients.iter().zip(&case.after).enumerate() {
+        let gradients = model.gradients(gradients, vectors.shape);
+        model = optimizer.step(model, gradients, &|path| {
+            let Assigned { lr, weight_decay } = *assigned.get(path)?;
+            Some(Rate {
+                lr: settings.schedule.rate(lr, step, steps),
+                weight_decay,
+            })
+        });
+        for (part, pair) in model.parts() {
+            let found = [pair.weight.val().into_data(), pair.bias.val().into_data()];
+            let expected = [&after[part].weight, &after[part].bias];
+            for (found, expected) in found.into_iter().zip(expected) {
+                let found = found.try_to_vec::<f32>().expect("32-bit floats");
+                assert_eq!(found.len(), expected.len());
+                for (found, expected) in found.iter().zip(expected) {
+                    let difference = (f64::from(*found) - expected).abs();
+                    assert!(
+                        difference <= 1e-6 * expected.abs().max(1.0),
+                        "{:?}, step {step}, {part}: found {found}, expected {expected}",
+                        case.head_lr
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Every strategy that takes one, at 1e-2 with this rate of the head.
+fn strategies(head_lr: Option<f64>) -> [Adaptation; 6] {
+    let lr = 1e-2;
+    [
+        Adaptation::Frozen(Frozen {
+            head_lr,
+            pooler: Trainable::Yes,
+            ..Frozen::new(lr)
+        }),
+        Adaptation::Full(Full {
+            head_lr,
+            ..Full::new(lr)
+        }),
+        Adaptation::LastK(LastK {
+            head_lr,
+            layer_decay: 0.5,
+            ..LastK::new(2, lr)
+        }),
+        Adaptation::GradualUnfreezing(GradualUnfreezing {
+            head_lr,
+            ..GradualUnfreezing::new(lr, 0.5)
+        }),
+        Adaptation::BitFit(BitFit {
+            head_lr,
+            ..BitFit::new(lr)
+        }),
+        Adaptation::Lora(Lora {
+            head_lr,
+            ..Lora::new(2, lr)
+        }),
+    ]
+}
+
+#[test]
+fn the_encoders_rate_for_the_head_changes_no_bit_and_another_one_does() {
+    let cases = strategies(None)
+        .into_iter()
+        .zip(strategies(Some(1e-2)))
+        .zip(strategies(Some(1e-1)));
+    for ((plain, same), fast) in cases {
+        let label = plain.label();
+        let trained = |adaptation: Adaptation| {
+            let mut settings = training(adaptation);
+            settings.epochs = 4;
+            parameters(&run(&eight(), &settings, 3).model)
+        };
+        let plain = trained(plain);
+        assert_eq!(trained(same), plain, "{label}");
+        let fast = trained(fast);
+        let differs = |of: &str| {
+            plain
+                .keys()
+                .any(|path| path.starts_with(of) && plain[path] != fast[path])
+        };
+        assert!(differs("head."), "{label}");
+    }
+}
+
+#[test]
+fn after_one_step_only_the_head_is_elsewhere() {
+    let trained = |head_lr| {
+        let mut settings = training(Adaptation::Full(Full {
+            head_lr,
+            ..Full::new(1e-2)
+        }));
+        (settings.epochs, settings.batch_size) = (1, 8);
+        parameters(&run(&eight(), &settings, 3).model)
+    };
+    let (plain, fast) = (trained(None), trained(Some(1e-1)));
+    for (path, values) in &plain {
+        assert_eq!(values != &fast[path], path.starts_with("head."), "{path}");
+    }
+}
