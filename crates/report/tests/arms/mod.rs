@@ -79,6 +79,7 @@ fn wang2019(experiment: &str, training: &Value) -> String {
     };
     let way = match text(&adaptation["kind"]) {
         "frozen" => "frozen",
+        "full" if adaptation["head-lr"].is_number() => "joint-fast-head",
         "full" => "joint",
         _ => "two-phase",
     };
