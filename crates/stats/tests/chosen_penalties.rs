@@ -49,8 +49,10 @@ impl<Y> Case<Y> {
 }
 
 fn cases() -> Cases {
-    serde_json::from_str(include_str!("../../../fixtures/stats/chosen_penalties.json"))
-        .expect("the fixture has the shape its script gives it")
+    serde_json::from_str(include_str!(
+        "../../../fixtures/stats/chosen_penalties.json"
+    ))
+    .expect("the fixture has the shape its script gives it")
 }
 
 #[test]

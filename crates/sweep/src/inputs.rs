@@ -7,18 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::Tensor;
-use serde::Serialize;
 use totune_adapt::{Activations, Cache};
-use totune_data::{
-    Catalogue, Dataset, Encoded, EncodedCache, Pairs, TextCard, WordContext, sha256_hex,
-};
+use totune_data::{Catalogue, Dataset, Encoded, EncodedCache, TextCard, sha256_hex};
 use totune_model::{AnyEncoder, Encoder, EncoderCatalogue, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
 
 use crate::reader::Reader;
+use crate::reading::Reading;
 use crate::rows::Rows;
 use crate::states::{Key, States};
-use crate::{Machine, ProbeWork, Progress, Project, RunSpec, TuneWork, suggest};
+use crate::{Machine, Progress, Project, RunSpec, TuneWork, suggest};
 
 /// Where datasets and encoders are looked for; fixtures always come from the project itself.
 #[derive(Debug, Clone)]
@@ -157,41 +155,6 @@ pub struct Inputs {
 }
 
 type RowsKey = (String, String, String, Reading);
-
-/// How an encoder reads examples.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) struct Reading {
-    pub max_length: usize,
-    pub pairs: Pairs,
-    /// Of sentences whose words are tagged, what is read beside them.
-    pub tagged: Option<WordContext>,
-}
-
-impl Reading {
-    /// How a run's encoder reads `dataset`.
-    pub fn of(work: &TuneWork, dataset: &Dataset) -> Self {
-        let training = &work.training;
-        Self {
-            max_length: training.max_length,
-            pairs: training.pairs,
-            tagged: dataset.tagging.as_ref().map(|_| training.context),
-        }
-    }
-
-    /// How an encoder reads texts whose vectors are taken.
-    pub fn of_texts(max_length: usize, pairs: Pairs) -> Self {
-        Self {
-            max_length,
-            pairs,
-            tagged: None,
-        }
-    }
-
-    /// How the encoder of a probe reads texts.
-    pub fn probed(work: &ProbeWork) -> Self {
-        Self::of_texts(work.max_length, work.pairs)
-    }
-}
 
 /// An encoder as its checkpoint has it, and what cuts texts for it.
 pub(crate) struct Pretrained {

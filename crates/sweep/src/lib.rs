@@ -24,6 +24,7 @@ mod progress;
 mod project;
 mod provenance;
 mod reader;
+mod reading;
 mod rows;
 mod search;
 mod spec;

@@ -7,7 +7,7 @@ use totune_data::{
 };
 use totune_model::{AnyEncoder, Encoder, EncoderCard, LoadedEncoder, TokenizerKind};
 
-use crate::inputs::Reading;
+use crate::reading::Reading;
 use crate::rows::Rows;
 
 /// What cuts texts for an encoder.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use totune_adapt::{Activations, CacheFile, EntryLayer, StoredDtype};
 use totune_data::sha256_hex;
 
-use crate::inputs::Reading;
+use crate::reading::Reading;
 
 /// Everything that kept states depend on.
 #[derive(Debug, Serialize)]

@@ -10,7 +10,7 @@ use totune_data::{BatchPlan, Encoded};
 use totune_model::{Encoder, Pass, TokenBatch};
 
 use super::EntryLayer;
-use super::file::Bytes;
+use super::bytes::Bytes;
 use crate::batch::padded;
 use crate::parameters::device_of;
 

@@ -11,27 +11,10 @@ use anyhow::{Context, Result, ensure};
 use memmap2::Mmap;
 
 use super::activations::{Activations, Shape};
+use super::bytes::Bytes;
 
 /// First bytes of a cache file, the last of which counts its versions.
 const MAGIC: &[u8; 16] = b"totune states  1";
-
-/// Where the numbers lie.
-#[derive(Debug)]
-pub(super) enum Bytes {
-    /// In this process.
-    Memory(Vec<u8>),
-    /// In a mapped file, from the given byte on.
-    File(Mmap, usize),
-}
-
-impl Bytes {
-    pub fn as_slice(&self) -> &[u8] {
-        match self {
-            Self::Memory(bytes) => bytes,
-            Self::File(map, from) => &map[*from..],
-        }
-    }
-}
 
 /// A file of cached activations, named by everything they depend on.
 #[derive(Debug, Clone)]

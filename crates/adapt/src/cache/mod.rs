@@ -8,6 +8,7 @@
 //! with none, the head alone.
 
 mod activations;
+mod bytes;
 mod entry;
 mod file;
 

@@ -17,7 +17,7 @@ use super::Outcome;
 use super::answers::Answers;
 use super::splits::{self, Splits};
 use super::tune::{record, train};
-use crate::inputs::Reading;
+use crate::reading::Reading;
 use crate::{Information, Inputs, Machine, ProbeWork, Progress, RunSpec, TuneWork};
 
 /// Fewest examples that the mutual information is estimated of.

@@ -14,8 +14,8 @@ use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use super::splits::{Part, Splits};
 use super::{Interrupted, Outcome};
-use crate::inputs::Reading;
 use crate::prepared::Prepared;
+use crate::reading::Reading;
 use crate::{Inputs, Machine, Progress, RunSpec, TuneWork};
 
 pub(super) fn perform(

@@ -8,7 +8,7 @@ use totune_stats::{Dense, Matrix, Solver};
 
 use super::regression::Model;
 use super::{Part, Predictor};
-use crate::inputs::Reading;
+use crate::reading::Reading;
 use crate::spec::Floor;
 use crate::{FloorWork, Inputs, RunSpec};
 
