@@ -8,6 +8,7 @@ use crate::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
 use crate::key::{ROW, SAMPLE, columns, small};
 use crate::mark::{Mark, mark};
 use crate::number::fixed;
+use crate::series::{Level, draw_dashed};
 use crate::time::{Time, TimeAxis};
 
 /// One panel of lines over a shared axis of time.
@@ -23,6 +24,8 @@ pub struct LinePanel {
     pub lines: Vec<LineSeries>,
     /// The highest of the lines at any time; empty for none.
     pub frontier: Vec<Reign>,
+    /// Scores to compare all lines with.
+    pub levels: Vec<Level>,
 }
 
 /// One line.
@@ -64,7 +67,8 @@ impl LinePanel {
         let across = TimeAxis::around(self.points().map(|epoch| epoch.seconds.mean), self.time);
         let up = Axis::around(
             self.points()
-                .flat_map(|epoch| [epoch.score.low, epoch.score.high]),
+                .flat_map(|epoch| [epoch.score.low, epoch.score.high])
+                .chain(self.levels.iter().map(|level| level.at)),
             5,
         );
         let place = Place {
@@ -100,6 +104,7 @@ impl LinePanel {
         if !best.is_empty() {
             canvas.path(&place.trace(&best), RULE, FRONTIER);
         }
+        self.draw_levels(canvas, &place);
         for (number, line) in self.lines.iter().enumerate() {
             line.draw_band(canvas, &place, series_colour(number));
         }
@@ -113,6 +118,21 @@ impl LinePanel {
         let note = Text::note().anchored(HPos::Left);
         for (row, words) in words.iter().enumerate() {
             canvas.text(left, first + ROW * (rows + row) as f64, words, &note);
+        }
+    }
+
+    /// Dashed lines, whose names take turns on the right, in the middle and on the left, since they may be near each other.
+    fn draw_levels(&self, canvas: &mut dyn Canvas, place: &Place) {
+        let (left, width) = (place.plot.left, place.plot.width);
+        for (number, level) in self.levels.iter().enumerate() {
+            let y = place.y(level.at);
+            draw_dashed(canvas, &[(left, y), (left + width, y)], MUTED);
+            let (x, anchor) = [
+                (left + width, HPos::Right),
+                (left + width / 2.0, HPos::Center),
+                (left + 4.0, HPos::Left),
+            ][number % 3];
+            canvas.text(x, y - 9.0, &level.text, &Text::note().anchored(anchor));
         }
     }
 
@@ -384,6 +404,24 @@ mod tests {
             time: Time::Linear,
             lines: titles.iter().map(line).collect(),
             frontier: vec![],
+            levels: vec![],
         }
+    }
+
+    #[test]
+    fn a_level_is_drawn_with_its_name_even_below_all_lines() {
+        let mut panel = panel(&["a"]);
+        panel.levels.push(Level {
+            at: 0.1,
+            text: "majority 0.100".into(),
+        });
+        let figure = crate::Figure {
+            panels: vec![crate::Panel::Lines(panel)],
+            stamp: None,
+        };
+        let svg = figure.svg().expect("a picture");
+        assert!(svg.contains("majority 0.100"));
+        // The axis begins below it.
+        assert!(svg.contains("\n0.1\n"), "{svg}");
     }
 }

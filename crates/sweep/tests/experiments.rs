@@ -123,6 +123,32 @@ fn probes_of_other_inputs_differ_in_the_input_alone() {
     }
 }
 
+/// A floor says something of a table only where both have the same examples.
+#[test]
+fn floors_have_the_examples_of_the_tables_above_them() {
+    let tables = ["table-2", "table-3", "table-4", "tables"];
+    let above = |paper: &str, experiment: &str| match paper {
+        "hart2020" | "peters2019" => experiment == "table-2",
+        _ => tables.contains(&experiment),
+    };
+    let part = |run: &RunSpec| {
+        let split = serde_json::to_string(&run.split).expect("a split is plain data");
+        format!("{} {} {} {split}", run.paper, run.profile, run.dataset)
+    };
+    let runs = all_runs();
+    let (floors, others): (Vec<&RunSpec>, Vec<&RunSpec>) = runs
+        .iter()
+        .partition(|run| matches!(run.work, Work::Floor(_)));
+    let others = others.into_iter();
+    let tables: BTreeSet<String> = others
+        .filter(|run| above(&run.paper, &run.experiment))
+        .map(part)
+        .collect();
+    let floors: BTreeSet<String> = floors.into_iter().map(part).collect();
+    let differing: Vec<_> = tables.symmetric_difference(&floors).collect();
+    assert!(differing.is_empty(), "{differing:#?}");
+}
+
 /// A card may ask for what results have, and for nothing else: `data` lists the names, `stats` computes the scores.
 #[test]
 fn cards_know_the_metrics_that_are_computed() {

@@ -179,6 +179,7 @@ fn gather(
         metric: task.metric,
         task: name,
         split,
+        floors: Vec::new(),
     };
     ensure!(
         lines.best().is_some(),

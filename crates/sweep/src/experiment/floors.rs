@@ -146,7 +146,7 @@ each = { "floor.layer" = [0, 3] }
             (
                 "epochs = 3",
                 "epoch = 3",
-                "unknown key `epoch`; did you mean `encoders`?",
+                "unknown key `epoch`; expected one of `datasets`, `split`, `floor`",
             ),
             (
                 "\"majority\" }",

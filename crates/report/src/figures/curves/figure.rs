@@ -4,13 +4,14 @@ use anyhow::{Result, ensure};
 use serde::Deserialize;
 use totune_plot::Panel;
 use totune_plot::lines::{LinePanel, LineSeries};
+use totune_plot::series::Level;
 use totune_plot::time::Time;
 
 use super::summary::{CurvesSummary, LeadSummary};
 use super::table::table;
 use super::{CSV_HEAD, Chosen, Lines};
 use crate::figures::{FigureKind, RenderedFigure};
-use crate::plan::{Heading, Plan, Where};
+use crate::plan::{Heading, Measure, Plan, Where};
 use crate::select::panel::test;
 use crate::select::scope::Scope;
 use crate::tables::rendered::{Csv, RenderedTable};
@@ -22,6 +23,10 @@ use crate::text::{fixed, seconds};
 pub(crate) struct Curves {
     /// Groups, one line each.
     pub(crate) groups: Vec<String>,
+    /// Groups of runs that train no encoder: a dashed line each, at their mean final score. Those without runs of a panel's
+    /// task are left out there.
+    #[serde(default)]
+    floors: Vec<String>,
     #[serde(rename = "panel")]
     pub(crate) panels: Vec<CurvePanel>,
     /// Which scores.
@@ -52,6 +57,9 @@ impl FigureKind for Curves {
         for panel in &self.panels {
             plan.task(&panel.task, from)?;
         }
+        for name in &self.floors {
+            plan.group(name, from)?;
+        }
         plan.check_groups(&self.groups, from)
     }
 
@@ -67,11 +75,31 @@ impl FigureKind for Curves {
                 metric: task.metric.clone(),
                 split: self.split.clone(),
                 lines: Lines::gather(scope, &groups, &task.conditions(), measure)?,
+                floors: self.floors(scope, &task.conditions(), measure)?,
             })
         });
         let tasks = tasks.collect::<Result<Vec<Lines>>>()?;
         let heading = heading.of_part("-times", "scores and seconds");
         Ok(drawn(&tasks, Time::default(), heading))
+    }
+}
+
+impl Curves {
+    /// The floors of a task that there are runs of.
+    fn floors(
+        &self,
+        scope: &Scope,
+        conditions: &Where,
+        (metric, split): (&str, &str),
+    ) -> Result<Vec<(String, f64)>> {
+        let mut floors = Vec::new();
+        for name in &self.floors {
+            let group = scope.plan.group(name, &scope.from)?;
+            let (of_group, measure) = (group.narrowed([conditions]), Measure::score(metric, split));
+            let sample = scope.runs.sample(&of_group, &measure, &scope.from)?;
+            floors.extend(sample.mean().map(|mean| (group.title.clone(), mean)));
+        }
+        Ok(floors)
     }
 }
 
@@ -113,7 +141,17 @@ fn panel(lines: &Lines, time: Time) -> Panel {
         time,
         lines: series.collect(),
         frontier: lines.frontier(),
+        levels: lines.floors.iter().map(level).collect(),
     })
+}
+
+/// `word counts 0.430`
+fn level((title, score): &(String, f64)) -> Level {
+    let title = title.strip_prefix("Floor: ").unwrap_or(title);
+    Level {
+        at: *score,
+        text: format!("{title} {}", fixed(*score, 3)),
+    }
 }
 
 /// `MNLI, best within the time: Last layer from 3.10 s, All layers from 80.2 s (0.712 at 120 s)`.

@@ -72,6 +72,8 @@ pub(crate) struct Lines {
     pub(crate) metric: String,
     pub(crate) split: String,
     pub(crate) lines: Vec<Line>,
+    /// What runs without training an encoder score, by the titles of their groups.
+    pub(crate) floors: Vec<(String, f64)>,
 }
 
 /// One group of runs.

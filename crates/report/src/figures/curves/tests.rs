@@ -202,6 +202,7 @@ fn lines_of(runs: &Runs, chosen: &[Chosen]) -> Lines {
             (&task.metric, "test"),
         )
         .unwrap(),
+        floors: Vec::new(),
     }
 }
 
