@@ -161,6 +161,17 @@ fn made_up_rows() -> Tables {
             );
         }
     }
+    for (floor, accuracy) in [("majority", 0.57), ("word-counts", 0.79), ("vectors", 0.79)] {
+        let work = json!({ "kind": "floor", "floor": { "kind": floor } });
+        add(
+            &mut tables,
+            "floors",
+            &work,
+            &hold_out("keep"),
+            (0, 0),
+            accuracy,
+        );
+    }
     for (adaptation, mean, sd) in [
         (
             json!({ "kind": "frozen", "lr": 5e-5, "pooler": "frozen" }),

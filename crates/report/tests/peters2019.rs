@@ -197,6 +197,15 @@ fn made_up_rows() -> Tables {
     let mut tables = Tables::default();
     let kinds = ["frozen", "full"];
     for (number, (_, dataset, metric)) in TASKS.into_iter().enumerate() {
+        for floor in ["majority", "word-counts", "vectors", "cosine"] {
+            let work = json!({ "kind": "floor", "floor": { "kind": floor } });
+            add(
+                &mut tables,
+                ("floors", dataset, 0),
+                work,
+                &[("test", metric, 0.5)],
+            );
+        }
         for (encoder, experiment) in [
             ("fixture-bert", "table-2"),
             ("fixture-elmo", "table-2-elmo"),

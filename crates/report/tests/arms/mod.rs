@@ -7,6 +7,7 @@ pub fn with_arm(mut spec: Value) -> Value {
     let experiment = text(&spec["experiment"]).trim_end_matches("-search");
     let work = &spec["work"];
     let arm = match text(&spec["paper"]) {
+        _ if experiment == "floors" => floor(work),
         "hart2020" => hart2020(work),
         "peters2019" => peters2019(experiment, work),
         "wang2019" => wang2019(experiment, &work["training"]),
@@ -19,6 +20,14 @@ pub fn with_arm(mut spec: Value) -> Value {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+fn floor(work: &Value) -> String {
+    match text(&work["floor"]["kind"]) {
+        "vectors" => "mean-vectors",
+        kind => kind,
+    }
+    .to_owned()
 }
 
 fn hart2020(work: &Value) -> String {
