@@ -72,7 +72,7 @@ fn the_papers_own_numbers_get_the_verdicts_arithmetic_gives_them() {
         (
             "p-last-two",
             "p = 0.153",
-            "within noise (by the paper's own numbers)",
+            "not decided (by the paper's own numbers)",
         ),
         (
             "which-layers",

@@ -120,24 +120,24 @@ fn every_claim_of_runs_is_decided_by_its_runs() {
         .filter(|line| line.contains(",not testable,"))
         .map(|line| line.split(',').next().unwrap())
         .collect();
-    // What the paper says of little data waits for a profile that has little.
-    assert_eq!(untestable, ["limited-data"]);
+    // Three models together are not compared with one; what the paper says of little data waits for a profile that has little.
+    let unequal = ["accuracy", "f1", "better", "of-one-model", "above-members"];
+    let unequal = unequal.map(|name| format!("ensemble-{name}"));
+    let expected = unequal.iter().map(String::as_str).chain(["limited-data"]);
+    assert_eq!(untestable, expected.collect::<Vec<_>>());
+    let mut wrong = Vec::new();
     for (id, verdict) in [
         ("ner-accuracy", "reproduced"),
         ("ner-f1", "reproduced"),
         ("ner-better", "reproduced"),
-        ("ensemble-accuracy", "reproduced"),
-        ("ensemble-f1", "reproduced"),
-        ("ensemble-better", "reproduced"),
-        ("ensemble-better-fair", "reproduced"),
-        ("ensemble-above-members", "reproduced"),
-        // Three BERTs err where one does.
-        ("ensemble-of-one-model", "within noise"),
+        // Half a point, which is below the margin.
+        ("ensemble-better-fair", "reproduced in direction"),
         // The made-up Sim-Transformer gains a point, and the paper's 4.7.
-        ("sim-gain", "direction only"),
+        ("sim-gain", "reproduced in direction"),
         ("sim-better", "reproduced"),
         ("sim-frozen-below", "contradicted"),
-        ("superior", "reproduced"),
+        // A third of a point on one of the tasks.
+        ("superior", "reproduced in direction"),
         ("phases-matter", "reproduced"),
         ("phases-matter-fast-head", "reproduced"),
         ("peters", "reproduced"),
@@ -145,8 +145,11 @@ fn every_claim_of_runs_is_decided_by_its_runs() {
         ("high-rate-disturbs", "contradicted"),
     ] {
         let line = line(&claims, id);
-        assert!(line.contains(&format!(",{verdict},")), "{line}");
+        if !line.contains(&format!(",{verdict},")) {
+            wrong.push(line);
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -41,9 +41,8 @@ pub use metrics::{
 };
 pub use power::{PlannedSample, minimal_detectable_difference};
 pub use significance::{
-    Bootstrap, Correlation, HedgesG, Pairing, Permutation, Stratified, Welch, cohens_d, hedges_g,
+    Bootstrap, Correlation, Estimate, HedgesG, Pairing, Permutation, Tost, cohens_d, hedges_g,
     holm, paired_bootstrap, paired_bootstrap_of, pearson_test, permutation_test, spearman_test,
-    stratified_t, welch,
 };
 pub use sparse::{Csr, Features, Vectorizer, tokens};
 pub use student::t_two_sided_p;

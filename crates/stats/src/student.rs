@@ -19,6 +19,12 @@ pub fn t_two_sided_p(t: f64, df: f64) -> f64 {
     (2.0 * upper_tail(t.abs(), df)).min(1.0)
 }
 
+/// The probability that T is at least `t`, for T with `df` degrees of freedom; `NaN` as for [`t_two_sided_p`].
+pub(crate) fn t_upper_p(t: f64, df: f64) -> f64 {
+    let half = 0.5 * t_two_sided_p(t, df);
+    if t > 0.0 { half } else { 1.0 - half }
+}
+
 /// The t ≥ 0 with P(T ≤ t) = `p`, for `p` of one half or more.
 ///
 /// By bisection on the tail: the inverse that statrs 0.19 has is right to four digits only for a million

@@ -1,4 +1,4 @@
-//! What was found about a claim, before p-values are corrected.
+//! What was found about a claim, before its relation decides.
 
 use super::verdict::Verdict;
 use crate::compare::Comparison;
@@ -53,15 +53,6 @@ pub(crate) enum DecidedBy {
 }
 
 impl Finding {
-    /// Comparisons whose p-values belong to the page's correction.
-    pub(crate) fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
-        let evidence = match self {
-            Self::Compared(evidence) => evidence.comparisons.as_slice(),
-            Self::Decision(_) | Self::Untestable(_) => &[],
-        };
-        evidence.iter().map(|(_, comparison)| comparison)
-    }
-
     /// Numbers of runs that keep what the paper says of them, or do not.
     pub(crate) fn settled(ours: String, verdict: Verdict, reasons: Vec<String>) -> Self {
         Self::Decision(Decision {
@@ -82,6 +73,18 @@ impl Finding {
             own: Some(DecidedBy::Numbers),
             reasons,
         })
+    }
+}
+
+impl Decision {
+    pub(crate) fn untestable(why: String) -> Self {
+        Self {
+            ours: String::new(),
+            effect: None,
+            verdict: Verdict::NotTestable,
+            own: None,
+            reasons: vec![why],
+        }
     }
 }
 

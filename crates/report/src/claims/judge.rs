@@ -1,22 +1,21 @@
 //! Every claim against the runs and against the paper's own numbers.
-//!
-//! Two passes: first each claim is measured, then p-values are corrected over all comparisons of the page and each
-//! claim gets its verdict.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use totune_stats::holm;
 
+use super::explain::Shown;
 use super::finding::{DecidedBy, Decision, Evidence, Finding};
+use super::gates::obstacle;
 use super::relation::Relation;
 use super::terms::Terms;
-use super::verdict::{Tested, Verdict};
-use super::{Claim, Claims};
+use super::verdict::Verdict;
+use super::{Claim, Claims, ScopeOfClaim};
+use crate::compare::Comparison;
 use crate::plan::Side;
 use crate::report_file::ReportFile;
 use crate::select::runs::Runs;
-use crate::text::{Scale, fixed, p_equals, p_value};
+use crate::text::{fixed, p_value};
 
 /// A claim with what was found.
 #[derive(Debug)]
@@ -28,11 +27,17 @@ pub(crate) struct Judged<'a> {
     pub(crate) ours: String,
     /// Cohen's d, where there is a comparison.
     pub(crate) effect: String,
-    /// The corrected p-value, where there is a comparison.
+    /// The p-value of the relation's test, where there is a comparison; the largest of several.
     pub(crate) p: String,
+    /// The difference, or the margin, that such a comparison shows with a power of 80 %.
+    pub(crate) detectable: String,
+    /// What the verdict is about, where there is a comparison.
+    pub(crate) scope: String,
     pub(crate) verdict: Verdict,
     /// Whether the paper itself decides, and by what, without any run.
     pub(crate) own: Option<DecidedBy>,
+    /// Comparisons of runs that were tested.
+    pub(crate) n_tests: usize,
     /// How the verdict came about, one sentence each.
     pub(crate) reasons: Vec<String>,
 }
@@ -52,47 +57,15 @@ pub(crate) fn judge<'a>(
     context: ClaimContext,
     shown: &str,
 ) -> Result<Vec<Judged<'a>>> {
-    let found = claims
-        .claims
-        .iter()
-        .map(|claim| measure(claim, context, &claim.terms(context.plan, shown)))
-        .collect::<Result<Vec<_>>>()?;
-    let raw: Vec<f64> = found
-        .iter()
-        .flat_map(|(_, finding)| finding.comparisons())
-        .map(|comparison| comparison.p)
-        .collect();
-    let mut corrected = holm(&raw).into_iter();
-    let judged = claims
-        .claims
-        .iter()
-        .zip(found)
-        .map(|(claim, (paper, finding))| {
-            let settled = match finding {
-                Finding::Compared(evidence) => {
-                    return compared(claim, paper, evidence, &mut corrected);
-                }
-                Finding::Decision(settled) => settled,
-                Finding::Untestable(why) => Decision {
-                    ours: String::new(),
-                    effect: None,
-                    verdict: Verdict::NotTestable,
-                    own: None,
-                    reasons: vec![why],
-                },
-            };
-            Judged {
-                claim,
-                paper,
-                ours: settled.ours,
-                effect: number(settled.effect),
-                p: String::new(),
-                verdict: settled.verdict,
-                own: settled.own,
-                reasons: settled.reasons,
-            }
-        });
-    Ok(judged.collect())
+    let judged = claims.claims.iter().map(|claim| {
+        let (paper, finding) = measure(claim, context, &claim.terms(context.plan, shown))?;
+        Ok(match finding {
+            Finding::Compared(evidence) => compared(claim, paper, evidence),
+            Finding::Decision(decision) => decided(claim, paper, decision),
+            Finding::Untestable(why) => decided(claim, paper, Decision::untestable(why)),
+        })
+    });
+    judged.collect()
 }
 
 /// What the paper gives, and what was found.
@@ -116,6 +89,9 @@ fn measure(claim: &Claim, context: ClaimContext, terms: &Terms) -> Result<(Strin
     let labels = labels(claim, context.runs, terms)?;
     if !labels.is_empty() {
         return unmeasured(labels_text(&labels));
+    }
+    if let Some(why) = obstacle(claim, context.runs, terms)? {
+        return unmeasured(why);
     }
     Ok((
         claim.quantity.stated(terms)?,
@@ -149,66 +125,75 @@ pub(super) fn labels_text(labels: &BTreeSet<String>) -> String {
     format!("its runs on this page are labelled: {}", labels.join("; "))
 }
 
-/// Decides on comparisons, which take the next corrected p-values.
-fn compared<'a>(
-    claim: &'a Claim,
-    paper: String,
-    evidence: Evidence,
-    corrected: &mut impl Iterator<Item = f64>,
-) -> Judged<'a> {
-    let (labels, tested): (Vec<String>, Vec<Tested>) = evidence
-        .comparisons
-        .into_iter()
-        .zip(corrected)
-        .map(|((label, comparison), corrected)| {
-            let tested = Tested {
-                comparison,
-                corrected,
-            };
-            (label, tested)
-        })
-        .unzip();
-    let sentences = labels
-        .iter()
-        .zip(&tested)
-        .map(|(label, tested)| sentence(label, tested, evidence.scale));
-    // For an order, every neighbour has to hold, so the weakest speaks for all.
-    let weakest = tested
-        .iter()
-        .max_by(|a, b| a.corrected.total_cmp(&b.corrected));
+fn decided(claim: &Claim, paper: String, decision: Decision) -> Judged<'_> {
+    Judged {
+        claim,
+        paper,
+        ours: decision.ours,
+        effect: number(decision.effect),
+        p: String::new(),
+        detectable: String::new(),
+        scope: String::new(),
+        verdict: decision.verdict,
+        own: decision.own,
+        n_tests: 0,
+        reasons: decision.reasons,
+    }
+}
+
+/// Decides on comparisons by the claim's relation.
+fn compared(claim: &Claim, paper: String, evidence: Evidence) -> Judged<'_> {
+    let (labels, found): (Vec<String>, Vec<Comparison>) = evidence.comparisons.into_iter().unzip();
+    let largest = |number: &dyn Fn(&Comparison) -> Option<f64>| {
+        let numbers = found.iter().map(number).collect::<Option<Vec<f64>>>();
+        numbers.map(|numbers| numbers.into_iter().fold(0.0, f64::max))
+    };
+    let rule = claim.rule(found.first().map_or(1.0, |first| first.n));
+    let verdict = match &claim.relation {
+        Relation::Near(near) => rule.near(&found, &near.paper),
+        Relation::Equivalent => rule.equivalent(&found),
+        Relation::NonInferior => rule.non_inferior(&found),
+        _ => rule.greater(&found),
+    };
+    let shown = Shown {
+        relation: &claim.relation,
+        rule,
+        unit: claim.unit(),
+        scale: evidence.scale,
+    };
+    let sentences = shown.sentences(&labels, &found);
+    let why = shown.why(verdict, &found);
+    // The weakest of several speaks for all.
+    let weakest = found.iter().max_by(|a, b| rule.p(a).total_cmp(&rule.p(b)));
     Judged {
         claim,
         paper,
         ours: evidence.ours,
-        effect: number(weakest.and_then(|tested| tested.comparison.effect)),
-        p: weakest.map_or(String::new(), |tested| p_value(tested.corrected)),
-        verdict: claim.relation.verdict(&tested),
+        effect: number(weakest.and_then(|weakest| weakest.effect)),
+        p: largest(&|each| shown.p(each)).map_or(String::new(), p_value),
+        detectable: largest(&|each| shown.detectable(each))
+            .map_or(String::new(), |size| evidence.scale.amount(size)),
+        scope: scope(claim),
+        verdict,
         own: None,
-        reasons: sentences.chain(evidence.notes).collect(),
+        n_tests: found.len(),
+        reasons: why
+            .into_iter()
+            .chain(sentences)
+            .chain(evidence.notes)
+            .collect(),
     }
+}
+
+/// What a verdict is about: `these tasks, by seed`.
+fn scope(claim: &Claim) -> String {
+    let scope = match claim.scope {
+        ScopeOfClaim::TheseTasks => "these tasks",
+        ScopeOfClaim::TasksInGeneral => "tasks in general",
+    };
+    format!("{scope}, by {}", claim.unit().noun())
 }
 
 fn number(effect: Option<f64>) -> String {
     effect.map_or(String::new(), |effect| fixed(effect, 2))
-}
-
-fn sentence(
-    label: &str,
-    Tested {
-        comparison,
-        corrected,
-    }: &Tested,
-    scale: Scale,
-) -> String {
-    let beside = comparison
-        .beside
-        .as_ref()
-        .map_or(String::new(), |beside| format!("; {beside}"));
-    format!(
-        "{label}: {}; {}, {}, corrected {}{beside}",
-        comparison.difference_in(scale),
-        comparison.test,
-        p_equals(comparison.p),
-        p_equals(*corrected),
-    )
 }

@@ -1,9 +1,12 @@
 //! `claims.toml`: what the paper says, as a quantity of sides under a relation, and what became of it.
 //!
 //! A claim names its `sides` (groups of runs), the [`quantity`] that is measured of them and the [`Relation`] in which
-//! the paper finds it. [`judge`] measures every claim, corrects p-values over the page, and gives each its verdict.
+//! the paper finds it, and settles before any run is looked at what difference matters, what is drawn anew and which test
+//! decides. [`judge`] measures every claim and gives it its verdict.
 
+mod explain;
 mod finding;
+mod gates;
 mod judge;
 mod quantity;
 mod relation;
@@ -15,7 +18,7 @@ mod tests;
 
 use std::collections::HashSet;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
 pub(crate) use self::finding::DecidedBy;
@@ -24,6 +27,8 @@ use self::quantity::Asked;
 use self::relation::Relation;
 use self::terms::Terms;
 pub(crate) use self::verdict::Verdict;
+use self::verdict::{Rule, Test};
+use crate::compare::Unit;
 use crate::plan::{Side, Tasks, check_id};
 use crate::report_file::ReportFile;
 use crate::toml_file::did_you_mean;
@@ -108,6 +113,35 @@ pub(crate) struct Claim {
     /// How the sides compare by it, according to the paper; left out where its own numbers or words decide.
     #[serde(default)]
     relation: Relation,
+    /// The smallest difference that matters, in units of the quantity; left out, it is the quantity's: a point of a score.
+    margin: Option<f64>,
+    /// What the claim is about: tasks by name, or tasks in general, of which they are a sample.
+    #[serde(default)]
+    scope: ScopeOfClaim,
+    /// What is drawn anew from value to value.
+    unit: Option<Unit>,
+    /// Which p-value decides whether there is a difference; the other is shown too.
+    #[serde(default)]
+    decided_by: Test,
+    /// Runs behind each number of the paper.
+    #[serde(default = "one")]
+    paper_runs: usize,
+    /// Whether runs that learn nothing are what it is about.
+    #[serde(default)]
+    about_failure: bool,
+}
+
+/// How far a claim reaches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ScopeOfClaim {
+    #[default]
+    TheseTasks,
+    TasksInGeneral,
+}
+
+fn one() -> usize {
+    1
 }
 
 /// Whether the authors ran it or took it from elsewhere.
@@ -146,6 +180,7 @@ impl Claims {
                 let near = did_you_mean(profile, plan.profiles.keys().map(String::as_str));
                 bail!("{from}: unknown profile `{profile}`{near}");
             }
+            claim.check_rule(from)?;
             claim.quantity.check(&terms)?;
         }
         Ok(())
@@ -164,6 +199,58 @@ impl Claim {
                 among: self.among.as_ref(),
             },
             relation: &self.relation,
+            margin: self.margin.unwrap_or(self.quantity.margin()),
+            unit: self.unit(),
         }
+    }
+
+    fn unit(&self) -> Unit {
+        match (self.unit, self.scope) {
+            (Some(unit), _) => unit,
+            (None, ScopeOfClaim::TheseTasks) => Unit::Seed,
+            (None, ScopeOfClaim::TasksInGeneral) => Unit::Dataset,
+        }
+    }
+
+    /// What decides on comparisons of `n` values a side.
+    fn rule(&self, n: f64) -> Rule {
+        Rule {
+            margin: self.margin.unwrap_or(self.quantity.margin()),
+            test: self.decided_by,
+            // The paper has as many tasks as we.
+            paper_runs: match self.unit() {
+                Unit::Dataset => n,
+                _ => self.paper_runs as f64,
+            },
+        }
+    }
+
+    fn check_rule(&self, from: &str) -> Result<()> {
+        let margin = self.margin.unwrap_or(self.quantity.margin());
+        let needs = matches!(self.relation, Relation::Equivalent | Relation::NonInferior);
+        ensure!(
+            margin >= 0.0 && margin.is_finite() && (margin > 0.0 || !needs),
+            "{from}: found margin = {margin}, expected more than 0"
+        );
+        ensure!(
+            self.test_fits(),
+            "{from}: found `decided-by = \"permutation\"`, expected it with the relations `greater` and `near` only, \
+             since equivalence is decided by intervals"
+        );
+        ensure!(
+            (self.scope == ScopeOfClaim::TasksInGeneral) == (self.unit() == Unit::Dataset),
+            "{from}: found a `scope` with another `unit`, expected `unit = \"dataset\"` with `tasks-in-general` and \
+             nowhere else"
+        );
+        ensure!(
+            self.paper_runs > 0,
+            "{from}: found paper-runs = 0, expected at least 1"
+        );
+        Ok(())
+    }
+
+    fn test_fits(&self) -> bool {
+        let shown = matches!(self.relation, Relation::Greater | Relation::Near(_));
+        self.decided_by == Test::T || shown
     }
 }

@@ -1,9 +1,7 @@
-//! How sides compare by a quantity, and what of that makes which verdict.
+//! How sides compare by a quantity.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Deserializer};
-
-use super::verdict::{self, Tested, Verdict, within};
 
 /// What the paper says of a quantity: `relation = "greater"`, `relation = { at-most = 0.01 }`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -11,16 +9,12 @@ use super::verdict::{self, Tested, Verdict, within};
 pub(crate) enum Relation {
     /// Each side is above the next, or a trend rises.
     Greater,
-    /// The first side is above the second by more than so much.
+    /// Printed numbers of the first side are above those of the second by more than so much.
     GreaterBy(f64),
-    /// There is nothing: no difference, no correlation.
-    Null,
-    /// The first side is not above the second.
-    NonSuperior,
-    /// The first side is at most so far below the second.
-    NonInferior(f64),
-    /// The sides are at most so far apart.
-    Equivalent(f64),
+    /// The sides are at most a margin apart; a correlation is at most a margin from 0.
+    Equivalent,
+    /// The first side is at most a margin below the second.
+    NonInferior,
     /// It is the number that the paper prints.
     Near(Near),
     AtMost(f64),
@@ -30,14 +24,15 @@ pub(crate) enum Relation {
     Consistent,
 }
 
-/// A printed number, or several, and how far off still counts as the same.
+/// A printed number, or several.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Near {
     /// As a fraction with its sign. Left out for a mean, it is what a table of `report.toml` gives.
     #[serde(default, deserialize_with = "one_or_many")]
     pub(crate) paper: Vec<f64>,
-    /// Left out where the digits of printed numbers decide: what is computed from them has to round to `paper`.
+    /// For a value. Left out of differences, whose own uncertainty decides, and where the digits of printed numbers do: what is
+    /// computed from them has to round to `paper`.
     pub(crate) tolerance: Option<f64>,
 }
 
@@ -60,10 +55,8 @@ impl Relation {
         match self {
             Self::Greater => "greater",
             Self::GreaterBy(_) => "greater-by",
-            Self::Null => "null",
-            Self::NonSuperior => "non-superior",
-            Self::NonInferior(_) => "non-inferior",
-            Self::Equivalent(_) => "equivalent",
+            Self::Equivalent => "equivalent",
+            Self::NonInferior => "non-inferior",
             Self::Near(_) => "near",
             Self::AtMost(_) => "at-most",
             Self::AtLeast(_) => "at-least",
@@ -74,11 +67,7 @@ impl Relation {
     /// Numbers in range; `from` says who asks.
     pub(crate) fn check(&self, from: &str) -> Result<()> {
         match self {
-            Self::GreaterBy(limit)
-            | Self::NonInferior(limit)
-            | Self::Equivalent(limit)
-            | Self::AtMost(limit)
-            | Self::AtLeast(limit) => ensure!(
+            Self::GreaterBy(limit) | Self::AtMost(limit) | Self::AtLeast(limit) => ensure!(
                 *limit > 0.0 && limit.is_finite(),
                 "{from}: found {} = {limit}, expected more than 0",
                 self.name()
@@ -88,7 +77,7 @@ impl Relation {
                 "{from}: found tolerance = {}, expected more than 0",
                 tolerance.unwrap_or_default()
             ),
-            Self::Greater | Self::Null | Self::NonSuperior | Self::Consistent => {}
+            Self::Greater | Self::Equivalent | Self::NonInferior | Self::Consistent => {}
         }
         Ok(())
     }
@@ -112,7 +101,6 @@ impl Relation {
     /// Whether a number keeps the limit that this sets, where it sets one.
     pub(crate) fn keeps(&self, value: f64) -> bool {
         match self {
-            Self::Equivalent(limit) => within(value, *limit),
             Self::AtMost(limit) => value <= limit + 1e-9,
             Self::AtLeast(limit) => value >= limit - 1e-9,
             Self::GreaterBy(limit) => value > limit + 1e-9,
@@ -124,29 +112,8 @@ impl Relation {
     /// The limit of a number.
     pub(crate) fn limit(&self) -> f64 {
         match self {
-            Self::GreaterBy(limit)
-            | Self::Equivalent(limit)
-            | Self::AtMost(limit)
-            | Self::AtLeast(limit) => *limit,
+            Self::GreaterBy(limit) | Self::AtMost(limit) | Self::AtLeast(limit) => *limit,
             _ => 0.0,
-        }
-    }
-
-    /// The verdict on comparisons of runs, at least one.
-    pub(crate) fn verdict(&self, tested: &[Tested]) -> Verdict {
-        match self {
-            Self::Near(near) => {
-                verdict::of_differences(tested, &near.paper, near.tolerance.unwrap_or(0.0))
-            }
-            Self::Null => verdict::of_null(&tested[0]),
-            Self::NonSuperior => verdict::of_non_superior(&tested[0]),
-            Self::NonInferior(margin) => verdict::of_non_inferiority(&tested[0], *margin),
-            Self::Equivalent(margin) => verdict::of_equivalence(&tested[0], *margin),
-            Self::Greater
-            | Self::GreaterBy(_)
-            | Self::AtMost(_)
-            | Self::AtLeast(_)
-            | Self::Consistent => verdict::of_order(tested),
         }
     }
 }

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::relation::Relation;
+use crate::compare::Unit;
 use crate::compare::paired::{ComparedSide, PairedComparison};
 use crate::plan::{Measure, Side, Task, Tasks, Where};
 use crate::report_file::ReportFile;
@@ -20,6 +21,10 @@ pub(crate) struct Terms<'a> {
     /// Tasks as the claim names them.
     pub(crate) named: Tasks<'a>,
     pub(crate) relation: &'a Relation,
+    /// The smallest difference that matters.
+    pub(crate) margin: f64,
+    /// What is drawn anew from value to value.
+    pub(crate) unit: Unit,
 }
 
 impl<'a> Terms<'a> {

@@ -1,161 +1,141 @@
-//! Two groups of runs against each other: which test, and what it found.
+//! Two sides against each other: the one source of every p-value, interval and effect that a page shows.
+//!
+//! Claims, tables, takeaways and guidelines compare two sides through [`strata`], so that they cannot disagree.
 
 pub(crate) mod paired;
 pub(crate) mod strata;
 
-use totune_stats::{
-    Interval, PlannedSample, cohens_d, mean, minimal_detectable_difference, sd, t_interval,
-    t_two_sided_p, welch,
-};
+use serde::Deserialize;
+use totune_stats::{Correlation, Estimate, Interval};
 
-use crate::select::sample::{LEVEL, Sample, Shared};
-use crate::text::{Scale, fixed, p_equals};
+use crate::compare::strata::{folds, unpaired};
+use crate::select::sample::{LEVEL, Sample};
+use crate::text::{Scale, counted, fixed, p_equals};
 
-/// Level at which a corrected p-value counts.
+/// Level of every test.
 pub(crate) const ALPHA: f64 = 0.05;
 /// Power for which detectable differences are computed.
 pub(crate) const POWER: f64 = 0.8;
+/// Level of the interval that decides on equivalence: both one-sided tests at [`ALPHA`].
+pub(crate) const NARROW: f64 = 1.0 - 2.0 * ALPHA;
 
-/// A difference of means, `a - b`, with its test.
+/// Values on each side that a verdict takes: of fewer the spread is next to unknown.
+pub(crate) const LEAST: usize = 3;
+
+/// Whether `n` values a side can decide anything.
+pub(crate) fn enough(n: usize, unit: Unit) -> Result<(), String> {
+    match n < LEAST {
+        true => Err(format!(
+            "{} with both sides, and it takes {LEAST}",
+            counted(n, unit.noun())
+        )),
+        false => Ok(()),
+    }
+}
+
+/// What is drawn anew from value to value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Unit {
+    /// Runs that differ in their seed; those that share one are averaged first.
+    #[default]
+    Seed,
+    /// Folds of one cross-validation, which share training examples.
+    Fold,
+    /// Tasks, as samples of tasks in general.
+    Dataset,
+}
+
+impl Unit {
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Seed => "seed",
+            Self::Fold => "fold",
+            Self::Dataset => "task",
+        }
+    }
+}
+
+/// A difference of means, `a - b`, with its tests.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Comparison {
     pub(crate) difference: f64,
     /// 95 % interval of the difference.
     pub(crate) interval: Interval,
-    /// Two-sided, uncorrected.
+    /// 90 % interval of the difference, for equivalence.
+    pub(crate) narrow: Interval,
+    /// Two-sided, uncorrected; of the test that [`Self::test`] names.
     pub(crate) p: f64,
+    /// The same p by exchanging labels or signs, with the name of that test.
+    pub(crate) permutation: Option<(f64, String)>,
     /// Cohen's d.
     pub(crate) effect: Option<f64>,
     /// The test in words, with its statistic.
     pub(crate) test: String,
-    /// A second test shown for comparison, in words.
-    pub(crate) beside: Option<String>,
-    /// The smallest difference that [`POWER`] of such comparisons would find at [`ALPHA`].
-    pub(crate) detectable: Option<f64>,
-}
-
-/// Compares two groups, or says why that cannot be done.
-///
-/// * One run on one side and several on the other: the single run is taken as fixed and the others are
-///   tested against it.
-/// * Both sides share folds: a paired t-test, since the difficulty of a fold is common to both sides and would
-///   otherwise drown the difference. Welch's test is shown for comparison.
-/// * Otherwise Welch's test, as the papers use for repeated initialisations. Where both sides share seeds
-///   on one split, a paired t-test is shown beside it.
-pub(crate) fn compare(a: &Sample, b: &Sample) -> Result<Comparison, String> {
-    match (a.n(), b.n()) {
-        (0, _) | (_, 0) => Err("one side has no run".to_owned()),
-        (1, 1) => Err("both sides have a single run".to_owned()),
-        (_, 1) => against_fixed(
-            &a.values,
-            b.values[0],
-            "the other side is a single run, taken as fixed",
-        )
-        .ok_or_else(|| NO_VARIATION.to_owned()),
-        (1, _) => against_fixed(
-            &b.values,
-            a.values[0],
-            "the first side is a single run, taken as fixed",
-        )
-        .map(Comparison::turned)
-        .ok_or_else(|| NO_VARIATION.to_owned()),
-        _ => {
-            let independent = welch_test(a, b);
-            let paired = a
-                .paired_with(b)
-                .and_then(|(left, right, shared)| Some((paired_test(&left, &right)?, shared)));
-            let (mut chosen, beside) = match (independent, paired) {
-                (beside, Some((paired, Shared::Folds))) => (paired, beside),
-                (Some(independent), Some((paired, Shared::Seeds))) => (independent, Some(paired)),
-                (Some(independent), None) => (independent, None),
-                (None, _) => return Err(NO_VARIATION.to_owned()),
-            };
-            chosen.beside = beside
-                .map(|beside| format!("for comparison: {}, {}", beside.test, p_equals(beside.p)));
-            Ok(chosen)
-        }
-    }
-}
-
-const NO_VARIATION: &str =
-    "neither side varies, so there is nothing to measure the difference with";
-
-/// Tests the mean of `values` against a number taken as exact.
-fn against_fixed(values: &[f64], fixed_value: f64, why: &str) -> Option<Comparison> {
-    let differences: Vec<f64> = values.iter().map(|value| value - fixed_value).collect();
-    let mut comparison = one_sample(&differences)?;
-    comparison.test = format!("one-sample t-test ({why}), {}", comparison.test);
-    Some(comparison)
-}
-
-fn welch_test(a: &Sample, b: &Sample) -> Option<Comparison> {
-    let welch = welch(&a.values, &b.values)?;
-    let planned = |sample: &Sample| {
-        Some(PlannedSample {
-            sd: sample.sd()?,
-            n: sample.n(),
-        })
-    };
-    Some(Comparison {
-        difference: welch.difference,
-        interval: welch.interval,
-        p: welch.p,
-        effect: cohens_d(&a.values, &b.values),
-        test: format!(
-            "Welch's t-test, t = {}, df = {}",
-            fixed(welch.t, 2),
-            fixed(welch.df, 1)
-        ),
-        beside: None,
-        detectable: Some(minimal_detectable_difference(
-            planned(a)?,
-            planned(b)?,
-            ALPHA,
-            POWER,
-        ))
-        .filter(|difference| difference.is_finite()),
-    })
-}
-
-fn paired_test(a: &[f64], b: &[f64]) -> Option<Comparison> {
-    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-    let mut comparison = one_sample(&differences)?;
-    comparison.effect = cohens_d(a, b);
-    comparison.test = format!("paired t-test, {}", comparison.test);
-    Some(comparison)
-}
-
-/// Student's test of differences against 0; `None` where they do not vary.
-fn one_sample(differences: &[f64]) -> Option<Comparison> {
-    let (n, difference, sd) = (differences.len(), mean(differences), sd(differences));
-    let interval = t_interval(differences, LEVEL)?;
-    // Differences that are equal but for rounding have a spread of about 1e-17, which is no spread.
-    if sd.is_nan() || sd < 1e-12 {
-        return None;
-    }
-    let (t, df) = (difference / (sd / (n as f64).sqrt()), (n - 1) as f64);
-    Some(Comparison {
-        difference,
-        interval,
-        p: t_two_sided_p(t, df),
-        effect: Some(difference / sd),
-        test: format!("t = {}, df = {}", fixed(t, 2), fixed(df, 0)),
-        beside: None,
-        detectable: None,
-    })
+    /// What power, predictions and posteriors are computed from; `None` for correlations.
+    pub(crate) estimate: Option<Estimate>,
+    /// Values on either side: seeds, folds or tasks; the mean over tasks where they differ.
+    pub(crate) n: f64,
+    /// Differences by task; one where there is a single one.
+    pub(crate) parts: Vec<f64>,
 }
 
 impl Comparison {
-    /// The same comparison seen from the other side, `b - a`.
-    pub(crate) fn turned(self) -> Self {
+    /// An estimate over tasks with differences `parts`, each of `n` values.
+    pub(crate) fn of(estimate: Estimate, name: &str, n: f64, parts: Vec<f64>) -> Self {
+        let (t, df) = (fixed(estimate.t(), 2), fixed(estimate.df, 1));
+        Self {
+            difference: estimate.value,
+            interval: estimate.interval(LEVEL),
+            narrow: estimate.interval(NARROW),
+            p: estimate.p(),
+            permutation: None,
+            effect: None,
+            test: format!("{name}, t = {t}, df = {}", df.trim_end_matches(".0")),
+            estimate: Some(estimate),
+            n,
+            parts,
+        }
+    }
+
+    /// A correlation of `n` pairs with its test in words; an end of an interval that does not exist is the end of all
+    /// correlations.
+    pub(crate) fn of_correlation([wide, narrow]: [Correlation; 2], test: String, n: usize) -> Self {
+        let everything = Interval {
+            low: -1.0,
+            high: 1.0,
+        };
+        Self {
+            difference: wide.r,
+            interval: wide.interval.unwrap_or(everything),
+            narrow: narrow.interval.unwrap_or(everything),
+            p: wide.p,
+            permutation: None,
+            effect: None,
+            test,
+            estimate: None,
+            n: n as f64,
+            parts: vec![wide.r],
+        }
+    }
+
+    /// The same seen from the other side, `b - a`.
+    pub(crate) fn turned(&self) -> Self {
+        let turned = |Interval { low, high }| Interval {
+            low: -high,
+            high: -low,
+        };
         Self {
             difference: -self.difference,
-            interval: Interval {
-                low: -self.interval.high,
-                high: -self.interval.low,
-            },
+            interval: turned(self.interval),
+            narrow: turned(self.narrow),
             effect: self.effect.map(|effect| -effect),
-            ..self
+            estimate: self.estimate.map(|estimate| Estimate {
+                value: -estimate.value,
+                ..estimate
+            }),
+            parts: self.parts.iter().map(|part| -part).collect(),
+            ..self.clone()
         }
     }
 
@@ -169,6 +149,33 @@ impl Comparison {
         );
         format!("{signed} [{low}, {high}]{}", scale.unit())
     }
+
+    /// The permutation test in words.
+    pub(crate) fn permutation_text(&self) -> Option<String> {
+        let (p, name) = self.permutation.as_ref()?;
+        Some(format!("{name}, {}", p_equals(*p)))
+    }
+
+    /// The smallest true difference that [`POWER`] of such comparisons would find at [`ALPHA`].
+    pub(crate) fn detectable(&self) -> Option<f64> {
+        self.estimate
+            .map(|estimate| estimate.detectable(ALPHA, POWER))
+    }
+
+    /// The smallest margin within which [`POWER`] of such comparisons would show that there is no difference.
+    pub(crate) fn detectable_margin(&self) -> Option<f64> {
+        self.estimate
+            .map(|estimate| estimate.detectable_margin(ALPHA, POWER))
+    }
+}
+
+/// Compares the runs of two groups by their seeds or by the folds that they share, or says why that cannot be done.
+pub(crate) fn compare(a: &Sample, b: &Sample, unit: Unit) -> Result<Comparison, String> {
+    let (left, right) = a.matched(b, unit)?;
+    match unit {
+        Unit::Fold => folds(&left, &right),
+        _ => unpaired(&[(1.0, &left, &right)]),
+    }
 }
 
 #[cfg(test)]
@@ -177,55 +184,52 @@ mod tests {
     use crate::select::sample::Key;
 
     #[test]
-    fn repeated_initialisations_get_welch_with_the_paired_test_beside() {
-        let comparison = compare(&seeds(&[0.80, 0.82, 0.84]), &seeds(&[0.70, 0.71, 0.75])).unwrap();
-        assert!(
-            comparison.test.starts_with("Welch's t-test"),
-            "{}",
-            comparison.test
-        );
-        assert!(comparison.beside.unwrap().contains("paired t-test"));
-        assert!((comparison.difference - 0.1).abs() < 1e-12);
-    }
-
-    #[test]
-    fn shared_folds_get_the_paired_test_with_welch_beside() {
-        // Differences 0.01, 0.01, 0.02 and 0.02: mean 0.015, sd 0.00577, t = 0.015 / (0.00577 / 2) = 5.20.
+    fn seeds_get_welchs_test_with_the_permutation_test_beside() {
         let comparison = compare(
-            &folds(&[0.71, 0.81, 0.62, 0.92]),
-            &folds(&[0.70, 0.80, 0.60, 0.90]),
-        )
-        .unwrap();
-        assert_eq!(comparison.test, "paired t-test, t = 5.20, df = 3");
-        assert!(comparison.beside.unwrap().contains("Welch"));
+            &seeds(&[0.80, 0.82, 0.84]),
+            &seeds(&[0.70, 0.71, 0.75]),
+            Unit::Seed,
+        );
+        let comparison = comparison.unwrap();
+        assert!(comparison.test.starts_with("Welch's t-test, t = "));
+        assert!((comparison.difference - 0.1).abs() < 1e-12);
+        // Clearly apart: two of the twenty ways to deal out six values.
+        let text = comparison.permutation_text().unwrap();
+        assert_eq!(text, "permutation test over all 20 labellings, p = 0.100");
     }
 
     #[test]
-    fn a_single_run_is_taken_as_fixed() {
-        let many = seeds(&[0.80, 0.82, 0.84]);
-        let one = seeds(&[0.79]);
-        let comparison = compare(&many, &one).unwrap();
-        // mean 0.82, sd 0.02, t = 0.03 / (0.02 / sqrt 3) = 2.598.
-        assert!(
-            comparison.test.ends_with("t = 2.60, df = 2"),
-            "{}",
-            comparison.test
+    fn folds_get_the_test_for_shared_training_examples() {
+        // Differences 0.01, 0.01, 0.02 and 0.02: mean 0.015, sd 0.00577; the variance is s² (1/4 + 1/3).
+        let (a, b) = (
+            folds_of(&[0.71, 0.81, 0.62, 0.92]),
+            folds_of(&[0.70, 0.80, 0.60, 0.90]),
         );
-        let turned = compare(&one, &many).unwrap();
-        assert!((turned.difference + comparison.difference).abs() < 1e-12);
-        assert!(turned.interval.low < turned.interval.high);
+        let comparison = compare(&a, &b, Unit::Fold).unwrap();
+        let expected = "corrected resampled t-test (Nadeau and Bengio), t = 3.40, df = 3";
+        assert_eq!(comparison.test, expected);
+        let error = compare(&a, &b, Unit::Seed).unwrap_err();
+        assert!(error.starts_with("its runs are folds"), "{error}");
+    }
+
+    #[test]
+    fn seeds_of_one_side_only_are_left_out() {
+        let (many, few) = (seeds(&[0.80, 0.82, 0.84, 0.99]), seeds(&[0.70, 0.71, 0.75]));
+        let comparison = compare(&many, &few, Unit::Seed).unwrap();
+        assert!((comparison.difference - 0.1).abs() < 1e-12);
+        assert_eq!(comparison.n, 3.0);
     }
 
     #[test]
     fn what_cannot_be_compared_says_why() {
         check(&[], &[0.5, 0.6], "one side has no run");
-        check(&[0.5], &[0.6], "both sides have a single run");
+        check(&[0.5], &[0.6], "1 seed has both sides");
         check(&[0.5, 0.5], &[0.6, 0.6], "neither side varies");
     }
 
     #[track_caller]
     fn check(a: &[f64], b: &[f64], reason: &str) {
-        let found = compare(&seeds(a), &seeds(b)).unwrap_err();
+        let found = compare(&seeds(a), &seeds(b), Unit::Seed).unwrap_err();
         assert!(found.starts_with(reason), "{found}");
     }
 
@@ -236,7 +240,7 @@ mod tests {
         })
     }
 
-    fn folds(values: &[f64]) -> Sample {
+    fn folds_of(values: &[f64]) -> Sample {
         sample(values, |number| Key {
             fold: number,
             seed: 0,

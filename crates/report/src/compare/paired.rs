@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use totune_stats::mean;
 
-use crate::compare::Comparison;
-use crate::compare::strata::{effect, over_tasks};
+use crate::compare::strata::{Weighted, effect, in_general, unpaired};
+use crate::compare::{Comparison, Unit, enough};
 use crate::plan::{Side, Task, Where};
 use crate::select::label::labelled;
 use crate::select::panel::{OnTask, Pair, TaskRuns, pairs_text};
@@ -72,26 +72,55 @@ impl<'a> PairedComparison<'a> {
         })
     }
 
-    /// Reads `number` off each pair. `Err` says which task has not been run, or that no pair is left.
-    ///
-    /// A task that was run and has no pair, since all its runs diverged, is left out and named; one that was not run
-    /// yet is waited for.
+    /// Reads `number` off each pair, for a verdict. `Err` says which task has not been run, or has too few pairs left, since
+    /// a mean over other tasks than the claim's would be of another claim.
     pub(crate) fn numbers(
         &self,
         number: impl Fn(&Task, &Pair) -> Option<(f64, f64)>,
     ) -> Result<Numbers<'a>, String> {
         for on in &self.on {
             for (title, side) in [(&self.title_a, &on.a), (&self.title_b, &on.b)] {
+                if side.is_folds() {
+                    let task = &on.task.title;
+                    return Err(format!(
+                        "{title} on {task}: its runs are folds, which this quantity does not compare"
+                    ));
+                }
                 if side.is_missing() {
                     let note = side.note.as_deref().unwrap_or("no run");
                     return Err(format!("{title} on {}: {note}", on.task.title));
                 }
             }
         }
-        self.numbers_so_far(number)
+        if let Some(on) = self
+            .on
+            .iter()
+            .find(|on| on.a.fixed().is_some() && on.b.fixed().is_some())
+        {
+            return Err(format!(
+                "{}: neither side draws anything at random, so there is nothing to measure the difference with",
+                on.task.title
+            ));
+        }
+        let numbers = self.numbers_so_far(number)?;
+        if numbers.tasks.len() < self.on.len() {
+            return Err(numbers.notes.join("; "));
+        }
+        for on in &numbers.tasks {
+            enough(on.a.len(), Unit::Seed).map_err(|why| {
+                let reasons = [format!("{}: {why}", on.task.title)];
+                reasons
+                    .iter()
+                    .chain(&numbers.notes)
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .join("; ")
+            })?;
+        }
+        Ok(numbers)
     }
 
-    /// The same without waiting: a task that was not run is left out and named too.
+    /// The same for a table: a task that was not run, or has no pair, is left out and named.
     pub(crate) fn numbers_so_far(
         &self,
         number: impl Fn(&Task, &Pair) -> Option<(f64, f64)>,
@@ -197,12 +226,22 @@ impl Numbers<'_> {
         effect(&sides.collect::<Vec<_>>())
     }
 
-    /// Scores compared within tasks.
-    pub(crate) fn compare_scores(&self) -> Result<Comparison, String> {
-        let comparison = over_tasks(&self.differences())?;
+    /// The mean over the tasks of their differences, with what is drawn anew from value to value.
+    pub(crate) fn compare_by(&self, unit: Unit) -> Result<Comparison, String> {
+        let comparison = match unit {
+            Unit::Dataset => in_general(self.differences().iter().map(|each| mean(each)).collect()),
+            _ => unpaired(&self.weighted(&vec![1.0 / self.tasks.len() as f64; self.tasks.len()])),
+        };
         Ok(Comparison {
             effect: self.effect(),
-            ..comparison
+            ..comparison?
         })
+    }
+
+    /// The numbers of both sides with a weight for each task.
+    pub(crate) fn weighted(&self, weights: &[f64]) -> Vec<Weighted<'_>> {
+        let each = self.tasks.iter().zip(weights);
+        each.map(|(on, weight)| (*weight, &on.a[..], &on.b[..]))
+            .collect()
     }
 }

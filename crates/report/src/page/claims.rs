@@ -12,7 +12,8 @@ pub(crate) fn table(judged: &[Judged]) -> RenderedTable {
         ("Paper", "p{0.17\\linewidth}"),
         ("Ours", "p{0.2\\linewidth}"),
         ("Effect (d)", "r"),
-        ("p (Holm)", "r"),
+        ("p", "r"),
+        ("Detectable", "r"),
         ("Verdict", "l"),
         ("Why", ""),
     ];
@@ -20,7 +21,7 @@ pub(crate) fn table(judged: &[Judged]) -> RenderedTable {
         latex: Some(form),
         ..Column::of(title)
     });
-    let mut csv = Csv::new("id,says,claim,source,paper,ours,effect,p_holm,verdict,why");
+    let mut csv = Csv::new("id,says,claim,source,paper,ours,effect,p,detectable,verdict,why");
     let rows = judged.iter().map(|judged| {
         let texts = texts(judged);
         csv.line(
@@ -44,7 +45,7 @@ pub(crate) fn table(judged: &[Judged]) -> RenderedTable {
     }
 }
 
-fn texts(judged: &Judged) -> [String; 8] {
+fn texts(judged: &Judged) -> [String; 9] {
     let verdict = judged.verdict.words();
     [
         judged.claim.title.clone(),
@@ -53,6 +54,7 @@ fn texts(judged: &Judged) -> [String; 8] {
         judged.ours.clone(),
         judged.effect.clone(),
         judged.p.clone(),
+        judged.detectable.clone(),
         match judged.own {
             Some(own) => format!("{verdict} ({})", own.words()),
             None => verdict.to_owned(),

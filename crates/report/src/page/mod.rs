@@ -16,12 +16,13 @@ use serde::Serialize;
 use self::contents::Contents;
 use self::provenance::{Provenance, statuses, time};
 use crate::claims::{DecidedBy, Judged, Verdict};
+use crate::compare::ALPHA;
 use crate::figures::RenderedFigure;
 use crate::plan::Heading;
 use crate::report_file::ReportFile;
 use crate::select::runs::{Run, Runs};
 use crate::tables::RenderedTable;
-use crate::text::{counted, html, markdown};
+use crate::text::{counted, fixed, html, markdown};
 use totune_plot::Figure;
 
 /// Heading in a paper's README whose section the page quotes.
@@ -83,6 +84,7 @@ impl Page<'_> {
             n_runs => counted(all.len(), "run"),
             statuses => statuses(&all),
             time => time(self.runs.all().iter()),
+            tests => tests(self.judged),
             verdicts => shown(verdict_counts(self.judged)),
             tables => self.contents.tables.iter().map(RenderedTable::html).collect::<Vec<_>>(),
             figures => shown(figures),
@@ -145,6 +147,24 @@ fn verdict_counts(judged: &[Judged]) -> Vec<VerdictCount> {
         .collect()
 }
 
+/// How much is tested, and how many verdicts chance alone would give; empty without a test.
+fn tests(judged: &[Judged]) -> String {
+    let n: usize = judged.iter().map(|judged| judged.n_tests).sum();
+    let claims = judged.iter().filter(|judged| judged.n_tests > 0).count();
+    let by_chance = fixed(ALPHA * claims as f64, 1);
+    match claims {
+        0 => String::new(),
+        _ => format!(
+            "{} decided by {} of runs, each claim at {ALPHA}: about {by_chance} verdicts at most are expected to be false positives.",
+            match claims {
+                1 => "1 claim is".to_owned(),
+                n => format!("{n} claims are"),
+            },
+            counted(n, "comparison"),
+        ),
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct FigureView<'a> {
     #[serde(flatten)]
@@ -178,6 +198,8 @@ struct ClaimView<'a> {
     ours: &'a str,
     effect: &'a str,
     p: &'a str,
+    detectable: &'a str,
+    scope: &'a str,
     verdict: &'static str,
     class: &'static str,
     /// By what of the paper's own, if so.
@@ -201,6 +223,8 @@ impl<'a> ClaimView<'a> {
             ours: &judged.ours,
             effect: &judged.effect,
             p: &judged.p,
+            detectable: &judged.detectable,
+            scope: &judged.scope,
             verdict: judged.verdict.words(),
             class: judged.verdict.class(),
             own: judged.own.map(DecidedBy::words),

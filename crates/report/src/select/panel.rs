@@ -28,7 +28,7 @@ const RATE: &str = "work.training.adaptation.lr";
 pub(crate) struct TaskRuns<'a> {
     /// By fold and seed, then by kind. A side that pools several strategies has several kinds, as has one that pools
     /// several networks trained alike; runs of the same setting at the same seed, from two experiments, share a place.
-    by_key: BTreeMap<Key, BTreeMap<String, Vec<&'a Run>>>,
+    by_key: BTreeMap<Key, Kinds<'a>>,
     /// The number of the group that a place has its first run from.
     owners: BTreeMap<(Key, String), usize>,
     /// Runs without a final score, by status.
@@ -133,6 +133,7 @@ impl<'a> TaskRuns<'a> {
         sample.lost = self.lost.clone();
         sample.note = self.note.clone();
         sample.labels = self.labels.clone();
+        sample.seedless = self.all().all(Run::is_seedless);
         for run in self.all() {
             sample.add(number(run), run.key(), run.facts_under("split"));
         }
@@ -148,6 +149,23 @@ impl<'a> TaskRuns<'a> {
         seeds.collect()
     }
 
+    /// The runs at its only seed, where nothing is drawn at random.
+    pub(crate) fn fixed(&self) -> Option<&Kinds<'a>> {
+        let only = self
+            .by_key
+            .values()
+            .next()
+            .filter(|_| self.by_key.len() == 1)?;
+        self.all().all(Run::is_seedless).then_some(only)
+    }
+
+    /// Whether its runs are folds of one cross-validation.
+    pub(crate) fn is_folds(&self) -> bool {
+        let mut folds = self.by_key.keys().map(|key| key.fold);
+        let first = folds.next();
+        folds.any(|fold| Some(fold) != first)
+    }
+
     /// Whether nothing was run, as opposed to nothing having ended well.
     pub(crate) fn is_missing(&self) -> bool {
         self.by_key.is_empty() && self.lost.is_empty()
@@ -161,35 +179,55 @@ impl<'a> TaskRuns<'a> {
 
 impl<'a> OnTask<'a> {
     /// Pairs what both sides have at a seed. Where both pool several strategies, such as one to four layers at either
-    /// rate, each is paired with itself, so that a lost run takes its counterpart with it.
+    /// rate, each is paired with itself, so that a lost run takes its counterpart with it. A side without randomness, such
+    /// as word counts, is paired with every seed of the other.
     pub(crate) fn new(task: &'a Task, a: TaskRuns<'a>, b: TaskRuns<'a>) -> Self {
-        let pairs = a.by_key.iter().filter_map(|(key, left)| {
-            let right = b.by_key.get(key)?;
+        let pairs = match (a.fixed(), b.fixed()) {
+            (None, Some(fixed)) => pairs(a.by_key.values().map(|left| (left, fixed))),
+            (Some(fixed), None) => pairs(b.by_key.values().map(|right| (fixed, right))),
+            _ => pairs(
+                a.by_key
+                    .iter()
+                    .filter_map(|(key, left)| Some((left, b.by_key.get(key)?))),
+            ),
+        };
+        Self { task, pairs, a, b }
+    }
+
+    /// Seeds of one side that the other lacks.
+    pub(crate) fn unpaired(&self) -> usize {
+        let more = self.a.by_key.len().max(self.b.by_key.len()) - self.pairs.len();
+        match (self.a.fixed(), self.b.fixed()) {
+            (None, None) => self.a.by_key.len() + self.b.by_key.len() - 2 * self.pairs.len(),
+            _ => more,
+        }
+    }
+}
+
+/// The runs of one seed, by kind.
+pub(crate) type Kinds<'a> = BTreeMap<String, Vec<&'a Run>>;
+
+fn pairs<'a: 'b, 'b>(sides: impl Iterator<Item = (&'b Kinds<'a>, &'b Kinds<'a>)>) -> Vec<Pair<'a>> {
+    sides
+        .map(|(left, right)| {
             let common: BTreeSet<&String> = left
                 .keys()
                 .filter(|kind| right.contains_key(*kind))
                 .collect();
             let pooled = left.len() > 1 && right.len() > 1 && !common.is_empty();
-            let take = |kinds: &BTreeMap<String, Vec<&'a Run>>| -> Vec<&'a Run> {
+            let take = |kinds: &Kinds<'a>| -> Vec<&'a Run> {
                 kinds
                     .iter()
                     .filter(|(kind, _)| !pooled || common.contains(kind))
                     .flat_map(|(_, runs)| runs.iter().copied())
                     .collect()
             };
-            Some(Pair {
+            Pair {
                 a: take(left),
                 b: take(right),
-            })
-        });
-        let pairs = pairs.collect();
-        Self { task, pairs, a, b }
-    }
-
-    /// Seeds of one side that the other lacks.
-    pub(crate) fn unpaired(&self) -> usize {
-        self.a.by_key.len() + self.b.by_key.len() - 2 * self.pairs.len()
-    }
+            }
+        })
+        .collect()
 }
 
 /// The mean of a number over runs; `None` where one of them does not have it.

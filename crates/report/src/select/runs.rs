@@ -198,6 +198,7 @@ impl Runs {
         }
         let mut sample = Sample::default();
         sample.note = selection.note;
+        sample.seedless = selection.runs.iter().all(|run| run.is_seedless());
         for run in selection.runs {
             sample.labels.extend(run.labels.iter().cloned());
             if run.row.status != "ok" {

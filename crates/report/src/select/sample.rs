@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use totune_stats::{Interval, mean, sd, t_interval};
+use totune_stats::{Estimate, Interval, mean, sd, t_interval};
 
+use crate::compare::Unit;
 use crate::text::{counted, counts};
 
 /// Confidence of every interval on the page.
@@ -30,15 +31,8 @@ pub(crate) struct Sample {
     pub(crate) note: Option<String>,
     /// What its runs must not be taken for.
     pub(crate) labels: BTreeSet<String>,
-}
-
-/// What two groups share run by run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shared {
-    /// The same folds of the same split: the fold's difficulty is common to both sides.
-    Folds,
-    /// The same seeds on one split: order of data and initial head are common, which matters less.
-    Seeds,
+    /// Whether none of its runs draws anything at random, so that every seed gives the same number.
+    pub(crate) seedless: bool,
 }
 
 impl Sample {
@@ -73,6 +67,7 @@ impl Sample {
             }
             pool.note = pool.note.or(sample.note);
             pool.labels.extend(sample.labels);
+            pool.seedless &= sample.seedless;
         }
         pool
     }
@@ -104,6 +99,17 @@ impl Sample {
     /// interval of no width would pass for certainty.
     pub(crate) fn interval(&self) -> Option<Interval> {
         t_interval(&self.values, LEVEL).filter(|interval| interval.low < interval.high)
+    }
+
+    /// Intervals for the mean at two levels, by what is drawn anew: seeds, or folds of one cross-validation. `None` for fewer
+    /// than two, or where they all agree.
+    pub(crate) fn intervals(&self, unit: Unit, levels: [f64; 2]) -> Option<[Interval; 2]> {
+        let means: Vec<f64> = self.means(unit).into_values().collect();
+        let estimate = match unit {
+            Unit::Fold => Estimate::of_folds(&means, 1.0 / (means.len() as f64 - 1.0)),
+            _ => Estimate::of_mean(&means),
+        };
+        estimate.map(|estimate| levels.map(|level| estimate.interval(level)))
     }
 
     /// `10 seeds`, `10 folds`, `30 runs (10 folds, 3 seeds)`, `no run`.
@@ -140,35 +146,59 @@ impl Sample {
         counts(&self.lost)
     }
 
-    /// Both sides' numbers run by run, where every run of one has its counterpart in the other.
+    /// The means of both sides by seed or by fold, of those that both have as many runs of.
     ///
-    /// That takes one dataset and one split on both sides, and the same (fold, seed) on each, once.
-    pub(crate) fn paired_with(&self, other: &Self) -> Option<(Vec<f64>, Vec<f64>, Shared)> {
-        if self.splits != other.splits || self.splits.len() != 1 || self.n() != other.n() {
-            return None;
+    /// Runs that share a seed or a fold, such as those of several settings, are no further samples: they are averaged. A seed
+    /// that lost a run is left out, since its mean would be of other settings. A side without randomness is the same for
+    /// every seed.
+    pub(crate) fn matched(&self, other: &Self, unit: Unit) -> Result<(Vec<f64>, Vec<f64>), String> {
+        if self.n() == 0 || other.n() == 0 {
+            return Err("one side has no run".to_owned());
         }
-        let by_key = |sample: &Self| -> BTreeMap<Key, f64> {
-            sample
-                .keys
-                .iter()
-                .copied()
-                .zip(sample.values.iter().copied())
-                .collect()
-        };
-        let (left, right) = (by_key(self), by_key(other));
-        if left.len() != self.n() || !left.keys().eq(right.keys()) {
-            return None;
+        if unit != Unit::Fold && (self.is_folds() || other.is_folds()) {
+            return Err(format!(
+                "its runs are folds of one cross-validation, and its unit is the {}",
+                unit.noun()
+            ));
         }
-        let shared = if self.is_folds() {
-            Shared::Folds
-        } else {
-            Shared::Seeds
-        };
-        Some((
-            left.into_values().collect(),
-            right.into_values().collect(),
-            shared,
-        ))
+        if unit == Unit::Fold && self.splits != other.splits {
+            return Err("its sides are scored on other folds".to_owned());
+        }
+        let (left, right) = (self.means(unit), other.means(unit));
+        let values = |means: &BTreeMap<u64, f64>| means.values().copied().collect::<Vec<f64>>();
+        match (self.fixed(&left), other.fixed(&right)) {
+            (None, Some(fixed)) => return Ok((values(&left), vec![fixed; left.len()])),
+            (Some(fixed), None) => return Ok((vec![fixed; right.len()], values(&right))),
+            _ => {}
+        }
+        let common = left
+            .iter()
+            .filter_map(|(key, a)| Some((*a, *right.get(key)?)));
+        Ok(common.unzip())
+    }
+
+    /// Its only mean, where nothing is drawn at random.
+    fn fixed(&self, means: &BTreeMap<u64, f64>) -> Option<f64> {
+        let only = means.values().next().copied();
+        only.filter(|_| self.seedless && means.len() == 1)
+    }
+
+    /// The mean of each seed or fold that has as many runs as any.
+    fn means(&self, unit: Unit) -> BTreeMap<u64, f64> {
+        let mut by_unit: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        for (key, value) in self.keys.iter().zip(&self.values) {
+            let place = match unit {
+                Unit::Fold => key.fold,
+                _ => key.seed,
+            };
+            by_unit.entry(place).or_default().push(*value);
+        }
+        let most = by_unit.values().map(Vec::len).max().unwrap_or(0);
+        by_unit.retain(|_, values| values.len() == most);
+        by_unit
+            .iter()
+            .map(|(key, values)| (*key, mean(values)))
+            .collect()
     }
 }
 
@@ -194,29 +224,41 @@ mod tests {
     }
 
     #[test]
-    fn runs_pair_by_fold_and_seed_whatever_their_order() {
+    fn sides_match_by_fold_or_seed_whatever_their_order() {
         let (left, right) = (sample(&[(0, 1), (1, 1)]), sample(&[(1, 1), (0, 1)]));
-        let (a, b, shared) = left.paired_with(&right).unwrap();
-        assert_eq!(
-            (a, b, shared),
-            (vec![0.0, 1.0], vec![1.0, 0.0], Shared::Folds)
-        );
+        let found = left.matched(&right, Unit::Fold).unwrap();
+        assert_eq!(found, (vec![0.0, 1.0], vec![1.0, 0.0]));
+        let found = sample(&[(0, 1), (0, 2)]).matched(&sample(&[(0, 3), (0, 2)]), Unit::Seed);
+        assert_eq!(found.unwrap(), (vec![1.0], vec![1.0]));
     }
 
     #[test]
-    fn runs_without_a_counterpart_do_not_pair() {
-        let left = sample(&[(0, 1), (0, 2)]);
-        assert!(left.paired_with(&sample(&[(0, 1), (0, 3)])).is_none());
-        assert!(left.paired_with(&sample(&[(0, 1)])).is_none());
-        let pooled = Sample::pooled(vec![left.clone(), left.clone()]);
-        assert!(pooled.paired_with(&pooled).is_none());
+    fn settings_that_share_a_seed_are_no_samples() {
+        let left = sample(&[(0, 1), (0, 2), (0, 3)]);
+        let pooled = Sample::pooled(vec![left.clone(), left.map(|value| value + 1.0)]);
+        let (means, _) = pooled.matched(&left, Unit::Seed).unwrap();
+        assert_eq!(means, [0.5, 1.5, 2.5]);
+        // A seed that lost one of its settings would be a mean of others.
+        let uneven = Sample::pooled(vec![left.clone(), sample(&[(0, 1), (0, 2)])]);
+        assert_eq!(uneven.matched(&left, Unit::Seed).unwrap().0.len(), 2);
     }
 
     #[test]
-    fn runs_on_different_splits_do_not_pair() {
-        let mut other = sample(&[(0, 1), (0, 2)]);
+    fn a_side_without_randomness_is_the_same_for_every_seed() {
+        let mut floor = sample(&[(0, 0)]);
+        floor.seedless = true;
+        let (_, fixed) = sample(&[(0, 1), (0, 2)])
+            .matched(&floor, Unit::Seed)
+            .unwrap();
+        assert_eq!(fixed, [0.0, 0.0]);
+    }
+
+    #[test]
+    fn folds_of_other_splits_do_not_match() {
+        let mut other = sample(&[(0, 1), (1, 1)]);
         other.splits = BTreeSet::from(["another".to_owned()]);
-        assert!(sample(&[(0, 1), (0, 2)]).paired_with(&other).is_none());
+        let found = sample(&[(0, 1), (1, 1)]).matched(&other, Unit::Fold);
+        assert!(found.is_err());
     }
 
     /// Runs with the given folds and seeds, numbered from 0 in the order given.

@@ -6,8 +6,8 @@ use totune_stats::mean;
 
 use super::rendered::number;
 use super::{Cell, Column, Csv, RenderedTable, TableKind};
-use crate::compare::Comparison;
 use crate::compare::paired::{ComparedSide, Numbers, PairedComparison};
+use crate::compare::{Comparison, Unit};
 use crate::plan::{Heading, Plan, Side, Tasks, Where};
 use crate::select::per_run::scores_of_both;
 use crate::select::scope::Scope;
@@ -79,13 +79,17 @@ impl Points {
 }
 
 impl Expect {
-    /// Where a difference points: its interval decides, for `similar` with what still is.
+    /// Where a difference points: its 95 % interval decides, for `similar` the 90 % interval within the limit, as in claims.
     fn points(self, comparison: &Comparison, limit: f64) -> Points {
         let (low, high) = (comparison.interval.low, comparison.interval.high);
         let (same, other) = match self {
             Self::Above => (low > 0.0, high < 0.0),
             Self::Below => (high < 0.0, low > 0.0),
-            Self::Similar => (low >= -limit && high <= limit, low > limit || high < -limit),
+            Self::Similar => {
+                let narrow = comparison.narrow;
+                let within = -limit < narrow.low && narrow.high < limit;
+                (within, low > limit || high < -limit)
+            }
         };
         match (same, other) {
             (true, _) => Points::Same,
@@ -128,7 +132,7 @@ impl TableKind for Guidelines {
         let mut csv = Csv::new("line,says,evidence,expected,difference,low,high,points");
         let mut notes = vec![
             "differences of scores in points (hundredths), at equal seeds, as means over the tasks' means, with 95 % intervals; \
-             an interval on one side of 0 points a way, for similar scores one within the limit"
+             an interval on one side of 0 points a way, for similar scores a 90 % interval within the limit"
                 .to_owned(),
         ];
         for (number, line) in (1..).zip(&self.lines) {
@@ -227,7 +231,7 @@ impl EvidencePlan {
     }
 
     fn measure(&self, numbers: &Numbers) -> Found {
-        match numbers.compare_scores() {
+        match numbers.compare_by(Unit::Seed) {
             Ok(comparison) => Found {
                 difference: Some(comparison.difference),
                 interval: Some([comparison.interval.low, comparison.interval.high]),

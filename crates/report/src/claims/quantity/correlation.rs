@@ -19,7 +19,7 @@ pub(crate) struct Correlation {
 
 impl Quantity for Correlation {
     fn shape(&self, _terms: &Terms) -> Shape {
-        Shape::printed(&["null", "greater"])
+        Shape::printed(&["equivalent", "greater"])
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
@@ -28,12 +28,16 @@ impl Quantity for Correlation {
         table.row(&self.y, &terms.from).map(|_| ())
     }
 
+    fn margin(&self) -> f64 {
+        0.0
+    }
+
     fn stated(&self, terms: &Terms) -> Result<String> {
         let table = self.table(terms)?;
         let title =
             |name: &str| Ok::<_, anyhow::Error>(table.row(name, &terms.from)?.shown(terms.plan));
         let (x, y) = (title(&self.x)?, title(&self.y)?);
-        let none = if terms.relation.name() == "null" {
+        let none = if terms.relation == &Relation::Equivalent {
             "no"
         } else {
             "a positive"
@@ -69,24 +73,19 @@ fn compared(both: Both) -> Result<Finding, String> {
         ));
     }
     let (x, y): (Vec<f64>, Vec<f64>) = both.pairs.iter().copied().unzip();
-    let (pearson, spearman) = pearson_test(&x, &y, LEVEL)
-        .zip(spearman_test(&x, &y, LEVEL))
-        .ok_or_else(|| format!("{} columns, or rows that do not vary", x.len()))?;
-    let label = format!("Pearson's correlation over {} columns", x.len());
-    let comparison = Comparison {
-        difference: pearson.r,
-        interval: pearson.interval.unwrap_or(Interval {
-            low: -1.0,
-            high: 1.0,
-        }),
-        p: pearson.p,
-        effect: None,
-        test: "Student's t for correlations".to_owned(),
-        beside: Some(words("for comparison: Spearman", &spearman)),
-        detectable: None,
+    let tests = [LEVEL, NARROW].map(|level| pearson_test(&x, &y, level));
+    let ([Some(pearson), Some(narrow)], Some(spearman)) = (tests, spearman_test(&x, &y, LEVEL))
+    else {
+        return Err(format!("{} columns, or rows that do not vary", x.len()));
     };
+    let label = format!("Pearson's correlation over {} columns", x.len());
+    let test = "Student's t for correlations".to_owned();
+    let comparison = Comparison::of_correlation([pearson.clone(), narrow], test, x.len());
     let mut evidence = Evidence::of(label, comparison, Scale::Plain(2));
     evidence.ours = words("Pearson", &pearson);
+    evidence
+        .notes
+        .push(words("for comparison: Spearman", &spearman));
     evidence.notes.push(format!(
         "over {} columns a correlation is significant from {} on; smaller ones may be there unseen",
         x.len(),

@@ -17,7 +17,7 @@ impl Quantity for Deviation {
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
-        sized(terms, 1)
+        with_tolerance(terms)
     }
 
     fn stated(&self, terms: &Terms) -> Result<String> {
@@ -50,25 +50,21 @@ impl Quantity for Deviation {
             }
         }
         let found = (squares / freedom).sqrt();
-        let Some(interval) = sd_interval(found, freedom, LEVEL) else {
+        let intervals = [LEVEL, NARROW].map(|level| sd_interval(found, freedom, level));
+        let [Some(wide), Some(narrow)] = intervals else {
             return Ok(Finding::Untestable("the seeds do not vary".to_owned()));
         };
         reasons.push(format!(
             "together {} with a 95 % interval of [{}, {}]",
             Scale::Points.amount(found),
-            Scale::Points.number(interval.low),
-            Scale::Points.number(interval.high)
+            Scale::Points.number(wide.low),
+            Scale::Points.number(wide.high)
         ));
-        let paper = terms.relation.papers()[0];
-        let off = Interval {
-            low: interval.low - paper,
-            high: interval.high - paper,
-        };
+        let paper = terms.relation.papers().first().copied().unwrap_or_default();
         let tolerance = terms.relation.tolerance().unwrap_or_default();
-        let verdict = verdict::of_value(found - paper, tolerance, Some(off));
         Ok(Finding::settled(
             Scale::Points.amount(found),
-            verdict,
+            verdict::of_value(paper, tolerance, [wide, narrow]),
             reasons,
         ))
     }

@@ -13,7 +13,7 @@ pub(crate) struct LayerSize {
 
 impl Quantity for LayerSize {
     fn shape(&self, _terms: &Terms) -> Shape {
-        Shape::of_tasks(&["at-most"]).sides(at_least(1))
+        Shape::of_tasks(&["at-most", "at-least"]).sides(at_least(1))
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
@@ -26,12 +26,16 @@ impl Quantity for LayerSize {
     }
 
     fn stated(&self, terms: &Terms) -> Result<String> {
-        Ok(format!("at most {} at every layer", terms.relation.limit()))
+        let limit = terms.relation.limit();
+        Ok(match terms.relation {
+            Relation::AtLeast(_) => format!("at least {limit} at some layer of each task"),
+            _ => format!("at most {limit} at every layer"),
+        })
     }
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
         let (mut largest, mut reasons): (f64, Vec<String>) = (0.0, Vec::new());
-        let (mut near, mut all) = (0, 0);
+        let (mut near, mut all, mut kept) = (0, 0, true);
         for side in terms.sides {
             let title = terms.title(side)?;
             for metric in &self.metrics {
@@ -43,6 +47,8 @@ impl Quantity for LayerSize {
                     let sizes = || on.means.iter().map(|(_, value)| value.abs());
                     let most = sizes().fold(0.0, f64::max);
                     largest = largest.max(most);
+                    // The largest of a task decides on either limit.
+                    kept &= terms.relation.keeps(most);
                     near += sizes().filter(|&size| terms.relation.keeps(size)).count();
                     all += on.means.len();
                     reasons.push(format!(
@@ -54,11 +60,15 @@ impl Quantity for LayerSize {
             }
         }
         let ours = format!(
-            "up to {}; {near} of {all} within {}",
+            "up to {}; {near} of {all} {} {}",
             fixed(largest, 4),
+            match terms.relation {
+                Relation::AtLeast(_) => "at least",
+                _ => "within",
+            },
             terms.relation.limit()
         );
-        let verdict = verdict::of_limits(near == all);
+        let verdict = verdict::of_limits(kept);
         Ok(Finding::settled(ours, verdict, reasons))
     }
 }

@@ -1,6 +1,6 @@
 //! Whether scores rise with the layer: Spearman's correlation of both, a comparison for each task.
 
-use totune_stats::{Correlation, spearman_test};
+use totune_stats::spearman_test;
 
 use super::layers::{OnTask, means};
 use super::prelude::*;
@@ -16,6 +16,10 @@ pub(crate) struct LayerTrend {
 impl Quantity for LayerTrend {
     fn shape(&self, _terms: &Terms) -> Shape {
         Shape::of_tasks(&["greater"]).sides(1..=1)
+    }
+
+    fn margin(&self) -> f64 {
+        0.0
     }
 
     fn stated(&self, _terms: &Terms) -> Result<String> {
@@ -39,16 +43,15 @@ fn compared(found: &[OnTask]) -> Result<Finding, String> {
             .map(|(layer, _)| f64::from(*layer))
             .collect();
         let scores: Vec<f64> = on.means.iter().map(|(_, score)| *score).collect();
-        let test = spearman_test(&layers, &scores, LEVEL).ok_or_else(|| {
+        let comparison = by_ranks(&layers, &scores, "layers").ok_or_else(|| {
             let n = layers.len();
             format!("{title}: {n} layers, or the same score at each, have no order")
         })?;
-        ours.push(format!("{title} {}", fixed(test.r, 2)));
+        ours.push(format!("{title} {}", fixed(comparison.difference, 2)));
         let label = format!(
             "{title}: Spearman's correlation of layer and score over {} layers",
             layers.len()
         );
-        let comparison = by_ranks(&test, "layers");
         evidence.comparisons.push((label, comparison));
         evidence.notes.push(on.shown());
     }
@@ -56,21 +59,13 @@ fn compared(found: &[OnTask]) -> Result<Finding, String> {
     Ok(Finding::Compared(evidence))
 }
 
-/// A correlation of ranks as a comparison; `of` is what was ranked.
-pub(super) fn by_ranks(test: &Correlation, of: &str) -> Comparison {
-    Comparison {
-        difference: test.r,
-        interval: test.interval.unwrap_or(Interval {
-            low: test.r,
-            high: test.r,
-        }),
-        p: test.p,
-        effect: None,
-        test: match test.exact {
-            true => format!("all orders of the {of}"),
-            false => "Student's t for ranks".to_owned(),
-        },
-        beside: None,
-        detectable: None,
-    }
+/// Spearman's correlation as a comparison; `of` is what was ranked.
+pub(super) fn by_ranks(x: &[f64], y: &[f64], of: &str) -> Option<Comparison> {
+    let found = spearman_test(x, y, LEVEL)?;
+    let narrow = spearman_test(x, y, NARROW)?;
+    let test = match found.exact {
+        true => format!("all orders of the {of}"),
+        false => "Student's t for ranks".to_owned(),
+    };
+    Some(Comparison::of_correlation([found, narrow], test, x.len()))
 }

@@ -12,6 +12,10 @@ impl Quantity for LongerTime {
         Shape::of_tasks(&["greater"])
     }
 
+    fn margin(&self) -> f64 {
+        TIME
+    }
+
     fn stated(&self, terms: &Terms) -> Result<String> {
         let (a, b) = terms.titles()?;
         Ok(format!("{a} takes longer than {b}"))
@@ -22,22 +26,19 @@ impl Quantity for LongerTime {
         let paired = terms.paired(&tasks, runs)?;
         let numbers = paired.numbers(seconds_of_both(TimePer::Run));
         Ok(numbers
-            .and_then(|numbers| compared(&paired, numbers, tasks.len()))
+            .and_then(|numbers| compared(&paired, numbers))
             .into())
     }
 }
 
-fn compared(paired: &PairedComparison, numbers: Numbers, wanted: usize) -> Result<Finding, String> {
-    if numbers.tasks.len() < wanted {
-        return Err(numbers.notes.join("; "));
-    }
+fn compared(paired: &PairedComparison, numbers: Numbers) -> Result<Finding, String> {
     let scale = Scale::Percent;
     let mut evidence = Evidence::new(scale);
     let mut ours = Vec::new();
     for on in &numbers.tasks {
         let title = &on.task.title;
         let longer = ratio(&on.a, &on.b).into_iter().map(|r| r - 1.0).collect();
-        let comparison = linear_over_tasks(&[longer]).map_err(|why| format!("{title}: {why}"))?;
+        let comparison = linear(&[longer]).map_err(|why| format!("{title}: {why}"))?;
         ours.push(format!("{title} {}", scale.text(comparison.difference)));
         let label = format!(
             "time of {} beyond that of {}, as a share of it ({title}, {})",

@@ -43,6 +43,7 @@ use serde::Deserialize;
 
 use super::finding::Finding;
 use super::terms::Terms;
+use crate::compare::Unit;
 use crate::plan::Where;
 use crate::select::runs::Runs;
 use crate::toml_file::did_you_mean;
@@ -73,6 +74,16 @@ pub(crate) trait Quantity: Debug {
     /// Checks what its type cannot.
     fn check(&self, _terms: &Terms) -> Result<()> {
         Ok(())
+    }
+
+    /// The smallest difference that matters, unless the claim has its own; 0 where no size does.
+    fn margin(&self) -> f64 {
+        POINT
+    }
+
+    /// Whether it compares what runs have learned.
+    fn compares_runs(&self) -> bool {
+        true
     }
 
     /// What the paper says of it.
@@ -217,8 +228,27 @@ impl Asked {
                 (least, most) => format!("from {least} to {most}"),
             }
         );
+        let fits = match (terms.unit, shape.subject) {
+            (Unit::Seed, _) => true,
+            (Unit::Fold, subject) => matches!(subject, Subject::Runs(_)),
+            (Unit::Dataset, subject) => matches!(subject, Subject::Tasks),
+        };
+        ensure!(
+            fits,
+            "{from}: found a `unit` that this quantity does not have: folds are of runs of one dataset, datasets of tasks"
+        );
         quantity.selections(terms)?;
         quantity.check(terms)
+    }
+
+    /// See [`Quantity::margin`].
+    pub(crate) fn margin(&self) -> f64 {
+        self.0.get().margin()
+    }
+
+    /// See [`Quantity::compares_runs`].
+    pub(crate) fn compares_runs(&self) -> bool {
+        self.0.get().compares_runs()
     }
 
     /// What the paper says of it.
@@ -238,22 +268,21 @@ impl Asked {
 }
 
 /// Relations that can hold of a difference of scores.
-const DIFFERENCES: &[&str] = &[
-    "greater",
-    "near",
-    "null",
-    "non-superior",
-    "non-inferior",
-    "equivalent",
-];
+const DIFFERENCES: &[&str] = &["greater", "near", "equivalent", "non-inferior"];
+
+/// A share of the time of a run that is worth saving.
+const TIME: f64 = 0.05;
+
+/// A point of a score.
+const POINT: f64 = 0.01;
 
 /// Any number of sides, from `least` on.
 fn at_least(least: usize) -> RangeInclusive<usize> {
     least..=usize::MAX
 }
 
-/// For a quantity whose sides are compared on each task: printed sizes come with a tolerance and are no zeros, and
-/// there are as many of them as there are comparisons.
+/// For a quantity whose sides are compared: printed sizes are no zeros, there are as many of them as there are comparisons, and
+/// none has a tolerance, since its uncertainty is that of the runs.
 fn sized(terms: &Terms, comparisons: usize) -> Result<()> {
     let (from, papers) = (&terms.from, terms.relation.papers());
     if terms.relation.name() != "near" {
@@ -265,12 +294,22 @@ fn sized(terms: &Terms, comparisons: usize) -> Result<()> {
         papers.len()
     );
     ensure!(
-        terms.relation.tolerance().is_some(),
-        "{from}: found `paper` without `tolerance`, expected both"
+        terms.relation.tolerance().is_none(),
+        "{from}: found a `tolerance` of a difference, expected none: the uncertainty of the runs decides"
     );
     ensure!(
         !papers.contains(&0.0),
-        "{from}: found paper = 0, expected a difference; the relation `null` is for none"
+        "{from}: found paper = 0, expected a difference; the relation `equivalent` is for none"
+    );
+    Ok(())
+}
+
+/// For a quantity that is a value with a printed one: there is one, with a tolerance.
+fn with_tolerance(terms: &Terms) -> Result<()> {
+    ensure!(
+        terms.relation.papers().len() < 2 && terms.relation.tolerance().is_some(),
+        "{}: found no tolerance, or several values, expected one value at most and its tolerance",
+        terms.from
     );
     Ok(())
 }

@@ -5,7 +5,7 @@ use totune_stats::t_two_sided_p;
 use super::prelude::*;
 use super::printed::half_digit;
 
-/// Two-sided. Within noise where only some t that rounds to the printed one gives the printed p.
+/// Two-sided. Not decided where only some t that rounds to the printed one gives the printed p.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct PValue {
@@ -54,7 +54,7 @@ impl PValue {
         let verdict = if within(p - printed, half) {
             Verdict::Reproduced
         } else if least <= printed + half && printed - half <= most {
-            Verdict::WithinNoise
+            Verdict::NotDecided
         } else {
             Verdict::Contradicted
         };
@@ -62,7 +62,7 @@ impl PValue {
             "two-sided p of t = {t}, df = {df} is {}",
             fixed(p, digits + 1)
         )];
-        if verdict == Verdict::WithinNoise {
+        if verdict == Verdict::NotDecided {
             reasons.push(format!(
                 "not the printed {printed}, which only a t at the edge of what rounds to {t} would give (p from {} to {})",
                 fixed(least, digits + 2),
@@ -82,7 +82,7 @@ mod tests {
     fn p_values_from_t_and_df() {
         for (t, df, p, expected, of) in [
             (-0.91, 13.0, 0.38, "p = 0.379", Verdict::Reproduced),
-            (-1.5, 16.0, 0.14, "p = 0.153", Verdict::WithinNoise),
+            (-1.5, 16.0, 0.14, "p = 0.153", Verdict::NotDecided),
             (-1.5, 16.0, 0.05, "p = 0.153", Verdict::Contradicted),
         ] {
             let (ours, verdict, _) = came_to(PValue { t, df }.finding(p));

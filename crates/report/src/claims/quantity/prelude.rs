@@ -1,10 +1,12 @@
 //! What the files of quantities need, so that each begins with one line.
 
+pub(super) use std::collections::BTreeSet;
+
 pub(super) use anyhow::{Result, ensure};
 pub(super) use serde::Deserialize;
 pub(super) use totune_stats::{Interval, mean, quartiles, sd};
 
-pub(super) use super::{DIFFERENCES, Quantity, Shape, at_least, sized};
+pub(super) use super::{DIFFERENCES, Quantity, Shape, TIME, at_least, sized, with_tolerance};
 pub(super) use crate::claims::finding::{
     DIGITS, DecidedBy, Decision, Evidence, Finding, NOT_RECOVERED,
 };
@@ -12,8 +14,8 @@ pub(super) use crate::claims::relation::Relation;
 pub(super) use crate::claims::terms::Terms;
 pub(super) use crate::claims::verdict::{self, Verdict, within};
 pub(super) use crate::compare::paired::{Numbers, On, PairedComparison};
-pub(super) use crate::compare::strata::{linear_over_tasks, over_tasks, ratio};
-pub(super) use crate::compare::{ALPHA, Comparison, POWER, compare};
+pub(super) use crate::compare::strata::{linear, ratio, unpaired};
+pub(super) use crate::compare::{ALPHA, Comparison, NARROW, POWER, Unit, compare, enough};
 pub(super) use crate::plan::{Measure, Side, Task, Where};
 pub(super) use crate::select::panel::{Pair, SPLIT, average, pairs_text};
 pub(super) use crate::select::per_run::{

@@ -1,12 +1,8 @@
 //! Printed numbers: how far their digits tell, and whether one follows from others.
 
+pub(super) use crate::claims::verdict::half_digit;
 use crate::claims::verdict::{Verdict, within};
 use crate::text::{decimals, fixed};
-
-/// Half of the last digit a number was printed with.
-pub(super) fn half_digit(value: f64) -> f64 {
-    0.5 * 10f64.powi(-(decimals(value) as i32))
-}
 
 /// The most digits after the point among printed numbers.
 pub(super) fn most_decimals(values: &[f64]) -> usize {
@@ -42,7 +38,7 @@ pub(super) fn follows(
         (Verdict::Reproduced, "it rounds to that")
     } else if within(off, half + slack) {
         let words = "it does not round to that, but numbers that round to the printed ones can";
-        (Verdict::WithinNoise, words)
+        (Verdict::NotDecided, words)
     } else {
         (Verdict::Contradicted, "it does not round to that")
     }

@@ -51,7 +51,9 @@ impl Quantity for PrintedCells {
         let (a, b) = (joined(&titles), title(&self.against)?);
         let points = Scale::Points.number(terms.relation.limit());
         Ok(match terms.relation {
-            Relation::Equivalent(_) => format!("{a} within {points} points of {b}"),
+            Relation::Equivalent => {
+                format!("{a} within {} of {b}", Scale::Points.amount(terms.margin))
+            }
             Relation::GreaterBy(_) => format!("{a} above {b} by more than {points} points"),
             _ => format!("{a} above {b}"),
         })
@@ -107,7 +109,11 @@ impl PrintedCells {
             let task = terms.plan.tasks.get(&column.task);
             let title = task.map_or("", |task| &task.title);
             let text = format!("{title} {}", Scale::Points.signed(left - right));
-            match terms.relation.keeps(left - right) {
+            let kept = match terms.relation {
+                Relation::Equivalent => within(left - right, terms.margin),
+                relation => relation.keeps(left - right),
+            };
+            match kept {
                 true => yes.push(text),
                 false => no.push(text),
             }

@@ -6,7 +6,7 @@ use crate::tables::matrix::{Matrix, MatrixRow};
 /// Half of the last digit of a score with one digit after the point, in hundredths.
 const HALF: f64 = 0.5e-3;
 
-/// Rows of a matrix that are differences. Within noise where only the digits that printing cut off could make up for
+/// Rows of a matrix that are differences. Not decided where only the digits that printing cut off could make up for
 /// what is missing.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -68,7 +68,7 @@ impl Quantity for PrintedDifferences {
                 Scale::Points.signed(each.given)
             ));
             verdict = verdict.max(if within(gap, 3.0 * HALF) {
-                Verdict::WithinNoise
+                Verdict::NotDecided
             } else {
                 Verdict::Contradicted
             });

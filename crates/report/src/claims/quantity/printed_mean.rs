@@ -5,7 +5,7 @@ use super::printed::{follows, most_decimals};
 
 /// It rounds to the printed mean, or comes as near as its round words ("around 40 %") grant.
 ///
-/// Within noise where only some terms that round to the printed ones have that mean.
+/// Not decided where only some terms that round to the printed ones have that mean.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct PrintedMean {
@@ -65,7 +65,7 @@ impl PrintedMean {
 mod tests {
     use super::super::printed::came_to;
     use super::*;
-    use crate::claims::verdict::Verdict::{Contradicted, Reproduced, WithinNoise};
+    use crate::claims::verdict::Verdict::{Contradicted, NotDecided, Reproduced};
 
     #[test]
     fn means_that_round_to_the_printed_one_and_means_that_do_not() {
@@ -74,7 +74,7 @@ mod tests {
             (&three[..], 0.4, None, "mean 0.413", Reproduced),
             (&[0.29, 0.2, 0.04], 0.3, None, "mean 0.177", Contradicted),
             // Terms just below 0.125 have a mean that rounds to 0.12; at 0.125 it rounds to 0.13.
-            (&[0.12, 0.12], 0.13, None, "mean 0.120", WithinNoise),
+            (&[0.12, 0.12], 0.13, None, "mean 0.120", NotDecided),
             (&[37.3, 49.61], 40.0, Some(5.0), "mean 43.455", Reproduced),
             (&[37.3, 49.61], 40.0, Some(2.0), "mean 43.455", Contradicted),
         ] {

@@ -90,7 +90,7 @@ impl PrintedShare {
 mod tests {
     use super::super::printed::came_to;
     use super::*;
-    use crate::claims::verdict::Verdict::{Contradicted, Reproduced, WithinNoise};
+    use crate::claims::verdict::Verdict::{Contradicted, NotDecided, Reproduced};
 
     #[test]
     fn shares_of_layers_and_of_seconds() {
@@ -105,7 +105,7 @@ mod tests {
             ),
             (&[1.0, 4.0], 12.0, &printed, "8.33 %, 33.33 %", Contradicted),
             (&[1737.0], 3263.0, &[0.5323], "53.23 %", Reproduced),
-            (&[1737.0], 3263.0, &[0.5324], "53.23 %", WithinNoise),
+            (&[1737.0], 3263.0, &[0.5324], "53.23 %", NotDecided),
             (&[1526.0], 3263.0, &[0.5324], "46.77 %", Contradicted),
         ] {
             let share = PrintedShare {

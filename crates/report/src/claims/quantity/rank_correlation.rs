@@ -1,7 +1,5 @@
 //! Whether two sides rank tasks alike: Spearman's correlation of their mean scores over tasks.
 
-use totune_stats::spearman_test;
-
 use super::layer_trend::by_ranks;
 use super::prelude::*;
 
@@ -12,13 +10,17 @@ pub(crate) struct RankCorrelation {}
 
 impl Quantity for RankCorrelation {
     fn shape(&self, _terms: &Terms) -> Shape {
-        Shape::of_tasks(&["greater", "null"])
+        Shape::of_tasks(&["greater", "equivalent"])
+    }
+
+    fn margin(&self) -> f64 {
+        0.0
     }
 
     fn stated(&self, terms: &Terms) -> Result<String> {
         let (a, b) = terms.titles()?;
         Ok(match terms.relation {
-            Relation::Null => format!("{a} and {b} rank the tasks independently"),
+            Relation::Equivalent => format!("{a} and {b} rank the tasks independently"),
             _ => format!("{a} and {b} rank the tasks alike"),
         })
     }
@@ -44,7 +46,7 @@ impl Quantity for RankCorrelation {
             }
         }
         let [a, b] = means;
-        let Some(test) = spearman_test(&a, &b, LEVEL) else {
+        let Some(comparison) = by_ranks(&a, &b, "tasks") else {
             let why = format!(
                 "{}, or equal scores, have no order",
                 counted(a.len(), "task")
@@ -56,7 +58,7 @@ impl Quantity for RankCorrelation {
             "Spearman's correlation of {title_a} and {title_b} over {}",
             counted(tasks.len(), "task")
         );
-        let mut evidence = Evidence::of(label, by_ranks(&test, "tasks"), Scale::Plain(2));
+        let mut evidence = Evidence::of(label, comparison, Scale::Plain(2));
         let each = tasks.iter().zip(a.iter().zip(&b));
         let each = each.map(|(task, (a, b))| {
             format!(

@@ -46,7 +46,7 @@ fn compared(paired: &PairedComparison, numbers: Numbers) -> Result<Finding, Stri
     let values: Vec<Vec<f64>> = numbers.tasks.iter().map(lower).collect();
     let comparison = Comparison {
         effect: numbers.effect().map(|effect| -effect),
-        ..linear_over_tasks(&values)?
+        ..linear(&values)?
     };
     let label = format!(
         "how much lower {title_a} is than {title_b} ({})",

@@ -28,12 +28,7 @@ impl Quantity for Score {
         if terms.sides.len() > 1 {
             return sized(terms, 1);
         }
-        ensure!(
-            terms.relation.papers().len() < 2 && terms.relation.tolerance().is_some(),
-            "{}: found no tolerance, or several values, expected one value at most and its tolerance",
-            terms.from
-        );
-        Ok(())
+        with_tolerance(terms)
     }
 
     fn stated(&self, terms: &Terms) -> Result<String> {
@@ -43,10 +38,8 @@ impl Quantity for Score {
                 None => NOT_RECOVERED.to_owned(),
             },
             (Relation::Near(near), _) => signed(near.paper[0], decimals(near.paper[0]).max(2)),
-            (Relation::Null, _) => "no difference".to_owned(),
-            (Relation::NonSuperior, _) => "no gain".to_owned(),
-            (Relation::NonInferior(margin), _) => format!("at most {margin} lower"),
-            (Relation::Equivalent(margin), _) => format!("at most {margin} apart"),
+            (Relation::NonInferior, _) => format!("at most {} lower", terms.margin),
+            (Relation::Equivalent, _) => format!("at most {} apart", terms.margin),
             _ => {
                 let titles = terms.sides.iter().map(|side| terms.title(side));
                 titles.collect::<Result<Vec<_>>>()?.join(" > ")
@@ -62,7 +55,7 @@ impl Quantity for Score {
         let sides = sides.collect::<Result<Vec<_>>>()?;
         Ok(match (terms.relation, sides.as_slice()) {
             (_, [(_, sample)]) => self.value(terms, sample).into(),
-            (Relation::Greater, _) => order(&sides).into(),
+            (Relation::Greater, _) => order(&sides, terms.unit).into(),
             (_, [a, b, ..]) => self.pair(terms, a, b).into(),
             (_, []) => Finding::Untestable("no side".to_owned()),
         })
@@ -88,32 +81,29 @@ impl Score {
         let mean = sample.mean().ok_or_else(|| nothing(sample))?;
         let tolerance = terms.relation.tolerance().unwrap_or_default();
         let digits = digits(paper);
-        let interval = sample.interval();
-        let range = interval.as_ref().map_or(String::new(), |interval| {
-            format!(
-                " [{}, {}]",
-                fixed(interval.low, digits),
-                fixed(interval.high, digits)
-            )
-        });
+        let intervals = sample
+            .intervals(terms.unit, [LEVEL, NARROW])
+            .ok_or_else(|| format!("{}, whose spread is not known", sample.unit()))?;
+        let [wide, narrow] = intervals;
+        let shown = |interval: Interval| {
+            let [low, high] = [interval.low, interval.high].map(|end| fixed(end, digits));
+            format!("[{low}, {high}]")
+        };
         let off = mean - paper;
         let mut reasons = vec![format!(
-            "ours \u{2212} paper's: {}; tolerance {}; {}",
+            "ours \u{2212} paper's: {}; tolerance {}; {}; 90 % interval {}",
             signed(off, digits),
             fixed(tolerance, digits),
-            sample.unit()
+            sample.unit(),
+            shown(narrow)
         )];
         if !sample.lost.is_empty() {
             reasons.push(format!("{} left out", sample.lost_text()));
         }
-        let around_zero = interval.map(|interval| Interval {
-            low: interval.low - paper,
-            high: interval.high - paper,
-        });
         Ok(Finding::Decision(Decision {
-            ours: format!("{}{range}", fixed(mean, digits)),
+            ours: format!("{} {}", fixed(mean, digits), shown(wide)),
             effect: sample.sd().filter(|&sd| sd > 0.0).map(|sd| off / sd),
-            verdict: verdict::of_value(off, tolerance, around_zero),
+            verdict: verdict::of_value(paper, tolerance, intervals),
             own: None,
             reasons,
         }))
@@ -126,10 +116,9 @@ impl Score {
         (title_a, a): &(String, Sample),
         (title_b, b): &(String, Sample),
     ) -> Result<Finding, String> {
-        let comparison = compare(a, b).map_err(|why| because(why, a, b))?;
+        let comparison = compared(a, b, terms.unit)?;
         let mut evidence = Evidence::new(Scale::Plain(DIGITS));
         evidence.ours = comparison.difference_in(evidence.scale);
-        let detectable = detectable_note(&comparison);
         evidence.add_samples(comparison, (title_a, a), (title_b, b));
         let cells = || {
             let of = |at: usize| terms.sides[at].paper_mean(terms.plan, &self.measured());
@@ -138,24 +127,23 @@ impl Score {
                 signed(of(0)? - of(1)?, DIGITS)
             ))
         };
-        evidence.notes.extend(match terms.relation {
-            Relation::Near(_) => cells(),
-            _ => detectable,
-        });
+        if let Relation::Near(_) = terms.relation {
+            evidence.notes.extend(cells());
+        }
         Ok(Finding::Compared(evidence))
     }
 }
 
 /// Every side against the next.
-fn order(sides: &[(String, Sample)]) -> Result<Finding, String> {
+fn order(sides: &[(String, Sample)], unit: Unit) -> Result<Finding, String> {
     let mut evidence = Evidence::new(Scale::Plain(DIGITS));
     evidence.ours = order_text(sides);
     for pair in sides.windows(2) {
         let [(title_a, a), (title_b, b)] = pair else {
             unreachable!("windows of two")
         };
-        let comparison = compare(a, b)
-            .map_err(|why| format!("{title_a} against {title_b}: {}", because(why, a, b)))?;
+        let comparison =
+            compared(a, b, unit).map_err(|why| format!("{title_a} against {title_b}: {why}"))?;
         evidence.add_samples(comparison, (title_a, a), (title_b, b));
     }
     Ok(Finding::Compared(evidence))
@@ -189,12 +177,11 @@ fn digits(paper: f64) -> usize {
     decimals(paper).max(DIGITS)
 }
 
-fn detectable_note(comparison: &Comparison) -> Option<String> {
-    Some(format!(
-        "to be found in {} % of such comparisons, a true difference has to be {}; smaller ones may be there unseen",
-        fixed(POWER * 100.0, 0),
-        fixed(comparison.detectable?, DIGITS)
-    ))
+/// Compares two samples that are large enough for it.
+pub(super) fn compared(a: &Sample, b: &Sample, unit: Unit) -> Result<Comparison, String> {
+    let comparison = compare(a, b, unit).map_err(|why| because(why, a, b))?;
+    enough(comparison.n as usize, unit)?;
+    Ok(comparison)
 }
 
 /// The sides that have runs, from the highest mean to the lowest.
@@ -221,7 +208,7 @@ fn nothing(sample: &Sample) -> String {
 }
 
 /// A reason, with what is known about a side that lacks runs.
-pub(super) fn because(why: String, a: &Sample, b: &Sample) -> String {
+fn because(why: String, a: &Sample, b: &Sample) -> String {
     let missing: Vec<String> = [a, b]
         .iter()
         .filter(|sample| sample.n() == 0)

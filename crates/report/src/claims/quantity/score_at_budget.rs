@@ -47,6 +47,6 @@ impl Quantity for ScoreAtBudget {
             epochs_text(self.epochs),
             paired.title_b
         );
-        Ok(compared(&paired, vec![(label, found)]).into())
+        Ok(compared(&paired, vec![(label, found)], terms.unit).into())
     }
 }

@@ -54,7 +54,7 @@ impl Quantity for ScoreAtTime {
                 paired.numbers(|task, pair| self.best(at, task, pair)),
             )
         });
-        Ok(compared(&paired, moments.collect()).into())
+        Ok(compared(&paired, moments.collect(), terms.unit).into())
     }
 }
 
@@ -79,12 +79,13 @@ impl ScoreAtTime {
 pub(super) fn compared(
     paired: &PairedComparison,
     moments: Vec<(String, Result<Numbers, String>)>,
+    unit: Unit,
 ) -> Result<Finding, String> {
     let scale = Scale::Points;
     let mut evidence = Evidence::new(scale);
     let mut ours = Vec::new();
     for (label, found) in moments {
-        let compared = found.and_then(|numbers| Ok((numbers.compare_scores()?, numbers)));
+        let compared = found.and_then(|numbers| Ok((numbers.compare_by(unit)?, numbers)));
         let (comparison, numbers) = compared.map_err(|why| format!("{label}: {why}"))?;
         ours.push(scale.signed(comparison.difference));
         let of = format!(

@@ -65,18 +65,8 @@ impl TaskContrast {
 }
 
 fn compared(numbers: Numbers, weights: &[f64]) -> Result<Finding, String> {
-    if numbers.tasks.len() < weights.len() {
-        return Err(numbers.notes.join("; "));
-    }
-    // The mean over tasks of these is the contrast.
-    let n = weights.len() as f64;
     let differences = numbers.differences();
-    let weighted: Vec<Vec<f64>> = differences
-        .iter()
-        .zip(weights)
-        .map(|(values, weight)| values.iter().map(|value| value * weight * n).collect())
-        .collect();
-    let comparison = linear_over_tasks(&weighted)?;
+    let comparison = unpaired(&numbers.weighted(weights))?;
     let scale = Scale::Points;
     let label = format!("difference of differences ({})", numbers.of());
     let mut evidence = Evidence::of(label, comparison, scale);

@@ -35,13 +35,11 @@ impl Quantity for TaskScore {
 
     fn stated(&self, terms: &Terms) -> Result<String> {
         Ok(match (terms.relation, self.over) {
-            (Relation::Null, _) => "no difference".to_owned(),
-            (Relation::NonSuperior, _) => "no gain".to_owned(),
-            (Relation::NonInferior(margin), _) => {
-                format!("at most {} points lower", Scale::Points.number(*margin))
+            (Relation::NonInferior, _) => {
+                format!("at most {} lower", Scale::Points.amount(terms.margin))
             }
-            (Relation::Equivalent(margin), _) => {
-                format!("at most {} points apart", Scale::Points.number(*margin))
+            (Relation::Equivalent, _) => {
+                format!("at most {} apart", Scale::Points.amount(terms.margin))
             }
             (_, Over::Mean) => direction_or_points(terms)?,
             (_, Over::Each) => format!("{} on each task", terms.first_above_second()?),
@@ -53,16 +51,20 @@ impl Quantity for TaskScore {
         let paired = terms.paired(&tasks, runs)?;
         let numbers = paired.numbers(scores_of_both);
         let found = numbers.and_then(|numbers| match self.over {
-            Over::Mean => mean_over_tasks(&paired, numbers),
-            Over::Each => each(&paired, numbers, tasks.len()),
+            Over::Mean => mean_over_tasks(&paired, numbers, terms.unit),
+            Over::Each => each(&paired, numbers),
         });
         Ok(found.into())
     }
 }
 
-fn mean_over_tasks(paired: &PairedComparison, numbers: Numbers) -> Result<Finding, String> {
+fn mean_over_tasks(
+    paired: &PairedComparison,
+    numbers: Numbers,
+    unit: Unit,
+) -> Result<Finding, String> {
     let (title_a, title_b) = (&paired.title_a, &paired.title_b);
-    let comparison = numbers.compare_scores()?;
+    let comparison = numbers.compare_by(unit)?;
     let scale = Scale::Points;
     let label = format!("{title_a} \u{2212} {title_b} ({})", numbers.of());
     let mut evidence = Evidence::of(label, comparison, scale);
@@ -80,16 +82,13 @@ fn mean_over_tasks(paired: &PairedComparison, numbers: Numbers) -> Result<Findin
 }
 
 /// Every task is a comparison of its own.
-fn each(paired: &PairedComparison, numbers: Numbers, wanted: usize) -> Result<Finding, String> {
-    if numbers.tasks.len() < wanted {
-        return Err(numbers.notes.join("; "));
-    }
+fn each(paired: &PairedComparison, numbers: Numbers) -> Result<Finding, String> {
     let scale = Scale::Points;
     let mut evidence = Evidence::new(scale);
     let mut ours = Vec::new();
-    for (on, differences) in numbers.tasks.iter().zip(numbers.differences()) {
-        let comparison = over_tasks(std::slice::from_ref(&differences))
-            .map_err(|why| format!("{}: {why}", on.task.title))?;
+    for on in &numbers.tasks {
+        let comparison =
+            unpaired(&[(1.0, &on.a, &on.b)]).map_err(|why| format!("{}: {why}", on.task.title))?;
         ours.push(format!(
             "{} {}",
             on.task.title,

@@ -11,7 +11,7 @@ pub(crate) struct TimeSaving {
 
 impl Quantity for TimeSaving {
     fn shape(&self, _terms: &Terms) -> Shape {
-        Shape::of_tasks(&["near", "null", "greater"])
+        Shape::of_tasks(&["near", "equivalent", "greater"])
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
@@ -24,10 +24,19 @@ impl Quantity for TimeSaving {
         sized(terms, 1)
     }
 
+    fn margin(&self) -> f64 {
+        TIME
+    }
+
     fn stated(&self, terms: &Terms) -> Result<String> {
         Ok(match (terms.relation.papers(), terms.relation.name()) {
             ([paper, ..], _) => format!("{} %", Scale::Percent.printed(*paper)),
-            (_, "null") => "no difference in time".to_owned(),
+            (_, "equivalent") => {
+                format!(
+                    "at most {} of the time apart",
+                    Scale::Percent.text(terms.margin).trim_start_matches('+')
+                )
+            }
             _ => {
                 let (a, b) = terms.titles()?;
                 format!("{a} takes less time than {b}")
@@ -49,7 +58,7 @@ impl TimeSaving {
         // What `a` saves as a share of `b`'s time, moved by what each pair adds to it.
         let saved = |on: &On| ratio(&on.a, &on.b).into_iter().map(|r| 1.0 - r).collect();
         let values: Vec<Vec<f64>> = numbers.tasks.iter().map(saved).collect();
-        let comparison = linear_over_tasks(&values)?;
+        let comparison = linear(&values)?;
         let scale = Scale::Percent;
         let label = format!(
             "time that {} saves {}, as a share of that of {} ({})",

@@ -19,7 +19,16 @@ impl Quantity for TrainableShare {
             "{}: found paper = {papers:?}, expected two shares above 0, the smaller one first",
             terms.from
         );
-        sized(terms, 2)
+        ensure!(
+            terms.relation.tolerance().is_some(),
+            "{}: found no tolerance of the printed shares, expected one",
+            terms.from
+        );
+        Ok(())
+    }
+
+    fn compares_runs(&self) -> bool {
+        false
     }
 
     fn stated(&self, terms: &Terms) -> Result<String> {

@@ -1,7 +1,7 @@
 //! How much the runs of a side vary, in a score.
 
 use super::prelude::*;
-use super::score::because;
+use super::score::compared as compared_samples;
 use crate::select::panel::test;
 
 /// Compares the distances from each side's median: the test of Brown and Forsythe (1974), with Welch's
@@ -22,6 +22,10 @@ impl Quantity for Variance {
         Shape::of_runs(&["greater"], self.conditions.clone())
     }
 
+    fn margin(&self) -> f64 {
+        0.0
+    }
+
     fn stated(&self, terms: &Terms) -> Result<String> {
         let (a, b) = terms.titles()?;
         Ok(format!("{a} varies more than {b}"))
@@ -32,28 +36,31 @@ impl Quantity for Variance {
         let sample = |at: usize| terms.sample(&terms.sides[at], (&measure, &self.conditions), runs);
         let (a, b) = (sample(0)?, sample(1)?);
         let (title_a, title_b) = terms.titles()?;
-        Ok(compared((&title_a, &a), (&title_b, &b)).into())
+        Ok(compared((&title_a, &a), (&title_b, &b), terms.unit).into())
     }
 }
 
 fn compared(
     (title_a, a): (&str, &Sample),
     (title_b, b): (&str, &Sample),
+    unit: Unit,
 ) -> Result<Finding, String> {
     let (Some(sd_a), Some(sd_b)) = (a.sd(), b.sd()) else {
-        return Err(because("each side needs two runs".to_owned(), a, b));
+        return compared_samples(a, b, unit)
+            .map(|_| Finding::Untestable("one run a side".to_owned()));
     };
     let distances = |sample: &Sample| {
         let [_, _, median, _, _] = quartiles(&sample.values);
         sample.map(|value| (value - median).abs())
     };
-    let comparison = compare(&distances(a), &distances(b))?;
+    let comparison = compared_samples(&distances(a), &distances(b), unit)?;
     let comparison = Comparison {
         test: format!(
             "on distances from the median (Brown and Forsythe), {}",
             comparison.test
         ),
-        beside: None,
+        // Distances from a median that was estimated cannot be exchanged.
+        permutation: None,
         ..comparison
     };
     let mut evidence = Evidence::new(Scale::Plain(DIGITS));

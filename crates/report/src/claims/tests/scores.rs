@@ -3,7 +3,7 @@
 use super::{Paper, Verdict, claim};
 use crate::fixture;
 
-use Verdict::{Contradicted, DirectionOnly, NotTestable, Reproduced, WithinNoise};
+use Verdict::{Contradicted, Direction, NotDecided, NotTestable, Reproduced};
 
 const ACCURACY: &str = "quantity = { kind = 'score', metric = 'accuracy' }";
 
@@ -20,24 +20,28 @@ fn made_up_runs_decide_scores() {
     for (sides, relation, expected) in [
         ("'full', 'frozen'", "'greater'", Reproduced),
         ("'frozen', 'full'", "'greater'", Contradicted),
-        ("'full', 'last-two', 'frozen'", "'greater'", DirectionOnly),
-        ("'full', 'last-two'", "'null'", Reproduced),
-        ("'full', 'frozen'", "'null'", Contradicted),
-        ("'full', 'absent'", "'null'", NotTestable),
-        ("'frozen', 'full'", "'non-superior'", Reproduced),
-        ("'full', 'frozen'", "'non-superior'", Contradicted),
-        ("'full', 'frozen'", "{ equivalent = 0.2 }", Reproduced),
-        ("'full', 'frozen'", "{ equivalent = 0.001 }", Contradicted),
-        ("'full', 'last-two'", "{ equivalent = 0.0001 }", WithinNoise),
+        ("'full', 'last-two', 'frozen'", "'greater'", Direction),
+        ("'full', 'absent'", "'equivalent'", NotTestable),
+        // Five points apart with a spread of three, and two tenths with the same.
+        ("'full', 'frozen'", "'equivalent'\nmargin = 0.2", Reproduced),
         (
             "'full', 'frozen'",
-            "{ near = { paper = 0.05, tolerance = 0.01 } }",
+            "'equivalent'\nmargin = 0.001",
+            Contradicted,
+        ),
+        ("'full', 'last-two'", "'equivalent'", NotDecided),
+        ("'frozen', 'full'", "'non-inferior'", Contradicted),
+        ("'full', 'frozen'", "'non-inferior'", Reproduced),
+        (
+            "'full', 'frozen'",
+            "{ near = { paper = 0.05 } }",
             Reproduced,
         ),
+        ("'full', 'frozen'", "{ near = { paper = 0.2 } }", Direction),
         (
-            "'full', 'frozen'",
-            "{ near = { paper = 0.2, tolerance = 0.01 } }",
-            DirectionOnly,
+            "'frozen', 'full'",
+            "{ near = { paper = 0.05 } }",
+            Contradicted,
         ),
         ("'frozen'", "{ near = { tolerance = 0.01 } }", Reproduced),
         (
@@ -76,17 +80,43 @@ fn a_claim_about_another_profile_waits_for_it() {
 }
 
 #[test]
-fn one_claim_more_makes_every_other_harder() {
+fn one_claim_more_changes_no_other() {
     let parts = [
         "sides = ['full', 'last-two']",
         ACCURACY,
-        "relation = 'null'",
+        "relation = 'greater'",
     ];
     let (one, other) = (claim("x", &parts), claim("y", &parts));
-    let p = |text: &str| {
-        let p = paper().judged(text, |judged| judged.p.clone());
-        p.unwrap().parse::<f64>().unwrap()
-    };
-    let (one, two) = (p(&one), p(&format!("{one}{other}")));
-    assert!(two > one, "{two} against {one}");
+    let p = |text: &str| paper().judged(text, |judged| judged.p.clone()).unwrap();
+    assert_eq!(p(&one), p(&format!("{one}{other}")));
+}
+
+#[test]
+fn the_test_that_a_claim_names_decides_and_the_other_stands_beside() {
+    let parts = [
+        "sides = ['full', 'frozen']",
+        ACCURACY,
+        "relation = 'greater'",
+        "decided-by = 'permutation'",
+    ];
+    let (verdict, reasons) = paper().verdict(&parts);
+    assert_eq!(verdict, Reproduced);
+    assert!(
+        reasons.contains("Welch's t-test") && reasons.contains("permutation test over random"),
+        "{reasons}"
+    );
+}
+
+#[test]
+fn folds_are_compared_as_folds_of_one_cross_validation() {
+    let folds = "sides = ['count', 'tf-idf']\nrelation = 'greater'\n\
+        quantity = { kind = 'score', metric = 'accuracy', where = { 'split.kind' = 'k-fold', 'split.by' = 'shuffled' } }";
+    let (verdict, reasons) = paper().verdict(&[folds]);
+    assert_eq!(
+        (verdict, reasons.contains("its runs are folds")),
+        (NotTestable, true)
+    );
+    let (verdict, reasons) = paper().verdict(&[folds, "unit = 'fold'"]);
+    assert_ne!(verdict, NotTestable);
+    assert!(reasons.contains("Nadeau and Bengio"), "{reasons}");
 }

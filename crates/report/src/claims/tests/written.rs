@@ -60,11 +60,15 @@ sides = ['full', 'last-1']; quantity = 'task-score' => found the relation `consi
 sides = ['full', 'last-1']; quantity = 'task-score'; relation = { at-most = 0.1 } => found the relation `at-most`
 order = ['full', 'last-1']; quantity = 'task-score'; among = 'few'; tasks = ['letters'] => expected one of them or neither
 order = ['full', 'last-1']; quantity = { kind = 'score', metric = 'accuracy' }; among = 'few' => found tasks, expected none
-sides = ['full', 'last-1']; quantity = 'task-score'; relation.near = { paper = 0.1 } => found `paper` without `tolerance`
-sides = ['full', 'last-1']; quantity = 'task-score'; relation.near = { tolerance = 0.1 } => found 0 values of the paper, expected 1
-sides = ['full', 'last-1']; quantity = 'task-score'; relation.near = { paper = 0.0, tolerance = 0.1 } => the relation `null` is for none
-sides = ['full', 'last-1']; quantity = 'task-score'; relation.non-inferior = 0.0 => found non-inferior = 0, expected more than 0
-sides = ['full', 'last-1']; quantity = { kind = 'score-at-time', at = [1, 2] }; relation.near = { paper = 0.1, tolerance = 0.1 } => found 1 values of the paper, expected 2
+sides = ['full', 'last-1']; quantity = 'task-score'; relation.near = { paper = 0.1, tolerance = 0.1 } => found a `tolerance` of a difference
+sides = ['full']; quantity = { kind = 'score', metric = 'accuracy' }; relation.near = { paper = 0.1 } => found no tolerance
+sides = ['full', 'last-1']; quantity = 'task-score'; relation.near = { } => found 0 values of the paper, expected 1
+sides = ['full', 'last-1']; quantity = 'task-score'; relation.near = { paper = 0.0 } => the relation `equivalent` is for none
+sides = ['full', 'last-1']; quantity = 'task-score'; relation = 'non-inferior'; margin = 0.0 => found margin = 0, expected more than 0
+sides = ['full', 'last-1']; quantity = 'task-score'; relation = 'equivalent'; decided-by = 'permutation' => since equivalence is decided by intervals
+sides = ['full', 'last-1']; quantity = 'task-score'; relation = 'greater'; scope = 'tasks-in-general'; unit = 'seed' => found a `scope` with another `unit`
+sides = ['full', 'last-1']; quantity = 'task-score'; relation = 'greater'; unit = 'fold' => found a `unit` that this quantity does not have
+sides = ['full', 'last-1']; quantity = { kind = 'score-at-time', at = [1, 2] }; relation.near = { paper = 0.1 } => found 1 values of the paper, expected 2
 order = ['full', 'last-1']; quantity = { kind = 'score-at-time', at = [0] } => expected times above 0
 order = ['full', 'last-1']; quantity = { kind = 'score-at-budget', epochs = 0 } => found epochs = 0
 quantity = 'repeatability'; relation = { at-most = 0.01 } => found 0 sides, expected at least 1

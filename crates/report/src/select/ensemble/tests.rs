@@ -3,6 +3,7 @@
 use serde_json::json;
 use totune_record::{EvalRow, PredictionRow, Tables};
 
+use crate::compare::Unit;
 use crate::fixture;
 use crate::plan::Measure;
 use crate::report_file::ReportFile;
@@ -72,9 +73,9 @@ fn an_ensemble_is_a_group_with_the_cost_of_its_members() {
     let own = sample("a", &accuracy());
     assert_eq!(own.values.len(), 4, "members stay what they are");
     let three = sample("three", &accuracy());
-    // Two of four seeds have all members, so the pairs of `a` at these are two.
-    assert!(three.paired_with(&own).is_none());
-    assert!(three.paired_with(&sample("b", &accuracy())).is_some());
+    // Two of four seeds have all members.
+    let (ensembles, single) = three.matched(&own, Unit::Seed).unwrap();
+    assert_eq!((ensembles.len(), single.len()), (2, 2));
 }
 
 #[test]

@@ -93,6 +93,25 @@ impl Run {
             .collect()
     }
 
+    /// Whether nothing of it is drawn at random, as a fit that converges, a floor or a probe of pretrained layers: every
+    /// seed would give the same scores.
+    pub(crate) fn is_seedless(&self) -> bool {
+        let solved = ["converged", "max-iter"].contains(&self.row.stop_reason.as_str());
+        self.row.steps == 0 || solved
+    }
+
+    /// Trained models behind its answers: the members of an ensemble.
+    pub(crate) fn n_models(&self) -> usize {
+        let members = self.facts.get("members").and_then(Value::as_array);
+        members.map_or(1, Vec::len)
+    }
+
+    /// Whether its settings were chosen by a search.
+    pub(crate) fn is_searched(&self) -> bool {
+        let paths = self.facts.get("search").and_then(Value::as_array);
+        paths.is_some_and(|paths| !paths.is_empty())
+    }
+
     /// What it must not be taken for.
     pub(crate) fn labels(&self) -> &BTreeSet<String> {
         &self.labels

@@ -4,7 +4,7 @@ use anyhow::Result;
 use totune_stats::Interval;
 
 use super::{Matrix, MatrixColumn, MatrixRow};
-use crate::compare::compare;
+use crate::compare::{Unit, compare};
 use crate::plan::{Measure, Side, Task, Where};
 use crate::select::label::labelled;
 use crate::select::panel::{SPLIT, TaskRuns};
@@ -142,7 +142,11 @@ impl Entry {
             .map(|(a, b)| (Some(((a - b) * 1e9).round() / 1e9), "computed".to_owned()));
         let mut sample = Sample::default();
         sample.labels = a.sample.labels.union(&b.sample.labels).cloned().collect();
-        let compared = compare(&a.sample, &b.sample).ok();
+        let unit = match a.sample.is_folds() {
+            true => Unit::Fold,
+            false => Unit::Seed,
+        };
+        let compared = compare(&a.sample, &b.sample, unit).ok();
         Self {
             paper,
             mean: a.mean.zip(b.mean).map(|(a, b)| a - b),

@@ -3,7 +3,7 @@
 use totune_stats::{holm, mean};
 
 use crate::compare::ALPHA;
-use crate::compare::strata::over_tasks;
+use crate::compare::strata::paired;
 use crate::text::{Scale, fixed, p_equals};
 
 /// The numbers of a row that the conclusion needs.
@@ -29,7 +29,7 @@ pub(super) fn conclusion(found: &[Found], a: &str, b: &str) -> Vec<String> {
     let mut sentences = vec![significant(&tests)];
     if found.len() > 1 {
         let tasks: Vec<Vec<f64>> = found.iter().map(|found| found.values.clone()).collect();
-        sentences.extend(over_tasks(&tasks).ok().map(|all| {
+        sentences.extend(paired(&tasks).ok().map(|all| {
             let (difference, p) = (all.difference_in(Scale::Points), p_equals(all.p));
             format!("Over all rows “{b}” differs from “{a}” by {difference} ({p}).")
         }));

@@ -4,12 +4,12 @@ mod conclusion;
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
-use totune_stats::{HedgesG, Pairing, hedges_g, mean, permutation_test, sd};
+use totune_stats::{HedgesG, hedges_g, mean, sd};
 
 use self::conclusion::{Found, conclusion};
 use super::{Cell, Column, Csv, RenderedTable, TableKind};
 use crate::compare::paired::{ComparedSide, On, PairedComparison};
-use crate::compare::strata::linear_over_tasks;
+use crate::compare::strata::paired;
 use crate::plan::{Heading, Plan, Side, Where};
 use crate::select::label::labelled;
 use crate::select::per_run::{TimePer, scores_of_both, seconds_of_both};
@@ -21,8 +21,6 @@ use crate::text::{Scale, fixed, p_value, signed};
 const SEEDS_OF_EFFECT: usize = 3;
 /// Digits of scores.
 const DIGITS: usize = 4;
-/// Permutations looked at; up to 14 seeds that is all of them.
-const ROUNDS: u64 = 1 << 14;
 
 /// `kind = "paired"`.
 #[derive(Debug, Deserialize)]
@@ -181,7 +179,7 @@ impl Row {
         self.scores = [&on.b, &on.a].map(|scores| fixed(mean(scores), DIGITS));
         self.sd = spread.map_or(String::new(), |sd| scale.number(sd));
         self.difference[0] = scale.signed(difference);
-        let test = linear_over_tasks(std::slice::from_ref(&values)).ok();
+        let test = paired(std::slice::from_ref(&values)).ok();
         if let Some(test) = &test {
             let ends = [test.interval.low, test.interval.high].map(|end| scale.number(end));
             self.difference[1] = format!("[{}, {}]", ends[0], ends[1]);
@@ -192,10 +190,8 @@ impl Row {
             let ends = [interval.low, interval.high].map(|end| fixed(end, 1));
             self.effect = [signed(g, 2), format!("[{}, {}]", ends[0], ends[1])];
         }
-        if values.len() > 1 {
-            let signs = permutation_test(&on.a, &on.b, Pairing::Paired, ROUNDS, 0);
-            self.p[1] = signs.map_or(String::new(), |signs| p_value(signs.p));
-        }
+        let signs = test.as_ref().and_then(|test| test.permutation.as_ref());
+        self.p[1] = signs.map_or(String::new(), |(p, _)| p_value(*p));
         let ratio = epochs.map(|epochs| {
             let (new, old) = (mean(&epochs.a), mean(&epochs.b));
             self.epochs = [old, new, new / old].map(|number| fixed(number, 2));

@@ -39,7 +39,7 @@ pub(crate) struct TakeawayPlan {
 }
 
 /// What holds for every such table.
-const LEGEND: &str = "Scores are each task's own. Differences are paired by seed within tasks, with a 95 % interval (Student's t); times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where a paired t-test over its seeds has p < 0.05, uncorrected.";
+const LEGEND: &str = "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks.";
 
 impl TakeawayPlan {
     /// Checks the names; `from` says who asks.

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use totune_stats::holm;
+
 use super::{scores, time_ratio};
 use crate::compare::paired::PairedComparison;
-use crate::compare::strata::over_tasks;
-use crate::compare::{ALPHA, Comparison};
+use crate::compare::strata::unpaired;
+use crate::compare::{ALPHA, Comparison, Unit};
 use crate::select::per_run::TimePer;
 use crate::text::{Scale, counted, fixed, in_sentence, joined};
 
@@ -30,21 +32,23 @@ impl BaselineComparison {
     pub(super) fn of(paired: &PairedComparison) -> Option<Self> {
         let numbers = scores(paired).ok()?;
         let (a, b) = numbers.means();
-        let differences = numbers.differences();
-        let tests: Vec<Comparison> = differences
+        let tests: Vec<Comparison> = numbers
+            .tasks
             .iter()
-            .filter_map(|values| over_tasks(std::slice::from_ref(values)).ok())
+            .filter_map(|on| unpaired(&[(1.0, &on.a, &on.b)]).ok())
             .collect();
+        let p = holm(&tests.iter().map(|test| test.p).collect::<Vec<f64>>());
         let told = |up: bool| {
-            let apart = |test: &&Comparison| test.p < ALPHA && (test.difference > 0.0) == up;
-            tests.iter().filter(apart).count()
+            let apart =
+                |(test, p): &(&Comparison, &f64)| **p < ALPHA && (test.difference > 0.0) == up;
+            tests.iter().zip(&p).filter(apart).count()
         };
         Some(Self {
             title: paired.title_a.clone(),
             difference: a - b,
             kept: (a > 0.0 && b > 0.0).then(|| a / b),
             time: time_ratio(paired, TimePer::Run),
-            overall: numbers.compare_scores(),
+            overall: numbers.compare_by(Unit::Seed),
             tested: tests.len(),
             below: told(false),
             above: told(true),
@@ -205,7 +209,7 @@ pub(super) fn provenance(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use totune_stats::Interval;
+    use totune_stats::Estimate;
 
     #[test]
     fn sentences_are_right_for_any_numbers() {
@@ -332,14 +336,7 @@ mod tests {
     }
 
     fn comparison(difference: f64, half: f64) -> Comparison {
-        Comparison {
-            difference,
-            interval: Interval::around(difference, half),
-            p: 0.5,
-            effect: None,
-            test: String::new(),
-            beside: None,
-            detectable: None,
-        }
+        let (value, error, df) = (difference, half / 1.96, f64::INFINITY);
+        Comparison::of(Estimate { value, error, df }, "", 3.0, vec![value])
     }
 }

@@ -1,0 +1,176 @@
+//! What stands beside a verdict: each comparison with both intervals and both tests, and what such comparisons can show.
+
+use totune_stats::{Estimate, holm};
+
+use super::relation::Relation;
+use super::verdict::{Rule, Verdict};
+use crate::compare::{ALPHA, Comparison, POWER, Unit};
+use crate::text::{Scale, counted, fixed, p_equals};
+
+/// Comparisons up to which each is shown in full.
+const FULL: usize = 6;
+
+/// How the comparisons of a claim are shown.
+pub(super) struct Shown<'c> {
+    pub(super) relation: &'c Relation,
+    pub(super) rule: Rule,
+    pub(super) unit: Unit,
+    pub(super) scale: Scale,
+}
+
+impl Shown<'_> {
+    /// Whether what is asked is that sides are alike, or that one is not behind.
+    fn is_within(&self) -> bool {
+        matches!(self.relation, Relation::Equivalent | Relation::NonInferior)
+    }
+
+    /// The p-value of the relation's own test; for equivalence that of two one-sided tests.
+    pub(super) fn p(&self, found: &Comparison) -> Option<f64> {
+        let tost = || Some(found.estimate?.tost(self.rule.margin));
+        match self.relation {
+            Relation::Equivalent => tost().map(|tost| tost.p()),
+            Relation::NonInferior => tost().map(|tost| tost.lower.1),
+            _ => Some(self.rule.p(found)),
+        }
+    }
+
+    /// What such a comparison shows with a power of 80 %: a difference, or the margin of none.
+    pub(super) fn detectable(&self, found: &Comparison) -> Option<f64> {
+        match self.is_within() {
+            true => found.detectable_margin(),
+            false => found.detectable(),
+        }
+    }
+
+    /// One sentence for each comparison.
+    pub(super) fn sentences(&self, labels: &[String], found: &[Comparison]) -> Vec<String> {
+        let p: Vec<f64> = found.iter().map(|each| self.rule.p(each)).collect();
+        let each = labels.iter().zip(found).zip(holm(&p));
+        each.map(|((label, found_one), corrected)| {
+            let mut parts = vec![
+                format!("{label}: {}", found_one.difference_in(self.scale)),
+                format!("{}, {}", found_one.test, p_equals(found_one.p)),
+            ];
+            if found.len() > 1 {
+                parts.push(format!("corrected over the claim {}", p_equals(corrected)));
+            }
+            if found.len() <= FULL {
+                parts.extend(self.further(found_one));
+            }
+            parts.join("; ")
+        })
+        .collect()
+    }
+
+    /// The other test, the 90 % interval, and where the true difference is likely to be.
+    fn further(&self, found: &Comparison) -> Vec<String> {
+        let (low, high) = (found.narrow.low, found.narrow.high);
+        let ends = [low, high].map(|end| self.scale.number(end));
+        let mut parts: Vec<String> = found.permutation_text().into_iter().collect();
+        parts.push(format!("90 % interval [{}, {}]", ends[0], ends[1]));
+        if let (Some(estimate), true) = (found.estimate, self.rule.margin > 0.0) {
+            let margin = self.rule.margin;
+            let above = 1.0 - estimate.p_above(margin);
+            let below = estimate.p_above(-margin);
+            let percent = |share: f64| format!("{} %", fixed(share * 100.0, 0));
+            parts.push(format!(
+                "likely above {} by {}, within it by {}, below its opposite by {}",
+                self.scale.amount(margin),
+                percent(above),
+                percent(1.0 - above - below),
+                percent(below)
+            ));
+        }
+        parts
+    }
+
+    /// What a verdict other than reproduced rests on, or what it would take to decide.
+    pub(super) fn why(&self, verdict: Verdict, found: &[Comparison]) -> Option<String> {
+        match verdict {
+            Verdict::Direction => Some(self.only_direction(found)),
+            Verdict::NotDecided => self.undecided(found),
+            Verdict::Contradicted if !self.is_within() => {
+                let seen = found
+                    .iter()
+                    .any(|each| self.rule.p(each) < ALPHA && self.against(each));
+                (!seen).then(|| "a difference that matters is excluded".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a difference lies on the side that the paper does not find.
+    fn against(&self, found: &Comparison) -> bool {
+        let negative = self.relation.papers().first().is_some_and(|&p| p < 0.0);
+        (found.difference < 0.0) != negative
+    }
+
+    fn only_direction(&self, found: &[Comparison]) -> String {
+        let significant = |each: &Comparison| self.rule.p(each) < ALPHA;
+        if !found.iter().all(significant) {
+            let n = found.iter().filter(|each| significant(each)).count();
+            return format!("{n} of {} differences are significant", found.len());
+        }
+        let mut lacks = Vec::new();
+        for (each, &paper) in found.iter().zip(self.relation.papers()) {
+            let each = if paper < 0.0 {
+                each.turned()
+            } else {
+                each.clone()
+            };
+            lacks.extend(self.rule.lacks(&each, paper.abs()));
+        }
+        lacks.dedup();
+        match lacks.is_empty() {
+            true => format!(
+                "the difference is there, and below the margin of {}",
+                self.scale.amount(self.rule.margin)
+            ),
+            false => lacks.join("; "),
+        }
+    }
+
+    fn undecided(&self, found: &[Comparison]) -> Option<String> {
+        let hardest = found
+            .iter()
+            .filter_map(|each| Some((self.detectable(each)?, each)))
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let (size, each) = hardest?;
+        let (size, power) = (self.scale.amount(size), fixed(POWER * 100.0, 0));
+        let can = match self.is_within() {
+            true => format!(
+                "in {power} % of such comparisons a true difference of 0 is shown to be within {size}, and not within less"
+            ),
+            false => format!(
+                "in {power} % of such comparisons a true difference of {size} is found, and no smaller one"
+            ),
+        };
+        let target = match self.relation.papers() {
+            [] => self.rule.margin,
+            papers => papers
+                .iter()
+                .fold(f64::INFINITY, |least, p| least.min(p.abs())),
+        };
+        let takes = self.seeds(each, target).map(|seeds| {
+            let noun = counted(seeds, self.unit.noun());
+            format!(
+                "; to decide on {} it takes about {noun} a side",
+                self.scale.amount(target)
+            )
+        });
+        Some(can + &takes.unwrap_or_default())
+    }
+
+    /// Seeds with which a difference of `target`, or none within it, is shown with a power of 80 %.
+    fn seeds(&self, found: &Comparison, target: f64) -> Option<usize> {
+        let within = self.is_within();
+        let decides = |with: &Estimate| {
+            POWER
+                <= match within {
+                    true => with.equivalence_power(0.0, target, ALPHA),
+                    false => with.power(target, ALPHA),
+                }
+        };
+        (target > 0.0).then(|| found.estimate?.seeds_needed(found.n, decides))?
+    }
+}
