@@ -1,5 +1,6 @@
 //! Verdicts on synthetic runs, by claims written as in `claims.toml`.
 
+mod calibration;
 mod layers;
 mod scores;
 mod tasks;
