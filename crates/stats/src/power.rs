@@ -139,7 +139,7 @@ impl Estimate {
         let finer = if right < all { 4.0 } else { 1.0 };
         let steps = 2.0 * (finer * (right - left) / (0.5 * narrowest)).ceil().max(1.0);
         let h = (right - left) / steps;
-        let weight = |i: usize| match (right < all, i % 2 == 0) {
+        let weight = |i: usize| match (right < all, i.is_multiple_of(2)) {
             (false, _) => 1.0,
             (true, _) if i == 0 || i == steps as usize => 1.0 / 3.0,
             (true, true) => 2.0 / 3.0,
