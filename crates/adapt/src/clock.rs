@@ -1,15 +1,18 @@
-//! A monotonic stopwatch that waits for the device before it is read.
+//! A monotonic stopwatch that waits for the device before it is read, and counts processor time next to wall time.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
+use cpu_time::ProcessTime;
 
 /// Adds up the time between starts and stops.
 pub(crate) struct Clock {
     device: Device,
     total: Duration,
-    running: Option<Instant>,
+    /// Of all threads of the process, while the clock ran; `None` once the system did not say.
+    processor: Option<Duration>,
+    running: Option<(Instant, Option<ProcessTime>)>,
 }
 
 impl Clock {
@@ -17,6 +20,7 @@ impl Clock {
         Self {
             device: device.clone(),
             total: Duration::ZERO,
+            processor: Some(Duration::ZERO),
             running: None,
         }
     }
@@ -24,15 +28,17 @@ impl Clock {
     /// Starts counting, once the device has done what it was asked before.
     pub(crate) fn start(&mut self) -> Result<()> {
         self.wait()?;
-        self.running = Some(Instant::now());
+        self.running = Some((Instant::now(), ProcessTime::try_now().ok()));
         Ok(())
     }
 
     /// Stops counting, once the device has done what it was asked since.
     pub(crate) fn stop(&mut self) -> Result<()> {
         self.wait()?;
-        if let Some(started) = self.running.take() {
+        if let Some((started, processor)) = self.running.take() {
             self.total += started.elapsed();
+            let spent = processor.and_then(|since| since.try_elapsed().ok());
+            self.processor = self.processor.zip(spent).map(|(sum, spent)| sum + spent);
         }
         Ok(())
     }
@@ -44,8 +50,16 @@ impl Clock {
 
     /// Seconds counted so far, without waiting for the device.
     pub(crate) fn seconds(&self) -> f64 {
-        let running = self.running.map_or(Duration::ZERO, |since| since.elapsed());
+        let running = self
+            .running
+            .map_or(Duration::ZERO, |(since, _)| since.elapsed());
         (self.total + running).as_secs_f64()
+    }
+
+    /// Processor seconds of all threads of the process between starts and stops, without what was added; `None` where
+    /// the system does not say.
+    pub(crate) fn cpu_seconds(&self) -> Option<f64> {
+        self.processor.map(|sum| sum.as_secs_f64())
     }
 
     fn wait(&self) -> Result<()> {
@@ -72,5 +86,23 @@ mod tests {
         assert!(stopped >= 0.02, "{stopped}");
         std::thread::sleep(pause);
         assert_eq!(clock.seconds(), stopped);
+    }
+
+    #[test]
+    fn a_thread_that_works_uses_the_processor_and_one_that_sleeps_does_not() {
+        let mut clock = Clock::new(&Device::flex());
+        clock.start().expect("flex waits for nothing");
+        let begun = Instant::now();
+        let mut n = 0u64;
+        while begun.elapsed() < Duration::from_millis(50) {
+            n = std::hint::black_box(n + 1);
+        }
+        clock.stop().expect("flex waits for nothing");
+        let used = clock.cpu_seconds().expect("this system says");
+        assert!(used > 0.0, "{n} additions took no time");
+        // Other tests of this process may work meanwhile; what was added from elsewhere is no work of it.
+        clock.add(1e6);
+        assert_eq!(clock.cpu_seconds(), Some(used));
+        assert!(clock.seconds() > 1e6);
     }
 }

@@ -28,8 +28,32 @@ pub struct Outcome<E: Encoder> {
     pub train_seconds: f64,
     /// That part.
     pub cache_seconds: f64,
+    /// Processor seconds of all threads of the process in training, cached activations excluded; `None` where the system
+    /// does not say.
+    pub cpu_seconds: Option<f64>,
+    /// What each phase that was begun took, in order.
+    pub phases: Vec<PhaseTime>,
     /// Seconds in evaluation.
     pub eval_seconds: f64,
+}
+
+/// What a phase of training took.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PhaseTime {
+    /// Seconds it took to compute the cached activations that the phase begins with and the one before did not, whichever
+    /// run computed them.
+    pub cache_seconds: f64,
+    /// Each finished epoch, evaluation excluded.
+    pub epochs: Vec<EpochTime>,
+}
+
+/// What the training steps of an epoch took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EpochTime {
+    /// On a monotonic clock.
+    pub seconds: f64,
+    /// Of all threads of the process; `None` where the system does not say.
+    pub cpu_seconds: Option<f64>,
 }
 
 /// One score of a model at one moment.

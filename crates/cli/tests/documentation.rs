@@ -194,6 +194,8 @@ fn blocks(page: &Page) -> Vec<&str> {
 struct Names {
     papers: BTreeSet<String>,
     datasets: BTreeSet<String>,
+    /// Datasets, texts and encoders.
+    comparable: BTreeSet<String>,
     encoders: BTreeSet<String>,
     pretraining: BTreeSet<String>,
 }
@@ -213,6 +215,7 @@ impl Names {
         Self {
             papers: project.papers().expect("papers").into_iter().collect(),
             datasets: own([datasets.names(), texts.names()].concat()),
+            comparable: own([datasets.names(), texts.names(), encoders.names()].concat()),
             encoders: own(encoders.names()),
             pretraining: runs
                 .filter_map(|run| stem(run.expect("an entry").path()))
@@ -223,15 +226,13 @@ impl Names {
     /// Values of a command that name nothing.
     fn unknown(&self, command: &str, matches: &ArgMatches) -> Vec<String> {
         let kinds: &[(&str, &BTreeSet<String>)] = match command {
-            "data list" | "data check" | "data fetch" | "data overlap" => {
-                &[("names", &self.datasets)]
-            }
+            "data list" | "data check" | "data fetch" => &[("names", &self.datasets)],
+            "data overlap" => &[("names", &self.comparable)],
             "data stats" | "data show" => &[("name", &self.datasets), ("encoder", &self.encoders)],
             "encoders check" | "encoders fetch" => &[("names", &self.encoders)],
             "encoders convert" => &[("from", &self.encoders)],
-            "reproduce" | "report" | "curves" | "collect" | "sweep plan" | "sweep run" => {
-                &[("paper", &self.papers)]
-            }
+            "reproduce" | "report" | "curves" | "collect" | "sweep plan" | "sweep run"
+            | "sweep time" => &[("paper", &self.papers)],
             "pretrain" => &[("config", &self.pretraining)],
             _ => &[],
         };

@@ -68,6 +68,8 @@ fn planned(experiments: &[Experiment], profile: &str) -> Vec<RunRow> {
         train_seconds: 0.0,
         eval_seconds: 0.0,
         cache_seconds: 0.0,
+        cpu_seconds: None,
+        load_average: None,
         peak_memory: 0,
         started: 0,
         status: "ok".to_string(),

@@ -3,7 +3,7 @@
 use polars::chunked_array::builder::ListPrimitiveChunkedBuilder;
 use polars::prelude::*;
 
-use crate::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow};
+use crate::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, TimingRow};
 
 /// A row type with its table's name and columns.
 pub(crate) trait Row: Sized {
@@ -11,16 +11,28 @@ pub(crate) trait Row: Sized {
     const TABLE: &'static str;
     /// What one row is, in a few words, for whoever opens the file.
     const ABOUT: &'static str;
-    /// Columns in order, with their types.
-    fn schema() -> Vec<(&'static str, DataType)>;
+    /// Columns in order.
+    fn schema() -> Vec<ColumnSpec>;
     /// The rows as one data frame.
     fn to_frame(rows: &[Self]) -> PolarsResult<DataFrame>;
-    /// The rows of a data frame whose schema has been checked and which has no empty cells.
+    /// The rows of a data frame whose schema has been checked.
     fn from_frame(frame: &DataFrame) -> PolarsResult<Vec<Self>>;
+}
+
+/// What a column has to be.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ColumnSpec {
+    pub name: &'static str,
+    pub dtype: DataType,
+    /// Whether a cell may be empty: unknown, which is no number.
+    pub nullable: bool,
+    /// The first schema version that has it. In a file of an earlier one every cell of it is empty.
+    pub since: u32,
 }
 
 /// A field type with its column type.
 trait Cell: Sized {
+    const NULLABLE: bool = false;
     fn dtype() -> DataType;
     fn column<'a>(name: &str, values: impl Iterator<Item = &'a Self>) -> Column
     where
@@ -80,6 +92,23 @@ impl Cell for Vec<f32> {
     }
 }
 
+impl Cell for Option<f64> {
+    const NULLABLE: bool = true;
+
+    fn dtype() -> DataType {
+        DataType::Float64
+    }
+
+    fn column<'a>(name: &str, values: impl Iterator<Item = &'a Self>) -> Column {
+        let values: Vec<Self> = values.copied().collect();
+        Column::new(name.into(), values)
+    }
+
+    fn values(column: &Column) -> PolarsResult<Vec<Self>> {
+        Ok(column.f64()?.iter().collect())
+    }
+}
+
 macro_rules! number_cell {
     ($type:ty, $dtype:ident, $accessor:ident) => {
         impl Cell for $type {
@@ -103,15 +132,31 @@ number_cell!(u32, UInt32, u32);
 number_cell!(u64, UInt64, u64);
 number_cell!(f64, Float64, f64);
 
-/// Lists the fields of a row type once, in the order of the columns.
+/// The first schema version, or that of a column that came later.
+macro_rules! since {
+    () => {
+        1
+    };
+    ($version:literal) => {
+        $version
+    };
+}
+
+/// Lists the fields of a row type once, in the order of the columns; `[2]` behind one that schema version 2 brought, which
+/// has to be an `Option`.
 macro_rules! row {
-    ($row:ident, $table:literal, $about:literal, { $($field:ident: $type:ty),+ $(,)? }) => {
+    ($row:ident, $table:literal, $about:literal, { $($field:ident: $type:ty $([$since:literal])?),+ $(,)? }) => {
         impl Row for $row {
             const TABLE: &'static str = $table;
             const ABOUT: &'static str = $about;
 
-            fn schema() -> Vec<(&'static str, DataType)> {
-                vec![$((stringify!($field), <$type>::dtype())),+]
+            fn schema() -> Vec<ColumnSpec> {
+                vec![$(ColumnSpec {
+                    name: stringify!($field),
+                    dtype: <$type>::dtype(),
+                    nullable: <$type>::NULLABLE,
+                    since: since!($($since)?),
+                }),+]
             }
 
             fn to_frame(rows: &[Self]) -> PolarsResult<DataFrame> {
@@ -155,6 +200,8 @@ row!(RunRow, "runs", "one row per run: what was asked, on what, by which code, a
     train_seconds: f64,
     eval_seconds: f64,
     cache_seconds: f64,
+    cpu_seconds: Option<f64> [2],
+    load_average: Option<f64> [2],
     peak_memory: u64,
     started: u64,
     status: String,
@@ -204,4 +251,29 @@ row!(PerplexityRow, "perplexity", "one row per model and held-out text", {
     n: u64,
     nats: f64,
     perplexity: f64,
+});
+
+row!(TimingRow, "timing", "one row per kind of run and phase: what an epoch takes on a quiet machine", {
+    paper: String,
+    experiment: String,
+    arm: String,
+    dataset: String,
+    encoder: String,
+    settings: String,
+    phase: u32,
+    epochs: u32,
+    epoch_seconds: f64,
+    fastest: f64,
+    slowest: f64,
+    cpu_seconds: Option<f64>,
+    cache_seconds: f64,
+    others: Option<f64>,
+    quiet: bool,
+    load_average: Option<f64>,
+    threads: u32,
+    device: String,
+    machine: String,
+    code_commit: String,
+    code_dirty: bool,
+    started: u64,
 });

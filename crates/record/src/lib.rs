@@ -19,5 +19,8 @@ mod tables;
 pub use atomic::write_atomically;
 pub use order::natural;
 pub use parquet::SCHEMA_VERSION;
-pub use rows::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables};
-pub use tables::{read_perplexity, read_pretraining, write_perplexity, write_pretraining};
+pub use rows::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables, TimingRow};
+pub use tables::{
+    read_perplexity, read_pretraining, read_timing, write_perplexity, write_pretraining,
+    write_timing,
+};

@@ -8,14 +8,17 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use polars::frame::DataFrame;
 use polars::prelude::{
-    KeyValueMetadata, ParquetCompression, ParquetReader, ParquetWriter, SerReader,
+    Column, KeyValueMetadata, ParquetCompression, ParquetReader, ParquetWriter, SerReader,
     StatisticsOptions,
 };
 
-use crate::cell::Row;
+use crate::cell::{ColumnSpec, Row};
 
-/// Version of the columns and their meaning, kept in every file; a change of either raises it.
-pub const SCHEMA_VERSION: u32 = 1;
+/// Version of the columns and their meaning, kept in every file; a change of either raises it. Files of earlier versions
+/// are read: what they lack is unknown.
+///
+/// Version 2 added `cpu_seconds` and `load_average` to runs, and the table of timings.
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Bytes that open and close a parquet file.
 const MAGIC: &[u8] = b"PAR1";
@@ -104,15 +107,18 @@ fn decode_whole<R: Row>(bytes: Vec<u8>) -> Result<Vec<R>> {
             .find(|pair| pair.key == key)
             .and_then(|pair| pair.value.as_deref())
     };
-    match value(VERSION_KEY) {
-        None => bail!(
+    let Some(written) = value(VERSION_KEY) else {
+        bail!(
             "found no key `{VERSION_KEY}`, expected `{SCHEMA_VERSION}`; was it written by another program?"
-        ),
-        Some(version) => ensure!(
-            version == SCHEMA_VERSION.to_string(),
-            "found schema version `{version}`, expected `{SCHEMA_VERSION}`; this program cannot read it"
-        ),
-    }
+        );
+    };
+    let known = written.parse().ok();
+    let known = known.filter(|version| (1..=SCHEMA_VERSION).contains(version));
+    let version = known.with_context(|| {
+        format!(
+            "found schema version `{written}`, expected at most `{SCHEMA_VERSION}`; this program cannot read it"
+        )
+    })?;
     let table = value(TABLE_KEY).unwrap_or_default();
     ensure!(
         table == R::TABLE,
@@ -120,15 +126,29 @@ fn decode_whole<R: Row>(bytes: Vec<u8>) -> Result<Vec<R>> {
         R::TABLE
     );
 
-    let frame = reader.finish()?;
-    check_columns::<R>(&frame)?;
+    let mut frame = reader.finish()?;
+    check_columns::<R>(&frame, version)?;
+    for column in R::schema()
+        .into_iter()
+        .filter(|column| column.since > version)
+    {
+        let rows = frame.height();
+        frame.with_column(Column::full_null(column.name.into(), rows, &column.dtype))?;
+    }
     Ok(R::from_frame(&frame)?)
 }
 
-/// Checks that the columns are those of the schema, by name and type, with no empty cell.
-fn check_columns<R: Row>(frame: &DataFrame) -> Result<()> {
-    let expected = R::schema();
-    for (name, dtype) in &expected {
+/// Checks that the columns are those of the schema version, by name and type, with empty cells only where they may be.
+fn check_columns<R: Row>(frame: &DataFrame, version: u32) -> Result<()> {
+    let mut expected = R::schema();
+    expected.retain(|column| column.since <= version);
+    for ColumnSpec {
+        name,
+        dtype,
+        nullable,
+        ..
+    } in &expected
+    {
         let Ok(column) = frame.column(name) else {
             let found: Vec<&str> = frame
                 .columns()
@@ -146,18 +166,18 @@ fn check_columns<R: Row>(frame: &DataFrame) -> Result<()> {
             column.dtype()
         );
         ensure!(
-            column.null_count() == 0,
+            *nullable || column.null_count() == 0,
             "column `{name}`: found {} empty cells, expected none",
             column.null_count()
         );
     }
-    if let Some(extra) = frame
-        .columns()
-        .iter()
-        .find(|column| expected.iter().all(|(name, _)| name != column.name()))
-    {
+    if let Some(extra) = frame.columns().iter().find(|column| {
+        expected
+            .iter()
+            .all(|known| known.name != column.name().as_str())
+    }) {
         bail!(
-            "found a column `{}` that schema version {SCHEMA_VERSION} does not have",
+            "found a column `{}` that schema version {version} does not have",
             extra.name()
         );
     }
@@ -174,8 +194,6 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use polars::prelude::Column;
-
     use super::*;
     use crate::EvalRow;
 
@@ -183,7 +201,7 @@ mod tests {
     fn a_file_from_a_later_version_says_so() {
         check_refusal(
             |frame| encode_frame(frame, "evals", "", 7),
-            "found schema version `7`, expected `1`",
+            "found schema version `7`, expected at most `2`",
         );
     }
 
@@ -246,6 +264,59 @@ mod tests {
             },
             "found a column `mood`",
         );
+    }
+
+    #[test]
+    fn columns_that_came_later_are_those_that_may_be_empty() {
+        fn check<R: Row>() {
+            for column in R::schema() {
+                assert!(column.since == 1 || column.nullable, "{column:?}");
+                assert!(column.since <= SCHEMA_VERSION, "{column:?}");
+            }
+        }
+        check::<crate::RunRow>();
+        check::<EvalRow>();
+        check::<crate::TimingRow>();
+    }
+
+    #[test]
+    fn what_a_file_of_version_1_lacks_is_unknown_and_no_zero() {
+        let row = crate::RunRow {
+            cpu_seconds: Some(1.0),
+            load_average: Some(2.0),
+            ..crate::rows::tests::run()
+        };
+        let written = |version, drop: &[&str]| {
+            let frame = crate::RunRow::to_frame(std::slice::from_ref(&row)).unwrap();
+            let frame = frame.drop_many(drop.iter().copied());
+            let bytes = encode_frame(frame, "runs", "", version).unwrap();
+            decode::<crate::RunRow>(bytes, Path::new("runs.parquet"))
+        };
+        assert_eq!(written(2, &[]).unwrap(), std::slice::from_ref(&row));
+        let later = ["cpu_seconds", "load_average"];
+        let unknown = crate::RunRow {
+            cpu_seconds: None,
+            load_average: None,
+            ..row.clone()
+        };
+        let read = written(1, &later).unwrap();
+        assert_eq!(read, std::slice::from_ref(&unknown));
+        assert_eq!(read[0].cpu_share(), None);
+        // Written again it is of this version, and as unknown as before.
+        let again = decode(encode(&read).unwrap(), Path::new("runs.parquet")).unwrap();
+        let again: Vec<crate::RunRow> = again;
+        assert_eq!(again, [unknown]);
+        for (version, drop, reason) in [
+            (2, &later[..], "found no column `cpu_seconds`"),
+            (
+                1,
+                &[],
+                "found a column `cpu_seconds` that schema version 1 does not have",
+            ),
+        ] {
+            let error = written(version, drop).unwrap_err();
+            assert!(format!("{error:#}").contains(reason), "{error:#}");
+        }
     }
 
     #[test]

@@ -53,6 +53,12 @@ pub struct RunRow {
     pub eval_seconds: f64,
     /// Seconds spent filling caches of frozen activations.
     pub cache_seconds: f64,
+    /// Processor seconds of all threads of the process in the training steps that this run took itself: without cached
+    /// activations, whose seconds may be another run's. `None` where nothing measured them, as in tables of version 1.
+    pub cpu_seconds: Option<f64>,
+    /// Load average of the machine over the minute before the run (processes that ran or waited to run); `None` when
+    /// unknown.
+    pub load_average: Option<f64>,
     /// Peak resident memory of the process, in bytes; 0 when unknown.
     pub peak_memory: u64,
     /// When the run started, seconds since 1970 (wall clock; for the record only).
@@ -61,6 +67,16 @@ pub struct RunRow {
     pub status: String,
     /// What went wrong, in one line; empty when `ok`.
     pub error: String,
+}
+
+impl RunRow {
+    /// The part of the processor that training had while its clock ran: processor seconds by wall seconds times
+    /// threads. Well below 1 it shared the machine, or its threads waited for each other. `None` where it is unknown.
+    pub fn cpu_share(&self) -> Option<f64> {
+        let wall = (self.train_seconds - self.cache_seconds) * f64::from(self.threads);
+        let cpu = self.cpu_seconds.filter(|_| wall > 0.0)?;
+        Some(cpu / wall)
+    }
 }
 
 /// One score of one run at one moment.
@@ -118,6 +134,65 @@ pub struct Tables {
     pub predictions: Vec<PredictionRow>,
 }
 
+/// What an epoch of one phase of one kind of run (arm, dataset, encoder) takes, measured by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TimingRow {
+    /// Paper of the kind of run, such as `hart2020`.
+    pub paper: String,
+    /// Experiment file it came from, such as `table-2`.
+    pub experiment: String,
+    /// Arm of the experiment.
+    pub arm: String,
+    /// Dataset card name.
+    pub dataset: String,
+    /// Encoder card name.
+    pub encoder: String,
+    /// What was timed: the first 16 hexadecimal digits of the SHA-256 of its settings, without the seed and what a search
+    /// chose.
+    pub settings: String,
+    /// Phase of training, counted from 0.
+    pub phase: u32,
+    /// Epochs timed, after one that warmed up.
+    pub epochs: u32,
+    /// Median seconds of an epoch's training steps (monotonic clock).
+    pub epoch_seconds: f64,
+    /// The fastest of them.
+    pub fastest: f64,
+    /// The slowest of them.
+    pub slowest: f64,
+    /// Median processor seconds of an epoch, of all threads of the process; `None` when unknown.
+    pub cpu_seconds: Option<f64>,
+    /// Seconds it took to compute the cached activations that the phase begins with; 0 where it uses none.
+    pub cache_seconds: f64,
+    /// Processor seconds of other processes per second of these epochs; `None` when unknown.
+    pub others: Option<f64>,
+    /// Whether the machine was quiet.
+    pub quiet: bool,
+    /// Load average of the machine over the minute before; `None` when unknown.
+    pub load_average: Option<f64>,
+    /// Threads the arithmetic could use.
+    pub threads: u32,
+    /// Device, such as `cpu (LibTorch 2.11.0)`.
+    pub device: String,
+    /// Processor of the machine and its number of cores.
+    pub machine: String,
+    /// Commit of the code that ran, or empty outside a checkout.
+    pub code_commit: String,
+    /// Whether the checkout had uncommitted changes.
+    pub code_dirty: bool,
+    /// When it was timed, seconds since 1970 (wall clock; for the record only).
+    pub started: u64,
+}
+
+impl TimingRow {
+    /// Processor seconds by wall seconds times threads; `None` when unknown.
+    pub fn cpu_share(&self) -> Option<f64> {
+        let wall = self.epoch_seconds * f64::from(self.threads);
+        let cpu = self.cpu_seconds.filter(|_| wall > 0.0)?;
+        Some(cpu / wall)
+    }
+}
+
 /// Some steps of a pre-training run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PretrainingRow {
@@ -158,4 +233,60 @@ pub struct PerplexityRow {
     pub nats: f64,
     /// Its exponential.
     pub perplexity: f64,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A run of four threads.
+    pub(crate) fn run() -> RunRow {
+        RunRow {
+            run_id: "00".into(),
+            paper: "made-up".into(),
+            experiment: "table-9".into(),
+            profile: "fixture".into(),
+            spec: "{}".into(),
+            code_commit: String::new(),
+            code_dirty: false,
+            dataset: "letters".into(),
+            dataset_hash: String::new(),
+            encoder: "tiny".into(),
+            checkpoint_hash: String::new(),
+            tokenizer_hash: String::new(),
+            seed: 1,
+            device: "cpu".into(),
+            dtype: "f32".into(),
+            threads: 4,
+            params_total: 10,
+            params_trainable: 10,
+            epochs: 1,
+            steps: 1,
+            stop_reason: "epochs".into(),
+            train_seconds: 12.0,
+            eval_seconds: 0.0,
+            cache_seconds: 2.0,
+            cpu_seconds: None,
+            load_average: None,
+            peak_memory: 0,
+            started: 0,
+            status: "ok".into(),
+            error: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_share_of_the_processor_leaves_out_what_the_cache_took() {
+        let share = |cpu_seconds, train_seconds| {
+            let row = RunRow {
+                cpu_seconds,
+                train_seconds,
+                ..run()
+            };
+            row.cpu_share()
+        };
+        assert_eq!(share(None, 12.0), None);
+        assert_eq!(share(Some(30.0), 12.0), Some(0.75)); // 30 s of 10 s x 4 threads
+        assert_eq!(share(Some(0.0), 2.0), None, "no training of its own");
+    }
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::atomic::Pending;
 use crate::cell::Row;
 use crate::parquet::{decode, encode};
-use crate::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables};
+use crate::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables, TimingRow};
 
 impl Tables {
     /// Writes `runs.parquet`, `evals.parquet` and `predictions.parquet` into a folder that exists.
@@ -118,6 +118,33 @@ pub fn write_perplexity(dir: &Path, rows: &[PerplexityRow]) -> Result<()> {
 /// Reads `perplexity.parquet` of a folder.
 pub fn read_perplexity(dir: &Path) -> Result<Vec<PerplexityRow>> {
     read(dir)
+}
+
+/// Writes `timing.parquet` into a folder that exists, whole or not at all, sorted by kind of run and phase.
+pub fn write_timing(dir: &Path, rows: &[TimingRow]) -> Result<()> {
+    let mut rows = rows.to_vec();
+    rows.sort_by(|a, b| {
+        let key = |row: &TimingRow| {
+            [
+                &row.paper,
+                &row.experiment,
+                &row.dataset,
+                &row.encoder,
+                &row.arm,
+            ]
+            .map(String::clone)
+        };
+        key(a).cmp(&key(b)).then(a.phase.cmp(&b.phase))
+    });
+    prepare(dir, &rows)?.publish()
+}
+
+/// Reads `timing.parquet` of a folder; no rows where there is none.
+pub fn read_timing(dir: &Path) -> Result<Vec<TimingRow>> {
+    match file::<TimingRow>(dir).is_file() {
+        true => read(dir),
+        false => Ok(Vec::new()),
+    }
 }
 
 fn file<R: Row>(dir: &Path) -> PathBuf {

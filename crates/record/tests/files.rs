@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use totune_record::{EvalRow, PredictionRow, RunRow, Tables};
+use totune_record::{EvalRow, PredictionRow, RunRow, Tables, TimingRow, read_timing, write_timing};
 
 #[test]
 fn tables_read_back_as_they_were_written() {
@@ -189,6 +189,47 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+#[test]
+fn timings_read_back_sorted_and_a_folder_without_them_has_none() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(read_timing(folder.path()).unwrap(), []);
+    let row = |arm: &str, phase: u32, cpu_seconds: Option<f64>| TimingRow {
+        paper: "made-up".into(),
+        experiment: "table-9".into(),
+        arm: arm.into(),
+        dataset: "letters".into(),
+        encoder: "tiny".into(),
+        settings: "0f".into(),
+        phase,
+        epochs: 3,
+        epoch_seconds: 2.0,
+        fastest: 1.5,
+        slowest: 2.5,
+        cpu_seconds,
+        cache_seconds: 0.25,
+        others: None,
+        quiet: true,
+        load_average: Some(0.125),
+        threads: 4,
+        device: "cpu (flex)".into(),
+        machine: "a processor, 4 cores".into(),
+        code_commit: "c0ffee".into(),
+        code_dirty: false,
+        started: 1_700_000_000,
+    };
+    let rows = [
+        row("b", 0, Some(6.0)),
+        row("a", 1, None),
+        row("a", 0, Some(8.0)),
+    ];
+    write_timing(folder.path(), &rows).unwrap();
+    let [b, a1, a0] = rows;
+    let read = read_timing(folder.path()).unwrap();
+    assert_eq!(read, [a0, a1, b]);
+    let shares: Vec<Option<f64>> = read.iter().map(TimingRow::cpu_share).collect();
+    assert_eq!(shares, [Some(1.0), None, Some(0.75)]);
+}
+
 /// Two runs, unsorted; every field differs from its neighbours so that swapped columns would show.
 fn some_tables() -> Tables {
     let run = |run_id: &str, seed: u64| RunRow {
@@ -216,6 +257,8 @@ fn some_tables() -> Tables {
         train_seconds: 1.5,
         eval_seconds: 0.25,
         cache_seconds: 0.125,
+        cpu_seconds: Some(2.75),
+        load_average: Some(0.5),
         peak_memory: 1 << 40,
         started: 1_700_000_000,
         status: "ok".into(),

@@ -276,6 +276,8 @@ fn add(
         train_seconds: 1.25,
         eval_seconds: 0.5,
         cache_seconds: 0.0,
+        cpu_seconds: None,
+        load_average: None,
         peak_memory: 1 << 28,
         started: 1_700_000_000,
         status: "ok".into(),

@@ -439,6 +439,8 @@ fn add(
         train_seconds: 1.0,
         eval_seconds: 1.0,
         cache_seconds: 0.0,
+        cpu_seconds: None,
+        load_average: None,
         peak_memory: 1,
         started: 1_700_000_000 + number,
         status: "ok".into(),

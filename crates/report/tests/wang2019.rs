@@ -520,6 +520,8 @@ impl Rows {
             train_seconds: f64::from(total),
             eval_seconds: 1.0,
             cache_seconds: 0.0,
+            cpu_seconds: None,
+            load_average: None,
             peak_memory: 1,
             started: 1_700_000_000 + number,
             status: "ok".into(),

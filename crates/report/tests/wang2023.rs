@@ -354,6 +354,8 @@ fn add(tables: &mut Tables, of: Made, training: Value, per_epoch: f64, score: f6
         train_seconds: per_epoch * f64::from(of.epochs),
         eval_seconds: 1.0,
         cache_seconds: 0.0,
+        cpu_seconds: None,
+        load_average: None,
         peak_memory: 1 << 28,
         started: 1_700_000_000,
         status: "ok".into(),

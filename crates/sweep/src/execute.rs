@@ -282,6 +282,8 @@ impl Sweep<'_> {
             train_seconds: 0.0,
             eval_seconds: 0.0,
             cache_seconds: 0.0,
+            cpu_seconds: None,
+            load_average: provenance::load_average(),
             peak_memory: 0,
             started: provenance::now(),
             status: "ok".to_string(),

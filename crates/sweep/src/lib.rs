@@ -32,6 +32,7 @@ mod states;
 mod store;
 mod stored;
 mod suggest;
+mod timing;
 mod typed;
 mod work;
 
@@ -52,4 +53,5 @@ pub use spec::{
 };
 pub use store::{State, Store};
 pub use stored::{Arms, read_results, upgrade_results};
+pub use timing::{Noise, TimingEvent, TimingRequest, TimingSummary, time};
 pub use work::HIDDEN;

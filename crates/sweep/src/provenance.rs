@@ -1,4 +1,4 @@
-//! Which code ran, and how much memory it took.
+//! Which code ran, how much memory it took, and how busy the machine was.
 
 use std::path::Path;
 use std::process::Command;
@@ -75,6 +75,13 @@ pub fn peak_memory() -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
+/// Load average of the machine over the last minute: processes that ran or waited to run. `None` where /proc does not
+/// say.
+pub(crate) fn load_average() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
 /// Starts the peak anew, so that a run does not inherit the one of the run before it. Linux only; else nothing.
 pub(crate) fn reset_peak_memory() {
     // "5" resets the peak resident set size (proc(5), clear_refs).
@@ -120,6 +127,12 @@ mod tests {
         assert_eq!((clean.commit.len(), clean.dirty), (40, false));
         std::fs::write(root.join("code.rs"), "fn main() { }").expect("write");
         assert!(Code::of(root).dirty);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_load_average_is_known_on_linux() {
+        assert!(load_average().is_some_and(|load| load >= 0.0));
     }
 
     #[cfg(target_os = "linux")]

@@ -36,7 +36,7 @@ impl Arms {
 
 /// What the runs of a cell have in common: everything but the seed, the arm's name, and the values that a search chose or
 /// tried.
-fn cell(run: &RunSpec) -> String {
+pub(crate) fn cell(run: &RunSpec) -> String {
     let mut run = run.clone();
     run.seed = 0;
     run.arm.clear();

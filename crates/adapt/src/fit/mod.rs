@@ -5,6 +5,7 @@
 
 mod decide;
 mod score;
+mod timing;
 mod train;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,12 +23,14 @@ use crate::best::Best;
 use crate::cache::EntryLayer;
 use crate::clock::Clock;
 use crate::examples::Examples;
-use crate::outcome::{Divergence, Outcome, Prediction, Score, Stop};
+use crate::outcome::{Divergence, Outcome, PhaseTime, Prediction, Score, Stop};
 use crate::parameters::{device_of, require_gradients, sizes};
 use crate::phase::{Assignment, OptimizerState, Phase, Plan};
 use crate::task::TaskData;
 use crate::training::Training;
 use crate::watch::Watch;
+
+pub use timing::time_phases;
 
 /// Puts a new head on `encoder`, trains as `training` says, and scores after every epoch.
 ///
@@ -48,9 +51,19 @@ pub fn fit<E: Encoder>(
     watch: &mut dyn Watch,
 ) -> Result<Outcome<E>> {
     let plan = training.plan(encoder.n_layers())?;
+    execute(encoder, (task, training, seed), &plan, watch)
+}
+
+/// As [`fit`], by this plan.
+fn execute<E: Encoder>(
+    encoder: E,
+    (task, training, seed): (&TaskData, &Training, u64),
+    plan: &Plan,
+    watch: &mut dyn Watch,
+) -> Result<Outcome<E>> {
     check(&encoder, task, training)?;
     let device = device_of(&encoder)?;
-    let model = classifier(encoder, &plan, (task, training, seed), &device)?;
+    let model = classifier(encoder, plan, (task, training, seed), &device)?;
     let sizes = sizes(&model);
     let paths: Vec<String> = sizes.keys().cloned().collect();
     let assignments = plan.assign(&paths, model.encoder.n_layers())?;
@@ -58,7 +71,7 @@ pub fn fit<E: Encoder>(
     run.epochs = plan.phases.iter().map(|phase| phase.epochs).sum();
     let trained = assignments.iter().flat_map(|phase| phase.parameters.keys());
     run.trainable = trained.cloned().collect();
-    let (mut model, stop) = run.phases(model, &plan, &assignments)?;
+    let (mut model, stop) = run.phases(model, plan, &assignments)?;
     if stop.is_an_end() {
         model = run.select(model);
         run.predict(&model.valid())?;
@@ -143,6 +156,7 @@ struct Run<'a> {
     train_clock: Clock,
     eval_clock: Clock,
     cache_seconds: f64,
+    times: Vec<PhaseTime>,
 }
 
 impl<'a> Run<'a> {
@@ -181,6 +195,7 @@ impl<'a> Run<'a> {
             train_clock: Clock::new(device),
             eval_clock: Clock::new(device),
             cache_seconds: 0.0,
+            times: Vec::new(),
         }
     }
 
@@ -216,10 +231,13 @@ impl<'a> Run<'a> {
         self.phase = phase;
         self.start = start;
         self.scale = 1.0;
+        let mut time = PhaseTime::default();
         if let Some(kept) = self.task.train.cached(start).filter(|_| paid != start) {
+            time.cache_seconds = kept.seconds();
             self.cache_seconds += kept.seconds();
             self.train_clock.add(kept.seconds());
         }
+        self.times.push(time);
     }
 
     /// The epochs of a phase, until they are over or something ends them.
@@ -278,6 +296,8 @@ impl<'a> Run<'a> {
             steps: self.step,
             train_seconds: self.train_clock.seconds(),
             cache_seconds: self.cache_seconds,
+            cpu_seconds: self.train_clock.cpu_seconds(),
+            phases: self.times,
             eval_seconds: self.eval_clock.seconds(),
         }
     }

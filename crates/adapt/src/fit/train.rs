@@ -11,7 +11,7 @@ use totune_model::{Classifier, Encoder, Pass};
 
 use super::{Run, Stage};
 use crate::batch::Batches;
-use crate::outcome::Stop;
+use crate::outcome::{EpochTime, Stop};
 use crate::phase::{Assigned, Assignment};
 use crate::watch::StepEvent;
 
@@ -36,6 +36,7 @@ impl Run<'_> {
         let steps = stage.phase.epochs * self.steps_per_epoch;
         let mut total_loss = 0.0;
         model.encoder.reset_state();
+        let before = self.clocks();
         self.train_clock.start()?;
         let order = self
             .batches
@@ -79,9 +80,26 @@ impl Run<'_> {
             }
         }
         self.train_clock.stop()?;
+        self.note_epoch(before);
         self.epoch += 1;
         let mean_loss = total_loss / self.task.train.len() as f64;
         Ok((model, ControlFlow::Continue(mean_loss)))
+    }
+
+    /// Seconds of training so far, and processor seconds.
+    fn clocks(&self) -> (f64, Option<f64>) {
+        (self.train_clock.seconds(), self.train_clock.cpu_seconds())
+    }
+
+    /// Notes what the epoch took that began when the clocks stood at `before`.
+    fn note_epoch(&mut self, (seconds, cpu_seconds): (f64, Option<f64>)) {
+        let now = self.clocks();
+        let time = EpochTime {
+            seconds: now.0 - seconds,
+            cpu_seconds: now.1.zip(cpu_seconds).map(|(now, before)| now - before),
+        };
+        let phase = self.times.last_mut().expect("an epoch is of a phase");
+        phase.epochs.push(time);
     }
 
     /// The clipped gradient of the mean loss over the examples at `indices`, summed over pieces where a batch passes in

@@ -13,3 +13,4 @@ pub mod report;
 pub mod reproduce;
 pub mod submit;
 pub mod sweep;
+pub mod timing;

@@ -9,6 +9,7 @@ use totune_sweep::{
     Estimate, KindCost, Machine, Plan, Progress, Selection, Shard, Silent, State, Summary, Timing,
 };
 
+use crate::command::timing::TimeArgs;
 use crate::context::Context;
 use crate::exit;
 use crate::progress::Shown;
@@ -18,6 +19,7 @@ use crate::progress::Shown;
 pub enum Sweep {
     Plan(PlanArgs),
     Run(RunArgs),
+    Time(TimeArgs),
 }
 
 /// List every run of a paper's profile, how far it has come, and why it would run
@@ -117,6 +119,7 @@ impl Sweep {
                 }
                 Ok(exit::OK)
             }
+            Self::Time(args) => args.run(context),
             Self::Run(args) => {
                 let Which {
                     paper,

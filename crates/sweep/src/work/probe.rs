@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
+use cpu_time::ProcessTime;
 use rayon::prelude::*;
 use totune_adapt::{Activations, EntryLayer, Stop, StoredDtype};
 use totune_data::{Dataset, Encoded, shuffle, stream};
@@ -37,6 +38,7 @@ pub(super) fn perform(
             let encoder = &inputs.encoder(&work.encoder)?.loaded.encoder;
             run.params_total = burn::module::Module::num_params(encoder) as u64;
             run.stop_reason = "computed".to_string();
+            run.cpu_seconds = Some(0.0);
             (parts.vectors(encoder, work)?, Vec::new())
         }
         Some(training) => {
@@ -60,12 +62,15 @@ pub(super) fn perform(
     run.cache_seconds += vectors.seconds;
 
     // Many small problems: side by side, each on one thread.
-    let probing = Instant::now();
+    let (probing, processor) = (Instant::now(), ProcessTime::try_now().ok());
     let scores: Vec<Vec<(String, f64)>> = (0..vectors.layers())
         .into_par_iter()
         .map(|layer| parts.classifier(&vectors.layer(layer), work))
         .collect::<Result<_>>()?;
     run.train_seconds += vectors.seconds + probing.elapsed().as_secs_f64();
+    let processor = processor.and_then(|since| since.try_elapsed().ok());
+    let both = run.cpu_seconds.zip(processor);
+    run.cpu_seconds = both.map(|(training, probing)| training + probing.as_secs_f64());
     let estimating = Instant::now();
     let information: Vec<Vec<(String, f64)>> = match work.mi {
         Information::Off => Vec::new(),

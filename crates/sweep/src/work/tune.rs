@@ -54,6 +54,7 @@ pub(super) fn record<E: Encoder>(
     run.train_seconds = outcome.train_seconds;
     run.eval_seconds = outcome.eval_seconds;
     run.cache_seconds = outcome.cache_seconds;
+    run.cpu_seconds = outcome.cpu_seconds;
     if let Stop::Diverged(divergence) = &outcome.stop {
         run.status = "diverged".to_string();
         run.error = divergence.to_string();

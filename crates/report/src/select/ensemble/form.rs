@@ -208,6 +208,7 @@ fn together(team: &[&Run]) -> Result<Run> {
         train_seconds: rows().map(|row| row.train_seconds).sum(),
         eval_seconds: rows().map(|row| row.eval_seconds).sum(),
         cache_seconds: rows().map(|row| row.cache_seconds).sum(),
+        cpu_seconds: rows().map(|row| row.cpu_seconds).sum(),
         peak_memory: rows().map(|row| row.peak_memory).max().unwrap_or(0),
         ..first.row.clone()
     };
@@ -222,11 +223,13 @@ fn together(team: &[&Run]) -> Result<Run> {
         ("train_seconds", Value::from(run.row.train_seconds)),
         ("eval_seconds", Value::from(run.row.eval_seconds)),
         ("cache_seconds", Value::from(run.row.cache_seconds)),
+        ("cpu_seconds", Value::from(run.row.cpu_seconds)),
         ("peak_memory", Value::from(run.row.peak_memory)),
         ("seed", Value::from(run.row.seed)),
         ("status", Value::from(run.row.status.as_str())),
     ];
-    for (path, value) in numbers {
+    let known = numbers.into_iter().filter(|(_, value)| !value.is_null());
+    for (path, value) in known {
         run.set_fact(path, value);
     }
     Ok(run)

@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use cpu_time::ProcessTime;
 use totune_data::{Dataset, Input};
 use totune_record::{EvalRow, RunRow};
 
@@ -116,7 +117,7 @@ pub(super) fn perform(
     let dev = dev.map(|of| Part::new("dev", of)).transpose()?;
     let test = Part::new("test", &splits.test)?;
 
-    let clock = Instant::now();
+    let (clock, processor) = (Instant::now(), ProcessTime::try_now().ok());
     let encoder = || vectors::Texts::of(spec, work, inputs);
     let predictor = match &work.floor {
         Floor::Majority {} => majority::fit(&train),
@@ -125,6 +126,8 @@ pub(super) fn perform(
         Floor::Cosine { .. } => cosine::fit(dev.as_ref().unwrap_or(&train), encoder()?)?,
     };
     run.train_seconds = clock.elapsed().as_secs_f64();
+    let processor = processor.and_then(|since| since.try_elapsed().ok());
+    run.cpu_seconds = processor.map(|spent| spent.as_secs_f64());
     run.params_total = predictor.encoder + predictor.trained;
     run.params_trainable = predictor.trained;
     run.steps = predictor.steps;

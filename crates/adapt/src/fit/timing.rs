@@ -1,0 +1,76 @@
+//! What the epochs of a run take, without the run.
+
+use anyhow::{Result, bail, ensure};
+use totune_model::Encoder;
+
+use super::execute;
+use crate::examples::Examples;
+use crate::outcome::{PhaseTime, Stop};
+use crate::schedule::{Constant, Schedule};
+use crate::stop::StopRule;
+use crate::task::TaskData;
+use crate::training::{Select, Training};
+use crate::watch::Watch;
+
+/// Rates are this small a part of the run's: no step takes longer or shorter for it, and no kind of run diverges.
+const PART_OF_RATE: f64 = 1e-3;
+
+/// Times `epochs` epochs of each phase, after one that warms up and is left out; `None` when `watch` ended it.
+///
+/// The steps are those of the run on the same examples. Nothing is decided on the way, so no phase ends sooner; of test
+/// one batch is scored, of dev nothing.
+///
+/// # Errors
+/// When the run itself could not begin, or the device fails.
+pub fn time_phases<E: Encoder>(
+    encoder: E,
+    task: &TaskData,
+    (training, seed): (&Training, u64),
+    epochs: usize,
+    watch: &mut dyn Watch,
+) -> Result<Option<Vec<PhaseTime>>> {
+    ensure!(epochs >= 1, "epochs: found 0, expected at least 1");
+    let schedule = Schedule::Constant(Constant { warmup: 0.0 });
+    let mut plan = training.plan(encoder.n_layers())?;
+    for phase in &mut plan.phases {
+        phase.epochs = epochs + 1;
+        phase.schedule = schedule.clone();
+        phase.stop = StopRule::Epochs {};
+        for group in &mut phase.groups {
+            group.lr *= PART_OF_RATE;
+        }
+    }
+    let training = Training {
+        schedule,
+        stop: StopRule::Epochs {},
+        select: Select::Last,
+        ..training.clone()
+    };
+    let task = TaskData {
+        dev: None,
+        test: first(&task.test, training.evaluation_batch_size),
+        predict: Vec::new(),
+        ..task.clone()
+    };
+    let outcome = execute(encoder, (&task, &training, seed), &plan, watch)?;
+    match outcome.stop {
+        Stop::Interrupted => return Ok(None),
+        Stop::Diverged(divergence) => bail!("{divergence}"),
+        Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap => {}
+    }
+    let mut phases = outcome.phases;
+    for phase in &mut phases {
+        phase.epochs.remove(0); // it warmed up
+    }
+    Ok(Some(phases))
+}
+
+/// The first `n` examples.
+fn first(examples: &Examples, n: usize) -> Examples {
+    let mut first = examples.clone();
+    first.rows.truncate(n);
+    for cached in &mut first.cached {
+        cached.places.truncate(n);
+    }
+    first
+}

@@ -1,0 +1,126 @@
+//! `totune sweep time`: what an epoch of each kind of run takes on a quiet machine.
+
+use anyhow::Result;
+use clap::Args;
+use totune_record::TimingRow;
+use totune_sweep::{Noise, Plan, Selection, Silent, TimingEvent, TimingRequest, TimingSummary};
+
+use crate::context::Context;
+use crate::exit;
+
+/// Time the epochs of each kind of run on a quiet machine, for curves and costs
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune sweep time wang2023 small
+  totune sweep time wang2023 small --epochs 5
+  totune sweep time wang2023 small --anyway    although other jobs run; no page uses such rows
+  totune sweep time wang2023 small --again     measure everything anew
+
+A kind of run is an arm on a dataset with an encoder. In each of its phases one epoch warms up and
+some are timed; the medians go to results/<paper>/<profile>/timing.parquet, and curves and costs of
+`totune report` use them. Nothing else should run meanwhile: a machine that is not quiet is refused.
+An interrupted pass resumes when the same command is run again.")]
+pub struct TimeArgs {
+    /// Paper, such as hart2020
+    paper: String,
+    /// Profile: fixture, small or paper
+    #[arg(default_value = "paper")]
+    profile: String,
+    /// Epochs of each phase that are timed
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    epochs: u16,
+    /// Time although other processes take part of the machine, and mark the rows
+    #[arg(long)]
+    anyway: bool,
+    /// Time what was timed before, too
+    #[arg(long)]
+    again: bool,
+}
+
+impl TimeArgs {
+    /// Times and says what came of it.
+    pub fn run(self, context: &Context) -> Result<u8> {
+        let plan = Plan::new(
+            &context.project,
+            &context.store,
+            &self.paper,
+            &self.profile,
+            &Selection::default(),
+        )?;
+        let machine = context.machine()?;
+        let quiet = context.global.quiet;
+        let request = TimingRequest {
+            plan: &plan,
+            store: &context.store,
+            environment: context.environment(&machine),
+            epochs: usize::from(self.epochs),
+            noise: match self.anyway {
+                true => Noise::Marked,
+                false => Noise::Refused,
+            },
+            again: self.again,
+        };
+        let hear = |event: &TimingEvent| {
+            if !quiet {
+                eprintln!("{}", heard(event));
+            }
+        };
+        let summary = totune_sweep::time(&request, &Silent, &hear)?;
+        println!("{}", told(&summary, &context.shown(&summary.folder)));
+        if summary.stopped {
+            eprintln!("interrupted; rerun the same command to resume");
+            return Ok(exit::STOPPED);
+        }
+        Ok(exit::OK)
+    }
+}
+
+/// A line of progress.
+fn heard(event: &TimingEvent) -> String {
+    match event {
+        TimingEvent::Begins { number, of, label } => format!("timing {number} of {of}: {label}"),
+        TimingEvent::Ends(phases) => {
+            let phases: Vec<String> = phases.iter().map(phase).collect();
+            format!("  {}", phases.join("; "))
+        }
+    }
+}
+
+/// `2.31 s an epoch (2.29 to 2.40), CPU share 97 %`.
+fn phase(row: &TimingRow) -> String {
+    let TimingRow {
+        epoch_seconds,
+        fastest,
+        slowest,
+        ..
+    } = row;
+    let mut text = format!("{epoch_seconds:.3} s an epoch ({fastest:.3} to {slowest:.3})");
+    if row.cache_seconds > 0.0 {
+        text += &format!(", {:.3} s to cache", row.cache_seconds);
+    }
+    if let Some(share) = row.cpu_share() {
+        text += &format!(", CPU share {:.0} %", 100.0 * share);
+    }
+    if !row.quiet {
+        text += ", not quiet";
+    }
+    text
+}
+
+fn told(summary: &TimingSummary, folder: &str) -> String {
+    let mut text = format!(
+        "{} kinds of run timed, {} kept: {folder}/timing.parquet",
+        summary.timed, summary.kept
+    );
+    if summary.noisy > 0 {
+        text += &format!(
+            "\n{} of them on a machine that was not quiet, which no page uses",
+            summary.noisy
+        );
+    }
+    for (what, runs) in &summary.left_out {
+        text += &format!("\n{runs} runs have no epochs to time ({what})");
+    }
+    text
+}

@@ -1,0 +1,97 @@
+//! Which kinds of run a plan has.
+
+use std::collections::BTreeMap;
+
+use totune_data::sha256_hex;
+use totune_record::TimingRow;
+
+use super::request::{Noise, Place, TimingRequest};
+use crate::stored::cell;
+use crate::{Plan, RunSpec, Work};
+
+/// An arm on a dataset with an encoder.
+#[derive(Debug)]
+pub(super) struct Kind<'a> {
+    /// One of its runs.
+    pub spec: &'a RunSpec,
+    /// What its settings are, but for the seed and what a search chose.
+    pub settings: String,
+}
+
+/// The kinds of the plan, those that start from the same activations one after the other, and the runs that have no
+/// epochs, by their kind of work.
+pub(super) fn kinds(plan: &Plan) -> (Vec<Kind<'_>>, BTreeMap<&'static str, usize>) {
+    let mut first: BTreeMap<[&str; 4], &RunSpec> = BTreeMap::new();
+    let mut left_out = BTreeMap::new();
+    // Trials of a search are of the kind of the run that takes their settings.
+    let runs = plan.runs.iter().map(|run| &run.spec);
+    for spec in runs.filter(|spec| !spec.experiment.ends_with("-search")) {
+        let Work::Tune(work) = &spec.work else {
+            let what = match &spec.work {
+                Work::Probe(_) => "probe",
+                Work::Divergence(_) => "divergence",
+                _ => "no encoder trained",
+            };
+            *left_out.entry(what).or_insert(0) += 1;
+            continue;
+        };
+        let key = [&spec.experiment, &spec.arm, &spec.dataset, &work.encoder].map(String::as_str);
+        let known = first.entry(key).or_insert(spec);
+        if (spec.fold, spec.seed) < (known.fold, known.seed) {
+            *known = spec;
+        }
+    }
+    let mut kinds: Vec<Kind> = first.into_values().map(Kind::of).collect();
+    kinds.sort_by_cached_key(|kind| kind.spec.affinity());
+    (kinds, left_out)
+}
+
+impl<'a> Kind<'a> {
+    fn of(spec: &'a RunSpec) -> Self {
+        let mut plain = spec.clone();
+        plain.fold = 0;
+        Self {
+            spec,
+            settings: sha256_hex(cell(&plain).as_bytes())[..16].to_string(),
+        }
+    }
+
+    /// For people.
+    pub fn label(&self) -> String {
+        let spec = self.spec;
+        let encoder = spec.encoder().unwrap_or_default();
+        format!(
+            "{} · {} · {} · {encoder}",
+            spec.experiment, spec.arm, spec.dataset
+        )
+    }
+
+    /// Whether a row has its names, whatever its settings.
+    pub fn is_named_in(&self, row: &TimingRow) -> bool {
+        let spec = self.spec;
+        let names = [&spec.experiment, &spec.arm, &spec.dataset];
+        names == [&row.experiment, &row.arm, &row.dataset]
+            && spec.encoder() == Some(row.encoder.as_str())
+    }
+
+    /// Whether a row is of it, settings included.
+    pub fn is_of(&self, row: &TimingRow) -> bool {
+        self.is_named_in(row) && self.settings == row.settings
+    }
+
+    /// Whether its rows need not be measured again.
+    pub fn stands(&self, rows: &[TimingRow], place: &Place, request: &TimingRequest) -> bool {
+        let mut rows = rows.iter().filter(|row| self.is_of(row)).peekable();
+        let stands = |row: &TimingRow| {
+            let of = Place {
+                device: row.device.clone(),
+                threads: row.threads,
+                machine: row.machine.clone(),
+            };
+            of == *place
+                && row.epochs as usize >= request.epochs
+                && (row.quiet || request.noise == Noise::Marked)
+        };
+        rows.peek().is_some() && rows.all(stands)
+    }
+}

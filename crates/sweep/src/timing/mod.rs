@@ -1,0 +1,333 @@
+//! The timing pass of a grid: what an epoch of each kind of run takes when nothing else runs.
+//!
+//! A kind is an arm on a dataset with an encoder. Its seconds belong to a machine and not to a result, so they lie in a
+//! table of their own, `results/<paper>/<profile>/timing.parquet`, and no row of a run is changed by them.
+
+mod kind;
+mod machine;
+mod request;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context, Result, bail};
+use totune_adapt::{PhaseTime, StepEvent, Watch, time_phases};
+use totune_record::{TimingRow, read_timing, write_timing};
+
+use crate::lock::Lock;
+use crate::provenance::{self, Code};
+use crate::states::States;
+use crate::{Environment, Inputs, Machine, Prepared, Progress, Store, missing};
+use kind::Kind;
+use machine::{Usage, Verdict};
+use request::Place;
+
+pub use request::{Noise, TimingRequest};
+
+/// What is heard of a pass.
+#[derive(Debug)]
+pub enum TimingEvent<'a> {
+    /// One of so many kinds is being timed.
+    Begins {
+        /// Which one, from 1.
+        number: usize,
+        /// How many there are.
+        of: usize,
+        /// Experiment, arm, dataset and encoder.
+        label: &'a str,
+    },
+    /// It has been; a row for each phase.
+    Ends(&'a [TimingRow]),
+}
+
+/// How a pass ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TimingSummary {
+    /// The folder with the table.
+    pub folder: PathBuf,
+    /// Kinds timed by this pass.
+    pub timed: usize,
+    /// Kinds timed before.
+    pub kept: usize,
+    /// Of both, those whose machine was not quiet.
+    pub noisy: usize,
+    /// Runs that have no epochs to time, by their kind of work.
+    pub left_out: BTreeMap<&'static str, usize>,
+    /// Whether it was stopped from outside.
+    pub stopped: bool,
+}
+
+/// Times each kind of fine-tuning run in the plan once, at its first seed, and writes the table after each kind, so that a
+/// pass that was stopped goes on where it was.
+///
+/// Kinds that were timed on a quiet machine are kept, if they were with these settings, threads and device, on this
+/// machine, and for as many epochs. Rows of kinds that the plan no longer has go when the table is written.
+///
+/// # Errors
+/// When files are missing, another pass is at work, the table cannot be written, or the machine is not quiet and
+/// [`Noise`] is refused.
+pub fn time(
+    request: &TimingRequest,
+    progress: &dyn Progress,
+    hear: &dyn Fn(&TimingEvent),
+) -> Result<TimingSummary> {
+    let TimingRequest {
+        plan, environment, ..
+    } = *request;
+    let (kinds, left_out) = kind::kinds(plan);
+    let folder = environment.project.results(&plan.paper, &plan.profile);
+    let mut rows = read_timing(&folder)?;
+    rows.retain(|row| kinds.iter().any(|kind| kind.is_of(row)));
+    let place = Place::of(environment.machine);
+    let stands = |kind: &Kind| !request.again && kind.stands(&rows, &place, request);
+    let to_time: Vec<&Kind> = kinds.iter().filter(|kind| !stands(kind)).collect();
+    let mut summary = TimingSummary {
+        kept: kinds.len() - to_time.len(),
+        left_out,
+        ..TimingSummary::default()
+    };
+    if !to_time.is_empty() {
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("{}: cannot create", folder.display()))?;
+        let scratch = Scratch::take(request.store)?;
+        let pass = Pass::new(request, place, &to_time, &scratch, progress)?;
+        for (number, kind) in (1..).zip(&to_time) {
+            let (of, label) = (to_time.len(), kind.label());
+            hear(&TimingEvent::Begins {
+                number,
+                of,
+                label: &label,
+            });
+            let Some(found) = pass.time(kind)? else {
+                summary.stopped = true;
+                break;
+            };
+            hear(&TimingEvent::Ends(&found));
+            rows.retain(|row| !kind.is_named_in(row));
+            rows.extend(found);
+            write_timing(&folder, &rows)?;
+            summary.timed += 1;
+        }
+    }
+    let noisy = |kind: &&Kind| rows.iter().any(|row| kind.is_of(row) && !row.quiet);
+    summary.noisy = kinds.iter().filter(noisy).count();
+    summary.folder = folder;
+    Ok(summary)
+}
+
+/// The folder of a pass's cached activations, which this process owns and removes.
+struct Scratch {
+    folder: PathBuf,
+    _lock: Lock,
+}
+
+impl Scratch {
+    fn take(store: &Store) -> Result<Self> {
+        let owned = store.folder("timing");
+        std::fs::create_dir_all(&owned)
+            .with_context(|| format!("{}: cannot create", owned.display()))?;
+        let Some(lock) = Lock::take(&owned)? else {
+            bail!(
+                "{}: another timing pass is at work; expected one at a time on a machine",
+                owned.display()
+            );
+        };
+        let folder = owned.join("activations");
+        // What a pass left that was killed.
+        let _ = std::fs::remove_dir_all(&folder);
+        Ok(Self {
+            folder,
+            _lock: lock,
+        })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A pass with all that its kinds read.
+struct Pass<'a> {
+    request: &'a TimingRequest<'a>,
+    place: Place,
+    code: Code,
+    inputs: Inputs,
+}
+
+impl<'a> Pass<'a> {
+    /// Loads what the kinds read, once the machine is quiet or need not be.
+    fn new(
+        request: &'a TimingRequest<'a>,
+        place: Place,
+        kinds: &[&Kind],
+        scratch: &Scratch,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let Environment {
+            project,
+            roots,
+            machine,
+        } = request.environment;
+        let specs = || kinds.iter().map(|kind| kind.spec);
+        if let Some(message) = missing(project, roots, specs())? {
+            bail!("files are missing; nothing was timed\n\n{message}");
+        }
+        if request.noise == Noise::Refused {
+            machine::expect_quiet_before()?;
+        }
+        let states = States::new(scratch.folder.clone(), machine.cache_budget);
+        Ok(Self {
+            request,
+            place,
+            code: Code::of(&project.root),
+            inputs: Inputs::load(project, roots, specs(), machine, states, progress)?,
+        })
+    }
+
+    /// Times one kind; `None` when it was stopped from outside.
+    fn time(&self, kind: &Kind) -> Result<Option<Vec<TimingRow>>> {
+        let machine = self.request.environment.machine;
+        if machine.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let load_average = provenance::load_average();
+        let started = provenance::now();
+        let usage = Usage::start();
+        let Prepared {
+            task,
+            encoder,
+            training,
+            seed,
+        } = self.inputs.prepare(kind.spec)?;
+        let mut watch = Stops(machine);
+        let epochs = self.request.epochs;
+        let phases = time_phases(encoder, &task, (&training, seed), epochs, &mut watch);
+        let Some(phases) = phases.with_context(|| kind.label())? else {
+            return Ok(None);
+        };
+        let others = usage.others();
+        let verdict = Verdict::of(share(&phases, machine.threads), others);
+        if !verdict.quiet && self.request.noise == Noise::Refused {
+            bail!(
+                "the machine was not quiet while {} was timed: {}; stop what else runs and rerun the same command (kinds \
+                 timed before are kept), or mark such rows with --anyway",
+                kind.label(),
+                verdict.why
+            );
+        }
+        let seen = Seen {
+            others,
+            quiet: verdict.quiet,
+            load_average,
+            started,
+        };
+        let phases = phases.iter().enumerate();
+        let row = |(phase, time): (usize, &PhaseTime)| self.row(kind, (phase as u32, time), &seen);
+        Ok(Some(phases.map(row).collect()))
+    }
+
+    /// What a phase took as a row.
+    fn row(&self, kind: &Kind, (phase, time): (u32, &PhaseTime), seen: &Seen) -> TimingRow {
+        let seconds = sorted(time.epochs.iter().map(|epoch| epoch.seconds));
+        let cpu: Option<Vec<f64>> = time.epochs.iter().map(|epoch| epoch.cpu_seconds).collect();
+        TimingRow {
+            paper: kind.spec.paper.clone(),
+            experiment: kind.spec.experiment.clone(),
+            arm: kind.spec.arm.clone(),
+            dataset: kind.spec.dataset.clone(),
+            encoder: kind.spec.encoder().unwrap_or_default().to_string(),
+            settings: kind.settings.clone(),
+            phase,
+            epochs: time.epochs.len() as u32,
+            epoch_seconds: median(&seconds),
+            fastest: seconds[0],
+            slowest: seconds[seconds.len() - 1],
+            cpu_seconds: cpu.map(|cpu| median(&sorted(cpu))),
+            cache_seconds: time.cache_seconds,
+            others: seen.others,
+            quiet: seen.quiet,
+            load_average: seen.load_average,
+            threads: self.place.threads,
+            device: self.place.device.clone(),
+            machine: self.place.machine.clone(),
+            code_commit: self.code.commit.clone(),
+            code_dirty: self.code.dirty,
+            started: seen.started,
+        }
+    }
+}
+
+/// What was seen of the machine while a kind was timed.
+struct Seen {
+    others: Option<f64>,
+    quiet: bool,
+    load_average: Option<f64>,
+    started: u64,
+}
+
+/// Processor seconds by wall seconds times threads, over all timed epochs.
+fn share(phases: &[PhaseTime], threads: usize) -> Option<f64> {
+    let epochs = || phases.iter().flat_map(|phase| &phase.epochs);
+    let wall: f64 = epochs().map(|epoch| epoch.seconds).sum();
+    let cpu: Option<f64> = epochs().map(|epoch| epoch.cpu_seconds).sum();
+    cpu.map(|cpu| cpu / (wall * threads as f64))
+}
+
+fn sorted(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// Of sorted values, at least one.
+fn median(values: &[f64]) -> f64 {
+    let (low, high) = ((values.len() - 1) / 2, values.len() / 2);
+    (values[low] + values[high]) / 2.0
+}
+
+/// Ends the training when the machine is to stop.
+struct Stops<'a>(&'a Machine);
+
+impl Watch for Stops<'_> {
+    fn step(&mut self, _: &StepEvent) -> ControlFlow<()> {
+        match self.0.stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use totune_adapt::EpochTime;
+
+    #[test]
+    fn the_share_is_of_all_epochs_and_unknown_where_one_is() {
+        let epoch = |seconds, cpu_seconds| EpochTime {
+            seconds,
+            cpu_seconds,
+        };
+        let phase = |epochs| PhaseTime {
+            cache_seconds: 9.0,
+            epochs,
+        };
+        let phases = [
+            phase(vec![epoch(1.0, Some(2.0)), epoch(1.0, Some(1.0))]),
+            phase(vec![epoch(2.0, Some(3.0))]),
+        ];
+        assert_eq!(share(&phases, 2), Some(0.75));
+        assert_eq!(share(&[phase(vec![epoch(1.0, None)])], 2), None);
+    }
+
+    #[test]
+    fn a_median_lies_between_the_middle_two() {
+        assert_eq!(median(&sorted([3.0, 1.0, 2.0])), 2.0);
+        assert_eq!(median(&sorted([4.0, 1.0, 2.0, 9.0])), 3.0);
+        assert_eq!(median(&[5.0]), 5.0);
+    }
+}
