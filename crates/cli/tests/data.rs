@@ -230,7 +230,7 @@ fn shared_ngrams_are_counted_and_written_as_a_page() {
     let report = json(&checkout.succeed(&[&arguments[..], &["--json"]].concat()));
     assert_eq!(report[0]["texts"][0]["shared"], 203);
     for (arguments, says) in [
-        (&["fixture-tweets"][..], "no text is named"),
+        (&["fixture-tweets"][..], "no text or encoder is named"),
         (&["fixture-prose"], "no dataset was found below"),
         (&["fixture-prose", "disaster-tweets"], "kaggle.com"),
         (&["--pretraining", "fixture-tweets"], "missing"),
@@ -241,5 +241,85 @@ fn shared_ngrams_are_counted_and_written_as_a_page() {
             "{}",
             said.err
         );
+    }
+}
+
+#[test]
+fn what_an_encoder_was_trained_on_is_compared_as_far_as_it_is_at_hand() {
+    let checkout = Checkout::new();
+    let arguments = [
+        "data",
+        "overlap",
+        "fixture-bert",
+        "fixture-tweets",
+        "--n",
+        "3",
+    ];
+    let said = checkout.run(&arguments);
+    assert_eq!(said.code, Some(2), "{}", said.out);
+    let expected = "encoder `fixture-bert`: its card lists no training data (`trained-on`)";
+    assert!(said.err.contains(expected), "{}", said.err);
+
+    let card = checkout.path("encoders/fixture-bert.toml");
+    let text = fs::read_to_string(&card).expect("the card");
+    let listing = |names: &str| {
+        let text = text.replacen("licence", &format!("trained-on = [{names}]\nlicence"), 1);
+        fs::write(&card, text).expect("another card");
+    };
+    listing("'fixture-prose', 'fixture-tweets', 'pretraining-wiki', 'Other news'");
+    let said = checkout.run(&arguments);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    for expected in [
+        "also trained on what is not at hand: pretraining-wiki, Other news",
+        "fixture-tweets is in the training data of fixture-bert, by its card",
+    ] {
+        assert!(said.err.contains(expected), "{}", said.err);
+    }
+    let report = json(&checkout.succeed(&[&arguments[..], &["--json"]].concat()));
+    let texts = report[0]["texts"].as_array().expect("texts");
+    let names: Vec<&str> = texts
+        .iter()
+        .filter_map(|text| text["text"].as_str())
+        .collect();
+    assert_eq!(names, ["fixture-prose", "fixture-tweets train"]);
+    // As many rows as `fixture-prose` alone shares, and every row with itself.
+    assert_eq!(
+        report[0]["splits"][0]["shared"],
+        serde_json::json!([64, 240])
+    );
+
+    listing("'Other news'");
+    let said = checkout.run(&arguments);
+    assert_eq!(said.code, Some(2), "{}", said.out);
+    assert!(
+        said.err.contains("nothing of the training data"),
+        "{}",
+        said.err
+    );
+}
+
+/// A dataset under a misspelt name would never be found among the training data of an encoder.
+#[test]
+fn what_looks_like_a_name_in_the_training_data_of_an_encoder_has_a_card() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let datasets = totune_data::Catalogue::read(&root.join("datasets")).expect("cards");
+    let texts = totune_data::TextCatalogue::read(&root.join("datasets/texts")).expect("cards");
+    let encoders = totune_model::EncoderCatalogue::read(&root.join("encoders")).expect("cards");
+    let known = [datasets.names(), texts.names()].concat();
+    for encoder in encoders.names() {
+        let card = encoders.find(encoder).expect("a card");
+        assert_eq!(
+            card.fixture || encoder == "elmo-tiny",
+            card.trained_on.is_empty(),
+            "{encoder}"
+        );
+        for name in &card.trained_on {
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            let in_words = !name.chars().all(plain);
+            assert!(
+                in_words || known.contains(&name.as_str()),
+                "{encoder}: {name}"
+            );
+        }
     }
 }

@@ -53,6 +53,10 @@ pub struct EncoderCard {
     /// What a reader of results should know about this checkpoint.
     #[serde(default)]
     pub note: Option<String>,
+    /// What it was trained on: names of datasets and texts that have cards here, and other data in words. A dataset that is
+    /// part of the data, or has part of it, is listed by its own name.
+    #[serde(default)]
+    pub trained_on: Vec<String>,
     /// Whether its weights are random, and only its shape and its vocabulary those of the checkpoint.
     #[serde(skip)]
     pub untrained: bool,
@@ -128,6 +132,7 @@ impl EncoderCard {
             note: Some("Its weights are random, as before any pre-training.".to_string()),
             sha256: BTreeMap::new(),
             fetch: Vec::new(),
+            trained_on: Vec::new(),
             untrained: true,
             ..self.clone()
         }

@@ -145,10 +145,36 @@ impl Overlap {
 
     /// Looks the training files of `texts` up, in parallel and one file at a time.
     pub fn report(&self, texts: &[TextCard], root: &Path) -> Result<OverlapReport> {
-        let scans: Vec<Scan> = texts.iter().map(|_| Scan::new(self.len())).collect();
+        self.report_with(texts, &[], root)
+    }
+
+    /// As [`Overlap::report`], and after the texts the rows of `data`, each under its name: data that a model was trained
+    /// on. Each text of a row is a paragraph.
+    pub fn report_with(
+        &self,
+        texts: &[TextCard],
+        data: &[(String, Dataset)],
+        root: &Path,
+    ) -> Result<OverlapReport> {
+        let names = texts.iter().map(|card| card.name.clone());
+        let names: Vec<String> = names
+            .chain(data.iter().map(|(name, _)| name.clone()))
+            .collect();
+        let scans: Vec<Scan> = names.iter().map(|_| Scan::new(self.len())).collect();
+        let (of_texts, of_data) = scans.split_at(texts.len());
+        for ((_, dataset), scan) in data.iter().zip(of_data) {
+            let inputs = dataset.examples.par_iter().map(|example| &example.input);
+            inputs.for_each(|input| match input {
+                Input::Words(words) => scan.paragraph(self, &words.join(" ")),
+                Input::Text(_) | Input::Pair(..) => {
+                    let texts = input.texts();
+                    texts.iter().for_each(|text| scan.paragraph(self, text));
+                }
+            });
+        }
         let files: Vec<_> = texts
             .iter()
-            .zip(&scans)
+            .zip(of_texts)
             .flat_map(|(card, scan)| {
                 let files = card.files_of(TextPart::Train);
                 files.map(move |file| (card, file, scan))
@@ -162,10 +188,10 @@ impl Overlap {
             }
             anyhow::Ok(())
         })?;
-        Ok(self.reported(texts, &scans))
+        Ok(self.reported(&names, &scans))
     }
 
-    fn reported(&self, texts: &[TextCard], scans: &[Scan]) -> OverlapReport {
+    fn reported(&self, names: &[String], scans: &[Scan]) -> OverlapReport {
         let hits: Vec<Vec<bool>> = scans.iter().map(Scan::hits).collect();
         let rows = self.splits.iter().map(|split| {
             let mut found = RowOverlap {
@@ -173,7 +199,7 @@ impl Overlap {
                 split: split.split.clone(),
                 rows: split.rows,
                 long_enough: split.ends.len(),
-                shared: vec![0; texts.len()],
+                shared: vec![0; names.len()],
                 shared_with_any: 0,
             };
             let mut start = 0;
@@ -190,8 +216,8 @@ impl Overlap {
             }
             found
         });
-        let texts = texts.iter().zip(scans).map(|(card, scan)| TextOverlap {
-            text: card.name.clone(),
+        let texts = names.iter().zip(scans).map(|(name, scan)| TextOverlap {
+            text: name.clone(),
             paragraphs: scan.paragraphs.load(Ordering::Relaxed),
             shared: scan.shared.load(Ordering::Relaxed),
         });

@@ -8,26 +8,31 @@ use clap::Args;
 use totune_data::ngrams::{Overlap, WORDS, overlap_markdown, overlap_table};
 use totune_data::survey::listed;
 use totune_data::{Card, Catalogue, Dataset, TextCard};
+use totune_model::{EncoderCard, EncoderCatalogue};
 
 use super::{in_parallel, print_json, texts};
 use crate::context::Context;
 use crate::exit;
 
-/// Count the rows of evaluation data that share an n-gram of words with a text for language models
+/// Count the rows of evaluation data that share an n-gram of words with a text, or with an encoder's training data
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   totune data overlap pretraining-wiki
   totune data overlap pretraining-wiki pretraining-news mrpc rte
   totune data overlap --pretraining --out overlap.md     all texts to pre-train on, all datasets
+  totune data overlap all-minilm-l6-v2 mrpc rte          the training data of an encoder
   totune data overlap fixture-prose fixture-tweets --n 3
 
 A word is a lower-cased run of letters or digits; an n-gram is n words in a row of one text. Every
 split that is there is read; a row counts if one of its n-grams is in a paragraph of the text's
 training files. Of datasets that are not named, splits whose files are not what the card says are
-left out with a note.")]
+left out with a note.
+
+Of an encoder the texts and the training splits of the datasets that its card lists under
+`trained-on` are read, as far as they are there; what is not is named.")]
 pub struct OverlapOf {
-    /// Texts, and datasets; all datasets that are there when none is named
+    /// Texts and encoders, and datasets; all datasets that are there when none is named
     #[arg(required_unless_present = "pretraining")]
     names: Vec<String>,
     /// All texts to pre-train on: those whose names start with `pretraining-`
@@ -44,10 +49,78 @@ pub struct OverlapOf {
     json: bool,
 }
 
+/// What is compared.
+struct Cards {
+    texts: Vec<TextCard>,
+    datasets: Vec<Card>,
+    /// Training splits that encoders were trained on, by name.
+    trained_on: Vec<(String, Dataset)>,
+}
+
+/// What the cards of encoders list, as far as it is at hand.
+#[derive(Default)]
+struct TrainingData {
+    texts: Vec<TextCard>,
+    /// Training splits of datasets.
+    rows: Vec<(String, Dataset)>,
+    /// All that each encoder's card lists.
+    listed_by: Vec<(String, Vec<String>)>,
+}
+
+impl TrainingData {
+    /// Adds what an encoder was trained on, and says what of it is not at hand.
+    fn read(&mut self, context: &Context, encoder: &EncoderCard) -> Result<()> {
+        let root = &context.roots.data;
+        let known = texts(context)?;
+        let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
+        ensure!(
+            !encoder.trained_on.is_empty(),
+            "encoder `{}`: its card lists no training data (`trained-on`)",
+            encoder.name
+        );
+        let mut absent = Vec::new();
+        for name in &encoder.trained_on {
+            if known.names().contains(&name.as_str()) {
+                let card = known.find(name)?;
+                match card.missing(root) {
+                    None => self.texts.push(card.clone()),
+                    Some(_) => absent.push(name.as_str()),
+                }
+            } else if datasets.names().contains(&name.as_str()) {
+                let card = datasets.find(name)?;
+                let there = card.split_names().contains("train")
+                    && card.missing(root, &["train"]).is_none();
+                match there.then(|| card.load_split(root, "train")) {
+                    Some(Ok(rows)) => self.rows.push((format!("{name} train"), rows)),
+                    // Such as a part of it under the name of the whole.
+                    Some(Err(error)) => eprintln!("left out {name} train: {error:#}"),
+                    None => absent.push(name.as_str()),
+                }
+            } else {
+                absent.push(name.as_str());
+            }
+        }
+        if !absent.is_empty() {
+            eprintln!(
+                "{} was also trained on what is not at hand: {}",
+                encoder.name,
+                absent.join(", ")
+            );
+        }
+        self.listed_by
+            .push((encoder.name.clone(), encoder.trained_on.clone()));
+        Ok(())
+    }
+}
+
 impl OverlapOf {
     pub(super) fn run(self, context: &Context) -> Result<u8> {
         let root = &context.roots.data;
-        let (texts, datasets) = self.cards(context)?;
+        let Cards {
+            texts,
+            datasets,
+            trained_on,
+        } = self.cards(context)?;
         let missing = texts.iter().find_map(|card| card.missing(root));
         if let Some(missing) = missing {
             bail!(missing);
@@ -59,7 +132,9 @@ impl OverlapOf {
             datasets
                 .iter()
                 .for_each(|(split, dataset)| overlap.add(split, dataset));
-            reports.push(in_parallel(context, || overlap.report(&texts, root))??);
+            reports.push(in_parallel(context, || {
+                overlap.report_with(&texts, &trained_on, root)
+            })??);
         }
         if self.json {
             print_json(&reports)?;
@@ -100,8 +175,10 @@ impl OverlapOf {
         Ok(loaded)
     }
 
-    /// The texts, and the datasets of which a split is there.
-    fn cards(&self, context: &Context) -> Result<(Vec<TextCard>, Vec<Card>)> {
+    /// The texts, the datasets of which a split is there, and what encoders were trained on.
+    fn cards(&self, context: &Context) -> Result<Cards> {
+        let encoders = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
+        let mut training = TrainingData::default();
         let known = texts(context)?;
         let mut found: Vec<TextCard> = Vec::new();
         if self.pretraining {
@@ -110,14 +187,29 @@ impl OverlapOf {
         }
         let mut datasets = Vec::new();
         for name in &self.names {
+            if encoders.names().contains(&name.as_str()) {
+                training.read(context, encoders.find(name)?)?;
+                continue;
+            }
             match super::AnyCard::find(context, name)? {
                 super::AnyCard::Text(card) => found.push(*card),
                 super::AnyCard::Dataset(card) => datasets.push(*card),
             }
         }
+        let TrainingData {
+            texts,
+            rows: trained_on,
+            listed_by,
+        } = training;
+        found.extend(texts);
         ensure!(
-            !found.is_empty(),
-            "no text is named; expected one of {}, or --pretraining",
+            !found.is_empty() || !trained_on.is_empty() || listed_by.is_empty(),
+            "nothing of the training data of {} is at hand",
+            self.names.join(", ")
+        );
+        ensure!(
+            !found.is_empty() || !trained_on.is_empty(),
+            "no text or encoder is named; expected one of {}, or --pretraining",
             known.names().join(", ")
         );
         let there = |card: &Card| {
@@ -139,7 +231,22 @@ impl OverlapOf {
             let missing = card.missing(&context.roots.data, &splits);
             bail!(missing.context("a dataset without files")?);
         }
-        Ok((found, datasets))
+        for (encoder, card) in &listed_by {
+            for dataset in datasets
+                .iter()
+                .filter(|dataset| card.contains(&dataset.name))
+            {
+                eprintln!(
+                    "{} is in the training data of {encoder}, by its card",
+                    dataset.name
+                );
+            }
+        }
+        Ok(Cards {
+            texts: found,
+            datasets,
+            trained_on,
+        })
     }
 
     /// The command that makes the page again.
