@@ -31,7 +31,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use totune_record::Tables;
+use totune_record::{Tables, read_timing};
 
 pub use crate::figures::curves::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
 pub use crate::figures::portrait;
@@ -43,8 +43,10 @@ use crate::page::Page;
 use crate::page::contents::Contents;
 use crate::page::output::Staged;
 use crate::report_file::ReportFile;
+use crate::select::retime::retime;
 use crate::select::runs::Runs;
 use crate::select::scope::Scope;
+use crate::select::training_data::TrainingData;
 
 /// Which page to write.
 #[derive(Debug, Clone)]
@@ -105,8 +107,11 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
         results.join("runs.parquet").exists(),
         "results/{paper}/{profile}/runs.parquet: does not exist; run the experiments first (`./justw reproduce {paper} {profile}`)"
     );
-    let rows = rows.map_or_else(|| Tables::read(&results), Ok)?;
-    let mut runs = Runs::new(&rows)?;
+    let mut rows = rows.map_or_else(|| Tables::read(&results), Ok)?;
+    let retimed = retime(&mut rows, &read_timing(&results)?);
+    let mut runs = Runs::new(&rows)?
+        .with(retimed)
+        .of_encoders(TrainingData::read(project_root)?);
     runs.label(&plan.labels, &plan_shown)?;
     runs.form(&plan, &rows.predictions, &plan_shown)?;
 

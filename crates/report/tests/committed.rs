@@ -59,7 +59,7 @@ fn ignored(profile: &str) -> bool {
 /// One line for each file that differs between the committed folder and one written now.
 fn differences(root: &Path, paper: &str, profile: &str) -> Vec<String> {
     let place = tempfile::tempdir().expect("a folder");
-    for folder in ["experiments", "results"] {
+    for folder in ["experiments", "results", "encoders"] {
         let target = fs::canonicalize(root.join(folder)).expect(folder);
         std::os::unix::fs::symlink(target, place.path().join(folder)).expect("a link");
     }

@@ -70,7 +70,9 @@ impl Item<Kind> {
     /// Fills panels and table.
     pub(crate) fn draw(&self, scope: &Scope) -> Result<RenderedFigure> {
         let scope = &scope.at(self.place());
-        let drawing = self.kind.get().draw(&self.heading, scope)?;
+        scope.runs.caveats(scope.plan); // those of what was selected before
+        let mut drawing = self.kind.get().draw(&self.heading, scope)?;
+        drawing.notes.extend(scope.runs.caveats(scope.plan));
         Ok(RenderedFigure {
             heading: self.heading.clone(),
             ..drawing

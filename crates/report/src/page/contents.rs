@@ -27,8 +27,14 @@ impl Contents {
             let stamp = stamp.clone();
             Ok((drawing, Figure { panels, stamp }))
         });
+        scope.runs.caveats(scope.plan); // those of what was selected before
+        let mut takeaway = takeaway.map(|asked| asked.render(scope)).transpose()?;
+        if let Some(takeaway) = &mut takeaway {
+            takeaway.notes.extend(scope.runs.retimed().note());
+            takeaway.notes.extend(scope.runs.caveats(scope.plan));
+        }
         Ok(Self {
-            takeaway: takeaway.map(|asked| asked.render(scope)).transpose()?,
+            takeaway,
             tables: tables
                 .map(|table| table.render(scope))
                 .collect::<Result<_>>()?,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-use totune_record::Tables;
+use totune_record::{Tables, read_timing};
 
 use crate::figures::Kind;
 use crate::figures::curves::{Chosen, Curves, CurvesSummary, Lines, auto, drawn};
@@ -14,8 +14,10 @@ use crate::page::output::Staged;
 use crate::plan::{Heading, Task, Where};
 use crate::report_file::ReportFile;
 use crate::select::panel::test;
+use crate::select::retime::retime;
 use crate::select::runs::{Run, Runs};
 use crate::select::scope::Scope;
+use crate::select::training_data::TrainingData;
 use crate::text::counts;
 use crate::toml_file::did_you_mean;
 use totune_plot::Figure;
@@ -98,11 +100,16 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
     } = request;
     crate::check_names(paper, profile)?;
     let results = existing(&project_root.join("results"), paper, profile)?;
-    let mut runs = Runs::new(&Tables::read(&results)?)?;
+    let mut rows = Tables::read(&results)?;
+    let retimed = retime(&mut rows, &read_timing(&results)?);
+    let mut runs = Runs::new(&rows)?
+        .with(retimed)
+        .of_encoders(TrainingData::read(project_root)?);
     let plan = plan(project_root, paper)?;
     runs.label(&plan.labels, &format!("experiments/{paper}/report.toml"))?;
     let scope = Scope::new(&plan, &runs, format!("curves of {paper} {profile}"));
     let (lines, mixed) = gather(request, &plan, &scope)?;
+    let caveats = runs.caveats(&plan);
     let time = if request.log_time {
         Time::Log
     } else {
@@ -116,6 +123,8 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
     let mut drawn = drawn(std::slice::from_ref(&lines), time, heading);
     let mut table = drawn.table.take().unwrap_or_default();
     drawn.notes.extend(mixed);
+    drawn.notes.extend(runs.retimed().note());
+    drawn.notes.extend(caveats);
     table.notes.splice(0..0, drawn.notes.iter().cloned());
     let figure = Figure {
         panels: drawn.panels,

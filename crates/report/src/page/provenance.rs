@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use totune_record::RunRow;
 
+use crate::select::retime::Retimed;
 use crate::select::runs::{Run, Runs};
 use crate::text::{count, counted, counts, fixed};
 
@@ -51,13 +52,13 @@ impl Provenance {
             .collect();
         Self {
             experiments,
-            facts: facts(all),
+            facts: facts(all, runs.retimed()),
         }
     }
 }
 
 /// What runs say about themselves, each line with its values; lines without any are left out.
-fn facts(all: &[Run]) -> Vec<(String, Vec<String>)> {
+fn facts(all: &[Run], retimed: &Retimed) -> Vec<(String, Vec<String>)> {
     let distinct = |text: fn(&RunRow) -> Option<String>| -> Vec<String> {
         let texts = all.iter().filter_map(|run| text(&run.row));
         texts.collect::<BTreeSet<_>>().into_iter().collect()
@@ -80,6 +81,11 @@ fn facts(all: &[Run]) -> Vec<(String, Vec<String>)> {
             distinct(|row| hashed(&row.encoder, &row.tokenizer_hash)),
         ),
         ("Device", distinct(device)),
+        (
+            "CPU share",
+            cpu_share(&retimed.shares).into_iter().collect(),
+        ),
+        ("Timing pass", retimed.lines.clone()),
         ("Parameters", distinct(parameters)),
         ("Peak memory", peak.into_iter().collect()),
         ("Went wrong", distinct(failure)),
@@ -110,6 +116,20 @@ fn hashed(name: &str, hash: &str) -> Option<String> {
 fn device(row: &RunRow) -> Option<String> {
     let threads = counted(row.threads as usize, "thread");
     Some(format!("{}, {}, {threads}", row.device, row.dtype))
+}
+
+/// What part of the processor runs had while they trained, where it is known: a tenth less than all of it says that seconds
+/// are rough, unless a timing pass gave others.
+fn cpu_share(shares: &[f64]) -> Option<String> {
+    let (low, high) = (shares.first()?, shares.last()?);
+    let below = shares.iter().filter(|share| **share < 0.9).count();
+    Some(format!(
+        "{} to {} % of {}; below 90 % in {}",
+        fixed(100.0 * low, 0),
+        fixed(100.0 * high, 0),
+        counted(shares.len(), "run"),
+        counted(below, "run"),
+    ))
 }
 
 fn parameters(row: &RunRow) -> Option<String> {

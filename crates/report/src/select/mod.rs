@@ -5,6 +5,8 @@ pub(crate) mod label;
 mod learned;
 pub(crate) mod panel;
 pub(crate) mod per_run;
+pub(crate) mod retime;
 pub(crate) mod runs;
 pub(crate) mod sample;
 pub(crate) mod scope;
+pub(crate) mod training_data;

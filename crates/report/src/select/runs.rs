@@ -6,8 +6,10 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use totune_record::Tables;
 
-use crate::plan::{ENSEMBLE, LabelPlan, Measure, Where};
+use crate::plan::{ENSEMBLE, LabelPlan, Measure, Plan, Where};
+use crate::select::retime::Retimed;
 use crate::select::sample::Sample;
+use crate::select::training_data::TrainingData;
 use crate::toml_file::did_you_mean;
 
 mod condition;
@@ -23,6 +25,10 @@ pub(crate) struct Runs {
     runs: Vec<Run>,
     /// Runs that answer together; see [`crate::select::ensemble`].
     ensembles: Formed,
+    /// Which of them have seconds of the timing pass.
+    retimed: Retimed,
+    /// What their encoders were trained on before.
+    training_data: TrainingData,
     /// Every (split, metric) that some run has a final score for.
     measured: BTreeSet<(String, String)>,
     /// Every (split, metric) that some run was scored by at any time.
@@ -95,7 +101,31 @@ impl Runs {
             ensembles: Formed::default(),
             measured,
             scored,
+            retimed: Retimed::default(),
+            training_data: TrainingData::default(),
         })
+    }
+
+    /// The same with what their encoders were trained on before.
+    pub(crate) fn of_encoders(mut self, training_data: TrainingData) -> Self {
+        self.training_data = training_data;
+        self
+    }
+
+    /// What is to be said of runs that were selected since this was last asked.
+    pub(crate) fn caveats(&self, plan: &Plan) -> Vec<String> {
+        self.training_data.notes(plan)
+    }
+
+    /// The same with what is to be said of their seconds.
+    pub(crate) fn with(mut self, retimed: Retimed) -> Self {
+        self.retimed = retimed;
+        self
+    }
+
+    /// Which of them have seconds of the timing pass.
+    pub(crate) fn retimed(&self) -> &Retimed {
+        &self.retimed
     }
 
     /// Gives the runs their labels; `shown` names the file that has them.
@@ -177,6 +207,10 @@ impl Runs {
                     found.join(", ")
                 ));
             }
+        }
+        for run in &selected {
+            self.training_data
+                .select(&run.row.dataset, &run.row.encoder);
         }
         Ok(Selection {
             runs: selected,

@@ -55,7 +55,9 @@ impl Item<Kind> {
     /// Fills the table.
     pub(crate) fn render(&self, scope: &Scope) -> Result<RenderedTable> {
         let table = self.kind.get();
-        let table = table.render(&self.heading, &scope.at(self.place()))?;
+        scope.runs.caveats(scope.plan); // those of what was selected before
+        let mut table = table.render(&self.heading, &scope.at(self.place()))?;
+        table.notes.extend(scope.runs.caveats(scope.plan));
         Ok(RenderedTable {
             heading: self.heading.clone(),
             ..table

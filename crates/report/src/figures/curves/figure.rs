@@ -80,7 +80,9 @@ impl FigureKind for Curves {
         });
         let tasks = tasks.collect::<Result<Vec<Lines>>>()?;
         let heading = heading.of_part("-times", "scores and seconds");
-        Ok(drawn(&tasks, Time::default(), heading))
+        let mut drawn = drawn(&tasks, Time::default(), heading);
+        drawn.notes.extend(scope.runs.retimed().note());
+        Ok(drawn)
     }
 }
 
