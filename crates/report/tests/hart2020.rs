@@ -24,7 +24,7 @@ fn every_row_and_figure_finds_its_runs() {
         folds
             .lines()
             .skip(1)
-            .filter(|line| line.contains(",10,10 folds,"))
+            .filter(|line| line.contains(",10,0,10 folds,"))
             .count(),
         4 * 3 * 2
     );

@@ -1,12 +1,141 @@
-//! Whether a run learned anything.
+//! Whether a run learned: its answers on test next to guessing.
+//!
+//! A run that did not learn says nothing about the strategy it was trained with (Mosbach et al. 2021 call a run
+//! failed whose accuracy is at most that of the majority class).
 
+use std::collections::HashMap;
+
+use totune_record::PredictionRow;
+
+use crate::plan::Measure;
+use crate::select::panel::SPLIT;
 use crate::select::runs::Run;
 
-impl Run {
-    /// Whether its score is evidence about how it was trained.
+/// How far above guessing a score has to be to show that a run learned: one point.
+const MARGIN: f64 = 0.01;
+
+/// Fewer examples than this tell nothing.
+const FEWEST: usize = 10;
+
+/// What a table says of cells with such runs.
+pub(crate) const LEGEND: &str = "\u{2020} marks runs that did not learn: they give every test example the same answer, or are at most one \
+     point above guessing (the accuracy of the most frequent class; 0 for correlations, Matthews' coefficient and spans)";
+
+/// The answers of a run on test, next to the expected ones.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answers {
+    /// Whether every example got the same one.
+    constant: bool,
+    /// The share of right ones.
+    accuracy: f64,
+    /// The share of right ones if every example got the most frequent expected one.
+    majority: f64,
+}
+
+impl Answers {
+    /// Those of every run that kept ten or more, by run id.
+    pub(crate) fn by_run(predictions: &[PredictionRow]) -> HashMap<&str, Self> {
+        let mut rows: HashMap<&str, Vec<&PredictionRow>> = HashMap::new();
+        for row in predictions.iter().filter(|row| row.split == SPLIT) {
+            rows.entry(&row.run_id).or_default().push(row);
+        }
+        rows.into_iter()
+            .filter(|(_, rows)| rows.len() >= FEWEST)
+            .map(|(run, rows)| (run, Self::of(&rows)))
+            .collect()
+    }
+
+    /// Those in `rows`, at least one.
+    fn of(rows: &[&PredictionRow]) -> Self {
+        let mut expected: HashMap<&str, usize> = HashMap::new();
+        for row in rows {
+            *expected.entry(&row.gold).or_default() += 1;
+        }
+        let share = |n: usize| n as f64 / rows.len() as f64;
+        let right = rows.iter().filter(|row| row.gold == row.predicted).count();
+        Self {
+            constant: rows.iter().all(|row| row.predicted == rows[0].predicted),
+            accuracy: share(right),
+            majority: share(expected.into_values().max().unwrap_or_default()),
+        }
+    }
+
+    /// Whether they, with `score` by `metric`, show that the run learned; `None` for a metric without a score of guessing.
     ///
-    /// Everything that asks goes through here: claims and their gates.
+    /// Any accuracy or F1 over classes is judged by the accuracy: an F1 of the more frequent class is high for guesses.
+    pub(crate) fn learned(&self, metric: &str, score: f64) -> Option<bool> {
+        let above = match metric {
+            "matthews" | "pearson" | "spearman" | "pearson-spearman" => score > MARGIN,
+            metric if metric.starts_with("span-") => score > MARGIN,
+            metric if metric.contains("accuracy") || metric.starts_with("f1-") => {
+                self.accuracy > self.majority + MARGIN
+            }
+            _ => return None,
+        };
+        Some(above && !self.constant)
+    }
+}
+
+/// Metrics that a run as a whole is judged by: the first that it has.
+const PRIMARY: [&str; 4] = ["matthews", "pearson", "span-f1", "accuracy"];
+
+impl Run {
+    /// Whether it learned, by a final score on test; `None` where that cannot be told, and of a floor, which trains nothing.
+    pub(crate) fn learned(&self, measure: &Measure) -> Option<bool> {
+        let is_floor = self.fact("work.kind").is_some_and(|kind| kind == "floor");
+        match measure {
+            Measure::Score { metric, split } if split == SPLIT && !is_floor => {
+                let score = self.number(measure)?;
+                self.answers()?.learned(metric, score)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether its score is evidence about how it was trained: it ended well, and nothing shows that it did not learn.
     pub(crate) fn has_learned(&self) -> bool {
-        self.row.status == "ok"
+        let measures = PRIMARY.iter().map(|metric| Measure::score(metric, SPLIT));
+        let judged = measures.filter_map(|measure| self.learned(&measure)).next();
+        self.row.status == "ok" && judged.unwrap_or(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(pairs: &[(&str, &str)]) -> Answers {
+        let rows: Vec<PredictionRow> = (pairs.iter().cycle().take(12).enumerate())
+            .map(|(i, (gold, predicted))| PredictionRow {
+                run_id: "run".into(),
+                split: SPLIT.into(),
+                example_id: i.to_string(),
+                position: 0,
+                gold: (*gold).into(),
+                predicted: (*predicted).into(),
+                scores: vec![],
+            })
+            .collect();
+        Answers::by_run(&rows).remove("run").expect("a run")
+    }
+
+    #[test]
+    fn the_majority_class_is_no_learning_however_high_its_f1() {
+        let majority = answers(&[("a", "a"), ("a", "a"), ("b", "a")]);
+        assert_eq!(majority.learned("accuracy", 2.0 / 3.0), Some(false));
+        assert_eq!(majority.learned("f1-positive", 0.8), Some(false));
+        let all_right = answers(&[("a", "a"), ("a", "a"), ("b", "b")]);
+        assert_eq!(all_right.learned("accuracy", 1.0), Some(true));
+        assert_eq!(all_right.learned("f1-positive", 1.0), Some(true));
+    }
+
+    #[test]
+    fn a_constant_or_a_correlation_of_nothing_is_no_learning() {
+        let constant = answers(&[("0.1", "0.5"), ("0.9", "0.5")]);
+        assert_eq!(constant.learned("pearson", 0.3), Some(false));
+        let varied = answers(&[("0.1", "0.2"), ("0.9", "0.7")]);
+        assert_eq!(varied.learned("pearson", 0.9), Some(true));
+        assert_eq!(varied.learned("pearson", 0.01), Some(false));
+        assert_eq!(varied.learned("brier", 0.2), None);
     }
 }

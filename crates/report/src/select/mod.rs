@@ -2,7 +2,7 @@
 
 pub(crate) mod ensemble;
 pub(crate) mod label;
-mod learned;
+pub(crate) mod learned;
 pub(crate) mod panel;
 pub(crate) mod per_run;
 pub(crate) mod retime;

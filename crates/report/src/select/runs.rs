@@ -7,6 +7,7 @@ use serde_json::Value;
 use totune_record::Tables;
 
 use crate::plan::{ENSEMBLE, LabelPlan, Measure, Plan, Where};
+use crate::select::learned::Answers;
 use crate::select::retime::Retimed;
 use crate::select::sample::Sample;
 use crate::select::training_data::TrainingData;
@@ -69,6 +70,7 @@ impl Runs {
                     .insert(key, eval.value);
             }
         }
+        let mut answers = Answers::by_run(&tables.predictions);
         let runs = tables
             .runs
             .iter()
@@ -85,6 +87,7 @@ impl Runs {
                     epochs,
                     ends,
                     labels: BTreeSet::new(),
+                    answers: answers.remove(row.run_id.as_str()),
                 })
             })
             .collect::<Result<Vec<_>>>()?;
@@ -240,6 +243,7 @@ impl Runs {
                 continue;
             }
             sample.add(run.number(measure), run.key(), run.facts_under("split"));
+            sample.unlearned += usize::from(run.learned(measure) == Some(false));
         }
         Ok(sample)
     }

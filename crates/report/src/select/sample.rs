@@ -33,6 +33,8 @@ pub(crate) struct Sample {
     pub(crate) labels: BTreeSet<String>,
     /// Whether none of its runs draws anything at random, so that every seed gives the same number.
     pub(crate) seedless: bool,
+    /// How many of its runs did not learn; see [`crate::select::learned`].
+    pub(crate) unlearned: usize,
 }
 
 impl Sample {
@@ -68,6 +70,7 @@ impl Sample {
             pool.note = pool.note.or(sample.note);
             pool.labels.extend(sample.labels);
             pool.seedless &= sample.seedless;
+            pool.unlearned += sample.unlearned;
         }
         pool
     }
@@ -77,6 +80,19 @@ impl Sample {
         Self {
             values: self.values.iter().copied().map(change).collect(),
             ..self.clone()
+        }
+    }
+
+    /// What a mean is marked with if some of its runs did not learn.
+    pub(crate) fn mark(&self) -> &'static str {
+        if self.unlearned > 0 { "\u{2020}" } else { "" }
+    }
+
+    /// `2 of 3 runs did not learn`; empty when all did, or nobody knows.
+    pub(crate) fn unlearned_text(&self) -> String {
+        match self.unlearned {
+            0 => String::new(),
+            n => format!("\u{2020} {n} of {} did not learn", counted(self.n(), "run")),
         }
     }
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::{Cell, Column, Csv, Part, RenderedTable, TableKind};
 use crate::plan::{Group, Heading, Measure, Plan, Where};
 use crate::select::label::labelled;
+use crate::select::learned::LEGEND;
 use crate::select::sample::Sample;
 use crate::select::scope::Scope;
 use crate::text::{fixed, readable};
@@ -120,10 +121,12 @@ impl TableKind for Means {
                 .chain(columns)
                 .chain([Column::of("Runs").class("runs")])
                 .collect(),
-            csv: Csv::new("table,part,row,column,measure,paper,mean,low,high,sd,n,runs,lost"),
+            csv: Csv::new(
+                "table,part,row,column,measure,paper,mean,low,high,sd,n,unlearned,runs,lost",
+            ),
             ..RenderedTable::default()
         };
-        let (whole, mut folds) = ([MeansPart::default()], false);
+        let (whole, mut folds, mut unlearned) = ([MeansPart::default()], false, false);
         let parts = match self.parts.as_slice() {
             [] => &whole[..],
             parts => parts,
@@ -133,6 +136,7 @@ impl TableKind for Means {
             for row in &self.rows {
                 let filled = self.fill(row, part, scope)?;
                 folds |= filled.samples.iter().any(Sample::is_folds);
+                unlearned |= filled.samples.iter().any(|sample| sample.unlearned > 0);
                 table.notes.extend(filled.notes(part));
                 filled.csv((&heading.id, &part.title), self, &mut table.csv);
                 rows.push(filled.cells(self));
@@ -143,6 +147,9 @@ impl TableKind for Means {
         table.notes.dedup();
         if folds {
             table.notes.insert(0, FOLDS_NOTE.to_owned());
+        }
+        if unlearned {
+            table.notes.push(LEGEND.to_owned());
         }
         Ok(table)
     }
@@ -254,6 +261,7 @@ impl Filled<'_> {
             if table.has_paper(column) {
                 cells.push(Cell::of(paper));
             }
+            let mean = format!("{mean}{}", sample.mark());
             cells.extend([Cell::of(mean).beside(interval).or("no run"), Cell::of(sd)]);
         }
         let [unit, lost] = self.runs();
@@ -270,7 +278,13 @@ impl Filled<'_> {
         let empty = note.map(|note| format!("{name}: empty, since {note}"));
         let [_, lost] = self.runs();
         let lost = (!lost.is_empty()).then(|| format!("{name}: not in the means: {lost}"));
-        empty.into_iter().chain(lost).collect()
+        // Columns judge by the same answers, but a correlation of classes may tell more than their accuracy.
+        let worst = self.samples.iter().max_by_key(|sample| sample.unlearned);
+        let unlearned = worst
+            .map(Sample::unlearned_text)
+            .filter(|text| !text.is_empty());
+        let unlearned = unlearned.map(|text| format!("{name}: {text}"));
+        empty.into_iter().chain(lost).chain(unlearned).collect()
     }
 
     fn csv(&self, (id, part): (&str, &str), table: &Means, csv: &mut Csv) {
@@ -283,7 +297,12 @@ impl Filled<'_> {
             };
             let names = [id, part, &self.title, &column.id, &measure].map(str::to_owned);
             let numbers = column.texts(self.row, sample);
-            let runs = [sample.n().to_string(), unit.clone(), lost.clone()];
+            let runs = [
+                sample.n().to_string(),
+                sample.unlearned.to_string(),
+                unit.clone(),
+                lost.clone(),
+            ];
             csv.line(names.iter().chain(&numbers).chain(&runs));
         }
     }

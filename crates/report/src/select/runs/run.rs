@@ -8,6 +8,7 @@ use totune_record::RunRow;
 use totune_stats::Curve;
 
 use crate::plan::Measure;
+use crate::select::learned::Answers;
 use crate::select::sample::Key;
 
 /// Between the name of a score and the number of the layer it is of; 0 is the embeddings.
@@ -29,6 +30,8 @@ pub(crate) struct Run {
     pub(super) ends: BTreeMap<u32, (u32, f64)>,
     /// What it must not be taken for; see [`crate::select::label::LabelPlan`].
     pub(super) labels: BTreeSet<String>,
+    /// What it answered on test, where that was kept.
+    pub(super) answers: Option<Answers>,
 }
 
 /// A score after an epoch.
@@ -52,6 +55,11 @@ impl Run {
             }
             Measure::Field { field } => self.facts.get(field).and_then(Value::as_f64),
         }
+    }
+
+    /// What it answered on test, where that was kept.
+    pub(crate) fn answers(&self) -> Option<&Answers> {
+        self.answers.as_ref()
     }
 
     /// Its scores on `split` by `metric` after each epoch, in order; empty where it was not scored so.
@@ -148,6 +156,7 @@ impl Run {
             epochs: BTreeMap::new(),
             ends: BTreeMap::new(),
             labels,
+            answers: None,
         }
     }
 

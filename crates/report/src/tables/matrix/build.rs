@@ -7,6 +7,7 @@ use super::cells::{Entry, Place, Row};
 use super::correlate;
 use super::{Matrix, MatrixRow, Notable, Origin};
 use crate::plan::Heading;
+use crate::select::learned::LEGEND;
 use crate::select::scope::Scope;
 use crate::tables::rendered::number;
 use crate::tables::{Cell, Csv, Part, RenderedTable};
@@ -81,7 +82,7 @@ impl Matrix {
                 ..Cell::default()
             },
             Some(mean) => self.mark(
-                digits.text(mean),
+                format!("{}{}", digits.text(mean), cell.sample.mark()),
                 digits.beside(cell),
                 Some(mean).filter(|_| difference),
                 "ours",
@@ -143,6 +144,13 @@ impl Matrix {
             ));
         }
         notes.extend(missing(rows, places));
+        if rows
+            .iter()
+            .flat_map(|row| &row.cells)
+            .any(|cell| cell.sample.unlearned > 0)
+        {
+            notes.push(LEGEND.to_owned());
+        }
         notes
     }
 }
@@ -156,7 +164,12 @@ fn missing(rows: &[Row], places: &[Place]) -> Vec<String> {
         for (cell, place) in row.cells.iter().zip(places) {
             let lost = || format!("not in the mean: {}", cell.sample.lost_text());
             let lost = || (!cell.sample.lost.is_empty()).then(lost);
-            if let Some(reason) = cell.note.clone().or_else(lost) {
+            // A difference says nothing that its two sides do not say.
+            let unlearned = (cell.n > 0 && row.plan.difference.is_none())
+                .then(|| cell.sample.unlearned_text())
+                .filter(|text| !text.is_empty());
+            let reasons = cell.note.clone().or_else(lost).into_iter().chain(unlearned);
+            for reason in reasons {
                 add(&mut of_row, reason, &place.task.title);
             }
         }
@@ -224,7 +237,7 @@ fn about(rows: &[Row], places: &[Place]) -> Vec<Vec<Cell>> {
 
 fn csv(id: &str, rows: &[Row], places: &[Place]) -> Csv {
     let mut csv = Csv::new(
-        "table,row,task,metric,paper,paper_origin,paper_split,mean,low,high,sd,n,scored_on,labels",
+        "table,row,task,metric,paper,paper_origin,paper_split,mean,low,high,sd,n,unlearned,scored_on,labels",
     );
     for row in rows {
         for (cell, place) in row.cells.iter().zip(places) {
@@ -243,7 +256,12 @@ fn csv(id: &str, rows: &[Row], places: &[Place]) -> Csv {
             let low = cell.interval.map(|interval| interval.low);
             let high = cell.interval.map(|interval| interval.high);
             let ours = [cell.mean, low, high, cell.sd].map(number);
-            let runs = [cell.n.to_string(), cell.scored.join(" "), labels.join("; ")];
+            let runs = [
+                cell.n.to_string(),
+                cell.sample.unlearned.to_string(),
+                cell.scored.join(" "),
+                labels.join("; "),
+            ];
             csv.line(names.into_iter().chain(of_paper).chain(ours).chain(runs));
         }
     }

@@ -111,7 +111,10 @@ fn ours(row: &MatrixRow, group: &str, place: &Place, scope: &Scope) -> Result<En
     let metric = row.metric.as_ref().unwrap_or(&place.task.metric);
     let split = row.split.as_deref().unwrap_or(SPLIT);
     let measure = Measure::score(metric, split);
-    let sample = task_runs.sample(|run| run.number(&measure));
+    let mut sample = task_runs.sample(|run| run.number(&measure));
+    sample.unlearned = (task_runs.all())
+        .filter(|run| run.learned(&measure) == Some(false))
+        .count();
     let mut scored: Vec<String> = task_runs.all().map(|run| run.scored_on()).collect();
     scored.sort();
     scored.dedup();
@@ -142,6 +145,7 @@ impl Entry {
             .map(|(a, b)| (Some(((a - b) * 1e9).round() / 1e9), "computed".to_owned()));
         let mut sample = Sample::default();
         sample.labels = a.sample.labels.union(&b.sample.labels).cloned().collect();
+        sample.unlearned = a.sample.unlearned + b.sample.unlearned;
         let unit = match a.sample.is_folds() {
             true => Unit::Fold,
             false => Unit::Seed,
