@@ -85,7 +85,7 @@ pub(crate) fn in_general(differences: Vec<f64>) -> Result<Comparison, String> {
         ));
     }
     let estimate = Estimate::of_mean(&differences).ok_or(NO_VARIATION)?;
-    let permutation = signs(&[differences.clone()]);
+    let permutation = signs(std::slice::from_ref(&differences));
     Ok(Comparison {
         permutation,
         ..Comparison::of(
@@ -217,7 +217,7 @@ mod tests {
         let (p, name) = found.permutation.unwrap();
         assert_eq!(name, "sign-flip permutation test over all 64 signs");
         // The first task's signs decide: all of them turned, whatever the second's, are as far from 0 or nearly so.
-        assert!(p >= 2.0 / 64.0 && p < 0.5, "{p}");
+        assert!((2.0 / 64.0..0.5).contains(&p), "{p}");
     }
 
     #[test]

@@ -80,7 +80,7 @@ fn compared(both: Both) -> Result<Finding, String> {
     };
     let label = format!("Pearson's correlation over {} columns", x.len());
     let test = "Student's t for correlations".to_owned();
-    let comparison = Comparison::of_correlation([pearson.clone(), narrow], test, x.len());
+    let comparison = Comparison::of_correlation([pearson, narrow], test, x.len());
     let mut evidence = Evidence::of(label, comparison, Scale::Plain(2));
     evidence.ours = words("Pearson", &pearson);
     evidence
