@@ -205,6 +205,7 @@ impl From<Output> for Said {
 fn without_clocks(mut tables: Tables) -> Tables {
     for run in &mut tables.runs {
         (run.train_seconds, run.eval_seconds, run.cache_seconds) = (0.0, 0.0, 0.0);
+        (run.cpu_seconds, run.load_average) = (None, None);
         (run.peak_memory, run.started) = (0, 0);
     }
     tables
