@@ -46,13 +46,13 @@ fn all_runs_of_all_papers_and_profiles_have_different_ids() {
 }
 
 #[test]
-fn every_experiment_has_the_three_profiles() {
+fn every_experiment_has_the_four_profiles() {
     let project = project();
     for paper in project.papers().expect("papers") {
         for experiment in project.experiments(&paper).expect("experiments") {
             assert_eq!(
                 experiment.profiles(),
-                ["fixture", "paper", "small"],
+                ["base", "fixture", "paper", "small"],
                 "{paper}/{}",
                 experiment.name
             );
@@ -115,8 +115,8 @@ fn probes_of_other_inputs_differ_in_the_input_alone() {
     };
     let means: BTreeSet<String> = of("layers").into_iter().map(like_a_mean).collect();
     let others = of("choices-probe");
-    // Four tasks, two inputs: pretrained, and fine-tuned with three seeds in `paper` and one in `fixture`.
-    assert_eq!(others.len(), 4 * 2 * ((1 + 3) + 1 + (1 + 1)));
+    // Four tasks, two inputs: pretrained, and fine-tuned with three seeds in `paper` and `base` and one in `fixture`.
+    assert_eq!(others.len(), 4 * 2 * (2 * (1 + 3) + 1 + (1 + 1)));
     for run in others {
         let label = format!("{}: {}", run.profile, run.label());
         assert!(means.contains(&like_a_mean(run)), "{label}");
