@@ -17,10 +17,6 @@ const MARGIN: f64 = 0.01;
 /// Fewer examples than this tell nothing.
 const FEWEST: usize = 10;
 
-/// What a table says of cells with such runs.
-pub(crate) const LEGEND: &str = "\u{2020} marks runs that did not learn: they give every test example the same answer, or are at most one \
-     point above guessing (the accuracy of the most frequent class; 0 for correlations, Matthews' coefficient and spans)";
-
 /// The answers of a run on test, next to the expected ones.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answers {
@@ -76,6 +72,19 @@ impl Answers {
     }
 }
 
+/// What is to be said of runs, given whether each learned; nothing if all did.
+pub(crate) fn caveat(learned: impl Iterator<Item = bool>) -> Option<String> {
+    let learned: Vec<bool> = learned.collect();
+    let unlearned = learned.iter().filter(|learned| !**learned).count();
+    (unlearned > 0).then(|| {
+        format!(
+            "{unlearned} of the {} runs here did not learn: they give every test example the same answer, or are at most one \
+             point above guessing (the accuracy of the most frequent class; 0 for correlations, Matthews' coefficient and spans)",
+            learned.len()
+        )
+    })
+}
+
 /// Metrics that a run as a whole is judged by: the first that it has.
 const PRIMARY: [&str; 4] = ["matthews", "pearson", "span-f1", "accuracy"];
 
@@ -127,6 +136,16 @@ mod tests {
         let all_right = answers(&[("a", "a"), ("a", "a"), ("b", "b")]);
         assert_eq!(all_right.learned("accuracy", 1.0), Some(true));
         assert_eq!(all_right.learned("f1-positive", 1.0), Some(true));
+    }
+
+    #[test]
+    fn a_caveat_counts_those_that_did_not_learn() {
+        assert_eq!(caveat([true, true].into_iter()), None);
+        let told = caveat([true, false, true].into_iter()).unwrap();
+        assert!(
+            told.starts_with("1 of the 3 runs here did not learn: "),
+            "{told}"
+        );
     }
 
     #[test]

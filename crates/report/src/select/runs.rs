@@ -1,5 +1,6 @@
 //! The rows of a folder as runs that can be selected, and the numbers a selection has.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::{Context, Result, bail};
@@ -7,7 +8,7 @@ use serde_json::Value;
 use totune_record::Tables;
 
 use crate::plan::{ENSEMBLE, LabelPlan, Measure, Plan, Where};
-use crate::select::learned::Answers;
+use crate::select::learned::{self, Answers};
 use crate::select::retime::Retimed;
 use crate::select::sample::Sample;
 use crate::select::training_data::TrainingData;
@@ -30,6 +31,8 @@ pub(crate) struct Runs {
     retimed: Retimed,
     /// What their encoders were trained on before.
     training_data: TrainingData,
+    /// Ids of runs that were selected since caveats were last asked for, and whether each learned.
+    selected: RefCell<BTreeMap<String, bool>>,
     /// Every (split, metric) that some run has a final score for.
     measured: BTreeSet<(String, String)>,
     /// Every (split, metric) that some run was scored by at any time.
@@ -106,6 +109,7 @@ impl Runs {
             scored,
             retimed: Retimed::default(),
             training_data: TrainingData::default(),
+            selected: RefCell::default(),
         })
     }
 
@@ -117,7 +121,10 @@ impl Runs {
 
     /// What is to be said of runs that were selected since this was last asked.
     pub(crate) fn caveats(&self, plan: &Plan) -> Vec<String> {
-        self.training_data.notes(plan)
+        let selected = self.selected.take();
+        let mut caveats = self.training_data.notes(plan);
+        caveats.extend(learned::caveat(selected.into_values()));
+        caveats
     }
 
     /// The same with what is to be said of their seconds.
@@ -214,6 +221,10 @@ impl Runs {
         for run in &selected {
             self.training_data
                 .select(&run.row.dataset, &run.row.encoder);
+            if run.row.status == "ok" {
+                let mut noted = self.selected.borrow_mut();
+                noted.insert(run.row.run_id.clone(), run.has_learned());
+            }
         }
         Ok(Selection {
             runs: selected,

@@ -8,7 +8,6 @@ use serde::Deserialize;
 use super::{Cell, Column, Csv, Part, RenderedTable, TableKind};
 use crate::plan::{Group, Heading, Measure, Plan, Where};
 use crate::select::label::labelled;
-use crate::select::learned::LEGEND;
 use crate::select::sample::Sample;
 use crate::select::scope::Scope;
 use crate::text::{fixed, readable};
@@ -126,7 +125,7 @@ impl TableKind for Means {
             ),
             ..RenderedTable::default()
         };
-        let (whole, mut folds, mut unlearned) = ([MeansPart::default()], false, false);
+        let (whole, mut folds) = ([MeansPart::default()], false);
         let parts = match self.parts.as_slice() {
             [] => &whole[..],
             parts => parts,
@@ -136,7 +135,6 @@ impl TableKind for Means {
             for row in &self.rows {
                 let filled = self.fill(row, part, scope)?;
                 folds |= filled.samples.iter().any(Sample::is_folds);
-                unlearned |= filled.samples.iter().any(|sample| sample.unlearned > 0);
                 table.notes.extend(filled.notes(part));
                 filled.csv((&heading.id, &part.title), self, &mut table.csv);
                 rows.push(filled.cells(self));
@@ -147,9 +145,6 @@ impl TableKind for Means {
         table.notes.dedup();
         if folds {
             table.notes.insert(0, FOLDS_NOTE.to_owned());
-        }
-        if unlearned {
-            table.notes.push(LEGEND.to_owned());
         }
         Ok(table)
     }

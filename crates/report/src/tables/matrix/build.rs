@@ -7,7 +7,6 @@ use super::cells::{Entry, Place, Row};
 use super::correlate;
 use super::{Matrix, MatrixRow, Notable, Origin};
 use crate::plan::Heading;
-use crate::select::learned::LEGEND;
 use crate::select::scope::Scope;
 use crate::tables::rendered::number;
 use crate::tables::{Cell, Csv, Part, RenderedTable};
@@ -144,13 +143,6 @@ impl Matrix {
             ));
         }
         notes.extend(missing(rows, places));
-        if rows
-            .iter()
-            .flat_map(|row| &row.cells)
-            .any(|cell| cell.sample.unlearned > 0)
-        {
-            notes.push(LEGEND.to_owned());
-        }
         notes
     }
 }
