@@ -1,4 +1,5 @@
 //! Small experiments from file to rows, for the tests of kinds of work.
+#![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,46 +11,73 @@ use totune_sweep::{
     Environment, Machine, Plan, Project, Roots, Selection, Silent, Store, Summary, execute,
 };
 
-fn repository() -> Project {
-    Project::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository")
+/// A project of its own with one experiment, and the cards, presets and fixtures of the repository.
+pub struct Demo {
+    pub project: Project,
+    pub store: Store,
+    pub roots: Roots,
+    pub machine: Machine,
+    /// Removed with it.
+    _folder: tempfile::TempDir,
 }
 
-/// Runs an experiment of a project of its own, with the cards, presets and fixtures of the repository.
-pub fn run(experiment: &str) -> (Summary, Vec<Tables>) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let repository = repository().root;
-    for name in ["datasets", "encoders", "fixtures"] {
-        let link = folder.path().join(name);
-        std::os::unix::fs::symlink(repository.join(name), link).expect("a link");
+impl Demo {
+    pub fn new(experiment: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for name in ["datasets", "encoders", "fixtures"] {
+            let link = folder.path().join(name);
+            let to = repository
+                .canonicalize()
+                .expect("the repository")
+                .join(name);
+            std::os::unix::fs::symlink(to, link).expect("a link");
+        }
+        let papers = folder.path().join("experiments");
+        std::fs::create_dir_all(papers.join("demo")).expect("a folder");
+        let presets = repository.join("experiments/presets.toml");
+        std::fs::copy(presets, papers.join("presets.toml")).expect("the presets");
+        std::fs::write(papers.join("demo/runs.toml"), experiment).expect("an experiment");
+        Self {
+            project: Project::open(folder.path()).expect("a project"),
+            store: Store::new(folder.path().join("runs")),
+            roots: Roots {
+                data: folder.path().join("data"),
+                encoders: folder.path().join("weights"),
+                cache: None,
+            },
+            machine: Machine {
+                device: Device::flex(),
+                device_name: "cpu (flex)".to_string(),
+                threads: 1,
+                cache_budget: 1 << 26,
+                stop: Arc::new(AtomicBool::new(false)),
+            },
+            _folder: folder,
+        }
     }
-    let papers = folder.path().join("experiments");
-    std::fs::create_dir_all(papers.join("demo")).expect("a folder");
-    let presets = repository.join("experiments/presets.toml");
-    std::fs::copy(presets, papers.join("presets.toml")).expect("the presets");
-    std::fs::write(papers.join("demo/runs.toml"), experiment).expect("an experiment");
-    let project = Project::open(folder.path()).expect("a project");
-    let store = Store::new(folder.path().join("runs"));
-    let roots = Roots {
-        data: folder.path().join("data"),
-        encoders: folder.path().join("weights"),
-        cache: None,
-    };
-    let machine = Machine {
-        device: Device::flex(),
-        device_name: "cpu (flex)".to_string(),
-        threads: 1,
-        cache_budget: 1 << 26,
-        stop: Arc::new(AtomicBool::new(false)),
-    };
-    let plan = Plan::new(&project, &store, "demo", "fixture", &Selection::default());
-    let plan = plan.expect("a plan");
-    let environment = Environment {
-        project: &project,
-        roots: &roots,
-        machine: &machine,
-    };
-    let summary = execute(&plan, &store, environment, &Silent).expect("a sweep");
-    let tables = plan.runs.iter().map(|run| store.tables(&run.id));
+
+    pub fn plan(&self) -> Plan {
+        let selection = Selection::default();
+        let plan = Plan::new(&self.project, &self.store, "demo", "fixture", &selection);
+        plan.expect("a plan")
+    }
+
+    pub fn environment(&self) -> Environment<'_> {
+        Environment {
+            project: &self.project,
+            roots: &self.roots,
+            machine: &self.machine,
+        }
+    }
+}
+
+/// Runs an experiment; what became of it, and the rows of each run.
+pub fn run(experiment: &str) -> (Summary, Vec<Tables>) {
+    let demo = Demo::new(experiment);
+    let plan = demo.plan();
+    let summary = execute(&plan, &demo.store, demo.environment(), &Silent).expect("a sweep");
+    let tables = plan.runs.iter().map(|run| demo.store.tables(&run.id));
     let tables = tables.collect::<Result<_, _>>().expect("rows of every run");
     (summary, tables)
 }
