@@ -15,9 +15,9 @@ use totune_record::{RunRow, Tables};
 use crate::provenance::{self, Code};
 use crate::states::States;
 use crate::store::Claim;
-use crate::work::{self, Interrupted, Outcome};
+use crate::work::{self, Interrupted, Outcome, Resources};
 use crate::{
-    Ended, Inputs, Plan, PlannedRun, Position, Progress, Project, Roots, RunSpec, State, Store,
+    Ended, Environment, Inputs, Plan, PlannedRun, Position, Progress, RunSpec, State, Store,
     missing,
 };
 
@@ -34,17 +34,6 @@ pub struct Machine {
     pub cache_budget: u64,
     /// Set from outside to stop at the next step; a run that was begun counts as interrupted.
     pub stop: Arc<AtomicBool>,
-}
-
-/// Where runs find what they read, and what they are executed on.
-#[derive(Debug, Clone, Copy)]
-pub struct Environment<'a> {
-    /// The cards and fixtures.
-    pub project: &'a Project,
-    /// The files of datasets and encoders.
-    pub roots: &'a Roots,
-    /// The device and its limits.
-    pub machine: &'a Machine,
 }
 
 /// How a sweep ended.
@@ -85,10 +74,8 @@ pub fn execute(
     progress.begin(to_run.len(), plan.runs.len() - to_run.len());
     let sweep = Sweep {
         inputs: Inputs::load(
-            project,
-            roots,
+            environment,
             specs(),
-            machine,
             States::new(store.states(), machine.cache_budget),
             progress,
         )?,
@@ -214,7 +201,12 @@ impl Sweep<'_> {
     fn perform(&self, spec: &RunSpec) -> Option<Outcome> {
         let row = self.row(spec);
         let blank = row.clone();
-        let work = || work::perform(spec, row, &self.inputs, self.machine, self.progress);
+        let resources = Resources {
+            inputs: &self.inputs,
+            machine: self.machine,
+            progress: self.progress,
+        };
+        let work = || work::perform(spec, row, resources);
         let failed = |error: String| Outcome {
             run: RunRow {
                 status: status_of(&error).to_string(),

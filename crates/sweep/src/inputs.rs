@@ -29,6 +29,17 @@ pub struct Roots {
     pub cache: Option<PathBuf>,
 }
 
+/// Where runs find what they read, and what they are executed on.
+#[derive(Debug, Clone, Copy)]
+pub struct Environment<'a> {
+    /// The cards and fixtures.
+    pub project: &'a Project,
+    /// The files of datasets and encoders.
+    pub roots: &'a Roots,
+    /// The device and its limits.
+    pub machine: &'a Machine,
+}
+
 impl Roots {
     /// Where the files of an encoder card are looked for: fixtures in the project's own, others in the user's folder and
     /// then among those that come with the project.
@@ -183,13 +194,16 @@ impl ModuleMapper for Copy {
 impl Inputs {
     /// Loads and verifies all that the specs read.
     pub(crate) fn load<'a>(
-        project: &Project,
-        roots: &Roots,
+        environment: Environment,
         specs: impl IntoIterator<Item = &'a RunSpec>,
-        machine: &Machine,
         states: States,
         progress: &dyn Progress,
     ) -> Result<Self> {
+        let Environment {
+            project,
+            roots,
+            machine,
+        } = environment;
         let specs: Vec<&RunSpec> = specs.into_iter().collect();
         let (dataset_names, encoder_names) = names(specs.iter().copied());
         let mut terms = BTreeMap::new();

@@ -8,7 +8,7 @@ use totune_model::AnyEncoder;
 
 use crate::states::States;
 use crate::work::task_data;
-use crate::{Inputs, Machine, Project, Roots, RunSpec, Silent, TuneWork, Work};
+use crate::{Environment, Inputs, RunSpec, Silent, TuneWork, Work};
 
 /// One adaptation of one encoder, ready to begin.
 #[derive(Debug)]
@@ -45,14 +45,12 @@ impl Inputs {
     /// # Errors
     /// When something is missing or not what its card says.
     pub fn open<'a>(
-        project: &Project,
-        roots: &Roots,
+        environment: Environment,
         specs: impl IntoIterator<Item = &'a RunSpec>,
-        machine: &Machine,
         states: &Path,
     ) -> Result<Self> {
-        let states = States::new(states.to_path_buf(), machine.cache_budget);
-        Self::load(project, roots, specs, machine, states, &Silent)
+        let states = States::new(states.to_path_buf(), environment.machine.cache_budget);
+        Self::load(environment, specs, states, &Silent)
     }
 
     /// A run of `spec`, which is one of those these were opened for. What its frozen part gives is computed now, or

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use totune_adapt::{Examples, StepEvent, Stop, Watch};
-use totune_sweep::{Inputs, Prepared, RunSpec};
+use totune_sweep::{Environment, Inputs, Prepared, RunSpec};
 
 use super::grid::BATCH;
 use crate::side::{Answer, Hello};
@@ -28,8 +28,12 @@ pub struct Case {
 /// says.
 pub fn work(case: &Case, worker: &Worker) -> Result<()> {
     let machine = &worker.machine;
-    let (project, roots) = (&worker.project, &worker.roots);
-    let inputs = Inputs::open(project, roots, [&case.spec], machine, &case.activations)?;
+    let environment = Environment {
+        project: &worker.project,
+        roots: &worker.roots,
+        machine,
+    };
+    let inputs = Inputs::open(environment, [&case.spec], &case.activations)?;
     warm_up(inputs.prepare(&case.spec)?)?;
     let run = inputs.prepare(&case.spec)?;
     let facts = filled(&run.task.train);

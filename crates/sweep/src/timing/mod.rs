@@ -184,7 +184,7 @@ impl<'a> Pass<'a> {
             request,
             place,
             code: Code::of(&project.root),
-            inputs: Inputs::load(project, roots, specs(), machine, states, progress)?,
+            inputs: Inputs::load(request.environment, specs(), states, progress)?,
         })
     }
 

@@ -40,18 +40,24 @@ pub(crate) struct Outcome {
     pub predictions: Vec<PredictionRow>,
 }
 
+/// What a run works with.
+#[derive(Clone, Copy)]
+pub(crate) struct Resources<'a> {
+    /// What it reads, loaded once for all runs of a sweep.
+    pub inputs: &'a Inputs,
+    /// What it is executed on.
+    pub machine: &'a Machine,
+    /// Who hears how it goes.
+    pub progress: &'a dyn Progress,
+}
+
 /// Does the work of a run; `run` is its row with everything already known filled in.
-pub(crate) fn perform(
-    spec: &RunSpec,
-    run: RunRow,
-    inputs: &Inputs,
-    machine: &Machine,
-    progress: &dyn Progress,
-) -> Result<Outcome> {
+pub(crate) fn perform(spec: &RunSpec, run: RunRow, resources: Resources) -> Result<Outcome> {
+    let inputs = resources.inputs;
     match &spec.work {
         Work::Sparse(work) => sparse::perform(spec, work, run, inputs),
-        Work::Tune(work) => tune::perform(spec, work, run, inputs, machine, progress),
-        Work::Probe(work) => probe::perform(spec, work, run, inputs, machine, progress),
+        Work::Tune(work) => tune::perform(spec, work, run, resources),
+        Work::Probe(work) => probe::perform(spec, work, run, resources),
         Work::Divergence(work) => divergence::perform(spec, work, run, inputs),
         Work::Floor(work) => floor::perform(spec, work, run, inputs),
     }

@@ -14,12 +14,12 @@ use totune_stats::{
     Dense, Edge, Linear, classification_scores_with, information_bound, regression_scores,
 };
 
-use super::Outcome;
 use super::answers::Answers;
 use super::splits::{self, Splits};
 use super::tune::{record, train};
+use super::{Outcome, Resources};
 use crate::reading::Reading;
-use crate::{Information, Inputs, Machine, ProbeWork, Progress, RunSpec, TuneWork};
+use crate::{Information, Inputs, ProbeWork, RunSpec, TuneWork};
 
 /// Fewest examples that the mutual information is estimated of.
 const FEWEST: usize = 20;
@@ -28,9 +28,11 @@ pub(super) fn perform(
     spec: &RunSpec,
     work: &ProbeWork,
     mut run: RunRow,
-    inputs: &Inputs,
-    machine: &Machine,
-    progress: &dyn Progress,
+    Resources {
+        inputs,
+        machine,
+        progress,
+    }: Resources,
 ) -> Result<Outcome> {
     let parts = Parts::new(spec, work, inputs)?;
     let (vectors, evals) = match &work.training {

@@ -13,7 +13,7 @@ use totune_model::{AnyEncoder, Encoder};
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use super::splits::{Part, Splits};
-use super::{Interrupted, Outcome};
+use super::{Interrupted, Outcome, Resources};
 use crate::prepared::Prepared;
 use crate::reading::Reading;
 use crate::{Inputs, Machine, Progress, RunSpec, TuneWork};
@@ -22,9 +22,11 @@ pub(super) fn perform(
     spec: &RunSpec,
     work: &TuneWork,
     mut run: RunRow,
-    inputs: &Inputs,
-    machine: &Machine,
-    progress: &dyn Progress,
+    Resources {
+        inputs,
+        machine,
+        progress,
+    }: Resources,
 ) -> Result<Outcome> {
     let training = &work.training;
     let dataset = inputs.dataset(&spec.dataset, "train")?;
