@@ -1,0 +1,252 @@
+//! Tests of the module above.
+
+use super::*;
+use totune_data::{Duplicates, FoldKind, KFold};
+
+fn spec() -> RunSpec {
+    RunSpec {
+        paper: "hart2020".to_string(),
+        experiment: "table-1".to_string(),
+        arm: "tf-idf".to_string(),
+        profile: "paper".to_string(),
+        dataset: "disaster-tweets".to_string(),
+        split: Split::KFold(KFold {
+            folds: 10,
+            by: FoldKind::Shuffled,
+            seed: Some(0),
+            duplicates: Duplicates::Keep,
+        }),
+        fold: 3,
+        seed: 0,
+        work: Work::Sparse(SparseWork {
+            features: Features::TfIdf,
+            logistic: LogisticSettings {
+                c: 1.0,
+                max_iter: 100,
+                tol: 1e-4,
+                solver: Solver::Lbfgs,
+            },
+        }),
+        search: Vec::new(),
+        made_as: None,
+    }
+}
+
+/// The id is what `printf '%s' '<the JSON below without its arm>' | sha256sum | cut -c1-16` prints. If this test fails,
+/// results on disk no longer mean what their ids say: give the changed meaning a new name instead.
+#[test]
+fn the_id_of_a_spec_never_changes() {
+    let json = concat!(
+        r#"{"arm":"tf-idf","dataset":"disaster-tweets","experiment":"table-1","fold":3,"paper":"hart2020","#,
+        r#""profile":"paper","schema":5,"search":[],"seed":0,"#,
+        r#""split":{"by":"shuffled","duplicates":"keep","folds":10,"kind":"k-fold","seed":0},"#,
+        r#""work":{"features":"tf-idf","kind":"sparse","logistic":{"c":1.0,"max-iter":100,"solver":"lbfgs","tol":0.0001}}}"#
+    );
+    assert_eq!(spec().canonical_json(), json);
+    assert_eq!(spec().id(), "58a470380dbf9644");
+    let earlier: Vec<String> = spec().earlier_ids().collect();
+    assert_eq!(
+        earlier,
+        [
+            "0c113a4f84e17ffb",
+            "8b69013e4104981a",
+            "719a8f78f7d9b82b",
+            "c609787a2e6c0eaf"
+        ]
+    );
+}
+
+/// As above, of a spec as schema 1 wrote it.
+#[test]
+fn a_spec_of_schema_1_is_read_in_full_and_knows_the_id_it_was_made_with() {
+    let json = concat!(
+        r#"{"dataset":"disaster-tweets","experiment":"table-2","fold":0,"paper":"hart2020","profile":"paper","seed":1,"#,
+        r#""split":{"duplicates":"keep","kind":"hold-out","seed":13,"test":0.2},"#,
+        r#""work":{"encoder":"bert-base-uncased","kind":"tune","training":{"#,
+        r#""adaptation":{"embeddings":"frozen","k":2,"kind":"last-k","lr":0.00005,"pooler":"trainable"},"#,
+        r#""batch-size":32,"bucketing":"off","clip":{"kind":"none"},"dropout":0.1,"dtype":"f32","epochs":3,"#,
+        r#""evaluation-batch-size":64,"frozen-dropout":"on","head":{"dropout":0.1,"pooling":"pooler"},"max-length":64,"#,
+        r#""optimizer":{"betas":[0.9,0.999],"epsilon":1e-8,"kind":"adam-w","no-decay":["\\.bias$","norm\\."],"weight-decay":0.01},"#,
+        r#""schedule":{"end":0.0,"kind":"polynomial","power":1.0},"stop":{"kind":"epochs"}}}}"#,
+    );
+    let spec = RunSpec::read(json).expect("a spec");
+    assert_eq!(spec.id_of_schema_1(), "5916faad31072a55");
+    let earlier: Vec<String> = spec.earlier_ids().collect();
+    assert_eq!(
+        earlier,
+        [
+            "78d3345f654020be",
+            "a3add02da90d1a77",
+            "c5d48a441be6ceaa",
+            "5916faad31072a55"
+        ]
+    );
+    assert_eq!(spec.arm, "");
+    let full = spec.canonical_json();
+    for part in [
+        r#""cache":{"kind":"off"}"#,
+        r#""layer-decay":1.0"#,
+        r#""head-lr":null"#,
+        r#""head":{"dropout":0.1,"kind":"linear","layers":{"kind":"top"},"pooling":"pooler"}"#,
+        r#""train-limit":null"#,
+    ] {
+        assert!(full.contains(part), "{part}: {full}");
+    }
+    assert_eq!(RunSpec::read(&full).expect("reads"), spec);
+    assert_eq!(
+        spec.label(),
+        "table-2 · disaster-tweets · bert-base-uncased · last-2 · lr 5e-5 · hold-out · seed 1"
+    );
+}
+
+/// What each kind of head said in schema 2, and says today.
+#[test]
+fn settings_of_heads_have_the_names_of_today_and_their_runs_the_ids_of_then() {
+    for (then, today) in [
+        (
+            r#"{"dropout":0.1,"layers":{"kind":"top"},"pooling":"mean"}"#,
+            r#""kind":"linear""#,
+        ),
+        (
+            r#"{"boundaries":"off","dropout":0.1,"hidden":200,"init":"esim","kind":"tagger","layers":{"embeddings":true,"kind":"mix","layer-norm":false},"output":"crf","pieces":"last","projection":7,"recurrent-layers":0,"recurrent-over":"pieces"}"#,
+            r#"{"boundaries":"off","dropout":0.1,"hidden":200,"init":"glorot-orthogonal","kind":"tagger","layers":{"embeddings":true,"kind":"scalar-mix","layer-norm":false},"mlp-hidden":7,"output":"crf","recurrent-layers":0,"recurrent-over":"subwords","subwords":"last"}"#,
+        ),
+        (
+            r#"{"dropout":0.5,"hidden":3,"kind":"esim","layers":{"kind":"top"},"output":9,"projection":4}"#,
+            r#""mlp-hidden":9,"projection":4"#,
+        ),
+        (
+            r#"{"dropout":0.1,"hidden":9,"kind":"fully-connected","layers":{"kind":"top"}}"#,
+            r#""mlp-hidden":9"#,
+        ),
+    ] {
+        let json = concat!(
+            r#"{"arm":"x","dataset":"d","experiment":"e","fold":0,"paper":"p","profile":"small","schema":2,"search":[],"seed":1,"#,
+            r#""split":{"dev":0.0,"duplicates":"keep","kind":"hold-out","seed":13,"test":0.2,"test-limit":null,"train-limit":null},"#,
+            r#""work":{"encoder":"bert","kind":"tune","training":{"#,
+            r#""adaptation":{"embeddings":"frozen","k":2,"kind":"last-k","layer-decay":1.0,"lr":0.00005,"pooler":"trainable"},"#,
+            r#""batch-size":32,"bucketing":"off","cache":{"kind":"off"},"clip":{"kind":"none"},"context":"sentence","dropout":0.1,"#,
+            r#""dtype":"f32","epochs":3,"evaluation-batch-size":64,"frozen-dropout":"on","head":HEAD,"max-length":64,"#,
+            r#""micro-batch-size":0,"optimizer":{"betas":[0.9,0.999],"epsilon":1e-8,"kind":"adam-w","no-decay":[],"weight-decay":0.01},"#,
+            r#""pairs":"joint","schedule":{"end":0.0,"kind":"polynomial","power":1.0},"select":"last","state":"reset","#,
+            r#""stop":{"kind":"epochs"}}}}"#,
+        )
+        .replace("HEAD", then);
+        let spec = RunSpec::read(&json).expect("a spec of schema 2");
+        let full = spec.canonical_json();
+        assert!(full.contains(today), "{full}");
+        assert!(full.contains(r#""schema":5"#), "{full}");
+        let hashed = json.replace(r#""arm":"x","#, "");
+        let id = id_of(&serde_json::from_str(&hashed).expect("JSON"));
+        assert_eq!(spec.earlier_ids().nth(2), Some(id), "{full}"); // the first are of schemas 4 and 3
+    }
+}
+
+#[test]
+fn a_head_with_a_rate_of_its_own_makes_another_run_and_says_so() {
+    let json = concat!(
+        r#"{"arm":"x","dataset":"d","experiment":"e","fold":0,"paper":"p","profile":"small","schema":4,"search":[],"seed":1,"#,
+        r#""split":{"dev":0.0,"duplicates":"keep","kind":"hold-out","seed":13,"test":0.2,"test-limit":null,"train-limit":null},"#,
+        r#""work":{"encoder":"bert","kind":"fine-tune","training":{"#,
+        r#""adaptation":{"embeddings":"trainable","kind":"full","layer-decay":1.0,"lr":0.00002,"pooler":"trainable"},"#,
+        r#""batch-size":32,"bucketing":"off","cache":{"kind":"off"},"clip":{"kind":"none"},"context":"sentence","dropout":0.1,"#,
+        r#""dtype":"f32","epochs":3,"evaluation-batch-size":64,"frozen-dropout":"on","#,
+        r#""head":{"dropout":0.1,"kind":"linear","layers":{"kind":"top"},"pooling":"mean"},"max-length":64,"#,
+        r#""micro-batch-size":0,"optimizer":{"betas":[0.9,0.999],"epsilon":1e-8,"kind":"adam-w","no-decay":[],"weight-decay":0.01},"#,
+        r#""pairs":"joint","schedule":{"end":0.0,"kind":"polynomial","power":1.0},"select":"last","state":"reset","#,
+        r#""stop":{"kind":"epochs"}}}}"#,
+    );
+    let plain = RunSpec::read(json).expect("a spec of schema 4");
+    let hashed = json.replace(r#""arm":"x","#, "");
+    let then = id_of(&serde_json::from_str(&hashed).expect("JSON"));
+    assert_eq!(plain.earlier_ids().next(), Some(then));
+    assert_eq!(
+        plain.label(),
+        "e · d · bert · full · lr 2e-5 · hold-out · seed 1"
+    );
+
+    let path = "work.training.adaptation.head-lr".to_string();
+    let setting = vec![(path.clone(), Value::from(1e-3))];
+    let mut fast = crate::search::apply(&plain, &setting).expect("a setting");
+    let ids: Vec<String> = fast.earlier_ids().collect();
+    assert!(plain.earlier_ids().all(|id| !ids.contains(&id)));
+    assert_eq!(
+        fast.label(),
+        "e · d · bert · full · lr 2e-5 · head-lr 1e-3 · hold-out · seed 1"
+    );
+    fast.search = vec![path];
+    assert_eq!(
+        fast.label(),
+        "e · d · bert · full · lr 2e-5 · head-lr 0.001 · hold-out · seed 1"
+    );
+    assert_eq!(
+        fast.label_before_its_search(),
+        "e · d · bert · full · lr 2e-5 · hold-out · seed 1"
+    );
+}
+
+#[test]
+fn a_spec_of_a_later_schema_is_refused() {
+    let later = spec()
+        .canonical_json()
+        .replace("\"schema\":5", "\"schema\":9");
+    let error = RunSpec::read(&later).expect_err("refused").to_string();
+    assert_eq!(
+        error,
+        "schema: found 9, expected at most 5: the spec is from a later version"
+    );
+}
+
+#[test]
+fn the_name_of_the_arm_is_no_part_of_the_id() {
+    let mut renamed = spec();
+    renamed.arm = "words".to_string();
+    assert_eq!(renamed.id(), spec().id());
+}
+
+#[test]
+fn every_field_is_part_of_the_id() {
+    let changes: [fn(&mut RunSpec); 9] = [
+        |spec| spec.search.push("x".to_string()),
+        |spec| spec.paper.push('x'),
+        |spec| spec.experiment.push('x'),
+        |spec| spec.profile.push('x'),
+        |spec| spec.dataset.push('x'),
+        |spec| spec.fold += 1,
+        |spec| spec.seed += 1,
+        |spec| {
+            let Split::KFold(split) = &mut spec.split else {
+                unreachable!("a k-fold split")
+            };
+            split.duplicates = Duplicates::Group;
+        },
+        |spec| {
+            let Work::Sparse(work) = &mut spec.work else {
+                unreachable!("sparse work")
+            };
+            work.logistic.tol = 1e-3;
+        },
+    ];
+    let mut ids = std::collections::BTreeSet::from([spec().id()]);
+    for change in changes {
+        let mut changed = spec();
+        change(&mut changed);
+        assert!(ids.insert(changed.id()), "{changed:?}");
+    }
+}
+
+#[test]
+fn a_spec_comes_back_from_its_json() {
+    assert_eq!(
+        RunSpec::read(&spec().canonical_json()).expect("reads"),
+        spec()
+    );
+}
+
+#[test]
+fn a_label_tells_a_run_from_its_neighbours() {
+    assert_eq!(
+        spec().label(),
+        "table-1 · tf-idf · 10 folds by shuffled · fold 3"
+    );
+}
