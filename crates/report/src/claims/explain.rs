@@ -4,7 +4,8 @@ use totune_stats::{Estimate, holm};
 
 use super::relation::Relation;
 use super::verdict::{Rule, Verdict};
-use crate::compare::{ALPHA, Comparison, POWER, Unit};
+use crate::compare::{ALPHA, Comparison, POWER};
+use crate::plan::Unit;
 use crate::text::{Scale, counted, fixed, p_equals};
 
 /// Comparisons up to which each is shown in full.

@@ -28,7 +28,7 @@ use self::relation::Relation;
 use self::terms::Terms;
 pub(crate) use self::verdict::Verdict;
 use self::verdict::{Rule, Test};
-use crate::compare::Unit;
+use crate::plan::Unit;
 use crate::plan::{Side, Tasks, check_id};
 use crate::report_file::ReportFile;
 use crate::toml_file::did_you_mean;

@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::relation::Relation;
-use crate::compare::Unit;
 use crate::compare::paired::{ComparedSide, PairedComparison};
+use crate::plan::Unit;
 use crate::plan::{Measure, Side, Task, Tasks, Where};
 use crate::report_file::ReportFile;
 use crate::select::panel::TaskRuns;

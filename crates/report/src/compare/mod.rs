@@ -5,10 +5,10 @@
 pub(crate) mod paired;
 pub(crate) mod strata;
 
-use serde::Deserialize;
 use totune_stats::{Correlation, Estimate, Interval};
 
 use crate::compare::strata::{folds, unpaired};
+use crate::plan::Unit;
 use crate::select::sample::{LEVEL, Sample};
 use crate::text::{Scale, counted, fixed, p_equals};
 
@@ -30,29 +30,6 @@ pub(crate) fn enough(n: usize, unit: Unit) -> Result<(), String> {
             counted(n, unit.noun())
         )),
         false => Ok(()),
-    }
-}
-
-/// What is drawn anew from value to value.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Unit {
-    /// Runs that differ in their seed; those that share one are averaged first.
-    #[default]
-    Seed,
-    /// Folds of one cross-validation, which share training examples.
-    Fold,
-    /// Tasks, as samples of tasks in general.
-    Dataset,
-}
-
-impl Unit {
-    pub(crate) fn noun(self) -> &'static str {
-        match self {
-            Self::Seed => "seed",
-            Self::Fold => "fold",
-            Self::Dataset => "task",
-        }
     }
 }
 

@@ -6,7 +6,8 @@ use anyhow::Result;
 use totune_stats::mean;
 
 use crate::compare::strata::{Weighted, effect, in_general, unpaired};
-use crate::compare::{Comparison, Unit, enough};
+use crate::compare::{Comparison, enough};
+use crate::plan::Unit;
 use crate::plan::{Side, Task, Where};
 use crate::select::label::labelled;
 use crate::select::panel::{OnTask, Pair, TaskRuns, pairs_text};

@@ -1,5 +1,8 @@
 //! Which number of a run a column, a panel or a claim is about.
 
+/// The split whose scores a task is judged by.
+pub(crate) const TEST: &str = "test";
+
 /// Which number of a run is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Measure {

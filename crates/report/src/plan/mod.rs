@@ -5,6 +5,7 @@ mod item;
 mod measure;
 mod side;
 mod task;
+mod unit;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,9 +14,10 @@ use serde::Deserialize;
 
 pub(crate) use self::ensemble::{ENSEMBLE, EnsemblePlan, RULE, Rule};
 pub(crate) use self::item::{Heading, Item};
-pub(crate) use self::measure::Measure;
+pub(crate) use self::measure::{Measure, TEST};
 pub(crate) use self::side::Side;
 pub(crate) use self::task::{Task, Tasks};
+pub(crate) use self::unit::Unit;
 use crate::toml_file::did_you_mean;
 
 /// Conditions on runs: dotted paths into the spec or the row, each with the value or values it must have.

@@ -7,9 +7,7 @@ use std::collections::HashMap;
 
 use totune_record::PredictionRow;
 
-use crate::plan::Measure;
-use crate::select::panel::SPLIT;
-use crate::select::runs::Run;
+use crate::plan::TEST;
 
 /// How far above guessing a score has to be to show that a run learned: one point.
 const MARGIN: f64 = 0.01;
@@ -32,7 +30,7 @@ impl Answers {
     /// Those of every run that kept ten or more, by run id.
     pub(crate) fn by_run(predictions: &[PredictionRow]) -> HashMap<&str, Self> {
         let mut rows: HashMap<&str, Vec<&PredictionRow>> = HashMap::new();
-        for row in predictions.iter().filter(|row| row.split == SPLIT) {
+        for row in predictions.iter().filter(|row| row.split == TEST) {
             rows.entry(&row.run_id).or_default().push(row);
         }
         rows.into_iter()
@@ -85,30 +83,6 @@ pub(crate) fn caveat(learned: impl Iterator<Item = bool>) -> Option<String> {
     })
 }
 
-/// Metrics that a run as a whole is judged by: the first that it has.
-const PRIMARY: [&str; 4] = ["matthews", "pearson", "span-f1", "accuracy"];
-
-impl Run {
-    /// Whether it learned, by a final score on test; `None` where that cannot be told, and of a floor, which trains nothing.
-    pub(crate) fn learned(&self, measure: &Measure) -> Option<bool> {
-        let is_floor = self.fact("work.kind").is_some_and(|kind| kind == "floor");
-        match measure {
-            Measure::Score { metric, split } if split == SPLIT && !is_floor => {
-                let score = self.number(measure)?;
-                self.answers()?.learned(metric, score)
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether its score is evidence about how it was trained: it ended well, and nothing shows that it did not learn.
-    pub(crate) fn has_learned(&self) -> bool {
-        let measures = PRIMARY.iter().map(|metric| Measure::score(metric, SPLIT));
-        let judged = measures.filter_map(|measure| self.learned(&measure)).next();
-        self.row.status == "ok" && judged.unwrap_or(true)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,7 +91,7 @@ mod tests {
         let rows: Vec<PredictionRow> = (pairs.iter().cycle().take(12).enumerate())
             .map(|(i, (gold, predicted))| PredictionRow {
                 run_id: "run".into(),
-                split: SPLIT.into(),
+                split: TEST.into(),
                 example_id: i.to_string(),
                 position: 0,
                 gold: (*gold).into(),

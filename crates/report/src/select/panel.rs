@@ -5,18 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use crate::plan::{Side, Task, Where};
+use crate::plan::{Side, TEST, Task, Where};
 use crate::select::runs::Run;
 use crate::select::sample::{Key, Sample};
 use crate::select::scope::Scope;
 use crate::text::{counted, counts};
 
-/// The split whose scores a task is judged by.
-pub(crate) const SPLIT: &str = "test";
-
-/// The same for settings that are left out.
+/// The split of a setting that does not say one.
 pub(crate) fn test() -> String {
-    SPLIT.to_owned()
+    TEST.to_owned()
 }
 
 /// The part of a setting that says what is trained; runs that agree in it, but for its rate, are of one kind.

@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 
+use crate::plan::TEST;
 use crate::plan::{Measure, Task};
-use crate::select::panel::{Pair, SPLIT, average};
+use crate::select::panel::{Pair, average};
 use crate::select::runs::Run;
 
 /// Which time of a run.
@@ -19,7 +20,7 @@ pub(crate) enum TimePer {
 
 /// The score of a task that a run stands for.
 pub(crate) fn final_score(run: &Run, task: &Task) -> Option<f64> {
-    run.number(&Measure::score(&task.metric, SPLIT))
+    run.number(&Measure::score(&task.metric, TEST))
 }
 
 /// Scores of both sides of a pair.

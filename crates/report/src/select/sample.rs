@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use totune_stats::{Estimate, Interval, mean, sd, t_interval};
 
-use crate::compare::Unit;
+use crate::plan::Unit;
 use crate::text::{counted, counts};
 
 /// Confidence of every interval on the page.

@@ -8,8 +8,8 @@ use totune_stats::sd;
 use super::rendered::number;
 use super::{Cell, Csv, RenderedTable, TableKind};
 use crate::figures::curves::{Chosen, Line, Lines, missing};
+use crate::plan::TEST;
 use crate::plan::{Heading, Plan, Where};
-use crate::select::panel::SPLIT;
 use crate::select::scope::Scope;
 use crate::text::{counted, counts, fixed, seconds};
 
@@ -40,14 +40,14 @@ impl TableKind for Epochs {
         let Scope { plan, from, .. } = scope;
         let task = plan.task(&self.task, from)?;
         let groups = Chosen::of_plan(plan, &self.groups, &self.conditions, from)?;
-        let measure = (task.metric.as_str(), SPLIT);
+        let measure = (task.metric.as_str(), TEST);
         let lines = Lines::gather(scope, &groups, &task.conditions(), measure)?;
         let rows: Vec<Row> = lines.iter().map(Row::of).collect();
         let longest = rows.iter().map(|row| row.epochs.len()).max().unwrap_or(0);
         let epochs = (1..=longest).map(|epoch| format!("Epoch {epoch}"));
         let titles = epochs.chain(["Stopped by".to_owned()]);
         let cells = format!(
-            "{} ({SPLIT}) / seconds of training: means over the runs that finished the epoch; bold: the best epoch of a row \
+            "{} ({TEST}) / seconds of training: means over the runs that finished the epoch; bold: the best epoch of a row \
              among those that all its runs finished",
             task.unit
         );

@@ -6,8 +6,9 @@ use totune_stats::mean;
 
 use super::rendered::number;
 use super::{Cell, Column, Csv, RenderedTable, TableKind};
+use crate::compare::Comparison;
 use crate::compare::paired::{ComparedSide, Numbers, PairedComparison};
-use crate::compare::{Comparison, Unit};
+use crate::plan::Unit;
 use crate::plan::{Heading, Plan, Side, Tasks, Where};
 use crate::select::per_run::scores_of_both;
 use crate::select::scope::Scope;

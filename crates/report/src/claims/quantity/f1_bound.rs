@@ -55,7 +55,7 @@ impl Quantity for F1Bound {
 impl F1Bound {
     fn cells(&self, terms: &Terms) -> Option<(f64, f64)> {
         let cell =
-            |metric: &str| terms.sides[0].paper_mean(terms.plan, &Measure::score(metric, SPLIT));
+            |metric: &str| terms.sides[0].paper_mean(terms.plan, &Measure::score(metric, TEST));
         Some((cell(&self.accuracy)?, cell(&self.f1)?))
     }
 

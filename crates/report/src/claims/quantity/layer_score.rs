@@ -44,7 +44,7 @@ impl LayerScore {
         for layer in layers {
             let score = |task: &Task, run: &Run| {
                 let metric = self.metric.as_ref().unwrap_or(&task.metric);
-                run.layers(metric, SPLIT).get(layer).copied()
+                run.layers(metric, TEST).get(layer).copied()
             };
             let numbers = paired.numbers(|task, pair| {
                 let of = |runs| average(runs, |run| score(task, run));

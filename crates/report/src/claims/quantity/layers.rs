@@ -23,7 +23,7 @@ pub(super) fn means<'a>(
     let mut found = Vec::new();
     for task in terms.tasks()? {
         let task_runs = terms.task_runs(side, task, runs)?;
-        let scores = ByLayer::of(&task_runs, metric.unwrap_or(&task.metric), SPLIT);
+        let scores = ByLayer::of(&task_runs, metric.unwrap_or(&task.metric), TEST);
         let means: Vec<(u32, f64)> = scores
             .means()
             .into_iter()

@@ -43,7 +43,7 @@ use serde::Deserialize;
 
 use super::finding::Finding;
 use super::terms::Terms;
-use crate::compare::Unit;
+use crate::plan::Unit;
 use crate::plan::Where;
 use crate::select::runs::Runs;
 use crate::toml_file::did_you_mean;

@@ -50,7 +50,7 @@ impl Quantity for Power {
 
 impl Power {
     fn difference(&self, terms: &Terms) -> Option<f64> {
-        let measure = Measure::score(&self.metric, SPLIT);
+        let measure = Measure::score(&self.metric, TEST);
         let cell = |at: usize| terms.sides[at].paper_mean(terms.plan, &measure);
         Some(cell(0)? - cell(1)?)
     }

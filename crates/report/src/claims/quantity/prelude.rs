@@ -15,9 +15,11 @@ pub(super) use crate::claims::terms::Terms;
 pub(super) use crate::claims::verdict::{self, Verdict, within};
 pub(super) use crate::compare::paired::{Numbers, On, PairedComparison};
 pub(super) use crate::compare::strata::{linear, ratio, unpaired};
-pub(super) use crate::compare::{ALPHA, Comparison, NARROW, POWER, Unit, compare, enough};
+pub(super) use crate::compare::{ALPHA, Comparison, NARROW, POWER, compare, enough};
+pub(super) use crate::plan::TEST;
+pub(super) use crate::plan::Unit;
 pub(super) use crate::plan::{Measure, Side, Task, Where};
-pub(super) use crate::select::panel::{Pair, SPLIT, average, pairs_text};
+pub(super) use crate::select::panel::{Pair, average, pairs_text};
 pub(super) use crate::select::per_run::{
     TimePer, final_score, scores_of_both, seconds, seconds_of_both, trained_share,
 };

@@ -36,7 +36,7 @@ impl Quantity for ScoreAtBudget {
             let budget = self.epochs * average(&pair.b, |run| seconds(run, TimePer::Epoch))?;
             let finished = |runs: &[&Run]| {
                 average(runs, |run| {
-                    let curve = run.curve(&task.metric, SPLIT)?;
+                    let curve = run.curve(&task.metric, TEST)?;
                     curve.completed_within(budget)
                 })
             };

@@ -68,7 +68,7 @@ impl ScoreAtTime {
         let budget = at * average(unit, |run| seconds(run, TimePer::Epoch))?;
         let best = |runs: &[&Run]| {
             average(runs, |run| {
-                run.curve(&task.metric, SPLIT)?.best_within(budget)
+                run.curve(&task.metric, TEST)?.best_within(budget)
             })
         };
         Some((best(&pair.a)?, best(&pair.b)?))

@@ -6,7 +6,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use totune_record::{PredictionRow, RunRow};
 
-use super::joint::{Answers, SPLIT, joint_scores};
+use super::joint::{Answers, joint_scores};
+use crate::plan::TEST;
 use crate::plan::{ENSEMBLE, EnsemblePlan, Measure, Plan, RULE, Rule};
 use crate::select::panel::first_difference;
 use crate::select::runs::{Formed, Run, Runs};
@@ -31,7 +32,7 @@ impl Runs {
             return Ok(());
         }
         let mut answers: Answers = HashMap::new();
-        for row in predictions.iter().filter(|row| row.split == SPLIT) {
+        for row in predictions.iter().filter(|row| row.split == TEST) {
             answers.entry(row.run_id.as_str()).or_default().push(row);
         }
         for rows in answers.values_mut() {
@@ -136,7 +137,7 @@ impl EnsemblePlan {
             };
             let scores = joint_scores(team, answers, &self.rule, weights.as_deref())?;
             for (metric, value) in scores {
-                run.set_final(SPLIT, &metric, value);
+                run.set_final(TEST, &metric, value);
             }
         }
         Ok(run)

@@ -6,11 +6,8 @@ use anyhow::{Result, bail, ensure};
 use totune_record::PredictionRow;
 use totune_stats::{CLASSIFICATION_EXTRAS, Vote, classification_scores_with, predict_together};
 
-use crate::plan::{Measure, Rule};
+use crate::plan::{Measure, Rule, TEST};
 use crate::select::runs::Run;
-
-/// The split whose scores are put together.
-pub(super) const SPLIT: &str = "test";
 
 /// What each run answered, by run id, in order of examples.
 pub(super) type Answers<'a> = HashMap<&'a str, Vec<&'a PredictionRow>>;
@@ -57,7 +54,7 @@ pub(super) fn joint_scores(
     for (run, rows) in team.iter().zip(&rows) {
         let alone = scores(&classes.indices(rows.iter().map(|row| &row.predicted))?);
         for (metric, value) in alone {
-            let stored = run.number(&Measure::score(metric, SPLIT));
+            let stored = run.number(&Measure::score(metric, TEST));
             let agrees = stored.is_some_and(|stored| (stored - value).abs() < ROUNDING);
             if !agrees && metric == "accuracy" {
                 bail!(
@@ -79,7 +76,7 @@ fn check(run: &Run, rows: &[&PredictionRow]) -> Result<()> {
     ensure!(
         !rows.is_empty(),
         "run `{id}` has no predictions of `{}`",
-        SPLIT
+        TEST
     );
     let classes = rows[0].scores.len();
     for row in rows {

@@ -3,9 +3,9 @@
 use serde_json::json;
 use totune_record::{EvalRow, PredictionRow, Tables};
 
-use crate::compare::Unit;
 use crate::fixture;
 use crate::plan::Measure;
+use crate::plan::Unit;
 use crate::report_file::ReportFile;
 use crate::select::runs::Runs;
 use crate::select::sample::Sample;

@@ -7,12 +7,15 @@ use serde_json::Value;
 use totune_record::RunRow;
 use totune_stats::Curve;
 
-use crate::plan::Measure;
+use crate::plan::{Measure, TEST};
 use crate::select::learned::Answers;
 use crate::select::sample::Key;
 
 /// Between the name of a score and the number of the layer it is of; 0 is the embeddings.
 const LAYER: &str = "@layer-";
+
+/// Metrics that a run as a whole is judged by: the first that it has.
+const PRIMARY: [&str; 4] = ["matthews", "pearson", "span-f1", "accuracy"];
 
 /// One run: its row, what can be asked of it, its final scores.
 #[derive(Debug)]
@@ -57,9 +60,23 @@ impl Run {
         }
     }
 
-    /// What it answered on test, where that was kept.
-    pub(crate) fn answers(&self) -> Option<&Answers> {
-        self.answers.as_ref()
+    /// Whether it learned, by a final score on test; `None` where that cannot be told, and of a floor, which trains nothing.
+    pub(crate) fn learned(&self, measure: &Measure) -> Option<bool> {
+        let is_floor = self.fact("work.kind").is_some_and(|kind| kind == "floor");
+        match measure {
+            Measure::Score { metric, split } if split == TEST && !is_floor => {
+                let score = self.number(measure)?;
+                self.answers.as_ref()?.learned(metric, score)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether its score is evidence about how it was trained: it ended well, and nothing shows that it did not learn.
+    pub(crate) fn has_learned(&self) -> bool {
+        let measures = PRIMARY.iter().map(|metric| Measure::score(metric, TEST));
+        let judged = measures.filter_map(|measure| self.learned(&measure)).next();
+        self.row.status == "ok" && judged.unwrap_or(true)
     }
 
     /// Its scores on `split` by `metric` after each epoch, in order; empty where it was not scored so.

@@ -4,10 +4,12 @@ use anyhow::Result;
 use totune_stats::Interval;
 
 use super::{Matrix, MatrixColumn, MatrixRow};
-use crate::compare::{Unit, compare};
+use crate::compare::compare;
+use crate::plan::TEST;
+use crate::plan::Unit;
 use crate::plan::{Measure, Side, Task, Where};
 use crate::select::label::labelled;
-use crate::select::panel::{SPLIT, TaskRuns};
+use crate::select::panel::TaskRuns;
 use crate::select::sample::Sample;
 use crate::select::scope::Scope;
 
@@ -109,7 +111,7 @@ fn ours(row: &MatrixRow, group: &str, place: &Place, scope: &Scope) -> Result<En
     let side = Side::One(group.to_owned());
     let task_runs = TaskRuns::of(&side, place.task, &Where::new(), scope)?;
     let metric = row.metric.as_ref().unwrap_or(&place.task.metric);
-    let split = row.split.as_deref().unwrap_or(SPLIT);
+    let split = row.split.as_deref().unwrap_or(TEST);
     let measure = Measure::score(metric, split);
     let mut sample = task_runs.sample(|run| run.number(&measure));
     sample.unlearned = (task_runs.all())

@@ -7,7 +7,8 @@ use totune_stats::holm;
 use super::{scores, time_ratio};
 use crate::compare::paired::PairedComparison;
 use crate::compare::strata::unpaired;
-use crate::compare::{ALPHA, Comparison, Unit};
+use crate::compare::{ALPHA, Comparison};
+use crate::plan::Unit;
 use crate::select::per_run::TimePer;
 use crate::text::{Scale, counted, fixed, in_sentence, joined};
 
