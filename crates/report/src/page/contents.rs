@@ -31,7 +31,11 @@ impl Contents {
         let mut takeaway = takeaway.map(|asked| asked.render(scope)).transpose()?;
         if let Some(takeaway) = &mut takeaway {
             takeaway.notes.extend(scope.runs.retimed().note());
-            takeaway.notes.extend(scope.runs.caveats(scope.plan));
+            // First what its sentences have to be read with.
+            let caveats = scope.runs.caveats(scope.plan).into_iter();
+            takeaway
+                .lead
+                .splice(0..0, caveats.map(|note| format!("{note}.")));
         }
         Ok(Self {
             takeaway,

@@ -64,7 +64,7 @@ text = """
 All of it."""
 
 [small.papers]
-made-up = "This one too."
+synthetic = "This one too."
 "#;
 
     fn project(text: &str) -> tempfile::TempDir {
@@ -83,19 +83,19 @@ made-up = "This one too."
         };
         let notice = |text: &str| Some(("Withdrawn".to_owned(), text.to_owned()));
         assert_eq!(
-            shown("made-up", "small"),
+            shown("synthetic", "small"),
             notice("All of it.|This one too.")
         );
         assert_eq!(shown("another", "small"), notice("All of it."));
-        assert_eq!(shown("made-up", "paper"), None);
+        assert_eq!(shown("synthetic", "paper"), None);
     }
 
     #[test]
     fn a_project_need_not_have_notices_and_a_misspelt_key_is_named() {
         let empty = tempfile::tempdir().unwrap();
-        assert_eq!(notice(empty.path(), "made-up", "small").unwrap(), None);
+        assert_eq!(notice(empty.path(), "synthetic", "small").unwrap(), None);
         let project = project("[small]\ntitel = 'x'\ntext = 'y'\n");
-        let error = notice(project.path(), "made-up", "small").unwrap_err();
+        let error = notice(project.path(), "synthetic", "small").unwrap_err();
         assert!(
             error
                 .to_string()

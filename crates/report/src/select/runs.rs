@@ -31,8 +31,8 @@ pub(crate) struct Runs {
     retimed: Retimed,
     /// What their encoders were trained on before.
     training_data: TrainingData,
-    /// Ids of runs that were selected since caveats were last asked for, and whether each learned.
-    selected: RefCell<BTreeMap<String, bool>>,
+    /// Ids of runs that were selected since caveats were last asked for.
+    selected: RefCell<BTreeSet<String>>,
     /// Every (split, metric) that some run has a final score for.
     measured: BTreeSet<(String, String)>,
     /// Every (split, metric) that some run was scored by at any time.
@@ -122,8 +122,16 @@ impl Runs {
     /// What is to be said of runs that were selected since this was last asked.
     pub(crate) fn caveats(&self, plan: &Plan) -> Vec<String> {
         let selected = self.selected.take();
-        let mut caveats = self.training_data.notes(plan);
-        caveats.extend(learned::caveat(selected.into_values()));
+        let all = self.runs.iter().chain(&self.ensembles.runs);
+        let runs: Vec<&Run> = all
+            .filter(|run| selected.contains(&run.row.run_id))
+            .collect();
+        let pairs = runs
+            .iter()
+            .map(|run| (&*run.row.dataset, &*run.row.encoder));
+        let ended = runs.iter().filter(|run| run.row.status == "ok");
+        let mut caveats = self.training_data.notes(pairs, plan);
+        caveats.extend(learned::caveat(ended.map(|run| run.has_learned())));
         caveats
     }
 
@@ -218,14 +226,8 @@ impl Runs {
                 ));
             }
         }
-        for run in &selected {
-            self.training_data
-                .select(&run.row.dataset, &run.row.encoder);
-            if run.row.status == "ok" {
-                let mut noted = self.selected.borrow_mut();
-                noted.insert(run.row.run_id.clone(), run.has_learned());
-            }
-        }
+        let ids = selected.iter().map(|run| run.row.run_id.clone());
+        self.selected.borrow_mut().extend(ids);
         Ok(Selection {
             runs: selected,
             note,

@@ -1,6 +1,5 @@
 //! Which tasks an encoder has been trained on already, from what the encoders' cards list.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -20,12 +19,10 @@ struct Card {
     trained_on: BTreeSet<String>,
 }
 
-/// The training data of encoders, and what has been selected of runs on it since it was last asked.
+/// The training data of encoders.
 #[derive(Debug, Default)]
 pub(crate) struct TrainingData {
     cards: BTreeMap<String, Card>,
-    /// Encoders with datasets that they were trained on.
-    selected: RefCell<BTreeSet<(String, String)>>,
 }
 
 impl TrainingData {
@@ -48,37 +45,32 @@ impl TrainingData {
                 }
             }
         }
-        Ok(Self {
-            cards,
-            selected: RefCell::default(),
-        })
+        Ok(Self { cards })
     }
 
-    /// Notes that a run of this dataset and encoder was selected. A control with random weights has another name than its
-    /// encoder, and was trained on nothing.
-    pub(crate) fn select(&self, dataset: &str, encoder: &str) {
-        let card = self.cards.get(encoder);
-        if card.is_some_and(|card| card.trained_on.contains(dataset)) {
-            let pair = (encoder.to_owned(), dataset.to_owned());
-            self.selected.borrow_mut().insert(pair);
+    /// Which of these runs, given by dataset and encoder, are on data that the encoder was trained on: one sentence for each
+    /// encoder, with the titles of the plan's tasks. A control with random weights has another name than its encoder, and
+    /// was trained on nothing.
+    pub(crate) fn notes<'r>(
+        &self,
+        runs: impl Iterator<Item = (&'r str, &'r str)>,
+        plan: &Plan,
+    ) -> Vec<String> {
+        let mut tasks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (dataset, encoder) in runs {
+            let card = self.cards.get(encoder);
+            if card.is_some_and(|card| card.trained_on.contains(dataset)) {
+                let of_plan = plan.tasks.values();
+                let mut of_plan = of_plan.filter(|task| task.datasets.iter().any(|d| d == dataset));
+                let title = of_plan.next().map_or(dataset, |task| &task.title);
+                tasks.entry(encoder).or_default().insert(title);
+            }
         }
-    }
-
-    /// What was noted since it was last asked, as one sentence for each encoder, with the titles of the plan's tasks.
-    pub(crate) fn notes(&self, plan: &Plan) -> Vec<String> {
-        let mut tasks: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-        let selected = self.selected.take();
-        for (encoder, dataset) in &selected {
-            let of_plan = plan.tasks.values();
-            let mut of_plan = of_plan.filter(|task| task.datasets.contains(dataset));
-            let title = of_plan.next().map_or(dataset.as_str(), |task| &task.title);
-            tasks.entry(encoder.clone()).or_default().insert(title);
-        }
-        let note = |(encoder, tasks): (String, BTreeSet<&str>)| {
+        let note = |(encoder, tasks): (&str, BTreeSet<&str>)| {
             let tasks: Vec<&str> = tasks.into_iter().collect();
             format!(
                 "{} has been trained on data of {}, as its card lists: scores there are not those of unseen data",
-                self.cards[&encoder].title,
+                self.cards[encoder].title,
                 tasks.join(", ")
             )
         };
@@ -101,23 +93,21 @@ mod tests {
     }
 
     #[test]
-    fn what_was_selected_of_training_data_is_told_once() {
+    fn runs_on_training_data_are_told_once() {
         let data = TrainingData::read(project().path()).unwrap();
         let plan = Plan::default();
-        for (dataset, encoder) in [
+        let elsewhere = [
             ("letters", "other"),
             ("letters", "tiny@random"),
             ("numbers", "tiny"),
             ("letters", ""),
-        ] {
-            data.select(dataset, encoder);
-            assert_eq!(data.notes(&plan), [""; 0], "{dataset}, {encoder}");
-        }
-        data.select("letters", "tiny");
-        data.select("letters", "tiny");
+        ];
+        assert_eq!(data.notes(elsewhere.into_iter(), &plan), [""; 0]);
         let told = "Tiny has been trained on data of letters, as its card lists: scores there are not those of unseen data";
-        assert_eq!(data.notes(&plan), [told]);
-        assert_eq!(data.notes(&plan), [""; 0]);
+        assert_eq!(
+            data.notes([("letters", "tiny"); 2].into_iter(), &plan),
+            [told]
+        );
     }
 
     #[test]

@@ -64,8 +64,7 @@ impl TakeawayPlan {
             "row,baseline,score,difference_points,interval_points,time_percent,epoch_percent,trained_percent,runs,lost",
         );
         let (mut rows, mut notes, mut compared) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut encoders, mut seeds) = (BTreeSet::new(), BTreeSet::new());
-        let (mut n_runs, mut unlearned) = (0, 0);
+        let (mut encoders, mut seeds, mut n_runs) = (BTreeSet::new(), BTreeSet::new(), 0);
         for name in first.into_iter().chain(&self.groups) {
             let group = plan.group(name, from)?;
             let side = Side::One(name.clone());
@@ -77,7 +76,6 @@ impl TakeawayPlan {
             for run in on.iter().flat_map(TaskRuns::all) {
                 encoders.insert(run.row.encoder.as_str());
                 n_runs += 1;
-                unlearned += usize::from(!run.has_learned());
             }
             let mut row = Row::of(group, &tasks, &on);
             for (task, task_runs) in tasks.iter().zip(&on) {
@@ -96,8 +94,7 @@ impl TakeawayPlan {
             csv.line(row.fields());
             rows.push(row.cells());
         }
-        let mut lead = caution(unlearned, n_runs);
-        lead.extend(sentences(&compared, &baseline.1.title));
+        let mut lead = sentences(&compared, &baseline.1.title);
         lead.push(provenance(&encoders, tasks.len(), n_runs, &seeds));
         Ok(RenderedTable {
             heading: Heading {
@@ -114,16 +111,6 @@ impl TakeawayPlan {
             csv,
             ..RenderedTable::default()
         })
-    }
-}
-
-/// What stands before all else where runs did not learn.
-fn caution(unlearned: usize, n_runs: usize) -> Vec<String> {
-    match unlearned {
-        0 => vec![],
-        n => vec![format!(
-            "{n} of these {n_runs} runs did not learn: what follows compares them too and says little about the strategies."
-        )],
     }
 }
 
