@@ -13,8 +13,8 @@ use crate::context::Context;
 use crate::exit;
 use crate::global::Global;
 
-/// Freeze it, fine-tune it, fine-tune its top layers, or train a head first? Reproduces papers that
-/// argue about this.
+/// Freeze a pretrained encoder, fine-tune it, train its top layers, or train a head first?
+/// Reproduces papers that argue about this.
 #[derive(Debug, Parser)]
 #[command(name = "totune", version, after_help = format!("{EXAMPLES}\n\n{}", exit::HELP), arg_required_else_help = true)]
 pub struct Args {

@@ -39,6 +39,10 @@ fn unknown_names_are_answered_with_the_near_one_and_the_list() {
             "none of the 10 runs has results yet",
         ),
         (vec!["report", "trial", "fixture"], "no results there"),
+        (
+            vec!["report", "trial", "fixtur"],
+            "trial: unknown profile `fixtur`; did you mean `fixture`?",
+        ),
     ] {
         refused(&checkout, checkout.run(&arguments), expected);
     }

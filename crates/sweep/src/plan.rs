@@ -2,13 +2,13 @@
 
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use totune_data::Catalogue;
 
 use crate::known::Known;
 use crate::search::{Cell, Choice, Scored};
-use crate::{Experiment, Project, RunSpec, State, Store, suggest};
+use crate::{Project, RunSpec, State, Store};
 
 /// All runs of a paper and profile, with their states.
 #[derive(Debug, Serialize)]
@@ -95,7 +95,7 @@ impl Plan {
     ) -> Result<Self> {
         let known = Known::read(project, paper, profile)?;
         let mut entries = Vec::new();
-        for experiment in experiments(project, paper, profile)? {
+        for experiment in project.experiments_with(paper, profile)? {
             let (runs, mut cells) = experiment.grid(profile)?;
             let trials = cells.iter_mut().flat_map(|cell| &mut cell.trials);
             for run in trials.flat_map(|(_, runs)| runs) {
@@ -175,25 +175,6 @@ impl Entry {
             },
         }
     }
-}
-
-/// The experiments of a paper that have the profile.
-fn experiments(project: &Project, paper: &str, profile: &str) -> Result<Vec<Experiment>> {
-    let mut experiments = project.experiments(paper)?;
-    let mut profiles: Vec<&str> = experiments
-        .iter()
-        .flat_map(|experiment| experiment.profiles())
-        .collect();
-    profiles.sort_unstable();
-    profiles.dedup();
-    if !profiles.contains(&profile) {
-        bail!(
-            "{paper}: {}",
-            suggest::unknown("profile", profile, &profiles)
-        );
-    }
-    experiments.retain(|experiment| experiment.profiles().contains(&profile));
-    Ok(experiments)
 }
 
 /// The runs that a search decides on, as far as it has come.

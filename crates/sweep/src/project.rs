@@ -72,6 +72,26 @@ impl Project {
             .collect()
     }
 
+    /// Those of them that have the profile.
+    ///
+    /// # Errors
+    /// When none has: the message lists the profiles that there are.
+    pub fn experiments_with(&self, paper: &str, profile: &str) -> Result<Vec<Experiment>> {
+        let mut experiments = self.experiments(paper)?;
+        let mut profiles: Vec<&str> = experiments
+            .iter()
+            .flat_map(|experiment| experiment.profiles())
+            .collect();
+        profiles.sort_unstable();
+        profiles.dedup();
+        if !profiles.contains(&profile) {
+            let unknown = suggest::unknown("profile", profile, &profiles);
+            bail!("{paper}: {unknown}");
+        }
+        experiments.retain(|experiment| experiment.profiles().contains(&profile));
+        Ok(experiments)
+    }
+
     /// Where the merged tables of a paper and profile lie.
     pub fn results(&self, paper: &str, profile: &str) -> PathBuf {
         self.root.join("results").join(paper).join(profile)

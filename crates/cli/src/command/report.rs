@@ -21,7 +21,7 @@ same bytes.")]
 pub struct Report {
     /// Paper, such as hart2020
     pub paper: String,
-    /// Profile: fixture, small or paper
+    /// Profile: fixture, small, base or paper
     #[arg(default_value = "paper")]
     pub profile: String,
 }
@@ -29,8 +29,9 @@ pub struct Report {
 impl Report {
     /// Writes the report and prints the path of its page.
     pub fn run(self, context: &Context) -> Result<u8> {
-        // Refuses an unknown paper with the list of those that exist.
-        context.project.experiments(&self.paper)?;
+        // Refuses an unknown paper or profile with the list of those that exist.
+        let project = &context.project;
+        project.experiments_with(&self.paper, &self.profile)?;
         println!("{}", write(context, &self.paper, &self.profile)?.display());
         Ok(exit::OK)
     }

@@ -185,16 +185,20 @@ impl OverlapOf {
             let all = known.cards().iter().cloned();
             found.extend(all.filter(|card| card.name.starts_with("pretraining-")));
         }
-        let mut datasets = Vec::new();
+        let (mut datasets, mut named) = (Vec::new(), Vec::new());
         for name in &self.names {
             if encoders.names().contains(&name.as_str()) {
-                training.read(context, encoders.find(name)?)?;
+                named.push(encoders.find(name)?);
                 continue;
             }
             match super::AnyCard::find(context, name)? {
                 super::AnyCard::Text(card) => found.push(*card),
                 super::AnyCard::Dataset(card) => datasets.push(*card),
             }
+        }
+        // Reading takes a while and says what is missing, so first every name has to be known.
+        for encoder in named {
+            training.read(context, encoder)?;
         }
         let TrainingData {
             texts,
