@@ -15,6 +15,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Result, bail};
 use totune_adapt::{PhaseTime, StepEvent, Watch, time_phases};
 use totune_record::{TimingRow, read_timing, write_timing};
+use totune_stats::quartiles;
 
 use crate::lock::Lock;
 use crate::provenance::{self, Code};
@@ -232,7 +233,8 @@ impl<'a> Pass<'a> {
 
     /// What a phase took as a row.
     fn row(&self, kind: &Kind, (phase, time): (u32, &PhaseTime), seen: &Seen) -> TimingRow {
-        let seconds = sorted(time.epochs.iter().map(|epoch| epoch.seconds));
+        let seconds: Vec<f64> = time.epochs.iter().map(|epoch| epoch.seconds).collect();
+        let [fastest, _, median, _, slowest] = quartiles(&seconds);
         let cpu: Option<Vec<f64>> = time.epochs.iter().map(|epoch| epoch.cpu_seconds).collect();
         TimingRow {
             paper: kind.spec.paper.clone(),
@@ -243,10 +245,10 @@ impl<'a> Pass<'a> {
             settings: kind.settings.clone(),
             phase,
             epochs: time.epochs.len() as u32,
-            epoch_seconds: median(&seconds),
-            fastest: seconds[0],
-            slowest: seconds[seconds.len() - 1],
-            cpu_seconds: cpu.map(|cpu| median(&sorted(cpu))),
+            epoch_seconds: median,
+            fastest,
+            slowest,
+            cpu_seconds: cpu.map(|cpu| quartiles(&cpu)[2]),
             cache_seconds: time.cache_seconds,
             others: seen.others,
             quiet: seen.quiet,
@@ -275,18 +277,6 @@ fn share(phases: &[PhaseTime], threads: usize) -> Option<f64> {
     let wall: f64 = epochs().map(|epoch| epoch.seconds).sum();
     let cpu: Option<f64> = epochs().map(|epoch| epoch.cpu_seconds).sum();
     cpu.map(|cpu| cpu / (wall * threads as f64))
-}
-
-fn sorted(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.into_iter().collect();
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-/// Of sorted values, at least one.
-fn median(values: &[f64]) -> f64 {
-    let (low, high) = ((values.len() - 1) / 2, values.len() / 2);
-    (values[low] + values[high]) / 2.0
 }
 
 /// Ends the training when the machine is to stop.
@@ -322,12 +312,5 @@ mod tests {
         ];
         assert_eq!(share(&phases, 2), Some(0.75));
         assert_eq!(share(&[phase(vec![epoch(1.0, None)])], 2), None);
-    }
-
-    #[test]
-    fn a_median_lies_between_the_middle_two() {
-        assert_eq!(median(&sorted([3.0, 1.0, 2.0])), 2.0);
-        assert_eq!(median(&sorted([4.0, 1.0, 2.0, 9.0])), 3.0);
-        assert_eq!(median(&[5.0]), 5.0);
     }
 }

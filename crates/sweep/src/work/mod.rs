@@ -3,7 +3,10 @@
 //! To add one: a variant of [`Work`], a file here that makes an [`Outcome`], and its line in [`perform`]. The rest of
 //! the crate does not know what a run does.
 
+use std::time::Instant;
+
 use anyhow::Result;
+use cpu_time::ProcessTime;
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use crate::{Inputs, Machine, Progress, RunSpec, Work};
@@ -49,6 +52,31 @@ pub(crate) struct Resources<'a> {
     pub machine: &'a Machine,
     /// Who hears how it goes.
     pub progress: &'a dyn Progress,
+}
+
+/// Wall seconds, and CPU seconds of all threads of the process, of a part of a run that takes no training step.
+struct Stopwatch {
+    wall: Instant,
+    /// `None` where the system does not say.
+    cpu: Option<ProcessTime>,
+}
+
+impl Stopwatch {
+    fn start() -> Self {
+        Self {
+            wall: Instant::now(),
+            cpu: ProcessTime::try_now().ok(),
+        }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.wall.elapsed().as_secs_f64()
+    }
+
+    fn cpu_seconds(&self) -> Option<f64> {
+        let spent = self.cpu?.try_elapsed().ok()?;
+        Some(spent.as_secs_f64())
+    }
 }
 
 /// Does the work of a run; `run` is its row with everything already known filled in.

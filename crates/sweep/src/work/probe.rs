@@ -1,10 +1,8 @@
 //! What each layer of an encoder knows: diagnostic classifiers and mutual information.
 
 use std::ops::Range;
-use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use cpu_time::ProcessTime;
 use rayon::prelude::*;
 use totune_adapt::{Activations, EntryLayer, Stop, StoredDtype};
 use totune_data::{Dataset, Encoded, shuffle, stream};
@@ -17,7 +15,7 @@ use totune_stats::{
 use super::answers::Answers;
 use super::splits::{self, Splits};
 use super::tune::{record, train};
-use super::{Outcome, Resources};
+use super::{Outcome, Resources, Stopwatch};
 use crate::reading::Reading;
 use crate::{Information, Inputs, ProbeWork, RunSpec, TuneWork};
 
@@ -64,16 +62,15 @@ pub(super) fn perform(
     run.cache_seconds += vectors.seconds;
 
     // Many small problems: side by side, each on one thread.
-    let (probing, processor) = (Instant::now(), ProcessTime::try_now().ok());
+    let probing = Stopwatch::start();
     let scores: Vec<Vec<(String, f64)>> = (0..vectors.layers())
         .into_par_iter()
         .map(|layer| parts.classifier(&vectors.layer(layer), work))
         .collect::<Result<_>>()?;
-    run.train_seconds += vectors.seconds + probing.elapsed().as_secs_f64();
-    let processor = processor.and_then(|since| since.try_elapsed().ok());
-    let both = run.cpu_seconds.zip(processor);
-    run.cpu_seconds = both.map(|(training, probing)| training + probing.as_secs_f64());
-    let estimating = Instant::now();
+    run.train_seconds += vectors.seconds + probing.seconds();
+    let both = run.cpu_seconds.zip(probing.cpu_seconds());
+    run.cpu_seconds = both.map(|(training, probing)| training + probing);
+    let estimating = Stopwatch::start();
     let information: Vec<Vec<(String, f64)>> = match work.mi {
         Information::Off => Vec::new(),
         Information::Edge => (0..vectors.layers())
@@ -81,7 +78,7 @@ pub(super) fn perform(
             .map(|layer| parts.information(&vectors.layer(layer).test, spec.seed, layer))
             .collect::<Result<_>>()?,
     };
-    run.eval_seconds += estimating.elapsed().as_secs_f64();
+    run.eval_seconds += estimating.seconds();
 
     let mut evals = evals;
     for scores in [scores, information] {

@@ -3,16 +3,13 @@
 //! A floor is fitted to the training part and gives a [`Predictor`], which is asked about dev and test. All that follows,
 //! the scores and rows, is the same for all of them and like that of a trained run.
 
-use std::time::Instant;
-
 use anyhow::{Context, Result};
-use cpu_time::ProcessTime;
 use totune_data::{Dataset, Input};
 use totune_record::{EvalRow, RunRow};
 
-use super::Outcome;
 use super::answers::Answers;
 use super::splits::{self, Splits};
+use super::{Outcome, Stopwatch};
 use crate::spec::Floor;
 use crate::{FloorWork, Inputs, RunSpec};
 
@@ -117,7 +114,7 @@ pub(super) fn perform(
     let dev = dev.map(|of| Part::new("dev", of)).transpose()?;
     let test = Part::new("test", &splits.test)?;
 
-    let (clock, processor) = (Instant::now(), ProcessTime::try_now().ok());
+    let fitting = Stopwatch::start();
     let encoder = || vectors::Texts::of(spec, work, inputs);
     let predictor = match &work.floor {
         Floor::Majority {} => majority::fit(&train),
@@ -125,9 +122,8 @@ pub(super) fn perform(
         Floor::Vectors { .. } => vectors::fit(&train, encoder()?, &work.floor)?,
         Floor::Cosine { .. } => cosine::fit(dev.as_ref().unwrap_or(&train), encoder()?)?,
     };
-    run.train_seconds = clock.elapsed().as_secs_f64();
-    let processor = processor.and_then(|since| since.try_elapsed().ok());
-    run.cpu_seconds = processor.map(|spent| spent.as_secs_f64());
+    run.train_seconds = fitting.seconds();
+    run.cpu_seconds = fitting.cpu_seconds();
     run.params_total = predictor.encoder + predictor.trained;
     run.params_trainable = predictor.trained;
     run.steps = predictor.steps;
@@ -141,14 +137,14 @@ pub(super) fn perform(
         run.device = "cpu".to_string();
     }
 
-    let clock = Instant::now();
+    let predicting = Stopwatch::start();
     let mut found = Vec::new();
     for part in dev.iter().chain([&test]) {
         let predicted = (predictor.predict)(part);
         let predicted = predicted.with_context(|| format!("the {} part", part.name))?;
         found.push((part, predicted));
     }
-    run.eval_seconds = clock.elapsed().as_secs_f64();
+    run.eval_seconds = predicting.seconds();
 
     let mut evals: Vec<EvalRow> = predictor
         .chosen
