@@ -1,4 +1,4 @@
-//! Tokenising and batching texts made up on the spot.
+//! Tokenising and batching synthetic texts.
 //!
 //! ```text
 //! cargo bench -p totune-data --bench text

@@ -65,7 +65,7 @@ fn folds_of_the_fixture_tweets_are_scikit_learns() {
 #[test]
 fn folds_of_twelve_uneven_classes_are_scikit_learns() {
     let witness = witness(&project().join("fixtures/splits/many.json"));
-    let columns = witness.columns.expect("the columns that were made up");
+    let columns = witness.columns.expect("the columns");
     let examples = columns
         .classes
         .into_iter()

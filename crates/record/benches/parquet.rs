@@ -75,13 +75,13 @@ fn tables() -> Tables {
 fn run(number: u64) -> RunRow {
     RunRow {
         run_id: format!("{number:016x}"),
-        paper: "made-up".into(),
+        paper: "synthetic".into(),
         experiment: "bench".into(),
         profile: "fixture".into(),
         spec: "{}".into(),
         code_commit: String::new(),
         code_dirty: false,
-        dataset: "made-up".into(),
+        dataset: "synthetic".into(),
         dataset_hash: String::new(),
         encoder: String::new(),
         checkpoint_hash: String::new(),

@@ -243,7 +243,7 @@ pub(crate) mod tests {
     pub(crate) fn run() -> RunRow {
         RunRow {
             run_id: "00".into(),
-            paper: "made-up".into(),
+            paper: "synthetic".into(),
             experiment: "table-9".into(),
             profile: "fixture".into(),
             spec: "{}".into(),

@@ -194,7 +194,7 @@ fn timings_read_back_sorted_and_a_folder_without_them_has_none() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(read_timing(folder.path()).unwrap(), []);
     let row = |arm: &str, phase: u32, cpu_seconds: Option<f64>| TimingRow {
-        paper: "made-up".into(),
+        paper: "synthetic".into(),
         experiment: "table-9".into(),
         arm: arm.into(),
         dataset: "letters".into(),
@@ -234,7 +234,7 @@ fn timings_read_back_sorted_and_a_folder_without_them_has_none() {
 fn some_tables() -> Tables {
     let run = |run_id: &str, seed: u64| RunRow {
         run_id: run_id.into(),
-        paper: "made-up".into(),
+        paper: "synthetic".into(),
         experiment: "table-9".into(),
         profile: "fixture".into(),
         spec: format!(r#"{{"seed":{seed}}}"#),

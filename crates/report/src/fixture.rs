@@ -1,4 +1,4 @@
-//! Made-up rows and a made-up paper for tests; nothing here was ever run.
+//! Synthetic rows and a synthetic paper for tests; nothing here was ever run.
 //!
 //! The scores are chosen so that every verdict occurs: `full` lies above `frozen` and varies more, `last-two`
 //! lies with `full`, sparse features differ by fold far more than from each other.
@@ -17,14 +17,14 @@ use crate::select::scope::Scope;
 use crate::tables::{Kind, RenderedTable};
 use crate::toml_file::parse;
 
-const PLAN: &str = include_str!("../../../fixtures/record/experiments/made-up/report.toml");
+const PLAN: &str = include_str!("../../../fixtures/record/experiments/synthetic/report.toml");
 
-/// The made-up paper's `report.toml`.
+/// The synthetic paper's `report.toml`.
 pub(crate) fn plan() -> ReportFile {
     parse(PLAN, "report.toml").expect("the fixture's report.toml is valid")
 }
 
-/// A table of the made-up paper.
+/// A table of the synthetic paper.
 pub(crate) fn table(id: &str) -> RenderedTable {
     rendered(&plan(), &tables(), id)
 }
@@ -65,7 +65,7 @@ impl RenderedTable {
     }
 }
 
-/// The rows that lie in `fixtures/record/results/made-up/fixture`.
+/// The rows that lie in `fixtures/record/results/synthetic/fixture`.
 pub(crate) fn tables() -> Tables {
     let mut tables = Tables::default();
     for (kind, k, mean, sd) in [
@@ -78,7 +78,7 @@ pub(crate) fn tables() -> Tables {
             if let Some(k) = k {
                 adaptation["k"] = json!(k);
             }
-            let work = json!({ "kind": "tune", "encoder": "made-up-encoder", "training": { "adaptation": adaptation, "epochs": 3 } });
+            let work = json!({ "kind": "tune", "encoder": "synthetic-encoder", "training": { "adaptation": adaptation, "epochs": 3 } });
             let split = json!({ "kind": "hold-out", "test": 0.2, "seed": 1, "duplicates": "keep" });
             let accuracy = mean + sd * spread(seed);
             add(&mut tables, ("table-2", work, split), (0, seed), accuracy);
@@ -141,15 +141,15 @@ fn add_curve(
     points: &[(f64, f64)],
     stop: &str,
 ) {
-    let work = json!({ "kind": "tune", "encoder": "made-up-encoder", "training": { "adaptation": adaptation, "epochs": 5 } });
+    let work = json!({ "kind": "tune", "encoder": "synthetic-encoder", "training": { "adaptation": adaptation, "epochs": 5 } });
     let split = json!({ "kind": "hold-out", "test": 0.2, "seed": 1, "duplicates": "keep" });
     let before = tables.evals.len();
     add(tables, ("epochs", work, split), (0, seed), 0.0);
     let mut scores = tables.evals.split_off(before);
     scores.truncate(1);
     let run = tables.runs.last_mut().expect("a run was added");
-    run.spec = run.spec.replace("made-up-letters", "made-up-epochs");
-    run.dataset = "made-up-epochs".into();
+    run.spec = run.spec.replace("synthetic-letters", "synthetic-epochs");
+    run.dataset = "synthetic-epochs".into();
     run.dataset_hash = "44".repeat(32);
     run.epochs = points.len() as u32;
     run.steps = 10 * points.len() as u64;
@@ -193,24 +193,24 @@ fn add(
         }
     };
     let spec = json!({
-        "paper": "made-up", "experiment": experiment, "profile": "fixture", "dataset": "made-up-letters",
+        "paper": "synthetic", "experiment": experiment, "profile": "fixture", "dataset": "synthetic-letters",
         "split": split, "fold": fold, "seed": seed, "work": work,
     });
     tables.runs.push(RunRow {
         run_id: run_id.clone(),
-        paper: "made-up".into(),
+        paper: "synthetic".into(),
         experiment: experiment.into(),
         profile: "fixture".into(),
         spec: spec.to_string(),
         code_commit: "0123456789abcdef0123456789abcdef01234567".into(),
         code_dirty: false,
-        dataset: "made-up-letters".into(),
+        dataset: "synthetic-letters".into(),
         dataset_hash: "11".repeat(32),
-        encoder: only_if_tuned("made-up-encoder"),
+        encoder: only_if_tuned("synthetic-encoder"),
         checkpoint_hash: only_if_tuned(&"22".repeat(32)),
         tokenizer_hash: only_if_tuned(&"33".repeat(32)),
         seed,
-        device: "cpu (made up)".into(),
+        device: "cpu (synthetic)".into(),
         dtype: if tuned { "f32" } else { "f64" }.into(),
         threads: 2,
         params_total: if tuned { 4_321 } else { 0 },
@@ -263,10 +263,10 @@ fn score(run_id: &str, epoch: u32, (metric, value): (&str, f64), is_final: bool)
 
 /// The committed parquet is what [`tables`] makes; `TOTUNE_WRITE_FIXTURES=1` writes it anew.
 #[test]
-fn the_committed_rows_are_the_made_up_ones() {
+fn the_committed_rows_are_the_synthetic_ones() {
     let folder = PathBuf::from(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../fixtures/record/results/made-up/fixture"
+        "/../../fixtures/record/results/synthetic/fixture"
     ));
     if std::env::var_os("TOTUNE_WRITE_FIXTURES").is_some() {
         std::fs::create_dir_all(&folder).unwrap();
@@ -275,7 +275,7 @@ fn the_committed_rows_are_the_made_up_ones() {
     assert_eq!(Tables::read(&folder).unwrap(), tables());
 }
 
-/// A made-up paper over four tasks; see [`task_tables`].
+/// A synthetic paper over four tasks; see [`task_tables`].
 pub(crate) fn task_plan() -> ReportFile {
     parse(TASK_PLAN, "report.toml").expect("the fixture's plan is valid")
 }
@@ -311,25 +311,25 @@ const TASK_PLAN: &str = r#"
     where = { "work.training.adaptation.kind" = "last-k", "work.training.adaptation.k" = 3 }
     [tasks.letters]
     title = "Letters"
-    datasets = ["made-up-letters"]
+    datasets = ["synthetic-letters"]
     metric = "accuracy"
     unit = "accuracy"
     among = ["few"]
     [tasks.digits]
     title = "Digits"
-    datasets = ["made-up-digits"]
+    datasets = ["synthetic-digits"]
     metric = "f1-positive"
     unit = "F1"
     among = ["few"]
     [tasks.words]
     title = "Words"
-    datasets = ["made-up-words", "made-up-words-subset"]
+    datasets = ["synthetic-words", "synthetic-words-subset"]
     metric = "accuracy"
     unit = "accuracy"
     among = ["many"]
     [tasks.sounds]
     title = "Sounds"
-    datasets = ["made-up-sounds"]
+    datasets = ["synthetic-sounds"]
     metric = "accuracy"
     unit = "accuracy"
     among = ["many"]
@@ -341,10 +341,10 @@ const TASK_PLAN: &str = r#"
 pub(crate) fn task_tables() -> Tables {
     let mut tables = Tables::default();
     for (dataset, metric, base, second, many) in [
-        ("made-up-letters", "accuracy", 0.80, 1.0, false),
-        ("made-up-digits", "f1-positive", 0.70, 0.5, false),
-        ("made-up-words-subset", "accuracy", 0.90, 4.0, true),
-        ("made-up-sounds", "accuracy", 0.85, 3.0, true),
+        ("synthetic-letters", "accuracy", 0.80, 1.0, false),
+        ("synthetic-digits", "f1-positive", 0.70, 0.5, false),
+        ("synthetic-words-subset", "accuracy", 0.90, 4.0, true),
+        ("synthetic-sounds", "accuracy", 0.85, 3.0, true),
     ] {
         for seed in 1..=3 {
             let noise =
@@ -423,7 +423,7 @@ fn tuned(
     (epochs, per_epoch): (u32, f64),
     score: f64,
 ) {
-    let work = json!({ "kind": "tune", "encoder": "made-up-encoder", "training": kind.training });
+    let work = json!({ "kind": "tune", "encoder": "synthetic-encoder", "training": kind.training });
     let split = json!({ "kind": "given" });
     add(tables, ("tasks", work, split), (0, seed), score);
     let run = tables.runs.last_mut().expect("one was just added");

@@ -16,7 +16,7 @@ fn a_task_gets_its_figure_table_and_numbers() {
         written.folder,
         project
             .path()
-            .join("reports/made-up/fixture/curves/letters")
+            .join("reports/synthetic/fixture/curves/letters")
     );
     let names: Vec<String> = written
         .files
@@ -63,11 +63,11 @@ fn runs_without_a_plan_are_drawn_by_their_dataset() {
     let project = project();
     fs::remove_dir_all(project.path().join("experiments")).unwrap();
     let mut request = request(project.path());
-    request.task = "made-up-epochs".into();
+    request.task = "synthetic-epochs".into();
     let summary = curves(&request).unwrap().summary;
     assert_eq!(
         (summary.metric.as_str(), summary.title.as_str()),
-        ("accuracy", "made-up-epochs")
+        ("accuracy", "synthetic-epochs")
     );
     let names: Vec<&str> = summary
         .groups
@@ -131,15 +131,15 @@ fn a_folder_of_ones_own_is_replaced_only_if_it_holds_curves_alone() {
 fn what_is_unknown_is_named_with_the_near_one() {
     check_error(
         |request| request.task = "leters".into(),
-        "unknown task `leters`, expected a task or a dataset: letters, made-up-epochs, made-up-letters; did you mean `letters`?",
+        "unknown task `leters`, expected a task or a dataset: letters, synthetic-epochs, synthetic-letters; did you mean `letters`?",
     );
     check_error(
-        |request| request.paper = "made-upp".into(),
-        "results: there is no `made-upp`, found: made-up; did you mean `made-up`?",
+        |request| request.paper = "syntheticp".into(),
+        "results: there is no `syntheticp`, found: synthetic; did you mean `synthetic`?",
     );
     check_error(
         |request| request.profile = "small".into(),
-        "results/made-up: there is no `small`, found: fixture",
+        "results/synthetic: there is no `small`, found: fixture",
     );
     check_error(
         |request| request.groups = vec!["all-layer".into()],
@@ -166,12 +166,12 @@ fn what_is_unknown_is_named_with_the_near_one() {
 #[test]
 fn a_task_whose_runs_have_no_line_says_why() {
     check_error(
-        |request| request.task = "made-up-letters".into(),
-        "task `made-up-letters` has no line to draw: Last layer: none of its runs is among those asked for",
+        |request| request.task = "synthetic-letters".into(),
+        "task `synthetic-letters` has no line to draw: Last layer: none of its runs is among those asked for",
     );
     check_error(
         |request| {
-            request.task = "made-up-letters".into();
+            request.task = "synthetic-letters".into();
             request.groups = vec!["frozen".into()];
         },
         "has no line to draw: Frozen: 10 not scored after every epoch",
@@ -181,12 +181,12 @@ fn a_task_whose_runs_have_no_line_says_why() {
 #[test]
 fn rows_of_a_run_that_skips_an_epoch_make_no_line() {
     let project = project();
-    let results = project.path().join("results/made-up/fixture");
+    let results = project.path().join("results/synthetic/fixture");
     let mut tables = Tables::read(&results).unwrap();
     let one = tables
         .runs
         .iter()
-        .find(|run| run.dataset == "made-up-epochs")
+        .find(|run| run.dataset == "synthetic-epochs")
         .unwrap();
     let one = one.run_id.clone();
     tables
@@ -215,18 +215,18 @@ fn check_error(change: impl FnOnce(&mut CurvesRequest), expected: &str) {
 fn request(project: &Path) -> CurvesRequest {
     CurvesRequest {
         project_root: project.to_owned(),
-        paper: "made-up".into(),
+        paper: "synthetic".into(),
         profile: "fixture".into(),
         task: "letters".into(),
         ..CurvesRequest::default()
     }
 }
 
-/// The made-up paper in a folder of its own.
+/// The synthetic paper in a folder of its own.
 fn project() -> tempfile::TempDir {
     let project = tempfile::tempdir().unwrap();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/record");
-    for folder in ["experiments/made-up", "results/made-up/fixture"] {
+    for folder in ["experiments/synthetic", "results/synthetic/fixture"] {
         let (from, to) = (fixtures.join(folder), project.path().join(folder));
         fs::create_dir_all(&to).unwrap();
         for entry in fs::read_dir(from).unwrap() {

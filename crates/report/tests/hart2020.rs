@@ -105,7 +105,7 @@ fn values_of_bert_wait_for_bert() {
     );
 }
 
-/// Writes the report on made-up rows and returns its folder.
+/// Writes the report on synthetic rows and returns its folder.
 fn write_report(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("hart2020")
@@ -118,7 +118,7 @@ fn write_report(name: &str) -> PathBuf {
     for file in ["report.toml", "claims.toml", "README.md"] {
         fs::copy(written_by_hand.join(file), experiments.join(file)).unwrap();
     }
-    made_up_rows().write(&results).unwrap();
+    synthetic_rows().write(&results).unwrap();
     let request = Request {
         project_root: root,
         paper: "hart2020".into(),
@@ -128,7 +128,7 @@ fn write_report(name: &str) -> PathBuf {
 }
 
 /// One run of everything that table-1.toml and table-2.toml ask for, with scores drawn by hand.
-fn made_up_rows() -> Tables {
+fn synthetic_rows() -> Tables {
     let mut tables = Tables::default();
     let hold_out = |duplicates: &str| json!({ "kind": "hold-out", "test": 0.2, "seed": 13, "duplicates": duplicates });
     for (features, mean) in [("tf-idf", 0.797), ("count", 0.795), ("hash", 0.791)] {
@@ -265,7 +265,7 @@ fn add(
         checkpoint_hash: only_if_tuned(&"22".repeat(32)),
         tokenizer_hash: only_if_tuned(&"33".repeat(32)),
         seed,
-        device: "cpu (made up)".into(),
+        device: "cpu (synthetic)".into(),
         dtype: if tuned { "f32" } else { "f64" }.into(),
         threads: 2,
         params_total: 4_321,

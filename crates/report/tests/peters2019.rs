@@ -170,7 +170,7 @@ fn line<'a>(claims: &'a str, id: &str) -> &'a str {
         .unwrap()
 }
 
-/// Writes the report on made-up rows and returns its folder.
+/// Writes the report on synthetic rows and returns its folder.
 fn write_report(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("peters2019")
@@ -183,7 +183,7 @@ fn write_report(name: &str) -> PathBuf {
     for file in ["report.toml", "claims.toml", "README.md"] {
         fs::copy(by_hand.join(file), experiments.join(file)).unwrap();
     }
-    made_up_rows().write(&results).unwrap();
+    synthetic_rows().write(&results).unwrap();
     let request = Request {
         project_root: root,
         paper: "peters2019".into(),
@@ -193,7 +193,7 @@ fn write_report(name: &str) -> PathBuf {
 }
 
 /// Runs of everything that the page selects, with scores drawn by hand.
-fn made_up_rows() -> Tables {
+fn synthetic_rows() -> Tables {
     let mut tables = Tables::default();
     let kinds = ["frozen", "full"];
     for (number, (_, dataset, metric)) in TASKS.into_iter().enumerate() {
@@ -428,7 +428,7 @@ fn add(
         checkpoint_hash: String::new(),
         tokenizer_hash: String::new(),
         seed,
-        device: "cpu (made up)".into(),
+        device: "cpu (synthetic)".into(),
         dtype: "f32".into(),
         threads: 1,
         params_total: 1,

@@ -14,7 +14,7 @@ fn a_report_is_one_page_with_its_tables_and_figures() {
     let written = report(&request(project.path())).unwrap();
     assert_eq!(
         written.index,
-        project.path().join("reports/made-up/fixture/index.html")
+        project.path().join("reports/synthetic/fixture/index.html")
     );
     let names: Vec<String> = written
         .files
@@ -34,7 +34,7 @@ fn a_report_is_one_page_with_its_tables_and_figures() {
         "tables/epochs-letters.tex",
     ] {
         assert!(
-            names.contains(&format!("reports/made-up/fixture/{name}")),
+            names.contains(&format!("reports/synthetic/fixture/{name}")),
             "no {name} in {names:?}"
         );
     }
@@ -51,7 +51,7 @@ fn the_page_needs_nothing_from_outside_and_names_its_profile_first() {
     let body = page.split("<body>").nth(1).unwrap();
     let first = body.trim_start().lines().nth(1).unwrap();
     assert!(
-        first.contains("made-up")
+        first.contains("synthetic")
             && first.contains("fixture")
             && first.contains("rows that were never run"),
         "{first}"
@@ -89,7 +89,7 @@ fn the_same_rows_give_the_same_bytes() {
 fn rows_in_another_order_and_another_clock_change_no_number() {
     let project = project();
     let before = fs::read_to_string(report(&request(project.path())).unwrap().index).unwrap();
-    let results = project.path().join("results/made-up/fixture");
+    let results = project.path().join("results/synthetic/fixture");
     let mut tables = Tables::read(&results).unwrap();
     tables.runs.reverse();
     tables.evals.reverse();
@@ -102,7 +102,7 @@ fn rows_in_another_order_and_another_clock_change_no_number() {
 #[test]
 fn a_diverged_run_is_counted_on_the_page() {
     let project = project();
-    let results = project.path().join("results/made-up/fixture");
+    let results = project.path().join("results/synthetic/fixture");
     let mut tables = Tables::read(&results).unwrap();
     let run = tables
         .runs
@@ -128,7 +128,7 @@ fn an_error_leaves_the_old_report_as_it_was() {
     let project = project();
     let written = report(&request(project.path())).unwrap();
     let before = fs::read(&written.index).unwrap();
-    let plan = project.path().join("experiments/made-up/report.toml");
+    let plan = project.path().join("experiments/synthetic/report.toml");
     let text = fs::read_to_string(&plan).unwrap().replace(
         "\"work.features\" = \"count\"",
         "\"work.featurs\" = \"count\"",
@@ -136,7 +136,7 @@ fn an_error_leaves_the_old_report_as_it_was() {
     fs::write(&plan, text).unwrap();
     let error = format!("{:#}", report(&request(project.path())).unwrap_err());
     assert!(
-        error.contains("experiments/made-up/report.toml: table `table-1`: row `count`"),
+        error.contains("experiments/synthetic/report.toml: table `table-1`: row `count`"),
         "{error}"
     );
     assert!(error.contains("did you mean `work.features`?"), "{error}");
@@ -152,22 +152,24 @@ fn what_is_missing_is_named() {
     );
     check_error(
         |request| request.profile = "small".into(),
-        "results/made-up/small/runs.parquet: does not exist",
+        "results/synthetic/small/runs.parquet: does not exist",
     );
     check_error(
         |request| request.paper = "made-down".into(),
         "experiments/made-down/report.toml: could not be read",
     );
     check_error(
-        |request| request.paper = "../made-up".into(),
-        "paper: found `../made-up`",
+        |request| request.paper = "../synthetic".into(),
+        "paper: found `../synthetic`",
     );
 }
 
 #[test]
 fn a_parquet_cut_short_leaves_no_report() {
     let project = project();
-    let path = project.path().join("results/made-up/fixture/evals.parquet");
+    let path = project
+        .path()
+        .join("results/synthetic/fixture/evals.parquet");
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     let error = format!("{:#}", report(&request(project.path())).unwrap_err());
@@ -175,7 +177,7 @@ fn a_parquet_cut_short_leaves_no_report() {
         error.contains("evals.parquet") && error.contains("cut short"),
         "{error}"
     );
-    assert!(!project.path().join("reports/made-up").exists());
+    assert!(!project.path().join("reports/synthetic").exists());
 }
 
 #[track_caller]
@@ -190,7 +192,7 @@ fn check_error(change: impl FnOnce(&mut Request), expected: &str) {
 
 #[track_caller]
 fn check_no_leftovers(project: &Path) {
-    let names: Vec<_> = fs::read_dir(project.join("reports/made-up"))
+    let names: Vec<_> = fs::read_dir(project.join("reports/synthetic"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
@@ -200,12 +202,12 @@ fn check_no_leftovers(project: &Path) {
 fn request(project: &Path) -> Request {
     Request {
         project_root: project.to_owned(),
-        paper: "made-up".into(),
+        paper: "synthetic".into(),
         profile: "fixture".into(),
     }
 }
 
-/// A copy of the made-up project that a test may change.
+/// A copy of the synthetic project that a test may change.
 fn project() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let fixtures = PathBuf::from(concat!(

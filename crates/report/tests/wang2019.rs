@@ -132,7 +132,7 @@ fn every_claim_of_runs_is_decided_by_its_runs() {
         ("ner-better", "reproduced"),
         // Half a point, which is below the margin.
         ("ensemble-better-fair", "reproduced in direction"),
-        // The made-up Sim-Transformer gains a point, and the paper's 4.7.
+        // The synthetic Sim-Transformer gains a point, and the paper's 4.7.
         ("sim-gain", "reproduced in direction"),
         ("sim-better", "reproduced"),
         ("sim-frozen-below", "contradicted"),
@@ -191,7 +191,7 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// The folder of a report on made-up rows, written once.
+/// The folder of a report on synthetic rows, written once.
 fn reports() -> &'static Path {
     static REPORTS: OnceLock<PathBuf> = OnceLock::new();
     REPORTS.get_or_init(write_report)
@@ -207,7 +207,7 @@ fn write_report() -> PathBuf {
     for file in ["report.toml", "claims.toml", "README.md"] {
         fs::copy(by_hand.join(file), experiments.join(file)).unwrap();
     }
-    made_up_rows().write(&results).unwrap();
+    synthetic_rows().write(&results).unwrap();
     let request = Request {
         project_root: root,
         paper: "wang2019".into(),
@@ -225,7 +225,7 @@ const STACK: &str = "stack-and-finetune";
 const FLOORS: &str = "floors";
 
 /// One run at each seed of everything that the page selects, with scores drawn by hand.
-fn made_up_rows() -> Tables {
+fn synthetic_rows() -> Tables {
     let mut rows = Rows::default();
     let tagger = |layers: u32| json!({ "kind": "tagger", "recurrent-layers": layers });
     for seed in 1..=5 {
@@ -509,7 +509,7 @@ impl Rows {
             checkpoint_hash: "22".repeat(32),
             tokenizer_hash: "33".repeat(32),
             seed: *seed,
-            device: "cpu (made up)".into(),
+            device: "cpu (synthetic)".into(),
             dtype: "f32".into(),
             threads: 1,
             params_total: 100,

@@ -74,7 +74,7 @@ fn every_claim_of_runs_finds_its_runs() {
             "mnli-budget",
         ]
     );
-    // The made-up last layers lose two points on every task and take half the time of an epoch.
+    // The synthetic last layers lose two points on every task and take half the time of an epoch.
     assert!(line(&claims, "small-last-4-loss").contains("reproduced"));
     assert!(line(&claims, "high-rate-full").contains("reproduced"));
     assert!(line(&claims, "high-rate-last-layers").contains("contradicted"));
@@ -117,7 +117,7 @@ fn line<'a>(csv: &'a str, id: &str) -> &'a str {
     csv.lines().find(|line| line.starts_with(&start)).unwrap()
 }
 
-/// One file of a report on made-up rows.
+/// One file of a report on synthetic rows.
 fn read(name: &str, file: &str) -> String {
     fs::read_to_string(write_report(name).join(file)).unwrap()
 }
@@ -135,7 +135,7 @@ fn write_report(name: &str) -> PathBuf {
     for file in ["report.toml", "claims.toml", "README.md"] {
         fs::copy(written_by_hand.join(file), experiments.join(file)).unwrap();
     }
-    made_up_rows().write(&results).unwrap();
+    synthetic_rows().write(&results).unwrap();
     let request = Request {
         project_root: root,
         paper: "wang2023".into(),
@@ -145,7 +145,7 @@ fn write_report(name: &str) -> PathBuf {
 }
 
 /// One run of everything that the experiments ask for, with scores drawn by hand.
-fn made_up_rows() -> Tables {
+fn synthetic_rows() -> Tables {
     let mut tables = Tables::default();
     for (dataset, metric, base, second) in [
         ("mnli-subset", "accuracy", 0.62, 2.0),
@@ -343,7 +343,7 @@ fn add(tables: &mut Tables, of: Made, training: Value, per_epoch: f64, score: f6
         checkpoint_hash: "22".repeat(32),
         tokenizer_hash: "33".repeat(32),
         seed: of.seed,
-        device: "cpu (made up)".into(),
+        device: "cpu (synthetic)".into(),
         dtype: training_dtype(&spec),
         threads: 1,
         params_total: 22_713_986,

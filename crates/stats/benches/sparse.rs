@@ -1,4 +1,4 @@
-//! Sparse features and logistic regression on 6,850 made-up texts, as many as one of ten folds of the tweets.
+//! Sparse features and logistic regression on 6,850 synthetic texts, as many as one of ten folds of the tweets.
 
 use divan::{Bencher, black_box};
 use rand::{RngExt, SeedableRng};

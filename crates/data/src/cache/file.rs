@@ -157,7 +157,7 @@ mod tests {
 
         /// Sizes that somebody made up are not trusted, whatever the checksum.
         #[test]
-        fn made_up_sizes_are_refused(numbers in prop::collection::vec(any::<u64>(), 2), width in any::<u32>()) {
+        fn invented_sizes_are_refused(numbers in prop::collection::vec(any::<u64>(), 2), width in any::<u32>()) {
             let key = "a".repeat(KEY);
             let mut bytes = encode(&key, &[]);
             bytes[8 + KEY..8 + KEY + 8].copy_from_slice(&numbers[0].to_le_bytes());

@@ -199,7 +199,7 @@ mod tests {
             Self {
                 tokenizer: Tokenizer::open(dir.path(), true).expect("a tokenizer"),
                 dataset: Dataset {
-                    name: "made-up".into(),
+                    name: "synthetic".into(),
                     hash: "h".into(),
                     labels: Vec::new(),
                     positive: None,

@@ -75,7 +75,7 @@ mod tests {
             group: None,
         });
         let dataset = Dataset {
-            name: "made-up".into(),
+            name: "synthetic".into(),
             hash: String::new(),
             labels: Vec::new(),
             positive: None,

@@ -164,10 +164,10 @@ mod tests {
         };
         assert_eq!(
             places_table(&[listed], &shown),
-            "dataset  task            split  rows  layout  file\n\
-             made-up  classification  train     4  own     train.csv\n\
-             \u{20}                        dev       ?  own     missing\n\
-             \u{20}                        test      2  own     missing\n"
+            "dataset    task            split  rows  layout  file\n\
+             synthetic  classification  train     4  own     train.csv\n\
+             \u{20}                          dev       ?  own     missing\n\
+             \u{20}                          test      2  own     missing\n"
         );
     }
 }

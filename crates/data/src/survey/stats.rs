@@ -308,7 +308,7 @@ mod tests {
                 group: (index % 2 == 0).then(|| "even".to_string()),
             });
         Dataset {
-            name: "made-up".into(),
+            name: "synthetic".into(),
             hash: String::new(),
             labels: vec!["no".into(), "yes".into()],
             positive: None,

@@ -6,8 +6,8 @@ use tempfile::TempDir;
 
 /// A card with two layouts, three splits and few facts.
 pub(crate) const CARD: &str = r#"
-name = "made-up"
-title = "Made up"
+name = "synthetic"
+title = "Synthetic"
 task = "classification"
 metrics = ["accuracy"]
 labels = ["yes", "no"]
@@ -36,7 +36,7 @@ values = ["1", "0"]
 files.train.path = "other/train.csv"
 "#;
 
-/// A temporary folder with `datasets/made-up.toml` and `data/`.
+/// A temporary folder with `datasets/synthetic.toml` and `data/`.
 pub(crate) struct Project(TempDir);
 
 pub(crate) fn project(card: &str, files: &[(&str, &str)]) -> Project {
@@ -46,7 +46,7 @@ pub(crate) fn project(card: &str, files: &[(&str, &str)]) -> Project {
         std::fs::create_dir_all(folder).expect("a folder");
         std::fs::write(path, text).expect("a file");
     };
-    write(project.0.path().join("datasets/made-up.toml"), card);
+    write(project.0.path().join("datasets/synthetic.toml"), card);
     for (path, text) in files {
         write(project.data().join(path), text);
     }
@@ -59,6 +59,6 @@ impl Project {
     }
 
     pub(crate) fn card(&self) -> Card {
-        Card::read(&self.0.path().join("datasets/made-up.toml")).expect("a valid card")
+        Card::read(&self.0.path().join("datasets/synthetic.toml")).expect("a valid card")
     }
 }

@@ -151,7 +151,7 @@ mod tests {
 
     fn portrait(answers: Answers) -> Portrait {
         Portrait {
-            name: "made-up".into(),
+            name: "synthetic".into(),
             unit: "words".into(),
             limits: vec![128],
             splits: vec![SplitPortrait {
@@ -179,11 +179,11 @@ mod tests {
             .svg()
             .unwrap();
         for text in [
-            "made-up: length",
+            "synthetic: length",
             "words per row",
             "128",
             "train: 1,501 rows, 1 beyond the axis, up to 900",
-            "made-up: answers",
+            "synthetic: answers",
             "60.0 %  900",
             "40.0 %  601",
         ] {

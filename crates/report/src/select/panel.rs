@@ -274,7 +274,7 @@ mod tests {
         let (plan, runs) = networks();
         let task = Task {
             title: "Letters".into(),
-            datasets: vec!["made-up-letters".into()],
+            datasets: vec!["synthetic-letters".into()],
             metric: "accuracy".into(),
             unit: "accuracy".into(),
             among: vec![],

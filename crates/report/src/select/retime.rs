@@ -178,7 +178,7 @@ mod tests {
 
     /// Two runs of two phases and one of another arm, on one dataset.
     fn tables() -> Tables {
-        let made_up = fixture::tables();
+        let synthetic = fixture::tables();
         let run = |id: &str, arm: &str| RunRow {
             run_id: id.into(),
             experiment: "table-1".into(),
@@ -187,14 +187,14 @@ mod tests {
             encoder: "tiny".into(),
             epochs: 3,
             train_seconds: 99.0,
-            ..made_up.runs[0].clone()
+            ..synthetic.runs[0].clone()
         };
         let eval = |id: &str, epoch: u32, phase: u32| totune_record::EvalRow {
             run_id: id.into(),
             epoch,
             phase,
             train_seconds: 33.0 * f64::from(epoch),
-            ..made_up.evals[0].clone()
+            ..synthetic.evals[0].clone()
         };
         let runs = ["a", "b", "c"].map(|id| run(id, if id == "c" { "other" } else { "two" }));
         let evals = ["a", "b", "c"].map(|id| [(1, 0), (2, 1), (3, 1)].map(|(e, p)| eval(id, e, p)));
@@ -207,7 +207,7 @@ mod tests {
 
     fn timing(arm: &str, phase: u32, epoch_seconds: f64, cache_seconds: f64) -> TimingRow {
         TimingRow {
-            paper: "made-up".into(),
+            paper: "synthetic".into(),
             experiment: "table-1".into(),
             arm: arm.into(),
             dataset: "letters".into(),

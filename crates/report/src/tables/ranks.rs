@@ -158,7 +158,7 @@ mod tests {
             of_row(0),
             ["All layers", "1.0", "1.0", "3.0", "3.0", "2.00"]
         );
-        assert_eq!(of_row(1)[5], "2.00");
+        assert_eq!(of_row(1)[5], "1.75");
         assert!(
             table
                 .csv

@@ -1,4 +1,4 @@
-//! The arms that made-up runs of the papers are of, as the experiments would name them.
+//! The arms that synthetic runs of the papers are of, as the experiments would name them.
 
 use serde_json::Value;
 

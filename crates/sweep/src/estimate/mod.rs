@@ -1,10 +1,10 @@
 //! What a plan would cost on a device: a few steps of each kind of run are timed, and the rest is arithmetic.
 //!
-//! Nothing of the papers' files is needed: networks get random weights, examples are made up, and how many there are is
+//! Nothing of the papers' files is needed: networks get random weights, examples are synthetic, and how many there are is
 //! what cards say. So a grid for a large machine can be judged before anything is downloaded.
 
-mod made_up;
 mod sizes;
+mod synthetic;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -16,9 +16,9 @@ use totune_model::EncoderCatalogue;
 
 use crate::inputs::absent;
 use crate::{Environment, Plan, RunSpec, State, Work};
-pub use made_up::Size;
-use made_up::{Cost, Timed};
 use sizes::Sizes;
+pub use synthetic::Size;
+use synthetic::{Cost, Timed};
 
 /// What the runs of a plan that are still to be done would cost.
 #[derive(Debug, Serialize)]

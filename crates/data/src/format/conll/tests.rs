@@ -123,7 +123,7 @@ fn white_space_is_spaces_and_tabs_alike() {
 
 #[test]
 fn comments_are_skipped_where_declared_and_only_before_a_sentence() {
-    let plain = "# made up\n#tag N O\n\n# 2 x\n\nb N O\n# N O\n";
+    let plain = "# sample text\n#tag N O\n\n# 2 x\n\nb N O\n# N O\n";
     let comment = format(SPACE, Separator::Space, Some("# "));
     check(&comment, plain, true, &["2 [] #tag/O", "6 [] b/O #/O"]);
     let none = format(SPACE, Separator::Space, None);
@@ -131,7 +131,7 @@ fn comments_are_skipped_where_declared_and_only_before_a_sentence() {
         &none,
         plain,
         true,
-        &["1 [] #/up #tag/O", "4 [] #/x", "6 [] b/O #/O"],
+        &["1 [] #/text #tag/O", "4 [] #/x", "6 [] b/O #/O"],
     );
 }
 

@@ -21,7 +21,7 @@ fn a_file_that_agrees_is_one_line_and_what_the_card_leaves_out_can_be_pasted() {
     assert_eq!(
         checked.text("train.csv"),
         format!(
-            "made-up train (own)  agrees  4 rows, 3 yes, 1 no, 0 repeats  train.csv\n\
+            "synthetic train (own)  agrees  4 rows, 3 yes, 1 no, 0 repeats  train.csv\n\
              \u{20} the card leaves out what was measured:\n\
              \u{20}   [splits.train]\n    repeats = 0\n\n\
              \u{20}   [layouts.files.train]  # of layout `own`\n    sha256 = \"{sha256}\"\n"

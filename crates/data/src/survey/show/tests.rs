@@ -23,7 +23,7 @@ fn dataset(rows: Vec<(Input, Target)>) -> Dataset {
             group: None,
         });
     Dataset {
-        name: "made-up".into(),
+        name: "synthetic".into(),
         hash: String::new(),
         labels: vec!["O".into(), "B-X".into()],
         positive: None,
@@ -106,6 +106,6 @@ fn examples_are_chosen_by_id_or_spread_over_the_file() {
         .to_string();
     assert_eq!(
         error,
-        "no example `x` in `made-up`; the first is `r0`, the last `r9`"
+        "no example `x` in `synthetic`; the first is `r0`, the last `r9`"
     );
 }

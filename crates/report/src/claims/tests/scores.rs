@@ -15,7 +15,7 @@ fn paper() -> Paper {
 }
 
 #[test]
-fn made_up_runs_decide_scores() {
+fn synthetic_runs_decide_scores() {
     let paper = paper();
     for (sides, relation, expected) in [
         ("'full', 'frozen'", "'greater'", Reproduced),
@@ -57,7 +57,7 @@ fn made_up_runs_decide_scores() {
 }
 
 #[test]
-fn made_up_runs_decide_variances() {
+fn synthetic_runs_decide_variances() {
     let variance = "quantity = { kind = 'variance', metric = 'accuracy' }\nrelation = 'greater'";
     paper().check(&["sides = ['full', 'frozen']", variance], Reproduced);
     paper().check(&["sides = ['frozen', 'full']", variance], Contradicted);

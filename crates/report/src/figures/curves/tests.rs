@@ -1,4 +1,4 @@
-//! Lines of the made-up runs, with numbers that can be redone on paper.
+//! Lines of the synthetic runs, with numbers that can be redone on paper.
 
 use std::collections::BTreeMap;
 
@@ -121,14 +121,14 @@ fn runs_of_one_line_that_differ_in_more_than_their_repeat_are_told() {
     let run = tables
         .runs
         .iter_mut()
-        .find(|run| run.dataset == "made-up-epochs")
+        .find(|run| run.dataset == "synthetic-epochs")
         .unwrap();
     run.spec = run.spec.replace("\"epochs\":5", "\"epochs\":9");
     let runs = Runs::new(&tables).unwrap();
     let of_task: Vec<&Run> = runs
         .all()
         .iter()
-        .filter(|run| run.row.dataset == "made-up-epochs")
+        .filter(|run| run.row.dataset == "synthetic-epochs")
         .collect();
     assert_eq!(
         auto::groups(&of_task).1,

@@ -1,4 +1,4 @@
-//! Ensembles of made-up runs: six examples, two classes, every number by hand.
+//! Ensembles of synthetic runs: six examples, two classes, every number by hand.
 
 use serde_json::json;
 use totune_record::{EvalRow, PredictionRow, Tables};

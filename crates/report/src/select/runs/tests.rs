@@ -14,7 +14,7 @@ fn conditions_reach_rows_and_specs() {
     );
     check("seed = 5\n\"work.kind\" = \"tune\"", 3);
     check("seed = 5.0\n\"work.kind\" = \"tune\"", 3);
-    check(r#"dataset = "made-up-letters""#, 93);
+    check(r#"dataset = "synthetic-letters""#, 93);
 }
 
 #[test]

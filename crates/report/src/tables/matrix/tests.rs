@@ -1,4 +1,4 @@
-//! The table of the made-up paper of two encoders; see `fixture::probes`.
+//! The table of the synthetic paper of two encoders; see `fixture::probes`.
 
 use crate::fixture::probes;
 use crate::report_file::ReportFile;

@@ -1,4 +1,4 @@
-//! A few steps of a kind of run, on a network of random weights and made-up examples.
+//! A few steps of a kind of run, on a network of random weights and synthetic examples.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
