@@ -1,13 +1,14 @@
 //! What can be typed, and which command does it.
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bench, collect, curves, data, doctor, encoders, papers, pretrain, report, reproduce, submit,
-    sweep,
+    bench, collect, compare, curves, data, doctor, encoders, papers, pretrain, report, reproduce,
+    submit, sweep,
 };
 use crate::context::Context;
 use crate::exit;
@@ -28,6 +29,7 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
+  totune compare reviews.csv            which strategy for your own data
   totune reproduce hart2020 fixture     a whole paper on tiny committed data, offline
   totune reproduce hart2020 small       real data, a small real encoder
   totune report hart2020 small          tables and figures again, without training
@@ -37,6 +39,7 @@ Examples:
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Compare(compare::Compare),
     Reproduce(reproduce::Reproduce),
     Report(report::Report),
     Curves(curves::Curves),
@@ -56,14 +59,15 @@ pub enum Command {
 }
 
 impl Args {
-    /// Runs what was typed.
-    pub fn run(self) -> Result<ExitCode> {
+    /// Runs what was typed by a program that began at `start`.
+    pub fn run(self, start: Instant) -> Result<ExitCode> {
         // `doctor` answers where no project can be found, too.
         if let Command::Doctor(command) = self.command {
             return command.run(&self.global);
         }
         let context = Context::new(self.global)?;
         let code = match self.command {
+            Command::Compare(command) => command.run(&context, start),
             Command::Reproduce(command) => command.run(&context),
             Command::Report(command) => command.run(&context),
             Command::Curves(command) => command.run(&context),

@@ -17,14 +17,16 @@ mod progress;
 mod signals;
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::{CommandFactory, Parser};
 
 /// Does what was typed; the exit code of the process.
 pub fn main() -> ExitCode {
+    let start = Instant::now();
     memory::keep_freed_memory();
     signals::end_with_the_reader();
-    match args::Args::parse().run() {
+    match args::Args::parse().run(start) {
         Ok(code) => code,
         Err(error) => exit::report(&error),
     }

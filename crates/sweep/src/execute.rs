@@ -17,8 +17,8 @@ use crate::states::States;
 use crate::store::Claim;
 use crate::work::{self, Interrupted, Outcome, Resources};
 use crate::{
-    Ended, Environment, Inputs, Plan, PlannedRun, Position, Progress, RunSpec, State, Store,
-    missing,
+    Ended, Environment, Inputs, Plan, PlannedRun, Position, Progress, RunSpec, Silent, State,
+    Store, missing,
 };
 
 /// What runs are executed on, as `cli` chose it.
@@ -199,7 +199,7 @@ impl Sweep<'_> {
 
     /// Does the work, come what may; `None` when it was stopped from outside.
     fn perform(&self, spec: &RunSpec) -> Option<Outcome> {
-        let row = self.row(spec);
+        let row = row(spec, &self.inputs, &self.code, self.machine);
         let blank = row.clone();
         let resources = Resources {
             inputs: &self.inputs,
@@ -239,48 +239,70 @@ impl Sweep<'_> {
         claim.finish(&tables)?;
         Ok(tables)
     }
+}
 
-    /// A run's row before it has run.
-    fn row(&self, spec: &RunSpec) -> RunRow {
-        let pretrained = spec
-            .encoder()
-            .and_then(|name| self.inputs.encoder(name).ok());
-        RunRow {
-            run_id: spec.id(),
-            paper: spec.paper.clone(),
-            experiment: spec.experiment.clone(),
-            profile: spec.profile.clone(),
-            spec: spec.canonical_json(),
-            code_commit: self.code.commit.clone(),
-            code_dirty: self.code.dirty,
-            dataset: spec.dataset.clone(),
-            dataset_hash: self.inputs.dataset_hash(spec).unwrap_or_default(),
-            encoder: spec.encoder().unwrap_or_default().to_string(),
-            checkpoint_hash: pretrained
-                .map(|found| found.loaded.checkpoint_hash.clone())
-                .unwrap_or_default(),
-            tokenizer_hash: pretrained
-                .map(|found| found.reader.hash().to_string())
-                .unwrap_or_default(),
-            seed: spec.seed,
-            device: self.machine.device_name.clone(),
-            dtype: String::new(),
-            threads: self.machine.threads as u32,
-            params_total: 0,
-            params_trainable: 0,
-            epochs: 0,
-            steps: 0,
-            stop_reason: String::new(),
-            train_seconds: 0.0,
-            eval_seconds: 0.0,
-            cache_seconds: 0.0,
-            cpu_seconds: None,
-            load_average: provenance::load_average(),
-            peak_memory: 0,
-            started: provenance::now(),
-            status: "ok".to_string(),
-            error: String::new(),
+impl Inputs {
+    /// Does the work of a run without a store and gives its rows; `None` when it was stopped from outside.
+    ///
+    /// # Errors
+    /// When its inputs were not loaded, or the work fails.
+    pub fn perform(&self, spec: &RunSpec, machine: &Machine) -> Result<Option<Tables>> {
+        let resources = Resources {
+            inputs: self,
+            machine,
+            progress: &Silent,
+        };
+        let row = row(spec, self, &Code::default(), machine);
+        match work::perform(spec, row, resources) {
+            Ok(outcome) => Ok(Some(Tables {
+                runs: vec![outcome.run],
+                evals: outcome.evals,
+                predictions: outcome.predictions,
+            })),
+            Err(error) if error.is::<Interrupted>() => Ok(None),
+            Err(error) => Err(error),
         }
+    }
+}
+
+/// A run's row before it has run.
+fn row(spec: &RunSpec, inputs: &Inputs, code: &Code, machine: &Machine) -> RunRow {
+    let pretrained = spec.encoder().and_then(|name| inputs.encoder(name).ok());
+    RunRow {
+        run_id: spec.id(),
+        paper: spec.paper.clone(),
+        experiment: spec.experiment.clone(),
+        profile: spec.profile.clone(),
+        spec: spec.canonical_json(),
+        code_commit: code.commit.clone(),
+        code_dirty: code.dirty,
+        dataset: spec.dataset.clone(),
+        dataset_hash: inputs.dataset_hash(spec).unwrap_or_default(),
+        encoder: spec.encoder().unwrap_or_default().to_string(),
+        checkpoint_hash: pretrained
+            .map(|found| found.loaded.checkpoint_hash.clone())
+            .unwrap_or_default(),
+        tokenizer_hash: pretrained
+            .map(|found| found.reader.hash().to_string())
+            .unwrap_or_default(),
+        seed: spec.seed,
+        device: machine.device_name.clone(),
+        dtype: String::new(),
+        threads: machine.threads as u32,
+        params_total: 0,
+        params_trainable: 0,
+        epochs: 0,
+        steps: 0,
+        stop_reason: String::new(),
+        train_seconds: 0.0,
+        eval_seconds: 0.0,
+        cache_seconds: 0.0,
+        cpu_seconds: None,
+        load_average: provenance::load_average(),
+        peak_memory: 0,
+        started: provenance::now(),
+        status: "ok".to_string(),
+        error: String::new(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! What the runs of a sweep share: datasets, encoders and encoded texts, each loaded once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::Tensor;
 use totune_adapt::{Activations, Cache};
@@ -16,7 +16,7 @@ use crate::reader::Reader;
 use crate::reading::Reading;
 use crate::rows::Rows;
 use crate::states::{Key, States};
-use crate::{Machine, Progress, Project, RunSpec, TuneWork, suggest};
+use crate::{Machine, Progress, Project, RunSpec, Silent, TuneWork, Work, suggest};
 
 /// Where datasets and encoders are looked for; fixtures always come from the project itself.
 #[derive(Debug, Clone)]
@@ -225,16 +225,7 @@ impl Inputs {
                 datasets.insert((name.to_string(), split.to_string()), dataset);
             }
         }
-        let mut encoders = BTreeMap::new();
-        for name in encoder_names {
-            progress.preparing(&format!("loading {name}"));
-            let catalogue = EncoderCatalogue::read(&project.root.join("encoders"))?;
-            let card = catalogue.find(name)?;
-            let places = roots.of_encoder(project, card.fixture);
-            let loaded = card.load_any(&places, &machine.device)?;
-            let reader = Reader::open(card, &loaded)?;
-            encoders.insert(name.to_string(), Pretrained { loaded, reader });
-        }
+        let encoders = pretrained(environment, encoder_names, progress)?;
         Ok(Self {
             datasets,
             encoders,
@@ -244,6 +235,62 @@ impl Inputs {
             states,
             threads: machine.threads,
         })
+    }
+
+    /// Splits of datasets in memory, for runs on data that the project has no card of, and the encoders of these names.
+    ///
+    /// # Errors
+    /// When an encoder is missing or not what its card says.
+    pub fn of(
+        environment: Environment,
+        datasets: impl IntoIterator<Item = (String, Dataset)>,
+        encoders: &[String],
+        states: &Path,
+    ) -> Result<Self> {
+        let datasets = datasets.into_iter();
+        let named = |(split, dataset): (String, Dataset)| ((dataset.name.clone(), split), dataset);
+        let encoders = encoders.iter().map(String::as_str);
+        let machine = environment.machine;
+        Ok(Self {
+            datasets: datasets.map(named).collect(),
+            encoders: pretrained(environment, encoders, &Silent)?,
+            terms: BTreeMap::new(),
+            rows: Mutex::default(),
+            cache: None,
+            states: States::new(states.to_path_buf(), machine.cache_budget),
+            threads: machine.threads,
+        })
+    }
+
+    /// Adds a split of a dataset in memory, under a name that none of these has yet.
+    pub fn insert(&mut self, split: &str, dataset: Dataset) {
+        let key = (dataset.name.clone(), split.to_string());
+        self.datasets.insert(key, dataset);
+    }
+
+    /// An encoder of these, as its checkpoint has it.
+    ///
+    /// # Errors
+    /// When it was not loaded.
+    pub fn pretrained(&self, name: &str) -> Result<&AnyEncoder> {
+        Ok(&self.encoder(name)?.loaded.encoder)
+    }
+
+    /// Wordpieces of each example of a split as a run reads it, special ones included.
+    ///
+    /// # Errors
+    /// When the run adapts no encoder, or its inputs were not loaded.
+    pub fn lengths(&self, spec: &RunSpec, split: &str) -> Result<Vec<usize>> {
+        let Work::Tune(work) = &spec.work else {
+            bail!("{}: adapts no encoder", spec.label());
+        };
+        let reading = Reading::of(work, self.dataset(&spec.dataset, split)?);
+        let rows = self.rows(&spec.dataset, split, &work.encoder, &reading)?;
+        Ok(rows
+            .encoded
+            .iter()
+            .map(|encoded| encoded.ids.len())
+            .collect())
     }
 
     /// A split of a dataset that was loaded.
@@ -339,6 +386,29 @@ impl Inputs {
         }
         Ok(kept)
     }
+}
+
+/// Loads and verifies the encoders of these names.
+fn pretrained<'n>(
+    Environment {
+        project,
+        roots,
+        machine,
+    }: Environment,
+    names: impl IntoIterator<Item = &'n str>,
+    progress: &dyn Progress,
+) -> Result<BTreeMap<String, Pretrained>> {
+    let mut encoders = BTreeMap::new();
+    for name in names {
+        progress.preparing(&format!("loading {name}"));
+        let catalogue = EncoderCatalogue::read(&project.root.join("encoders"))?;
+        let card = catalogue.find(name)?;
+        let places = roots.of_encoder(project, card.fixture);
+        let loaded = card.load_any(&places, &machine.device)?;
+        let reader = Reader::open(card, &loaded)?;
+        encoders.insert(name.to_string(), Pretrained { loaded, reader });
+    }
+    Ok(encoders)
 }
 
 fn indices_hash(indices: &[usize]) -> String {

@@ -136,6 +136,24 @@ pub struct TuneWork {
 }
 
 impl RunSpec {
+    /// A run that belongs to no experiment file, of the arm of this name.
+    pub fn unlisted(arm: &str, (dataset, split): (&str, Split), seed: u64, work: Work) -> Self {
+        let name = String::new;
+        Self {
+            paper: name(),
+            experiment: name(),
+            arm: arm.to_string(),
+            profile: name(),
+            dataset: dataset.to_string(),
+            split,
+            fold: 0,
+            seed,
+            work,
+            search: Vec::new(),
+            made_as: None,
+        }
+    }
+
     /// The spec as JSON with sorted keys and no spaces, with its `schema`: what is stored in rows and selected on by reports.
     pub fn canonical_json(&self) -> String {
         canonical(&self.with_schema())

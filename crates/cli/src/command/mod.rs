@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod collect;
+pub mod compare;
 pub mod curves;
 pub mod data;
 pub mod doctor;

@@ -163,7 +163,7 @@ mod tests {
             table
                 .csv
                 .text()
-                .contains("table,All layers,Letters,accuracy,0.8")
+                .contains("table,All layers,Letters,accuracy,0.79")
         );
     }
 

@@ -1,0 +1,156 @@
+//! `totune compare` on fixtures and on a file of one's own, on the flex device.
+
+mod support;
+
+use std::fs;
+
+use serde_json::Value;
+use support::{Checkout, Said};
+
+/// The answer of a comparison, which ended well; what it wrote lies in `out`.
+fn answer(checkout: &Checkout, arguments: &[&str]) -> Value {
+    let out = checkout.path("out");
+    let out = out.to_str().expect("UTF-8");
+    let common = ["--encoder", "fixture-bert", "--out", out, "--json"];
+    let said = checkout.run(&[&["compare"], arguments, &common].concat());
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    serde_json::from_str(&said.out).expect("JSON")
+}
+
+fn row<'a>(answer: &'a Value, name: &str) -> &'a Value {
+    let rows = answer["rows"].as_array().expect("rows");
+    let found = rows.iter().find(|row| row["name"] == name);
+    found.unwrap_or_else(|| panic!("no row {name}"))
+}
+
+#[test]
+fn small_data_is_compared_by_folds_and_the_page_says_that_it_is_a_fixture() {
+    let checkout = Checkout::new();
+    let arguments = ["fixture-tweets", "--budget", "6s", "--strategies", "frozen"];
+    let answer = answer(&checkout, &arguments);
+    // The word lists of the fixture decide its labels.
+    let (words, majority) = (row(&answer, "words"), row(&answer, "majority"));
+    let score = |row: &Value| row["test"]["value"].as_f64().expect("a score");
+    assert!(score(words) > score(majority) + 0.1, "{words} {majority}");
+    let test = &words["test"];
+    assert!(test["low"].as_f64() < test["value"].as_f64());
+    assert!(answer["chosen"].is_string());
+    let notes = answer["notes"].to_string();
+    assert!(notes.contains("5-fold cross-validation"), "{notes}");
+    assert!(
+        notes.contains("corrected for having been chosen"),
+        "{notes}"
+    );
+    let page = fs::read_to_string(checkout.path("out/index.html")).expect("a page");
+    assert!(page.contains("committed fixtures with random weights"));
+    assert!(page.contains("worst errors"));
+    let written = fs::read_to_string(checkout.path("out/answer.json")).expect("numbers");
+    assert_eq!(
+        serde_json::from_str::<Value>(&written).expect("JSON"),
+        answer
+    );
+}
+
+#[test]
+fn a_file_of_ones_own_is_divided_and_its_card_written_beside_it() {
+    let checkout = Checkout::new();
+    let line = |at: usize| {
+        let (word, label) = if at.is_multiple_of(3) {
+            ("bad", "negative")
+        } else {
+            ("good", "positive")
+        };
+        format!("\"this one is {word}, number {at}\",{label}\n")
+    };
+    let lines: String = (0..1200).map(line).collect();
+    checkout.write("mine/reviews.csv", &format!("text,label\n{lines}"));
+    let file = checkout.path("mine/reviews.csv");
+    let file = file.to_str().expect("UTF-8");
+    let arguments = [file, "--budget", "8s", "--strategies", "frozen,full"];
+    let answer = answer(&checkout, &arguments);
+    assert_eq!(row(&answer, "words")["test"]["value"], 1.0, "{answer}");
+    assert_eq!(answer["dataset"], "reviews");
+    let notes = answer["notes"].to_string();
+    assert!(
+        notes.contains("Of 1200 examples 780 were learned from"),
+        "{notes}"
+    );
+    assert!(checkout.path("mine/reviews.toml").is_file());
+    assert!(
+        answer["sentence"]
+            .as_str()
+            .expect("a sentence")
+            .contains("accuracy 1.000")
+    );
+}
+
+#[test]
+fn numbers_pairs_and_tags_are_compared_too() {
+    let checkout = Checkout::new();
+    let pair = |at: usize| {
+        let shared = if at.is_multiple_of(2) { "apples" } else { "pears" };
+        let near = if at.is_multiple_of(2) { 4.5 } else { 0.5 };
+        format!("apples number {at},{shared} again,{near}\n")
+    };
+    let pairs: String = (0..80).map(pair).collect();
+    checkout.write("mine/pairs.csv", &format!("first,second,score\n{pairs}"));
+    let sentence = |at: usize| format!("Anna B-PER\nsees O\nthing{at} O\n\n");
+    let sentences: String = (0..80).map(sentence).collect();
+    checkout.write("mine/names.conll", &sentences);
+    let pairs = ["--text", "first", "--second", "second", "--label", "score"];
+    for (file, columns, metric, least) in [
+        ("pairs.csv", &pairs[..], "pearson", 0.9),
+        ("names.conll", &[][..], "span-f1", 0.9),
+    ] {
+        let file = checkout.path(&format!("mine/{file}"));
+        let arguments = [
+            file.to_str().expect("UTF-8"),
+            "--budget",
+            "5s",
+            "--strategies",
+            "frozen",
+        ];
+        let answer = answer(&checkout, &[&arguments, columns].concat());
+        assert_eq!(answer["metric"], metric, "{answer}");
+        let words = row(&answer, "words")["test"]["value"].as_f64();
+        assert!(words.is_some_and(|score| score > least), "{answer}");
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_is_said() {
+    let checkout = Checkout::new();
+    checkout.write("few.csv", "text,label\na,x\nb,y\nc,x\nd,y\n");
+    let few = checkout.path("few.csv");
+    for (arguments, expected) in [
+        (
+            vec!["compare", "fixture-tweet"],
+            "unknown dataset `fixture-tweet`; did you mean `fixture-tweets`?",
+        ),
+        (
+            vec!["compare", "nothing.csv"],
+            "nothing.csv: cannot be read",
+        ),
+        (
+            vec!["compare", few.to_str().expect("UTF-8")],
+            "found 4 examples to learn from, expected at least 50",
+        ),
+        (
+            vec!["compare", "fixture-tweets", "--strategies", "ful"],
+            "--strategies: unknown strategy `ful`; did you mean `full`?",
+        ),
+        (
+            vec!["compare", "fixture-tweets", "--budget", "10"],
+            "found `10`, expected a time such as 90s, 10m or 1h",
+        ),
+        (
+            vec!["compare", "fixture-tweets", "--encoder", "fixture-brt"],
+            "unknown encoder `fixture-brt`",
+        ),
+    ] {
+        let Said { code, err, .. } = checkout.run(&arguments);
+        assert_eq!(code, Some(2), "{err}");
+        assert!(err.contains(expected), "{err}");
+        assert!(!checkout.path("compare").exists());
+    }
+}

@@ -1,0 +1,184 @@
+//! Dividing a person's data: into what is learned from, decided by and reported on, or into folds.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, ensure};
+use totune_data::{Dataset, Input, sha256_hex, shuffle, stream};
+
+/// The examples of `dataset` in as many parts as there are `shares`, which add up to 1: ascending indices, each in one part.
+///
+/// Examples of one group, and examples with the same text, stay together. Of a classification each part has about the
+/// same share of every class. Drawn with `seed`.
+///
+/// # Errors
+/// When a part stays empty.
+pub(crate) fn divide(dataset: &Dataset, shares: &[f64], seed: u64) -> Result<Vec<Vec<usize>>> {
+    let mut strata: BTreeMap<Option<usize>, Vec<Vec<usize>>> = BTreeMap::new();
+    for unit in units(dataset) {
+        let class = most_frequent(unit.iter().map(|&at| dataset.examples[at].target.class()));
+        strata.entry(class).or_default().push(unit);
+    }
+    let mut parts = vec![Vec::new(); shares.len()];
+    for (number, mut units) in (0..).zip(strata.into_values()) {
+        shuffle(&mut units, &mut stream(seed, "compare parts", number));
+        // Large units first, while there is room for them; the order of equal ones stays that of the shuffle.
+        units.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
+        let n: usize = units.iter().map(Vec::len).sum();
+        let mut filled = vec![0usize; shares.len()];
+        for unit in units {
+            let lacks = |part: usize| shares[part] * n as f64 - filled[part] as f64;
+            let most = (0..shares.len()).max_by(|&a, &b| lacks(a).total_cmp(&lacks(b)));
+            let part = most.unwrap_or(0);
+            filled[part] += unit.len();
+            parts[part].extend(unit);
+        }
+    }
+    for part in &mut parts {
+        part.sort_unstable();
+    }
+    ensure!(
+        parts.iter().all(|part| !part.is_empty()),
+        "{}: found {} examples in too few groups, expected enough for {} parts",
+        dataset.name,
+        dataset.examples.len(),
+        shares.len()
+    );
+    Ok(parts)
+}
+
+/// What has to stay together: examples of one group, examples with the same text, and whatever these tie to each other.
+fn units(dataset: &Dataset) -> Vec<Vec<usize>> {
+    let n = dataset.examples.len();
+    let mut parent: Vec<usize> = (0..n).collect();
+    let mut of_text: BTreeMap<&Input, usize> = BTreeMap::new();
+    let mut of_group: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, example) in dataset.examples.iter().enumerate() {
+        let first = *of_text.entry(&example.input).or_insert(at);
+        join(&mut parent, first, at);
+        if let Some(group) = &example.group {
+            let first = *of_group.entry(group).or_insert(at);
+            join(&mut parent, first, at);
+        }
+    }
+    let mut units: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for at in 0..n {
+        units.entry(root(&mut parent, at)).or_default().push(at);
+    }
+    units.into_values().collect()
+}
+
+fn join(parent: &mut [usize], a: usize, b: usize) {
+    let (a, b) = (root(parent, a), root(parent, b));
+    // The lower index leads, so that the order of units is that of their first examples.
+    parent[a.max(b)] = a.min(b);
+}
+
+fn root(parent: &mut [usize], mut at: usize) -> usize {
+    while parent[at] != at {
+        parent[at] = parent[parent[at]];
+        at = parent[at];
+    }
+    at
+}
+
+fn most_frequent(classes: impl Iterator<Item = Option<usize>>) -> Option<usize> {
+    let mut counts: BTreeMap<Option<usize>, usize> = BTreeMap::new();
+    for class in classes {
+        *counts.entry(class).or_default() += 1;
+    }
+    let most = counts
+        .iter()
+        .max_by_key(|(class, n)| (**n, std::cmp::Reverse(**class)));
+    most.and_then(|(class, _)| *class)
+}
+
+/// The examples at `indices` as a dataset of their own, under `name`.
+pub(crate) fn part(dataset: &Dataset, indices: &[usize], name: &str) -> Dataset {
+    let places = indices.iter().flat_map(|&at| (at as u64).to_le_bytes());
+    let bytes: Vec<u8> = dataset.hash.bytes().chain(places).collect();
+    Dataset {
+        name: name.to_string(),
+        hash: sha256_hex(&bytes),
+        examples: indices
+            .iter()
+            .map(|&at| dataset.examples[at].clone())
+            .collect(),
+        ..dataset.clone()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use totune_data::{Example, Target};
+
+    use super::*;
+
+    /// `n` texts, every `third` of class 1; `group` gives the group of each.
+    pub(crate) fn dataset(n: usize, group: impl Fn(usize) -> Option<String>) -> Dataset {
+        let example = |at: usize| Example {
+            id: at.to_string(),
+            input: Input::Text(format!("text {at}")),
+            target: Target::Class(usize::from(at.is_multiple_of(3))),
+            group: group(at),
+        };
+        Dataset {
+            name: "own".into(),
+            hash: "00".into(),
+            labels: vec!["a".into(), "b".into()],
+            positive: None,
+            examples: (0..n).map(example).collect(),
+            metrics: vec!["accuracy".into()],
+            tagging: None,
+        }
+    }
+
+    #[test]
+    fn parts_have_their_shares_of_every_class_and_each_example_once() {
+        let dataset = dataset(300, |_| None);
+        let parts = divide(&dataset, &[0.6, 0.2, 0.2], 1).unwrap();
+        let sizes: Vec<usize> = parts.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [180, 60, 60]);
+        let ones = |part: &[usize]| part.iter().filter(|at| at.is_multiple_of(3)).count();
+        assert_eq!(
+            parts.iter().map(|part| ones(part)).collect::<Vec<_>>(),
+            [60, 20, 20]
+        );
+        let mut all: Vec<usize> = parts.concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..300).collect::<Vec<_>>());
+        assert_eq!(parts, divide(&dataset, &[0.6, 0.2, 0.2], 1).unwrap());
+        assert_ne!(parts, divide(&dataset, &[0.6, 0.2, 0.2], 2).unwrap());
+    }
+
+    #[test]
+    fn groups_and_equal_texts_stay_together() {
+        let mut dataset = dataset(100, |at| Some(format!("writer {}", at / 5)));
+        dataset.examples[99].input = dataset.examples[0].input.clone();
+        let parts = divide(&dataset, &[0.5, 0.5], 3).unwrap();
+        let part_of = |at: usize| usize::from(parts[1].contains(&at));
+        for at in 0..100 {
+            assert_eq!(part_of(at), part_of(at / 5 * 5), "{at}");
+        }
+        assert_eq!(part_of(0), part_of(99));
+        assert!(parts.iter().all(|part| part.len() >= 40), "{parts:?}");
+    }
+
+    #[test]
+    fn too_few_groups_are_an_error() {
+        let dataset = dataset(10, |_| Some("one".into()));
+        let error = divide(&dataset, &[0.5, 0.5], 1).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "own: found 10 examples in too few groups, expected enough for 2 parts"
+        );
+    }
+
+    #[test]
+    fn a_part_has_a_hash_of_its_own() {
+        let dataset = dataset(10, |_| None);
+        let (one, other) = (part(&dataset, &[1, 2], "x"), part(&dataset, &[1, 3], "x"));
+        assert_ne!(one.hash, other.hash);
+        assert_eq!(one.examples.len(), 2);
+        assert_eq!(one.name, "x");
+    }
+}
