@@ -180,7 +180,7 @@ mod tests {
             (2000, None, Some(300), &[1700, 300, 300]),
             (2000, Some(200), None, &[1700, 300, 200]),
             (500, Some(60), Some(70), &[500, 60, 70]),
-            (500, None, None, &[100; 5]),
+            (500, None, None, &[99, 99, 100, 101, 101]),
         ] {
             assert_eq!(divided(n, dev, test).unwrap().0, sizes, "{n}");
         }
