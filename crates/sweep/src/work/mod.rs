@@ -13,14 +13,16 @@ use crate::{Inputs, Machine, Progress, RunSpec, Work};
 
 mod answers;
 mod divergence;
+mod examples;
 mod floor;
+mod prepared;
 mod probe;
 mod sparse;
 mod splits;
 mod tune;
 
-pub use tune::HIDDEN;
-pub(crate) use tune::task_data;
+pub use examples::HIDDEN;
+pub use prepared::Prepared;
 
 /// What a work ends with that was stopped from outside: no failure, and nothing is recorded of it.
 #[derive(Debug)]

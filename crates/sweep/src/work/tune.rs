@@ -4,18 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use anyhow::Result;
-use totune_adapt::{
-    CachedActivations, EpochScores, Examples, Objective, Prediction, Row, Score, StepEvent, Stop,
-    TaskData, Training, Watch,
-};
-use totune_data::{Dataset, Target};
+use totune_adapt::{EpochScores, Prediction, Score, StepEvent, Stop, Training, Watch};
+use totune_data::Target;
 use totune_model::{AnyEncoder, Encoder};
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
-use super::splits::{Part, Splits};
+use super::prepared::Prepared;
 use super::{Interrupted, Outcome, Resources};
-use crate::prepared::Prepared;
-use crate::reading::Reading;
 use crate::{Inputs, Machine, Progress, RunSpec, TuneWork};
 
 pub(super) fn perform(
@@ -115,87 +110,6 @@ fn shown(target: &Target, labels: &[String]) -> String {
         Target::Value(value) => value.to_string(),
         Target::Unknown => String::new(),
         other => unreachable!("a classifier neither learns nor gives {other:?}"),
-    }
-}
-
-/// What rows put before the name of a split that is answered without being judged on: `test` in rows is what a run was
-/// judged on, whatever file that was.
-pub const HIDDEN: &str = "hidden-";
-
-/// The examples of a run, with what is kept for them.
-pub(crate) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskData> {
-    let splits = Splits::of(spec, inputs)?;
-    // Activations are kept of all that a run uses of a split, in one file.
-    let of_train = splits.of_train();
-    let examples = |part: &Part| {
-        let uses = match part.split {
-            "train" => &of_train,
-            _ => &part.indices,
-        };
-        examples(spec, work, inputs, (part, uses))
-    };
-    let predict = splits.predict.iter();
-    let predict = predict.map(|part| Ok((format!("{HIDDEN}{}", part.split), examples(part)?)));
-    let dataset = splits.train.dataset;
-    Ok(TaskData {
-        objective: objective(dataset),
-        metrics: dataset.metrics.clone(),
-        train: examples(&splits.train)?,
-        dev: splits.dev.as_ref().map(examples).transpose()?,
-        test: examples(&splits.test)?,
-        predict: predict.collect::<Result<_>>()?,
-    })
-}
-
-/// The examples of a part, with what is kept of all that the run `uses` of its split.
-fn examples(
-    spec: &RunSpec,
-    work: &TuneWork,
-    inputs: &Inputs,
-    (part, uses): (&Part, &[usize]),
-) -> Result<Examples> {
-    let (split, dataset) = (part.split, part.dataset);
-    let rows = inputs.rows(
-        &spec.dataset,
-        split,
-        &work.encoder,
-        &Reading::of(work, dataset),
-    )?;
-    let (used, part) = (rows.rows_of(uses), rows.rows_of(&part.indices));
-    let kept = inputs.kept(spec, work, split, &rows, &used)?.into_iter();
-    let place = |row| used.binary_search(row).expect("a part of what is used");
-    let one = |&row: &usize| {
-        let example = &dataset.examples[rows.example(row)];
-        Row {
-            id: example.id.clone(),
-            encoded: rows.encoded[row].clone(),
-            target: rows.target(row, &example.target),
-            words: rows.places(row),
-        }
-    };
-    Ok(Examples {
-        rows: part.iter().map(one).collect(),
-        cached: kept
-            .map(|activations| CachedActivations {
-                activations,
-                places: part.iter().map(place).collect(),
-            })
-            .collect(),
-    })
-}
-
-/// What is asked about the examples of a dataset.
-fn objective(dataset: &Dataset) -> Objective {
-    let labels = dataset.labels.clone();
-    if dataset.tagging.is_some() {
-        Objective::Tags { labels }
-    } else if labels.is_empty() {
-        Objective::Score {}
-    } else {
-        Objective::Class {
-            labels,
-            positive: dataset.positive,
-        }
     }
 }
 

@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 use totune_adapt::{Outcome, TaskData, Training, Watch, fit};
 use totune_model::AnyEncoder;
 
+use super::examples::task_data;
 use crate::states::States;
-use crate::work::task_data;
 use crate::{Environment, Inputs, RunSpec, Silent, TuneWork, Work};
 
 /// One adaptation of one encoder, ready to begin.
@@ -24,7 +24,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    pub(crate) fn new(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<Self> {
+    pub(super) fn new(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<Self> {
         Ok(Self {
             task: task_data(spec, work, inputs)?,
             encoder: inputs.encoder(&work.encoder)?.fresh(),
