@@ -11,18 +11,17 @@ use common::{devices, eight, parameters, run, training};
 use serde::Deserialize;
 use totune_adapt::{
     Adam, Adaptation, Assigned, BIAS_AND_NORM, BitFit, Frozen, Full, GradualUnfreezing, LastK,
-    Linear, Lora, Optimizer, Schedule, Trainable, sizes,
+    Linear, Lora, Optimizer, OptimizerState, Schedule, StackAndFinetune, StopRule, Trainable,
+    sizes,
 };
 use totune_model::fused::{AdamW, Rate};
 
-/// `fixtures/make/optimizers.py` made them: six steps of a head and an encoder of two layers.
+/// `fixtures/make/optimizers.py` made them: steps of a head and an encoder of two layers, in one phase or several.
 const VECTORS: &str = include_str!("../../../fixtures/adapt/head-lr.json");
 
 #[derive(Deserialize)]
 struct Vectors {
     shape: [usize; 2],
-    lr: f64,
-    layer_decay: f64,
     warmup: f64,
     weight_decay: f64,
     start: Parts,
@@ -32,7 +31,10 @@ struct Vectors {
 
 #[derive(Deserialize)]
 struct Case {
-    head_lr: Option<f64>,
+    adaptation: Adaptation,
+    /// Steps of each phase.
+    steps: usize,
+    /// After each step of each phase.
     after: Vec<Parts>,
 }
 
@@ -115,9 +117,17 @@ fn flat(values: &[f64], device: &Device) -> Tensor<1> {
 }
 
 #[test]
-fn groups_with_layer_decay_and_a_schedule_move_as_in_torch() {
+fn groups_with_layer_decay_and_a_schedule_move_as_in_torch_in_every_phase() {
     let vectors: Vectors = serde_json::from_str(VECTORS).expect("as the script writes it");
-    assert_eq!(vectors.cases.len(), 2);
+    let kinds: Vec<(String, Option<f64>)> = vectors
+        .cases
+        .iter()
+        .map(|case| (case.adaptation.label(), case.adaptation.head_lr()))
+        .collect();
+    let both = ["full", "stack-and-finetune", "gradual-unfreezing"]
+        .map(|kind| format!("{kind}, rates x0.5"))
+        .map(|kind| [(kind.clone(), None), (kind, Some(1e-2))]);
+    assert_eq!(kinds, both.concat());
     for device in devices() {
         for case in &vectors.cases {
             check(&vectors, case, &device);
@@ -128,12 +138,8 @@ fn groups_with_layer_decay_and_a_schedule_move_as_in_torch() {
 /// Takes the steps at the rates that a plan of these settings gives each parameter.
 #[track_caller]
 fn check(vectors: &Vectors, case: &Case, device: &Device) {
-    let mut settings = training(Adaptation::Full(Full {
-        head_lr: case.head_lr,
-        layer_decay: vectors.layer_decay,
-        pooler: Trainable::No,
-        ..Full::new(vectors.lr)
-    }));
+    let mut settings = training(case.adaptation.clone());
+    settings.epochs = 4; // enough to unfreeze everything
     settings.schedule = Schedule::Linear(Linear {
         warmup: vectors.warmup,
     });
@@ -146,41 +152,60 @@ fn check(vectors: &Vectors, case: &Case, device: &Device) {
     let mut model = Model::new(vectors, device);
     let paths: Vec<String> = sizes(&model).into_keys().collect();
     let plan = settings.plan(2).expect("valid settings");
-    let assigned = &plan.assign(&paths, 2).expect("patterns match")[0].parameters;
-    assert_eq!(assigned.len(), 8);
+    let assignments = plan.assign(&paths, 2).expect("patterns match");
+    let last = assignments.last().expect("a phase");
+    assert_eq!(last.parameters.len(), 8);
 
-    let mut optimizer = AdamW::new(&settings.optimizer.config());
-    let steps = vectors.gradients.len();
-    for (step, (gradients, after)) in vectors.gradients.iter().zip(&case.after).enumerate() {
-        let gradients = model.gradients(gradients, vectors.shape);
-        model = optimizer.step(model, gradients, &|path| {
-            let Assigned { lr, weight_decay } = *assigned.get(path)?;
-            Some(Rate {
-                lr: settings.schedule.rate(lr, step, steps),
-                weight_decay,
-            })
-        });
-        for (part, pair) in model.parts() {
-            let found = [pair.weight.val().into_data(), pair.bias.val().into_data()];
-            let expected = [&after[part].weight, &after[part].bias];
-            for (found, expected) in found.into_iter().zip(expected) {
-                let found = found.try_to_vec::<f32>().expect("32-bit floats");
-                assert_eq!(found.len(), expected.len());
-                for (found, expected) in found.iter().zip(expected) {
-                    let difference = (f64::from(*found) - expected).abs();
-                    assert!(
-                        difference <= 1e-6 * expected.abs().max(1.0),
-                        "{:?}, step {step}, {part}: found {found}, expected {expected}",
-                        case.head_lr
-                    );
-                }
+    let config = settings.optimizer.config();
+    let mut optimizer = AdamW::new(&config);
+    let mut gradients = vectors.gradients.iter().cycle();
+    let mut expected = case.after.iter();
+    for (phase, assigned) in plan.phases.iter().zip(&assignments) {
+        if phase.optimizer_state == OptimizerState::Reset {
+            optimizer = AdamW::new(&config);
+        }
+        for step in 0..case.steps {
+            let gradients = gradients.next().expect("gradients of a step");
+            let gradients = model.gradients(gradients, vectors.shape);
+            model = optimizer.step(model, gradients, &|path| {
+                let Assigned { lr, weight_decay } = *assigned.parameters.get(path)?;
+                Some(Rate {
+                    lr: phase.schedule.rate(lr, step, case.steps),
+                    weight_decay,
+                })
+            });
+            let after = expected.next().expect("values after the step");
+            compare(
+                &model,
+                after,
+                &format!("{:?}, step {step}", case.adaptation),
+            );
+        }
+    }
+    assert!(expected.next().is_none(), "{:?}", case.adaptation);
+}
+
+#[track_caller]
+fn compare(model: &Model, after: &Parts, at: &str) {
+    for (part, pair) in model.parts() {
+        let found = [pair.weight.val().into_data(), pair.bias.val().into_data()];
+        let expected = [&after[part].weight, &after[part].bias];
+        for (found, expected) in found.into_iter().zip(expected) {
+            let found = found.try_to_vec::<f32>().expect("32-bit floats");
+            assert_eq!(found.len(), expected.len());
+            for (found, expected) in found.iter().zip(expected) {
+                let difference = (f64::from(*found) - expected).abs();
+                assert!(
+                    difference <= 1e-6 * expected.abs().max(1.0),
+                    "{at}, {part}: found {found}, expected {expected}"
+                );
             }
         }
     }
 }
 
 /// Every strategy that takes one, at 1e-2 with this rate of the head.
-fn strategies(head_lr: Option<f64>) -> [Adaptation; 6] {
+fn strategies(head_lr: Option<f64>) -> [Adaptation; 7] {
     let lr = 1e-2;
     [
         Adaptation::Frozen(Frozen {
@@ -200,6 +225,11 @@ fn strategies(head_lr: Option<f64>) -> [Adaptation; 6] {
         Adaptation::GradualUnfreezing(GradualUnfreezing {
             head_lr,
             ..GradualUnfreezing::new(lr, 0.5)
+        }),
+        Adaptation::StackAndFinetune(StackAndFinetune {
+            finetune_head_lr: head_lr,
+            head_stop: StopRule::Epochs {},
+            ..StackAndFinetune::new(1e-2, 1, lr)
         }),
         Adaptation::BitFit(BitFit {
             head_lr,

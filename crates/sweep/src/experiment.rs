@@ -332,6 +332,7 @@ impl Experiment {
             seed,
             work,
             search: Vec::new(),
+            search_trials: None,
             made_as: None,
         }
     }

@@ -45,6 +45,7 @@ pub use plan::{Plan, PlannedRun, Selection, Shard};
 pub use progress::{Ended, Position, Progress, Silent};
 pub use project::Project;
 pub use provenance::{code, peak_memory};
+pub use search::UnequalSearch;
 pub use spec::{
     DivergenceWork, Floor, FloorWork, Information, LogisticSettings, ProbeInput, ProbeWork,
     ProbedStates, Regression, RunSpec, SparseWork, TuneWork, Work,

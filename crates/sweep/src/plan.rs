@@ -7,7 +7,7 @@ use serde::Serialize;
 use totune_data::Catalogue;
 
 use crate::known::Known;
-use crate::search::{Cell, Choice, Scored};
+use crate::search::{Cell, Choice, Scored, UnequalSearch};
 use crate::{Project, RunSpec, State, Store};
 
 /// All runs of a paper and profile, with their states.
@@ -129,6 +129,11 @@ impl Plan {
     /// The runs that would run now.
     pub fn to_run(&self) -> Vec<&PlannedRun> {
         self.runs.iter().filter(|run| run.will_run).collect()
+    }
+
+    /// The experiments whose arms are not searched with as many trials as each other.
+    pub fn unequal_searches(&self) -> Vec<UnequalSearch> {
+        UnequalSearch::among(self.runs.iter().map(|run| &run.spec))
     }
 
     /// How many runs are in each state.

@@ -8,6 +8,8 @@ use totune_adapt::Training;
 use totune_data::Split;
 use totune_stats::{Features, Logistic, Solver};
 
+use crate::search::OF_TRIALS;
+
 mod analyses;
 mod floors;
 mod schema;
@@ -46,6 +48,10 @@ pub struct RunSpec {
     /// the experiment `<name>-search`. Runs of one cell differ in these, the seed and that suffix alone.
     #[serde(default)]
     pub search: Vec<String>,
+    /// How many settings the search tried that chose this run's values; no part of the id, since a run with the same
+    /// values is the same run. `None` without a search, of a trial, and where it is not known.
+    #[serde(default)]
+    pub search_trials: Option<usize>,
     /// The id that it was made with, where an earlier schema gave it another one.
     #[serde(skip)]
     pub(crate) made_as: Option<String>,
@@ -169,17 +175,15 @@ impl RunSpec {
         serde_json::from_value(value).context("a spec: cannot be read")
     }
 
-    /// What names the run: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON without the arm, or what
-    /// named it when it was made under an earlier schema.
+    /// What names the run: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON without the arm and the
+    /// number of trials, or what named it when it was made under an earlier schema.
     pub fn id(&self) -> String {
         match &self.made_as {
             Some(id) => id.clone(),
             None => {
                 let mut value = self.with_schema();
-                value
-                    .as_object_mut()
-                    .expect("a spec is a table")
-                    .remove("arm");
+                let object = value.as_object_mut().expect("a spec is a table");
+                object.retain(|key, _| !schema::NOT_HASHED.contains(&key.as_str()));
                 id_of(&value)
             }
         }
@@ -216,12 +220,14 @@ impl RunSpec {
             Work::Tune(work) => {
                 parts.push(self.dataset.clone());
                 parts.push(work.encoder.clone());
-                parts.push(work.training.adaptation.label());
-                parts.push(format!("lr {:e}", work.training.adaptation.lr()));
-                let of_head = work.training.adaptation.head_lr();
+                let adaptation = &work.training.adaptation;
+                parts.push(adaptation.label());
+                parts.push(format!("lr {:e}", adaptation.lr()));
+                let key = adaptation.head_lr_key();
                 // One that was searched comes with the other searched values.
-                if let Some(lr) = of_head.filter(|_| !self.searches(HEAD_LR)) {
-                    parts.push(format!("head-lr {lr:e}"));
+                let is_searched = self.searches(&format!(".adaptation.{key}"));
+                if let Some(lr) = adaptation.head_lr().filter(|_| !is_searched) {
+                    parts.push(format!("{key} {lr:e}"));
                 }
             }
             Work::Probe(work) => {
@@ -265,6 +271,11 @@ impl RunSpec {
             .filter(open)
             .collect::<Vec<_>>()
             .join(" · ")
+    }
+
+    /// Whether it is a trial of a search.
+    pub(crate) fn is_trial(&self) -> bool {
+        self.experiment.ends_with(OF_TRIALS)
     }
 
     fn searches(&self, end: &str) -> bool {
@@ -379,9 +390,8 @@ impl RunSpec {
     }
 }
 
-/// How the paths of two settings end that labels have anyway.
+/// How the path of a setting ends that labels have anyway.
 const LR: &str = ".adaptation.lr";
-const HEAD_LR: &str = ".adaptation.head-lr";
 
 fn split_label(split: &Split) -> String {
     let (kind, duplicates) = match split {

@@ -1,11 +1,12 @@
-//! Stored results, with the arms of today's experiments.
+//! Stored results, with the arms of today's experiments and the number of trials behind searched settings.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use totune_record::Tables;
+use totune_record::{RunRow, Tables};
 
+use crate::search::OF_TRIALS;
 use crate::{Project, RunSpec};
 
 /// Which arm of which experiment a setting belongs to, for a paper and profile.
@@ -34,17 +35,21 @@ impl Arms {
     }
 }
 
-/// What the runs of a cell have in common: everything but the seed, the arm's name, and the values that a search chose or
-/// tried.
+/// What the runs of a cell have in common: everything but the seed, the arm's name, how many trials there were, and the
+/// values that a search chose or tried.
 pub(crate) fn cell(run: &RunSpec) -> String {
     let mut run = run.clone();
     run.seed = 0;
     run.arm.clear();
-    if let Some(experiment) = run.experiment.strip_suffix("-search") {
+    run.search_trials = None;
+    if let Some(experiment) = run.experiment.strip_suffix(OF_TRIALS) {
         run.experiment = experiment.to_string();
     }
     let mut value: Value =
         serde_json::from_str(&run.canonical_json()).expect("canonical JSON is JSON");
+    if let Some(object) = value.as_object_mut() {
+        object.remove("schema"); // it says how the spec is written
+    }
     for path in &run.search {
         if let Some(chosen) = value.pointer_mut(&format!("/{}", path.replace('.', "/"))) {
             *chosen = Value::Null;
@@ -53,15 +58,46 @@ pub(crate) fn cell(run: &RunSpec) -> String {
     value.to_string()
 }
 
-/// The stored tables of a paper and profile, every run's spec in today's schema with the arm that it is of.
+/// How many settings each cell was searched with, as counted in stored runs: those of before schema 6 do not say.
+struct TrialCounts(HashMap<String, HashSet<String>>);
+
+impl TrialCounts {
+    fn of(specs: &[RunSpec]) -> Self {
+        let mut settings: HashMap<String, HashSet<String>> = HashMap::new();
+        for spec in specs.iter().filter(|spec| spec.is_trial()) {
+            // Several seeds of one setting are one trial.
+            let setting = RunSpec {
+                seed: 0,
+                ..spec.clone()
+            };
+            let of_cell = settings.entry(cell(spec)).or_default();
+            of_cell.insert(setting.canonical_json());
+        }
+        Self(settings)
+    }
+
+    /// Of a run whose settings a search chose; `None` where none of the trials is stored, and of a run without a search.
+    fn behind(&self, spec: &RunSpec) -> Option<usize> {
+        let is_chosen = !spec.search.is_empty() && !spec.is_trial();
+        let settings = is_chosen.then(|| self.0.get(&cell(spec))).flatten();
+        settings.map(HashSet::len)
+    }
+}
+
+/// The stored tables of a paper and profile, every run's spec in today's schema with the arm that it is of and the number
+/// of trials that its settings were chosen from.
 pub fn read_results(project: &Project, paper: &str, profile: &str) -> Result<Tables> {
     let mut tables = Tables::read(&project.results(paper, profile))?;
     let arms = Arms::of(project, paper, profile)?;
-    for row in &mut tables.runs {
-        let mut spec = RunSpec::read(&row.spec).with_context(|| format!("run {}", row.run_id))?;
+    let read =
+        |row: &RunRow| RunSpec::read(&row.spec).with_context(|| format!("run {}", row.run_id));
+    let specs = tables.runs.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let trials = TrialCounts::of(&specs);
+    for (row, mut spec) in tables.runs.iter_mut().zip(specs) {
         if let Some(arm) = arms.find(&spec) {
             spec.arm = arm.to_string();
         }
+        spec.search_trials = spec.search_trials.or_else(|| trials.behind(&spec));
         row.spec = spec.canonical_json();
     }
     Ok(tables)

@@ -1,6 +1,6 @@
 //! The committed results are runs of the plans: every row's spec is read, whatever its schema, and has the id of its run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use totune_record::{RunRow, Tables};
@@ -107,9 +107,41 @@ fn every_collected_run_is_of_an_arm() {
         for row in tables.runs {
             let spec = RunSpec::read(&row.spec).expect("a spec");
             assert!(!spec.arm.is_empty(), "{paper}: {}", row.spec);
-            assert!(row.spec.contains("\"schema\":5"), "{}", row.spec);
+            assert!(row.spec.contains("\"schema\":6"), "{}", row.spec);
         }
     }
+}
+
+/// What the `small` profile of peters2019 was searched with: rows of before schema 6 do not say it, their trials do.
+#[test]
+fn a_collected_run_knows_how_many_trials_its_settings_were_chosen_from() {
+    let tables = read_results(&project(), "peters2019", "small").expect("rows");
+    let mut counts: BTreeMap<String, BTreeSet<Option<usize>>> = BTreeMap::new();
+    for row in tables.runs {
+        let spec = RunSpec::read(&row.spec).expect("a spec");
+        if spec.experiment.ends_with("-search") || spec.search.is_empty() {
+            assert_eq!(spec.search_trials, None, "{}", row.spec);
+        } else {
+            let arm = format!("{} {}", spec.experiment, spec.arm);
+            counts.entry(arm).or_default().insert(spec.search_trials);
+        }
+    }
+    let expected = [
+        ("table-2 features-pairs", 3),
+        ("table-2 features-texts", 3),
+        ("table-2 features-words", 3),
+        ("table-2 fine-tuned-pairs", 2),
+        ("table-2 fine-tuned-texts", 2),
+        ("table-2 fine-tuned-words", 3),
+        ("table-2-elmo features-pairs", 2),
+        ("table-2-elmo features-texts", 2),
+        ("table-2-elmo features-words", 2),
+        ("table-2-elmo fine-tuned-pairs", 2),
+        ("table-2-elmo fine-tuned-texts", 2),
+        ("table-2-elmo fine-tuned-words", 2),
+    ];
+    let expected = expected.map(|(arm, n)| (arm.to_string(), BTreeSet::from([Some(n)])));
+    assert_eq!(counts, BTreeMap::from(expected));
 }
 
 #[test]
@@ -133,7 +165,7 @@ fn stored_results_are_upgraded_in_place_and_keep_their_ids() {
         assert_eq!(after.predictions, before.predictions);
         for (old, new) in before.runs.iter().zip(&after.runs) {
             assert_eq!(old.run_id, new.run_id);
-            assert!(new.spec.contains(r#""schema":5"#), "{}", new.spec);
+            assert!(new.spec.contains(r#""schema":6"#), "{}", new.spec);
             assert!(!new.spec.contains(r#""arm":"""#), "{}", new.spec);
         }
     }

@@ -18,7 +18,7 @@ use crate::stop::StopRule;
 pub struct GradualUnfreezing {
     /// Peak learning rate of the pooler and the top layer.
     pub lr: f64,
-    /// Peak learning rate of the head; `lr` where it is left out.
+    /// Peak learning rate of the head, in every phase; `lr` where it is left out.
     #[serde(default)]
     pub head_lr: Option<f64>,
     /// What the rate of each layer is multiplied by to give that of the next lower one; 1 for the same rate in all.
@@ -175,6 +175,28 @@ mod tests {
             plan.phases
                 .iter()
                 .all(|p| p.optimizer_state == OptimizerState::Carried)
+        );
+    }
+
+    #[test]
+    fn a_rate_of_the_head_holds_in_every_phase() {
+        let settings = GradualUnfreezing {
+            head_lr: Some(2.0),
+            ..GradualUnfreezing::new(0.5, 0.5)
+        };
+        let plan = plan(&settings, 7, 2).expect("enough epochs");
+        let rates: Vec<Vec<f64>> = table(&plan)
+            .iter()
+            .map(|(_, _, groups)| groups.iter().map(|(_, lr)| *lr).collect())
+            .collect();
+        assert_eq!(
+            rates,
+            [
+                vec![2.0, 0.5],
+                vec![2.0, 0.5, 0.5],
+                vec![2.0, 0.5, 0.5, 0.25],
+                vec![2.0, 0.5, 0.5, 0.25, 0.125],
+            ]
         );
     }
 

@@ -117,6 +117,20 @@ impl Adaptation {
         self.strategy().head_lr()
     }
 
+    /// The setting that [`Adaptation::head_lr`] is, as it is written: `head-lr`, or what a strategy of several phases calls
+    /// it in that one.
+    pub fn head_lr_key(&self) -> &'static str {
+        match self {
+            Self::StackAndFinetune(_) => "finetune-head-lr",
+            Self::Frozen(_)
+            | Self::Full(_)
+            | Self::LastK(_)
+            | Self::GradualUnfreezing(_)
+            | Self::BitFit(_)
+            | Self::Lora(_) => "head-lr",
+        }
+    }
+
     /// Epochs of all phases, at most, where a run is given `epochs`.
     pub fn epochs(&self, epochs: usize) -> usize {
         self.strategy().epochs(epochs)
@@ -141,7 +155,7 @@ impl Adaptation {
     pub fn validate(&self) -> Result<()> {
         check_rate("adaptation.lr", self.lr())?;
         if let Some(lr) = self.head_lr() {
-            check_rate("adaptation.head-lr", lr)?;
+            check_rate(&format!("adaptation.{}", self.head_lr_key()), lr)?;
         }
         self.strategy().validate()
     }

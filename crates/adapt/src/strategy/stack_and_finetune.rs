@@ -23,6 +23,9 @@ pub struct StackAndFinetune {
     pub head_stop: StopRule,
     /// Peak learning rate of the second phase.
     pub lr: f64,
+    /// Peak learning rate of the head in the second phase; `lr` where it is left out.
+    #[serde(default)]
+    pub finetune_head_lr: Option<f64>,
     /// The tanh layer over `[CLS]`, in the second phase; in the first it is frozen.
     pub pooler: Trainable,
     /// Word, position and type vectors and their layer norm, in the second phase.
@@ -45,6 +48,7 @@ impl StackAndFinetune {
                 metric: None,
             },
             lr,
+            finetune_head_lr: None,
             pooler: Trainable::Yes,
             embeddings: Trainable::Yes,
             layer_decay: 1.0,
@@ -62,9 +66,9 @@ impl Strategy for StackAndFinetune {
         self.lr
     }
 
-    /// Phase 2 has one rate for all; the head's rate in phase 1 is a setting of its own.
+    /// That of the second phase; the one of the first is always given.
     fn head_lr(&self) -> Option<f64> {
-        None
+        self.finetune_head_lr
     }
 
     fn epochs(&self, epochs: usize) -> usize {
@@ -95,7 +99,7 @@ impl Strategy for StackAndFinetune {
         stack.stop = self.head_stop.clone();
         let finetune = TrainedLayers {
             lr: self.lr,
-            head_lr: None,
+            head_lr: self.finetune_head_lr,
             layer_decay: self.layer_decay,
             pooler: self.pooler,
             layers: 0..n_layers,
@@ -158,6 +162,22 @@ mod tests {
     }
 
     #[test]
+    fn the_head_may_have_a_rate_of_its_own_in_each_phase() {
+        let mut settings = StackAndFinetune::new(1e-3, 3, 2e-5);
+        settings.finetune_head_lr = Some(1e-4);
+        settings.layer_decay = 0.5;
+        let plan = training(Adaptation::StackAndFinetune(settings)).plan(2);
+        let plan = plan.expect("valid settings");
+        let rates = |phase: usize| -> Vec<f64> {
+            let groups = plan.phases[phase].groups.iter();
+            groups.map(|group| group.lr).collect()
+        };
+        assert_eq!(rates(0), [1e-3]);
+        // The head; pooler and top layer; the layer below; the embeddings.
+        assert_eq!(rates(1), [1e-4, 2e-5, 2e-5, 1e-5, 5e-6]);
+    }
+
+    #[test]
     fn values_out_of_range_name_their_key() {
         let message = |change: fn(&mut StackAndFinetune)| {
             let mut settings = StackAndFinetune::new(1e-3, 3, 2e-5);
@@ -168,6 +188,10 @@ mod tests {
         assert_eq!(
             message(|s| s.head_lr = 0.0),
             "adaptation.head-lr: found 0, expected more than 0"
+        );
+        assert_eq!(
+            message(|s| s.finetune_head_lr = Some(-1.0)),
+            "adaptation.finetune-head-lr: found -1, expected more than 0"
         );
         assert!(message(|s| s.head_epochs = 0).starts_with("adaptation.head-epochs: found 0"));
         assert_eq!(

@@ -354,6 +354,9 @@ fn print_plan(plan: &Plan) {
         counts.join(", "),
         plan.to_run().len()
     );
+    for unequal in plan.unequal_searches() {
+        println!("not tuned equally hard: {unequal}");
+    }
 }
 
 fn state(state: State) -> &'static str {

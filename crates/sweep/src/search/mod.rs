@@ -11,9 +11,11 @@ use serde_json::Value;
 use crate::typed::Sources;
 use crate::{RunSpec, suggest};
 
+mod budget;
 mod choice;
 mod range;
 
+pub use budget::UnequalSearch;
 pub(crate) use choice::{Choice, Scored};
 use range::Range;
 
@@ -55,6 +57,9 @@ enum Written {
         ranges: toml::Table,
     },
 }
+
+/// What the name of an experiment ends with whose runs are the trials of a search.
+pub(crate) const OF_TRIALS: &str = "-search";
 
 /// Values by their paths into the spec.
 pub(crate) type Setting = Vec<(String, Value)>;
@@ -179,21 +184,23 @@ impl Search {
 
     /// The cells of these runs, each with its trials.
     pub fn cells(&self, runs: Vec<RunSpec>) -> Result<Vec<Cell>> {
+        let settings = self.settings();
         let mut cells: Vec<Vec<RunSpec>> = Vec::new();
         for mut run in runs {
             run.search = self.ranges.iter().map(|(path, _)| path.clone()).collect();
+            run.search_trials = Some(settings.len());
             let same = |cell: &&mut Vec<RunSpec>| same_but_for_the_seed(&cell[0], &run);
             match cells.iter_mut().find(same) {
                 Some(cell) => cell.push(run),
                 None => cells.push(vec![run]),
             }
         }
-        let settings = self.settings();
         let cell = |own: Vec<RunSpec>| -> Result<Cell> {
             let mut trials = Vec::new();
             for setting in &settings {
                 let mut trial = apply(&own[0], setting)?;
-                trial.experiment.push_str("-search");
+                trial.experiment.push_str(OF_TRIALS);
+                trial.search_trials = None;
                 let with_seed = |&seed| RunSpec {
                     seed,
                     ..trial.clone()

@@ -260,3 +260,44 @@ fn slips_are_named() {
     let experiment = Experiment::read(&path).expect("reads");
     assert_eq!(experiment.expand("all").expect("expands").len(), 32);
 }
+
+#[test]
+fn a_run_knows_how_many_trials_chose_its_settings_and_a_trial_does_not() {
+    for (profile, expected) in [("all", 6), ("few", 2)] {
+        for cell in cells(GRID, profile).expect("cells") {
+            assert!(!cell.own.is_empty());
+            for run in &cell.own {
+                assert_eq!(run.search_trials, Some(expected), "{profile}");
+            }
+            for (_, runs) in &cell.trials {
+                assert!(runs.iter().all(|run| run.search_trials.is_none()));
+            }
+        }
+    }
+    let (runs, _) = experiment(GRID).grid("none").expect("a grid");
+    assert!(runs.iter().all(|run| run.search_trials.is_none()));
+}
+
+#[test]
+fn arms_that_are_not_searched_equally_are_named_with_their_trials() {
+    let unequal = |text: &str| {
+        let (runs, cells) = experiment(text).grid("all").expect("a grid");
+        let own = cells.iter().flat_map(|cell| &cell.own);
+        let trials = cells.iter().flat_map(|cell| cell.trials.iter());
+        let trials = trials.flat_map(|(_, runs)| runs);
+        let found = UnequalSearch::among(runs.iter().chain(own).chain(trials));
+        found.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert!(unequal(GRID).is_empty());
+    let none = GRID.replace(
+        "[profiles.all]",
+        "[profiles.all.arm.frozen]\nsearch = { kind = 'none' }",
+    );
+    assert_eq!(unequal(&none), ["e: no search (frozen), 6 trials (last-1)"]);
+    // On one dataset of two; the other is searched alike.
+    let fewer = GRID.replace(
+        "[profiles.all]",
+        "[profiles.all.arm.frozen]\ndatasets = ['b']\nsearch = { kind = 'random', trials = 1, seed = 1, seeds = [1], ranges = { 'work.training.epochs' = [1, 2] } }",
+    );
+    assert_eq!(unequal(&fewer), ["e: 1 trial (frozen), 6 trials (last-1)"]);
+}

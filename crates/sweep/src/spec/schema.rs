@@ -1,10 +1,10 @@
 //! The forms that stored specs have had: how an older one is read, and the id that a run had in it.
 //!
 //! Schema 1 had no key `schema` and no arms, left settings out at their usual values, and had other names for some.
-//! Schema 2 had other names for settings of heads, schema 3 for stopping rules and for fine-tuning, and schema 4 had no
-//! learning rate of the head but in two phases. Runs keep the ids they were made with. [`upgrade`] makes today's form of a
-//! spec; [`downgrade`] is its inverse, and the hash of what it gives is the id that a run of today's form had then, if it
-//! could be written at all.
+//! Schema 2 had other names for settings of heads, schema 3 for stopping rules and for fine-tuning, schema 4 had no
+//! learning rate of the head but in the first of two phases, and schema 5 none in the second, nor the number of trials of
+//! a search. Runs keep the ids they were made with. [`upgrade`] makes today's form of a spec; [`downgrade`] is its inverse,
+//! and the hash of what it gives is the id that a run of today's form had then, if it could be written at all.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ struct Step {
 }
 
 /// From schema 1 to 2, from 2 to 3, …
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 5] = [
     Step {
         renamed: &RENAMED_IN_2,
         renamed_values: &[("/work/training/select", "best", "best-dev")],
@@ -77,7 +77,23 @@ const STEPS: [Step; 4] = [
             "null",
         )],
     },
+    Step {
+        renamed: &[],
+        renamed_values: &[],
+        left_out: &[
+            left_out(
+                "work.training.adaptation",
+                &["stack-and-finetune"],
+                "finetune-head-lr",
+                "null",
+            ),
+            left_out("", &[], "search-trials", "null"),
+        ],
+    },
 ];
+
+/// What a spec says of its run beside what the run computes: no part of the id.
+pub(super) const NOT_HASHED: [&str; 2] = ["arm", "search-trials"];
 
 /// A setting that the earlier schema left out where it had this value.
 struct LeftOut {
@@ -243,7 +259,8 @@ pub(super) fn upgrade(mut spec: Value) -> Result<Value> {
     Ok(spec)
 }
 
-/// The form of an earlier `schema` of a spec of today's form without a `schema`, as it was hashed: without an arm.
+/// The form of an earlier `schema` of a spec of today's form without a `schema`, as it was hashed: without
+/// [`NOT_HASHED`].
 pub(super) fn downgrade(mut spec: Value, schema: u64) -> Value {
     for step in STEPS[schema as usize - 1..].iter().rev() {
         for setting in step.left_out.iter().rev() {
@@ -260,7 +277,7 @@ pub(super) fn downgrade(mut spec: Value, schema: u64) -> Value {
         rename(&mut spec, step, |(at, kind, old, new)| (at, kind, new, old));
     }
     if let Some(object) = spec.as_object_mut() {
-        object.remove("arm");
+        object.retain(|key, _| !NOT_HASHED.contains(&key.as_str()));
         if schema > 1 {
             object.insert("schema".to_string(), schema.into());
         }

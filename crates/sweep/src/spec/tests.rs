@@ -28,26 +28,28 @@ fn spec() -> RunSpec {
             },
         }),
         search: Vec::new(),
+        search_trials: None,
         made_as: None,
     }
 }
 
-/// The id is what `printf '%s' '<the JSON below without its arm>' | sha256sum | cut -c1-16` prints. If this test fails,
+/// The id is what `printf '%s' '<the JSON below without `arm` and `search-trials`>' | sha256sum | cut -c1-16` prints. If this test fails,
 /// results on disk no longer mean what their ids say: give the changed meaning a new name instead.
 #[test]
 fn the_id_of_a_spec_never_changes() {
     let json = concat!(
         r#"{"arm":"tf-idf","dataset":"disaster-tweets","experiment":"table-1","fold":3,"paper":"hart2020","#,
-        r#""profile":"paper","schema":5,"search":[],"seed":0,"#,
+        r#""profile":"paper","schema":6,"search":[],"search-trials":null,"seed":0,"#,
         r#""split":{"by":"shuffled","duplicates":"keep","folds":10,"kind":"k-fold","seed":0},"#,
         r#""work":{"features":"tf-idf","kind":"sparse","logistic":{"c":1.0,"max-iter":100,"solver":"lbfgs","tol":0.0001}}}"#
     );
     assert_eq!(spec().canonical_json(), json);
-    assert_eq!(spec().id(), "58a470380dbf9644");
+    assert_eq!(spec().id(), "38b18a2d9d7675f9");
     let earlier: Vec<String> = spec().earlier_ids().collect();
     assert_eq!(
         earlier,
         [
+            "58a470380dbf9644",
             "0c113a4f84e17ffb",
             "8b69013e4104981a",
             "719a8f78f7d9b82b",
@@ -75,6 +77,7 @@ fn a_spec_of_schema_1_is_read_in_full_and_knows_the_id_it_was_made_with() {
     assert_eq!(
         earlier,
         [
+            "38bd257998816242",
             "78d3345f654020be",
             "a3add02da90d1a77",
             "c5d48a441be6ceaa",
@@ -135,39 +138,80 @@ fn settings_of_heads_have_the_names_of_today_and_their_runs_the_ids_of_then() {
         let spec = RunSpec::read(&json).expect("a spec of schema 2");
         let full = spec.canonical_json();
         assert!(full.contains(today), "{full}");
-        assert!(full.contains(r#""schema":5"#), "{full}");
+        assert!(full.contains(r#""schema":6"#), "{full}");
         let hashed = json.replace(r#""arm":"x","#, "");
         let id = id_of(&serde_json::from_str(&hashed).expect("JSON"));
-        assert_eq!(spec.earlier_ids().nth(2), Some(id), "{full}"); // the first are of schemas 4 and 3
+        assert_eq!(spec.earlier_ids().nth(3), Some(id), "{full}"); // the first are of schemas 5, 4 and 3
     }
 }
 
-#[test]
-fn a_head_with_a_rate_of_its_own_makes_another_run_and_says_so() {
-    let json = concat!(
-        r#"{"arm":"x","dataset":"d","experiment":"e","fold":0,"paper":"p","profile":"small","schema":4,"search":[],"seed":1,"#,
+/// A spec of a fine-tuning as an earlier schema wrote it, without its arm.
+fn of_schema(schema: u64, adaptation: &str) -> String {
+    concat!(
+        r#"{"dataset":"d","experiment":"e","fold":0,"paper":"p","profile":"small","schema":SCHEMA,"search":[],"seed":1,"#,
         r#""split":{"dev":0.0,"duplicates":"keep","kind":"hold-out","seed":13,"test":0.2,"test-limit":null,"train-limit":null},"#,
         r#""work":{"encoder":"bert","kind":"fine-tune","training":{"#,
-        r#""adaptation":{"embeddings":"trainable","kind":"full","layer-decay":1.0,"lr":0.00002,"pooler":"trainable"},"#,
+        r#""adaptation":ADAPTATION,"#,
         r#""batch-size":32,"bucketing":"off","cache":{"kind":"off"},"clip":{"kind":"none"},"context":"sentence","dropout":0.1,"#,
         r#""dtype":"f32","epochs":3,"evaluation-batch-size":64,"frozen-dropout":"on","#,
         r#""head":{"dropout":0.1,"kind":"linear","layers":{"kind":"top"},"pooling":"mean"},"max-length":64,"#,
         r#""micro-batch-size":0,"optimizer":{"betas":[0.9,0.999],"epsilon":1e-8,"kind":"adam-w","no-decay":[],"weight-decay":0.01},"#,
         r#""pairs":"joint","schedule":{"end":0.0,"kind":"polynomial","power":1.0},"select":"last","state":"reset","#,
         r#""stop":{"kind":"epochs"}}}}"#,
+    )
+    .replace("SCHEMA", &schema.to_string())
+    .replace("ADAPTATION", adaptation)
+}
+
+/// The run of a stored spec, and the id that it was made with.
+fn run_and_id(json: &str) -> (RunSpec, String) {
+    let id = id_of(&serde_json::from_str(json).expect("JSON"));
+    (RunSpec::read(json).expect("a spec"), id)
+}
+
+/// The same run with another value.
+fn with(run: &RunSpec, path: &str, value: f64) -> RunSpec {
+    let setting = vec![(path.to_string(), Value::from(value))];
+    crate::search::apply(run, &setting).expect("a setting")
+}
+
+#[test]
+fn a_head_with_a_rate_of_its_own_in_the_second_phase_makes_another_run_and_says_so() {
+    let adaptation = concat!(
+        r#"{"embeddings":"trainable","head-epochs":3,"head-lr":0.001,"head-stop":{"kind":"epochs"},"#,
+        r#""kind":"stack-and-finetune","layer-decay":1.0,"lr":0.00002,"pooler":"frozen"}"#
     );
-    let plain = RunSpec::read(json).expect("a spec of schema 4");
-    let hashed = json.replace(r#""arm":"x","#, "");
-    let then = id_of(&serde_json::from_str(&hashed).expect("JSON"));
+    let (plain, then) = run_and_id(&of_schema(5, adaptation));
     assert_eq!(plain.earlier_ids().next(), Some(then));
+    assert!(
+        plain
+            .canonical_json()
+            .contains(r#""finetune-head-lr":null"#)
+    );
+
+    let path = "work.training.adaptation.finetune-head-lr";
+    let own = with(&plain, path, 1e-4);
+    let ids: Vec<String> = own.earlier_ids().collect();
+    assert!(plain.earlier_ids().all(|id| !ids.contains(&id)));
+    assert_ne!(own.id(), plain.id());
+    assert_eq!(
+        own.label(),
+        "e · d · bert · stack-and-finetune · lr 2e-5 · finetune-head-lr 1e-4 · hold-out · seed 1"
+    );
+}
+
+#[test]
+fn a_head_with_a_rate_of_its_own_makes_another_run_and_says_so() {
+    let adaptation = r#"{"embeddings":"trainable","kind":"full","layer-decay":1.0,"lr":0.00002,"pooler":"trainable"}"#;
+    let (plain, then) = run_and_id(&of_schema(4, adaptation));
+    assert_eq!(plain.earlier_ids().nth(1), Some(then)); // the first is of schema 5
     assert_eq!(
         plain.label(),
         "e · d · bert · full · lr 2e-5 · hold-out · seed 1"
     );
 
     let path = "work.training.adaptation.head-lr".to_string();
-    let setting = vec![(path.clone(), Value::from(1e-3))];
-    let mut fast = crate::search::apply(&plain, &setting).expect("a setting");
+    let mut fast = with(&plain, &path, 1e-3);
     let ids: Vec<String> = fast.earlier_ids().collect();
     assert!(plain.earlier_ids().all(|id| !ids.contains(&id)));
     assert_eq!(
@@ -189,11 +233,11 @@ fn a_head_with_a_rate_of_its_own_makes_another_run_and_says_so() {
 fn a_spec_of_a_later_schema_is_refused() {
     let later = spec()
         .canonical_json()
-        .replace("\"schema\":5", "\"schema\":9");
+        .replace("\"schema\":6", "\"schema\":9");
     let error = RunSpec::read(&later).expect_err("refused").to_string();
     assert_eq!(
         error,
-        "schema: found 9, expected at most 5: the spec is from a later version"
+        "schema: found 9, expected at most 6: the spec is from a later version"
     );
 }
 
@@ -202,6 +246,25 @@ fn the_name_of_the_arm_is_no_part_of_the_id() {
     let mut renamed = spec();
     renamed.arm = "words".to_string();
     assert_eq!(renamed.id(), spec().id());
+}
+
+/// The same values are the same run, however many were tried to find them; a spec of schema 5 does not say.
+#[test]
+fn the_number_of_trials_is_no_part_of_the_id_in_any_schema() {
+    let mut searched = spec();
+    searched.search = vec!["work.logistic.c".to_string()];
+    let mut counted = searched.clone();
+    counted.search_trials = Some(6);
+    assert_eq!(counted.id(), searched.id());
+    assert!(counted.earlier_ids().eq(searched.earlier_ids()));
+    assert!(counted.canonical_json().contains(r#""search-trials":6"#));
+    let read = RunSpec::read(&counted.canonical_json()).expect("reads");
+    assert_eq!(read.search_trials, Some(6));
+    let of_schema_5 = counted
+        .canonical_json()
+        .replace(r#""search-trials":6,"#, "")
+        .replace(r#""schema":6"#, r#""schema":5"#);
+    assert_eq!(RunSpec::read(&of_schema_5).expect("reads"), searched);
 }
 
 #[test]

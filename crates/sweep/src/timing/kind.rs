@@ -25,7 +25,7 @@ pub(super) fn kinds(plan: &Plan) -> (Vec<Kind<'_>>, BTreeMap<&'static str, usize
     let mut left_out = BTreeMap::new();
     // Trials of a search are of the kind of the run that takes their settings.
     let runs = plan.runs.iter().map(|run| &run.spec);
-    for spec in runs.filter(|spec| !spec.experiment.ends_with("-search")) {
+    for spec in runs.filter(|spec| !spec.is_trial()) {
         let Work::Tune(work) = &spec.work else {
             let what = match &spec.work {
                 Work::Probe(_) => "probe",
