@@ -1,9 +1,9 @@
 //! Every experiment file of the repository parses, expands in each of its profiles, and names cards that exist.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use totune_data::Catalogue;
+use totune_data::{Catalogue, Split};
 use totune_model::EncoderCatalogue;
 use totune_sweep::{Information, ProbeInput, Project, RunSpec, Work};
 
@@ -121,6 +121,66 @@ fn probes_of_other_inputs_differ_in_the_input_alone() {
         let label = format!("{}: {}", run.profile, run.label());
         assert!(means.contains(&like_a_mean(run)), "{label}");
     }
+}
+
+/// Whatever is compared in a table was tuned equally hard. `small` was sized for its time, and `fixture` is for tests.
+#[test]
+fn all_arms_of_an_experiment_are_searched_with_as_many_trials() {
+    let mut counts: BTreeMap<String, BTreeSet<Option<usize>>> = BTreeMap::new();
+    let runs = all_runs().into_iter();
+    let own = runs.filter(|run| {
+        ["paper", "base"].contains(&run.profile.as_str())
+            && matches!(run.work, Work::Tune(_))
+            && !run.experiment.ends_with("-search")
+    });
+    for run in own {
+        let table = format!("{} {} {}", run.profile, run.paper, run.experiment);
+        counts.entry(table).or_default().insert(run.search_trials);
+    }
+    let unequal: Vec<_> = counts.iter().filter(|(_, n)| n.len() > 1).collect();
+    assert!(unequal.is_empty(), "{unequal:?}");
+    let of = |table: &str| counts[table].first().copied().flatten();
+    assert_eq!(of("base hart2020 table-2"), Some(6));
+    assert_eq!(of("base wang2023 tables"), Some(6));
+    for table in [
+        "table-2",
+        "table-2-elmo",
+        "table-3",
+        "table-4",
+        "table-5",
+        "table-6",
+    ] {
+        assert_eq!(of(&format!("paper peters2019 {table}")), Some(8), "{table}");
+        assert_eq!(of(&format!("base peters2019 {table}")), Some(6), "{table}");
+    }
+    for table in ["table-2", "table-3", "table-4", "readings"] {
+        assert_eq!(of(&format!("paper wang2019 {table}")), Some(4), "{table}");
+    }
+}
+
+/// Settings are chosen by at least so many examples, or chance chooses them.
+#[test]
+fn searches_of_whole_datasets_choose_by_three_hundred_examples() {
+    let root = project().root;
+    let datasets = Catalogue::read(&root.join("datasets")).expect("dataset cards");
+    let few = all_runs().into_iter().filter_map(|run| {
+        if !["paper", "base"].contains(&run.profile.as_str()) || run.search.is_empty() {
+            return None;
+        }
+        let card = datasets.find(&run.dataset).expect("a card");
+        let rows = |split: &str| card.splits.get(split).map(|facts| facts.rows as f64);
+        let n = match &run.split {
+            Split::Files(files) => match &files.dev_split {
+                Some(split) => rows(split)?,
+                None => rows("train")? * files.dev,
+            },
+            Split::HoldOut(split) => rows("train")? * (1.0 - split.test) * split.dev,
+            Split::KFold(_) => return None,
+        };
+        (n < 300.0).then(|| format!("{} {} {}: {n}", run.profile, run.paper, run.label()))
+    });
+    let few: Vec<String> = few.collect();
+    assert!(few.is_empty(), "{few:#?}");
 }
 
 /// A floor says something of a table only where both have the same examples.
