@@ -88,7 +88,11 @@ fn a_file_of_ones_own_is_divided_and_its_card_written_beside_it() {
 fn numbers_pairs_and_tags_are_compared_too() {
     let checkout = Checkout::new();
     let pair = |at: usize| {
-        let shared = if at.is_multiple_of(2) { "apples" } else { "pears" };
+        let shared = if at.is_multiple_of(2) {
+            "apples"
+        } else {
+            "pears"
+        };
         let near = if at.is_multiple_of(2) { 4.5 } else { 0.5 };
         format!("apples number {at},{shared} again,{near}\n")
     };

@@ -156,6 +156,7 @@ impl RunSpec {
             seed,
             work,
             search: Vec::new(),
+            search_trials: None,
             made_as: None,
         }
     }
