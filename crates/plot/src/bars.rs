@@ -1,9 +1,9 @@
 //! Shares of a whole side by side: a bar across for each label and series.
 
 use plotters::style::text_anchor::HPos;
+use totune_stats::number::count;
 
 use crate::canvas::{Canvas, Frame, RULE, Text, series_colour};
-use crate::number::count;
 
 /// One panel of bars.
 #[derive(Debug, Clone)]

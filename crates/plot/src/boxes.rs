@@ -1,11 +1,11 @@
 //! Distributions side by side: a box with whiskers, every run as a dot, and what the paper reports.
 
 use plotters::style::text_anchor::HPos;
+use totune_stats::number::fixed;
 use totune_stats::quartiles;
 
 use crate::axis::Axis;
 use crate::canvas::{Canvas, Frame, INK, MUTED, PAPER, RULE, Text, series_colour};
-use crate::number::fixed;
 
 /// One panel of box plots over a shared axis.
 #[derive(Debug, Clone)]

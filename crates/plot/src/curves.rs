@@ -1,11 +1,11 @@
 //! Numbers over a number, such as a loss over the tokens read: lines without marks, for hundreds of points each.
 
 use plotters::style::text_anchor::HPos;
+use totune_stats::number::fixed;
 
 use crate::axis::Axis;
 use crate::canvas::{Canvas, Frame, MUTED, RULE, Text, series_colour};
 use crate::key::{ROW, SAMPLE, columns, small};
-use crate::number::fixed;
 use crate::series::{Level, draw_dashed};
 
 /// One panel of lines over a shared axis.

@@ -15,7 +15,6 @@ pub mod curves;
 mod key;
 pub mod lines;
 mod mark;
-pub mod number;
 pub mod series;
 pub mod steps;
 pub mod time;

@@ -2,12 +2,12 @@
 
 use plotters::style::text_anchor::HPos;
 use totune_stats::curve::Spread;
+use totune_stats::number::fixed;
 
 use crate::axis::Axis;
 use crate::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
 use crate::key::{ROW, SAMPLE, columns, small};
 use crate::mark::{Mark, mark};
-use crate::number::fixed;
 
 /// One panel of lines over the same whole numbers.
 #[derive(Debug, Clone, Default)]

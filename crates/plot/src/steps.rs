@@ -1,10 +1,10 @@
 //! How numbers are spread: an outline over bins for each series, in shares of the series.
 
 use plotters::style::text_anchor::HPos;
+use totune_stats::number::{count, fixed};
 
 use crate::axis::Axis;
 use crate::canvas::{Canvas, Frame, MUTED, RULE, Text, series_colour};
-use crate::number::{count, fixed};
 
 /// One panel of outlines over a shared axis.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
 //! The axis of time: in seconds, minutes or hours, from 0 on or by powers.
 
 use serde::Deserialize;
+use totune_stats::number::{count, decimals, fixed};
 
 use crate::axis::Axis;
-use crate::number::{count, decimals, fixed};
 
 /// How time runs along an axis.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]

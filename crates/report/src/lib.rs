@@ -1,28 +1,22 @@
-//! Selection, seed statistics, claims and verdicts, tables, figures and pages.
+//! Tables, figures and pages of what the runs of a paper show.
 //!
 //! [`report`] reads the parquet tables of a paper and profile, the paper's `report.toml` (what to show) and
 //! `claims.toml` (what to check), and writes one folder: a self-contained page, tables as Markdown, LaTeX and
 //! CSV, figures as SVG and PNG. Every number in it is computed from rows or stands in one of the two files.
 //! The same inputs give the same bytes.
 //!
-//! This crate knows nothing of training: it builds without burn, and what it does not find it leaves empty and
-//! says so.
+//! What is true of the runs (which belong together, how they differ, what that says of a claim) comes from
+//! [`totune_evidence`]. This crate knows nothing of training: it builds without burn, and what it does not find it leaves
+//! empty and says so.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-#[macro_use]
-mod kinds;
-
-mod claims;
-mod compare;
 mod figures;
+mod item;
+mod markup;
 mod page;
-mod plan;
 mod report_file;
-mod select;
 mod tables;
-mod text;
-mod toml_file;
 
 #[cfg(test)]
 mod fixture;
@@ -31,6 +25,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
+use totune_evidence::claims::{ClaimContext, Claims, judge};
+use totune_evidence::select::retime::retime;
+use totune_evidence::select::runs::Runs;
+use totune_evidence::select::scope::Scope;
+use totune_evidence::select::training_data::TrainingData;
+use totune_evidence::toml_file;
 use totune_record::{Tables, read_timing};
 
 pub use crate::figures::curves::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
@@ -38,15 +38,10 @@ pub use crate::figures::portrait;
 pub use crate::page::coverage::selected;
 pub use crate::page::curves::{CURVES_FILES, CurvesRequest, CurvesWritten, curves};
 
-use crate::claims::{ClaimContext, Claims, judge};
 use crate::page::Page;
 use crate::page::contents::Contents;
 use crate::page::output::Staged;
 use crate::report_file::ReportFile;
-use crate::select::retime::retime;
-use crate::select::runs::Runs;
-use crate::select::scope::Scope;
-use crate::select::training_data::TrainingData;
 
 /// Which page to write.
 #[derive(Debug, Clone)]

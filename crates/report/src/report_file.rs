@@ -4,20 +4,22 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Deref;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::Deserialize;
+use totune_evidence::plan::{EnsemblePlan, Group, LabelPlan, Plan, Task, check_id};
+use totune_evidence::toml_file;
 
 use crate::figures;
-use crate::plan::{EnsemblePlan, Group, Item, LabelPlan, Paper, Plan, Task, check_id};
-use crate::tables::matrix::Matrix;
+use crate::item::Item;
 use crate::tables::takeaway::TakeawayPlan;
 use crate::tables::{self, Kind};
-use crate::toml_file::{self, did_you_mean};
 
 /// Everything a page shows, as its author wrote it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "Written")]
 pub(crate) struct ReportFile {
+    /// The paper and its question.
+    pub(crate) paper: Paper,
     pub(crate) plan: Plan,
     /// What the page says first.
     pub(crate) takeaway: Option<TakeawayPlan>,
@@ -25,6 +27,16 @@ pub(crate) struct ReportFile {
     pub(crate) tables: Vec<Item<tables::Kind>>,
     /// Figures, in the order of the page.
     pub(crate) figures: Vec<Item<figures::Kind>>,
+}
+
+/// What the page says about the paper itself.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Paper {
+    pub(crate) title: String,
+    pub(crate) authors: String,
+    /// What the paper asks and answers, in the page's words.
+    pub(crate) question: String,
 }
 
 /// The file as it is written.
@@ -49,14 +61,21 @@ struct Written {
 
 impl From<Written> for ReportFile {
     fn from(written: Written) -> Self {
-        let means = written.tables.iter().filter_map(|table| match &table.kind {
-            Kind::Means(means) => Some(means.paper_values()),
-            _ => None,
-        });
+        let (mut cells, mut grids) = (Vec::new(), BTreeMap::new());
+        for table in &written.tables {
+            match &table.kind {
+                Kind::Means(means) => cells.extend(means.paper_values()),
+                Kind::Matrix(matrix) => {
+                    grids.insert(table.heading.id.clone(), matrix.grid.clone());
+                }
+                _ => {}
+            }
+        }
         Self {
+            paper: written.paper,
             plan: Plan {
-                cells: means.flatten().collect(),
-                paper: written.paper,
+                cells,
+                grids,
                 profiles: written.profiles,
                 groups: written.groups,
                 ensembles: written.ensembles,
@@ -88,21 +107,6 @@ impl ReportFile {
         Ok(file)
     }
 
-    /// The matrix called `id`; `from` says who asks.
-    pub(crate) fn matrix(&self, id: &str, from: &str) -> Result<&Matrix> {
-        let matrices = || {
-            self.tables.iter().filter_map(|table| match &table.kind {
-                Kind::Matrix(matrix) => Some((table.heading.id.as_str(), matrix)),
-                _ => None,
-            })
-        };
-        if let Some((_, matrix)) = matrices().find(|(known, _)| *known == id) {
-            return Ok(matrix);
-        }
-        let near = did_you_mean(id, matrices().map(|(known, _)| known));
-        bail!("{from}: there is no matrix `{id}`{near}")
-    }
-
     /// Checks what the types cannot: names that refer to each other, ids that name files.
     pub(crate) fn check(&self, shown: &str) -> Result<()> {
         self.plan.check(shown)?;
@@ -132,8 +136,8 @@ impl ReportFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Measure;
-    use crate::toml_file::parse;
+    use totune_evidence::plan::Measure;
+    use totune_evidence::toml_file::parse;
 
     const PLAN: &str = r#"
         [paper]

@@ -64,7 +64,7 @@ fn the_page_needs_nothing_from_outside_and_names_its_profile_first() {
         "one stamp per panel"
     );
     assert!(
-        page.contains("<strong>Everything</strong>: see <code>crates/report/src/fixture.rs</code>")
+        page.contains("<strong>Everything</strong>: see <code>crates/synthetic/src/lib.rs</code>")
     );
 }
 

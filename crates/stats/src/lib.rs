@@ -17,6 +17,7 @@ pub mod information;
 pub mod linear;
 mod matrix;
 pub mod metrics;
+pub mod number;
 pub mod power;
 pub mod significance;
 pub mod sparse;

@@ -2,13 +2,14 @@
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use totune_evidence::plan::{Measure, Plan, Where};
+use totune_evidence::select::label::labelled;
+use totune_evidence::select::scope::Scope;
 use totune_plot::Panel;
 use totune_plot::boxes::{BoxPanel, BoxSeries};
 
 use super::{FigureKind, RenderedFigure, once};
-use crate::plan::{Heading, Measure, Plan, Where};
-use crate::select::label::labelled;
-use crate::select::scope::Scope;
+use crate::item::Heading;
 
 /// `kind = "box"`.
 #[derive(Debug, Deserialize)]

@@ -1,21 +1,22 @@
 //! Figures of scores by layer: one panel per task, one line per selection of runs, and a table of the same numbers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use totune_evidence::plan::{Plan, Side, Task, Where};
+use totune_evidence::select::by_layer::ByLayer;
+use totune_evidence::select::label::labelled;
+use totune_evidence::select::panel::{TaskRuns, test};
+use totune_evidence::select::scope::Scope;
 use totune_plot::Panel;
 use totune_plot::series::{Series, SeriesPanel, Stroke};
 use totune_stats::curve::Spread;
 use totune_stats::sd;
 
 use super::{FigureKind, RenderedFigure, spread_cell};
-use crate::plan::{Heading, Plan, Side, Task, Where};
-use crate::select::label::labelled;
-use crate::select::panel::{TaskRuns, test};
-use crate::select::scope::Scope;
+use crate::item::Heading;
 use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
-use crate::text::counted;
 
 /// `kind = "layers"`: metrics named `<metric>@layer-<i>`, where layer 0 is the embeddings.
 #[derive(Debug, Deserialize)]
@@ -54,63 +55,6 @@ pub(crate) struct LayerLinePlan {
     pub(crate) metric: Option<String>,
     #[serde(default)]
     pub(crate) stroke: Stroke,
-}
-
-/// The scores of some runs by layer.
-#[derive(Debug, Default)]
-pub(crate) struct ByLayer {
-    /// Scores of the runs that have the layer, in their order.
-    pub(crate) layers: BTreeMap<u32, Vec<f64>>,
-    /// Runs that were scored by layer.
-    pub(crate) runs: usize,
-    /// What became of the others, or why there are none.
-    pub(crate) note: Option<String>,
-}
-
-impl ByLayer {
-    /// What `task_runs` have of `metric` on `split`.
-    pub(crate) fn of(task_runs: &TaskRuns, metric: &str, split: &str) -> Self {
-        let mut found = Self::default();
-        let (mut unscored, mut all) = (0, 0);
-        for run in task_runs.all() {
-            all += 1;
-            let scores = run.layers(metric, split);
-            if scores.is_empty() {
-                unscored += 1;
-                continue;
-            }
-            found.runs += 1;
-            for (layer, score) in scores {
-                found.layers.entry(layer).or_default().push(score);
-            }
-        }
-        let lost = (!task_runs.lost.is_empty()).then(|| task_runs.lost_text());
-        let unscored = (unscored > 0).then(|| {
-            let of = if unscored == all { "" } else { " of them" };
-            format!(
-                "{}{of} without `{metric}` by layer",
-                counted(unscored, "run")
-            )
-        });
-        let parts: Vec<String> = lost.into_iter().chain(unscored).collect();
-        found.note = match (&task_runs.note, parts.is_empty()) {
-            (Some(note), _) => Some(note.clone()),
-            (None, false) => Some(parts.join(", ")),
-            (None, true) => None,
-        };
-        found
-    }
-
-    /// Means over the runs, from the lowest layer to the highest.
-    pub(crate) fn means(&self) -> Vec<(u32, f64)> {
-        let mean = |(layer, scores): (&u32, &Vec<f64>)| (*layer, totune_stats::mean(scores));
-        self.layers.iter().map(mean).collect()
-    }
-
-    fn points(&self) -> Vec<(u32, Spread)> {
-        let point = |(layer, scores): (&u32, &Vec<f64>)| Some((*layer, Spread::of(scores)?));
-        self.layers.iter().filter_map(point).collect()
-    }
 }
 
 /// One line with its numbers.
@@ -216,10 +160,15 @@ impl Layers {
 }
 
 impl Line {
+    fn points(&self) -> Vec<(u32, Spread)> {
+        let point = |(layer, scores): (&u32, &Vec<f64>)| Some((*layer, Spread::of(scores)?));
+        self.found.layers.iter().filter_map(point).collect()
+    }
+
     fn series(&self) -> Series {
         Series {
             title: self.title.clone(),
-            points: self.found.points(),
+            points: self.points(),
             colour: self.colour,
             stroke: self.stroke,
             ..Series::default()
@@ -277,11 +226,12 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::probes;
+    use crate::fixture;
+    use totune_synthetic::probes;
 
     #[test]
     fn the_table_has_every_layer_of_every_line() {
-        let drawing = probes::drawing("figure-1");
+        let drawing = fixture::figure_of_encoders("figure-1");
         let table = drawing.table.expect("a table beside the figure");
         let titles: Vec<&str> = table
             .columns
@@ -313,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_line_may_have_a_metric_of_its_own_and_shares_the_colour_of_its_group() {
-        let drawing = probes::drawing("figure-2");
+        let drawing = fixture::figure_of_encoders("figure-2");
         let Panel::Series(panel) = &drawing.panels[0] else {
             panic!("a panel of series");
         };
@@ -335,7 +285,7 @@ mod tests {
             "task = \"letters\", metric = \"mi\"",
             "task = \"letters\", metric = \"f1\"",
         );
-        let drawing = probes::drawing_of(&probes::PLAN.replacen(good, bad, 1), "figure-2");
+        let drawing = fixture::figure_of_plan(&probes::PLAN.replacen(good, bad, 1), "figure-2");
         let note = "Letters, Fine-tuned: 3 runs without `f1` by layer".to_owned();
         assert!(drawing.notes.contains(&note), "{:?}", drawing.notes);
     }

@@ -14,13 +14,15 @@ use std::collections::HashSet;
 use std::fmt::Debug;
 
 use anyhow::Result;
+use totune_evidence::kinds;
+use totune_evidence::plan::Plan;
+use totune_evidence::select::scope::Scope;
+use totune_evidence::text::fixed;
 use totune_plot::Panel;
 use totune_stats::curve::Spread;
 
-use crate::plan::{Heading, Item, Plan};
-use crate::select::scope::Scope;
+use crate::item::{Heading, Item};
 use crate::tables::rendered::{Cell, Csv, RenderedTable};
-use crate::text::fixed;
 
 /// Digits of a score.
 const DIGITS: usize = 3;

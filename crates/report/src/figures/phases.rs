@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use totune_evidence::plan::{Plan, Task, Where};
+use totune_evidence::select::label::labelled;
+use totune_evidence::select::runs::Run;
+use totune_evidence::select::scope::Scope;
+use totune_evidence::text::counted;
 use totune_plot::Panel;
 use totune_plot::series::{Level, Series, SeriesPanel, Stroke, Upright};
 use totune_stats::curve::Spread;
 
 use super::{FigureKind, RenderedFigure, once, spread_cell};
-use crate::plan::{Heading, Plan, Task, Where};
-use crate::select::label::labelled;
-use crate::select::runs::Run;
-use crate::select::scope::Scope;
+use crate::item::Heading;
 use crate::tables::rendered::{Cell, Column, Csv, Part, RenderedTable};
-use crate::text::counted;
 
 /// How far the score on train lies above the one on dev, where a phase ends by it.
 const GAP: (&str, &str) = ("gap", "train");

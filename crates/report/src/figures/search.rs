@@ -6,18 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use serde_json::Value;
+use totune_evidence::plan::{Measure, Plan, Task};
+use totune_evidence::select::label::labelled;
+use totune_evidence::select::panel::average;
+use totune_evidence::select::runs::Run;
+use totune_evidence::select::scope::Scope;
+use totune_evidence::text::{counted, fixed};
 use totune_plot::Panel;
 use totune_plot::series::{Series, SeriesPanel, Stroke};
 use totune_stats::curve::Spread;
 
 use super::{DIGITS, FigureKind, RenderedFigure};
-use crate::plan::{Heading, Measure, Plan, Task};
-use crate::select::label::labelled;
-use crate::select::panel::average;
-use crate::select::runs::Run;
-use crate::select::scope::Scope;
+use crate::item::Heading;
 use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
-use crate::text::{counted, fixed};
 
 /// `kind = "search"`: trials of one comparison; every group on every task should have had as many.
 #[derive(Debug, Deserialize)]
@@ -325,11 +326,11 @@ fn shown(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::probes;
+    use crate::fixture;
 
     #[test]
     fn trials_their_best_and_whether_all_had_as_many() {
-        let drawing = probes::drawing("search");
+        let drawing = fixture::figure_of_encoders("search");
         let table = drawing.table.expect("a table beside the figure");
         let shown = |part: usize, row: usize| -> Vec<String> {
             let cells = table.parts[part].rows[row].iter();
@@ -365,7 +366,7 @@ mod tests {
 
     #[test]
     fn the_line_is_the_best_so_far() {
-        let drawing = probes::drawing("search");
+        let drawing = fixture::figure_of_encoders("search");
         let Panel::Series(panel) = &drawing.panels[0] else {
             panic!("a panel of series");
         };

@@ -1,7 +1,8 @@
 //! The claims of a page as a table.
 
-use crate::claims::Judged;
-use crate::plan::Heading;
+use totune_evidence::claims::Judged;
+
+use crate::item::Heading;
 use crate::tables::{Cell, Column, Csv, RenderedTable};
 
 /// The claims with what became of each; LaTeX leaves out sources and reasons, CSV has ids and the paper's words too.

@@ -1,12 +1,12 @@
 //! Tables and figures of a page, and the files they are written to.
 
 use anyhow::Result;
+use totune_evidence::select::scope::Scope;
 use totune_plot::Figure;
 
 use crate::figures::RenderedFigure;
 use crate::page::output::Staged;
 use crate::report_file::ReportFile;
-use crate::select::scope::Scope;
 use crate::tables::RenderedTable;
 
 /// What `report.toml` asks for, filled.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
+use totune_evidence::select::runs::Runs;
 use totune_record::{RunRow, Tables};
 
 use crate::report_file::ReportFile;
-use crate::select::runs::Runs;
 
 /// A group that is made of other groups' answers has runs only where these have scores.
 const ENSEMBLE_KEYS: [&str; 2] = ["ensemble", "ensemble-rule"];

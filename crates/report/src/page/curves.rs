@@ -10,16 +10,17 @@ use totune_record::{Tables, read_timing};
 
 use crate::figures::Kind;
 use crate::figures::curves::{Chosen, Curves, CurvesSummary, Lines, auto, drawn};
+use crate::item::Heading;
 use crate::page::output::Staged;
-use crate::plan::{Heading, Task, Where};
 use crate::report_file::ReportFile;
-use crate::select::panel::test;
-use crate::select::retime::retime;
-use crate::select::runs::{Run, Runs};
-use crate::select::scope::Scope;
-use crate::select::training_data::TrainingData;
-use crate::text::counts;
-use crate::toml_file::did_you_mean;
+use totune_evidence::plan::{Task, Where};
+use totune_evidence::select::panel::test;
+use totune_evidence::select::retime::retime;
+use totune_evidence::select::runs::{Run, Runs};
+use totune_evidence::select::scope::Scope;
+use totune_evidence::select::training_data::TrainingData;
+use totune_evidence::text::counts;
+use totune_evidence::toml_file::did_you_mean;
 use totune_plot::Figure;
 use totune_plot::time::Time;
 

@@ -15,14 +15,15 @@ use serde::Serialize;
 
 use self::contents::Contents;
 use self::provenance::{Provenance, statuses, time};
-use crate::claims::{DecidedBy, Judged, Verdict};
-use crate::compare::ALPHA;
 use crate::figures::RenderedFigure;
-use crate::plan::Heading;
+use crate::item::Heading;
+use crate::markup::{html, markdown};
 use crate::report_file::ReportFile;
-use crate::select::runs::{Run, Runs};
 use crate::tables::RenderedTable;
-use crate::text::{counted, fixed, html, markdown};
+use totune_evidence::claims::{DecidedBy, Judged, Verdict};
+use totune_evidence::compare::ALPHA;
+use totune_evidence::select::runs::{Run, Runs};
+use totune_evidence::text::{counted, fixed};
 use totune_plot::Figure;
 
 /// Heading in a paper's README whose section the page quotes.

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-
-use crate::toml_file;
+use totune_evidence::toml_file;
 
 /// File of all notices, below the project's root. It need not exist.
 pub(crate) const FILE: &str = "experiments/notices.toml";

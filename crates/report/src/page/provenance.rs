@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use totune_evidence::select::retime::Retimed;
+use totune_evidence::select::runs::{Run, Runs};
+use totune_evidence::text::{count, counted, counts, fixed};
 use totune_record::RunRow;
-
-use crate::select::retime::Retimed;
-use crate::select::runs::{Run, Runs};
-use crate::text::{count, counted, counts, fixed};
 
 /// What the page says about its runs.
 #[derive(Debug, Serialize)]

@@ -2,16 +2,16 @@
 
 use anyhow::Result;
 use serde::Deserialize;
+use totune_evidence::plan::{Plan, TEST, Where};
+use totune_evidence::select::scope::Scope;
+use totune_evidence::text::{counted, counts, fixed, seconds};
 use totune_stats::curve::{Epoch, Spread, Stopped, epochs};
 use totune_stats::sd;
 
 use super::rendered::number;
 use super::{Cell, Csv, RenderedTable, TableKind};
 use crate::figures::curves::{Chosen, Line, Lines, missing};
-use crate::plan::TEST;
-use crate::plan::{Heading, Plan, Where};
-use crate::select::scope::Scope;
-use crate::text::{counted, counts, fixed, seconds};
+use crate::item::Heading;
 
 /// `kind = "epochs"`: one row per group.
 #[derive(Debug, Deserialize)]

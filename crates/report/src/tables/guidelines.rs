@@ -2,17 +2,17 @@
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use totune_evidence::compare::Comparison;
+use totune_evidence::compare::paired::{ComparedSide, Numbers, PairedComparison};
+use totune_evidence::plan::{Plan, Side, Tasks, Unit, Where};
+use totune_evidence::select::per_run::scores_of_both;
+use totune_evidence::select::scope::Scope;
+use totune_evidence::text::{Scale, fixed};
 use totune_stats::mean;
 
 use super::rendered::number;
 use super::{Cell, Column, Csv, RenderedTable, TableKind};
-use crate::compare::Comparison;
-use crate::compare::paired::{ComparedSide, Numbers, PairedComparison};
-use crate::plan::Unit;
-use crate::plan::{Heading, Plan, Side, Tasks, Where};
-use crate::select::per_run::scores_of_both;
-use crate::select::scope::Scope;
-use crate::text::{Scale, fixed};
+use crate::item::Heading;
 
 /// `kind = "guidelines"`: the advice as a table.
 #[derive(Debug, Deserialize)]

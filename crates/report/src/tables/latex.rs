@@ -2,7 +2,7 @@
 
 use super::rendered::Marks;
 use super::{Column, RenderedTable};
-use crate::text::latex as escaped;
+use crate::markup::latex as escaped;
 
 const MARKS: Marks = Marks {
     escaped,

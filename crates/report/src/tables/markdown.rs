@@ -2,7 +2,7 @@
 
 use super::RenderedTable;
 use super::rendered::Marks;
-use crate::text::markdown_cell;
+use crate::markup::markdown_cell;
 
 const MARKS: Marks = Marks {
     escaped: str::to_owned,

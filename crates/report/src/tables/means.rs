@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 use serde::Deserialize;
+use totune_evidence::plan::{Group, Measure, Plan, Where};
+use totune_evidence::select::label::labelled;
+use totune_evidence::select::sample::Sample;
+use totune_evidence::select::scope::Scope;
+use totune_evidence::text::{fixed, readable};
+use totune_evidence::toml_file::did_you_mean;
 
 use super::{Cell, Column, Csv, Part, RenderedTable, TableKind};
-use crate::plan::{Group, Heading, Measure, Plan, Where};
-use crate::select::label::labelled;
-use crate::select::sample::Sample;
-use crate::select::scope::Scope;
-use crate::text::{fixed, readable};
-use crate::toml_file::did_you_mean;
+use crate::item::Heading;
 
 /// `kind = "means"`.
 #[derive(Debug, Deserialize)]

@@ -20,10 +20,12 @@ pub(crate) mod takeaway;
 use std::fmt::Debug;
 
 use anyhow::Result;
+use totune_evidence::kinds;
+use totune_evidence::plan::Plan;
+use totune_evidence::select::scope::Scope;
 
 pub(crate) use self::rendered::{Cell, Column, Csv, Part, RenderedTable};
-use crate::plan::{Heading, Item, Plan};
-use crate::select::scope::Scope;
+use crate::item::{Heading, Item};
 
 /// A kind of table.
 pub(crate) trait TableKind: Debug {

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::plan::Heading;
-use crate::text::csv_line;
+use crate::item::Heading;
+use crate::markup::csv_line;
 
 /// A table with its numbers as text.
 #[derive(Debug, Default, Serialize)]

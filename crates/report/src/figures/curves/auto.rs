@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use totune_evidence::plan::Where;
+use totune_evidence::select::runs::Run;
 
 use crate::figures::curves::Chosen;
-use crate::plan::Where;
-use crate::select::runs::Run;
 
 /// What tells lines apart.
 const PATHS: [&str; 4] = [KIND, K, LR, ENCODER];

@@ -2,6 +2,10 @@
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use totune_evidence::plan::{Measure, Plan, Where};
+use totune_evidence::select::panel::test;
+use totune_evidence::select::scope::Scope;
+use totune_evidence::text::{fixed, seconds};
 use totune_plot::Panel;
 use totune_plot::lines::{LinePanel, LineSeries};
 use totune_plot::series::Level;
@@ -11,11 +15,8 @@ use super::summary::{CurvesSummary, LeadSummary};
 use super::table::table;
 use super::{CSV_HEAD, Chosen, Lines};
 use crate::figures::{FigureKind, RenderedFigure};
-use crate::plan::{Heading, Measure, Plan, Where};
-use crate::select::panel::test;
-use crate::select::scope::Scope;
+use crate::item::Heading;
 use crate::tables::rendered::{Csv, RenderedTable};
-use crate::text::{fixed, seconds};
 
 /// `kind = "curves"`: scores over time, one panel per task.
 #[derive(Debug, Deserialize)]

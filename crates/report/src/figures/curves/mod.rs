@@ -18,16 +18,16 @@ use anyhow::Result;
 use totune_stats::Curve;
 use totune_stats::curve::{Epoch, Reign, Stopped, epochs, frontier};
 
-use crate::plan::{Group, Measure, Plan, Where};
-use crate::select::label::labelled;
-use crate::select::runs::{Run, Selection};
-use crate::select::scope::Scope;
 use crate::tables::rendered::Csv;
-use crate::text::counts;
 
 pub use summary::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
 
 pub(crate) use figure::{Curves, drawn};
+use totune_evidence::plan::{Group, Measure, Plan, Where};
+use totune_evidence::select::label::labelled;
+use totune_evidence::select::runs::{Run, Selection};
+use totune_evidence::select::scope::Scope;
+use totune_evidence::text::counts;
 
 /// What a line is to show: a name and the runs it is made of.
 #[derive(Debug, Clone)]

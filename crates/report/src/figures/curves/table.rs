@@ -1,9 +1,10 @@
 //! The table beside a figure of lines: what each strategy reaches, and how soon.
 
+use totune_evidence::text::{counts, fixed, seconds};
+
 use super::summary::{CurvesSummary, GroupSummary};
 use crate::figures::DIGITS;
 use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
-use crate::text::{counts, fixed, seconds};
 
 /// One part per task, one row per line.
 pub(super) fn table(tasks: &[CurvesSummary]) -> RenderedTable {

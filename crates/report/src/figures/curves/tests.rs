@@ -8,8 +8,8 @@ use crate::figures::RenderedFigure;
 use crate::figures::curves::figure::drawn;
 use crate::figures::curves::summary::CurvesSummary;
 use crate::fixture;
-use crate::plan::Heading;
-use crate::select::runs::Runs;
+use crate::item::Heading;
+use totune_evidence::select::runs::Runs;
 use totune_plot::time::Time;
 
 #[test]
@@ -117,7 +117,7 @@ fn runs_nobody_named_become_one_line_per_adaptation_and_rate() {
 
 #[test]
 fn runs_of_one_line_that_differ_in_more_than_their_repeat_are_told() {
-    let mut tables = fixture::tables();
+    let mut tables = totune_synthetic::tables();
     let run = tables
         .runs
         .iter_mut()
@@ -178,7 +178,7 @@ fn svg(lines: &Lines) -> String {
 }
 
 fn runs() -> Runs {
-    Runs::new(&fixture::tables()).unwrap()
+    Runs::new(&totune_synthetic::tables()).unwrap()
 }
 
 fn chosen(names: &[&str]) -> Vec<Chosen> {

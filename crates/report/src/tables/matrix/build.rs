@@ -1,16 +1,17 @@
 //! From the numbers of the cells to a table of short texts.
 
 use anyhow::Result;
+use totune_evidence::compare::grid::{Entry, FilledRow, Place};
+use totune_evidence::plan::{GridRow, Origin};
+use totune_evidence::select::scope::Scope;
+use totune_evidence::text::{decimals, fixed, joined, signed};
 use totune_stats::Interval;
 
-use super::cells::{Entry, Place, Row};
 use super::correlate;
-use super::{Matrix, MatrixRow, Notable, Origin};
-use crate::plan::Heading;
-use crate::select::scope::Scope;
+use super::{Matrix, Notable};
+use crate::item::Heading;
 use crate::tables::rendered::number;
 use crate::tables::{Cell, Csv, Part, RenderedTable};
-use crate::text::{decimals, fixed, joined, signed};
 
 /// How the numbers of a row are written.
 #[derive(Clone, Copy)]
@@ -24,34 +25,34 @@ struct Digits {
 impl Matrix {
     /// Fills the table.
     pub(super) fn build(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
-        let places = self.places(scope)?;
-        let rows = self.filled(&places, scope)?;
+        let filled = self.grid.fill(scope)?;
+        let (places, rows) = (&filled.places, &filled.rows);
         let part = |rows| Part {
             title: String::new(),
             rows,
         };
         let titles = places.iter().map(|place| place.task.title.clone());
         let sentences = self.correlate.iter();
-        let sentences = sentences.map(|asked| correlate::sentence(asked, &rows, &places));
+        let sentences = sentences.map(|asked| correlate::sentence(asked, &filled));
         let lines = rows.iter().flat_map(|row| self.lines(row)).collect();
         Ok(RenderedTable {
             columns: RenderedTable::columns_of(
                 &self.stub,
                 [String::new()].into_iter().chain(titles),
             ),
-            parts: vec![part(about(&rows, &places)), part(lines)],
+            parts: vec![part(about(rows, places)), part(lines)],
             notes: self
-                .notes(&rows, &places, &heading.source)
+                .notes(rows, places, &heading.source)
                 .into_iter()
                 .chain(sentences)
                 .collect(),
-            csv: csv(&heading.id, &rows, &places),
+            csv: csv(&heading.id, rows, places),
             ..RenderedTable::default()
         })
     }
 
     /// One row of the table in two lines: the paper's numbers and ours.
-    fn lines(&self, row: &Row) -> Vec<Vec<Cell>> {
+    fn lines(&self, row: &FilledRow) -> Vec<Vec<Cell>> {
         let digits = Digits::of(row.plan);
         let line = |title: &str, who: &str, cell: &dyn Fn(&Entry) -> Cell| {
             [Cell::of(title), Cell::of(who).class("who")]
@@ -118,10 +119,10 @@ impl Matrix {
 
     /// Whether any cell of the paper was recovered.
     fn has_paper(&self) -> bool {
-        self.rows.iter().any(|row| !row.paper.is_empty())
+        self.grid.rows.iter().any(|row| !row.paper.is_empty())
     }
 
-    fn notes(&self, rows: &[Row], places: &[Place], source: &str) -> Vec<String> {
+    fn notes(&self, rows: &[FilledRow], places: &[Place], source: &str) -> Vec<String> {
         let mut notes = Vec::new();
         if !source.is_empty() && !self.has_paper() {
             notes.push("the paper's cells: not recovered, none of them".to_owned());
@@ -148,7 +149,7 @@ impl Matrix {
 }
 
 /// What is missing from the cells of ours: rows and columns that lack it for the same reason together.
-fn missing(rows: &[Row], places: &[Place]) -> Vec<String> {
+fn missing(rows: &[FilledRow], places: &[Place]) -> Vec<String> {
     let mut missing: Vec<(String, Vec<String>)> = Vec::new();
     for row in rows {
         // Reasons of the row, each with the columns it is for.
@@ -186,7 +187,7 @@ fn add<T>(found: &mut Vec<(String, Vec<T>)>, reason: String, what: T) {
 }
 
 /// What stands over the numbers: the metrics, and what they were scored on.
-fn about(rows: &[Row], places: &[Place]) -> Vec<Vec<Cell>> {
+fn about(rows: &[FilledRow], places: &[Place]) -> Vec<Vec<Cell>> {
     let line = |title: &str, who: &str, cell: &dyn Fn(usize, &Place) -> Cell| {
         let cells = places.iter().enumerate().map(|(at, place)| cell(at, place));
         [Cell::of(title), Cell::of(who).class("who")]
@@ -227,7 +228,7 @@ fn about(rows: &[Row], places: &[Place]) -> Vec<Vec<Cell>> {
     lines
 }
 
-fn csv(id: &str, rows: &[Row], places: &[Place]) -> Csv {
+fn csv(id: &str, rows: &[FilledRow], places: &[Place]) -> Csv {
     let mut csv = Csv::new(
         "table,row,task,metric,paper,paper_origin,paper_split,mean,low,high,sd,n,unlearned,scored_on,labels",
     );
@@ -274,7 +275,7 @@ impl Notable {
 }
 
 impl Digits {
-    fn of(row: &MatrixRow) -> Self {
+    fn of(row: &GridRow) -> Self {
         let signed = row.difference.is_some();
         match row.metric {
             None => Self {

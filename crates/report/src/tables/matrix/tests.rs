@@ -1,19 +1,22 @@
 //! The table of the synthetic paper of two encoders; see `fixture::probes`.
 
-use crate::fixture::probes;
+use totune_evidence::toml_file::parse;
+
+use totune_synthetic::probes;
+
+use crate::fixture;
 use crate::report_file::ReportFile;
 use crate::tables::{Cell, RenderedTable};
-use crate::toml_file::parse;
 
 #[test]
 fn a_matrix_in_markdown_latex_and_csv() {
-    let grid = probes::table("table-2");
+    let grid = fixture::table_of_encoders("table-2");
     insta::assert_snapshot!(grid.in_every_format());
 }
 
 #[test]
 fn a_cell_of_the_paper_says_where_it_is_from() {
-    let grid = probes::table("table-2");
+    let grid = fixture::table_of_encoders("table-2");
     for (row, column, main, beside) in [
         ("Old", 0, "70.1", "from Others"),
         ("Old", 1, "\u{2013}", ""),
@@ -29,7 +32,7 @@ fn a_cell_of_the_paper_says_where_it_is_from() {
 
 #[test]
 fn differences_are_marked_by_the_papers_rule_and_its_own_cells_fill_what_it_does_not_print() {
-    let grid = probes::table("table-2");
+    let grid = fixture::table_of_encoders("table-2");
     for (who, column, main, class) in [
         ("paper", 0, "+5.9", "paper above"),
         ("paper", 1, "+0.2", "paper"),
@@ -54,7 +57,7 @@ fn differences_are_marked_by_the_papers_rule_and_its_own_cells_fill_what_it_does
 
 #[test]
 fn what_was_scored_and_why_stands_over_the_numbers() {
-    let grid = probes::table("table-2");
+    let grid = fixture::table_of_encoders("table-2");
     let ours = cell(&grid, "Scored on", "ours", 0);
     assert_eq!(
         (ours.main.as_str(), ours.beside.as_str()),
@@ -65,7 +68,7 @@ fn what_was_scored_and_why_stands_over_the_numbers() {
 
 #[test]
 fn a_label_stands_beside_every_row_of_its_runs_and_of_no_other() {
-    let grid = probes::table("table-2");
+    let grid = fixture::table_of_encoders("table-2");
     let titles: Vec<&str> = grid.parts[1]
         .rows
         .iter()
@@ -86,7 +89,7 @@ fn a_label_stands_beside_every_row_of_its_runs_and_of_no_other() {
 
 #[test]
 fn a_row_without_runs_says_so() {
-    let grid = probes::table("table-2");
+    let grid = fixture::table_of_encoders("table-2");
     assert_eq!(cell(&grid, "Absent", "ours", 0).beside, "no run");
     let note = grid.notes.iter().find(|note| note.starts_with("Absent: "));
     assert!(
@@ -98,7 +101,7 @@ fn a_row_without_runs_says_so() {
 
 #[test]
 fn rows_are_correlated_over_the_columns() {
-    let notes = probes::table("table-2").notes;
+    let notes = fixture::table_of_encoders("table-2").notes;
     // Differences of 6, 2, 1, 0 and -1 points fall with the divergence: one of 60 pairs of orders is as strong.
     let note = notes.last().expect("a note");
     assert!(

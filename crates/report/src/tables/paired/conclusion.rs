@@ -1,10 +1,9 @@
 //! What a table of pairs comes to, in sentences that are right for any numbers.
 
+use totune_evidence::compare::ALPHA;
+use totune_evidence::compare::strata::paired;
+use totune_evidence::text::{Scale, fixed, p_equals};
 use totune_stats::{holm, mean};
-
-use crate::compare::ALPHA;
-use crate::compare::strata::paired;
-use crate::text::{Scale, fixed, p_equals};
 
 /// The numbers of a row that the conclusion needs.
 pub(super) struct Found {

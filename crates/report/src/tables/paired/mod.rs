@@ -4,18 +4,19 @@ mod conclusion;
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use totune_evidence::compare::paired::{ComparedSide, On, PairedComparison};
+use totune_evidence::compare::strata::paired;
+use totune_evidence::plan::{Plan, Side, Where};
+use totune_evidence::select::label::labelled;
+use totune_evidence::select::per_run::{TimePer, scores_of_both, seconds_of_both};
+use totune_evidence::select::sample::LEVEL;
+use totune_evidence::select::scope::Scope;
+use totune_evidence::text::{Scale, fixed, p_value, signed};
 use totune_stats::{HedgesG, hedges_g, mean, sd};
 
 use self::conclusion::{Found, conclusion};
 use super::{Cell, Column, Csv, RenderedTable, TableKind};
-use crate::compare::paired::{ComparedSide, On, PairedComparison};
-use crate::compare::strata::paired;
-use crate::plan::{Heading, Plan, Side, Where};
-use crate::select::label::labelled;
-use crate::select::per_run::{TimePer, scores_of_both, seconds_of_both};
-use crate::select::sample::LEVEL;
-use crate::select::scope::Scope;
-use crate::text::{Scale, fixed, p_value, signed};
+use crate::item::Heading;
 
 /// Seeds from which on a difference is given in standard deviations between seeds too.
 const SEEDS_OF_EFFECT: usize = 3;

@@ -6,20 +6,21 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use totune_evidence::compare::paired::{ComparedSide, Numbers, PairedComparison};
+use totune_evidence::plan::{Group, Plan, Side, Task, Where};
+use totune_evidence::select::label::labelled;
+use totune_evidence::select::panel::{TaskRuns, average};
+use totune_evidence::select::per_run::{
+    TimePer, final_score, scores_of_both, seconds_of_both, trained_share,
+};
+use totune_evidence::select::runs::Run;
+use totune_evidence::select::scope::Scope;
+use totune_evidence::text::{Scale, fixed};
 use totune_stats::mean;
 
 use self::sentences::{BaselineComparison, provenance, sentences};
 use super::{Cell, Column, Csv, RenderedTable};
-use crate::compare::paired::{ComparedSide, Numbers, PairedComparison};
-use crate::plan::{Group, Heading, Plan, Side, Task, Where};
-use crate::select::label::labelled;
-use crate::select::panel::{TaskRuns, average};
-use crate::select::per_run::{
-    TimePer, final_score, scores_of_both, seconds_of_both, trained_share,
-};
-use crate::select::runs::Run;
-use crate::select::scope::Scope;
-use crate::text::{Scale, fixed};
+use crate::item::Heading;
 
 /// `[takeaway]` in `report.toml`.
 #[derive(Debug, Deserialize)]
@@ -291,8 +292,8 @@ fn time_ratio(paired: &PairedComparison, per: TimePer) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::fixture;
-    use crate::select::runs::Runs;
-    use crate::toml_file::parse;
+    use totune_evidence::select::runs::Runs;
+    use totune_evidence::toml_file::parse;
 
     #[test]
     fn a_takeaway_in_markdown_and_csv() {
@@ -330,7 +331,7 @@ mod tests {
         let asked: TakeawayPlan = parse(&text, "report.toml").unwrap();
         let plan = fixture::task_plan();
         asked.check(&plan, "report.toml: takeaway").unwrap();
-        let runs = Runs::new(&fixture::task_tables()).unwrap();
+        let runs = Runs::new(&totune_synthetic::task_tables()).unwrap();
         asked
             .render(&Scope::new(&plan, &runs, "report.toml"))
             .unwrap()

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use totune_evidence::compare::paired::PairedComparison;
+use totune_evidence::compare::strata::unpaired;
+use totune_evidence::compare::{ALPHA, Comparison};
+use totune_evidence::plan::Unit;
+use totune_evidence::select::per_run::TimePer;
+use totune_evidence::text::{Scale, counted, fixed, in_sentence, joined};
 use totune_stats::holm;
 
 use super::{scores, time_ratio};
-use crate::compare::paired::PairedComparison;
-use crate::compare::strata::unpaired;
-use crate::compare::{ALPHA, Comparison};
-use crate::plan::Unit;
-use crate::select::per_run::TimePer;
-use crate::text::{Scale, counted, fixed, in_sentence, joined};
 
 /// A group beside the baseline, in numbers.
 #[derive(Debug)]

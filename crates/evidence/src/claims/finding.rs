@@ -1,0 +1,128 @@
+//! What was found about a claim, before its relation decides.
+
+use super::verdict::Verdict;
+use crate::compare::Comparison;
+use crate::text::Scale;
+
+/// Digits of scores in claims.
+pub(crate) const DIGITS: usize = 3;
+
+/// What the paper gives where its number is lost.
+pub(crate) const NOT_RECOVERED: &str = "not recovered";
+
+/// What the runs, or the paper's own numbers, say.
+pub(crate) enum Finding {
+    /// Nothing, for this reason.
+    Untestable(String),
+    /// All there is to know.
+    Decision(Decision),
+    /// Runs were compared with runs.
+    Compared(Evidence),
+}
+
+/// A verdict that needs no correction.
+pub(crate) struct Decision {
+    pub(crate) ours: String,
+    /// Cohen's d.
+    pub(crate) effect: Option<f64>,
+    pub(crate) verdict: Verdict,
+    /// Whether the paper itself decides, and by what.
+    pub(crate) own: Option<DecidedBy>,
+    pub(crate) reasons: Vec<String>,
+}
+
+/// Comparisons of runs, and how to show them; the claim's relation decides on them.
+pub(crate) struct Evidence {
+    pub(crate) ours: String,
+    /// How the differences are written.
+    pub(crate) scale: Scale,
+    /// Each with what it is of.
+    pub(crate) comparisons: Vec<(String, Comparison)>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// What of the paper's own decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecidedBy {
+    /// Its numbers, by arithmetic.
+    Numbers,
+    /// Its words, by reading.
+    Words,
+    /// Its words beside someone else's, by reading.
+    Beside,
+}
+
+impl Finding {
+    /// Numbers of runs that keep what the paper says of them, or do not.
+    pub(crate) fn settled(ours: String, verdict: Verdict, reasons: Vec<String>) -> Self {
+        Self::Decision(Decision {
+            ours,
+            effect: None,
+            verdict,
+            own: None,
+            reasons,
+        })
+    }
+
+    /// What the paper's own numbers decide.
+    pub(crate) fn by_numbers(recomputed: String, verdict: Verdict, reasons: Vec<String>) -> Self {
+        Self::Decision(Decision {
+            ours: recomputed,
+            effect: None,
+            verdict,
+            own: Some(DecidedBy::Numbers),
+            reasons,
+        })
+    }
+}
+
+impl Decision {
+    pub(crate) fn untestable(why: String) -> Self {
+        Self {
+            ours: String::new(),
+            effect: None,
+            verdict: Verdict::NotTestable,
+            own: None,
+            reasons: vec![why],
+        }
+    }
+}
+
+impl From<Result<Self, String>> for Finding {
+    /// `Err` says why there is nothing.
+    fn from(found: Result<Self, String>) -> Self {
+        found.unwrap_or_else(Self::Untestable)
+    }
+}
+
+impl Evidence {
+    /// Nothing yet, in units of `scale`.
+    pub(crate) fn new(scale: Scale) -> Self {
+        Self {
+            ours: String::new(),
+            scale,
+            comparisons: vec![],
+            notes: vec![],
+        }
+    }
+
+    /// One comparison, which is what we found.
+    pub(crate) fn of(label: String, comparison: Comparison, scale: Scale) -> Self {
+        Self {
+            ours: comparison.difference_in(scale),
+            comparisons: vec![(label, comparison)],
+            ..Self::new(scale)
+        }
+    }
+}
+
+impl DecidedBy {
+    /// After a verdict.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Numbers => "by the paper's own numbers",
+            Self::Words => "by the paper's own words",
+            Self::Beside => "compared with another source",
+        }
+    }
+}

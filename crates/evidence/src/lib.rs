@@ -1,0 +1,22 @@
+//! Which runs belong together, whether they learned, how they differ, and what that says of a claim.
+//!
+//! A [`plan`] names groups of runs and tasks; [`select`] finds their rows among those of a results folder and says which
+//! runs learned; [`compare`] sets two sides against each other and is the one source of p-values and intervals; [`claims`]
+//! come to a verdict. Each knows only those before it.
+//!
+//! This crate knows nothing of tables, figures or pages, and nothing of training. What it does not find it says.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+#[macro_use]
+mod kinds;
+
+pub mod claims;
+pub mod compare;
+pub mod plan;
+pub mod select;
+pub mod text;
+pub mod toml_file;
+
+#[cfg(test)]
+mod fixture;

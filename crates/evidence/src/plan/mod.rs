@@ -1,0 +1,201 @@
+//! Which runs form a group, and which tasks there are: the part of `report.toml` that selections need.
+
+mod ensemble;
+mod grid;
+mod measure;
+mod side;
+mod task;
+mod unit;
+
+use std::collections::{BTreeMap, HashSet};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+pub use self::ensemble::EnsemblePlan;
+pub use self::ensemble::{ENSEMBLE, RULE, Rule};
+pub use self::grid::{Grid, GridColumn, GridRow, Origin};
+pub use self::measure::{Measure, TEST};
+pub use self::side::Side;
+pub use self::task::{Task, Tasks};
+pub use self::unit::Unit;
+use crate::toml_file::did_you_mean;
+
+/// Conditions on runs: dotted paths into the spec or the row, each with the value or values it must have.
+pub type Where = BTreeMap<String, toml::Value>;
+
+/// Groups of runs, tasks, and what is known about both.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// What each profile means for this paper, by name.
+    pub profiles: BTreeMap<String, String>,
+    /// Named selections of runs, used by rows, figures and claims.
+    pub groups: BTreeMap<String, Group>,
+    /// Groups whose runs answer together.
+    pub ensembles: Vec<EnsemblePlan>,
+    /// Named tasks, for what is shown or claimed of each of several.
+    pub tasks: BTreeMap<String, Task>,
+    /// What some runs must not be taken for.
+    pub labels: Vec<LabelPlan>,
+    /// What the tables give as the paper's values, in their order: group, measure, value.
+    pub cells: Vec<(String, Measure, f64)>,
+    /// Rows by tasks, by the id of their table.
+    pub grids: BTreeMap<String, Grid>,
+}
+
+/// Words that every run which meets the conditions carries, into each table, figure and claim.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LabelPlan {
+    /// Such as `format check, not a result`.
+    pub(crate) text: String,
+    #[serde(rename = "where")]
+    pub(crate) conditions: Where,
+}
+
+/// A named selection of runs: one model, one strategy, one setting.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Group {
+    /// What the page calls it.
+    pub title: String,
+    #[serde(rename = "where")]
+    /// What its runs meet.
+    pub conditions: Where,
+    /// Groups whose values in the paper this one stands for, as their mean; for a selection that cuts across
+    /// the paper's rows.
+    #[serde(default)]
+    pub(crate) paper_of: Vec<String>,
+}
+
+impl Group {
+    /// What selects its runs under further conditions, of which a later one takes the place of an earlier one.
+    pub fn narrowed<'a>(&self, further: impl IntoIterator<Item = &'a Where>) -> Where {
+        let mut all = self.conditions.clone();
+        all.extend(
+            further
+                .into_iter()
+                .flatten()
+                .map(|(path, value)| (path.clone(), value.clone())),
+        );
+        all
+    }
+}
+
+impl Plan {
+    /// The group called `name`; `from` says who asks.
+    pub fn group(&self, name: &str, from: &str) -> Result<&Group> {
+        if let Some(group) = self.groups.get(name) {
+            return Ok(group);
+        }
+        let names: Vec<&str> = self.groups.keys().map(String::as_str).collect();
+        let near = did_you_mean(name, names.iter().copied());
+        bail!(
+            "{from}: unknown group `{name}`, expected one of: {}{near}",
+            names.join(", ")
+        )
+    }
+
+    /// Fails where one of these groups does not exist; `from` says who asks.
+    pub fn check_groups<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a String>,
+        from: &str,
+    ) -> Result<()> {
+        let mut names = names.into_iter();
+        names.try_for_each(|name| self.group(name, from).map(|_| ()))
+    }
+
+    /// The tasks called `names`, or all where there are none; `from` says who asks.
+    pub fn tasks_named(&self, names: &[String], from: &str) -> Result<Vec<&Task>> {
+        if names.is_empty() {
+            ensure!(
+                !self.tasks.is_empty(),
+                "{from}: report.toml has no tasks, expected `[tasks.<name>]`"
+            );
+            return Ok(self.tasks.values().collect());
+        }
+        names.iter().map(|name| self.task(name, from)).collect()
+    }
+
+    /// The task called `name`; `from` says who asks.
+    pub fn task(&self, name: &str, from: &str) -> Result<&Task> {
+        if let Some(task) = self.tasks.get(name) {
+            return Ok(task);
+        }
+        let names: Vec<&str> = self.tasks.keys().map(String::as_str).collect();
+        ensure!(
+            !names.is_empty(),
+            "{from}: unknown task `{name}`, expected a `[tasks.{name}]`; there is no task at all"
+        );
+        let near = did_you_mean(name, names.iter().copied());
+        bail!(
+            "{from}: unknown task `{name}`, expected one of: {}{near}",
+            names.join(", ")
+        )
+    }
+
+    /// The grid of the table called `id`; `from` says who asks.
+    pub(crate) fn grid(&self, id: &str, from: &str) -> Result<&Grid> {
+        let near = || did_you_mean(id, self.grids.keys().map(String::as_str));
+        let grid = self.grids.get(id);
+        grid.with_context(|| format!("{from}: there is no matrix `{id}`{}", near()))
+    }
+
+    /// What the tables give as the paper's value of a measure for a group.
+    ///
+    /// Several tables may repeat a value under other conditions of ours; the paper's number is one.
+    pub fn paper_value(&self, group: &str, measure: &Measure) -> Option<f64> {
+        match self.groups.get(group) {
+            Some(Group { paper_of, .. }) if !paper_of.is_empty() => {
+                let values = paper_of
+                    .iter()
+                    .map(|name| self.cell(name, measure))
+                    .collect::<Option<Vec<_>>>()?;
+                Some(totune_stats::mean(&values))
+            }
+            _ => self.cell(group, measure),
+        }
+    }
+
+    fn cell(&self, group: &str, measure: &Measure) -> Option<f64> {
+        let mut cells = self.cells.iter();
+        let cell = cells.find(|(of, what, _)| of == group && what == measure);
+        cell.map(|(_, _, value)| *value)
+    }
+
+    /// Checks what the types cannot: names that refer to each other, ids that name files.
+    pub fn check(&self, shown: &str) -> Result<()> {
+        for (name, group) in &self.groups {
+            for other in &group.paper_of {
+                self.group(other, &format!("{shown}: group `{name}`"))?;
+            }
+        }
+        for (name, task) in &self.tasks {
+            let from = format!("{shown}: task `{name}`");
+            check_id(name, &from, &mut HashSet::new())?;
+            ensure!(
+                !task.datasets.is_empty(),
+                "{from}: found no dataset, expected at least one"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Ids become file names and anchors, so they are unique and plain.
+pub fn check_id(id: &str, from: &str, seen: &mut HashSet<String>) -> Result<()> {
+    let plain = !id.is_empty()
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    ensure!(
+        plain,
+        "{from}: found id `{id}`, expected lower-case letters, digits and hyphens"
+    );
+    ensure!(
+        seen.insert(id.to_owned()),
+        "{from}: found id `{id}` twice, expected it once on the page"
+    );
+    Ok(())
+}

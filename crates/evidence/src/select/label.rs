@@ -1,0 +1,11 @@
+//! Labels of runs: what a reader must not take some runs for, wherever they show; see [`crate::plan::LabelPlan`].
+
+/// A title with the labels of its runs: `ELMo, frozen (format check, not a result)`.
+pub fn labelled<'a>(title: &str, labels: impl IntoIterator<Item = &'a String>) -> String {
+    let labels: Vec<&str> = labels.into_iter().map(String::as_str).collect();
+    if labels.is_empty() {
+        title.to_owned()
+    } else {
+        format!("{title} ({})", labels.join("; "))
+    }
+}

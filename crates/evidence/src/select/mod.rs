@@ -1,0 +1,13 @@
+//! Which runs: rows of the results as [`runs::Runs`], selected by conditions, as samples and as sides on tasks.
+
+pub mod by_layer;
+pub mod ensemble;
+pub mod label;
+pub mod learned;
+pub mod panel;
+pub mod per_run;
+pub mod retime;
+pub mod runs;
+pub mod sample;
+pub mod scope;
+pub mod training_data;

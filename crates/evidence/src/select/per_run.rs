@@ -1,0 +1,54 @@
+//! Numbers of one run, and of both sides of a pair of runs.
+
+use serde::Deserialize;
+
+use crate::plan::TEST;
+use crate::plan::{Measure, Task};
+use crate::select::panel::{Pair, average};
+use crate::select::runs::Run;
+
+/// Which time of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimePer {
+    /// All seconds of training, to the stop.
+    #[default]
+    Run,
+    /// Seconds of training by epochs finished.
+    Epoch,
+}
+
+/// The score of a task that a run stands for.
+pub fn final_score(run: &Run, task: &Task) -> Option<f64> {
+    run.number(&Measure::score(&task.metric, TEST))
+}
+
+/// Scores of both sides of a pair.
+pub fn scores_of_both(task: &Task, pair: &Pair) -> Option<(f64, f64)> {
+    let of = |runs| average(runs, |run| final_score(run, task));
+    Some((of(&pair.a)?, of(&pair.b)?))
+}
+
+/// Seconds of training, to the stop or by epochs finished.
+pub(crate) fn seconds(run: &Run, per: TimePer) -> Option<f64> {
+    let all = Some(run.row.train_seconds).filter(|&seconds| seconds > 0.0);
+    match per {
+        TimePer::Run => all,
+        TimePer::Epoch if run.row.epochs == 0 => None,
+        TimePer::Epoch => all.map(|seconds| seconds / f64::from(run.row.epochs)),
+    }
+}
+
+/// Seconds of both sides of a pair.
+pub fn seconds_of_both(per: TimePer) -> impl Fn(&Task, &Pair) -> Option<(f64, f64)> {
+    move |_, pair| {
+        let of = |runs| average(runs, |run| seconds(run, per));
+        Some((of(&pair.a)?, of(&pair.b)?))
+    }
+}
+
+/// Trained parameters by all parameters.
+pub fn trained_share(run: &Run) -> Option<f64> {
+    let (trained, total) = (run.row.params_trainable, run.row.params_total);
+    (total > 0).then(|| trained as f64 / total as f64)
+}

@@ -1,0 +1,304 @@
+//! Seconds of the timing pass in the place of those that runs took while they shared a machine.
+//!
+//! `totune sweep time` measures what an epoch of each phase of each kind of run takes. A run of that kind has then taken,
+//! after any epoch, the sum over its epochs so far, and what caching took before the phase that uses it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use totune_record::{RunRow, Tables, TimingRow};
+
+use crate::text::counted;
+
+/// Experiment, arm, dataset and encoder.
+type Kind = [String; 4];
+
+/// What an epoch takes in each phase, by kind; a phase that was not timed is missing.
+type Timed<'a> = BTreeMap<Kind, BTreeMap<u32, &'a TimingRow>>;
+
+/// Which runs have seconds of the timing pass, in words.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Retimed {
+    /// One for each machine that was timed on; none where no run has such seconds.
+    pub lines: Vec<String>,
+    /// The part of the processor that each run had itself while it trained, of those that know it, in ascending order.
+    pub shares: Vec<f64>,
+}
+
+impl Retimed {
+    /// What a reader of seconds has to know.
+    pub fn note(&self) -> Option<String> {
+        (!self.lines.is_empty()).then(|| {
+            format!(
+                "Seconds are those of a timing pass, in which nothing else ran ({})",
+                self.lines.join("; ")
+            )
+        })
+    }
+}
+
+/// Gives runs the seconds that the timing pass found for their kinds.
+///
+/// Rows of a machine that was not quiet do not count. Runs of a dataset and an encoder are compared with each other, so
+/// either all of them that trained get such seconds, or none.
+pub fn retime(tables: &mut Tables, timing: &[TimingRow]) -> Retimed {
+    let mut shares: Vec<f64> = tables.runs.iter().filter_map(RunRow::cpu_share).collect();
+    shares.sort_by(f64::total_cmp);
+    let mut timed = Timed::new();
+    for row in timing.iter().filter(|row| row.quiet) {
+        let kind = [&row.experiment, &row.arm, &row.dataset, &row.encoder].map(String::clone);
+        timed.entry(kind).or_default().insert(row.phase, row);
+    }
+    if timed.is_empty() {
+        return Retimed {
+            lines: Vec::new(),
+            shares,
+        };
+    }
+    let phases = phases(tables);
+    let mut courses: BTreeMap<String, Course> = BTreeMap::new();
+    let mut left = BTreeSet::new();
+    let tuned = tables.runs.iter().filter_map(|run| Some((run, kind(run)?)));
+    for (run, kind) in tuned {
+        let epochs = phases.get(&run.run_id).map_or(&[][..], Vec::as_slice);
+        match timed
+            .get(&kind)
+            .and_then(|timed| Course::new(epochs, timed))
+        {
+            Some(course) => {
+                courses.insert(run.run_id.clone(), course);
+            }
+            None if run.epochs > 0 => {
+                left.insert((run.dataset.clone(), run.encoder.clone()));
+            }
+            None => {}
+        }
+    }
+    let mut machines: BTreeMap<String, usize> = BTreeMap::new();
+    for run in &mut tables.runs {
+        let comparable = !left.contains(&(run.dataset.clone(), run.encoder.clone()));
+        if !comparable {
+            courses.remove(&run.run_id);
+        }
+        let Some(course) = courses.get(&run.run_id) else {
+            continue;
+        };
+        run.train_seconds = *course.until.last().expect("a course has epochs");
+        run.cache_seconds = course.cache;
+        run.cpu_seconds = course.cpu;
+        *machines.entry(course.machine.clone()).or_default() += 1;
+    }
+    for eval in &mut tables.evals {
+        let course = courses.get(&eval.run_id);
+        if let Some(&seconds) = course.and_then(|course| course.until.get(eval.epoch as usize)) {
+            eval.train_seconds = seconds;
+        }
+    }
+    let line = |(machine, n): (String, usize)| format!("{}: {machine}", counted(n, "run"));
+    Retimed {
+        lines: machines.into_iter().map(line).collect(),
+        shares,
+    }
+}
+
+/// The phase of each epoch of each run, from the first.
+fn phases(tables: &Tables) -> BTreeMap<String, Vec<u32>> {
+    let mut phases: BTreeMap<String, BTreeMap<u32, u32>> = BTreeMap::new();
+    for eval in tables.evals.iter().filter(|eval| eval.epoch > 0) {
+        let of_run = phases.entry(eval.run_id.clone()).or_default();
+        of_run.insert(eval.epoch, eval.phase);
+    }
+    let whole = |(run, epochs): (String, BTreeMap<u32, u32>)| {
+        let every = epochs.keys().copied().eq(1..=epochs.len() as u32);
+        every.then(|| (run, epochs.into_values().collect()))
+    };
+    phases.into_iter().filter_map(whole).collect()
+}
+
+/// The kind of a run that adapts an encoder.
+fn kind(run: &RunRow) -> Option<Kind> {
+    let spec: Value = serde_json::from_str(&run.spec).ok()?;
+    if spec.pointer("/work/kind")?.as_str()? != "fine-tune" {
+        return None;
+    }
+    let experiment = run.experiment.strip_suffix("-search");
+    let experiment = experiment.unwrap_or(&run.experiment);
+    let arm = spec.get("arm")?.as_str()?;
+    Some([experiment, arm, &run.dataset, &run.encoder].map(str::to_owned))
+}
+
+/// The seconds of a run, epoch by epoch.
+struct Course {
+    /// After so many epochs; before the first none.
+    until: Vec<f64>,
+    /// Of them, those of caching.
+    cache: f64,
+    /// Processor seconds of all epochs, if known.
+    cpu: Option<f64>,
+    machine: String,
+}
+
+impl Course {
+    /// `None` where a phase was not timed, or the run has no epochs.
+    fn new(phases: &[u32], timed: &BTreeMap<u32, &TimingRow>) -> Option<Self> {
+        let first = timed.get(phases.first()?)?;
+        let mut course = Self {
+            until: vec![0.0],
+            cache: 0.0,
+            cpu: Some(0.0),
+            machine: format!(
+                "{}, {}",
+                first.machine,
+                counted(first.threads as usize, "thread")
+            ),
+        };
+        let (mut seconds, mut before) = (0.0, None);
+        for phase in phases {
+            let row = timed.get(phase)?;
+            if before != Some(phase) {
+                course.cache += row.cache_seconds;
+                seconds += row.cache_seconds;
+                before = Some(phase);
+            }
+            seconds += row.epoch_seconds;
+            course.cpu = course
+                .cpu
+                .zip(row.cpu_seconds)
+                .map(|(sum, epoch)| sum + epoch);
+            course.until.push(seconds);
+        }
+        Some(course)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two runs of two phases and one of another arm, on one dataset.
+    fn tables() -> Tables {
+        let synthetic = totune_synthetic::tables();
+        let run = |id: &str, arm: &str| RunRow {
+            run_id: id.into(),
+            experiment: "table-1".into(),
+            spec: format!(r#"{{"arm":"{arm}","work":{{"kind":"fine-tune"}}}}"#),
+            dataset: "letters".into(),
+            encoder: "tiny".into(),
+            epochs: 3,
+            train_seconds: 99.0,
+            ..synthetic.runs[0].clone()
+        };
+        let eval = |id: &str, epoch: u32, phase: u32| totune_record::EvalRow {
+            run_id: id.into(),
+            epoch,
+            phase,
+            train_seconds: 33.0 * f64::from(epoch),
+            ..synthetic.evals[0].clone()
+        };
+        let runs = ["a", "b", "c"].map(|id| run(id, if id == "c" { "other" } else { "two" }));
+        let evals = ["a", "b", "c"].map(|id| [(1, 0), (2, 1), (3, 1)].map(|(e, p)| eval(id, e, p)));
+        Tables {
+            runs: runs.to_vec(),
+            evals: evals.concat(),
+            predictions: vec![],
+        }
+    }
+
+    fn timing(arm: &str, phase: u32, epoch_seconds: f64, cache_seconds: f64) -> TimingRow {
+        TimingRow {
+            paper: "synthetic".into(),
+            experiment: "table-1".into(),
+            arm: arm.into(),
+            dataset: "letters".into(),
+            encoder: "tiny".into(),
+            settings: "0".into(),
+            phase,
+            epochs: 3,
+            epoch_seconds,
+            fastest: epoch_seconds,
+            slowest: epoch_seconds,
+            cpu_seconds: Some(epoch_seconds),
+            cache_seconds,
+            others: Some(0.0),
+            quiet: true,
+            load_average: Some(0.0),
+            threads: 1,
+            device: "cpu".into(),
+            machine: "a processor, 2 cores".into(),
+            code_commit: String::new(),
+            code_dirty: false,
+            started: 0,
+        }
+    }
+
+    fn seconds(tables: &Tables) -> Vec<f64> {
+        tables.evals.iter().map(|eval| eval.train_seconds).collect()
+    }
+
+    #[test]
+    fn seconds_add_up_over_phases_and_caches() {
+        let mut found = tables();
+        let rows = [
+            timing("two", 0, 1.0, 0.5),
+            timing("two", 1, 10.0, 0.0),
+            timing("other", 0, 2.0, 0.0),
+            timing("other", 1, 3.0, 4.0),
+        ];
+        let said = retime(&mut found, &rows);
+        let two = [1.5, 11.5, 21.5];
+        assert_eq!(seconds(&found), [two, two, [2.0, 9.0, 12.0]].concat());
+        let of_runs = found
+            .runs
+            .iter()
+            .map(|run| (run.train_seconds, run.cache_seconds));
+        assert_eq!(
+            of_runs.collect::<Vec<_>>(),
+            [(21.5, 0.5), (21.5, 0.5), (12.0, 4.0)]
+        );
+        assert_eq!(said.lines, ["3 runs: a processor, 2 cores, 1 thread"]);
+    }
+
+    #[test]
+    fn what_is_compared_has_seconds_of_one_kind() {
+        let two = || vec![timing("two", 0, 1.0, 0.5), timing("two", 1, 10.0, 0.0)];
+        let mut one_phase = two();
+        one_phase.push(timing("other", 0, 2.0, 0.0));
+        let mut noisy = one_phase.clone();
+        noisy.push(TimingRow {
+            quiet: false,
+            ..timing("other", 1, 2.0, 0.0)
+        });
+        for (rows, why) in [
+            (vec![], "none was timed"),
+            (two(), "an arm was not timed"),
+            (one_phase, "a phase was not timed"),
+            (noisy, "the machine was not quiet"),
+        ] {
+            let mut found = tables();
+            assert_eq!(retime(&mut found, &rows), Retimed::default(), "{why}");
+            assert_eq!(found, tables(), "{why}");
+        }
+    }
+
+    #[test]
+    fn trials_of_a_search_are_of_the_kind_of_what_they_are_for() {
+        let mut found = tables();
+        found.runs[2].experiment = "table-1-search".into();
+        found.runs[2].spec = found.runs[0].spec.clone();
+        let rows = [timing("two", 0, 1.0, 0.0), timing("two", 1, 1.0, 0.0)];
+        retime(&mut found, &rows);
+        assert_eq!(seconds(&found), [1.0, 2.0, 3.0].repeat(3));
+        // What trained no encoder is not waited for.
+        let mut found = tables();
+        found.runs[2].spec = r#"{"arm":"words","work":{"kind":"sparse"}}"#.into();
+        retime(&mut found, &rows);
+        assert_eq!(
+            found
+                .runs
+                .iter()
+                .map(|run| run.train_seconds)
+                .collect::<Vec<_>>(),
+            [3.0, 3.0, 99.0]
+        );
+    }
+}

@@ -1,0 +1,331 @@
+//! The rows of a folder as runs that can be selected, and the numbers a selection has.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use totune_record::Tables;
+
+use crate::plan::{ENSEMBLE, LabelPlan, Measure, Plan, Where};
+use crate::select::learned::{self, Answers};
+use crate::select::retime::Retimed;
+use crate::select::sample::Sample;
+use crate::select::training_data::TrainingData;
+use crate::toml_file::did_you_mean;
+
+mod condition;
+mod run;
+
+use condition::{holds, wanted};
+use run::facts;
+pub use run::{EpochScore, Run};
+
+/// All runs of a page.
+#[derive(Debug)]
+pub struct Runs {
+    runs: Vec<Run>,
+    /// Runs that answer together; see [`crate::select::ensemble`].
+    ensembles: Formed,
+    /// Which of them have seconds of the timing pass.
+    retimed: Retimed,
+    /// What their encoders were trained on before.
+    training_data: TrainingData,
+    /// Ids of runs that were selected since caveats were last asked for.
+    selected: RefCell<BTreeSet<String>>,
+    /// Every (split, metric) that some run has a final score for.
+    measured: BTreeSet<(String, String)>,
+    /// Every (split, metric) that some run was scored by at any time.
+    scored: BTreeSet<(String, String)>,
+}
+
+/// Ensembles as runs, and why an ensemble without any has none.
+#[derive(Debug, Default)]
+pub(crate) struct Formed {
+    pub(crate) runs: Vec<Run>,
+    /// By name.
+    pub(crate) notes: BTreeMap<String, String>,
+}
+
+impl Runs {
+    /// The runs of `tables`, each with its final scores.
+    pub fn new(tables: &Tables) -> Result<Self> {
+        type Scores<T> = BTreeMap<(String, String), T>;
+        let mut finals: BTreeMap<&str, Scores<f64>> = BTreeMap::new();
+        let mut epochs: BTreeMap<&str, Scores<Vec<EpochScore>>> = BTreeMap::new();
+        let mut ends: BTreeMap<&str, BTreeMap<u32, (u32, f64)>> = BTreeMap::new();
+        // Rows are sorted by time within a run, so the last final score of a measure is the one that stays.
+        for eval in &tables.evals {
+            let key = (eval.split.clone(), eval.metric.clone());
+            let of_run = epochs.entry(&eval.run_id).or_default();
+            of_run.entry(key.clone()).or_default().push(EpochScore {
+                epoch: eval.epoch,
+                phase: eval.phase,
+                seconds: eval.train_seconds,
+                score: eval.value,
+            });
+            let of_run = ends.entry(&eval.run_id).or_default();
+            of_run.insert(eval.phase, (eval.epoch, eval.train_seconds));
+            if eval.is_final {
+                finals
+                    .entry(&eval.run_id)
+                    .or_default()
+                    .insert(key, eval.value);
+            }
+        }
+        let mut answers = Answers::by_run(&tables.predictions);
+        let runs = tables
+            .runs
+            .iter()
+            .map(|row| {
+                let finals = finals.remove(row.run_id.as_str()).unwrap_or_default();
+                let epochs = epochs.remove(row.run_id.as_str()).unwrap_or_default();
+                let ends = ends.remove(row.run_id.as_str()).unwrap_or_default();
+                let (facts, asked) = facts(row)?;
+                Ok(Run {
+                    row: row.clone(),
+                    facts,
+                    asked,
+                    finals,
+                    epochs,
+                    ends,
+                    labels: BTreeSet::new(),
+                    answers: answers.remove(row.run_id.as_str()),
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let measured = runs
+            .iter()
+            .flat_map(|run| run.finals.keys().cloned())
+            .collect();
+        let scored = runs
+            .iter()
+            .flat_map(|run| run.epochs.keys().cloned())
+            .collect();
+        Ok(Self {
+            runs,
+            ensembles: Formed::default(),
+            measured,
+            scored,
+            retimed: Retimed::default(),
+            training_data: TrainingData::default(),
+            selected: RefCell::default(),
+        })
+    }
+
+    /// The same with what their encoders were trained on before.
+    pub fn of_encoders(mut self, training_data: TrainingData) -> Self {
+        self.training_data = training_data;
+        self
+    }
+
+    /// What is to be said of runs that were selected since this was last asked.
+    pub fn caveats(&self, plan: &Plan) -> Vec<String> {
+        let selected = self.selected.take();
+        let all = self.runs.iter().chain(&self.ensembles.runs);
+        let runs: Vec<&Run> = all
+            .filter(|run| selected.contains(&run.row.run_id))
+            .collect();
+        let pairs = runs
+            .iter()
+            .map(|run| (&*run.row.dataset, &*run.row.encoder));
+        let ended = runs.iter().filter(|run| run.row.status == "ok");
+        let mut caveats = self.training_data.notes(pairs, plan);
+        caveats.extend(learned::caveat(ended.map(|run| run.has_learned())));
+        caveats
+    }
+
+    /// The same with what is to be said of their seconds.
+    pub fn with(mut self, retimed: Retimed) -> Self {
+        self.retimed = retimed;
+        self
+    }
+
+    /// Which of them have seconds of the timing pass.
+    pub fn retimed(&self) -> &Retimed {
+        &self.retimed
+    }
+
+    /// Gives the runs their labels; `shown` names the file that has them.
+    pub fn label(&mut self, labels: &[LabelPlan], shown: &str) -> Result<()> {
+        for label in labels {
+            let from = format!("{shown}: label `{}`", label.text);
+            let selected = self.select(&label.conditions, &from)?.runs;
+            let ids: HashSet<String> = selected.iter().map(|run| run.row.run_id.clone()).collect();
+            for run in &mut self.runs {
+                if ids.contains(&run.row.run_id) {
+                    run.labels.insert(label.text.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds runs that answer together, for selections that name them.
+    pub(crate) fn set_ensembles(&mut self, formed: Formed) {
+        self.ensembles = formed;
+    }
+
+    /// All that were trained, sorted as in the file.
+    pub fn all(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// The runs that meet every condition; `from` says who asks.
+    ///
+    /// No run at all is a note, not an error: it may not have been run yet. A path that the runs in question
+    /// do not have is an error, since it would select nothing for ever.
+    pub fn select(&self, conditions: &Where, from: &str) -> Result<Selection<'_>> {
+        let (among, mut note) = match conditions.get(ENSEMBLE) {
+            Some(name) => {
+                let why = name
+                    .as_str()
+                    .and_then(|name| self.ensembles.notes.get(name));
+                (&self.ensembles.runs, why.cloned())
+            }
+            None => (&self.runs, None),
+        };
+        let known: BTreeSet<&str> = among
+            .iter()
+            .flat_map(|run| run.facts.keys().map(String::as_str))
+            .collect();
+        let mut selected: Vec<&Run> = among.iter().collect();
+        if among.is_empty() {
+            note.get_or_insert_with(|| "there are no runs yet".to_owned());
+        }
+        // Paths that every run has come first, so that a path only some runs have is looked for among those. The name of
+        // an arm means something within its experiment only.
+        let mut ordered: Vec<(&String, &toml::Value)> = conditions.iter().collect();
+        let everywhere = |path: &str| among.iter().all(|run| run.facts.contains_key(path));
+        ordered.sort_by_key(|(path, _)| match path.as_str() {
+            "dataset" => (0, false),
+            "experiment" => (1, false),
+            "arm" => (2, false),
+            path => (3, !everywhere(path)),
+        });
+        for (path, condition) in ordered {
+            let wanted = wanted(condition).with_context(|| format!("{from}: where `{path}`"))?;
+            let found: BTreeSet<String> = selected
+                .iter()
+                .filter_map(|run| run.facts.get(path))
+                .map(Value::to_string)
+                .collect();
+            let unknown = found.is_empty() && !known.contains(path.as_str());
+            if unknown && !selected.is_empty() {
+                let near = did_you_mean(path, known.iter().copied());
+                bail!("{from}: where: found path `{path}`, which no run's spec or row has{near}");
+            }
+            selected.retain(|run| holds(run.facts.get(path), &wanted));
+            if selected.is_empty() && note.is_none() {
+                let wanted: Vec<String> = wanted.iter().map(Value::to_string).collect();
+                let found: Vec<String> = found.into_iter().collect();
+                note = Some(format!(
+                    "no run has {path} = {} (found: {})",
+                    wanted.join(" or "),
+                    found.join(", ")
+                ));
+            }
+        }
+        let ids = selected.iter().map(|run| run.row.run_id.clone());
+        self.selected.borrow_mut().extend(ids);
+        Ok(Selection {
+            runs: selected,
+            note,
+        })
+    }
+
+    /// The numbers of the runs that meet `conditions`; `from` says who asks.
+    pub fn sample(&self, conditions: &Where, measure: &Measure, from: &str) -> Result<Sample> {
+        let selection = self.select(conditions, from)?;
+        // Where nothing was run yet, nobody can know a metric.
+        if !selection.runs.is_empty() {
+            self.check_measure(measure, from)?;
+        }
+        let mut sample = Sample::default();
+        sample.note = selection.note;
+        sample.seedless = selection.runs.iter().all(|run| run.is_seedless());
+        for run in selection.runs {
+            sample.labels.extend(run.labels.iter().cloned());
+            if run.row.status != "ok" {
+                *sample.lost.entry(run.row.status.clone()).or_default() += 1;
+                continue;
+            }
+            sample.add(run.number(measure), run.key(), run.facts_under("split"));
+            sample.unlearned += usize::from(run.learned(measure) == Some(false));
+        }
+        Ok(sample)
+    }
+
+    /// Fails where no run was ever scored by `metric` on `split`, with the near name; `from` says who asks.
+    pub fn check_scored(&self, metric: &str, split: &str, from: &str) -> Result<()> {
+        if self.scored.contains(&(split.to_owned(), metric.to_owned())) {
+            return Ok(());
+        }
+        let on_split = metrics(&self.scored, split);
+        let near = did_you_mean(metric, on_split.iter().copied());
+        bail!(
+            "{from}: no run was scored by `{metric}` on `{split}` after an epoch, expected one of: {}{near}",
+            on_split.join(", ")
+        )
+    }
+
+    /// Fails where no run has the measure at all, with the near name; `from` says who asks.
+    pub fn check_measure(&self, measure: &Measure, from: &str) -> Result<()> {
+        match measure {
+            Measure::Score { metric, split } => {
+                let known = &self.measured;
+                if known.is_empty() || known.contains(&(split.clone(), metric.clone())) {
+                    return Ok(());
+                }
+                let on_split = metrics(known, split);
+                if on_split.is_empty() {
+                    let splits = known.iter().map(|(split, _)| split.as_str());
+                    let near = did_you_mean(split, splits);
+                    bail!("{from}: no run has a final score on the split `{split}`{near}");
+                }
+                let near = did_you_mean(metric, on_split.iter().copied());
+                bail!(
+                    "{from}: no run has the metric `{metric}` on `{split}`, expected one of: {}{near}",
+                    on_split.join(", ")
+                );
+            }
+            Measure::Field { field } => match self.runs.first().map(|run| run.facts.get(field)) {
+                None | Some(Some(Value::Number(_))) => Ok(()),
+                Some(_) => {
+                    let facts = &self.runs[0].facts;
+                    let numbers = facts
+                        .iter()
+                        .filter(|(_, value)| value.is_number())
+                        .map(|(path, _)| path.as_str());
+                    let near = did_you_mean(field, numbers);
+                    bail!("{from}: no run has a number called `{field}`{near}")
+                }
+            },
+        }
+    }
+}
+
+impl Selection<'_> {
+    /// What its runs must not be taken for.
+    pub fn labels(&self) -> BTreeSet<&String> {
+        self.runs.iter().flat_map(|run| run.labels()).collect()
+    }
+}
+
+/// Metrics among pairs of split and metric.
+fn metrics<'a>(known: &'a BTreeSet<(String, String)>, split: &str) -> Vec<&'a str> {
+    let on_split = known.iter().filter(|(other, _)| other == split);
+    on_split.map(|(_, metric)| metric.as_str()).collect()
+}
+
+/// What a `where` selected.
+#[derive(Debug)]
+pub struct Selection<'a> {
+    /// In the order of the rows.
+    pub runs: Vec<&'a Run>,
+    /// Why nothing was selected, if nothing was.
+    pub note: Option<String>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! One run: what can be asked of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use totune_record::RunRow;
+use totune_stats::Curve;
+
+use crate::plan::{Measure, TEST};
+use crate::select::learned::Answers;
+use crate::select::sample::Key;
+
+/// Between the name of a score and the number of the layer it is of; 0 is the embeddings.
+const LAYER: &str = "@layer-";
+
+/// Metrics that a run as a whole is judged by: the first that it has.
+const PRIMARY: [&str; 4] = ["matthews", "pearson", "span-f1", "accuracy"];
+
+/// One run: its row, what can be asked of it, its final scores.
+#[derive(Debug)]
+pub struct Run {
+    /// Its row.
+    pub row: RunRow,
+    /// Values by dotted path, from the row and from the spec.
+    pub(super) facts: BTreeMap<String, Value>,
+    /// The paths that are from the spec.
+    pub(super) asked: BTreeSet<String>,
+    /// Final scores by (split, metric).
+    pub(super) finals: BTreeMap<(String, String), f64>,
+    /// Scores after each epoch by (split, metric).
+    pub(super) epochs: BTreeMap<(String, String), Vec<EpochScore>>,
+    /// The last epoch of each phase with the seconds of training until then, by phase.
+    pub(super) ends: BTreeMap<u32, (u32, f64)>,
+    /// What it must not be taken for; see [`crate::select::label::LabelPlan`].
+    pub(super) labels: BTreeSet<String>,
+    /// What it answered on test, where that was kept.
+    pub(super) answers: Option<Answers>,
+}
+
+/// A score after an epoch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EpochScore {
+    /// Epochs finished, over all phases.
+    pub epoch: u32,
+    /// Phase of training, counted from 0.
+    pub phase: u32,
+    /// Seconds of training until then.
+    pub seconds: f64,
+    /// The score.
+    pub score: f64,
+}
+
+impl Run {
+    /// A final score, or a number of the row.
+    pub fn number(&self, measure: &Measure) -> Option<f64> {
+        match measure {
+            Measure::Score { metric, split } => {
+                self.finals.get(&(split.clone(), metric.clone())).copied()
+            }
+            Measure::Field { field } => self.facts.get(field).and_then(Value::as_f64),
+        }
+    }
+
+    /// Whether it learned, by a final score on test; `None` where that cannot be told, and of a floor, which trains nothing.
+    pub(crate) fn learned(&self, measure: &Measure) -> Option<bool> {
+        let is_floor = self.fact("work.kind").is_some_and(|kind| kind == "floor");
+        match measure {
+            Measure::Score { metric, split } if split == TEST && !is_floor => {
+                let score = self.number(measure)?;
+                self.answers.as_ref()?.learned(metric, score)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether its score is evidence about how it was trained: it ended well, and nothing shows that it did not learn.
+    pub(crate) fn has_learned(&self) -> bool {
+        let measures = PRIMARY.iter().map(|metric| Measure::score(metric, TEST));
+        let judged = measures.filter_map(|measure| self.learned(&measure)).next();
+        self.row.status == "ok" && judged.unwrap_or(true)
+    }
+
+    /// Its scores on `split` by `metric` after each epoch, in order; empty where it was not scored so.
+    pub fn epochs(&self, metric: &str, split: &str) -> &[EpochScore] {
+        let key = (split.to_owned(), metric.to_owned());
+        self.epochs.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The last of these after `epoch` epochs.
+    pub fn score_at(&self, metric: &str, split: &str, epoch: u32) -> Option<f64> {
+        let scores = self.epochs(metric, split).iter();
+        let mut at = scores.filter(|score| score.epoch == epoch);
+        at.next_back().map(|score| score.score)
+    }
+
+    /// Epochs and seconds of training after which a further phase began.
+    pub fn switches(&self) -> Vec<(u32, f64)> {
+        let all_but_last = self.ends.len().saturating_sub(1);
+        self.ends.values().copied().take(all_but_last).collect()
+    }
+
+    /// The same against the seconds they took; `None` where there is no score, one is not finite, or an epoch
+    /// from the first to the last has none.
+    pub fn curve(&self, metric: &str, split: &str) -> Option<Curve> {
+        let scores = self.epochs(metric, split);
+        let every = scores
+            .iter()
+            .map(|score| score.epoch)
+            .eq(1..=scores.len() as u32);
+        let points = scores.iter().map(|score| (score.seconds, score.score));
+        every.then(|| Curve::new(points.collect()))?
+    }
+
+    /// What the spec alone has, by dotted path: what was asked of the run, and nothing of how it went.
+    pub fn asked(&self) -> BTreeMap<&str, &Value> {
+        self.asked
+            .iter()
+            .filter_map(|path| Some((path.as_str(), self.facts.get(path)?)))
+            .collect()
+    }
+
+    /// Whether nothing of it is drawn at random, as a fit that converges, a floor or a probe of pretrained layers: every
+    /// seed would give the same scores.
+    pub(crate) fn is_seedless(&self) -> bool {
+        let solved = ["converged", "max-iter"].contains(&self.row.stop_reason.as_str());
+        self.row.steps == 0 || solved
+    }
+
+    /// Trained models behind its answers: the members of an ensemble.
+    pub(crate) fn n_models(&self) -> usize {
+        let members = self.facts.get("members").and_then(Value::as_array);
+        members.map_or(1, Vec::len)
+    }
+
+    /// Whether its settings were chosen by a search.
+    pub(crate) fn is_searched(&self) -> bool {
+        let paths = self.facts.get("search").and_then(Value::as_array);
+        paths.is_some_and(|paths| !paths.is_empty())
+    }
+
+    /// What it must not be taken for.
+    pub fn labels(&self) -> &BTreeSet<String> {
+        &self.labels
+    }
+
+    /// Final scores by layer of the metrics `<metric>@layer-<i>`.
+    pub(crate) fn layers(&self, metric: &str, split: &str) -> BTreeMap<u32, f64> {
+        let prefix = format!("{metric}{LAYER}");
+        let scores = self.finals.iter().filter_map(|((of, name), value)| {
+            let layer = name.strip_prefix(&prefix)?.parse().ok()?;
+            (of == split && value.is_finite()).then_some((layer, *value))
+        });
+        scores.collect()
+    }
+
+    /// Which part of the dataset its test scores are of: `dev`, where that file took the place of a test file.
+    pub(crate) fn scored_on(&self) -> String {
+        let text = |path: &str| self.facts.get(path).and_then(Value::as_str);
+        match (text("split.kind"), text("split.test")) {
+            (Some("files"), Some(file)) => file.to_owned(),
+            (Some("hold-out"), _) => "held out".to_owned(),
+            (Some("k-fold"), _) => "folds".to_owned(),
+            (kind, _) => kind.unwrap_or("test").to_owned(),
+        }
+    }
+
+    /// A run with the facts of this one and another row, without scores.
+    pub(crate) fn standing_for(&self, row: RunRow, labels: BTreeSet<String>) -> Self {
+        Self {
+            row,
+            facts: self.facts.clone(),
+            asked: self.asked.clone(),
+            finals: BTreeMap::new(),
+            epochs: BTreeMap::new(),
+            ends: BTreeMap::new(),
+            labels,
+            answers: None,
+        }
+    }
+
+    /// Drops what `keep` does not want.
+    pub(crate) fn keep_facts(&mut self, keep: impl Fn(&str, &Value) -> bool) {
+        self.facts.retain(|path, value| keep(path, value));
+        self.asked.retain(|path| self.facts.contains_key(path));
+    }
+
+    pub(crate) fn set_fact(&mut self, path: &str, value: Value) {
+        self.facts.insert(path.to_owned(), value);
+    }
+
+    pub(crate) fn set_final(&mut self, split: &str, metric: &str, value: f64) {
+        let key = (split.to_owned(), metric.to_owned());
+        self.finals.insert(key, value);
+    }
+
+    /// What the spec or the row has at a dotted path.
+    pub fn fact(&self, path: &str) -> Option<&Value> {
+        self.facts.get(path)
+    }
+
+    pub(crate) fn key(&self) -> Key {
+        let fold = self.facts.get("fold").and_then(Value::as_u64).unwrap_or(0);
+        Key {
+            fold,
+            seed: self.row.seed,
+        }
+    }
+
+    /// What was asked for: everything below `work` and `split`, by path.
+    pub fn setting(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.facts
+            .iter()
+            .filter(|(path, _)| path.starts_with("work.") || path.starts_with("split."))
+            .map(|(path, value)| (path.as_str(), value))
+    }
+
+    /// Dataset and everything below `path`, as one text that is equal where all of it is.
+    pub(crate) fn facts_under(&self, path: &str) -> String {
+        let below = self
+            .facts
+            .iter()
+            .filter(|(key, _)| key.split('.').next() == Some(path));
+        let parts: Vec<String> = below.map(|(key, value)| format!("{key}={value}")).collect();
+        format!("{} {}", self.row.dataset_hash, parts.join(" "))
+    }
+}
+
+/// The leaves of the row and of the spec by dotted path, where the spec wins if both have one; and the paths of the spec.
+pub(super) fn facts(row: &RunRow) -> Result<(BTreeMap<String, Value>, BTreeSet<String>)> {
+    let from = || format!("runs.parquet: run `{}`", row.run_id);
+    let mut facts = BTreeMap::new();
+    let mut row_value = serde_json::to_value(row).with_context(from)?;
+    if let Some(fields) = row_value.as_object_mut() {
+        fields.remove("spec");
+    }
+    flatten("", row_value, &mut facts);
+    let spec: Value =
+        serde_json::from_str(&row.spec).with_context(|| format!("{}: spec is not JSON", from()))?;
+    let mut asked = BTreeMap::new();
+    flatten("", spec, &mut asked);
+    let paths = asked.keys().cloned().collect();
+    facts.extend(asked);
+    Ok((facts, paths))
+}
+
+fn flatten(path: &str, value: Value, facts: &mut BTreeMap<String, Value>) {
+    let fields = match value {
+        Value::Object(fields) => fields,
+        // A setting that is not in force.
+        Value::Null => return,
+        value => {
+            facts.insert(path.to_owned(), value);
+            return;
+        }
+    };
+    for (key, value) in fields {
+        let path = if path.is_empty() {
+            key
+        } else {
+            format!("{path}.{key}")
+        };
+        flatten(&path, value, facts);
+    }
+}

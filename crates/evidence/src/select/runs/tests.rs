@@ -1,0 +1,90 @@
+//! Tests of the module above.
+
+use super::*;
+use totune_record::RunRow;
+
+#[test]
+fn conditions_reach_rows_and_specs() {
+    check(r#"experiment = "table-2""#, 30);
+    check(r#""work.training.adaptation.kind" = "frozen""#, 10);
+    check(
+        "experiment = \"table-2\"\n\"work.training.adaptation.kind\" = [\"frozen\", \"full\"]",
+        20,
+    );
+    check("seed = 5\n\"work.kind\" = \"tune\"", 3);
+    check("seed = 5.0\n\"work.kind\" = \"tune\"", 3);
+    check(r#"dataset = "synthetic-letters""#, 93);
+}
+
+#[test]
+fn a_misspelt_path_is_an_error_that_names_the_near_one() {
+    let error = select(r#""work.training.adaption.kind" = "frozen""#).unwrap_err();
+    assert_eq!(
+        error,
+        "here: where: found path `work.training.adaption.kind`, which no run's spec or row has; \
+         did you mean `work.training.adaptation.kind`?"
+    );
+}
+
+#[test]
+fn a_value_no_run_has_selects_nothing_and_says_what_there_is() {
+    let (n, note) = select("experiment = \"table-1\"\n\"work.features\" = \"tfidf\"").unwrap();
+    assert_eq!(n, 0);
+    assert_eq!(
+        note.as_deref(),
+        Some(r#"no run has work.features = "tfidf" (found: "count", "hash", "tf-idf")"#)
+    );
+}
+
+#[test]
+fn a_condition_of_another_kind_is_refused() {
+    assert!(
+        select("seed = { from = 1 }")
+            .unwrap_err()
+            .contains("found a table")
+    );
+}
+
+#[test]
+fn an_unknown_metric_is_named_with_the_near_one() {
+    let runs = Runs::new(&totune_synthetic::tables()).unwrap();
+    let error = runs
+        .sample(&Where::new(), &Measure::score("acuracy", "test"), "here")
+        .unwrap_err()
+        .to_string();
+    assert!(error.ends_with("did you mean `accuracy`?"), "{error}");
+    let error = runs
+        .sample(&Where::new(), &Measure::score("accuracy", "tset"), "here")
+        .unwrap_err()
+        .to_string();
+    assert!(error.ends_with("did you mean `test`?"), "{error}");
+}
+
+#[test]
+fn runs_that_went_wrong_are_counted() {
+    let mut tables = totune_synthetic::tables();
+    let frozen = |row: &&mut RunRow| row.spec.contains("frozen");
+    for row in tables.runs.iter_mut().filter(frozen).take(2) {
+        row.status = "diverged".into();
+    }
+    let runs = Runs::new(&tables).unwrap();
+    let conditions = toml::from_str(r#""work.training.adaptation.kind" = "frozen""#).unwrap();
+    let sample = runs
+        .sample(&conditions, &Measure::score("accuracy", "test"), "here")
+        .unwrap();
+    assert_eq!(sample.values.len(), 8);
+    assert_eq!(sample.lost, BTreeMap::from([("diverged".to_owned(), 2)]));
+}
+
+fn select(conditions: &str) -> Result<(usize, Option<String>), String> {
+    let runs = Runs::new(&totune_synthetic::tables()).unwrap();
+    let selection = runs
+        .select(&toml::from_str(conditions).unwrap(), "here")
+        .map_err(|error| format!("{error:#}"))?;
+    Ok((selection.runs.len(), selection.note))
+}
+
+#[track_caller]
+fn check(conditions: &str, expected: usize) {
+    assert_eq!(select(conditions).unwrap().0, expected);
+}

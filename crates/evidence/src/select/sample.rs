@@ -1,0 +1,288 @@
+//! The numbers of one group of runs, and how two groups may be paired.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use totune_stats::{Estimate, Interval, mean, sd, t_interval};
+
+use crate::plan::Unit;
+use crate::text::{counted, counts};
+
+/// Confidence of every interval on the page.
+pub const LEVEL: f64 = 0.95;
+
+/// What tells the runs of a group apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) fold: u64,
+    pub(crate) seed: u64,
+}
+
+/// One number per run of a group.
+#[derive(Debug, Clone, Default)]
+pub struct Sample {
+    /// The numbers, in the order of the files.
+    pub values: Vec<f64>,
+    keys: Vec<Key>,
+    /// Dataset and split of the runs, as texts to compare.
+    splits: BTreeSet<String>,
+    /// Runs that gave no number, by status.
+    pub lost: BTreeMap<String, usize>,
+    /// Why there is none at all, if so.
+    pub note: Option<String>,
+    /// What its runs must not be taken for.
+    pub labels: BTreeSet<String>,
+    /// Whether none of its runs draws anything at random, so that every seed gives the same number.
+    pub(crate) seedless: bool,
+    /// How many of its runs did not learn; see [`crate::select::learned`].
+    pub unlearned: usize,
+}
+
+impl Sample {
+    pub(crate) fn push(&mut self, value: f64, key: Key, split: String) {
+        self.values.push(value);
+        self.keys.push(key);
+        self.splits.insert(split);
+    }
+
+    /// Adds a run that ended well, with a number of it if it has one.
+    pub(crate) fn add(&mut self, number: Option<f64>, key: Key, split: String) {
+        let lost = match number {
+            Some(value) if value.is_finite() => {
+                return self.push(value, key, split);
+            }
+            Some(_) => "not a number",
+            None => "not scored",
+        };
+        *self.lost.entry(lost.to_owned()).or_default() += 1;
+    }
+
+    /// All runs of several groups as one.
+    pub(crate) fn pooled(samples: Vec<Self>) -> Self {
+        let mut samples = samples.into_iter();
+        let mut pool = samples.next().unwrap_or_default();
+        for sample in samples {
+            pool.values.extend(sample.values);
+            pool.keys.extend(sample.keys);
+            pool.splits.extend(sample.splits);
+            for (status, n) in sample.lost {
+                *pool.lost.entry(status).or_default() += n;
+            }
+            pool.note = pool.note.or(sample.note);
+            pool.labels.extend(sample.labels);
+            pool.seedless &= sample.seedless;
+            pool.unlearned += sample.unlearned;
+        }
+        pool
+    }
+
+    /// The same runs with other numbers.
+    pub(crate) fn map(&self, change: impl Fn(f64) -> f64) -> Self {
+        Self {
+            values: self.values.iter().copied().map(change).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// What a mean is marked with if some of its runs did not learn.
+    pub fn mark(&self) -> &'static str {
+        if self.unlearned > 0 { "\u{2020}" } else { "" }
+    }
+
+    /// `2 of 3 runs did not learn`; empty when all did, or nobody knows.
+    pub fn unlearned_text(&self) -> String {
+        match self.unlearned {
+            0 => String::new(),
+            n => format!("\u{2020} {n} of {} did not learn", counted(self.n(), "run")),
+        }
+    }
+
+    /// Number of runs that gave a number.
+    pub fn n(&self) -> usize {
+        self.values.len()
+    }
+
+    /// `None` without runs.
+    pub fn mean(&self) -> Option<f64> {
+        (self.n() > 0).then(|| mean(&self.values))
+    }
+
+    /// `None` for fewer than two runs.
+    pub fn sd(&self) -> Option<f64> {
+        (self.n() > 1).then(|| sd(&self.values))
+    }
+
+    /// Student's interval for the mean; `None` for fewer than two runs, or where they all agree, since an
+    /// interval of no width would pass for certainty.
+    pub fn interval(&self) -> Option<Interval> {
+        t_interval(&self.values, LEVEL).filter(|interval| interval.low < interval.high)
+    }
+
+    /// Intervals for the mean at two levels, by what is drawn anew: seeds, or folds of one cross-validation. `None` for fewer
+    /// than two, or where they all agree.
+    pub(crate) fn intervals(&self, unit: Unit, levels: [f64; 2]) -> Option<[Interval; 2]> {
+        let means: Vec<f64> = self.means(unit).into_values().collect();
+        let estimate = match unit {
+            Unit::Fold => Estimate::of_folds(&means, 1.0 / (means.len() as f64 - 1.0)),
+            _ => Estimate::of_mean(&means),
+        };
+        estimate.map(|estimate| levels.map(|level| estimate.interval(level)))
+    }
+
+    /// `10 seeds`, `10 folds`, `30 runs (10 folds, 3 seeds)`, `no run`.
+    pub fn unit(&self) -> String {
+        let distinct =
+            |field: fn(&Key) -> u64| self.keys.iter().map(field).collect::<BTreeSet<_>>().len();
+        match (self.n(), distinct(|key| key.fold), distinct(|key| key.seed)) {
+            (0, ..) => "no run".to_owned(),
+            (1, ..) => "1 run".to_owned(),
+            (n, folds, _) if n == folds => counted(n, "fold"),
+            (n, _, seeds) if n == seeds => counted(n, "seed"),
+            (n, folds, seeds) => {
+                let several = [(folds, "fold"), (seeds, "seed")]
+                    .into_iter()
+                    .filter(|(n, _)| *n > 1);
+                let parts: Vec<String> = several.map(|(n, noun)| counted(n, noun)).collect();
+                let detail = if parts.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({})", parts.join(", "))
+                };
+                format!("{}{detail}", counted(n, "run"))
+            }
+        }
+    }
+
+    /// Whether the runs are folds of one another's data, so that their numbers are not independent.
+    pub fn is_folds(&self) -> bool {
+        self.keys.iter().any(|key| key.fold != self.keys[0].fold)
+    }
+
+    /// `2 diverged, 1 failed`; empty when none was lost.
+    pub fn lost_text(&self) -> String {
+        counts(&self.lost)
+    }
+
+    /// The means of both sides by seed or by fold, of those that both have as many runs of.
+    ///
+    /// Runs that share a seed or a fold, such as those of several settings, are no further samples: they are averaged. A seed
+    /// that lost a run is left out, since its mean would be of other settings. A side without randomness is the same for
+    /// every seed.
+    pub(crate) fn matched(&self, other: &Self, unit: Unit) -> Result<(Vec<f64>, Vec<f64>), String> {
+        if self.n() == 0 || other.n() == 0 {
+            return Err("one side has no run".to_owned());
+        }
+        if unit != Unit::Fold && (self.is_folds() || other.is_folds()) {
+            return Err(format!(
+                "its runs are folds of one cross-validation, and its unit is the {}",
+                unit.noun()
+            ));
+        }
+        if unit == Unit::Fold && self.splits != other.splits {
+            return Err("its sides are scored on other folds".to_owned());
+        }
+        let (left, right) = (self.means(unit), other.means(unit));
+        let values = |means: &BTreeMap<u64, f64>| means.values().copied().collect::<Vec<f64>>();
+        match (self.fixed(&left), other.fixed(&right)) {
+            (None, Some(fixed)) => return Ok((values(&left), vec![fixed; left.len()])),
+            (Some(fixed), None) => return Ok((vec![fixed; right.len()], values(&right))),
+            _ => {}
+        }
+        let common = left
+            .iter()
+            .filter_map(|(key, a)| Some((*a, *right.get(key)?)));
+        Ok(common.unzip())
+    }
+
+    /// Its only mean, where nothing is drawn at random.
+    fn fixed(&self, means: &BTreeMap<u64, f64>) -> Option<f64> {
+        let only = means.values().next().copied();
+        only.filter(|_| self.seedless && means.len() == 1)
+    }
+
+    /// The mean of each seed or fold that has as many runs as any.
+    fn means(&self, unit: Unit) -> BTreeMap<u64, f64> {
+        let mut by_unit: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        for (key, value) in self.keys.iter().zip(&self.values) {
+            let place = match unit {
+                Unit::Fold => key.fold,
+                _ => key.seed,
+            };
+            by_unit.entry(place).or_default().push(*value);
+        }
+        let most = by_unit.values().map(Vec::len).max().unwrap_or(0);
+        by_unit.retain(|_, values| values.len() == most);
+        by_unit
+            .iter()
+            .map(|(key, values)| (*key, mean(values)))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_says_what_its_runs_are() {
+        assert_eq!(sample(&[(0, 1), (0, 2), (0, 3)]).unit(), "3 seeds");
+        assert_eq!(sample(&[(0, 1), (1, 1), (2, 1)]).unit(), "3 folds");
+        assert_eq!(
+            sample(&[(0, 1), (1, 1), (0, 2), (1, 2)]).unit(),
+            "4 runs (2 folds, 2 seeds)"
+        );
+        assert_eq!(
+            sample(&[(0, 1), (0, 2), (0, 1), (0, 2)]).unit(),
+            "4 runs (2 seeds)"
+        );
+        assert_eq!(sample(&[(0, 1), (0, 1)]).unit(), "2 runs");
+        assert_eq!(sample(&[(0, 1)]).unit(), "1 run");
+        assert_eq!(sample(&[]).unit(), "no run");
+    }
+
+    #[test]
+    fn sides_match_by_fold_or_seed_whatever_their_order() {
+        let (left, right) = (sample(&[(0, 1), (1, 1)]), sample(&[(1, 1), (0, 1)]));
+        let found = left.matched(&right, Unit::Fold).unwrap();
+        assert_eq!(found, (vec![0.0, 1.0], vec![1.0, 0.0]));
+        let found = sample(&[(0, 1), (0, 2)]).matched(&sample(&[(0, 3), (0, 2)]), Unit::Seed);
+        assert_eq!(found.unwrap(), (vec![1.0], vec![1.0]));
+    }
+
+    #[test]
+    fn settings_that_share_a_seed_are_no_samples() {
+        let left = sample(&[(0, 1), (0, 2), (0, 3)]);
+        let pooled = Sample::pooled(vec![left.clone(), left.map(|value| value + 1.0)]);
+        let (means, _) = pooled.matched(&left, Unit::Seed).unwrap();
+        assert_eq!(means, [0.5, 1.5, 2.5]);
+        // A seed that lost one of its settings would be a mean of others.
+        let uneven = Sample::pooled(vec![left.clone(), sample(&[(0, 1), (0, 2)])]);
+        assert_eq!(uneven.matched(&left, Unit::Seed).unwrap().0.len(), 2);
+    }
+
+    #[test]
+    fn a_side_without_randomness_is_the_same_for_every_seed() {
+        let mut floor = sample(&[(0, 0)]);
+        floor.seedless = true;
+        let (_, fixed) = sample(&[(0, 1), (0, 2)])
+            .matched(&floor, Unit::Seed)
+            .unwrap();
+        assert_eq!(fixed, [0.0, 0.0]);
+    }
+
+    #[test]
+    fn folds_of_other_splits_do_not_match() {
+        let mut other = sample(&[(0, 1), (1, 1)]);
+        other.splits = BTreeSet::from(["another".to_owned()]);
+        let found = sample(&[(0, 1), (1, 1)]).matched(&other, Unit::Fold);
+        assert!(found.is_err());
+    }
+
+    /// Runs with the given folds and seeds, numbered from 0 in the order given.
+    fn sample(keys: &[(u64, u64)]) -> Sample {
+        let mut sample = Sample::default();
+        for (number, &(fold, seed)) in keys.iter().enumerate() {
+            sample.push(number as f64, Key { fold, seed }, "one split".to_owned());
+        }
+        sample
+    }
+}

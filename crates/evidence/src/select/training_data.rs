@@ -1,0 +1,126 @@
+//! Which tasks an encoder has been trained on already, from what the encoders' cards list.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::plan::Plan;
+use crate::toml_file;
+
+/// What of an encoder's card is read here.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Card {
+    title: String,
+    #[serde(default)]
+    trained_on: BTreeSet<String>,
+}
+
+/// The training data of encoders.
+#[derive(Debug, Default)]
+pub struct TrainingData {
+    cards: BTreeMap<String, Card>,
+}
+
+impl TrainingData {
+    /// What the cards of `encoders/` say; nothing where there is no such folder.
+    ///
+    /// # Errors
+    ///
+    /// If a card cannot be read.
+    pub fn read(project_root: &Path) -> Result<Self> {
+        let folder = project_root.join("encoders");
+        let mut cards = BTreeMap::new();
+        if folder.is_dir() {
+            let entries = fs::read_dir(&folder).context("encoders: could not be listed")?;
+            for entry in entries {
+                let path = entry.context("encoders: could not be listed")?.path();
+                let name = path.file_stem().unwrap_or_default().to_string_lossy();
+                if path.extension().is_some_and(|ending| ending == "toml") {
+                    let card = toml_file::read(&path, &format!("encoders/{name}.toml"))?;
+                    cards.insert(name.into_owned(), card);
+                }
+            }
+        }
+        Ok(Self { cards })
+    }
+
+    /// Which of these runs, given by dataset and encoder, are on data that the encoder was trained on: one sentence for each
+    /// encoder, with the titles of the plan's tasks. A control with random weights has another name than its encoder, and
+    /// was trained on nothing.
+    pub(crate) fn notes<'r>(
+        &self,
+        runs: impl Iterator<Item = (&'r str, &'r str)>,
+        plan: &Plan,
+    ) -> Vec<String> {
+        let mut tasks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (dataset, encoder) in runs {
+            let card = self.cards.get(encoder);
+            if card.is_some_and(|card| card.trained_on.contains(dataset)) {
+                let of_plan = plan.tasks.values();
+                let mut of_plan = of_plan.filter(|task| task.datasets.iter().any(|d| d == dataset));
+                let title = of_plan.next().map_or(dataset, |task| &task.title);
+                tasks.entry(encoder).or_default().insert(title);
+            }
+        }
+        let note = |(encoder, tasks): (&str, BTreeSet<&str>)| {
+            let tasks: Vec<&str> = tasks.into_iter().collect();
+            format!(
+                "{} has been trained on data of {}, as its card lists: scores there are not those of unseen data",
+                self.cards[encoder].title,
+                tasks.join(", ")
+            )
+        };
+        tasks.into_iter().map(note).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CARD: &str = "title = 'Tiny'\ntrained-on = ['letters', 'News']\nfolders = ['x']";
+
+    fn project() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("encoders")).unwrap();
+        fs::write(folder.path().join("encoders/tiny.toml"), CARD).unwrap();
+        fs::write(folder.path().join("encoders/other.toml"), "title = 'O'").unwrap();
+        folder
+    }
+
+    #[test]
+    fn runs_on_training_data_are_told_once() {
+        let data = TrainingData::read(project().path()).unwrap();
+        let plan = Plan::default();
+        let elsewhere = [
+            ("letters", "other"),
+            ("letters", "tiny@random"),
+            ("numbers", "tiny"),
+            ("letters", ""),
+        ];
+        assert_eq!(data.notes(elsewhere.into_iter(), &plan), [""; 0]);
+        let told = "Tiny has been trained on data of letters, as its card lists: scores there are not those of unseen data";
+        assert_eq!(
+            data.notes([("letters", "tiny"); 2].into_iter(), &plan),
+            [told]
+        );
+    }
+
+    #[test]
+    fn a_project_need_not_have_cards_and_a_wrong_one_is_named() {
+        let empty = tempfile::tempdir().unwrap();
+        TrainingData::read(empty.path()).unwrap();
+        let project = project();
+        fs::write(
+            project.path().join("encoders/bad.toml"),
+            "title = 'B'\ntrained-on = 'x'",
+        )
+        .unwrap();
+        let error = TrainingData::read(project.path()).unwrap_err().to_string();
+        assert!(error.starts_with("encoders/bad.toml: line 2:"), "{error}");
+    }
+}

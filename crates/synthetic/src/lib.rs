@@ -1,0 +1,408 @@
+//! Synthetic papers and their rows, for the tests of other crates; nothing here was ever run.
+//!
+//! This crate knows the form of rows and nothing of what is made of them, and no program is built with it.
+//!
+//! Of [`tables`] the scores are chosen so that every verdict occurs: `full` lies above `frozen` and varies more, `last-two`
+//! lies with `full`, sparse features differ by fold far more than from each other.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod probes;
+
+use serde_json::{Value, json};
+use totune_record::{EvalRow, PredictionRow, RunRow, Tables};
+
+/// The `report.toml` of the synthetic paper whose rows are [`tables`].
+pub const PLAN: &str = include_str!("../../../fixtures/record/experiments/synthetic/report.toml");
+
+/// The rows that lie in `fixtures/record/results/synthetic/fixture`.
+pub fn tables() -> Tables {
+    let mut tables = Tables::default();
+    for (kind, k, mean, sd) in [
+        ("frozen", None, 0.80, 0.003),
+        ("full", None, 0.85, 0.03),
+        ("last-k", Some(2), 0.848, 0.012),
+    ] {
+        for seed in 0..10 {
+            let mut adaptation = json!({ "kind": kind, "lr": 5e-5 });
+            if let Some(k) = k {
+                adaptation["k"] = json!(k);
+            }
+            let work = json!({ "kind": "tune", "encoder": "synthetic-encoder", "training": { "adaptation": adaptation, "epochs": 3 } });
+            let split = json!({ "kind": "hold-out", "test": 0.2, "seed": 1, "duplicates": "keep" });
+            let accuracy = mean + sd * spread(seed);
+            add(&mut tables, ("table-2", work, split), (0, seed), accuracy);
+        }
+    }
+    for (features, mean) in [("tf-idf", 0.780), ("count", 0.786), ("hash", 0.779)] {
+        let work = json!({ "kind": "sparse", "features": features });
+        for (by, drop, sd) in [("shuffled", 0.0, 0.01), ("file", 0.09, 0.04)] {
+            for fold in 0..10 {
+                let split =
+                    json!({ "kind": "k-fold", "folds": 10, "by": by, "duplicates": "keep" });
+                // The difficulty of a fold is common to the features, a little is their own.
+                let own = 0.002 * spread(fold * 3 + features.len() as u64);
+                let accuracy = mean - drop + sd * spread(fold) + own;
+                let made = ("table-1", work.clone(), split);
+                add(&mut tables, made, (fold, 0), accuracy);
+            }
+        }
+        let split = json!({ "kind": "hold-out", "test": 0.2, "seed": 1, "duplicates": "keep" });
+        add(&mut tables, ("table-1", work, split), (0, 0), mean + 0.004);
+    }
+    add_curves(&mut tables);
+    tables.sort();
+    tables
+}
+
+/// Runs scored after every epoch, on a dataset of their own: the last layer is quick (its first epoch computes kept
+/// states) and stops at 0.7, all layers are slow and end above it, and one of those runs diverged.
+fn add_curves(tables: &mut Tables) {
+    let last = |k: u64| json!({ "kind": "last-k", "k": k, "lr": 1e-3 });
+    let full = json!({ "kind": "full", "lr": 2e-5 });
+    let (quick, middle) = ([0.60, 0.66, 0.69, 0.685, 0.685], [0.56, 0.68, 0.73, 0.74]);
+    for (adaptation, scores, [first, each], lengths, stop) in [
+        (last(1), &quick[..], [6.0, 2.0], [3, 4, 5], "plateau"),
+        (last(2), &middle[..], [7.0, 4.0], [4, 4, 4], "epochs"),
+        (
+            full,
+            &[0.50, 0.68, 0.77, 0.78][..],
+            [8.0, 8.0],
+            [4, 4, 4],
+            "epochs",
+        ),
+    ] {
+        for (seed, length) in (0..).zip(lengths) {
+            let points = (0..length).map(|epoch| {
+                let seconds = (first + each * epoch as f64) * (1.0 + 0.01 * seed as f64);
+                (seconds, scores[epoch] + 0.01 * (seed as f64 - 1.0))
+            });
+            add_curve(tables, &adaptation, seed, &points.collect::<Vec<_>>(), stop);
+        }
+    }
+    let full = json!({ "kind": "full", "lr": 2e-5 });
+    add_curve(tables, &full, 3, &[(8.0, 0.33)], "diverged");
+}
+
+fn add_curve(
+    tables: &mut Tables,
+    adaptation: &Value,
+    seed: u64,
+    points: &[(f64, f64)],
+    stop: &str,
+) {
+    let work = json!({ "kind": "tune", "encoder": "synthetic-encoder", "training": { "adaptation": adaptation, "epochs": 5 } });
+    let split = json!({ "kind": "hold-out", "test": 0.2, "seed": 1, "duplicates": "keep" });
+    let before = tables.evals.len();
+    add(tables, ("epochs", work, split), (0, seed), 0.0);
+    let mut scores = tables.evals.split_off(before);
+    scores.truncate(1);
+    let run = tables.runs.last_mut().expect("a run was added");
+    run.spec = run.spec.replace("synthetic-letters", "synthetic-epochs");
+    run.dataset = "synthetic-epochs".into();
+    run.dataset_hash = "44".repeat(32);
+    run.epochs = points.len() as u32;
+    run.steps = 10 * points.len() as u64;
+    run.stop_reason = stop.into();
+    run.train_seconds = points[points.len() - 1].0;
+    if stop == "diverged" {
+        run.status = stop.into();
+        run.error = "loss is not a number".into();
+    }
+    for (epoch, &(train_seconds, value)) in (1..).zip(points) {
+        tables.evals.push(EvalRow {
+            epoch,
+            step: u64::from(epoch) * 10,
+            value,
+            train_seconds,
+            is_final: epoch as usize == points.len() && stop != "diverged",
+            ..scores[0].clone()
+        });
+    }
+}
+
+/// Ten numbers with mean 0 and standard deviation 1, in no order: (7i mod 10 - 4.5) / 3.0277.
+fn spread(number: u64) -> f64 {
+    ((number * 7 % 10) as f64 - 4.5) / 3.027_650_354_097_491_7
+}
+
+fn add(
+    tables: &mut Tables,
+    (experiment, work, split): (&str, Value, Value),
+    (fold, seed): (u64, u64),
+    accuracy: f64,
+) {
+    let number = tables.runs.len() as u64;
+    let run_id = format!("{:016x}", 0xf1f1_0000 + number);
+    let tuned = work["kind"] == "tune";
+    let only_if_tuned = |text: &str| {
+        if tuned {
+            text.to_owned()
+        } else {
+            String::new()
+        }
+    };
+    let spec = json!({
+        "paper": "synthetic", "experiment": experiment, "profile": "fixture", "dataset": "synthetic-letters",
+        "split": split, "fold": fold, "seed": seed, "work": work,
+    });
+    tables.runs.push(RunRow {
+        run_id: run_id.clone(),
+        paper: "synthetic".into(),
+        experiment: experiment.into(),
+        profile: "fixture".into(),
+        spec: spec.to_string(),
+        code_commit: "0123456789abcdef0123456789abcdef01234567".into(),
+        code_dirty: false,
+        dataset: "synthetic-letters".into(),
+        dataset_hash: "11".repeat(32),
+        encoder: only_if_tuned("synthetic-encoder"),
+        checkpoint_hash: only_if_tuned(&"22".repeat(32)),
+        tokenizer_hash: only_if_tuned(&"33".repeat(32)),
+        seed,
+        device: "cpu (synthetic)".into(),
+        dtype: if tuned { "f32" } else { "f64" }.into(),
+        threads: 2,
+        params_total: if tuned { 4_321 } else { 0 },
+        params_trainable: if tuned { 321 } else { 0 },
+        epochs: if tuned { 3 } else { 0 },
+        steps: if tuned { 30 } else { 0 },
+        stop_reason: if tuned { "epochs" } else { "converged" }.into(),
+        train_seconds: 12.0,
+        eval_seconds: 1.5,
+        cache_seconds: 0.0,
+        cpu_seconds: None,
+        load_average: None,
+        peak_memory: 1 << 28,
+        started: 1_700_000_000 + number,
+        status: "ok".into(),
+        error: String::new(),
+    });
+    let score = |epoch, metric, value, is_final| score(&run_id, epoch, (metric, value), is_final);
+    tables.evals.extend([
+        score(1, "accuracy", accuracy - 0.1, false),
+        score(3, "accuracy", accuracy, true),
+        score(3, "f1-positive", accuracy - 0.05, true),
+    ]);
+    tables.predictions.push(PredictionRow {
+        run_id,
+        split: "test".into(),
+        example_id: "1".into(),
+        position: 0,
+        gold: "vowel".into(),
+        predicted: "vowel".into(),
+        scores: vec![0.25, 0.75],
+    });
+}
+
+/// A score on test.
+fn score(run_id: &str, epoch: u32, (metric, value): (&str, f64), is_final: bool) -> EvalRow {
+    EvalRow {
+        run_id: run_id.to_owned(),
+        phase: 0,
+        epoch,
+        step: u64::from(epoch) * 10,
+        split: "test".into(),
+        metric: metric.into(),
+        value,
+        n: 200,
+        train_seconds: f64::from(epoch) * 4.0,
+        is_final,
+    }
+}
+
+/// The `report.toml` of a synthetic paper over four tasks, whose rows are [`task_tables`].
+pub const TASK_PLAN: &str = r#"
+    [paper]
+    title = "A Paper of Four Tasks That Does Not Exist"
+    authors = "Nobody"
+    question = "Does it take *all* layers?"
+    [profiles]
+    fixture = "rows that were never run"
+    small = "not there either"
+    [groups.full]
+    title = "All layers"
+    where = { "work.training.adaptation.kind" = "full", "work.training.adaptation.lr" = 2e-5, "work.training.dtype" = "f32" }
+    [groups.full-hot]
+    title = "All layers, high rate"
+    where = { "work.training.adaptation.kind" = "full", "work.training.adaptation.lr" = 1e-3, "work.training.dtype" = "f32" }
+    [groups.last-2]
+    title = "Last two layers"
+    where = { "work.training.adaptation.kind" = "last-k", "work.training.adaptation.k" = 2, "work.training.dtype" = "f32" }
+    [groups.last-1]
+    title = "Last layer"
+    where = { "work.training.adaptation.kind" = "last-k", "work.training.adaptation.k" = 1, "work.training.dtype" = "f32" }
+    [groups.last-k]
+    title = "Last one or two layers"
+    where = { "work.training.adaptation.kind" = "last-k", "work.training.dtype" = "f32" }
+    [groups.any-dtype]
+    title = "All layers in any precision"
+    where = { "work.training.adaptation.kind" = "full", "work.training.adaptation.lr" = 2e-5 }
+    [groups.last-3]
+    title = "Last three layers"
+    where = { "work.training.adaptation.kind" = "last-k", "work.training.adaptation.k" = 3 }
+    [tasks.letters]
+    title = "Letters"
+    datasets = ["synthetic-letters"]
+    metric = "accuracy"
+    unit = "accuracy"
+    among = ["few"]
+    [tasks.digits]
+    title = "Digits"
+    datasets = ["synthetic-digits"]
+    metric = "f1-positive"
+    unit = "F1"
+    among = ["few"]
+    [tasks.words]
+    title = "Words"
+    datasets = ["synthetic-words", "synthetic-words-subset"]
+    metric = "accuracy"
+    unit = "accuracy"
+    among = ["many"]
+    [tasks.sounds]
+    title = "Sounds"
+    datasets = ["synthetic-sounds"]
+    metric = "accuracy"
+    unit = "accuracy"
+    among = ["many"]
+"#;
+
+/// Four tasks, three seeds each. Last two layers lose two points on the two tasks of few examples and take half the
+/// time; on those of many they differ by noise and take longer to the stop. A high rate ruins full tuning, and one
+/// such run diverges. Runs in half precision repeat those of full tuning with a little noise.
+pub fn task_tables() -> Tables {
+    let mut tables = Tables::default();
+    for (dataset, metric, base, second, many) in [
+        ("synthetic-letters", "accuracy", 0.80, 1.0, false),
+        ("synthetic-digits", "f1-positive", 0.70, 0.5, false),
+        ("synthetic-words-subset", "accuracy", 0.90, 4.0, true),
+        ("synthetic-sounds", "accuracy", 0.85, 3.0, true),
+    ] {
+        for seed in 1..=3 {
+            let noise =
+                |scale: f64, number: u64| scale * spread(number * 3 + seed + dataset.len() as u64);
+            let mut tune = |number: u64, kind: Tuned, epochs: u32, per_epoch: f64, score: f64| {
+                let per_epoch = second * per_epoch * (1.0 + noise(0.02, 5 + number));
+                let run = (dataset, metric, seed);
+                tuned(&mut tables, run, kind, (epochs, per_epoch), score);
+            };
+            let full = base + noise(0.004, 0);
+            let (two, one) = if many { (0.001, 0.002) } else { (-0.02, -0.04) };
+            let two = full + two + noise(0.002, 1);
+            let one = full + one + noise(0.002, 2);
+            let half = full + noise(0.001, 3);
+            let hot = 0.4 * full + noise(0.01, 4);
+            tune(0, Tuned::new("full", None, 2e-5, "f32"), 4, 10.0, full);
+            tune(1, Tuned::new("full", None, 1e-3, "f32"), 3, 10.0, hot);
+            let epochs = if many { 8 } else { 3 };
+            tune(
+                2,
+                Tuned::new("last-k", Some(2), 1e-3, "f32"),
+                epochs,
+                6.0,
+                two,
+            );
+            tune(3, Tuned::new("last-k", Some(1), 1e-3, "f32"), 4, 4.0, one);
+            tune(
+                4,
+                Tuned::new("full", None, 2e-5, "bf16-mixed"),
+                4,
+                6.0,
+                half,
+            );
+        }
+    }
+    let hot = |row: &&mut RunRow| row.spec.contains("0.001") && row.spec.contains("\"full\"");
+    let last = tables
+        .runs
+        .iter_mut()
+        .rfind(hot)
+        .expect("there are such runs");
+    last.status = "diverged".into();
+    tables
+        .evals
+        .iter_mut()
+        .filter(|eval| eval.run_id == last.run_id)
+        .for_each(|eval| eval.is_final = false);
+    tables.sort();
+    tables
+}
+
+/// What is tuned and how.
+struct Tuned {
+    training: Value,
+    trained: u64,
+}
+
+impl Tuned {
+    fn new(kind: &str, k: Option<u64>, lr: f64, dtype: &str) -> Self {
+        let mut adaptation = json!({ "kind": kind, "lr": lr });
+        if let Some(k) = k {
+            adaptation["k"] = json!(k);
+        }
+        Self {
+            training: json!({ "adaptation": adaptation, "dtype": dtype }),
+            trained: k.map_or(4_321, |k| 400 * k + 21),
+        }
+    }
+}
+
+/// Adds a run that nears `score` by halves.
+fn tuned(
+    tables: &mut Tables,
+    (dataset, metric, seed): (&str, &str, u64),
+    kind: Tuned,
+    (epochs, per_epoch): (u32, f64),
+    score: f64,
+) {
+    let work = json!({ "kind": "tune", "encoder": "synthetic-encoder", "training": kind.training });
+    let split = json!({ "kind": "given" });
+    add(tables, ("tasks", work, split), (0, seed), score);
+    let run = tables.runs.last_mut().expect("one was just added");
+    let mut spec: Value = serde_json::from_str(&run.spec).expect("it was JSON");
+    spec["dataset"] = json!(dataset);
+    run.spec = spec.to_string();
+    run.dataset = dataset.into();
+    run.dataset_hash = "44".repeat(32);
+    run.params_trainable = kind.trained;
+    run.epochs = epochs;
+    run.train_seconds = per_epoch * f64::from(epochs);
+    let run_id = run.run_id.clone();
+    let template = tables.evals.last().expect("it was scored").clone();
+    tables.evals.retain(|eval| eval.run_id != run_id);
+    for epoch in 1..=epochs {
+        tables.evals.push(EvalRow {
+            epoch,
+            step: u64::from(epoch) * 10,
+            metric: metric.into(),
+            value: score - 0.1 * (0.5f64.powi(epoch as i32) - 0.5f64.powi(epochs as i32)),
+            train_seconds: per_epoch * f64::from(epoch),
+            is_final: epoch == epochs,
+            ..template.clone()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use totune_record::Tables;
+
+    /// The committed parquet is what this crate makes; `TOTUNE_WRITE_FIXTURES=1` writes it anew.
+    #[test]
+    fn the_committed_rows_are_the_synthetic_ones() {
+        let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/record/results");
+        for (paper, tables) in [
+            ("synthetic", super::tables()),
+            ("two-encoders", super::probes::tables()),
+        ] {
+            let folder = results.join(paper).join("fixture");
+            if std::env::var_os("TOTUNE_WRITE_FIXTURES").is_some() {
+                std::fs::create_dir_all(&folder).unwrap();
+                tables.write(&folder).unwrap();
+            }
+            assert_eq!(Tables::read(&folder).unwrap(), tables);
+        }
+    }
+}
