@@ -41,6 +41,17 @@ pub fn did_you_mean<'a>(found: &str, candidates: impl Iterator<Item = &'a str>) 
     near(found, candidates).map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }
 
+/// ``unknown group `x`, expected one of: a, b; did you mean `a`?``; `from` says who asks.
+pub fn unknown<'a>(
+    [from, what, name]: [&str; 3],
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> anyhow::Error {
+    let near = did_you_mean(name, known.clone());
+    let known: Vec<&str> = known.collect();
+    let known = known.join(", ");
+    anyhow!("{from}: unknown {what} `{name}`, expected one of: {known}{near}")
+}
+
 /// The candidate most like `found`, if one is near enough to be what was meant.
 pub(crate) fn near<'a>(found: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     candidates

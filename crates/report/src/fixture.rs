@@ -23,7 +23,7 @@ pub(crate) fn task_plan() -> ReportFile {
 
 /// A table of the synthetic paper.
 pub(crate) fn table(id: &str) -> RenderedTable {
-    rendered(&plan(), &tables(), id)
+    rendered(&plan(), tables(), id)
 }
 
 /// A table of its own over the four tasks.
@@ -32,14 +32,14 @@ pub(crate) fn table_of_tasks(settings: &str) -> anyhow::Result<RenderedTable> {
     let item: Item<Kind> = parse(&text, "report.toml")?;
     let plan = task_plan();
     item.kind.get().check(&plan, "report.toml")?;
-    let runs = Runs::new(&task_tables())?;
+    let runs = Runs::new(task_tables())?;
     item.render(&Scope::new(&plan, &runs, "report.toml"))
 }
 
 /// A table of the paper of two encoders.
 pub(crate) fn table_of_encoders(id: &str) -> RenderedTable {
     let plan = parse(probes::PLAN, "report.toml").expect("the fixture's plan is valid");
-    rendered(&plan, &probes::tables(), id)
+    rendered(&plan, probes::tables(), id)
 }
 
 /// A figure of the paper of two encoders.
@@ -50,14 +50,14 @@ pub(crate) fn figure_of_encoders(id: &str) -> RenderedFigure {
 /// A figure of another plan over the same runs.
 pub(crate) fn figure_of_plan(plan: &str, id: &str) -> RenderedFigure {
     let plan: ReportFile = parse(plan, "report.toml").expect("a plan");
-    let runs = Runs::new(&probes::tables()).expect("the rows are valid");
+    let runs = Runs::new(probes::tables()).expect("the rows are valid");
     let figure = plan.figures.iter().find(|figure| figure.heading.id == id);
     let scope = Scope::new(&plan, &runs, "here");
     figure.expect("a figure").draw(&scope).expect("it is drawn")
 }
 
 /// The table called `id`, after the plan was checked and its labels were given.
-fn rendered(plan: &ReportFile, tables: &Tables, id: &str) -> RenderedTable {
+fn rendered(plan: &ReportFile, tables: Tables, id: &str) -> RenderedTable {
     plan.check("report.toml").expect("the plan is valid");
     let mut runs = Runs::new(tables).expect("the rows are valid");
     runs.label(&plan.labels, "report.toml").expect("labels");

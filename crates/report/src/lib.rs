@@ -24,14 +24,12 @@ mod fixture;
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use totune_evidence::claims::{ClaimContext, Claims, judge};
-use totune_evidence::select::retime::retime;
 use totune_evidence::select::runs::Runs;
 use totune_evidence::select::scope::Scope;
-use totune_evidence::select::training_data::TrainingData;
 use totune_evidence::toml_file;
-use totune_record::{Tables, read_timing};
+use totune_record::Tables;
 
 pub use crate::figures::curves::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
 pub use crate::figures::portrait;
@@ -85,12 +83,8 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     let claims: Claims = toml_file::read(&experiments.join("claims.toml"), &claims_shown)?;
     claims.check(&plan, &claims_shown)?;
     let Some(meaning) = plan.profiles.get(profile) else {
-        let names: Vec<&str> = plan.profiles.keys().map(String::as_str).collect();
-        let near = toml_file::did_you_mean(profile, names.iter().copied());
-        bail!(
-            "{plan_shown}: unknown profile `{profile}`, expected one of: {}{near}",
-            names.join(", ")
-        );
+        let known = plan.profiles.keys().map(String::as_str);
+        return Err(toml_file::unknown([&plan_shown, "profile", profile], known));
     };
     let readme = fs::read_to_string(experiments.join("README.md"))
         .with_context(|| format!("experiments/{paper}/README.md: could not be read"))?;
@@ -102,13 +96,9 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
         results.join("runs.parquet").exists(),
         "results/{paper}/{profile}/runs.parquet: does not exist; run the experiments first (`./justw reproduce {paper} {profile}`)"
     );
-    let mut rows = rows.map_or_else(|| Tables::read(&results), Ok)?;
-    let retimed = retime(&mut rows, &read_timing(&results)?);
-    let mut runs = Runs::new(&rows)?
-        .with(retimed)
-        .of_encoders(TrainingData::read(project_root)?);
+    let mut runs = Runs::read(project_root, &results, rows)?;
     runs.label(&plan.labels, &plan_shown)?;
-    runs.form(&plan, &rows.predictions, &plan_shown)?;
+    runs.form(&plan, &plan_shown)?;
 
     let contents = Contents::build(&plan, &Scope::new(&plan, &runs, plan_shown), stamp(profile))?;
     let context = ClaimContext {

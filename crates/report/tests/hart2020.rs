@@ -6,11 +6,10 @@
 mod arms;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use totune_record::{EvalRow, RunRow, Tables};
-use totune_report::{Request, report};
 
 #[test]
 fn every_row_and_figure_finds_its_runs() {
@@ -107,24 +106,7 @@ fn values_of_bert_wait_for_bert() {
 
 /// Writes the report on synthetic rows and returns its folder.
 fn write_report(name: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("hart2020")
-        .join(name);
-    let experiments = root.join("experiments/hart2020");
-    let results = root.join("results/hart2020/fixture");
-    fs::create_dir_all(&experiments).unwrap();
-    fs::create_dir_all(&results).unwrap();
-    let written_by_hand = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/hart2020");
-    for file in ["report.toml", "claims.toml", "README.md"] {
-        fs::copy(written_by_hand.join(file), experiments.join(file)).unwrap();
-    }
-    synthetic_rows().write(&results).unwrap();
-    let request = Request {
-        project_root: root,
-        paper: "hart2020".into(),
-        profile: "fixture".into(),
-    };
-    report(&request).unwrap().index.parent().unwrap().to_owned()
+    arms::write_report(["hart2020", "fixture", name], &synthetic_rows())
 }
 
 /// One run of everything that table-1.toml and table-2.toml ask for, with scores drawn by hand.

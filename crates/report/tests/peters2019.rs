@@ -10,11 +10,10 @@
 mod arms;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use totune_record::{EvalRow, RunRow, Tables};
-use totune_report::{Request, report};
 
 const LABEL: &str = "format check, not a result";
 /// Task, dataset of the profile `fixture`, metric.
@@ -172,24 +171,7 @@ fn line<'a>(claims: &'a str, id: &str) -> &'a str {
 
 /// Writes the report on synthetic rows and returns its folder.
 fn write_report(name: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("peters2019")
-        .join(name);
-    let experiments = root.join("experiments/peters2019");
-    let results = root.join("results/peters2019/fixture");
-    fs::create_dir_all(&experiments).unwrap();
-    fs::create_dir_all(&results).unwrap();
-    let by_hand = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/peters2019");
-    for file in ["report.toml", "claims.toml", "README.md"] {
-        fs::copy(by_hand.join(file), experiments.join(file)).unwrap();
-    }
-    synthetic_rows().write(&results).unwrap();
-    let request = Request {
-        project_root: root,
-        paper: "peters2019".into(),
-        profile: "fixture".into(),
-    };
-    report(&request).unwrap().index.parent().unwrap().to_owned()
+    arms::write_report(["peters2019", "fixture", name], &synthetic_rows())
 }
 
 /// Runs of everything that the page selects, with scores drawn by hand.

@@ -15,7 +15,6 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use totune_record::{EvalRow, PredictionRow, RunRow, Tables};
-use totune_report::{Request, report};
 
 #[test]
 fn every_table_and_figure_finds_its_runs() {
@@ -194,26 +193,7 @@ fn fields(line: &str) -> Vec<String> {
 /// The folder of a report on synthetic rows, written once.
 fn reports() -> &'static Path {
     static REPORTS: OnceLock<PathBuf> = OnceLock::new();
-    REPORTS.get_or_init(write_report)
-}
-
-fn write_report() -> PathBuf {
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wang2019");
-    let experiments = root.join("experiments/wang2019");
-    let results = root.join("results/wang2019/paper");
-    fs::create_dir_all(&experiments).unwrap();
-    fs::create_dir_all(&results).unwrap();
-    let by_hand = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/wang2019");
-    for file in ["report.toml", "claims.toml", "README.md"] {
-        fs::copy(by_hand.join(file), experiments.join(file)).unwrap();
-    }
-    synthetic_rows().write(&results).unwrap();
-    let request = Request {
-        project_root: root,
-        paper: "wang2019".into(),
-        profile: "paper".into(),
-    };
-    report(&request).unwrap().index.parent().unwrap().to_owned()
+    REPORTS.get_or_init(|| arms::write_report(["wang2019", "paper", "once"], &synthetic_rows()))
 }
 
 const FULL: &str = "full";

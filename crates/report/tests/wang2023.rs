@@ -10,11 +10,10 @@
 mod arms;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use totune_record::{EvalRow, RunRow, Tables};
-use totune_report::{Request, report};
 
 #[test]
 fn the_papers_own_numbers_and_words_get_their_verdicts() {
@@ -124,24 +123,7 @@ fn read(name: &str, file: &str) -> String {
 
 /// Writes the report and returns its folder.
 fn write_report(name: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("wang2023")
-        .join(name);
-    let experiments = root.join("experiments/wang2023");
-    let results = root.join("results/wang2023/small");
-    fs::create_dir_all(&experiments).unwrap();
-    fs::create_dir_all(&results).unwrap();
-    let written_by_hand = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/wang2023");
-    for file in ["report.toml", "claims.toml", "README.md"] {
-        fs::copy(written_by_hand.join(file), experiments.join(file)).unwrap();
-    }
-    synthetic_rows().write(&results).unwrap();
-    let request = Request {
-        project_root: root,
-        paper: "wang2023".into(),
-        profile: "small".into(),
-    };
-    report(&request).unwrap().index.parent().unwrap().to_owned()
+    arms::write_report(["wang2023", "small", name], &synthetic_rows())
 }
 
 /// One run of everything that the experiments ask for, with scores drawn by hand.

@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::plan::{Plan, check_id};
-use crate::toml_file::did_you_mean;
+use crate::toml_file::{did_you_mean, unknown};
 
 /// Rows by tasks; [`Self::fill`] adds what our runs have.
 #[derive(Debug, Clone, Default)]
@@ -111,15 +111,9 @@ impl Grid {
 
     /// The row called `name`; `from` says who asks.
     pub fn row(&self, name: &str, from: &str) -> Result<&GridRow> {
-        if let Some(row) = self.rows.iter().find(|row| row.name() == name) {
-            return Ok(row);
-        }
-        let names: Vec<&str> = self.rows.iter().map(GridRow::name).collect();
-        let near = did_you_mean(name, names.iter().copied());
-        bail!(
-            "{from}: unknown row `{name}`, expected one of: {}{near}",
-            names.join(", ")
-        )
+        let mut rows = self.rows.iter();
+        rows.find(|row| row.name() == name)
+            .ok_or_else(|| unknown([from, "row", name], self.rows.iter().map(GridRow::name)))
     }
 
     fn check_row(&self, row: &GridRow, at: usize, plan: &Plan, from: &str) -> Result<()> {

@@ -9,7 +9,7 @@ mod unit;
 
 use std::collections::{BTreeMap, HashSet};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 pub use self::ensemble::EnsemblePlan;
@@ -19,7 +19,7 @@ pub use self::measure::{Measure, TEST};
 pub use self::side::Side;
 pub use self::task::{Task, Tasks};
 pub use self::unit::Unit;
-use crate::toml_file::did_you_mean;
+use crate::toml_file::{did_you_mean, unknown};
 
 /// Conditions on runs: dotted paths into the spec or the row, each with the value or values it must have.
 pub type Where = BTreeMap<String, toml::Value>;
@@ -85,15 +85,9 @@ impl Group {
 impl Plan {
     /// The group called `name`; `from` says who asks.
     pub fn group(&self, name: &str, from: &str) -> Result<&Group> {
-        if let Some(group) = self.groups.get(name) {
-            return Ok(group);
-        }
-        let names: Vec<&str> = self.groups.keys().map(String::as_str).collect();
-        let near = did_you_mean(name, names.iter().copied());
-        bail!(
-            "{from}: unknown group `{name}`, expected one of: {}{near}",
-            names.join(", ")
-        )
+        let known = self.groups.keys().map(String::as_str);
+        let group = self.groups.get(name);
+        group.ok_or_else(|| unknown([from, "group", name], known))
     }
 
     /// Fails where one of these groups does not exist; `from` says who asks.
@@ -120,19 +114,13 @@ impl Plan {
 
     /// The task called `name`; `from` says who asks.
     pub fn task(&self, name: &str, from: &str) -> Result<&Task> {
-        if let Some(task) = self.tasks.get(name) {
-            return Ok(task);
-        }
-        let names: Vec<&str> = self.tasks.keys().map(String::as_str).collect();
         ensure!(
-            !names.is_empty(),
+            !self.tasks.is_empty(),
             "{from}: unknown task `{name}`, expected a `[tasks.{name}]`; there is no task at all"
         );
-        let near = did_you_mean(name, names.iter().copied());
-        bail!(
-            "{from}: unknown task `{name}`, expected one of: {}{near}",
-            names.join(", ")
-        )
+        let known = self.tasks.keys().map(String::as_str);
+        let task = self.tasks.get(name);
+        task.ok_or_else(|| unknown([from, "task", name], known))
     }
 
     /// The grid of the table called `id`; `from` says who asks.

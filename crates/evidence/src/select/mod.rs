@@ -10,4 +10,4 @@ pub mod retime;
 pub mod runs;
 pub mod sample;
 pub mod scope;
-pub mod training_data;
+pub(crate) mod training_data;

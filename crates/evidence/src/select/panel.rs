@@ -331,6 +331,6 @@ mod tests {
         groups.push_str("[groups.a-or-b]\ntitle = ''\nwhere = { 'work.head' = ['a', 'b'] }\n");
         tables.evals.clear();
         let plan = fixture::plan(&groups).unwrap();
-        (plan, Runs::new(&tables).unwrap())
+        (plan, Runs::new(tables).unwrap())
     }
 }

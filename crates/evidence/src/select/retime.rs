@@ -41,7 +41,7 @@ impl Retimed {
 ///
 /// Rows of a machine that was not quiet do not count. Runs of a dataset and an encoder are compared with each other, so
 /// either all of them that trained get such seconds, or none.
-pub fn retime(tables: &mut Tables, timing: &[TimingRow]) -> Retimed {
+pub(crate) fn retime(tables: &mut Tables, timing: &[TimingRow]) -> Retimed {
     let mut shares: Vec<f64> = tables.runs.iter().filter_map(RunRow::cpu_share).collect();
     shares.sort_by(f64::total_cmp);
     let mut timed = Timed::new();

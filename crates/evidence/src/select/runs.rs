@@ -1,15 +1,16 @@
 //! The rows of a folder as runs that can be selected, and the numbers a selection has.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use totune_record::Tables;
+use totune_record::{PredictionRow, Tables, read_timing};
 
-use crate::plan::{ENSEMBLE, LabelPlan, Measure, Plan, Where};
+use crate::plan::{ENSEMBLE, LabelPlan, Measure, Plan, TEST, Where};
 use crate::select::learned::{self, Answers};
-use crate::select::retime::Retimed;
+use crate::select::retime::{Retimed, retime};
 use crate::select::sample::Sample;
 use crate::select::training_data::TrainingData;
 use crate::toml_file::did_you_mean;
@@ -18,8 +19,8 @@ mod condition;
 mod run;
 
 use condition::{holds, wanted};
-use run::facts;
 pub use run::{EpochScore, Run};
+use run::{Scores, facts};
 
 /// All runs of a page.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub struct Runs {
     training_data: TrainingData,
     /// Ids of runs that were selected since caveats were last asked for.
     selected: RefCell<BTreeSet<String>>,
+    /// What each run answered on test, by run id, in order of example and position.
+    answered: HashMap<String, Vec<PredictionRow>>,
     /// Every (split, metric) that some run has a final score for.
     measured: BTreeSet<(String, String)>,
     /// Every (split, metric) that some run was scored by at any time.
@@ -48,59 +51,47 @@ pub(crate) struct Formed {
 }
 
 impl Runs {
-    /// The runs of `tables`, each with its final scores.
-    pub fn new(tables: &Tables) -> Result<Self> {
-        type Scores<T> = BTreeMap<(String, String), T>;
-        let mut finals: BTreeMap<&str, Scores<f64>> = BTreeMap::new();
-        let mut epochs: BTreeMap<&str, Scores<Vec<EpochScore>>> = BTreeMap::new();
-        let mut ends: BTreeMap<&str, BTreeMap<u32, (u32, f64)>> = BTreeMap::new();
-        // Rows are sorted by time within a run, so the last final score of a measure is the one that stays.
-        for eval in &tables.evals {
-            let key = (eval.split.clone(), eval.metric.clone());
-            let of_run = epochs.entry(&eval.run_id).or_default();
-            of_run.entry(key.clone()).or_default().push(EpochScore {
-                epoch: eval.epoch,
-                phase: eval.phase,
-                seconds: eval.train_seconds,
-                score: eval.value,
-            });
-            let of_run = ends.entry(&eval.run_id).or_default();
-            of_run.insert(eval.phase, (eval.epoch, eval.train_seconds));
-            if eval.is_final {
-                finals
-                    .entry(&eval.run_id)
-                    .or_default()
-                    .insert(key, eval.value);
-            }
-        }
+    /// The runs of a folder of results, with the seconds of its timing pass and what the encoders' cards say; `rows` take the
+    /// place of those of the folder.
+    ///
+    /// # Errors
+    /// Where a table or a card cannot be read, or a spec is not JSON.
+    pub fn read(project_root: &Path, results: &Path, rows: Option<Tables>) -> Result<Self> {
+        let mut rows = rows.map_or_else(|| Tables::read(results), Ok)?;
+        let retimed = retime(&mut rows, &read_timing(results)?);
+        Ok(Self {
+            retimed,
+            training_data: TrainingData::read(project_root)?,
+            ..Self::new(rows)?
+        })
+    }
+
+    /// The runs of `tables`, each with its scores and its answers on test.
+    ///
+    /// # Errors
+    /// Where a spec is not JSON.
+    pub fn new(tables: Tables) -> Result<Self> {
+        let mut scores = Scores::by_run(tables.evals);
         let mut answers = Answers::by_run(&tables.predictions);
-        let runs = tables
-            .runs
-            .iter()
-            .map(|row| {
-                let finals = finals.remove(row.run_id.as_str()).unwrap_or_default();
-                let epochs = epochs.remove(row.run_id.as_str()).unwrap_or_default();
-                let ends = ends.remove(row.run_id.as_str()).unwrap_or_default();
-                let (facts, asked) = facts(row)?;
-                Ok(Run {
-                    row: row.clone(),
-                    facts,
-                    asked,
-                    finals,
-                    epochs,
-                    ends,
-                    labels: BTreeSet::new(),
-                    answers: answers.remove(row.run_id.as_str()),
-                })
+        let runs = tables.runs.into_iter().map(|row| {
+            let (facts, asked) = facts(&row)?;
+            Ok(Run {
+                facts,
+                asked,
+                scores: scores.remove(&row.run_id).unwrap_or_default(),
+                labels: BTreeSet::new(),
+                answers: answers.remove(row.run_id.as_str()),
+                row,
             })
-            .collect::<Result<Vec<_>>>()?;
+        });
+        let runs = runs.collect::<Result<Vec<_>>>()?;
         let measured = runs
             .iter()
-            .flat_map(|run| run.finals.keys().cloned())
+            .flat_map(|run| run.scores.finals.keys().cloned())
             .collect();
         let scored = runs
             .iter()
-            .flat_map(|run| run.epochs.keys().cloned())
+            .flat_map(|run| run.scores.epochs.keys().cloned())
             .collect();
         Ok(Self {
             runs,
@@ -109,14 +100,9 @@ impl Runs {
             scored,
             retimed: Retimed::default(),
             training_data: TrainingData::default(),
+            answered: answered(tables.predictions),
             selected: RefCell::default(),
         })
-    }
-
-    /// The same with what their encoders were trained on before.
-    pub fn of_encoders(mut self, training_data: TrainingData) -> Self {
-        self.training_data = training_data;
-        self
     }
 
     /// What is to be said of runs that were selected since this was last asked.
@@ -135,10 +121,10 @@ impl Runs {
         caveats
     }
 
-    /// The same with what is to be said of their seconds.
-    pub fn with(mut self, retimed: Retimed) -> Self {
-        self.retimed = retimed;
-        self
+    /// What a run answered on test, in order of example and position; nothing where that was not kept.
+    pub(crate) fn answered(&self, run: &Run) -> &[PredictionRow] {
+        let rows = self.answered.get(&run.row.run_id);
+        rows.map_or(&[], Vec::as_slice)
     }
 
     /// Which of them have seconds of the timing pass.
@@ -303,6 +289,21 @@ impl Runs {
             },
         }
     }
+}
+
+/// What each run answered on test, by run id, in order of example and position.
+fn answered(predictions: Vec<PredictionRow>) -> HashMap<String, Vec<PredictionRow>> {
+    let mut by_run: HashMap<String, Vec<PredictionRow>> = HashMap::new();
+    for row in predictions.into_iter().filter(|row| row.split == TEST) {
+        match by_run.get_mut(&row.run_id) {
+            Some(rows) => rows.push(row),
+            None => drop(by_run.insert(row.run_id.clone(), vec![row])),
+        }
+    }
+    for rows in by_run.values_mut() {
+        rows.sort_by(|a, b| (&a.example_id, a.position).cmp(&(&b.example_id, b.position)));
+    }
+    by_run
 }
 
 impl Selection<'_> {

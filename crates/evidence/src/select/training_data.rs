@@ -21,7 +21,7 @@ struct Card {
 
 /// The training data of encoders.
 #[derive(Debug, Default)]
-pub struct TrainingData {
+pub(crate) struct TrainingData {
     cards: BTreeMap<String, Card>,
 }
 
@@ -31,7 +31,7 @@ impl TrainingData {
     /// # Errors
     ///
     /// If a card cannot be read.
-    pub fn read(project_root: &Path) -> Result<Self> {
+    pub(crate) fn read(project_root: &Path) -> Result<Self> {
         let folder = project_root.join("encoders");
         let mut cards = BTreeMap::new();
         if folder.is_dir() {

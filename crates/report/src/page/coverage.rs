@@ -21,7 +21,7 @@ pub fn selected(
 ) -> Result<BTreeMap<String, BTreeMap<String, usize>>> {
     let shown = format!("experiments/{paper}/report.toml");
     let plan = ReportFile::read(&project_root.join(&shown), &shown)?;
-    let runs = Runs::new(&Tables {
+    let runs = Runs::new(Tables {
         runs: rows,
         ..Tables::default()
     })?;

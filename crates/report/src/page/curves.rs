@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-use totune_record::{Tables, read_timing};
 
 use crate::figures::Kind;
 use crate::figures::curves::{Chosen, Curves, CurvesSummary, Lines, auto, drawn};
@@ -15,12 +14,10 @@ use crate::page::output::Staged;
 use crate::report_file::ReportFile;
 use totune_evidence::plan::{Task, Where};
 use totune_evidence::select::panel::test;
-use totune_evidence::select::retime::retime;
 use totune_evidence::select::runs::{Run, Runs};
 use totune_evidence::select::scope::Scope;
-use totune_evidence::select::training_data::TrainingData;
 use totune_evidence::text::counts;
-use totune_evidence::toml_file::did_you_mean;
+use totune_evidence::toml_file::{did_you_mean, unknown};
 use totune_plot::Figure;
 use totune_plot::time::Time;
 
@@ -101,11 +98,7 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
     } = request;
     crate::check_names(paper, profile)?;
     let results = existing(&project_root.join("results"), paper, profile)?;
-    let mut rows = Tables::read(&results)?;
-    let retimed = retime(&mut rows, &read_timing(&results)?);
-    let mut runs = Runs::new(&rows)?
-        .with(retimed)
-        .of_encoders(TrainingData::read(project_root)?);
+    let mut runs = Runs::read(project_root, &results, None)?;
     let plan = plan(project_root, paper)?;
     runs.label(&plan.labels, &format!("experiments/{paper}/report.toml"))?;
     let scope = Scope::new(&plan, &runs, format!("curves of {paper} {profile}"));
@@ -348,17 +341,8 @@ fn groups(
             return Ok(group.clone());
         }
         let found = found.iter().map(|group| &group.name);
-        let known: Vec<&str> = plan
-            .groups
-            .keys()
-            .chain(found)
-            .map(String::as_str)
-            .collect();
-        let near = did_you_mean(name, known.iter().copied());
-        bail!(
-            "{from}: unknown group `{name}`, expected one of: {}{near}",
-            known.join(", ")
-        );
+        let known = plan.groups.keys().chain(found).map(String::as_str);
+        Err(unknown([from, "group", name], known))
     });
     let chosen = chosen.collect::<Result<Vec<Chosen>>>()?;
     let of_chosen = |note: &String| {

@@ -1,6 +1,33 @@
-//! The arms that synthetic runs of the papers are of, as the experiments would name them.
+//! Reports on synthetic runs of the papers: their arms, as the experiments would name them, and a project to write into.
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use totune_record::Tables;
+use totune_report::{Request, report};
+
+/// Writes the report of a paper on `rows` into a project called `name`, and returns its folder.
+pub fn write_report([paper, profile, name]: [&str; 3], rows: &Tables) -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(paper)
+        .join(name);
+    let experiments = root.join("experiments").join(paper);
+    let results = root.join("results").join(paper).join(profile);
+    fs::create_dir_all(&experiments).unwrap();
+    fs::create_dir_all(&results).unwrap();
+    let by_hand = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    for file in ["report.toml", "claims.toml", "README.md"] {
+        fs::copy(by_hand.join(paper).join(file), experiments.join(file)).unwrap();
+    }
+    rows.write(&results).unwrap();
+    let request = Request {
+        project_root: root,
+        paper: paper.into(),
+        profile: profile.into(),
+    };
+    report(&request).unwrap().index.parent().unwrap().to_owned()
+}
 
 /// The spec with its arm in it.
 pub fn with_arm(mut spec: Value) -> Value {

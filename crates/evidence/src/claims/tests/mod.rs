@@ -36,7 +36,7 @@ impl Paper {
     fn judged<T>(&self, claims: &str, look: impl FnOnce(&Judged) -> T) -> Result<T> {
         let claims: Claims = parse(claims, "claims.toml")?;
         claims.check(&self.plan, "claims.toml")?;
-        let mut runs = Runs::new(&self.tables)?;
+        let mut runs = Runs::new(self.tables.clone())?;
         runs.label(&self.plan.labels, "report.toml")?;
         let context = ClaimContext {
             plan: &self.plan,

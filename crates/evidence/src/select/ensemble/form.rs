@@ -1,14 +1,13 @@
 //! Which runs answer together, and the run that stands for them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use totune_record::{PredictionRow, RunRow};
+use totune_record::RunRow;
 
-use super::joint::{Answers, joint_scores};
-use crate::plan::TEST;
-use crate::plan::{ENSEMBLE, EnsemblePlan, Measure, Plan, RULE, Rule};
+use super::joint::joint_scores;
+use crate::plan::{ENSEMBLE, EnsemblePlan, Measure, Plan, RULE, Rule, TEST};
 use crate::select::panel::first_difference;
 use crate::select::runs::{Formed, Run, Runs};
 
@@ -22,16 +21,9 @@ type Place = (String, u64, u64);
 
 impl Runs {
     /// Forms the ensembles of `plan` from what its runs answered; `shown` names `report.toml`.
-    pub fn form(&mut self, plan: &Plan, predictions: &[PredictionRow], shown: &str) -> Result<()> {
+    pub fn form(&mut self, plan: &Plan, shown: &str) -> Result<()> {
         if plan.ensembles.is_empty() {
             return Ok(());
-        }
-        let mut answers: Answers = HashMap::new();
-        for row in predictions.iter().filter(|row| row.split == TEST) {
-            answers.entry(row.run_id.as_str()).or_default().push(row);
-        }
-        for rows in answers.values_mut() {
-            rows.sort_by(|a, b| a.example_id.cmp(&b.example_id));
         }
         let mut formed = Formed::default();
         for ensemble in &plan.ensembles {
@@ -41,9 +33,7 @@ impl Runs {
                 formed.notes.insert(ensemble.id.clone(), why.clone());
             }
             for team in teams.unwrap_or_default() {
-                let run = ensemble
-                    .run(&team, &answers)
-                    .with_context(|| from.clone())?;
+                let run = ensemble.run(&team, self).with_context(|| from.clone())?;
                 formed.runs.push(run);
             }
         }
@@ -110,7 +100,7 @@ impl EnsemblePlan {
     }
 
     /// The run that stands for `team`.
-    fn run(&self, team: &[&Run], answers: &Answers) -> Result<Run> {
+    fn run(&self, team: &[&Run], runs: &Runs) -> Result<Run> {
         let mut run = together(team)?;
         run.row.run_id = format!("{}-{}", self.id, run.row.seed);
         let members: Vec<Value> = team
@@ -130,7 +120,7 @@ impl EnsemblePlan {
                 Rule::Weighted { metric } => Some(weights(team, metric)?),
                 Rule::Mean | Rule::Majority => None,
             };
-            let scores = joint_scores(team, answers, &self.rule, weights.as_deref())?;
+            let scores = joint_scores(team, runs, &self.rule, weights.as_deref())?;
             for (metric, value) in scores {
                 run.set_final(TEST, &metric, value);
             }

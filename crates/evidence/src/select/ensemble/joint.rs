@@ -7,10 +7,7 @@ use totune_record::PredictionRow;
 use totune_stats::{CLASSIFICATION_EXTRAS, Vote, classification_scores_with, predict_together};
 
 use crate::plan::{Measure, Rule, TEST};
-use crate::select::runs::Run;
-
-/// What each run answered, by run id, in order of examples.
-pub(super) type Answers<'a> = HashMap<&'a str, Vec<&'a PredictionRow>>;
+use crate::select::runs::{Run, Runs};
 
 /// How far a score that is computed again may lie from the stored one.
 const ROUNDING: f64 = 1e-9;
@@ -21,15 +18,11 @@ const ROUNDING: f64 = 1e-9;
 /// Those of a positive class are not among them, since rows do not say which class that is.
 pub(super) fn joint_scores(
     team: &[&Run],
-    answers: &Answers,
+    runs: &Runs,
     rule: &Rule,
     weights: Option<&[f64]>,
 ) -> Result<Vec<(String, f64)>> {
-    let none = Vec::new();
-    let rows: Vec<&[&PredictionRow]> = team
-        .iter()
-        .map(|run| &**answers.get(run.row.run_id.as_str()).unwrap_or(&none))
-        .collect();
+    let rows: Vec<&[PredictionRow]> = team.iter().map(|run| runs.answered(run)).collect();
     for (run, rows) in team.iter().zip(&rows) {
         check(run, rows)?;
     }
@@ -71,7 +64,7 @@ pub(super) fn joint_scores(
 }
 
 /// Whether `rows` are those of a classifier.
-fn check(run: &Run, rows: &[&PredictionRow]) -> Result<()> {
+fn check(run: &Run, rows: &[PredictionRow]) -> Result<()> {
     let id = &run.row.run_id;
     ensure!(
         !rows.is_empty(),
@@ -94,15 +87,15 @@ fn check(run: &Run, rows: &[&PredictionRow]) -> Result<()> {
 
 /// Whether both answered the same examples with the same labels; rows are in order of examples.
 fn same_examples(
-    (one, rows): (&Run, &[&PredictionRow]),
-    (other, others): (&Run, &[&PredictionRow]),
+    (one, rows): (&Run, &[PredictionRow]),
+    (other, others): (&Run, &[PredictionRow]),
 ) -> Result<()> {
     let (one, other) = (&one.row.run_id, &other.row.run_id);
     let at = (0..rows.len().max(others.len())).find(|&at| {
         rows.get(at).map(|row| &row.example_id) != others.get(at).map(|row| &row.example_id)
     });
     if let Some(at) = at {
-        let id = |rows: &[&PredictionRow]| rows.get(at).map(|row| row.example_id.clone());
+        let id = |rows: &[PredictionRow]| rows.get(at).map(|row| row.example_id.clone());
         // The lower id is the one that the other list skips.
         let (lacking, id) = match (id(rows), id(others)) {
             (Some(of_one), Some(of_other)) if of_other < of_one => (one, of_other),
@@ -142,7 +135,7 @@ impl Classes {
     /// Rows name the predicted class, and its score is the highest: that tells the order.
     ///
     /// A class that no member ever predicts is the one label that is left, if one is.
-    fn of(rows: &[&[&PredictionRow]]) -> Result<Self> {
+    fn of(rows: &[&[PredictionRow]]) -> Result<Self> {
         let n = rows[0][0].scores.len();
         let mut by_label: HashMap<String, usize> = HashMap::new();
         for row in rows.iter().copied().flatten() {

@@ -252,8 +252,8 @@ fn plan(text: &str) -> Result<Plan, String> {
 
 fn formed(rows: Tables) -> anyhow::Result<(Plan, Runs)> {
     let plan = plan(PLAN).unwrap();
-    let mut runs = Runs::new(&rows).unwrap();
-    runs.form(&plan, &rows.predictions, "report.toml")?;
+    let mut runs = Runs::new(rows).unwrap();
+    runs.form(&plan, "report.toml")?;
     Ok((plan, runs))
 }
 

@@ -1,10 +1,10 @@
 //! One run: what can be asked of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use totune_record::RunRow;
+use totune_record::{EvalRow, RunRow};
 use totune_stats::Curve;
 
 use crate::plan::{Measure, TEST};
@@ -26,16 +26,46 @@ pub struct Run {
     pub(super) facts: BTreeMap<String, Value>,
     /// The paths that are from the spec.
     pub(super) asked: BTreeSet<String>,
+    pub(super) scores: Scores,
+    /// What it must not be taken for; see [`crate::select::label::LabelPlan`].
+    pub(super) labels: BTreeSet<String>,
+    /// What it answered on test, where that was kept.
+    pub(super) answers: Option<Answers>,
+}
+
+/// What a run was scored by.
+#[derive(Debug, Default)]
+pub(super) struct Scores {
     /// Final scores by (split, metric).
     pub(super) finals: BTreeMap<(String, String), f64>,
     /// Scores after each epoch by (split, metric).
     pub(super) epochs: BTreeMap<(String, String), Vec<EpochScore>>,
     /// The last epoch of each phase with the seconds of training until then, by phase.
-    pub(super) ends: BTreeMap<u32, (u32, f64)>,
-    /// What it must not be taken for; see [`crate::select::label::LabelPlan`].
-    pub(super) labels: BTreeSet<String>,
-    /// What it answered on test, where that was kept.
-    pub(super) answers: Option<Answers>,
+    ends: BTreeMap<u32, (u32, f64)>,
+}
+
+impl Scores {
+    /// Those of each run, by run id.
+    pub(super) fn by_run(evals: Vec<EvalRow>) -> HashMap<String, Self> {
+        let mut by_run: HashMap<String, Self> = HashMap::new();
+        // Rows are sorted by time within a run, so the last final score of a measure is the one that stays.
+        for eval in evals {
+            let scores = by_run.entry(eval.run_id).or_default();
+            let key = (eval.split, eval.metric);
+            if eval.is_final {
+                scores.finals.insert(key.clone(), eval.value);
+            }
+            scores.epochs.entry(key).or_default().push(EpochScore {
+                epoch: eval.epoch,
+                phase: eval.phase,
+                seconds: eval.train_seconds,
+                score: eval.value,
+            });
+            let end = (eval.epoch, eval.train_seconds);
+            scores.ends.insert(eval.phase, end);
+        }
+        by_run
+    }
 }
 
 /// A score after an epoch.
@@ -55,9 +85,11 @@ impl Run {
     /// A final score, or a number of the row.
     pub fn number(&self, measure: &Measure) -> Option<f64> {
         match measure {
-            Measure::Score { metric, split } => {
-                self.finals.get(&(split.clone(), metric.clone())).copied()
-            }
+            Measure::Score { metric, split } => self
+                .scores
+                .finals
+                .get(&(split.clone(), metric.clone()))
+                .copied(),
             Measure::Field { field } => self.facts.get(field).and_then(Value::as_f64),
         }
     }
@@ -84,7 +116,7 @@ impl Run {
     /// Its scores on `split` by `metric` after each epoch, in order; empty where it was not scored so.
     pub fn epochs(&self, metric: &str, split: &str) -> &[EpochScore] {
         let key = (split.to_owned(), metric.to_owned());
-        self.epochs.get(&key).map_or(&[], Vec::as_slice)
+        self.scores.epochs.get(&key).map_or(&[], Vec::as_slice)
     }
 
     /// The last of these after `epoch` epochs.
@@ -96,8 +128,13 @@ impl Run {
 
     /// Epochs and seconds of training after which a further phase began.
     pub fn switches(&self) -> Vec<(u32, f64)> {
-        let all_but_last = self.ends.len().saturating_sub(1);
-        self.ends.values().copied().take(all_but_last).collect()
+        let all_but_last = self.scores.ends.len().saturating_sub(1);
+        self.scores
+            .ends
+            .values()
+            .copied()
+            .take(all_but_last)
+            .collect()
     }
 
     /// The same against the seconds they took; `None` where there is no score, one is not finite, or an epoch
@@ -147,7 +184,7 @@ impl Run {
     /// Final scores by layer of the metrics `<metric>@layer-<i>`.
     pub(crate) fn layers(&self, metric: &str, split: &str) -> BTreeMap<u32, f64> {
         let prefix = format!("{metric}{LAYER}");
-        let scores = self.finals.iter().filter_map(|((of, name), value)| {
+        let scores = self.scores.finals.iter().filter_map(|((of, name), value)| {
             let layer = name.strip_prefix(&prefix)?.parse().ok()?;
             (of == split && value.is_finite()).then_some((layer, *value))
         });
@@ -171,9 +208,7 @@ impl Run {
             row,
             facts: self.facts.clone(),
             asked: self.asked.clone(),
-            finals: BTreeMap::new(),
-            epochs: BTreeMap::new(),
-            ends: BTreeMap::new(),
+            scores: Scores::default(),
             labels,
             answers: None,
         }
@@ -191,7 +226,7 @@ impl Run {
 
     pub(crate) fn set_final(&mut self, split: &str, metric: &str, value: f64) {
         let key = (split.to_owned(), metric.to_owned());
-        self.finals.insert(key, value);
+        self.scores.finals.insert(key, value);
     }
 
     /// What the spec or the row has at a dotted path.

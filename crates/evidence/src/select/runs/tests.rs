@@ -47,7 +47,7 @@ fn a_condition_of_another_kind_is_refused() {
 
 #[test]
 fn an_unknown_metric_is_named_with_the_near_one() {
-    let runs = Runs::new(&totune_synthetic::tables()).unwrap();
+    let runs = Runs::new(totune_synthetic::tables()).unwrap();
     let error = runs
         .sample(&Where::new(), &Measure::score("acuracy", "test"), "here")
         .unwrap_err()
@@ -67,7 +67,7 @@ fn runs_that_went_wrong_are_counted() {
     for row in tables.runs.iter_mut().filter(frozen).take(2) {
         row.status = "diverged".into();
     }
-    let runs = Runs::new(&tables).unwrap();
+    let runs = Runs::new(tables).unwrap();
     let conditions = toml::from_str(r#""work.training.adaptation.kind" = "frozen""#).unwrap();
     let sample = runs
         .sample(&conditions, &Measure::score("accuracy", "test"), "here")
@@ -77,7 +77,7 @@ fn runs_that_went_wrong_are_counted() {
 }
 
 fn select(conditions: &str) -> Result<(usize, Option<String>), String> {
-    let runs = Runs::new(&totune_synthetic::tables()).unwrap();
+    let runs = Runs::new(totune_synthetic::tables()).unwrap();
     let selection = runs
         .select(&toml::from_str(conditions).unwrap(), "here")
         .map_err(|error| format!("{error:#}"))?;

@@ -124,7 +124,7 @@ fn runs_of_one_line_that_differ_in_more_than_their_repeat_are_told() {
         .find(|run| run.dataset == "synthetic-epochs")
         .unwrap();
     run.spec = run.spec.replace("\"epochs\":5", "\"epochs\":9");
-    let runs = Runs::new(&tables).unwrap();
+    let runs = Runs::new(tables).unwrap();
     let of_task: Vec<&Run> = runs
         .all()
         .iter()
@@ -178,7 +178,7 @@ fn svg(lines: &Lines) -> String {
 }
 
 fn runs() -> Runs {
-    Runs::new(&totune_synthetic::tables()).unwrap()
+    Runs::new(totune_synthetic::tables()).unwrap()
 }
 
 fn chosen(names: &[&str]) -> Vec<Chosen> {

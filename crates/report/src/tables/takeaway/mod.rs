@@ -331,7 +331,7 @@ mod tests {
         let asked: TakeawayPlan = parse(&text, "report.toml").unwrap();
         let plan = fixture::task_plan();
         asked.check(&plan, "report.toml: takeaway").unwrap();
-        let runs = Runs::new(&totune_synthetic::task_tables()).unwrap();
+        let runs = Runs::new(totune_synthetic::task_tables()).unwrap();
         asked
             .render(&Scope::new(&plan, &runs, "report.toml"))
             .unwrap()
