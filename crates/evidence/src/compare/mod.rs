@@ -2,6 +2,7 @@
 //!
 //! Claims, tables, takeaways and guidelines compare two sides through [`strata`], so that they cannot disagree.
 
+mod examples;
 pub mod grid;
 pub mod paired;
 pub mod strata;

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use totune_stats::mean;
+use totune_stats::{Interval, mean};
 
 use crate::compare::strata::{Weighted, effect, in_general, unpaired};
-use crate::compare::{Comparison, enough};
+use crate::compare::{Comparison, enough, examples};
 use crate::plan::Unit;
 use crate::plan::{Side, Task, Where};
 use crate::select::label::labelled;
 use crate::select::panel::{OnTask, Pair, TaskRuns, pairs_text};
+use crate::select::runs::Runs;
 use crate::select::scope::Scope;
 use crate::text::{Scale, counted};
 
@@ -23,6 +24,7 @@ pub struct PairedComparison<'a> {
     /// What the runs of either side must not be taken for.
     pub labels: BTreeSet<String>,
     on: Vec<OnTask<'a>>,
+    runs: &'a Runs,
 }
 
 /// One side of a paired comparison.
@@ -74,7 +76,15 @@ impl<'a> PairedComparison<'a> {
             title_b: labelled(b.title, &of_b),
             labels: of_a.into_iter().chain(of_b).collect(),
             on,
+            runs: scope.runs,
         })
+    }
+
+    /// The 95 % interval of the difference of final scores, the first side minus the second, over draws of test examples: one
+    /// for each task, `None` where the answers of its runs do not tell; see [`super::examples`].
+    pub fn over_examples(&self) -> Vec<Option<Interval>> {
+        let of = |on: &OnTask| examples::interval(&on.pairs, &on.task.metric, self.runs);
+        self.on.iter().map(of).collect()
     }
 
     /// Reads `number` off each pair, for a verdict. `Err` says which task has not been run, or has too few pairs left, since

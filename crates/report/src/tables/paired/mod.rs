@@ -12,7 +12,7 @@ use totune_evidence::select::per_run::{TimePer, scores_of_both, seconds_of_both}
 use totune_evidence::select::sample::LEVEL;
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::{Scale, fixed, p_value, signed};
-use totune_stats::{HedgesG, hedges_g, mean, sd};
+use totune_stats::{HedgesG, Interval, hedges_g, mean, sd};
 
 use self::conclusion::{Found, conclusion};
 use super::{Cell, Column, Csv, RenderedTable, TableKind};
@@ -59,7 +59,7 @@ impl TableKind for Paired {
 
     fn render(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
         let mut csv = Csv::new(
-            "table,task,group,seeds,score_a,score_b,sd_a_points,difference_points,interval_points,hedges_g,hedges_g_interval,p_t,p_permutation,epoch_seconds_a,epoch_seconds_b,epoch_ratio",
+            "table,task,group,seeds,score_a,score_b,sd_a_points,difference_points,interval_points,examples_interval_points,hedges_g,hedges_g_interval,p_t,p_permutation,epoch_seconds_a,epoch_seconds_b,epoch_ratio",
         );
         let (mut rows, mut notes, mut found) = (Vec::new(), Vec::new(), Vec::new());
         for task in scope.plan.tasks_named(&self.tasks, &scope.from)? {
@@ -77,6 +77,7 @@ impl TableKind for Paired {
                             title: format!("{title} on {}", task.title),
                             ..row.fill(&numbers.tasks[0], epochs)
                         });
+                        row.examples = interval_text(paired.over_examples()[0]);
                         let of_row = numbers.notes.into_iter();
                         notes.extend(of_row.map(|note| format!("{title}: {note}")));
                     }
@@ -123,6 +124,7 @@ impl Paired {
             Column::of("Difference (points)")
                 .class("ours")
                 .with_interval("95 % interval"),
+            Column::of("95 % interval over test examples"),
             Column::of("Hedges’ g").with_interval("95 % interval of g"),
             Column::of("p (t)"),
             Column::of("p (permutation)"),
@@ -136,9 +138,17 @@ impl Paired {
     fn legend(&self) -> String {
         let (a, b) = (&self.a.title, &self.b.title);
         format!(
-            "Differences are “{b}” minus “{a}” at equal seeds, with Student's 95 % interval of the pairs; p of the paired t-test and of the exact sign-flip permutation test, both uncorrected; the standard deviation is that between seeds of “{a}”. Hedges’ g is the difference in standard deviations between seeds, pooled over both sides and corrected for how few they are, from three seeds on; its 95 % interval is that of the noncentral t."
+            "Differences are “{b}” minus “{a}” at equal seeds, with Student's 95 % interval of the pairs; p of the paired t-test and of the exact sign-flip permutation test, both uncorrected. The interval over test examples is another one: the runs stay as they are, and their test set is drawn again 2,000 times (percentile bootstrap); it is empty where the answers of the runs were not kept. The standard deviation is that between seeds of “{a}”. Hedges’ g is the difference in standard deviations between seeds, pooled over both sides and corrected for how few they are, from three seeds on; its 95 % interval is that of the noncentral t."
         )
     }
+}
+
+/// `[-1.20, 3.40]`, in points.
+fn interval_text(interval: Option<Interval>) -> String {
+    let ends = |Interval { low, high }| [low, high].map(|end| Scale::Points.number(end));
+    interval.map_or(String::new(), |interval| {
+        format!("[{}]", ends(interval).join(", "))
+    })
 }
 
 impl Variant {
@@ -161,6 +171,8 @@ struct Row {
     sd: String,
     /// `b - a` in points, with its interval.
     difference: [String; 2],
+    /// Interval of the same over draws of test examples, in points.
+    examples: String,
     /// Hedges' g of `b` over `a`, with its interval; from three seeds on.
     effect: [String; 2],
     /// Of the paired t-test and of the permutation test.
@@ -182,8 +194,7 @@ impl Row {
         self.difference[0] = scale.signed(difference);
         let test = paired(std::slice::from_ref(&values)).ok();
         if let Some(test) = &test {
-            let ends = [test.interval.low, test.interval.high].map(|end| scale.number(end));
-            self.difference[1] = format!("[{}, {}]", ends[0], ends[1]);
+            self.difference[1] = interval_text(Some(test.interval));
             self.p[0] = p_value(test.p);
         }
         let effect = hedges_g(&on.a, &on.b, LEVEL).filter(|_| values.len() >= SEEDS_OF_EFFECT);
@@ -218,7 +229,8 @@ impl Row {
             .chain([self.sd])
             .map(Cell::of)
             .collect();
-        cells.extend([difference, Cell::of(effect).beside(of_effect)]);
+        let effect = Cell::of(effect).beside(of_effect);
+        cells.extend([difference, Cell::of(self.examples), effect]);
         cells.extend(self.p.into_iter().chain(self.epochs).map(Cell::of));
         cells
     }
