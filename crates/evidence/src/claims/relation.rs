@@ -117,3 +117,22 @@ impl Relation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_itself_is_kept_and_what_lies_beyond_is_not() {
+        for (relation, below, at, above) in [
+            (Relation::AtMost(0.3), true, true, false),
+            (Relation::AtLeast(0.3), false, true, true),
+            (Relation::GreaterBy(0.3), false, false, true),
+            (Relation::Consistent, true, true, true),
+        ] {
+            // 0.1 + 0.2 is a little more than 0.3.
+            let kept = [0.29, 0.1 + 0.2, 0.31].map(|value| relation.keeps(value));
+            assert_eq!(kept, [below, at, above], "{relation:?}");
+        }
+    }
+}
