@@ -118,6 +118,8 @@ fn runs_of_the_tiny_bilm_carry_their_label_everywhere_and_decide_nothing() {
         "gradual-needed",
         "max-above-mean",
         "max-above-ends",
+        "discriminative-rates",
+        "tuning-trains-more-elmo",
     ] {
         let line = line(&claims, id);
         assert!(
@@ -345,9 +347,15 @@ fn add_choices(tables: &mut Tables) {
             let scores = [("test", "span-f1", score)];
             add(tables, ("choices", "fixture-ner", seed), work, &scores);
         }
-        for pooling in ["max", "mean", "first-last"] {
+        for (pooling, decay) in [
+            ("max", 0.4),
+            ("mean", 0.4),
+            ("first-last", 0.4),
+            ("max", 1.0),
+        ] {
             let head = json!({ "pooling": pooling });
-            let work = tune("fixture-elmo", "gradual-unfreezing", head, 1e-3);
+            let mut work = tune("fixture-elmo", "gradual-unfreezing", head, 1e-3);
+            work["training"]["adaptation"]["layer-decay"] = json!(decay);
             let scores = [("test", "accuracy", 0.6 + spread(seed))];
             add(tables, ("choices", "fixture-phrases", seed), work, &scores);
         }

@@ -95,6 +95,7 @@ fn peters2019(experiment: &str, work: &Value) -> String {
         "table-6" => side.to_owned(),
         "choices" if head["recurrent-over"] == "words" => "words-lstm-over-words".to_owned(),
         "choices" if head["kind"] == "tagger" => format!("words-{}", text(&head["pieces"])),
+        "choices" if training["adaptation"]["layer-decay"] == 1.0 => "texts-equal-rates".to_owned(),
         "choices" => format!("texts-{}", text(&head["pooling"])),
         "layers" | "layers-elmo" => text(&work["states"]).to_owned(),
         "choices-probe" => format!("{}-{}", text(&work["states"]), text(&work["input"])),

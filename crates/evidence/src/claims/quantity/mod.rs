@@ -33,6 +33,7 @@ mod task_contrast;
 mod task_score;
 mod time_saving;
 mod trainable_share;
+mod trained_parameters;
 mod variance;
 
 use std::fmt::Debug;
@@ -174,6 +175,7 @@ kinds! {
     TaskScore = task_score,
     TimeSaving = time_saving,
     TrainableShare = trainable_share,
+    TrainedParameters = trained_parameters,
     Variance = variance,
 }
 }

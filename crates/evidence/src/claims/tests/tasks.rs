@@ -192,6 +192,16 @@ fn repeats_and_shares() {
     );
     let sides = "sides = ['last-3']";
     paper.check(&[sides, share, &about("[0.1, 0.2]", 0.001)], NotTestable);
+    let trained = "quantity = 'trained-parameters'";
+    for (order, expected) in [
+        ("'full', 'last-2'", Reproduced),
+        ("'last-1', 'last-2'", Contradicted),
+        // The smallest of the first has to lie above the largest of the second: 421 does not.
+        ("'last-k', 'last-1'", Contradicted),
+        ("'full', 'last-3'", NotTestable),
+    ] {
+        paper.check(&[&format!("order = [{order}]"), trained], expected);
+    }
 }
 
 #[test]
