@@ -22,11 +22,13 @@ const ROUNDING: f64 = 1e-6;
 
 /// What an example adds to the sums that a score is a function of.
 type Part = [f64; 6];
+/// A score as a function of the sums.
+type Score = fn(&Part) -> f64;
 
 /// A run on the test set: one part for each example, and the score of their sum.
 struct Parts {
     parts: Vec<Part>,
-    score: fn(&Part) -> f64,
+    score: Score,
     /// Its share of the difference, negative for the second side.
     weight: f64,
 }
@@ -86,7 +88,7 @@ impl Parts {
 }
 
 /// Parts and scores that a metric of this name may mean; rows do not say which class is the positive one.
-fn candidates(rows: &[PredictionRow], metric: &str) -> Vec<(Vec<Part>, fn(&Part) -> f64)> {
+fn candidates(rows: &[PredictionRow], metric: &str) -> Vec<(Vec<Part>, Score)> {
     let each = |part: &dyn Fn(&PredictionRow) -> Part| rows.iter().map(part).collect::<Vec<Part>>();
     let classes = || {
         let mut classes: Vec<&str> = rows.iter().map(|row| &*row.gold).collect();
@@ -103,7 +105,7 @@ fn candidates(rows: &[PredictionRow], metric: &str) -> Vec<(Vec<Part>, fn(&Part)
             .map(|class| {
                 (
                     each(&|row| counts([&row.gold, &row.predicted], class)),
-                    f1 as fn(&Part) -> f64,
+                    f1 as Score,
                 )
             })
             .collect(),
@@ -121,7 +123,7 @@ fn candidates(rows: &[PredictionRow], metric: &str) -> Vec<(Vec<Part>, fn(&Part)
             });
             let numbers = numbers.collect::<Option<Vec<Part>>>();
             numbers
-                .map(|numbers| (numbers, pearson as fn(&Part) -> f64))
+                .map(|numbers| (numbers, pearson as Score))
                 .into_iter()
                 .collect()
         }
@@ -129,7 +131,7 @@ fn candidates(rows: &[PredictionRow], metric: &str) -> Vec<(Vec<Part>, fn(&Part)
             let sentences = rows.chunk_by(|a, b| a.example_id == b.example_id);
             let sentences = sentences.map(sentence).collect::<Option<Vec<Part>>>();
             sentences
-                .map(|sentences| (sentences, f1 as fn(&Part) -> f64))
+                .map(|sentences| (sentences, f1 as Score))
                 .into_iter()
                 .collect()
         }
