@@ -1,12 +1,12 @@
 //! Scoring a model on examples it does not learn from.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use totune_data::{BatchPlan, Target};
-use totune_model::{Classifier, Encoder, Pass};
+use totune_model::{Classifier, Encoder, Output, Pass};
 
 use crate::batch::Batches;
 use crate::cache::EntryLayer;
-use crate::examples::Examples;
+use crate::examples::{Examples, Row};
 use crate::objective::Objective;
 use crate::parameters::device_of;
 
@@ -61,4 +61,44 @@ pub fn evaluate<E: Encoder>(
         predicted,
         scores,
     })
+}
+
+/// What `model` gives for each of `examples` before any softmax, as one batch and without dropout: the outputs for an
+/// example, or word by word those for its tags, without what a CRF makes of them.
+///
+/// `model` is a validation snapshot, as for [`evaluate`].
+///
+/// # Errors
+/// When the device fails.
+pub fn logits<E: Encoder>(model: &Classifier<E>, examples: &Examples) -> Result<Vec<Vec<f32>>> {
+    model.encoder.reset_state();
+    if examples.is_empty() {
+        return Ok(Vec::new());
+    }
+    let device = device_of(&model.encoder)?;
+    let all: Vec<usize> = (0..examples.len()).collect();
+    let output = Batches::new(examples, None, &device).outputs(model, &all, &Pass::evaluation());
+    let (data, width) = match output {
+        Output::Labels(outputs) => {
+            let [_, width] = outputs.dims();
+            (outputs.into_data(), width)
+        }
+        Output::Tags(tags) => {
+            let [_, words, n_tags] = tags.emissions.dims();
+            (tags.emissions.into_data(), words * n_tags)
+        }
+    };
+    let values: Vec<f32> = data
+        .try_to_vec()
+        .ok()
+        .context("outputs are not 32-bit floats")?;
+    let rows = examples.rows.iter().zip(values.chunks(width.max(1)));
+    // Behind the words of a shorter sentence there is nothing to compare.
+    let longest = |row: &Row| row.words.as_ref().map(|words| words.starts.len());
+    let most = examples.rows.iter().filter_map(longest).max().unwrap_or(1);
+    let row = |(row, values): (&Row, &[f32])| {
+        let own = longest(row).map_or(width, |words| width / most.max(1) * words);
+        values[..own].to_vec()
+    };
+    Ok(rows.map(row).collect())
 }

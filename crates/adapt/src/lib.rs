@@ -38,7 +38,7 @@ mod training;
 mod watch;
 
 pub use cache::{Activations, CacheFile, CachedActivations, EntryLayer, StoredDtype};
-pub use evaluate::{Evaluation, evaluate};
+pub use evaluate::{Evaluation, evaluate, logits};
 pub use examples::{Examples, Places, Row};
 pub use fit::{fit, time_phases};
 pub use objective::Objective;

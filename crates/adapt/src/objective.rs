@@ -12,7 +12,7 @@ use crate::examples::Examples;
 
 mod tags;
 
-use tags::{padded, sentences, tagged, tags, tags_of};
+use tags::{names, padded, sentences, tagged, tags, tags_of};
 
 /// What a model predicts of each example, with its loss and its metrics.
 #[derive(Debug, Clone, PartialEq)]
@@ -232,6 +232,30 @@ impl Objective {
         asked: &[String],
     ) -> Vec<(String, f64)> {
         let gold = || examples.rows.iter().map(|row| &row.target);
+        match self {
+            Self::Tags { labels } => totune_stats::tagging_scores(
+                &sentences(&examples.rows, gold(), labels),
+                &sentences(&examples.rows, predicted.iter(), labels),
+                Reading::Conlleval,
+            ),
+            Self::Class { .. } | Self::Score {} => {
+                self.metrics(&gold().collect::<Vec<_>>(), predicted, asked)
+            }
+        }
+    }
+
+    /// Every metric of `predicted` against `gold`, one target for each example, by the names of result rows; some are
+    /// there only if `asked` for. Of tags, a target is that of a whole sentence.
+    ///
+    /// # Panics
+    /// When a target is of another kind, or the two differ in number.
+    pub fn metrics(
+        &self,
+        gold: &[&Target],
+        predicted: &[Target],
+        asked: &[String],
+    ) -> Vec<(String, f64)> {
+        let gold = gold.iter().copied();
         let owned = |scores: Vec<(&str, f64)>| {
             let scores = scores.into_iter();
             scores
@@ -240,21 +264,22 @@ impl Objective {
         };
         match self {
             Self::Class { labels, positive } => owned(totune_stats::classification_scores_with(
-                &gold().map(class).collect::<Vec<_>>(),
+                &gold.map(class).collect::<Vec<_>>(),
                 &predicted.iter().map(class).collect::<Vec<_>>(),
                 labels.len(),
                 *positive,
                 asked.iter().map(String::as_str),
             )),
             Self::Score {} => owned(totune_stats::regression_scores(
-                &gold().map(value).collect::<Vec<_>>(),
+                &gold.map(value).collect::<Vec<_>>(),
                 &predicted.iter().map(value).collect::<Vec<_>>(),
             )),
-            Self::Tags { labels } => totune_stats::tagging_scores(
-                &sentences(&examples.rows, gold(), labels),
-                &sentences(&examples.rows, predicted.iter(), labels),
-                Reading::Conlleval,
-            ),
+            Self::Tags { labels } => {
+                let gold: Vec<_> = gold.map(|target| names(target, labels)).collect();
+                let predicted = predicted.iter().map(|target| names(target, labels));
+                let predicted: Vec<_> = predicted.collect();
+                totune_stats::tagging_scores(&gold, &predicted, Reading::Conlleval)
+            }
         }
     }
 }

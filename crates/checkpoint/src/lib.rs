@@ -34,5 +34,6 @@ pub use dtype::Dtype;
 pub use folder::find;
 pub use format::Format;
 pub use names::Naming;
+pub use names::distilbert::distilbert_name;
 pub use names::elmo::{CharCnn, ElmoOptions, Lstm};
 pub use published::{Difference, Published};

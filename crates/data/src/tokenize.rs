@@ -2,6 +2,7 @@
 
 pub mod characters;
 mod encoded;
+mod export;
 mod many;
 mod memo;
 mod open;

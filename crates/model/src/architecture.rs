@@ -4,7 +4,7 @@ use std::fmt;
 
 use anyhow::Result;
 use burn::tensor::Device;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use totune_checkpoint::{ElmoOptions, Naming};
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 macro_rules! architectures {
     ($($(#[$doc:meta])* $name:ident($shape:ty),)*) => {
         /// The shape of a network, by its kind.
-        #[derive(Debug, Clone, PartialEq, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind", rename_all = "kebab-case")]
         pub enum Architecture {
             $($(#[$doc])* $name($shape),)*

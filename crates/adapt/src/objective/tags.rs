@@ -34,9 +34,15 @@ pub(super) fn sentences<'a, 'b>(
             sentences.push(Vec::new());
         }
         let sentence = sentences.last_mut().expect("just begun");
-        sentence.extend(tags_of(tags).iter().map(|&tag| labels[tag].as_str()));
+        sentence.extend(names(tags, labels));
     }
     sentences
+}
+
+/// The names of tags.
+pub(super) fn names<'a>(tags: &Target, labels: &'a [String]) -> Vec<&'a str> {
+    let tags = tags_of(tags).iter();
+    tags.map(|&tag| labels[tag].as_str()).collect()
 }
 
 /// Rows of tags as `[batch, words]`, zeros behind the shorter ones.

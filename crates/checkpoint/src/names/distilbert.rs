@@ -29,3 +29,30 @@ pub(super) fn published(name: &str) -> String {
     };
     in_layer().unwrap_or_else(|| name.to_string())
 }
+
+/// The name a DistilBERT is published under, of a tensor with this name in BERT's words; what is no part of a layer keeps
+/// its own.
+pub fn distilbert_name(name: &str) -> String {
+    let in_layer = || {
+        let (layer, part) = name.strip_prefix("encoder.layer.")?.split_once('.')?;
+        let (part, kind) = part.rsplit_once('.')?;
+        let (ours, _) = PARTS.iter().find(|(_, theirs)| *theirs == part)?;
+        Some(format!("transformer.layer.{layer}.{ours}.{kind}"))
+    };
+    in_layer().unwrap_or_else(|| name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_to_berts_and_back() {
+        for (ours, _) in PARTS {
+            let name = format!("transformer.layer.11.{ours}.weight");
+            assert_eq!(distilbert_name(&published(&name)), name);
+        }
+        let table = "embeddings.word_embeddings.weight";
+        assert_eq!(distilbert_name(table), table);
+    }
+}

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Format, Tensor};
 
 mod bert;
-mod distilbert;
+pub mod distilbert;
 pub mod elmo;
 mod tensorflow;
 

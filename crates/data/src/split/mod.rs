@@ -29,7 +29,7 @@ pub enum Split {
     Files(Files),
 }
 
-/// One test set drawn at random, with the same share of every class.
+/// One test set drawn at random, with the same share of every class where there are classes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HoldOut {
@@ -192,7 +192,13 @@ impl Split {
                 leaked: 0,
             });
         }
-        let classes = classes(dataset)?;
+        let classes = match self {
+            // Scores and tags are drawn from as one class.
+            Split::HoldOut(_) if dataset.labels.is_empty() || dataset.tagging.is_some() => {
+                vec![0; dataset.examples.len()]
+            }
+            _ => classes(dataset)?,
+        };
         let first = first_occurrences(&dataset.examples);
         let tested: Vec<bool> = match self {
             Split::HoldOut(hold_out) => hold_out.tested(&classes, &first)?,
