@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bench, collect, compare, curves, data, doctor, encoders, papers, pretrain, report, reproduce,
-    submit, sweep,
+    bench, collect, compare, curves, data, doctor, encoders, papers, predict, pretrain, report,
+    reproduce, submit, sweep, train,
 };
 use crate::context::Context;
 use crate::exit;
@@ -34,6 +34,8 @@ Examples:
   totune reproduce hart2020 small       real data, a small real encoder
   totune report hart2020 small          tables and figures again, without training
   totune curves wang2023 mnli           time against score, one line per strategy
+  totune train reviews.toml --save m    a model of your own, for totune and for transformers
+  totune predict m new.csv              its predictions
   totune doctor                         what this machine has and lacks";
 
 /// The commands.
@@ -47,6 +49,9 @@ pub enum Command {
     Sweep(sweep::Sweep),
     Collect(collect::Collect),
     Papers(papers::Papers),
+    Train(train::Train),
+    Predict(predict::Predict),
+    Evaluate(predict::Evaluate),
     Pretrain(pretrain::Pretrain),
     #[command(subcommand)]
     Data(data::Data),
@@ -61,12 +66,15 @@ pub enum Command {
 impl Args {
     /// Runs what was typed by a program that began at `start`.
     pub fn run(self, start: Instant) -> Result<ExitCode> {
-        // `doctor` answers where no project can be found, too.
-        if let Command::Doctor(command) = self.command {
-            return command.run(&self.global);
-        }
+        // What answers where no project can be found, too.
+        let command = match self.command {
+            Command::Doctor(command) => return command.run(&self.global),
+            Command::Predict(command) => return command.run(&self.global).map(ExitCode::from),
+            Command::Evaluate(command) => return command.run(&self.global).map(ExitCode::from),
+            command => command,
+        };
         let context = Context::new(self.global)?;
-        let code = match self.command {
+        let code = match command {
             Command::Compare(command) => command.run(&context, start),
             Command::Reproduce(command) => command.run(&context),
             Command::Report(command) => command.run(&context),
@@ -74,13 +82,16 @@ impl Args {
             Command::Sweep(command) => command.run(&context),
             Command::Collect(command) => command.run(&context),
             Command::Papers(command) => command.run(&context),
+            Command::Train(command) => command.run(&context),
             Command::Pretrain(command) => command.run(&context),
             Command::Data(command) => command.run(&context),
             Command::Encoders(command) => command.run(&context),
             Command::Submit(command) => command.run(&context),
             Command::Bench(command) => command.run(&context),
             Command::BenchWorker(command) => command.run(&context),
-            Command::Doctor(_) => unreachable!("handled above"),
+            Command::Doctor(_) | Command::Predict(_) | Command::Evaluate(_) => {
+                unreachable!("handled above")
+            }
         };
         code.map(ExitCode::from)
     }

@@ -6,7 +6,6 @@ use anyhow::{Context as _, Result};
 use totune_sweep::{Environment, Machine, Project, Roots, Store};
 
 use crate::global::Global;
-use crate::signals;
 
 /// What commands work with.
 #[derive(Debug)]
@@ -40,17 +39,7 @@ impl Context {
 
     /// The device that was asked for, and a flag that Ctrl-C sets.
     pub fn machine(&self) -> Result<Machine> {
-        let threads = self.threads();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        pool.build_global().context("cannot start threads")?;
-        let chosen = self.global.device.choose(threads)?;
-        Ok(Machine {
-            device: chosen.device,
-            device_name: chosen.name,
-            threads,
-            cache_budget: self.global.cache_budget << 20,
-            stop: signals::stop_flag()?,
-        })
+        self.global.machine()
     }
 
     /// Where runs on `machine` find what they read.
@@ -64,8 +53,7 @@ impl Context {
 
     /// Threads that were asked for, or one for each core.
     pub fn threads(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
-        self.global.threads.map_or_else(cores, usize::from)
+        self.global.threads()
     }
 
     /// A path as it is shown: from the project's root where it lies below it.

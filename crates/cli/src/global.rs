@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use totune_sweep::Roots;
+use anyhow::{Context as _, Result};
+use totune_sweep::{Machine, Roots};
 
 use crate::device::DeviceRequest;
+use crate::signals;
 
 /// What every command shares.
 #[derive(Debug, clap::Args)]
@@ -62,6 +64,27 @@ impl Global {
             encoders: self.encoders.clone().unwrap_or_else(encoders),
             cache: self.cache_folder(project),
         }
+    }
+
+    /// The device that was asked for, and a flag that Ctrl-C sets.
+    pub fn machine(&self) -> Result<Machine> {
+        let threads = self.threads();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build_global().context("cannot start threads")?;
+        let chosen = self.device.choose(threads)?;
+        Ok(Machine {
+            device: chosen.device,
+            device_name: chosen.name,
+            threads,
+            cache_budget: self.cache_budget << 20,
+            stop: signals::stop_flag()?,
+        })
+    }
+
+    /// Threads that were asked for, or one for each core.
+    pub fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        self.threads.map_or_else(cores, usize::from)
     }
 
     /// Where encoded texts are cached; nowhere where that was switched off.

@@ -45,7 +45,7 @@ impl Data {
 }
 
 /// The card called `name`, or the card at that path.
-fn card(context: &Context, name: &str) -> Result<Card> {
+pub(super) fn card(context: &Context, name: &str) -> Result<Card> {
     let path = Path::new(name);
     if path.extension().is_some_and(|end| end == "toml") || path.components().count() > 1 {
         return Card::read(path);

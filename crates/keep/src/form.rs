@@ -1,0 +1,276 @@
+//! The form in which a trained model is saved: as a class of transformers that computes the same, or as our own.
+
+use anyhow::{Context, Result, ensure};
+use burn::tensor::TensorData;
+use totune_adapt::Values;
+use totune_data::Pairs;
+use totune_model::{
+    Architecture, FullyConnectedSpec, HeadSpec, Layers, LinearSpec, PoolerKind, Pooling,
+    SubwordPooling, TagOutput, TaggerSpec,
+};
+
+use crate::SavedAs;
+
+/// A model as it is saved.
+#[derive(Debug)]
+pub(crate) struct Form {
+    pub saved_as: SavedAs,
+    /// With a pooler where the class of transformers has one.
+    pub architecture: Architecture,
+    pub head: HeadSpec,
+    /// By the paths of a classifier of this architecture with this head.
+    pub values: Values,
+}
+
+/// What a linear head on a bare first token is multiplied by below the tanh of BERT's pooler, and divided by above it. So
+/// near zero tanh is linear: a state of 10 comes through to within 2e-6 of itself. A power of two divides exactly.
+const SHRUNK: f32 = 1.0 / 4096.0;
+
+/// How transformers' names of classes begin.
+fn family(architecture: &Architecture) -> Option<&'static str> {
+    match architecture {
+        Architecture::Bert(_) => Some("Bert"),
+        Architecture::Distilbert(_) => Some("DistilBert"),
+        Architecture::Roberta(_) => Some("Roberta"),
+        Architecture::Elmo(_) => None,
+    }
+}
+
+/// The class of transformers that is an encoder without a head.
+pub(crate) fn encoder_class(architecture: &Architecture) -> Option<String> {
+    Some(format!("{}Model", family(architecture)?))
+}
+
+impl Form {
+    /// The form for `values`, those of a classifier of this architecture with this head.
+    ///
+    /// # Errors
+    /// When the values are not those of such a classifier.
+    pub fn of(
+        architecture: &Architecture,
+        head: &HeadSpec,
+        pairs: Pairs,
+        values: Values,
+    ) -> Result<Self> {
+        let plain = Self {
+            saved_as: SavedAs::Totune {
+                reason: String::new(),
+            },
+            architecture: architecture.clone(),
+            head: head.clone(),
+            values,
+        };
+        let Some(family) = family(architecture) else {
+            let reason = format!("transformers has no {architecture}");
+            return Ok(plain.own(reason));
+        };
+        if !pairs.is_joint() {
+            return Ok(plain.own("the texts of a pair are read separately".into()));
+        }
+        let class = |task: &str| format!("{family}For{task}Classification");
+        let sequence = class("Sequence");
+        match head {
+            HeadSpec::Linear(spec) if !spec.layers.is_top() => {
+                Ok(plain.own("the head reads a mix of layers".into()))
+            }
+            HeadSpec::Linear(spec) => match (architecture, spec.pooling) {
+                (Architecture::Bert(_) | Architecture::Roberta(_), Pooling::Pooler) => {
+                    Ok(plain.as_class(sequence))
+                }
+                (Architecture::Bert(_) | Architecture::Roberta(_), Pooling::First) => {
+                    plain.through_a_pooler(sequence)
+                }
+                (Architecture::Distilbert(_), Pooling::First) => {
+                    plain.through_a_hidden_layer(sequence)
+                }
+                (_, pooling) => Ok(plain.own(format!(
+                    "the head reads pooling = {} of the top layer, and {sequence} the first token",
+                    serde_json::to_value(pooling)?
+                ))),
+            },
+            HeadSpec::FullyConnected(spec) => match architecture {
+                Architecture::Distilbert(config)
+                    if spec.layers.is_top() && spec.mlp_hidden == config.dim =>
+                {
+                    Ok(plain.as_class(sequence))
+                }
+                _ => Ok(plain.own(format!(
+                    "{sequence} has no such layers as `fully-connected`"
+                ))),
+            },
+            HeadSpec::Tagger(spec) if is_plain(spec) => Ok(plain.as_token_class(class("Token"))),
+            other => Ok(plain.own(format!("transformers has no head `{}`", described(other)))),
+        }
+    }
+
+    fn own(self, reason: String) -> Self {
+        let saved_as = SavedAs::Totune { reason };
+        Self { saved_as, ..self }
+    }
+
+    fn as_class(self, class: String) -> Self {
+        let saved_as = SavedAs::Transformers { class };
+        Self { saved_as, ..self }
+    }
+
+    /// Classifiers of tokens have no pooler.
+    fn as_token_class(mut self, class: String) -> Self {
+        self.values
+            .retain(|path, _| !path.starts_with("encoder.pooler."));
+        set_pooler(&mut self.architecture, PoolerKind::None);
+        self.as_class(class)
+    }
+
+    /// A linear head on the first token as one behind a pooler, whose layer passes on what it gets.
+    fn through_a_pooler(mut self, class: String) -> Result<Self> {
+        let weight = self.path("output.weight")?;
+        let [_, hidden] = shape(&self.values[&weight])?;
+        set_pooler(&mut self.architecture, PoolerKind::Tanh);
+        self.values.insert(
+            "encoder.pooler.dense.weight".into(),
+            diagonal(hidden, SHRUNK),
+        );
+        self.values.insert(
+            "encoder.pooler.dense.bias".into(),
+            TensorData::new(vec![0f32; hidden], [hidden]),
+        );
+        let grown = floats(&self.values[&weight])?;
+        let grown = grown.into_iter().map(|value| value / SHRUNK).collect();
+        let shape = self.values[&weight].shape().to_vec();
+        self.values.insert(weight, TensorData::new(grown, shape));
+        if let HeadSpec::Linear(spec) = &mut self.head {
+            spec.pooling = Pooling::Pooler;
+        }
+        Ok(self.as_class(class))
+    }
+
+    /// A linear head on the first token as DistilBERT's two layers: the first one adds so much to each number of the
+    /// state that none is below zero and the ReLU lets all through; the bias of the second takes it away again. A layer
+    /// norm of `n` numbers gives none beyond `sqrt(n - 1)` times its scale.
+    fn through_a_hidden_layer(mut self, class: String) -> Result<Self> {
+        let Architecture::Distilbert(config) = &self.architecture else {
+            unreachable!("only a DistilBERT has a ReLU there");
+        };
+        let (hidden, top) = (config.dim, config.n_layers - 1);
+        let dropout = match &self.head {
+            HeadSpec::Linear(LinearSpec { dropout, .. }) => *dropout,
+            _ => 0.0,
+        };
+        let norm = |kind: &str| {
+            let path = format!("encoder.layers.{top}.feed_forward.norm.{kind}");
+            floats(self.values.get(&path).context("the top layer has a norm")?)
+        };
+        let widest = ((hidden - 1) as f32).sqrt();
+        let bounds = norm("weight")?.into_iter().zip(norm("bias")?);
+        let added: Vec<f32> = bounds
+            .map(|(scale, shift)| (scale.abs() * widest + shift.abs() + 1e-3).ceil())
+            .collect();
+        let (weight, bias) = (self.path("output.weight")?, self.path("output.bias")?);
+        let of_weight = floats(&self.values[&weight])?;
+        let biases: Vec<f32> = floats(&self.values[&bias])?
+            .into_iter()
+            .zip(of_weight.chunks(hidden))
+            .map(|(bias, row)| {
+                let products = row.iter().zip(&added);
+                let taken: f64 = products.map(|(w, a)| f64::from(*w) * f64::from(*a)).sum();
+                (f64::from(bias) - taken) as f32
+            })
+            .collect();
+        let outputs = biases.len();
+        let renamed = |path: &str| path.replace(".Linear.", ".FullyConnected.");
+        let hidden_of =
+            |kind: &str| renamed(&weight).replace("output.weight", &format!("hidden.{kind}"));
+        let moved = self.values.remove(&weight).context("it was just there")?;
+        self.values.remove(&bias);
+        self.values.insert(renamed(&weight), moved);
+        self.values
+            .insert(renamed(&bias), TensorData::new(biases, [outputs]));
+        self.values
+            .insert(hidden_of("weight"), diagonal(hidden, 1.0));
+        self.values
+            .insert(hidden_of("bias"), TensorData::new(added, [hidden]));
+        self.head = HeadSpec::FullyConnected(FullyConnectedSpec {
+            layers: Layers::Top,
+            mlp_hidden: hidden,
+            dropout,
+        });
+        Ok(self.as_class(class))
+    }
+
+    /// The path of the head's parameter with this end.
+    fn path(&self, end: &str) -> Result<String> {
+        let mut found = self.values.keys();
+        let found = found.find(|path| path.starts_with("head.") && path.ends_with(end));
+        found
+            .cloned()
+            .with_context(|| format!("head: found no parameter `{end}`, expected one"))
+    }
+}
+
+/// Whether each word is scored by one linear layer on its first subword.
+fn is_plain(spec: &TaggerSpec) -> bool {
+    spec.layers.is_top()
+        && spec.recurrent_layers == 0
+        && spec.mlp_hidden == 0
+        && spec.subwords == SubwordPooling::First
+        && spec.output == TagOutput::Softmax
+}
+
+/// A head as a reason has it.
+fn described(head: &HeadSpec) -> String {
+    let HeadSpec::Tagger(spec) = head else {
+        return head.label().to_string();
+    };
+    let mut parts = vec!["tagger".to_string()];
+    if !spec.layers.is_top() {
+        parts.push("a mix of layers".into());
+    }
+    if spec.recurrent_layers > 0 {
+        parts.push("a BiLSTM".into());
+    }
+    if spec.mlp_hidden > 0 {
+        parts.push("a hidden layer".into());
+    }
+    if spec.subwords != SubwordPooling::First {
+        parts.push("words by other subwords than the first".into());
+    }
+    if spec.output == TagOutput::Crf {
+        parts.push("a CRF".into());
+    }
+    parts.join(" with ")
+}
+
+fn set_pooler(architecture: &mut Architecture, kind: PoolerKind) {
+    match architecture {
+        Architecture::Bert(config) => config.pooler = kind,
+        Architecture::Roberta(config) => config.pooler = kind,
+        Architecture::Distilbert(_) | Architecture::Elmo(_) => {}
+    }
+}
+
+/// `value` times the identity, `[n, n]`.
+fn diagonal(n: usize, value: f32) -> TensorData {
+    let mut values = vec![0f32; n * n];
+    values
+        .iter_mut()
+        .step_by(n + 1)
+        .for_each(|cell| *cell = value);
+    TensorData::new(values, [n, n])
+}
+
+fn shape(data: &TensorData) -> Result<[usize; 2]> {
+    let shape = data.shape().to_vec();
+    ensure!(
+        shape.len() == 2,
+        "a weight has the shape {shape:?}, expected two extents"
+    );
+    Ok([shape[0], shape[1]])
+}
+
+/// The numbers of a tensor.
+pub(crate) fn floats(data: &TensorData) -> Result<Vec<f32>> {
+    let data = data.clone().convert::<f32>();
+    data.try_to_vec()
+        .ok()
+        .context("a weight is not of 32-bit floats")
+}

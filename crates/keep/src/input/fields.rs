@@ -1,0 +1,178 @@
+//! What is read of a row: its texts or words, its label or tags.
+
+use anyhow::{Context, Result, anyhow};
+use csv::StringRecord;
+use serde_json::{Map, Value};
+use totune_data::Input;
+
+use super::{hint, quoted};
+
+/// The columns that are read of each row of a file.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    /// What errors call the file.
+    pub shown: String,
+    pub text: Vec<Column>,
+    pub second: Vec<Column>,
+    pub label: Option<Column>,
+    /// What stands between joined columns.
+    pub join: String,
+}
+
+/// A column by its name, and of delimited text by its place.
+#[derive(Debug)]
+pub(crate) struct Column {
+    pub name: String,
+    pub place: usize,
+}
+
+/// One row as it stands in its file.
+#[derive(Debug)]
+pub(crate) struct Record {
+    /// Line it starts on, from 1.
+    pub line: u64,
+    pub row: Row,
+}
+
+#[derive(Debug)]
+pub(crate) enum Row {
+    Fields(StringRecord),
+    Object(Map<String, Value>),
+    Line(String),
+    /// The lines of a sentence.
+    Sentence(Vec<String>),
+}
+
+impl Fields {
+    /// What a model reads of a row.
+    pub fn input(&self, record: &Record) -> Result<Input> {
+        match &record.row {
+            Row::Line(text) => Ok(Input::Text(text.clone())),
+            Row::Sentence(lines) => {
+                let words = lines.iter().filter(|line| is_word(line));
+                let first = |line: &String| cells(line).first().map(|word| word.to_string());
+                Ok(Input::Words(words.filter_map(first).collect()))
+            }
+            Row::Object(object) if self.text.len() == 1 => {
+                let name = &self.text[0].name;
+                match object.get(name) {
+                    Some(Value::Array(_)) => Ok(Input::Words(self.list(record, object, name)?)),
+                    _ => self.texts(record),
+                }
+            }
+            Row::Object(_) | Row::Fields(_) => self.texts(record),
+        }
+    }
+
+    fn texts(&self, record: &Record) -> Result<Input> {
+        let first = self.joined(record, &self.text)?;
+        Ok(match self.second.is_empty() {
+            true => Input::Text(first),
+            false => Input::Pair(first, self.joined(record, &self.second)?),
+        })
+    }
+
+    fn joined(&self, record: &Record, columns: &[Column]) -> Result<String> {
+        let fields = columns.iter().map(|column| self.field(record, column));
+        let fields: Vec<String> = fields.collect::<Result<_>>()?;
+        if let [only] = &fields[..] {
+            return Ok(only.clone());
+        }
+        let fields: Vec<String> = fields
+            .into_iter()
+            .filter(|field| !field.is_empty())
+            .collect();
+        Ok(fields.join(&self.join))
+    }
+
+    fn field(&self, record: &Record, column: &Column) -> Result<String> {
+        let name = &column.name;
+        match &record.row {
+            Row::Fields(fields) => Ok(fields.get(column.place).unwrap_or_default().to_string()),
+            Row::Object(object) => match object.get(name) {
+                Some(Value::String(text)) => Ok(text.clone()),
+                Some(Value::Number(number)) => Ok(number.to_string()),
+                Some(Value::Bool(value)) => Ok(value.to_string()),
+                Some(other) => {
+                    Err(self.at(record, &format!("`{name}` is {other}, expected a text")))
+                }
+                None => Err(self.missing(record, object, name)),
+            },
+            Row::Line(_) | Row::Sentence(_) => Ok(String::new()),
+        }
+    }
+
+    fn list(
+        &self,
+        record: &Record,
+        object: &Map<String, Value>,
+        name: &str,
+    ) -> Result<Vec<String>> {
+        let Some(value) = object.get(name) else {
+            return Err(self.missing(record, object, name));
+        };
+        let wrong = || {
+            self.at(
+                record,
+                &format!("`{name}` is {value}, expected a list of texts"),
+            )
+        };
+        let values = value.as_array().ok_or_else(wrong)?.iter();
+        let text = |value: &Value| match value {
+            Value::String(text) => Ok(text.clone()),
+            Value::Number(number) => Ok(number.to_string()),
+            _ => Err(wrong()),
+        };
+        values.map(text).collect()
+    }
+
+    /// The label or score of a row.
+    pub fn label(&self, record: &Record) -> Result<String> {
+        let column = self.label.as_ref();
+        self.field(record, column.context("no column of labels was asked for")?)
+    }
+
+    /// The tags of a row: those in a list, or what stands last on each line.
+    pub fn tags(&self, record: &Record) -> Result<Vec<String>> {
+        match (&record.row, &self.label) {
+            (Row::Sentence(lines), _) => {
+                let words = lines.iter().filter(|line| is_word(line));
+                let tag = |line: &String| match cells(line)[..] {
+                    [_, .., tag] => Ok(tag.to_string()),
+                    _ => Err(self.at(
+                        record,
+                        &format!("`{line}` has one column, expected a tag in the last of several"),
+                    )),
+                };
+                words.map(tag).collect()
+            }
+            (Row::Object(object), Some(label)) => self.list(record, object, &label.name),
+            _ => Err(self.at(record, "no tags, expected some")),
+        }
+    }
+
+    /// An error about a row.
+    pub fn at(&self, record: &Record, problem: &str) -> anyhow::Error {
+        anyhow!("{}: line {}: {problem}", self.shown, record.line)
+    }
+
+    fn missing(&self, record: &Record, object: &Map<String, Value>, name: &str) -> anyhow::Error {
+        let keys: Vec<String> = object.keys().cloned().collect();
+        let hint = hint(name, &keys);
+        let found = quoted(&keys);
+        self.at(record, &format!("no key `{name}`{hint}found {found}"))
+    }
+}
+
+/// Whether a line of a sentence has a word on it.
+pub(crate) fn is_word(line: &str) -> bool {
+    !line.starts_with("-DOCSTART-")
+}
+
+/// The columns of a line.
+fn cells(line: &str) -> Vec<&str> {
+    match line.contains('\t') {
+        true => line.split('\t').map(str::trim).collect(),
+        false => line.split_whitespace().collect(),
+    }
+}

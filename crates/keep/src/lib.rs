@@ -1,0 +1,42 @@
+//! Trained models that outlive the program: written as folders, read back, and used.
+//!
+//! [`save`] writes a [`Trained`] model as a folder that transformers loads, wherever transformers has a class that computes
+//! the same; where it has none, the head goes into a file of our own and the model card says so. Either way the folder has
+//! a [`Manifest`], `totune.json`, from which [`SavedModel::open`] reads it back. A [`SavedModel`] predicts: for texts at hand, or
+//! for the rows of a file that passes through in constant memory ([`predict`], [`evaluate`]).
+//!
+//! ```text
+//! Outcome ─► Trained ─► save ─► folder ─► SavedModel ─► predict, evaluate
+//! ```
+//!
+//! A folder appears whole or not at all, and only after the model read back from it gave what the one in memory gives.
+//!
+//! This crate does not know grids, papers or result files, or how a device was chosen.
+
+mod card;
+mod config;
+mod form;
+mod input;
+mod manifest;
+mod names;
+mod output;
+mod reader;
+mod recipe;
+mod save;
+mod saved;
+mod stream;
+mod train;
+mod weights;
+
+pub use input::{Columns, Kind, Source};
+pub use manifest::{
+    ColumnNames, DatasetFacts, EncoderFacts, InputFacts, Manifest, SavedAs, ScoreFacts, TaskFacts,
+    TrainingFacts,
+};
+pub use output::Layout;
+pub use reader::Reader;
+pub use recipe::{Recipe, Strategy, usual_split};
+pub use save::{Saved, Trained, check_free, save};
+pub use saved::{Answer, SavedModel};
+pub use stream::{Evaluated, Predicting, evaluate, predict};
+pub use train::{Done, Job, fit_job};

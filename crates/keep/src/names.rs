@@ -1,0 +1,58 @@
+//! Where each parameter is stored: the file, and the name in it.
+
+use totune_checkpoint::distilbert_name;
+use totune_model::{Architecture, Bert, Elmo};
+
+use crate::SavedAs;
+
+/// The file with the encoder's weights, and with the head's where transformers has a class for both.
+pub(crate) const WEIGHTS: &str = "model.safetensors";
+/// The file with a head of our own.
+pub(crate) const HEAD: &str = "head.safetensors";
+
+/// The file and the name there of the parameter at `path` of a classifier, such as `encoder.layers.0.attention.query.bias`.
+pub(crate) fn place(
+    architecture: &Architecture,
+    saved_as: &SavedAs,
+    path: &str,
+) -> (&'static str, String) {
+    let transformers = matches!(saved_as, SavedAs::Transformers { .. });
+    match path.strip_prefix("encoder.") {
+        Some(path) if transformers => (WEIGHTS, in_classifier(architecture, path)),
+        Some(path) => (WEIGHTS, in_encoder(architecture, path)),
+        None if transformers => (WEIGHTS, of_head(architecture, path)),
+        None => (HEAD, path.to_string()),
+    }
+}
+
+/// The name in a file with the encoder only.
+fn in_encoder(architecture: &Architecture, path: &str) -> String {
+    match architecture {
+        Architecture::Bert(_) | Architecture::Roberta(_) => Bert::published(path),
+        Architecture::Distilbert(_) => distilbert_name(&Bert::published(path)),
+        Architecture::Elmo(_) => Elmo::published(path),
+    }
+}
+
+/// The name in a file of one of transformers' classifiers.
+fn in_classifier(architecture: &Architecture, path: &str) -> String {
+    let name = in_encoder(architecture, path);
+    match (architecture, name.strip_prefix("pooler.")) {
+        // A RoBERTa's classifier has the layer that a BERT has as its pooler.
+        (Architecture::Roberta(_), Some(rest)) => format!("classifier.{rest}"),
+        _ => format!("{}.{name}", architecture.label()),
+    }
+}
+
+/// The name in transformers of a parameter of a head: a linear one, a tagger without networks, or DistilBERT's two layers.
+fn of_head(architecture: &Architecture, path: &str) -> String {
+    let (module, kind) = path.rsplit_once('.').unwrap_or(("", path));
+    let of_hidden = module.ends_with(".hidden");
+    let roberta = matches!(architecture, Architecture::Roberta(_));
+    let of_text = !module.contains("Tagger");
+    match (of_hidden, roberta && of_text) {
+        (true, _) => format!("pre_classifier.{kind}"),
+        (false, true) => format!("classifier.out_proj.{kind}"),
+        (false, false) => format!("classifier.{kind}"),
+    }
+}

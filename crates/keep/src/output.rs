@@ -1,0 +1,183 @@
+//! Predictions as rows of a file: those of the input, with what was predicted behind them.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::{Map, Value};
+use totune_data::Target;
+
+use crate::input::{Kind, Record, Row, Source, is_word};
+use crate::{Answer, Manifest};
+
+/// How predictions are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// Fields between separators under a header line: the columns of the input, `predicted`, and of labels the probability
+    /// of each, `p_<label>`.
+    Delimited(u8),
+    /// A JSON object on each line: the keys of the input, `predicted`, and of labels `probabilities`.
+    Jsonl,
+    /// The lines of the input with the tag behind each.
+    Words,
+}
+
+impl Layout {
+    /// The one for rows of this kind in a file of this name; with `json`, JSON lines.
+    pub fn of(kind: Kind, out: &Path, json: bool) -> Self {
+        let end = out.extension().and_then(|end| end.to_str()).unwrap_or("");
+        match (kind, end) {
+            _ if json => Self::Jsonl,
+            (Kind::Jsonl, _) | (_, "jsonl" | "ndjson") => Self::Jsonl,
+            (Kind::Words, _) => Self::Words,
+            (_, "tsv") => Self::Delimited(b'\t'),
+            (Kind::Csv(separator), _) => Self::Delimited(separator),
+            (Kind::Tsv, "" | "txt") => Self::Delimited(b'\t'),
+            (Kind::Tsv | Kind::Lines, _) => Self::Delimited(b','),
+        }
+    }
+}
+
+/// The name of what was predicted.
+const PREDICTED: &str = "predicted";
+
+/// A file of predictions.
+pub(crate) struct Sink<'a> {
+    out: Out<'a>,
+    labels: &'a [String],
+    header: Vec<String>,
+}
+
+enum Out<'a> {
+    Delimited(Box<csv::Writer<&'a mut dyn Write>>),
+    Jsonl(&'a mut dyn Write),
+    Words(&'a mut dyn Write),
+}
+
+impl<'a> Sink<'a> {
+    /// Predictions of `manifest`'s model for the rows of `source`.
+    pub fn new(
+        out: &'a mut dyn Write,
+        layout: Layout,
+        source: &Source,
+        manifest: &'a Manifest,
+    ) -> Result<Self> {
+        let labels = manifest.task.labels();
+        let header = source.header();
+        let out = match layout {
+            Layout::Jsonl => Out::Jsonl(out),
+            Layout::Words => Out::Words(out),
+            Layout::Delimited(separator) => {
+                let mut writer = csv::WriterBuilder::new()
+                    .delimiter(separator)
+                    .from_writer(out);
+                let probabilities = labels.iter().map(|label| format!("p_{label}"));
+                let names = header.iter().cloned();
+                let names = names.chain([PREDICTED.to_string()]).chain(probabilities);
+                writer.write_record(names)?;
+                Out::Delimited(Box::new(writer))
+            }
+        };
+        Ok(Self {
+            out,
+            labels,
+            header,
+        })
+    }
+
+    /// Adds a row and what was predicted of it.
+    pub fn write(&mut self, record: &Record, answer: &Answer) -> Result<()> {
+        match &mut self.out {
+            Out::Delimited(writer) => {
+                match &record.row {
+                    Row::Fields(fields) => fields
+                        .iter()
+                        .try_for_each(|field| writer.write_field(field))?,
+                    Row::Line(text) => writer.write_field(text)?,
+                    Row::Object(_) | Row::Sentence(_) => {}
+                }
+                writer.write_field(shown(&answer.predicted, self.labels))?;
+                if !self.labels.is_empty() {
+                    let scores = answer.scores.iter();
+                    scores
+                        .map(|p| p.to_string())
+                        .try_for_each(|p| writer.write_field(p))?;
+                }
+                writer.write_record(None::<&[u8]>)?;
+            }
+            Out::Jsonl(out) => {
+                let object = object(record, answer, self.labels, &self.header);
+                serde_json::to_writer(&mut *out, &object)?;
+                out.write_all(b"\n")?;
+            }
+            Out::Words(out) => {
+                let Row::Sentence(lines) = &record.row else {
+                    unreachable!("only words come out as words");
+                };
+                let mut tags = answer.predicted.tags().unwrap_or_default().iter();
+                for line in lines {
+                    // Aligned with the columns before it.
+                    let between = if line.contains('\t') { '\t' } else { ' ' };
+                    match is_word(line).then(|| tags.next()).flatten() {
+                        Some(tag) => writeln!(out, "{line}{between}{}", self.labels[*tag])?,
+                        None => writeln!(out, "{line}")?,
+                    }
+                }
+                writeln!(out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands on what is still held back.
+    pub fn finish(self) -> Result<()> {
+        match self.out {
+            Out::Delimited(mut writer) => writer.flush(),
+            Out::Jsonl(out) | Out::Words(out) => out.flush(),
+        }
+        .context("predictions: cannot be written")
+    }
+}
+
+/// A row as a JSON object with its prediction.
+fn object(
+    record: &Record,
+    answer: &Answer,
+    labels: &[String],
+    header: &[String],
+) -> Map<String, Value> {
+    let mut object = match &record.row {
+        Row::Object(object) => object.clone(),
+        Row::Fields(fields) => {
+            let named = header.iter().cloned().zip(fields.iter());
+            named.map(|(name, field)| (name, field.into())).collect()
+        }
+        Row::Line(text) => Map::from_iter([("text".to_string(), text.clone().into())]),
+        Row::Sentence(lines) => Map::from_iter([("lines".to_string(), lines.clone().into())]),
+    };
+    let predicted: Value = match &answer.predicted {
+        Target::Value(value) => (*value).into(),
+        Target::Tags(tags) => tags.iter().map(|&tag| labels[tag].clone()).collect(),
+        other => shown(other, labels).into(),
+    };
+    object.insert(PREDICTED.to_string(), predicted);
+    if let Target::Class(_) = answer.predicted {
+        let named = labels.iter().cloned().zip(&answer.scores);
+        let named: Map<String, Value> = named.map(|(label, p)| (label, (*p).into())).collect();
+        object.insert("probabilities".to_string(), named.into());
+    }
+    object
+}
+
+/// A prediction as text: the label's name, the number, or the tags with spaces between.
+fn shown(predicted: &Target, labels: &[String]) -> String {
+    match predicted {
+        Target::Class(class) => labels[*class].clone(),
+        Target::Value(value) => (*value as f32).to_string(),
+        Target::Tags(tags) => {
+            let names: Vec<&str> = tags.iter().map(|&tag| labels[tag].as_str()).collect();
+            names.join(" ")
+        }
+        Target::Unknown => String::new(),
+    }
+}

@@ -1,0 +1,274 @@
+//! Writing a trained model as a folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use burn::module::Module;
+use burn::tensor::Device;
+use totune_adapt::{Examples, Outcome, Training, logits, parameter_values};
+use totune_model::{
+    AnyEncoder, Classifier, Encoder, EncoderCard, fused::Precision, merge_low_rank,
+};
+
+use crate::config::{config, write_json, write_tokenizer};
+use crate::form::Form;
+use crate::manifest::FILE;
+use crate::{
+    ColumnNames, DatasetFacts, EncoderFacts, InputFacts, Manifest, Reader, SavedAs, SavedModel,
+    ScoreFacts, TaskFacts, TrainingFacts, card, weights,
+};
+
+/// A trained model, and what there is to say about it.
+#[derive(Debug)]
+pub struct Trained<'a> {
+    /// The model of the selected epoch, its scores and its costs.
+    pub outcome: &'a Outcome<AnyEncoder>,
+    /// The card of the encoder that training started from.
+    pub encoder: &'a EncoderCard,
+    /// The folder with the encoder's tokenizer.
+    pub dir: &'a Path,
+    /// What identifies the weights that training started from.
+    pub checkpoint: &'a str,
+    /// The settings.
+    pub training: &'a Training,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The spec of the run, where it was one of an experiment.
+    pub spec: Option<serde_json::Value>,
+    /// What the model predicts.
+    pub task: TaskFacts,
+    /// Metrics to report, the main one first.
+    pub metrics: Vec<String>,
+    /// What the columns of the training file were called.
+    pub columns: ColumnNames,
+    /// What it was trained on.
+    pub dataset: DatasetFacts,
+    /// Some examples by which the folder is compared with the model in memory; 32 at most are looked at.
+    pub sample: &'a Examples,
+}
+
+/// A folder as it was written.
+#[derive(Debug, Clone)]
+pub struct Saved {
+    /// Where it lies.
+    pub dir: PathBuf,
+    /// Who can load it.
+    pub saved_as: SavedAs,
+    /// Rows by which it was compared with the model in memory.
+    pub compared: usize,
+    /// The largest difference of two outputs, before softmax.
+    pub difference: f32,
+}
+
+/// Rows by which a folder is compared with the model in memory.
+const COMPARED: usize = 32;
+/// The largest difference of outputs that is no error, relative to outputs above 1.
+const TOLERANCE: f32 = 1e-3;
+
+/// Writes a trained model as the folder `to`, reads it back onto `device`, and compares what both give for some rows.
+///
+/// Everything is written to another folder next to `to` first, which gets this name at the end. Low-rank updates are added
+/// to the weights they update. What is saved computes in 32-bit floats.
+///
+/// # Errors
+/// When `to` is there and not empty, something cannot be written, or the model that was read back gives other outputs.
+pub fn save(trained: &Trained, to: &Path, device: &Device) -> Result<Saved> {
+    check_free(to)?;
+    ensure!(
+        trained.outcome.stop.is_an_end(),
+        "training ended as `{}`: there is no model to save",
+        trained.outcome.stop.label()
+    );
+    let model = plain(trained.outcome.model.clone());
+    let values = parameter_values(&model, &|_| true);
+    let form = Form::of(
+        &trained.encoder.architecture,
+        &trained.training.head,
+        trained.training.pairs,
+        values,
+    )?;
+    let mut folder = Pending::new(to)?;
+    let manifest = write(trained, &form, &folder.temporary)?;
+    let read = SavedModel::open(&folder.temporary, device, 1)?;
+    let (compared, difference) = compare(&model, &read, trained.sample)?;
+    folder.publish()?;
+    Ok(Saved {
+        dir: to.to_path_buf(),
+        saved_as: manifest.saved_as,
+        compared,
+        difference,
+    })
+}
+
+/// Refuses a folder that has something in it, or a place where none can be.
+///
+/// # Errors
+/// That is what they say.
+pub fn check_free(to: &Path) -> Result<()> {
+    match fs::read_dir(to) {
+        Ok(mut entries) => ensure!(
+            entries.next().is_none(),
+            "{}: is already there and not empty, expected a new folder",
+            to.display()
+        ),
+        Err(_) if to.exists() => bail!("{}: is no folder, expected a new one", to.display()),
+        Err(_) => {}
+    }
+    Ok(())
+}
+
+/// The model without autodiff, low-rank updates and half-precision products.
+fn plain(model: Classifier<AnyEncoder>) -> Classifier<AnyEncoder> {
+    let model = model.valid();
+    Classifier {
+        encoder: merge_low_rank(model.encoder).with_precision(Precision::F32),
+        head: model.head,
+    }
+}
+
+/// Writes all files of the folder.
+fn write(trained: &Trained, form: &Form, dir: &Path) -> Result<Manifest> {
+    let (training, encoder) = (trained.training, trained.encoder);
+    let of_words = matches!(trained.task, TaskFacts::Tagging { .. });
+    let input = InputFacts {
+        max_length: training.max_length,
+        is_pair: !trained.columns.second.is_empty(),
+        pairs: training.pairs,
+        context: training.context,
+    };
+    let lowercase = encoder.vocabulary.lowercase;
+    let read = (&form.architecture, lowercase);
+    let reader = Reader::open(trained.dir, read, &input, of_words)?;
+    if let Some(tokenizer) = reader.tokenizer() {
+        write_tokenizer(tokenizer, &form.architecture, &input, of_words, dir)?;
+    }
+    if let Some(config) = config(form, &trained.task, trained.dir)? {
+        write_json(&dir.join("config.json"), &config)?;
+    }
+    let (format, written_by) = Manifest::head();
+    let manifest = Manifest {
+        format,
+        written_by,
+        saved_as: form.saved_as.clone(),
+        task: trained.task.clone(),
+        metrics: trained.metrics.clone(),
+        columns: trained.columns.clone(),
+        input,
+        encoder: EncoderFacts {
+            name: encoder.name.clone(),
+            title: encoder.title.clone(),
+            checkpoint: trained.checkpoint.to_string(),
+            licence: encoder.licence.clone(),
+            homepage: encoder.homepage.clone(),
+            lowercase,
+            architecture: form.architecture.clone(),
+        },
+        head: form.head.clone(),
+        weights: weights::write(form, dir)?,
+        training: TrainingFacts {
+            seed: trained.seed,
+            settings: training.clone(),
+            epochs: trained.outcome.epochs,
+            seconds: trained.outcome.train_seconds,
+            spec: trained.spec.clone(),
+        },
+        dataset: trained.dataset.clone(),
+        scores: scores(trained.outcome),
+    };
+    let text = card::text(&manifest);
+    let path = dir.join("README.md");
+    fs::write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))?;
+    write_json(&dir.join(FILE), &serde_json::to_value(&manifest)?)?;
+    Ok(manifest)
+}
+
+/// The scores of the selected epoch.
+fn scores(outcome: &Outcome<AnyEncoder>) -> Vec<ScoreFacts> {
+    let scores = outcome.scores.iter();
+    let finals = scores.filter(|score| score.is_final && matches!(score.split, "dev" | "test"));
+    finals
+        .map(|score| ScoreFacts {
+            split: score.split.to_string(),
+            metric: score.metric.clone(),
+            value: score.value,
+            n: score.n,
+        })
+        .collect()
+}
+
+/// How many rows were compared, and the largest difference.
+fn compare(
+    model: &Classifier<AnyEncoder>,
+    read: &SavedModel,
+    sample: &Examples,
+) -> Result<(usize, f32)> {
+    let rows: Vec<usize> = (0..sample.len().min(COMPARED)).collect();
+    let sample = sample.part(&rows);
+    let (before, after) = (logits(model, &sample)?, logits(&read.model, &sample)?);
+    let mut largest = 0f32;
+    for (row, (before, after)) in sample.rows.iter().zip(before.iter().zip(&after)) {
+        for (before, after) in before.iter().zip(after) {
+            let difference = (before - after).abs();
+            // Written so that a NaN is refused too.
+            let is_near = difference <= TOLERANCE * before.abs().max(1.0);
+            ensure!(
+                is_near,
+                "the model that was read back gives {after} for example `{}`, expected {before}; nothing was saved",
+                row.id
+            );
+            largest = largest.max(difference);
+        }
+    }
+    Ok((rows.len(), largest))
+}
+
+/// A folder under a temporary name. Dropped before [`Pending::publish`], it goes away.
+struct Pending {
+    temporary: PathBuf,
+    path: PathBuf,
+    published: bool,
+}
+
+impl Pending {
+    fn new(path: &Path) -> Result<Self> {
+        let name = path
+            .file_name()
+            .with_context(|| format!("{}: expected a path that ends in a name", path.display()))?;
+        let name = name.to_string_lossy();
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let failed = || format!("{}: cannot be made", path.display());
+        fs::create_dir_all(parent).with_context(failed)?;
+        let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        fs::create_dir(&temporary).with_context(failed)?;
+        Ok(Self {
+            temporary,
+            path: path.to_path_buf(),
+            published: false,
+        })
+    }
+
+    /// Gives the folder its name; what is in it is on the disk before.
+    fn publish(&mut self) -> Result<()> {
+        let shown = || format!("{}: could not be put in place", self.path.display());
+        for entry in fs::read_dir(&self.temporary).with_context(shown)? {
+            let file = entry.and_then(|entry| fs::File::open(entry.path()));
+            file.and_then(|file| file.sync_all()).with_context(shown)?;
+        }
+        fs::rename(&self.temporary, &self.path).with_context(shown)?;
+        self.published = true;
+        Ok(())
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.published {
+            // The error that led here is the one worth telling.
+            let _ = fs::remove_dir_all(&self.temporary);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A model read back from its folder.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use burn::tensor::Device;
+use totune_adapt::{Examples, Objective, Row};
+use totune_data::{Example, Input, Target};
+use totune_model::{AnyEncoder, Classifier};
+
+use crate::manifest::Manifest;
+use crate::{Reader, weights};
+
+/// Examples that pass through a model at once.
+pub(crate) const BATCH: usize = 64;
+
+/// A model that was saved, ready to predict.
+#[derive(Debug)]
+pub struct SavedModel {
+    /// What it is.
+    pub manifest: Manifest,
+    pub(crate) model: Classifier<AnyEncoder>,
+    objective: Objective,
+    reader: Reader,
+    threads: usize,
+}
+
+/// What a model predicts of one input.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// A label, a number or a tag for each word; labels and tags as indices into those of the manifest.
+    pub predicted: Target,
+    /// Probability of each label, or the number alone; none of tags.
+    pub scores: Vec<f32>,
+}
+
+impl SavedModel {
+    /// Reads the model in the folder `dir` onto `device`, which has no autodiff; texts are cut on `threads` threads.
+    ///
+    /// # Errors
+    /// When the folder is no saved model, or a file in it is not the one that was saved.
+    pub fn open(dir: &Path, device: &Device, threads: usize) -> Result<Self> {
+        let manifest = Manifest::read(dir)?;
+        let model = weights::read(&manifest, dir, device)?;
+        let encoder = &manifest.encoder;
+        let objective = manifest.objective();
+        Ok(Self {
+            reader: Reader::open(
+                dir,
+                (&encoder.architecture, encoder.lowercase),
+                &manifest.input,
+                objective.is_about_words(),
+            )?,
+            objective,
+            model,
+            threads,
+            manifest,
+        })
+    }
+
+    /// What the model predicts of each of `inputs`, in their order. Inputs of similar length pass through it together.
+    ///
+    /// # Errors
+    /// When an input is of another kind than the model was trained on.
+    pub fn predict(&self, inputs: Vec<Input>) -> Result<Vec<Answer>> {
+        let (pair, words) = (self.manifest.input.is_pair, self.objective.is_about_words());
+        let numbered = inputs.into_iter().enumerate();
+        let example = |(number, input): (usize, Input)| {
+            ensure!(
+                input.words().is_some() == words && input.second().is_some() == pair,
+                "input {}: found {}, expected {}",
+                number + 1,
+                kind(input.second().is_some(), input.words().is_some()),
+                kind(pair, words)
+            );
+            Ok(Example {
+                id: number.to_string(),
+                // Of words, the number of tags says how many are looked at.
+                target: match input.words() {
+                    Some(words) => Target::Tags(vec![0; words.len()]),
+                    None => Target::Unknown,
+                },
+                input,
+                group: None,
+            })
+        };
+        let examples: Vec<Example> = numbered.map(example).collect::<Result<_>>()?;
+        let examples_of = |rows: Vec<Row>| Examples {
+            rows,
+            cached: Vec::new(),
+        };
+        let rows = examples_of(self.reader.rows(&examples, self.threads)?);
+        let found = totune_adapt::evaluate(&self.model, &self.objective, &rows, BATCH, None)?;
+        let mut answers: Vec<Option<Answer>> = vec![None; examples.len()];
+        let scored = found.predicted.into_iter().zip(found.scores);
+        for (row, (predicted, scores)) in rows.rows.iter().zip(scored) {
+            let number: usize = row.id.parse()?;
+            match (&mut answers[number], predicted) {
+                // A long sentence is read in several parts.
+                (
+                    Some(Answer {
+                        predicted: Target::Tags(before),
+                        ..
+                    }),
+                    Target::Tags(tags),
+                ) => {
+                    before.extend(tags);
+                }
+                (answer, predicted) => *answer = Some(Answer { predicted, scores }),
+            }
+        }
+        // A sentence without words has no part at all.
+        let none = || Answer {
+            predicted: Target::Tags(Vec::new()),
+            scores: Vec::new(),
+        };
+        Ok(answers
+            .into_iter()
+            .map(|answer| answer.unwrap_or_else(none))
+            .collect())
+    }
+}
+
+fn kind(pair: bool, words: bool) -> &'static str {
+    match (pair, words) {
+        (true, _) => "a pair of texts",
+        (false, true) => "a list of words",
+        (false, false) => "a text",
+    }
+}

@@ -1,0 +1,164 @@
+//! Weights as safetensors: written from a form, and put into a model.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use burn::module::{Module, ModuleMapper, Param};
+use burn::tensor::{Device, Tensor, TensorData};
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
+use totune_checkpoint::Checkpoint;
+use totune_model::{AnyEncoder, Classifier, Weights};
+
+use crate::form::{Form, floats};
+use crate::manifest::Manifest;
+use crate::names::place;
+
+/// Writes the weights of `form` into `dir`; the SHA-256 of each file.
+pub(crate) fn write(form: &Form, dir: &Path) -> Result<BTreeMap<String, String>> {
+    let mut files: BTreeMap<&str, Vec<(String, Vec<usize>, Vec<u8>)>> = BTreeMap::new();
+    for (path, data) in &form.values {
+        let (file, name) = place(&form.architecture, &form.saved_as, path);
+        let bytes = floats(data)?.into_iter().flat_map(f32::to_le_bytes);
+        let tensor = (name, data.shape().to_vec(), bytes.collect());
+        files.entry(file).or_default().push(tensor);
+    }
+    let mut hashes = BTreeMap::new();
+    for (file, tensors) in files {
+        let views = tensors.iter().map(|(name, shape, bytes)| {
+            Ok((name, TensorView::new(Dtype::F32, shape.clone(), bytes)?))
+        });
+        let views: Vec<(&String, TensorView)> = views.collect::<Result<_>>()?;
+        let path = dir.join(file);
+        // What transformers asks for before it reads a file.
+        let metadata = HashMap::from([("format".to_string(), "pt".to_string())]);
+        safetensors::serialize_to_file(views, Some(metadata), &path)
+            .with_context(|| format!("{}: cannot be written", path.display()))?;
+        hashes.insert(file.to_string(), Checkpoint::open(&path)?.hash());
+    }
+    Ok(hashes)
+}
+
+/// A model of the manifest's shape with the weights in `dir`.
+///
+/// # Errors
+/// When a file is not the one that was written, or a tensor is missing, left over or of another shape.
+pub(crate) fn read(
+    manifest: &Manifest,
+    dir: &Path,
+    device: &Device,
+) -> Result<Classifier<AnyEncoder>> {
+    let mut files = BTreeMap::new();
+    for (name, expected) in &manifest.weights {
+        // A manifest is a file from outside: it names files of its own folder only.
+        ensure!(
+            Path::new(name)
+                .file_name()
+                .is_some_and(|only| only == name.as_str()),
+            "{}: weights: found `{name}`, expected the name of a file in the folder",
+            dir.display()
+        );
+        let path = dir.join(name);
+        let checkpoint = Checkpoint::open(&path)?;
+        let found = checkpoint.hash();
+        ensure!(
+            &found == expected,
+            "{}: sha-256 is {found}, expected {expected}, that of the file that was saved",
+            path.display()
+        );
+        files.insert(name.as_str(), checkpoint);
+    }
+    let encoder = manifest.encoder.architecture.load(&mut Zeros, device)?;
+    let n_outputs = manifest.objective().n_outputs();
+    let model = Classifier::new(encoder, &manifest.head, n_outputs, 0, device)?;
+    let mut fill = Fill {
+        path: Vec::new(),
+        manifest,
+        files: &files,
+        device,
+        taken: BTreeSet::new(),
+        problem: None,
+    };
+    let model = model.map(&mut fill);
+    if let Some(problem) = fill.problem {
+        return Err(problem);
+    }
+    for (file, checkpoint) in &files {
+        for tensor in checkpoint.tensors() {
+            let place = (file.to_string(), tensor.name.to_string());
+            if !fill.taken.contains(&place) {
+                bail!(
+                    "{}: found a tensor `{}`, expected none of this name",
+                    dir.join(file).display(),
+                    tensor.name
+                );
+            }
+        }
+    }
+    Ok(model)
+}
+
+/// Weights that are about to be replaced.
+struct Zeros;
+
+impl Weights for Zeros {
+    fn take(&mut self, _: &str, shape: &[usize]) -> Result<TensorData> {
+        let n = shape.iter().product();
+        Ok(TensorData::new(vec![0f32; n], shape.to_vec()))
+    }
+}
+
+/// Puts stored values into a model.
+struct Fill<'a> {
+    path: Vec<String>,
+    manifest: &'a Manifest,
+    files: &'a BTreeMap<&'a str, Checkpoint>,
+    device: &'a Device,
+    /// By file and name.
+    taken: BTreeSet<(String, String)>,
+    problem: Option<anyhow::Error>,
+}
+
+impl Fill<'_> {
+    fn value(&mut self, shape: &[usize]) -> Result<TensorData> {
+        let (architecture, saved_as) =
+            (&self.manifest.encoder.architecture, &self.manifest.saved_as);
+        let (file, name) = place(architecture, saved_as, &self.path.join("."));
+        let checkpoint = self.files.get(file);
+        let checkpoint =
+            checkpoint.with_context(|| format!("weights: found no `{file}`, expected one"))?;
+        let tensor = checkpoint.tensor(&name)?;
+        ensure!(
+            tensor.shape == shape,
+            "{}: tensor `{name}` has shape {:?}, expected {shape:?}",
+            checkpoint.path().display(),
+            tensor.shape
+        );
+        self.taken.insert((file.to_string(), name));
+        Ok(TensorData::new(tensor.values, tensor.shape))
+    }
+}
+
+impl ModuleMapper for Fill<'_> {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.into());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        if self.problem.is_some() {
+            return param;
+        }
+        match self.value(&param.dims()) {
+            Ok(data) => param.map(|_| Tensor::from_data(data, self.device)),
+            Err(problem) => {
+                self.problem = Some(problem);
+                param
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Models of tiny encoders with heads of random weights, and folders to save them in.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::path::{Path, PathBuf};
+
+use burn::module::{Module, ModuleMapper, Param};
+use burn::tensor::{Device, Tensor};
+use totune_adapt::{Examples, Outcome, Stop, Training};
+use totune_data::{Example, Input, Target, Task};
+use totune_keep::{
+    ColumnNames, DatasetFacts, InputFacts, Reader, Recipe, Saved, Strategy, TaskFacts, Trained,
+    save,
+};
+use totune_model::{
+    AnyEncoder, Architecture, Classifier, DistilBertConfig, EncoderCard, EncoderCatalogue,
+    HeadSpec, RandomWeights,
+};
+
+/// A file or folder of the repository.
+pub fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+}
+
+/// A tiny encoder: a card of the repository, or `distilbert`, which has random weights and the words of `fixture-bert`.
+pub struct Tiny {
+    pub card: EncoderCard,
+    pub encoder: AnyEncoder,
+    pub dir: PathBuf,
+}
+
+impl Tiny {
+    pub fn load(name: &str, device: &Device) -> Self {
+        let cards = EncoderCatalogue::read(&repository("encoders")).expect("cards");
+        let of = if name == "distilbert" {
+            "fixture-bert"
+        } else {
+            name
+        };
+        let mut card = cards.find(of).expect("a card").clone();
+        let loaded = card
+            .load_any(&[repository("fixtures/encoders")], device)
+            .expect("an encoder");
+        let mut encoder = loaded.encoder;
+        if name == "distilbert" {
+            card.architecture = Architecture::Distilbert(DistilBertConfig {
+                vocab_size: 289,
+                dim: 24,
+                n_layers: 2,
+                n_heads: 2,
+                hidden_dim: 40,
+                max_position_embeddings: 64,
+                dropout: 0.1,
+                attention_dropout: 0.1,
+            });
+            let mut weights = RandomWeights::new(3, 0.3);
+            encoder = card
+                .architecture
+                .load(&mut weights, device)
+                .expect("weights of every shape");
+        }
+        Self {
+            card,
+            encoder,
+            dir: loaded.dir,
+        }
+    }
+}
+
+/// A model that nobody trained.
+pub struct Untrained {
+    pub tiny: Tiny,
+    pub model: Classifier<AnyEncoder>,
+    pub training: Training,
+    pub task: TaskFacts,
+    pub sample: Examples,
+    is_pair: bool,
+}
+
+/// Makes the weights of a new head twenty times as large, so that outputs are about 1.
+struct Grow;
+
+impl ModuleMapper for Grow {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        param.map(|value| value * 20.0)
+    }
+}
+
+/// What a task is about, in the words of a test.
+pub fn task(kind: Task) -> TaskFacts {
+    let labels = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+    match kind {
+        Task::Classification => TaskFacts::Classification {
+            labels: labels(&["not relevant, or spam", "01", "Zoë"]),
+            positive: None,
+            values: labels(&["0", "1", "2"]),
+        },
+        Task::Regression => TaskFacts::Regression {},
+        Task::Tagging => TaskFacts::Tagging {
+            labels: labels(&["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]),
+        },
+    }
+}
+
+impl Untrained {
+    /// A model for `kind` with the usual head, or with `head`; it is compared by `inputs`.
+    pub fn new(
+        (name, kind): (&str, Task),
+        head: Option<HeadSpec>,
+        inputs: &[Input],
+        device: &Device,
+    ) -> Self {
+        let tiny = Tiny::load(name, device);
+        let mut training = Recipe::new(Strategy::Full).training(&tiny.card, kind, false);
+        training.head = head.unwrap_or(training.head);
+        training.max_length = 64;
+        let task = task(kind);
+        let n_outputs = task.labels().len().max(1);
+        let is_pair = inputs.iter().any(|input| input.second().is_some());
+        let mut model = Classifier::new(tiny.encoder.clone(), &training.head, n_outputs, 7, device)
+            .expect("a head");
+        model.head = model.head.map(&mut Grow);
+        let input = InputFacts {
+            max_length: training.max_length,
+            is_pair,
+            pairs: training.pairs,
+            context: training.context,
+        };
+        let architecture = (&tiny.card.architecture, tiny.card.vocabulary.lowercase);
+        let reader =
+            Reader::open(&tiny.dir, architecture, &input, kind == Task::Tagging).expect("a reader");
+        let examples: Vec<Example> = inputs.iter().enumerate().map(example).collect();
+        let rows = reader.rows(&examples, 1).expect("rows");
+        Self {
+            tiny,
+            model,
+            training,
+            task,
+            sample: Examples {
+                rows,
+                cached: Vec::new(),
+            },
+            is_pair,
+        }
+    }
+
+    /// Saves it as `to`.
+    pub fn save(&self, to: &Path, device: &Device) -> anyhow::Result<Saved> {
+        let outcome = Outcome {
+            model: self.model.clone(),
+            scores: Vec::new(),
+            predictions: Vec::new(),
+            stop: Stop::Epochs,
+            params_total: 0,
+            params_trainable: 0,
+            epochs: 0,
+            steps: 0,
+            train_seconds: 0.0,
+            cache_seconds: 0.0,
+            cpu_seconds: None,
+            phases: Vec::new(),
+            eval_seconds: 0.0,
+        };
+        let second = if self.is_pair {
+            vec!["second".to_string()]
+        } else {
+            Vec::new()
+        };
+        let trained = Trained {
+            outcome: &outcome,
+            encoder: &self.tiny.card,
+            dir: &self.tiny.dir,
+            checkpoint: "none",
+            training: &self.training,
+            seed: 7,
+            spec: None,
+            task: self.task.clone(),
+            metrics: vec!["accuracy".into()],
+            columns: ColumnNames {
+                text: vec!["text".into()],
+                second,
+                label: "label".into(),
+                join: " ".into(),
+            },
+            dataset: DatasetFacts::default(),
+            sample: &self.sample,
+        };
+        save(&trained, to, device)
+    }
+}
+
+fn example((number, input): (usize, &Input)) -> Example {
+    Example {
+        id: number.to_string(),
+        input: input.clone(),
+        target: match input.words() {
+            Some(words) => Target::Tags(vec![0; words.len()]),
+            None => Target::Unknown,
+        },
+        group: None,
+    }
+}
+
+/// The devices to test on: flex, and LibTorch where it is built in, since it has fused operations of its own.
+pub fn devices() -> Vec<Device> {
+    #[cfg(feature = "tch")]
+    #[allow(deprecated, reason = "burn 0.22 is the last release with LibTorch")]
+    let devices = vec![Device::flex(), Device::libtorch()];
+    #[cfg(not(feature = "tch"))]
+    let devices = vec![Device::flex()];
+    devices
+}
+
+/// Texts of different lengths.
+pub fn texts() -> Vec<Input> {
+    let texts = [
+        "The twins hid two lanterns near the mill.",
+        "A red kite",
+        "Zoë borrowed naïve verses for 3 crowns!",
+    ];
+    texts.map(|text| Input::Text(text.into())).to_vec()
+}
+
+/// Pairs of texts.
+pub fn pairs() -> Vec<Input> {
+    let pairs = [
+        (
+            "The twins hid two lanterns.",
+            "Two lanterns were hidden near the mill by the twins.",
+        ),
+        ("A red kite", "My neighbour"),
+    ];
+    pairs.map(|(a, b)| Input::Pair(a.into(), b.into())).to_vec()
+}
+
+/// Sentences of words.
+pub fn sentences() -> Vec<Input> {
+    let sentences: [&[&str]; 2] = [
+        &["Zoë", "painted", "neighbours", "near", "the", "mill", "."],
+        &["My", "lanterns"],
+    ];
+    let words = |words: &[&str]| Input::Words(words.iter().map(|word| word.to_string()).collect());
+    sentences.map(words).to_vec()
+}
