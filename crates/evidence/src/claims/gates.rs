@@ -1,6 +1,8 @@
 //! What keeps a claim from being tested although it has runs, in order: sides that learned nothing, and pairs that are not
 //! fair.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 
 use super::Claim;
@@ -9,6 +11,7 @@ use super::terms::Terms;
 use crate::compare::LEAST;
 use crate::plan::{Side, Where};
 use crate::select::runs::{Run, Runs};
+use crate::text::counted;
 
 /// Why the runs of a claim cannot decide it, if so.
 pub(super) fn obstacle(claim: &Claim, runs: &Runs, terms: &Terms) -> Result<Option<String>> {
@@ -65,10 +68,66 @@ fn unfair(sides: &[Vec<&Run>]) -> Option<String> {
             "its sides are not equal: {most} trained models together against {least}"
         ));
     }
-    let searched = |runs: &&&Vec<&Run>| runs.iter().any(|run| run.is_searched());
-    let n = sides.iter().filter(searched).count();
-    (n > 0 && n < sides.len()).then(|| {
-        "its sides are not equal: the settings of one were searched, those of another not"
-            .to_owned()
-    })
+    let trials = sides.iter().map(|runs| trials(runs));
+    unequal_trials(&trials.collect::<Vec<_>>())
+}
+
+/// The numbers of settings that were tried for runs.
+fn trials(runs: &[&Run]) -> BTreeSet<Option<u64>> {
+    runs.iter().map(|run| run.n_trials()).collect()
+}
+
+/// Why sides whose settings were searched with these numbers of trials are not comparable, if so: the best of many settings
+/// is better than the best of few.
+fn unequal_trials(sides: &[BTreeSet<Option<u64>>]) -> Option<String> {
+    let first = sides.first()?;
+    let other = sides.iter().find(|side| *side != first)?;
+    let shown = |side: &BTreeSet<Option<u64>>| match side.last().copied().flatten() {
+        None => "a number of trials that is not known".to_owned(),
+        Some(0) => "no trial".to_owned(),
+        Some(n) => counted(n as usize, "trial"),
+    };
+    Some(format!(
+        "its sides are not equal: the settings of one were chosen by {}, those of another by {}",
+        shown(first),
+        shown(other)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_are_equal_where_as_many_settings_were_tried_for_each() {
+        let side = |trials: &[Option<u64>]| trials.iter().copied().collect();
+        for (sides, expected) in [
+            (vec![side(&[Some(0)]), side(&[Some(0)])], None),
+            (
+                vec![side(&[Some(6)]), side(&[Some(6)]), side(&[Some(6)])],
+                None,
+            ),
+            (vec![side(&[None]), side(&[None])], None),
+            (
+                vec![side(&[Some(3)]), side(&[Some(2)])],
+                Some("chosen by 3 trials, those of another by 2 trials"),
+            ),
+            (
+                vec![side(&[Some(0)]), side(&[Some(1)])],
+                Some("chosen by no trial, those of another by 1 trial"),
+            ),
+            (
+                vec![side(&[Some(4)]), side(&[None])],
+                Some(
+                    "chosen by 4 trials, those of another by a number of trials that is not known",
+                ),
+            ),
+        ] {
+            let found = unequal_trials(&sides);
+            match expected {
+                None => assert_eq!(found, None, "{sides:?}"),
+                Some(end) => assert!(found.is_some_and(|found| found.ends_with(end)), "{sides:?}"),
+            }
+        }
+    }
 }

@@ -170,10 +170,13 @@ impl Run {
         members.map_or(1, Vec::len)
     }
 
-    /// Whether its settings were chosen by a search.
-    pub(crate) fn is_searched(&self) -> bool {
+    /// How many settings were tried to choose its own: 0 without a search, `None` where a search is not known in full.
+    pub(crate) fn n_trials(&self) -> Option<u64> {
         let paths = self.facts.get("search").and_then(Value::as_array);
-        paths.is_some_and(|paths| !paths.is_empty())
+        match paths.is_some_and(|paths| !paths.is_empty()) {
+            true => self.facts.get("search-trials").and_then(Value::as_u64),
+            false => Some(0),
+        }
     }
 
     /// What it must not be taken for.
