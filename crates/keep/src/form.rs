@@ -75,7 +75,7 @@ impl Form {
             }
             HeadSpec::Linear(spec) => match (architecture, spec.pooling) {
                 (Architecture::Bert(_) | Architecture::Roberta(_), Pooling::Pooler) => {
-                    Ok(plain.as_class(sequence))
+                    Ok(plain.into_class(sequence))
                 }
                 (Architecture::Bert(_) | Architecture::Roberta(_), Pooling::First) => {
                     plain.through_a_pooler(sequence)
@@ -92,13 +92,13 @@ impl Form {
                 Architecture::Distilbert(config)
                     if spec.layers.is_top() && spec.mlp_hidden == config.dim =>
                 {
-                    Ok(plain.as_class(sequence))
+                    Ok(plain.into_class(sequence))
                 }
                 _ => Ok(plain.own(format!(
                     "{sequence} has no such layers as `fully-connected`"
                 ))),
             },
-            HeadSpec::Tagger(spec) if is_plain(spec) => Ok(plain.as_token_class(class("Token"))),
+            HeadSpec::Tagger(spec) if is_plain(spec) => Ok(plain.into_token_class(class("Token"))),
             other => Ok(plain.own(format!("transformers has no head `{}`", described(other)))),
         }
     }
@@ -108,17 +108,17 @@ impl Form {
         Self { saved_as, ..self }
     }
 
-    fn as_class(self, class: String) -> Self {
+    fn into_class(self, class: String) -> Self {
         let saved_as = SavedAs::Transformers { class };
         Self { saved_as, ..self }
     }
 
     /// Classifiers of tokens have no pooler.
-    fn as_token_class(mut self, class: String) -> Self {
+    fn into_token_class(mut self, class: String) -> Self {
         self.values
             .retain(|path, _| !path.starts_with("encoder.pooler."));
         set_pooler(&mut self.architecture, PoolerKind::None);
-        self.as_class(class)
+        self.into_class(class)
     }
 
     /// A linear head on the first token as one behind a pooler, whose layer passes on what it gets.
@@ -141,7 +141,7 @@ impl Form {
         if let HeadSpec::Linear(spec) = &mut self.head {
             spec.pooling = Pooling::Pooler;
         }
-        Ok(self.as_class(class))
+        Ok(self.into_class(class))
     }
 
     /// A linear head on the first token as DistilBERT's two layers: the first one adds so much to each number of the
@@ -194,7 +194,7 @@ impl Form {
             mlp_hidden: hidden,
             dropout,
         });
-        Ok(self.as_class(class))
+        Ok(self.into_class(class))
     }
 
     /// The path of the head's parameter with this end.

@@ -127,11 +127,14 @@ fn confusion(task: &TaskFacts, gold: &[Target], predicted: &[Target]) -> Vec<Vec
     counts
 }
 
+/// What is done with the rows of a window and their predictions.
+type Each<'a> = dyn FnMut(&Source, &[(Record, Answer)]) -> Result<()> + 'a;
+
 /// Goes through the rows of a file; `each` gets those of a window in their order.
 fn windows(
     model: &SavedModel,
     source: &mut Source,
-    each: &mut dyn FnMut(&Source, &[(Record, Answer)]) -> Result<()>,
+    each: &mut Each,
     progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<Predicting> {
     let mut rows = 0;

@@ -15,9 +15,12 @@ use crate::form::{Form, floats};
 use crate::manifest::Manifest;
 use crate::names::place;
 
+/// Name, shape and bytes of a tensor.
+type Stored = (String, Vec<usize>, Vec<u8>);
+
 /// Writes the weights of `form` into `dir`; the SHA-256 of each file.
 pub(crate) fn write(form: &Form, dir: &Path) -> Result<BTreeMap<String, String>> {
-    let mut files: BTreeMap<&str, Vec<(String, Vec<usize>, Vec<u8>)>> = BTreeMap::new();
+    let mut files: BTreeMap<&str, Vec<Stored>> = BTreeMap::new();
     for (path, data) in &form.values {
         let (file, name) = place(&form.architecture, &form.saved_as, path);
         let bytes = floats(data)?.into_iter().flat_map(f32::to_le_bytes);
