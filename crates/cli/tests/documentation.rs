@@ -233,6 +233,7 @@ impl Names {
             "encoders convert" => &[("from", &self.encoders)],
             "reproduce" | "report" | "curves" | "collect" | "sweep plan" | "sweep run"
             | "sweep time" => &[("paper", &self.papers)],
+            "compare" => &[("what", &self.datasets), ("encoder", &self.encoders)],
             "pretrain" => &[("config", &self.pretraining)],
             _ => &[],
         };

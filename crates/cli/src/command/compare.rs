@@ -24,7 +24,7 @@ use crate::exit;
 Examples:
   totune compare reviews.csv
   totune compare reviews.csv --budget 2m --encoder all-minilm-l6-v2 --strategies frozen,last-k,full
-  totune compare sst-2 --budget 30m --json > answer.json
+  totune compare sst-2 --budget 30m --json
 
 Takes a file (a card is drafted and kept beside the results), a card, or the name of a dataset.
 Strategies: frozen, full, last-k, head-first, lora, gradual, bitfit. Ctrl-C gives the answer so far.")]
