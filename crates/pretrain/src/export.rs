@@ -1,11 +1,12 @@
 //! A trained encoder as a folder that totune and transformers load.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use burn::tensor::TensorData;
 use half::f16;
 use safetensors::{Dtype, View};
 use serde_json::{Value, json};
@@ -29,7 +30,8 @@ pub struct Exported {
 
 /// Writes a BERT as `transformers` reads it: `model.safetensors` (f16), `config.json`, `vocab.txt` and
 /// `tokenizer_config.json`. The head of pre-training goes along under its published names, so that the folder is a
-/// `BertForMaskedLM` too. `reading` is the vocabulary, and whether text is lower-cased.
+/// `BertForMaskedLM` too. `reading` is the vocabulary, and whether text is lower-cased. Of the positions, the first ones that
+/// `config` has are kept.
 ///
 /// # Errors
 /// When a weight does not fit into f16 (it is named), or a file cannot be written.
@@ -39,7 +41,13 @@ pub fn bert(
     reading: (&[String], bool),
     to: &Path,
 ) -> Result<Exported> {
-    let exported = weights(checkpoint, to, &|_| true, &|name| name.starts_with("bert."))?;
+    let mut checkpoint = checkpoint.weights.clone();
+    if let Some(positions) = checkpoint.get_mut(POSITIONS) {
+        *positions = first_rows(positions, config.max_position_embeddings);
+    }
+    let exported = weights(&checkpoint, to, &|_| true, &|name| {
+        name.starts_with("bert.")
+    })?;
     let (vocabulary, lowercase) = reading;
     let described = json!({
         "architectures": ["BertForMaskedLM"],
@@ -72,13 +80,24 @@ pub fn bert(
     Ok(exported)
 }
 
+/// Name of the table of positions: `[positions, hidden]`.
+const POSITIONS: &str = "bert.embeddings.position_embeddings.weight";
+
+/// The first `n` rows of a table of floats: `[n, width]`.
+fn first_rows(table: &TensorData, n: usize) -> TensorData {
+    let width = table.shape()[1];
+    let values: Vec<f32> = table.iter::<f32>().take(n * width).collect();
+    let n = values.len() / width;
+    TensorData::new(values, [n, width])
+}
+
 /// Writes an ELMo: `model.safetensors` (f16) and `options.json`, as AllenNLP has it. The softmax over words is left out.
 ///
 /// # Errors
 /// When a weight does not fit into f16 (it is named), or a file cannot be written.
 pub fn elmo(checkpoint: &Checkpoint, options: &ElmoOptions, to: &Path) -> Result<Exported> {
     let of_encoder = |name: &str| !name.starts_with("softmax.");
-    let exported = weights(checkpoint, to, &of_encoder, &of_encoder)?;
+    let exported = weights(&checkpoint.weights, to, &of_encoder, &of_encoder)?;
     write_json(&to.join("options.json"), &serde_json::to_value(options)?)?;
     Ok(exported)
 }
@@ -126,7 +145,7 @@ pub(crate) fn elmo_card(options: &ElmoOptions) -> String {
 
 /// Writes the weights that are `kept` as f16, and counts those of the encoder.
 fn weights(
-    checkpoint: &Checkpoint,
+    all: &BTreeMap<String, TensorData>,
     to: &Path,
     kept: &dyn Fn(&str) -> bool,
     of_encoder: &dyn Fn(&str) -> bool,
@@ -134,7 +153,7 @@ fn weights(
     fs::create_dir_all(to).with_context(|| format!("{}: cannot be made", to.display()))?;
     let mut tensors = Vec::new();
     let mut parameters = 0;
-    for (name, data) in checkpoint.weights.iter().filter(|(name, _)| kept(name)) {
+    for (name, data) in all.iter().filter(|(name, _)| kept(name)) {
         let halves: Vec<f16> = data.iter::<f32>().map(f16::from_f32).collect();
         ensure!(
             halves.iter().all(|half| half.is_finite()),
@@ -186,5 +205,22 @@ impl View for Half {
 
     fn data_len(&self) -> usize {
         self.bytes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_keeps_its_first_rows() {
+        let table = TensorData::new(vec![0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0], [3, 2]);
+        let kept = |n| first_rows(&table, n);
+        assert_eq!(kept(2).shape().to_vec(), [2, 2]);
+        assert_eq!(
+            kept(2).iter::<f32>().collect::<Vec<_>>(),
+            [0.0, 1.0, 2.0, 3.0]
+        );
+        assert_eq!(kept(5).shape().to_vec(), [3, 2]);
     }
 }

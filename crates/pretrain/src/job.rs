@@ -60,6 +60,9 @@ pub struct Pieces {
     pub lowercase: bool,
     /// The shape of the encoder.
     pub encoder: BertConfig,
+    /// Positions that are exported: of a new encoder those of the last stage, since what training did not end with is not
+    /// worth keeping.
+    positions: usize,
     masking: Masking,
     /// The weights that training begins with, where they are not new.
     start: Option<PathBuf>,
@@ -97,7 +100,10 @@ impl Job {
             (Objective::MaskedLm(masking), Start::New(new)) => {
                 let shape = new.bert.as_ref().context("start.bert: missing")?;
                 let vocabulary = &new.vocabulary;
-                Pieces::new(texts, masking, (vocabulary, shape), folder).map(Text::Pieces)
+                let mut pieces = Pieces::new(texts, masking, (vocabulary, shape), folder)?;
+                let last = settings.stages.last().map(|stage| stage.length);
+                pieces.positions = last.unwrap_or(pieces.positions);
+                Ok(Text::Pieces(pieces))
             }
             (Objective::Bilm(sampling), Start::New(new)) => {
                 let longest = settings.stages.iter().map(|stage| stage.length).max();
@@ -151,7 +157,7 @@ impl Job {
     pub fn card(&self, checkpoint: &Checkpoint, exported: &Exported, folder: &Path) -> String {
         let about = &checkpoint.about;
         let (vocabulary, architecture) = match &self.text {
-            Text::Pieces(pieces) => (pieces.lowercase, export::bert_card(&pieces.encoder)),
+            Text::Pieces(pieces) => (pieces.lowercase, export::bert_card(&pieces.exported())),
             Text::Words(words) => (false, export::elmo_card(&words.encoder)),
         };
         let folder = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -307,6 +313,7 @@ impl Pieces {
             vocabulary: vocabulary.collect(),
             corpus: Corpus::new(texts, tokenizer)?,
             lowercase,
+            positions: encoder.max_position_embeddings,
             encoder,
             masking: masking.clone(),
             start: None,
@@ -341,7 +348,15 @@ impl Pieces {
     /// As there.
     pub fn export(&self, checkpoint: &Checkpoint, to: &Path) -> Result<Exported> {
         let reading = (&self.vocabulary[..], self.lowercase);
-        export::bert(checkpoint, &self.encoder, reading, to)
+        export::bert(checkpoint, &self.exported(), reading, to)
+    }
+
+    /// The shape of the encoder that is exported.
+    fn exported(&self) -> BertConfig {
+        BertConfig {
+            max_position_embeddings: self.positions,
+            ..self.encoder.clone()
+        }
     }
 }
 
