@@ -23,7 +23,7 @@ use crate::exit;
 #[command(after_help = "\
 Examples:
   totune compare reviews.csv
-  totune compare reviews.csv --budget 2m --encoder all-minilm-l6-v2 --strategies frozen,last-k,full
+  totune compare reviews.csv --budget 2m --encoder all-minilm-l6-v2 --strategies frozen,full
   totune compare sst-2 --budget 30m --json
 
 Takes a file (a card is drafted and kept beside the results), a card, or the name of a dataset.
@@ -35,7 +35,7 @@ pub struct Compare {
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
     budget: Duration,
     /// Encoder to compare them on
-    #[arg(long, value_name = "NAME", default_value = "all-minilm-l6-v2")]
+    #[arg(long, value_name = "NAME", default_value = "totune-bert-mini")]
     encoder: String,
     /// Strategies to compare, separated by commas [default: all that fit into the budget]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
