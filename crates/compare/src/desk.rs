@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Result;
 use totune_adapt::{EpochScores, StepEvent, Watch};
 use totune_data::{Dataset, Files, Split};
-use totune_model::Encoder;
+use totune_model::{Architecture, Encoder, EncoderCatalogue};
 use totune_sweep::{Environment, Inputs, Machine, RunSpec, TuneWork, Work};
 
 use crate::answers::{Answers, Scorer};
@@ -88,6 +88,8 @@ impl<'a> Desk<'a> {
         states: &std::path::Path,
     ) -> Result<Self> {
         let encoders = [encoder.to_string()];
+        let cards = EncoderCatalogue::read(&environment.project.root.join("encoders"))?;
+        let longest = positions(&cards.find(encoder)?.architecture).min(LONGEST);
         let inputs = Inputs::of(environment, parts.clone(), &encoders, states)?;
         let (_, any) = parts.first().expect("some data");
         let model = inputs.pretrained(encoder)?;
@@ -97,7 +99,7 @@ impl<'a> Desk<'a> {
             hidden: model.hidden(),
             has_pooler: model.has_pooler(),
             tags: any.tagging.is_some(),
-            max_length: LONGEST,
+            max_length: longest,
             batch_size: if n_train < 5000 { 16 } else { 32 },
         };
         let scorer = Scorer::of(any)?;
@@ -127,7 +129,9 @@ impl<'a> Desk<'a> {
         let mut lengths = self.inputs.lengths(&spec, "train")?;
         lengths.sort_unstable();
         let at = (lengths.len() * 99 / 100).min(lengths.len() - 1);
-        Ok(lengths[at].next_multiple_of(8).clamp(16, LONGEST))
+        Ok(lengths[at]
+            .next_multiple_of(8)
+            .clamp(16, self.facts.max_length))
     }
 
     /// Adds a part of some data, under a name and split that are new.
@@ -229,6 +233,17 @@ impl<'a> Desk<'a> {
             params_total: outcome.params_total,
             diverged,
         }))
+    }
+}
+
+/// Wordpieces that an encoder can read.
+fn positions(architecture: &Architecture) -> usize {
+    match architecture {
+        Architecture::Bert(config) => config.max_position_embeddings,
+        Architecture::Distilbert(config) => config.max_position_embeddings,
+        // Its numbers begin behind that of the padding, which is 1.
+        Architecture::Roberta(config) => config.max_position_embeddings.saturating_sub(2),
+        Architecture::Elmo(_) => usize::MAX,
     }
 }
 
