@@ -88,6 +88,8 @@ fn an_exported_encoder_is_found_by_its_card_without_a_setting() {
     let to = to.to_str().expect("UTF-8");
     checkout.succeed(&["pretrain", "tiny", "--export", "--to", to]);
     let card = checkout.path("encoders/tiny/card.toml");
+    let text = fs::read_to_string(&card).expect("UTF-8");
+    assert!(text.contains("trained-on = [\"fixture-prose\"]"), "{text}");
     fs::rename(card, checkout.path("encoders/tiny.toml")).expect("a card");
     let out = checkout.succeed(&["encoders", "check", "tiny"]);
     assert!(out.contains("tiny"), "{out}");

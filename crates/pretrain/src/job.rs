@@ -66,6 +66,8 @@ pub struct Pieces {
     masking: Masking,
     /// The weights that training begins with, where they are not new.
     start: Option<PathBuf>,
+    /// What these weights were trained on.
+    before: Vec<String>,
 }
 
 /// What bidirectional language modelling needs.
@@ -166,6 +168,11 @@ impl Job {
             other => other,
         };
         let texts = self.settings.texts.join(", ");
+        let before = match &self.text {
+            Text::Pieces(pieces) => &pieces.before[..],
+            Text::Words(_) => &[],
+        };
+        let trained_on = [before, &self.settings.texts].concat();
         format!(
             "# Pre-trained by `totune pretrain {name}` ({step} steps, commits {commits}, {devices}).\n\
              name     = {name:?}\n\
@@ -175,6 +182,7 @@ impl Job {
              parameters = {parameters}\n\
              ignore   = [\"cls.\"]   # the head of pre-training\n\
              licence  = \"CC BY-SA 4.0\"\n\
+             trained-on = {trained_on:?}\n\
              homepage = \"experiments/pretraining/{name}.toml\"\n\
              instructions = \"it is part of the repository, or train it: totune pretrain {name}\"\n\
              note     = \"Trained for {step} steps on {texts}; results/pretraining/{name} has its losses and perplexities.\"\n\n\
@@ -299,6 +307,7 @@ impl Pieces {
         let tokenizer = Tokenizer::open(&dir, lowercase)?;
         let mut pieces = Self::with(texts, &tokenizer, (config.clone(), lowercase), masking)?;
         pieces.start = Some(file);
+        pieces.before = card.trained_on.clone();
         Ok(pieces)
     }
 
@@ -317,6 +326,7 @@ impl Pieces {
             encoder,
             masking: masking.clone(),
             start: None,
+            before: Vec::new(),
         })
     }
 
