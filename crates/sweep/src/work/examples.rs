@@ -2,20 +2,19 @@
 
 use anyhow::Result;
 use totune_adapt::{CachedActivations, Examples, Objective, Row, TaskData};
-use totune_data::Dataset;
 
 use super::splits::{Part, Splits};
 use crate::reading::Reading;
 use crate::{Inputs, RunSpec, TuneWork};
 
-/// What rows put before the name of a split that is answered without being judged on: `test` in rows is what a run was
-/// judged on, whatever file that was.
+/// What rows put before the name of a split that is predicted without being evaluated: `test` in rows is what a run was
+/// evaluated on, whatever file that was.
 pub const HIDDEN: &str = "hidden-";
 
-/// The examples of a run, with what is kept for them.
+/// The examples of a run, with their cached activations.
 pub(super) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskData> {
     let splits = Splits::of(spec, inputs)?;
-    // Activations are kept of all that a run uses of a split, in one file.
+    // Activations of all that a run uses of a split are cached in one file.
     let of_train = splits.of_train();
     let examples = |part: &Part| {
         let uses = match part.split {
@@ -28,7 +27,7 @@ pub(super) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Res
     let predict = predict.map(|part| Ok((format!("{HIDDEN}{}", part.split), examples(part)?)));
     let dataset = splits.train.dataset;
     Ok(TaskData {
-        objective: objective(dataset),
+        objective: Objective::of(dataset),
         metrics: dataset.metrics.clone(),
         train: examples(&splits.train)?,
         dev: splits.dev.as_ref().map(examples).transpose()?,
@@ -37,7 +36,7 @@ pub(super) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Res
     })
 }
 
-/// The examples of a part, with what is kept of all that the run `uses` of its split.
+/// The examples of a part, with the cached activations of all that the run `uses` of its split.
 fn examples(
     spec: &RunSpec,
     work: &TuneWork,
@@ -72,19 +71,4 @@ fn examples(
             })
             .collect(),
     })
-}
-
-/// What is asked about the examples of a dataset.
-fn objective(dataset: &Dataset) -> Objective {
-    let labels = dataset.labels.clone();
-    if dataset.tagging.is_some() {
-        Objective::Tags { labels }
-    } else if labels.is_empty() {
-        Objective::Score {}
-    } else {
-        Objective::Class {
-            labels,
-            positive: dataset.positive,
-        }
-    }
 }
