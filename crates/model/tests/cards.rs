@@ -14,7 +14,11 @@ fn by_hand(architecture: &Architecture) -> u64 {
     let count = match architecture {
         Architecture::Bert(bert) => {
             let h = bert.hidden_size;
-            layers(bert) + bert.type_vocab_size * h + (h * h + h)
+            let pooler = match bert.pooler {
+                PoolerKind::Tanh => h * h + h,
+                PoolerKind::None => 0,
+            };
+            layers(bert) + bert.type_vocab_size * h + pooler
         }
         Architecture::Distilbert(config) => layers(&config.bert()),
         Architecture::Roberta(config) => {

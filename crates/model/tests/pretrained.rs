@@ -1,4 +1,4 @@
-//! A masked language model that `totune pretrain` exported, against transformers: `fixtures/make/pretrained.py`.
+//! Masked language models that `totune pretrain` exported, against transformers: `fixtures/make/pretrained.py`.
 
 #![cfg_attr(feature = "tch", allow(deprecated))]
 
@@ -36,8 +36,8 @@ impl Weights for AsStored {
     }
 }
 
-fn load(device: &Device) -> MaskedLm {
-    let folder = project("fixtures/encoders/fixture-mlm");
+fn load(folder: &str, device: &Device) -> MaskedLm {
+    let folder = project(folder);
     let config = std::fs::read_to_string(folder.join("config.json")).expect("a committed file");
     let config: BertConfig = serde_json::from_str(&config).expect("as transformers has it");
     assert_eq!(config.pooler, PoolerKind::None);
@@ -57,7 +57,16 @@ fn check(found: &[f32], expected: &[f32], what: &str) {
 
 #[test]
 fn an_exported_encoder_gives_the_states_and_logits_of_transformers() {
-    let text = std::fs::read_to_string(project("fixtures/model/pretrained.json"));
+    compare("fixtures/encoders", "fixture-mlm");
+}
+
+#[test]
+fn the_encoder_that_comes_along_gives_the_states_and_logits_of_transformers() {
+    compare("encoders", "totune-bert-mini");
+}
+
+fn compare(root: &str, name: &str) {
+    let text = std::fs::read_to_string(project(&format!("fixtures/model/{name}.json")));
     let reference: Reference = serde_json::from_str(&text.expect("committed")).expect("JSON");
     let shape = [reference.ids.len(), reference.ids[0].len()];
     let ids: Vec<i64> = reference.ids.concat();
@@ -74,7 +83,7 @@ fn an_exported_encoder_gives_the_states_and_logits_of_transformers() {
         Device::libtorch(),
     ];
     for device in devices {
-        let model = load(&device);
+        let model = load(&format!("{root}/{name}"), &device);
         let batch = TokenBatch::new(ids.clone(), vec![0; ids.len()], &mask, shape, &device);
         let places = |places: &[i64]| {
             let n = places.len();
