@@ -8,7 +8,9 @@ use totune_record::RunRow;
 use totune_sweep::{Experiment, Project};
 
 /// Groups whose arms a profile leaves out.
-const LEFT_OUT: [(&str, &str, &[&str]); 2] = [
+const LEFT_OUT: [(&str, &str, &[&str]); 3] = [
+    // Our ELMo is still being trained.
+    ("encoders", "mini", &["elmo", "elmo-random"]),
     // Probes of fine-tuned states take long.
     (
         "peters2019",
@@ -143,7 +145,9 @@ fn every_group_task_and_claim_selects_planned_runs_in_every_profile() {
     let project = Project::open(&root()).expect("the repository");
     for paper in project.papers().expect("papers") {
         let experiments = project.experiments(&paper).expect("experiments");
-        for profile in ["fixture", "small", "paper"] {
+        let of_paper = experiments[0].profiles();
+        let checked = ["fixture", "mini", "small", "paper"];
+        for profile in checked.into_iter().filter(|name| of_paper.contains(name)) {
             let rows = planned(&experiments, profile);
             let selected = totune_report::selected(&root(), &paper, rows).expect("selects");
             let of_profile = |(of, in_profile, _): &&(&str, &str, &[&str])| {

@@ -17,7 +17,7 @@ Examples:
 pub struct Collect {
     /// Paper, such as hart2020
     pub paper: String,
-    /// Profile: fixture, small, base or paper
+    /// Profile: fixture, mini, small, base or paper
     #[arg(default_value = "paper")]
     pub profile: String,
     /// Collect what is there although runs are missing; earlier tables are replaced

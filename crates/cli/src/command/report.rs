@@ -21,7 +21,7 @@ same bytes.")]
 pub struct Report {
     /// Paper, such as hart2020
     pub paper: String,
-    /// Profile: fixture, small, base or paper
+    /// Profile: fixture, mini, small, base or paper
     #[arg(default_value = "paper")]
     pub profile: String,
 }

@@ -19,7 +19,7 @@ Finished runs are kept. The last line is the path of the page.")]
 pub struct Reproduce {
     /// Paper, such as hart2020
     pub paper: String,
-    /// Profile: fixture, small, base or paper
+    /// Profile: fixture, mini, small, base or paper
     #[arg(default_value = "paper")]
     pub profile: String,
     /// Rerun what failed before

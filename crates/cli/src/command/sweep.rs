@@ -75,7 +75,7 @@ pub struct RunArgs {
 struct Which {
     /// Paper, such as hart2020
     paper: String,
-    /// Profile: fixture, small, base or paper
+    /// Profile: fixture, mini, small, base or paper
     #[arg(default_value = "paper")]
     profile: String,
     /// Only this run id, or an unambiguous beginning of it; may be given several times

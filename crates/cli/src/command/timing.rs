@@ -24,7 +24,7 @@ An interrupted pass resumes when the same command is run again.")]
 pub struct TimeArgs {
     /// Paper, such as hart2020
     paper: String,
-    /// Profile: fixture, small, base or paper
+    /// Profile: fixture, mini, small, base or paper
     #[arg(default_value = "paper")]
     profile: String,
     /// Epochs of each phase that are timed
