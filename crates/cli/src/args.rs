@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bench, collect, compare, curves, data, doctor, encoders, papers, predict, pretrain, report,
-    reproduce, submit, sweep, train,
+    bench, collect, compare, completions, curves, data, doctor, encoders, papers, predict,
+    pretrain, report, reproduce, submit, sweep, train,
 };
 use crate::context::Context;
 use crate::exit;
@@ -60,6 +60,7 @@ pub enum Command {
     Doctor(doctor::Doctor),
     Submit(submit::Submit),
     Bench(bench::Bench),
+    Completions(completions::Completions),
     BenchWorker(bench::BenchWorker),
 }
 
@@ -68,6 +69,7 @@ impl Args {
     pub fn run(self, start: Instant) -> Result<ExitCode> {
         // What answers where no project can be found, too.
         let command = match self.command {
+            Command::Completions(command) => return command.run().map(ExitCode::from),
             Command::Doctor(command) => return command.run(&self.global),
             Command::Predict(command) => return command.run(&self.global).map(ExitCode::from),
             Command::Evaluate(command) => return command.run(&self.global).map(ExitCode::from),
@@ -89,7 +91,10 @@ impl Args {
             Command::Submit(command) => command.run(&context),
             Command::Bench(command) => command.run(&context),
             Command::BenchWorker(command) => command.run(&context),
-            Command::Doctor(_) | Command::Predict(_) | Command::Evaluate(_) => {
+            Command::Completions(_)
+            | Command::Doctor(_)
+            | Command::Predict(_)
+            | Command::Evaluate(_) => {
                 unreachable!("handled above")
             }
         };

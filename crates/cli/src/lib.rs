@@ -5,6 +5,10 @@
 // Naming the LibTorch devices is deprecated in burn 0.22, the last release that has them.
 #![cfg_attr(feature = "tch", allow(deprecated))]
 
+// Before all that prints.
+#[macro_use]
+mod print;
+
 mod args;
 mod command;
 mod context;

@@ -10,14 +10,15 @@ use signal_hook::flag;
 
 use crate::exit;
 
-/// Ends the process quietly when whoever reads its output stops reading, as `head` does.
+/// Ends the process quietly when whoever reads its messages stops reading, as in `2>&1 | head`.
 ///
-/// Rust ignores SIGPIPE, so that a write to a closed pipe comes back as an error, and `println!` panics on it.
+/// Rust ignores SIGPIPE, so that a write to a closed pipe comes back as an error, and `eprintln!` panics on it. What goes to
+/// standard output is seen to in [`crate::print`].
 pub fn end_with_the_reader() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         let message = panic.payload_as_str().unwrap_or_default();
-        if message.starts_with("failed printing to std") && message.contains("Broken pipe") {
+        if message.starts_with("failed printing to stderr") && message.contains("Broken pipe") {
             std::process::exit(exit::OK.into());
         }
         usual(panic);

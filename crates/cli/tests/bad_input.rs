@@ -329,3 +329,33 @@ fn refused(checkout: &Checkout, said: Said, expected: &str) {
         );
     }
 }
+
+/// `/dev/full` takes nothing, as a full disk.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_behind_standard_output_is_an_error() {
+    let checkout = Checkout::new();
+    for arguments in [&["papers"][..], &["data", "list"], &["completions", "bash"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut command = checkout.command(arguments);
+        let ended = command.stdout(full.expect("a device")).output();
+        let ended = ended.expect("runs");
+        let err = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{err}");
+        assert!(
+            err.starts_with("error: cannot write to standard output: "),
+            "{err}"
+        );
+    }
+}
+
+#[test]
+fn shells_complete_every_command() {
+    let checkout = Checkout::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = checkout.succeed(&["completions", shell]);
+        for command in totune_cli::command().get_subcommands() {
+            assert!(script.contains(command.get_name()), "{shell}: {command}");
+        }
+    }
+}

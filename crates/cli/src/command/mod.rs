@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod collect;
 pub mod compare;
+pub mod completions;
 pub mod curves;
 pub mod data;
 pub mod doctor;

@@ -1,0 +1,40 @@
+//! `totune completions`: what a shell needs to complete arguments.
+
+use anyhow::Result;
+use clap::{Args, CommandFactory};
+use clap_complete::{Shell, generate};
+
+use crate::exit;
+
+/// Print a completion script for a shell
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  totune completions bash > ~/.local/share/bash-completion/completions/totune
+  totune completions zsh > ~/.zfunc/_totune
+  totune completions fish > ~/.config/fish/completions/totune.fish";
+
+impl Completions {
+    /// Prints the script.
+    ///
+    /// # Errors
+    /// Never; a full disk ends the program.
+    pub fn run(self) -> Result<u8> {
+        let mut script = Vec::new();
+        generate(
+            self.shell,
+            &mut crate::args::Args::command(),
+            "totune",
+            &mut script,
+        );
+        print!("{}", String::from_utf8(script)?);
+        Ok(exit::OK)
+    }
+}
