@@ -1,9 +1,9 @@
 //! Adapting a pretrained encoder to a task: strategies, optimisers, schedules, the loop, evaluation.
 //!
-//! [`Training`] holds the settings of a run. Its [`Adaptation`] turns them and the depth of the encoder into a
-//! [`Plan`]: module edits, and phases that say which parameters are trained, at what rate and for how long. [`fit`] executes the plan on
-//! [`TaskData`] and returns an [`Outcome`]: scores over time, predictions, parameter counts, seconds, and how it
-//! ended. A [`Watch`] hears of progress and can end the run.
+//! [`Training`] holds the settings of a run; a [`Recipe`] gives the usual ones of a [`Strategy`]. Its [`Adaptation`]
+//! turns them and the depth of the encoder into a [`Plan`]: module edits, and phases that say which parameters are
+//! trained, at what rate and for how long. [`fit`] executes the plan on [`TaskData`] and returns an [`Outcome`]: scores
+//! over time, predictions, parameter counts, seconds, and how it ended. A [`Watch`] hears of progress and can end the run.
 //!
 //! ```text
 //! Training, n_layers ─► Plan ─► fit(encoder, TaskData, seed) ─► Outcome
@@ -27,6 +27,7 @@ mod outcome;
 mod parameters;
 mod phase;
 mod plateau;
+mod recipe;
 mod schedule;
 mod setup;
 mod stop;
@@ -47,6 +48,7 @@ pub use outcome::{Divergence, EpochTime, Outcome, PhaseTime, Prediction, Score, 
 pub use parameters::{Values, copy as parameter_values, require_gradients, sizes};
 pub use phase::{Assigned, Assignment, Defaults, Group, OptimizerState, Phase, Plan};
 pub use plateau::Plateau;
+pub use recipe::{DataFacts, HeadChoice, Recipe, Strategy, UnknownStrategy};
 pub use schedule::{Bert, Constant, Linear, Polynomial, Schedule, SlantedTriangular};
 pub use setup::ModuleEdit;
 pub use stop::StopRule;

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use totune_data::{Dataset, Target};
+use totune_data::{Dataset, Target, Task};
 use totune_model::fused::cross_entropy;
 use totune_model::{Constraints, Output, Tags};
 use totune_stats::Reading;
@@ -48,15 +48,13 @@ impl Objective {
     /// That of a dataset: its tags, its labels, or a score where it has neither.
     pub fn of(dataset: &Dataset) -> Self {
         let labels = dataset.labels.clone();
-        if dataset.tagging.is_some() {
-            Self::Tags { labels }
-        } else if labels.is_empty() {
-            Self::Score {}
-        } else {
-            Self::Class {
+        match dataset.task() {
+            Task::Tagging => Self::Tags { labels },
+            Task::Regression => Self::Score {},
+            Task::Classification => Self::Class {
                 labels,
                 positive: dataset.positive,
-            }
+            },
         }
     }
 

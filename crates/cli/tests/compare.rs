@@ -122,6 +122,39 @@ fn numbers_pairs_and_tags_are_compared_too() {
 }
 
 #[test]
+fn texts_longer_than_the_encoder_reads_are_cut() {
+    let checkout = Checkout::new();
+    let text = |at: usize| {
+        let word = if at.is_multiple_of(2) { "kite" } else { "mill" };
+        // `fixture-bert` has 64 positions.
+        format!("number {at} {}", format!("{word} ").repeat(150))
+    };
+    let line = |at: usize| {
+        format!(
+            "{},{}\n",
+            text(at),
+            if at.is_multiple_of(2) { "a" } else { "b" }
+        )
+    };
+    let lines: String = (0..60).map(line).collect();
+    checkout.write("mine/long.csv", &format!("text,label\n{lines}"));
+    let file = checkout.path("mine/long.csv");
+    let file = file.to_str().expect("UTF-8");
+    let arguments = [
+        file,
+        "--budget",
+        "30s",
+        "--strategies",
+        "last-1",
+        "--seeds",
+        "1",
+    ];
+    let answer = answer(&checkout, &arguments);
+    let score = row(&answer, "last-1")["test"]["value"].as_f64();
+    assert!(score.is_some(), "{answer}");
+}
+
+#[test]
 fn what_cannot_be_compared_is_said() {
     let checkout = Checkout::new();
     checkout.write("few.csv", "text,label\na,x\nb,y\nc,x\nd,y\n");

@@ -10,16 +10,7 @@ use support::{Checkout, TUNE};
 fn train(checkout: &Checkout, dataset: &str, more: &[&str]) -> String {
     let to = checkout.path("m");
     let to = to.to_str().expect("UTF-8");
-    let encoder = [
-        "train",
-        dataset,
-        "--encoder",
-        "fixture-bert",
-        "--epochs",
-        "1",
-        "--save",
-        to,
-    ];
+    let encoder = ["train", dataset, "--encoder", "fixture-bert", "--save", to];
     checkout.succeed(&[&encoder[..], more].concat())
 }
 
@@ -42,7 +33,7 @@ fn a_model_is_trained_saved_and_used() {
     let said = train(
         &checkout,
         "fixture-tweets",
-        &["--strategy", "last-2", "--lr", "1e-3"],
+        &["--strategy", "last-2", "--lr", "1e-3", "--epochs", "1"],
     );
     assert!(
         said.contains("transformers loads it as BertForSequenceClassification"),
@@ -110,28 +101,35 @@ fn a_model_is_trained_saved_and_used() {
 
 #[test]
 fn scores_pairs_and_tags_are_kept_too() {
-    for (dataset, strategy, class, file) in [
+    for (dataset, strategy, epochs, class, file) in [
         (
             "fixture-similarity",
             "lora",
+            "1",
             "BertForSequenceClassification",
             "fixtures/data/similarity/glue/dev.tsv",
         ),
         (
             "fixture-stars",
             "frozen",
+            "1",
             "BertForSequenceClassification",
             "fixtures/data/own/reviews.jsonl",
         ),
         (
             "fixture-ner",
             "two-phase",
+            "2",
             "BertForTokenClassification",
             "fixtures/data/ner/test.jsonl",
         ),
     ] {
         let checkout = Checkout::with(&[("tune", TUNE)]);
-        let said = train(&checkout, dataset, &["--strategy", strategy]);
+        let said = train(
+            &checkout,
+            dataset,
+            &["--strategy", strategy, "--epochs", epochs],
+        );
         assert!(said.contains(class), "{said}");
         let path = |part: &str| checkout.path(part).to_str().expect("UTF-8").to_string();
         let (model, file) = (path("m"), path(file));

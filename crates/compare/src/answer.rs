@@ -2,11 +2,13 @@
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use totune_adapt::Recipe;
 
 use crate::answers::{Answers, Estimate, Scorer};
 use crate::desk::Trained;
 use crate::floors::Ground;
 use crate::race::Entrant;
+use crate::strategies::recipe;
 
 /// Examples that were learned from, and the score on dev after it.
 pub type LearningCurve = Vec<(usize, f64)>;
@@ -51,10 +53,15 @@ pub struct Answer {
 pub struct Row {
     /// Its name in results.
     pub name: String,
-    /// Its name for people, as the end of "the best was to …".
+    /// What one does, as the end of "the best was to …".
     pub title: String,
-    /// Whether it trains the encoder, or a network on it.
+    /// Its name as the subject of a sentence.
+    pub noun: String,
+    /// Whether it trains the encoder, or a head on it.
     pub is_strategy: bool,
+    /// What trains such a model; none of a floor, and of a strategy that had no time.
+    #[serde(skip)]
+    pub recipe: Option<Recipe>,
     /// Mean score on what is chosen on.
     pub dev: Option<f64>,
     /// Mean score on what is reported on.
@@ -62,7 +69,7 @@ pub struct Row {
     /// That score minus the one of the chosen row, on the same examples.
     pub difference: Option<Estimate>,
     /// Learning rate.
-    pub rate: Option<f64>,
+    pub learning_rate: Option<f64>,
     /// Models that were trained for the score.
     pub seeds: usize,
     /// Passes over how many examples each learned from.
@@ -93,11 +100,13 @@ impl<'a> Side<'a> {
             row: Row {
                 name: ground.name.to_string(),
                 title: ground.title.to_string(),
+                noun: ground.noun.to_string(),
                 is_strategy: false,
+                recipe: None,
                 dev: on_dev.first().map(|answers| scorer.score(answers)),
                 test: None,
                 difference: None,
-                rate: None,
+                learning_rate: None,
                 seeds: 1,
                 epochs: 0,
                 examples: ground.examples,
@@ -118,13 +127,15 @@ impl<'a> Side<'a> {
         let share = |run: &&Trained| run.params_trained as f64 / run.params_total.max(1) as f64;
         Self {
             row: Row {
-                name: entrant.strategy.name().to_string(),
-                title: entrant.strategy.advice.clone(),
+                name: entrant.strategy.to_string(),
+                title: entrant.strategy.advice(),
+                noun: entrant.strategy.noun(),
                 is_strategy: true,
+                recipe: first.map(|run| recipe(entrant.strategy, entrant.lr, run.size.epochs)),
                 dev: entrant.dev(),
                 test: None,
                 difference: None,
-                rate: Some(entrant.lr),
+                learning_rate: Some(entrant.lr),
                 seeds: runs.len(),
                 epochs: first.map_or(0, |run| run.size.epochs),
                 examples: first.map_or(0, |run| run.size.examples),
@@ -225,7 +236,7 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
     for row in others {
         let asked = named.contains(&row.name.as_str()) || next.as_ref() == Some(&row.name);
         if let Some(found) = row.difference.filter(|_| asked) {
-            said.push(format!("{} {}", short(&row.name), relation(found, margin)));
+            said.push(format!("{} {}", row.noun, relation(found, margin)));
         }
     }
     Ok(format!("{}.", said.join("; ")))
@@ -244,22 +255,6 @@ pub(crate) fn relation(found: Estimate, margin: f64) -> String {
         format!("is not better by more than {margin}")
     } else {
         format!("is not decided (from {low:+.3} to {high:+.3})")
-    }
-}
-
-/// A row's name in a sentence.
-pub(crate) fn short(name: &str) -> &str {
-    match name {
-        "full" => "fine-tuning everything",
-        "frozen" => "a frozen encoder under a network",
-        "vectors" => "a regression on frozen vectors",
-        "words" => "a regression on word counts",
-        "last-k" => "fine-tuning the last layers",
-        "head-first" => "training the head first",
-        "lora" => "LoRA",
-        "gradual" => "gradual unfreezing",
-        "bitfit" => "BitFit",
-        other => other,
     }
 }
 
@@ -288,7 +283,7 @@ pub(crate) fn what_would_decide(row: &Row, n: usize) -> Option<String> {
     let more = examples_to_decide(found, n)?;
     Some(format!(
         "About {more} more examples to report on would decide between the choice and {}, if they differ by {:.3}.",
-        short(&row.name),
+        row.noun,
         found.value.abs()
     ))
 }
@@ -298,7 +293,7 @@ mod tests {
     use super::*;
 
     fn row(
-        name: &str,
+        (name, noun): (&str, &str),
         dev: f64,
         test: f64,
         difference: Option<(f64, f64, f64)>,
@@ -308,11 +303,13 @@ mod tests {
         Row {
             name: name.into(),
             title: "fine-tune the last 2 layers".into(),
+            noun: noun.into(),
             is_strategy: true,
+            recipe: None,
             dev: Some(dev),
             test: Some(estimate((test, test - 0.01, test + 0.01))),
             difference: difference.map(estimate),
-            rate: None,
+            learning_rate: None,
             seeds: 3,
             epochs: 1,
             examples: 10,
@@ -326,16 +323,40 @@ mod tests {
     #[test]
     fn the_sentence_says_what_was_chosen_and_what_others_would_give() {
         let rows = [
-            row("majority", 0.5, 0.5, Some((-0.3, -0.4, -0.2)), 0.0),
-            row("vectors", 0.8, 0.79, Some((-0.05, -0.07, -0.03)), 1.0),
-            row("last-k", 0.85, 0.842, None, 41.0),
-            row("full", 0.846, 0.838, Some((-0.004, -0.015, 0.007)), 100.0),
-            row("lora", 0.7, 0.7, Some((-0.14, -0.2, -0.1)), 100.0),
+            row(
+                ("majority", "the majority class"),
+                0.5,
+                0.5,
+                Some((-0.3, -0.4, -0.2)),
+                0.0,
+            ),
+            row(
+                ("vectors", "a regression on frozen vectors"),
+                0.8,
+                0.79,
+                Some((-0.05, -0.07, -0.03)),
+                1.0,
+            ),
+            row(
+                ("last-2", "fine-tuning the last 2 layers"),
+                0.85,
+                0.842,
+                None,
+                41.0,
+            ),
+            row(
+                ("full", "full fine-tuning"),
+                0.846,
+                0.838,
+                Some((-0.004, -0.015, 0.007)),
+                100.0,
+            ),
+            row(("lora", "LoRA"), 0.7, 0.7, Some((-0.14, -0.2, -0.1)), 100.0),
         ];
         assert_eq!(
             sentence(&rows, 2, "accuracy", 0.01).unwrap(),
             "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852], 41 % of the training time of full fine-tuning; \
-             fine-tuning everything is not better by more than 0.01; a regression on frozen vectors loses 0.050."
+             full fine-tuning is not better by more than 0.01; a regression on frozen vectors loses 0.050."
         );
     }
 

@@ -1,11 +1,13 @@
 //! What a strategy costs on this machine and this data, measured before anything is decided.
 
+use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use anyhow::Result;
+use totune_adapt::Strategy;
 
 use crate::desk::{Desk, Order, Size, Trained};
-use crate::strategies::Strategy;
+use crate::strategies::epochs;
 
 /// Seconds that a strategy takes for an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,7 +53,7 @@ impl Cost {
     pub fn fitting(
         &self,
         seconds: f64,
-        (strategy, n, least): (&Strategy, usize, usize),
+        (epochs, n, least): (&RangeInclusive<usize>, usize, usize),
         scored: Scored,
     ) -> Option<Size> {
         let whole = |epochs| Size {
@@ -59,11 +61,10 @@ impl Cost {
             epochs,
         };
         let fits = |size: &Size| self.seconds(*size, scored) <= seconds;
-        let epochs = (strategy.least_epochs..=strategy.most_epochs).rev();
-        if let Some(size) = epochs.map(whole).find(fits) {
+        if let Some(size) = epochs.clone().rev().map(whole).find(fits) {
             return Some(size);
         }
-        let epochs = strategy.least_epochs;
+        let epochs = *epochs.start();
         let fixed = self.seconds(
             Size {
                 examples: 0,
@@ -82,7 +83,7 @@ impl Cost {
 /// Measures a strategy on a little of the data; `None` when it was stopped from outside.
 pub(crate) fn measure(
     desk: &Desk,
-    strategy: &Strategy,
+    strategy: Strategy,
     data: &str,
     until: Instant,
 ) -> Result<Option<Cost>> {
@@ -91,11 +92,11 @@ pub(crate) fn measure(
         .map_or(0, |part| part.examples.len());
     let order = Order {
         strategy,
-        lr: strategy.rates[0],
+        lr: strategy.learning_rates(&desk.encoder)[0],
         seed: 1,
         size: Size {
             examples,
-            epochs: strategy.least_epochs.max(2),
+            epochs: (*epochs(strategy, desk.n_layers()).start()).max(2),
         },
         data,
         answers_test: false,
@@ -107,7 +108,6 @@ pub(crate) fn measure(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategies::{Facts, Kind};
 
     const COST: Cost = Cost {
         step: 0.01,
@@ -119,20 +119,8 @@ mod tests {
         test: 200,
     };
 
-    fn full() -> Strategy {
-        let facts = Facts {
-            n_layers: 6,
-            hidden: 384,
-            has_pooler: true,
-            tags: false,
-            max_length: 32,
-            batch_size: 16,
-        };
-        Strategy::new(Kind::Full, facts)
-    }
-
     fn fitting(seconds: f64) -> Option<(usize, usize)> {
-        let size = COST.fitting(seconds, (&full(), 1000, 32), SCORED);
+        let size = COST.fitting(seconds, (&(1..=8), 1000, 32), SCORED);
         size.map(|size| (size.examples, size.epochs))
     }
 

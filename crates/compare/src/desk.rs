@@ -6,23 +6,21 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::Result;
-use totune_adapt::{EpochScores, StepEvent, Watch};
+use totune_adapt::{DataFacts, EpochScores, StepEvent, Strategy, Watch};
 use totune_data::{Dataset, Files, Split};
-use totune_model::{Architecture, Encoder, EncoderCatalogue};
+use totune_model::{EncoderCard, EncoderCatalogue};
 use totune_sweep::{Environment, Inputs, Machine, RunSpec, TuneWork, Work};
 
 use crate::answers::{Answers, Scorer};
-use crate::strategies::{Facts, Kind, Strategy};
+use crate::strategies::recipe;
 
-/// Longest input that is considered, in wordpieces: what lies beyond costs much and seldom decides.
-const LONGEST: usize = 256;
 /// Name under which a run answers the part that is reported on, once, when it has ended.
 const REPORTED: &str = "reported";
 
 /// What a run is asked to do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Order<'a> {
-    pub strategy: &'a Strategy,
+    pub strategy: Strategy,
     pub lr: f64,
     pub seed: u64,
     pub size: Size,
@@ -72,8 +70,8 @@ pub(crate) struct Trained {
 pub(crate) struct Desk<'a> {
     pub inputs: Inputs,
     pub machine: &'a Machine,
-    pub encoder: String,
-    pub facts: Facts,
+    pub encoder: EncoderCard,
+    pub facts: DataFacts,
     pub scorer: Scorer,
     /// The parts of each data, by data and split.
     pub parts: BTreeMap<(String, String), Dataset>,
@@ -87,51 +85,32 @@ impl<'a> Desk<'a> {
         parts: Vec<(String, Dataset)>,
         states: &std::path::Path,
     ) -> Result<Self> {
-        let encoders = [encoder.to_string()];
         let cards = EncoderCatalogue::read(&environment.project.root.join("encoders"))?;
-        let longest = positions(&cards.find(encoder)?.architecture).min(LONGEST);
+        let card = cards.find(encoder)?.clone();
+        let encoders = [encoder.to_string()];
         let inputs = Inputs::of(environment, parts.clone(), &encoders, states)?;
         let (_, any) = parts.first().expect("some data");
-        let model = inputs.pretrained(encoder)?;
-        let n_train = any.examples.len();
-        let facts = Facts {
-            n_layers: model.n_layers(),
-            hidden: model.hidden(),
-            has_pooler: model.has_pooler(),
-            tags: any.tagging.is_some(),
-            max_length: longest,
-            batch_size: if n_train < 5000 { 16 } else { 32 },
-        };
-        let scorer = Scorer::of(any)?;
-        let name = any.name.clone();
+        let (facts, scorer) = (inputs.facts(&any.name, &card)?, Scorer::of(any)?);
         let parts = parts.into_iter();
         let parts = parts.map(|(split, part)| ((part.name.clone(), split), part));
-        let mut desk = Self {
+        Ok(Self {
             inputs,
             machine: environment.machine,
-            encoder: encoder.to_string(),
+            encoder: card,
             facts,
             scorer,
             parts: parts.collect(),
-        };
-        desk.facts.max_length = desk.longest(&name)?;
-        Ok(desk)
+        })
     }
 
-    /// A length that leaves 99 of 100 training inputs whole.
-    fn longest(&self, data: &str) -> Result<usize> {
-        let strategy = Strategy::new(Kind::Frozen, self.facts);
-        let size = Size {
-            examples: usize::MAX,
-            epochs: 8,
-        };
-        let spec = self.spec(&strategy, 1e-3, 1, data, size);
-        let mut lengths = self.inputs.lengths(&spec, "train")?;
-        lengths.sort_unstable();
-        let at = (lengths.len() * 99 / 100).min(lengths.len() - 1);
-        Ok(lengths[at]
-            .next_multiple_of(8)
-            .clamp(16, self.facts.max_length))
+    /// Layers of the encoder.
+    pub fn n_layers(&self) -> usize {
+        self.encoder.architecture.n_layers()
+    }
+
+    /// Most tokens of an input.
+    pub fn max_length(&self) -> usize {
+        self.facts.max_length(&self.encoder)
     }
 
     /// Adds a part of some data, under a name and split that are new.
@@ -161,24 +140,30 @@ impl<'a> Desk<'a> {
         })
     }
 
-    fn spec(&self, strategy: &Strategy, lr: f64, seed: u64, data: &str, size: Size) -> RunSpec {
+    fn spec(&self, order: &Order) -> Result<RunSpec> {
+        let Order { size, data, .. } = *order;
         let n = self
             .part(data, "train")
             .map_or(0, |part| part.examples.len());
         let limit = (size.examples < n).then_some(size.examples);
-        let has_dev = self.part(data, "dev").is_some();
-        let training = strategy.training(self.facts, lr, size.epochs, has_dev);
+        let facts = DataFacts {
+            has_dev: self.part(data, "dev").is_some(),
+            ..self.facts
+        };
+        let recipe = recipe(order.strategy, order.lr, size.epochs);
         let work = Work::Tune(Box::new(TuneWork {
-            encoder: self.encoder.clone(),
-            training,
+            encoder: self.encoder.name.clone(),
+            training: recipe.training(&self.encoder, &facts)?,
         }));
-        RunSpec::unlisted(strategy.name(), (data, self.split(data, limit)), seed, work)
+        let arm = order.strategy.to_string();
+        let split = self.split(data, limit);
+        Ok(RunSpec::unlisted(&arm, (data, split), order.seed, work))
     }
 
     /// Trains; `None` when there was no time to end it, or it was stopped from outside.
     pub fn train(&self, order: Order, listen: &dyn Fn(&StepEvent)) -> Result<Option<Trained>> {
         let began = Instant::now();
-        let spec = self.spec(order.strategy, order.lr, order.seed, order.data, order.size);
+        let spec = self.spec(&order)?;
         let mut prepared = self.inputs.prepare(&spec)?;
         // What is reported on is answered once at the end and never scored on the way: time, and nobody looks.
         let test = std::mem::take(&mut prepared.task.test);
@@ -233,17 +218,6 @@ impl<'a> Desk<'a> {
             params_total: outcome.params_total,
             diverged,
         }))
-    }
-}
-
-/// Wordpieces that an encoder can read.
-fn positions(architecture: &Architecture) -> usize {
-    match architecture {
-        Architecture::Bert(config) => config.max_position_embeddings,
-        Architecture::Distilbert(config) => config.max_position_embeddings,
-        // Its numbers begin behind that of the padding, which is 1.
-        Architecture::Roberta(config) => config.max_position_embeddings.saturating_sub(2),
-        Architecture::Elmo(_) => usize::MAX,
     }
 }
 

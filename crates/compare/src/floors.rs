@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use totune_adapt::Switch;
-use totune_data::Pairs;
+use totune_data::{Pairs, Task};
 use totune_sweep::{Floor, FloorWork, ProbeInput, Regression, RunSpec, Work};
 
 use crate::answers::Answers;
@@ -13,8 +13,10 @@ use crate::desk::Desk;
 pub(crate) struct Ground {
     /// Its name on the command line and in results.
     pub name: &'static str,
-    /// Its name for people.
+    /// What one does, as the end of "the best was to …".
     pub title: &'static str,
+    /// Its name as the subject of a sentence.
+    pub noun: &'static str,
     /// Seconds of fitting.
     pub seconds: f64,
     /// Examples it learned from, at most.
@@ -23,8 +25,8 @@ pub(crate) struct Ground {
     pub on_test: Option<Answers>,
 }
 
-/// The floors of a task, the cheapest first.
-fn floors(desk: &Desk) -> Vec<(&'static str, &'static str, Floor)> {
+/// The floors of a task, the cheapest first: the name of each, its title and its noun.
+fn floors(desk: &Desk) -> Vec<([&'static str; 3], Floor)> {
     let regression = || Regression {
         c: vec![0.01, 0.1, 1.0, 10.0, 100.0],
         alpha: vec![0.1, 1.0, 10.0, 100.0, 1000.0],
@@ -33,19 +35,32 @@ fn floors(desk: &Desk) -> Vec<(&'static str, &'static str, Floor)> {
         tol: 1e-4,
     };
     let mut floors = vec![
-        ("majority", "the most frequent answer", Floor::Majority {}),
         (
-            "words",
-            "word counts and a regression",
+            [
+                "majority",
+                "predict the majority class",
+                "the majority class",
+            ],
+            Floor::Majority {},
+        ),
+        (
+            [
+                "words",
+                "fit a regression on word counts",
+                "a regression on word counts",
+            ],
             Floor::WordCounts {
                 regression: regression(),
             },
         ),
     ];
-    if !desk.facts.tags {
+    if desk.facts.task != Task::Tagging {
         floors.push((
-            "vectors",
-            "frozen vectors and a regression",
+            [
+                "vectors",
+                "fit a regression on frozen vectors",
+                "a regression on frozen vectors",
+            ],
             Floor::Vectors {
                 pooling: ProbeInput::Mean,
                 layer: None,
@@ -64,11 +79,11 @@ pub(crate) fn all(desk: &Desk, data: &str, examples: Option<usize>) -> Result<Ve
         .part(data, "train")
         .map_or(0, |part| part.examples.len());
     let mut found = Vec::new();
-    for (name, title, floor) in floors(desk) {
+    for ([name, title, noun], floor) in floors(desk) {
         let with_encoder = floor.needs_encoder();
         let work = FloorWork {
-            encoder: with_encoder.then(|| desk.encoder.clone()),
-            max_length: with_encoder.then_some(desk.facts.max_length),
+            encoder: with_encoder.then(|| desk.encoder.name.clone()),
+            max_length: with_encoder.then_some(desk.max_length()),
             evaluation_batch_size: with_encoder.then_some(64),
             floor,
         };
@@ -84,6 +99,7 @@ pub(crate) fn all(desk: &Desk, data: &str, examples: Option<usize>) -> Result<Ve
         found.push(Ground {
             name,
             title,
+            noun,
             seconds: tables.runs[0].train_seconds,
             examples: examples.unwrap_or(n),
             on_dev: on("dev")?,

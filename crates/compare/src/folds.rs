@@ -5,6 +5,7 @@
 //! (Tsamardinos et al. 2018, Bootstrap Bias Corrected Cross-Validation).
 
 use anyhow::Result;
+use totune_adapt::Strategy;
 use totune_data::{Dataset, Target};
 
 use crate::answer::{Row, Side};
@@ -14,7 +15,7 @@ use crate::desk::{Desk, Order, Size};
 use crate::floors::{self, Ground};
 use crate::listen::Moment;
 use crate::race::{Entrant, Race};
-use crate::strategies::Strategy;
+use crate::strategies::recipe;
 
 /// Share of the budget at which training has to be over.
 const LAST: f64 = 0.94;
@@ -92,7 +93,13 @@ impl Folds<'_> {
         {
             let seconds =
                 grounds.iter().map(|ground| ground.seconds).sum::<f64>() / grounds.len() as f64;
-            let (name, title, examples) = (grounds[0].name, grounds[0].title, grounds[0].examples);
+            let Ground {
+                name,
+                title,
+                noun,
+                examples,
+                ..
+            } = grounds[0];
             let answers = grounds.into_iter().map(|ground| ground.on_test);
             let answers = answers
                 .collect::<Option<Vec<_>>>()
@@ -100,6 +107,7 @@ impl Folds<'_> {
             found.push(Ground {
                 name,
                 title,
+                noun,
                 seconds,
                 examples,
                 on_dev: answers.clone(),
@@ -112,7 +120,7 @@ impl Folds<'_> {
     /// Each rate of each strategy on all folds, as many as fit; then the best ones again with other seeds.
     pub fn run(&self, race: &Race, entrants: Vec<Entrant>) -> Result<Vec<Folded>> {
         let folded = |entrant: &Entrant| Folded {
-            strategy: entrant.strategy.clone(),
+            strategy: entrant.strategy,
             tried: Vec::new(),
             best: 0,
             out: None,
@@ -121,12 +129,12 @@ impl Folds<'_> {
         // First rates of all strategies, then second ones: what is dropped is the end of this list.
         let most = entrants
             .iter()
-            .map(|entrant| entrant.strategy.rates.len())
+            .map(|entrant| entrant.rates.len())
             .max()
             .unwrap_or(0);
         let places = (0..most).flat_map(|rate| (0..entrants.len()).map(move |at| (at, rate)));
         let mut grid: Vec<(usize, f64)> = places
-            .filter_map(|(at, rate)| Some((at, *entrants[at].strategy.rates.get(rate)?)))
+            .filter_map(|(at, rate)| Some((at, *entrants[at].rates.get(rate)?)))
             .collect();
         let size = |at: usize, n: usize| {
             let seconds = race.clock.left_of(LAST) / (n * self.names.len()) as f64;
@@ -192,8 +200,7 @@ impl Folds<'_> {
     fn fitting(&self, entrant: &Entrant, seconds: f64) -> Option<Size> {
         let n = self.all.examples.len();
         let of_fold = n / self.names.len();
-        let mut strategy = entrant.strategy.clone();
-        strategy.least_epochs = strategy.least_epochs.max(LEAST_EPOCHS);
+        let epochs = LEAST_EPOCHS.max(*entrant.epochs.start())..=*entrant.epochs.end();
         let scored = Scored {
             dev: 0,
             test: of_fold,
@@ -201,7 +208,7 @@ impl Folds<'_> {
         let learned = n - of_fold;
         let size = entrant
             .cost
-            .fitting(seconds / SLACK, (&strategy, learned, learned), scored)?;
+            .fitting(seconds / SLACK, (&epochs, learned, learned), scored)?;
         Some(Size {
             examples: usize::MAX,
             ..size
@@ -220,15 +227,15 @@ impl Folds<'_> {
         let (mut seconds, mut trained_share, mut learned) = (Vec::new(), 0.0, size);
         for (fold, name) in self.names.iter().enumerate() {
             let what = format!(
-                "{}, rate {lr:e}, seed {seed}, fold {} of {}",
-                entrant.strategy.name(),
+                "{}, learning rate {lr:e}, seed {seed}, fold {} of {}",
+                entrant.strategy,
                 fold + 1,
                 self.names.len()
             );
             let moment = Moment::of(&what, race.clock);
             race.listener.hear(&moment);
             let order = Order {
-                strategy: &entrant.strategy,
+                strategy: entrant.strategy,
                 lr,
                 seed,
                 size,
@@ -264,13 +271,15 @@ pub(crate) fn side(folded: &Folded) -> Side<'_> {
     let answers: Vec<&Answers> = best.map_or_else(Vec::new, |tried| tried.answers.iter().collect());
     Side {
         row: Row {
-            name: folded.strategy.name().to_string(),
-            title: folded.strategy.advice.clone(),
+            name: folded.strategy.to_string(),
+            title: folded.strategy.advice(),
+            noun: folded.strategy.noun(),
             is_strategy: true,
+            recipe: best.map(|tried| recipe(folded.strategy, tried.lr, tried.size.epochs)),
             dev: None,
             test: None,
             difference: None,
-            rate: best.map(|tried| tried.lr),
+            learning_rate: best.map(|tried| tried.lr),
             seeds: answers.len(),
             epochs: best.map_or(0, |tried| tried.size.epochs),
             examples: best.map_or(0, |tried| tried.size.examples),

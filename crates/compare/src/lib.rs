@@ -26,6 +26,7 @@ mod strategies;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, ensure};
+use totune_adapt::Strategy;
 use totune_data::Dataset;
 use totune_sweep::Environment;
 
@@ -35,7 +36,6 @@ pub use clock::Clock;
 pub use listen::{Listener, Moment};
 pub use page::{Errors, page};
 pub use question::{Parts, Question, SMALL};
-pub use strategies::Kind;
 
 use crate::answer::{Side, choose, sentence};
 use crate::answers::{Answers, Scorer};
@@ -43,15 +43,14 @@ use crate::desk::Desk;
 use crate::floors::Ground;
 use crate::folds::{Folded, Folds};
 use crate::race::{Entrant, Race};
-use crate::strategies::Strategy;
 
 /// What is asked for beside the data.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Name of the encoder.
     pub encoder: String,
-    /// The strategies, the last of which is dropped first when time is short.
-    pub strategies: Vec<Kind>,
+    /// The strategies, the last of which is dropped first when time is short; the usual ones where there are none.
+    pub strategies: Vec<Strategy>,
     /// The time there is.
     pub clock: Clock,
     /// Seeds of the leaders, at most.
@@ -93,12 +92,12 @@ pub fn compare(
     let mut parts = vec![("train".to_string(), question.parts.any().clone())];
     parts.extend(measured_parts(question, &measured));
     let mut desk = Desk::new(environment, &request.encoder, parts, states.path())?;
-    let wanted = request
-        .strategies
-        .iter()
-        .map(|kind| Strategy::new(*kind, desk.facts));
+    let wanted = match request.strategies.as_slice() {
+        [] => strategies::usual(desk.n_layers()),
+        named => named.to_vec(),
+    };
     let of_measured = race(&desk, (&question.name, request, listener));
-    let entrants = of_measured.measured(wanted.collect(), &measured)?;
+    let entrants = of_measured.measured(wanted, &measured)?;
     match &question.parts {
         Parts::Three { train, dev, test } => {
             let parts = (&**train, &**dev, &**test);
@@ -143,7 +142,7 @@ fn by_race(
         .chain(entrants.iter().map(Side::of_strategy))
         .collect();
     let more = |name: &str| -> Result<LearningCurve> {
-        let entrant = entrants.iter().find(|one| one.strategy.name() == name);
+        let entrant = entrants.iter().find(|one| one.strategy.to_string() == name);
         entrant.map_or(Ok(Vec::new()), |entrant| race.learning_curve(entrant))
     };
     let part = desk.part(&question.name, "test");

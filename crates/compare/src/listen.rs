@@ -1,6 +1,6 @@
 //! What a comparison says while it runs.
 
-use totune_adapt::StepEvent;
+use totune_adapt::{StepEvent, Strategy};
 
 use crate::clock::Clock;
 use crate::desk::Size;
@@ -8,7 +8,7 @@ use crate::desk::Size;
 /// Something that has begun.
 #[derive(Debug, Clone)]
 pub struct Moment {
-    /// What it is, in a few words: `full, rate 1e-4, seed 2, 1,300 x 3`.
+    /// What it is, in a few words: `full, learning rate 1e-4, seed 2, 1,300 x 3`.
     pub what: String,
     /// Seconds since the start.
     pub spent: f64,
@@ -26,14 +26,19 @@ impl Moment {
         }
     }
 
-    pub(crate) fn measuring(name: &str, clock: Clock) -> Self {
-        Self::of(&format!("measuring {name}"), clock)
+    pub(crate) fn measuring(strategy: Strategy, clock: Clock) -> Self {
+        Self::of(&format!("measuring {strategy}"), clock)
     }
 
-    pub(crate) fn training(name: &str, (lr, seed): (f64, u64), size: Size, clock: Clock) -> Self {
+    pub(crate) fn training(
+        strategy: Strategy,
+        (lr, seed): (f64, u64),
+        size: Size,
+        clock: Clock,
+    ) -> Self {
         let Size { examples, epochs } = size;
         Self::of(
-            &format!("{name}, rate {lr:e}, seed {seed}, {examples} x {epochs}"),
+            &format!("{strategy}, learning rate {lr:e}, seed {seed}, {examples} x {epochs}"),
             clock,
         )
     }

@@ -148,9 +148,16 @@ fn shown_text(input: &Input) -> String {
 
 /// The page as one HTML file: style and figures inside, no script, nothing to fetch.
 ///
+/// `command` is the one that made the page, `train` the one that trains the chosen model, if there is one.
+///
 /// # Errors
 /// When a figure cannot be drawn.
-pub fn page(answer: &Answer, errors: &Errors, command: &str) -> Result<String> {
+pub fn page(
+    answer: &Answer,
+    errors: &Errors,
+    command: &str,
+    train: Option<&str>,
+) -> Result<String> {
     let mut environment = Environment::new();
     environment.add_template("compare.html", include_str!("../templates/compare.html"))?;
     let template = environment.get_template("compare.html")?;
@@ -179,6 +186,7 @@ pub fn page(answer: &Answer, errors: &Errors, command: &str) -> Result<String> {
         time => safe(time),
         curve => safe(curve),
         command => command,
+        train => train,
     })?)
 }
 
@@ -223,11 +231,11 @@ impl Shown {
             seconds: row
                 .train_seconds
                 .map_or(String::new(), |seconds| format!("{seconds:.1}")),
-            runs: match (row.is_strategy, row.rate) {
-                (true, Some(rate)) if row.seeds > 0 => {
-                    format!("{} of {learned}, rate {rate:e}", row.seeds)
+            runs: match row.learning_rate {
+                Some(lr) if row.seeds > 0 => {
+                    format!("{} of {learned}, learning rate {lr:e}", row.seeds)
                 }
-                (false, _) => learned,
+                _ if !row.is_strategy => learned,
                 _ => String::new(),
             },
             note: row.note.clone().unwrap_or_default(),
@@ -242,7 +250,7 @@ fn time_panel(answer: &Answer) -> Option<Panel> {
         .iter()
         .filter(|row| !row.course.is_empty())
         .map(|row| LineSeries {
-            title: crate::answer::short(&row.name).to_string(),
+            title: row.noun.clone(),
             epochs: crate::page::course(&row.course),
             runs: 1,
             switches: Vec::new(),
@@ -250,7 +258,7 @@ fn time_panel(answer: &Answer) -> Option<Panel> {
         .collect();
     let floors = answer.rows.iter().filter(|row| !row.is_strategy);
     let levels = floors.filter_map(|row| {
-        let text = crate::answer::short(&row.name).to_string();
+        let text = row.noun.clone();
         Some(Level { at: row.dev?, text })
     });
     (!lines.is_empty()).then(|| {
@@ -294,4 +302,34 @@ fn learning_panel(answer: &Answer) -> Option<Panel> {
             words: Vec::new(),
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_the_command_that_trains_the_choice() {
+        let answer = Answer {
+            dataset: "own".into(),
+            title: "Own".into(),
+            fixture: false,
+            encoder: "minilm".into(),
+            metric: "accuracy".into(),
+            margin: 0.01,
+            sentence: "Fine-tune all layers: accuracy 0.8.".into(),
+            chosen: Some("full".into()),
+            rows: Vec::new(),
+            learning_curve: Vec::new(),
+            notes: Vec::new(),
+            budget_seconds: 60.0,
+            spent_seconds: 50.0,
+            stopped: false,
+        };
+        let train = "totune train own.toml --strategy full --lr 1e-4";
+        let with =
+            |train| page(&answer, &Errors::default(), "totune compare own.csv", train).unwrap();
+        assert!(with(Some(train)).contains(train));
+        assert!(!with(None).contains("totune train"));
+    }
 }

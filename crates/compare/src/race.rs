@@ -6,15 +6,17 @@
 //! where seeds are added until one is ahead or the time is over.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use anyhow::Result;
+use totune_adapt::Strategy;
 
 use crate::answer::LearningCurve;
 use crate::clock::Clock;
 use crate::cost::{Cost, Scored, measure};
 use crate::desk::{Desk, Order, Size, Trained};
 use crate::listen::{Listener, Moment};
-use crate::strategies::{Kind, Strategy};
+use crate::strategies::{epochs, learns_late};
 
 /// Share of the budget at which measuring is broken off.
 const MEASURED: f64 = 0.25;
@@ -36,6 +38,10 @@ const SLACK: f64 = 1.15;
 #[derive(Debug)]
 pub(crate) struct Entrant {
     pub strategy: Strategy,
+    /// Learning rates to choose from on dev, the most likely one first.
+    pub rates: [f64; 2],
+    /// Epochs that it can have.
+    pub epochs: RangeInclusive<usize>,
     pub cost: Cost,
     /// Runs of the first two stages: the rate and what came of it.
     pub tried: Vec<(f64, Trained)>,
@@ -48,9 +54,12 @@ pub(crate) struct Entrant {
 }
 
 impl Entrant {
-    fn new(strategy: Strategy, cost: Cost) -> Self {
+    fn new(strategy: Strategy, cost: Cost, desk: &Desk) -> Self {
+        let rates = strategy.learning_rates(&desk.encoder);
         Self {
-            lr: strategy.rates[0],
+            lr: rates[0],
+            rates,
+            epochs: epochs(strategy, desk.n_layers()),
             strategy,
             cost,
             tried: Vec::new(),
@@ -105,20 +114,19 @@ impl Race<'_> {
         for strategy in strategies {
             let full = entrants
                 .iter()
-                .find(|entrant| entrant.strategy.kind == Kind::Full);
-            let known = full.filter(|_| matches!(strategy.kind, Kind::HeadFirst | Kind::Gradual));
+                .find(|entrant| entrant.strategy == Strategy::Full);
+            let known = full.filter(|_| matches!(strategy, Strategy::TwoPhase | Strategy::Gradual));
             let known = known.map(|full| full.cost);
             let until = self.clock.end_of(MEASURED);
             let cost = match known {
                 Some(cost) => Some(cost),
                 None => {
-                    self.listener
-                        .hear(&Moment::measuring(strategy.name(), self.clock));
-                    measure(self.desk, &strategy, on, until)?
+                    self.listener.hear(&Moment::measuring(strategy, self.clock));
+                    measure(self.desk, strategy, on, until)?
                 }
             };
             match cost {
-                Some(cost) => entrants.push(Entrant::new(strategy, cost)),
+                Some(cost) => entrants.push(Entrant::new(strategy, cost, self.desk)),
                 None => break,
             }
         }
@@ -140,8 +148,8 @@ impl Race<'_> {
     /// Each rate of each strategy, as long as the others. What does not fit is left out from the end of the list.
     fn first(&self, entrants: &mut [Entrant]) -> Result<()> {
         let weight = |entrant: &Entrant| {
-            let rates = entrant.strategy.rates.len() as f64;
-            if entrant.strategy.late {
+            let rates = entrant.rates.len() as f64;
+            if learns_late(entrant.strategy) {
                 2.0 * rates
             } else {
                 rates
@@ -152,7 +160,7 @@ impl Race<'_> {
             let share = self.clock.left_of(self.part_of(FIRST))
                 / entrants[..n].iter().map(weight).sum::<f64>();
             let seconds = |entrant: &Entrant| {
-                if entrant.strategy.late {
+                if learns_late(entrant.strategy) {
                     2.0 * share
                 } else {
                     share
@@ -176,7 +184,7 @@ impl Race<'_> {
                 entrant.out = Some("no time for it within the budget".into());
                 continue;
             };
-            for lr in entrant.strategy.rates.clone() {
+            for lr in entrant.rates {
                 if let Some(run) = self.trained(entrant, (lr, 1), size, false)? {
                     entrant.keep(lr, run);
                 }
@@ -273,7 +281,7 @@ impl Race<'_> {
                 ..full
             };
             let seconds = entrant.cost.seconds(size, self.scored(false)) * SLACK;
-            if size.examples < self.desk.facts.batch_size || seconds > self.clock.left_of(CURVE) {
+            if size.examples < self.desk.facts.batch_size() || seconds > self.clock.left_of(CURVE) {
                 continue;
             }
             let run = self.trained(entrant, (entrant.lr, 2), size, false)?;
@@ -287,11 +295,11 @@ impl Race<'_> {
 
     fn fitting(&self, entrant: &Entrant, seconds: f64, answers_test: bool) -> Option<Size> {
         let n = self.part("train");
-        let least = (4 * self.desk.facts.batch_size).min(n);
+        let least = (4 * self.desk.facts.batch_size()).min(n);
         let scored = self.scored(answers_test);
         entrant
             .cost
-            .fitting(seconds / SLACK, (&entrant.strategy, n, least), scored)
+            .fitting(seconds / SLACK, (&entrant.epochs, n, least), scored)
     }
 
     fn scored(&self, answers_test: bool) -> Scored {
@@ -316,10 +324,10 @@ impl Race<'_> {
         size: Size,
         answers_test: bool,
     ) -> Result<Option<Trained>> {
-        let moment = Moment::training(entrant.strategy.name(), (lr, seed), size, self.clock);
+        let moment = Moment::training(entrant.strategy, (lr, seed), size, self.clock);
         self.listener.hear(&moment);
         let order = Order {
-            strategy: &entrant.strategy,
+            strategy: entrant.strategy,
             lr,
             seed,
             size,
@@ -386,8 +394,7 @@ fn is_behind(desk: &Desk, entrants: &[Entrant], at: usize) -> bool {
     let ended = entrants.iter().filter(|entrant| !entrant.finals.is_empty());
     let best = ended.max_by(|a, b| a.dev().unwrap_or(0.0).total_cmp(&b.dev().unwrap_or(0.0)));
     best.is_some_and(|best| {
-        best.strategy.kind != entrants[at].strategy.kind
-            && significantly_behind(desk, &entrants[at], best)
+        best.strategy != entrants[at].strategy && significantly_behind(desk, &entrants[at], best)
     })
 }
 

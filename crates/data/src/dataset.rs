@@ -30,6 +30,19 @@ pub struct Dataset {
     pub tagging: Option<Tagging>,
 }
 
+impl Dataset {
+    /// What is predicted of its examples.
+    pub fn task(&self) -> Task {
+        if self.tagging.is_some() {
+            Task::Tagging
+        } else if self.labels.is_empty() {
+            Task::Regression
+        } else {
+            Task::Classification
+        }
+    }
+}
+
 impl Card {
     /// Reads the `train` split; most datasets here have no other labelled one.
     pub fn load(&self, root: &Path) -> Result<Dataset> {

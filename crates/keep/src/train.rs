@@ -102,7 +102,7 @@ pub fn fit_job(job: &Job, device: &Device, threads: usize, watch: &mut dyn Watch
         }
     };
     let mut task = TaskData {
-        objective: objective(&train),
+        objective: Objective::of(&train),
         metrics: train.metrics.clone(),
         train: examples(&train, &parts.train)?,
         dev,
@@ -220,19 +220,4 @@ fn cache(task: &mut TaskData, job: &Job, encoder: &AnyEncoder) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// What is asked about the examples of a dataset.
-fn objective(dataset: &Dataset) -> Objective {
-    let labels = dataset.labels.clone();
-    if dataset.tagging.is_some() {
-        Objective::Tags { labels }
-    } else if labels.is_empty() {
-        Objective::Score {}
-    } else {
-        Objective::Class {
-            labels,
-            positive: dataset.positive,
-        }
-    }
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use totune_checkpoint::{ElmoOptions, Naming};
 
 use crate::{
-    AnyEncoder, BertConfig, DistilBertConfig, RobertaConfig, Shape, TokenizerKind, Weights,
+    AnyEncoder, BertConfig, DistilBertConfig, PoolerKind, RobertaConfig, Shape, TokenizerKind,
+    Weights,
 };
 
 /// Declares [`Architecture`] with a variant for each shape.
@@ -78,10 +79,85 @@ impl Architecture {
             .map(|(_, shape)| shape.iter().map(|&dim| dim as u64).product::<u64>())
             .sum()
     }
+
+    /// Layers above the embeddings.
+    pub fn n_layers(&self) -> usize {
+        match self {
+            Self::Bert(config) => config.num_hidden_layers,
+            Self::Distilbert(config) => config.n_layers,
+            Self::Roberta(config) => config.num_hidden_layers,
+            Self::Elmo(options) => options.lstm.n_layers,
+        }
+    }
+
+    /// Width of the hidden states.
+    pub fn hidden(&self) -> usize {
+        match self {
+            Self::Bert(config) => config.hidden_size,
+            Self::Distilbert(config) => config.dim,
+            Self::Roberta(config) => config.hidden_size,
+            // Both directions.
+            Self::Elmo(options) => 2 * options.lstm.projection_dim,
+        }
+    }
+
+    /// The pretrained pooler.
+    pub fn pooler(&self) -> PoolerKind {
+        match self {
+            Self::Bert(config) => config.pooler,
+            Self::Roberta(config) => config.pooler,
+            Self::Distilbert(_) | Self::Elmo(_) => PoolerKind::None,
+        }
+    }
+
+    /// Most tokens of an input, special ones included; `usize::MAX` where no table of positions limits them.
+    pub fn max_length(&self) -> usize {
+        match self {
+            Self::Bert(config) => config.max_position_embeddings,
+            Self::Distilbert(config) => config.max_position_embeddings,
+            // Positions begin behind the id of the padding.
+            Self::Roberta(config) => {
+                config.max_position_embeddings - config.pad_token_id as usize - 1
+            }
+            Self::Elmo(_) => usize::MAX,
+        }
+    }
 }
 
 impl fmt::Display for Architecture {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.pad(self.label())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::{Encoder, EncoderCatalogue};
+
+    #[test]
+    fn the_shape_is_that_of_the_network() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let cards = EncoderCatalogue::read(&root.join("encoders")).expect("cards");
+        for (name, max_length) in [
+            ("fixture-bert", 64),
+            ("roberta-tiny", 65),
+            ("fixture-elmo", usize::MAX),
+        ] {
+            let card = cards.find(name).expect("a card");
+            let folders = [root.join("fixtures/encoders")];
+            let loaded = card.load_any(&folders, &Device::flex()).expect("its files");
+            let (shape, network) = (&card.architecture, loaded.encoder);
+            assert_eq!(shape.n_layers(), network.n_layers(), "{name}");
+            assert_eq!(shape.hidden(), network.hidden(), "{name}");
+            assert_eq!(
+                shape.pooler() == PoolerKind::Tanh,
+                network.has_pooler(),
+                "{name}"
+            );
+            assert_eq!(shape.max_length(), max_length, "{name}");
+        }
     }
 }

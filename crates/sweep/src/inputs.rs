@@ -4,19 +4,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::Tensor;
-use totune_adapt::{Activations, Cache};
-use totune_data::{Catalogue, Dataset, Encoded, EncodedCache, TextCard, sha256_hex};
-use totune_model::{AnyEncoder, Encoder, EncoderCatalogue, LoadedEncoder};
+use totune_adapt::{Activations, Cache, DataFacts};
+use totune_data::{
+    Catalogue, Dataset, Encoded, EncodedCache, Pairs, TextCard, WordContext, sha256_hex,
+};
+use totune_model::{AnyEncoder, Encoder, EncoderCard, EncoderCatalogue, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
 
 use crate::reader::Reader;
 use crate::reading::Reading;
 use crate::rows::Rows;
 use crate::states::{Key, States};
-use crate::{Machine, Progress, Project, RunSpec, Silent, TuneWork, Work, suggest};
+use crate::{Machine, Progress, Project, RunSpec, Silent, TuneWork, suggest};
+
+/// Training inputs that are looked at for their length, about.
+const MEASURED_INPUTS: usize = 5000;
 
 /// Where datasets and encoders are looked for; fixtures always come from the project itself.
 #[derive(Debug, Clone)]
@@ -276,21 +281,35 @@ impl Inputs {
         Ok(&self.encoder(name)?.loaded.encoder)
     }
 
-    /// Wordpieces of each example of a split as a run reads it, special ones included.
+    /// What a recipe has to know of the dataset of this name, whose splits are `train` and perhaps `dev`, to train
+    /// `encoder` on it. The length is that of which 99 of 100 training inputs have no more.
     ///
     /// # Errors
-    /// When the run adapts no encoder, or its inputs were not loaded.
-    pub fn lengths(&self, spec: &RunSpec, split: &str) -> Result<Vec<usize>> {
-        let Work::Tune(work) = &spec.work else {
-            bail!("{}: adapts no encoder", spec.label());
+    /// When one of them was not loaded, or an example cannot be tokenized.
+    pub fn facts(&self, dataset: &str, encoder: &EncoderCard) -> Result<DataFacts> {
+        let train = self.dataset(dataset, "train")?;
+        // A few thousand inputs say it too, and tokenizing all of a large dataset takes a while.
+        let step = train.examples.len().div_ceil(MEASURED_INPUTS).max(1);
+        let sample = Dataset {
+            examples: train.examples.iter().step_by(step).cloned().collect(),
+            ..train.clone()
         };
-        let reading = Reading::of(work, self.dataset(&spec.dataset, split)?);
-        let rows = self.rows(&spec.dataset, split, &work.encoder, &reading)?;
-        Ok(rows
-            .encoded
-            .iter()
-            .map(|encoded| encoded.ids.len())
-            .collect())
+        let reading = Reading {
+            max_length: encoder.architecture.max_length().min(DataFacts::LONGEST),
+            pairs: Pairs::Joint,
+            tagged: train.tagging.as_ref().map(|_| WordContext::Sentence),
+        };
+        let reader = &self.encoder(&encoder.name)?.reader;
+        let rows = reader.rows(&sample, &reading, None, self.threads)?;
+        let mut lengths: Vec<usize> = rows.encoded.iter().map(|row| row.ids.len()).collect();
+        lengths.sort_unstable();
+        let at = (lengths.len() * 99 / 100).min(lengths.len().saturating_sub(1));
+        Ok(DataFacts {
+            task: train.task(),
+            n_train: train.examples.len(),
+            has_dev: self.dataset(dataset, "dev").is_ok(),
+            length: lengths.get(at).copied().unwrap_or(0),
+        })
     }
 
     /// A split of a dataset that was loaded.

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use totune_adapt::StepEvent;
+use totune_adapt::{StepEvent, Strategy};
 use totune_compare::{
-    Answer, Clock, Errors, Found, Kind, Listener, Moment, Question, Request, compare, page,
+    Answer, Clock, Errors, Found, Listener, Moment, Question, Request, compare, page,
 };
 use totune_data::guess::{Wishes, draft};
 use totune_data::{Card, Catalogue, near};
 
+use crate::command::train;
 use crate::context::Context;
 use crate::exit;
 
@@ -27,7 +28,8 @@ Examples:
   totune compare sst-2 --budget 30m --json
 
 Takes a file (a card is drafted and kept beside the results), a card, or the name of a dataset.
-Strategies: frozen, full, last-k, head-first, lora, gradual, bitfit. Ctrl-C gives the answer so far.")]
+Strategies: frozen, full, last-<k>, two-phase, lora, gradual, bitfit, as in `totune train`.
+Ctrl-C gives the answer so far.")]
 pub struct Compare {
     /// File with labelled rows, card, or name of a dataset
     what: String,
@@ -35,7 +37,7 @@ pub struct Compare {
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
     budget: Duration,
     /// Encoder to compare them on
-    #[arg(long, value_name = "NAME", default_value = "totune-bert-mini")]
+    #[arg(long, value_name = "NAME", default_value = train::ENCODER)]
     encoder: String,
     /// Strategies to compare, separated by commas [default: all that fit into the budget]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -103,11 +105,15 @@ impl Compare {
         };
         let found = compare(&question, context.environment(&machine), &request, &voice)?;
         voice.bar.finish_and_clear();
-        self.write(&found, &out)?;
+        let train = self.train_command(&found.answer, &card);
+        self.write(&found, &out, train.as_deref())?;
         if self.json {
             println!("{}", serde_json::to_string_pretty(&found.answer)?);
         } else {
             print!("{}", shown(&found.answer));
+            if let Some(train) = &train {
+                println!("\nTo train and keep this model:\n  {train}");
+            }
             println!("\n{}", out.join("index.html").display());
         }
         Ok(match (found.answer.stopped, &found.answer.chosen) {
@@ -117,23 +123,28 @@ impl Compare {
         })
     }
 
-    /// The strategies that were asked for; all without a word.
-    fn asked(&self) -> Result<Vec<Kind>> {
-        if self.strategies.is_empty() {
-            return Ok(Kind::ALL.to_vec());
-        }
-        let names = Kind::ALL.map(Kind::name);
+    /// The strategies that were asked for.
+    fn asked(&self) -> Result<Vec<Strategy>> {
         let known = |name: &String| {
-            Kind::named(name).with_context(|| {
-                let hint = near(name, names).map(|near| format!("; did you mean `{near}`?"));
-                format!(
-                    "--strategies: unknown strategy `{name}`{}; expected some of {}",
-                    hint.unwrap_or_default(),
-                    names.join(", ")
-                )
+            name.parse().with_context(|| {
+                let hint = near(name, Strategy::NAMES);
+                let hint = hint.map(|near| format!("; did you mean `{near}`?"));
+                let hint = hint.unwrap_or_default();
+                format!("--strategies: unknown strategy `{name}`{hint}")
             })
         };
         self.strategies.iter().map(known).collect()
+    }
+
+    /// The command that trains the chosen model and keeps it; none where a floor was chosen.
+    fn train_command(&self, answer: &Answer, card: &Card) -> Option<String> {
+        let chosen = answer.chosen.as_ref()?;
+        let row = answer.rows.iter().find(|row| row.name == *chosen)?;
+        let path = Path::new(&self.what);
+        let named = !path.is_file();
+        let file = card.file.display().to_string();
+        let dataset = if named { &self.what } else { &file };
+        Some(train::command(dataset, &self.encoder, row.recipe.as_ref()?))
     }
 
     /// The card that was named, or one of the file that was named.
@@ -170,12 +181,12 @@ impl Compare {
     }
 
     /// Writes the page and the numbers.
-    fn write(&self, found: &Found, out: &Path) -> Result<()> {
+    fn write(&self, found: &Found, out: &Path, train: Option<&str>) -> Result<()> {
         let errors = found.reported.as_ref();
         let errors =
             errors.map_or_else(Errors::default, |(part, answers)| Errors::of(part, answers));
         let command = std::env::args().collect::<Vec<_>>().join(" ");
-        let html = page(&found.answer, &errors, &command)?;
+        let html = page(&found.answer, &errors, &command, train)?;
         let json = serde_json::to_string_pretty(&found.answer)?;
         fs::create_dir_all(out).with_context(|| format!("{}: cannot be made", out.display()))?;
         for (name, text) in [("index.html", html), ("answer.json", json)] {

@@ -9,9 +9,11 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
-use totune_adapt::{EpochScores, Outcome, StepEvent, Stop, Watch};
+use totune_adapt::{
+    DataFacts, EpochScores, HeadChoice, Outcome, Recipe, StepEvent, Stop, Strategy, Watch,
+};
 use totune_data::Task;
-use totune_keep::{Done, Job, Recipe, Saved, SavedAs, Strategy, fit_job, usual_split};
+use totune_keep::{Done, Job, Saved, SavedAs, fit_job, usual_split};
 use totune_model::{AnyEncoder, EncoderCatalogue, Pooling};
 use totune_sweep::Machine;
 
@@ -40,18 +42,21 @@ pub struct Train {
     #[arg(required_unless_present = "run")]
     dataset: Option<String>,
     /// Pretrained encoder, as `totune encoders list` names it
-    #[arg(long, value_name = "NAME", default_value = "all-minilm-l6-v2")]
+    #[arg(long, value_name = "NAME", default_value = ENCODER)]
     encoder: String,
-    /// What is trained: full, last-<k>, frozen, two-phase, gradual, lora or bitfit
+    /// What is trained: frozen, full, last-<k>, two-phase, lora, gradual or bitfit
     #[arg(long, value_name = "STRATEGY", default_value_t = Strategy::Full)]
     strategy: Strategy,
+    /// The head: one linear layer, or a hidden layer on the first token (a BiLSTM where words are tagged)
+    #[arg(long, value_name = "HEAD", default_value = "simple")]
+    head: HeadName,
     /// Peak learning rate [default: one that suits the strategy and the size of the encoder]
     #[arg(long, value_name = "RATE")]
     lr: Option<f64>,
     /// Peak learning rate of the head, where it is another; with two-phase that of the first phase
     #[arg(long, value_name = "RATE")]
     head_lr: Option<f64>,
-    /// Passes over the training examples [default: 3; 10 where few parameters are trained]
+    /// Passes over the training examples, of all phases [default: 3; 10 where few parameters are trained]
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
     /// Examples per step [default: 16]
@@ -72,6 +77,17 @@ pub struct Train {
     /// Train this run of an experiment again, as its spec says, instead of a dataset
     #[arg(long, value_name = "ID", conflicts_with = "dataset", requires = "save")]
     run: Option<String>,
+}
+
+/// The encoder of commands that are told none: the one that comes with the repository.
+pub(super) const ENCODER: &str = "totune-bert-mini";
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum HeadName {
+    /// One linear layer, for which transformers has a class
+    Simple,
+    /// A hidden layer on the first token, or a BiLSTM where words are tagged; only totune loads it
+    TaskSpecific,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -114,6 +130,10 @@ impl Train {
         let split = usual_split(&card, 13);
         let recipe = Recipe {
             strategy: self.strategy,
+            head: match self.head {
+                HeadName::Simple => HeadChoice::Simple,
+                HeadName::TaskSpecific => HeadChoice::TaskSpecific,
+            },
             lr: self.lr,
             head_lr: self.head_lr,
             epochs: self.epochs,
@@ -126,8 +146,14 @@ impl Train {
                 PoolingName::Max => Pooling::Max,
             }),
         };
+        let facts = DataFacts {
+            task: card.task,
+            n_train: 0,
+            has_dev: split.has_dev(),
+            length: 128,
+        };
         let job = Job {
-            training: recipe.training(encoder, card.task, split.has_dev()),
+            training: recipe.training(encoder, &facts)?,
             card: &card,
             data: &context.roots.data,
             split,
@@ -136,7 +162,6 @@ impl Train {
             seed: self.seed,
             cache_budget: context.global.cache_budget << 20,
         };
-        job.training.validate()?;
         let machine = context.machine()?;
         let mut bar = Bar::new(&machine, context.global.quiet);
         let done = fit_job(&job, &machine.device, machine.threads, &mut bar)?;
@@ -157,6 +182,31 @@ impl Train {
             print_saved(&done.save(&job, folder, &machine.device)?);
         }
         Ok(exit::OK)
+    }
+}
+
+/// The command that trains what `recipe` says on a dataset, the name of one or the path of its card.
+pub(super) fn command(dataset: &str, encoder: &str, recipe: &Recipe) -> String {
+    let mut words = vec![
+        "totune train".to_string(),
+        quoted(dataset),
+        format!("--encoder {encoder} --strategy {}", recipe.strategy),
+    ];
+    if recipe.head == HeadChoice::TaskSpecific {
+        words.push("--head task-specific".to_string());
+    }
+    words.extend(recipe.lr.map(|lr| format!("--lr {lr:e}")));
+    words.extend(recipe.epochs.map(|epochs| format!("--epochs {epochs}")));
+    words.push("--save my-model".to_string());
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./@+:,".contains(c);
+    match word.chars().all(is_plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 
@@ -240,5 +290,31 @@ impl Watch for Bar<'_> {
             }
         }
         ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recipe_is_a_command() {
+        let recipe = Recipe {
+            lr: Some(2e-4),
+            epochs: Some(8),
+            ..Recipe::new(Strategy::LastK(2))
+        };
+        assert_eq!(
+            command("reviews.toml", ENCODER, &recipe),
+            "totune train reviews.toml --encoder totune-bert-mini --strategy last-2 --lr 2e-4 --epochs 8 --save my-model"
+        );
+        let recipe = Recipe {
+            head: HeadChoice::TaskSpecific,
+            ..Recipe::new(Strategy::Frozen)
+        };
+        assert_eq!(
+            command("my data/it's.toml", "minilm", &recipe),
+            r"totune train 'my data/it'\''s.toml' --encoder minilm --strategy frozen --head task-specific --save my-model"
+        );
     }
 }

@@ -5,12 +5,9 @@ use std::path::{Path, PathBuf};
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
-use totune_adapt::{Examples, Outcome, Stop, Training};
+use totune_adapt::{DataFacts, Examples, Outcome, Recipe, Stop, Strategy, Training};
 use totune_data::{Example, Input, Target, Task};
-use totune_keep::{
-    ColumnNames, DatasetFacts, InputFacts, Reader, Recipe, Saved, Strategy, TaskFacts, Trained,
-    save,
-};
+use totune_keep::{ColumnNames, DatasetFacts, InputFacts, Reader, Saved, TaskFacts, Trained, save};
 use totune_model::{
     AnyEncoder, Architecture, Classifier, DistilBertConfig, EncoderCard, EncoderCatalogue,
     HeadSpec, RandomWeights,
@@ -112,7 +109,14 @@ impl Untrained {
         device: &Device,
     ) -> Self {
         let tiny = Tiny::load(name, device);
-        let mut training = Recipe::new(Strategy::Full).training(&tiny.card, kind, false);
+        let data = DataFacts {
+            task: kind,
+            n_train: 100,
+            has_dev: false,
+            length: 64,
+        };
+        let recipe = Recipe::new(Strategy::Full);
+        let mut training = recipe.training(&tiny.card, &data).expect("settings");
         training.head = head.unwrap_or(training.head);
         training.max_length = 64;
         let task = task(kind);

@@ -1,0 +1,233 @@
+//! Settings of a training from the name of a strategy, the encoder and a few facts of the data.
+//!
+//! `totune train` and `totune compare` take their defaults from here, so that a model that one of them found is the
+//! model that the other trains.
+
+use anyhow::{Result, ensure};
+use totune_data::{Pairs, Task, WordContext};
+use totune_model::{
+    Architecture, EncoderCard, FullyConnectedSpec, HeadSpec, Layers, LinearSpec, LstmState,
+    PoolerKind, Pooling, Switch, TaggerSpec,
+};
+
+use crate::cache::StoredDtype;
+use crate::optimizer::Optimizer;
+use crate::schedule::{Linear, Schedule};
+use crate::stop::StopRule;
+use crate::strategy::{
+    Adaptation, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, StackAndFinetune, Trainable,
+};
+use crate::training::{Cache, Clip, Dtype, Select, Training};
+
+mod strategy;
+
+pub use strategy::{Strategy, UnknownStrategy};
+
+/// Training examples from which a batch has 32 of them instead of 16.
+const MANY: usize = 5000;
+/// Peak learning rate of the head before the encoder is fine-tuned.
+const HEAD_LR: f64 = 1e-3;
+/// Epochs of the head before the encoder is fine-tuned.
+const HEAD_EPOCHS: usize = 1;
+
+/// What is asked of a training; the rest follows from the strategy, the encoder and the data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recipe {
+    /// Which parameters are trained.
+    pub strategy: Strategy,
+    /// What is put on the encoder.
+    pub head: HeadChoice,
+    /// Peak learning rate; of two phases, of the second.
+    pub lr: Option<f64>,
+    /// Peak learning rate of the head; of two phases, of the first.
+    pub head_lr: Option<f64>,
+    /// Passes over the training examples, of all phases together.
+    pub epochs: Option<usize>,
+    /// Examples per step.
+    pub batch_size: Option<usize>,
+    /// Most tokens of an input.
+    pub max_length: Option<usize>,
+    /// The vector that a simple head reads, where whole texts are labelled.
+    pub pooling: Option<Pooling>,
+}
+
+/// The size of a head.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HeadChoice {
+    /// One linear layer, for which transformers has a class.
+    #[default]
+    Simple,
+    /// A hidden layer as wide as the encoder on the first token, or a BiLSTM over words that are tagged.
+    TaskSpecific,
+}
+
+/// What a recipe has to know of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DataFacts {
+    /// What is predicted.
+    pub task: Task,
+    /// Training examples.
+    pub n_train: usize,
+    /// Whether there are dev examples.
+    pub has_dev: bool,
+    /// Tokens of a long training input, such as the 99th percentile.
+    pub length: usize,
+}
+
+impl DataFacts {
+    /// Most tokens of an input where nobody asks for more: longer ones cost much, and what lies beyond seldom matters.
+    pub const LONGEST: usize = 256;
+
+    /// The usual number of examples per step.
+    pub fn batch_size(&self) -> usize {
+        if self.n_train < MANY { 16 } else { 32 }
+    }
+
+    /// The usual limit of an input's tokens: whole inputs but for the longest ones, and no more than `encoder` reads.
+    pub fn max_length(&self, encoder: &EncoderCard) -> usize {
+        let length = self.length.min(Self::LONGEST).next_multiple_of(8).max(16);
+        length.min(encoder.architecture.max_length())
+    }
+}
+
+impl Recipe {
+    /// A strategy with everything as usual.
+    pub fn new(strategy: Strategy) -> Self {
+        Self {
+            strategy,
+            head: HeadChoice::Simple,
+            lr: None,
+            head_lr: None,
+            epochs: None,
+            batch_size: None,
+            max_length: None,
+            pooling: None,
+        }
+    }
+
+    /// All settings.
+    ///
+    /// # Errors
+    /// When a value is out of range, for any encoder or for this one.
+    pub fn training(&self, encoder: &EncoderCard, data: &DataFacts) -> Result<Training> {
+        let n_layers = encoder.architecture.n_layers();
+        let epochs = self.epochs.unwrap_or(self.strategy.epochs(n_layers));
+        let before = match self.strategy {
+            Strategy::TwoPhase => HEAD_EPOCHS,
+            _ => 0,
+        };
+        ensure!(
+            epochs > before,
+            "epochs: found {epochs}, expected at least {}: {before} of the head, and one in which everything is trained",
+            before + 1
+        );
+        let longest = encoder.architecture.max_length();
+        let max_length = self.max_length.map(|asked| asked.min(longest));
+        let training = Training {
+            head: self.head(encoder, data.task),
+            adaptation: self.adaptation(encoder),
+            optimizer: Optimizer::adamw(),
+            schedule: Schedule::Linear(Linear { warmup: 0.1 }),
+            batch_size: self.batch_size.unwrap_or(data.batch_size()),
+            evaluation_batch_size: 64,
+            epochs: epochs - before,
+            stop: StopRule::Epochs {},
+            max_length: max_length.unwrap_or(data.max_length(encoder)),
+            dropout: 0.1,
+            // So that the layers below the trained ones give the same in each epoch, and can be cached.
+            frozen_dropout: Switch::Off,
+            clip: Clip::GlobalNorm { max: 1.0 },
+            bucketing: Switch::On,
+            dtype: Dtype::F32,
+            cache: Cache::On {
+                dtype: StoredDtype::F16,
+            },
+            micro_batch_size: 0,
+            // A correlation has no value where all predictions are one number, as they may be after the first steps.
+            select: match data.has_dev && data.task != Task::Regression {
+                true => Select::BestDev,
+                false => Select::Last,
+            },
+            pairs: Pairs::Joint,
+            context: WordContext::Sentence,
+            state: LstmState::Reset,
+        };
+        training.plan(n_layers)?;
+        Ok(training)
+    }
+
+    fn adaptation(&self, encoder: &EncoderCard) -> Adaptation {
+        let [usual, _] = self.strategy.learning_rates(encoder);
+        let (lr, head_lr) = (self.lr.unwrap_or(usual), self.head_lr);
+        match self.strategy {
+            // Lower layers learn more slowly (Howard and Ruder 2018); Clark et al. 2020, table 7, have 0.8 for the
+            // smaller ELECTRAs and 0.9 for the largest.
+            Strategy::Full => Adaptation::Full(Full {
+                head_lr,
+                layer_decay: 0.9,
+                ..Full::new(lr)
+            }),
+            Strategy::LastK(k) => Adaptation::LastK(LastK {
+                head_lr,
+                ..LastK::new(k, lr)
+            }),
+            Strategy::Frozen => Adaptation::Frozen(Frozen {
+                head_lr,
+                ..Frozen::new(lr)
+            }),
+            Strategy::TwoPhase => Adaptation::StackAndFinetune(StackAndFinetune {
+                head_stop: StopRule::Epochs {},
+                ..StackAndFinetune::new(head_lr.unwrap_or(HEAD_LR), HEAD_EPOCHS, lr)
+            }),
+            Strategy::Gradual => Adaptation::GradualUnfreezing(GradualUnfreezing {
+                head_lr,
+                embeddings: Trainable::No,
+                ..GradualUnfreezing::new(lr, 0.9)
+            }),
+            // Hu et al. 2021, table 9, have rank 8 with alpha 8 for RoBERTa-base and 16 for larger ones.
+            Strategy::Lora => Adaptation::Lora(Lora {
+                head_lr,
+                alpha: 16.0,
+                ..Lora::new(8, lr)
+            }),
+            Strategy::BitFit => Adaptation::BitFit(BitFit {
+                head_lr,
+                ..BitFit::new(lr)
+            }),
+        }
+    }
+
+    fn head(&self, encoder: &EncoderCard, task: Task) -> HeadSpec {
+        let architecture = &encoder.architecture;
+        match (task, self.head) {
+            (Task::Tagging, choice) => HeadSpec::Tagger(TaggerSpec {
+                recurrent_layers: match choice {
+                    HeadChoice::Simple => 0,
+                    HeadChoice::TaskSpecific => 1,
+                },
+                ..TaggerSpec::default()
+            }),
+            (_, HeadChoice::TaskSpecific) => HeadSpec::FullyConnected(FullyConnectedSpec {
+                mlp_hidden: architecture.hidden(),
+                ..FullyConnectedSpec::default()
+            }),
+            (_, HeadChoice::Simple) => HeadSpec::Linear(LinearSpec {
+                pooling: self.pooling.unwrap_or(usual_pooling(architecture)),
+                layers: Layers::Top,
+                dropout: 0.1,
+            }),
+        }
+    }
+}
+
+/// The vector that the classes of transformers read.
+fn usual_pooling(architecture: &Architecture) -> Pooling {
+    match (architecture, architecture.pooler()) {
+        (Architecture::Elmo(_), _) => Pooling::Mean, // without a token for the whole text
+        (_, PoolerKind::Tanh) => Pooling::Pooler,
+        (_, PoolerKind::None) => Pooling::First,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! Strategies by name: their names for people, their learning rates, their epochs.
+
+use std::fmt;
+use std::str::FromStr;
+
+use totune_model::EncoderCard;
+
+/// Which parameters are trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strategy {
+    /// The head.
+    Frozen,
+    /// The head and all layers.
+    Full,
+    /// The head and so many top layers.
+    LastK(usize),
+    /// The head for an epoch, then everything.
+    TwoPhase,
+    /// Low-rank updates of queries and values, and the head.
+    Lora,
+    /// One more layer each epoch, from the top; the embeddings stay frozen.
+    Gradual,
+    /// Biases, and the head.
+    BitFit,
+}
+
+/// Parameters below which an encoder takes the learning rates of small encoders: MiniLM and the BERT miniatures, not
+/// DistilBERT and BERT-base.
+const SMALL: u64 = 50_000_000;
+/// Parameters from which an encoder takes the learning rates of BERT-large.
+const LARGE: u64 = 200_000_000;
+
+impl Strategy {
+    /// All names, of those that are for any encoder.
+    pub const NAMES: [&str; 6] = ["frozen", "full", "two-phase", "lora", "gradual", "bitfit"];
+
+    /// What one does, as an imperative: the end of "the best was to …".
+    pub fn advice(self) -> String {
+        match self {
+            Self::Frozen => "train a head on the frozen encoder".into(),
+            Self::Full => "fine-tune all layers".into(),
+            Self::LastK(1) => "fine-tune the last layer".into(),
+            Self::LastK(k) => format!("fine-tune the last {k} layers"),
+            Self::TwoPhase => "train the head first, then all layers".into(),
+            Self::Lora => "fine-tune with LoRA".into(),
+            Self::Gradual => "unfreeze the layers gradually".into(),
+            Self::BitFit => "fine-tune only the biases (BitFit)".into(),
+        }
+    }
+
+    /// Its name as a noun: the subject of "… is as good".
+    pub fn noun(self) -> String {
+        match self {
+            Self::Frozen => "a head on the frozen encoder".into(),
+            Self::Full => "full fine-tuning".into(),
+            Self::LastK(1) => "fine-tuning the last layer".into(),
+            Self::LastK(k) => format!("fine-tuning the last {k} layers"),
+            Self::TwoPhase => "training in two phases".into(),
+            Self::Lora => "LoRA".into(),
+            Self::Gradual => "gradual unfreezing".into(),
+            Self::BitFit => "BitFit".into(),
+        }
+    }
+
+    /// Peak learning rates to choose from: the usual one and about three times it.
+    ///
+    /// Smaller encoders take higher ones.
+    pub fn learning_rates(self, encoder: &EncoderCard) -> [f64; 2] {
+        let [small, base, large] = match self {
+            // Turc et al. 2019 choose among 3e-4, 1e-4, 5e-5 and 3e-5 for the BERT miniatures; Devlin et al. 2019,
+            // appendix A.3, among 5e-5, 3e-5 and 2e-5.
+            Self::Full | Self::TwoPhase | Self::Gradual => {
+                [[1e-4, 3e-4], [3e-5, 9e-5], [1e-5, 3e-5]]
+            }
+            // Hart et al. 2020 have 5e-5 for the last two layers of BERT-base.
+            Self::LastK(_) => [[2e-4, 6e-4], [6e-5, 2e-4], [2e-5, 6e-5]],
+            // fastai's for a new head; Peters et al. 2019, A.1, choose among 1e-4, 4e-4 and 1e-3 for larger ones.
+            Self::Frozen => [[2e-3, 6e-3]; 3],
+            // Hu et al. 2021, table 9: 4e-4 and 5e-4 for RoBERTa-base, 2e-4 to 4e-4 for RoBERTa-large.
+            Self::Lora => [[1e-3, 3e-3], [5e-4, 1.5e-3], [3e-4, 9e-4]],
+            // Ben Zaken et al. 2022 choose among 1e-4, 4e-4, 7e-4 and 1e-3 for BERT-base and BERT-large.
+            Self::BitFit => [[2e-3, 6e-3], [1e-3, 3e-3], [4e-4, 1e-3]],
+        };
+        match encoder.parameters {
+            ..SMALL => small,
+            LARGE.. => large,
+            _ => base,
+        }
+    }
+
+    /// Passes over the training examples, of all phases together, where nobody gives a number.
+    pub(super) fn epochs(self, n_layers: usize) -> usize {
+        match self {
+            // Devlin et al. 2019, appendix A.3: 2 to 4.
+            Self::Full | Self::LastK(_) => 3,
+            Self::TwoPhase => 4,
+            // Few parameters need more steps (Hu et al. 2021 and Ben Zaken et al. 2022 train for 16 to 80 epochs).
+            Self::Frozen | Self::Lora | Self::BitFit => 10,
+            // One for the head, one for each layer but the lowest, then three of everything.
+            Self::Gradual => n_layers + 3,
+        }
+    }
+}
+
+/// A name that no strategy has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownStrategy;
+
+impl fmt::Display for UnknownStrategy {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let names = Strategy::NAMES.join(", ");
+        write!(
+            f,
+            "expected one of {names} or last-<k>, such as last-2 for the last two layers"
+        )
+    }
+}
+
+impl std::error::Error for UnknownStrategy {}
+
+impl FromStr for Strategy {
+    type Err = UnknownStrategy;
+
+    fn from_str(name: &str) -> Result<Self, UnknownStrategy> {
+        let k = name.strip_prefix("last-").map(str::parse);
+        Ok(match (name, k) {
+            ("frozen", _) => Self::Frozen,
+            ("full", _) => Self::Full,
+            ("two-phase", _) => Self::TwoPhase,
+            ("lora", _) => Self::Lora,
+            ("gradual", _) => Self::Gradual,
+            ("bitfit", _) => Self::BitFit,
+            (_, Some(Ok(k))) if k > 0 => Self::LastK(k),
+            _ => return Err(UnknownStrategy),
+        })
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let name = match self {
+            Self::Frozen => "frozen",
+            Self::Full => "full",
+            Self::LastK(k) => return f.pad(&format!("last-{k}")),
+            Self::TwoPhase => "two-phase",
+            Self::Lora => "lora",
+            Self::Gradual => "gradual",
+            Self::BitFit => "bitfit",
+        };
+        f.pad(name)
+    }
+}

@@ -1,0 +1,127 @@
+use std::path::Path;
+
+use super::*;
+use totune_model::EncoderCatalogue;
+
+const DATA: DataFacts = DataFacts {
+    task: Task::Classification,
+    n_train: 1000,
+    has_dev: true,
+    length: 30,
+};
+
+fn card(name: &str) -> EncoderCard {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../encoders");
+    let cards = EncoderCatalogue::read(&folder).expect("cards");
+    cards.find(name).expect("a card").clone()
+}
+
+fn all() -> Vec<Strategy> {
+    let names = Strategy::NAMES.into_iter().chain(["last-2"]);
+    names.map(|name| name.parse().expect("its name")).collect()
+}
+
+#[test]
+fn names_read_back_and_unknown_ones_are_answered_with_the_list() {
+    for strategy in all() {
+        assert_eq!(strategy.to_string().parse(), Ok(strategy));
+    }
+    for name in ["last-0", "last-k", "ful", ""] {
+        let error = name.parse::<Strategy>().expect_err(name).to_string();
+        assert_eq!(
+            error,
+            "expected one of frozen, full, two-phase, lora, gradual, bitfit or last-<k>, such as last-2 for the last two layers"
+        );
+    }
+}
+
+#[test]
+fn every_strategy_is_valid_for_every_encoder_and_task() {
+    for encoder in [
+        "totune-bert-mini",
+        "roberta-base",
+        "bert-large-uncased",
+        "elmo-small",
+    ] {
+        for strategy in all() {
+            for task in [Task::Classification, Task::Regression, Task::Tagging] {
+                for head in [HeadChoice::Simple, HeadChoice::TaskSpecific] {
+                    let recipe = Recipe {
+                        head,
+                        ..Recipe::new(strategy)
+                    };
+                    let data = DataFacts { task, ..DATA };
+                    let training = recipe.training(&card(encoder), &data).expect("settings");
+                    assert_eq!(training.head.is_tagger(), task == Task::Tagging);
+                    let [usual, other] = strategy.learning_rates(&card(encoder));
+                    assert_eq!(training.adaptation.lr(), usual);
+                    assert!((2.0..4.0).contains(&(other / usual)), "{strategy}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn epochs_are_those_of_all_phases() {
+    let encoder = card("google-bert-l4-h256");
+    let phases = |name: &str, epochs: usize| -> Vec<usize> {
+        let recipe = Recipe {
+            epochs: Some(epochs),
+            ..Recipe::new(name.parse().expect("a name"))
+        };
+        let training = recipe.training(&encoder, &DATA).expect("settings");
+        let plan = training.plan(4).expect("phases");
+        plan.phases.iter().map(|phase| phase.epochs).collect()
+    };
+    assert_eq!(encoder.architecture.n_layers(), 4);
+    assert_eq!(phases("full", 5), [5]);
+    assert_eq!(phases("two-phase", 5), [1, 4]);
+    assert_eq!(phases("gradual", 7), [1, 1, 1, 1, 3]);
+    let error = |name: &str, epochs: usize| {
+        let recipe = Recipe {
+            epochs: Some(epochs),
+            ..Recipe::new(name.parse().expect("a name"))
+        };
+        recipe
+            .training(&encoder, &DATA)
+            .expect_err(name)
+            .to_string()
+    };
+    assert_eq!(
+        error("two-phase", 1),
+        "epochs: found 1, expected at least 2: 1 of the head, and one in which everything is trained"
+    );
+    assert!(error("gradual", 4).contains("expected at least 5"));
+    assert!(error("full", 0).contains("epochs: found 0, expected at least 1"));
+    assert!(error("last-5", 3).contains("adaptation.k: found 5, expected from 1 to 4"));
+}
+
+#[test]
+fn inputs_are_never_longer_than_the_encoder_reads() {
+    let max_length = |encoder: &str, length: usize, asked: Option<usize>| {
+        let recipe = Recipe {
+            max_length: asked,
+            ..Recipe::new(Strategy::Full)
+        };
+        let data = DataFacts { length, ..DATA };
+        let training = recipe.training(&card(encoder), &data).expect("settings");
+        training.max_length
+    };
+    for (encoder, length, asked, expected) in [
+        ("fixture-bert", 3, None, 16),
+        ("fixture-bert", 30, None, 32),
+        ("fixture-bert", 300, None, 64),
+        ("fixture-bert", 30, Some(500), 64),
+        ("roberta-tiny", 300, None, 65), // positions begin behind that of the padding
+        ("bert-base-uncased", 300, None, 256),
+        ("bert-base-uncased", 300, Some(512), 512),
+        ("elmo-small", 300, Some(600), 600),
+    ] {
+        assert_eq!(
+            max_length(encoder, length, asked),
+            expected,
+            "{encoder} {length}"
+        );
+    }
+}
