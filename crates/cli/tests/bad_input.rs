@@ -183,11 +183,14 @@ fn a_device_that_is_not_there_is_an_error_and_no_other_device() {
 
 #[test]
 fn a_run_that_fails_is_a_row_and_the_others_go_on() {
-    // The fixture's encoder has fewer than 50 layers, which only the run itself can know.
-    let checkout = Checkout::with(&[
-        ("tune", &TUNE.replace("k = 1", "k = 50")),
-        ("sparse", SPARSE),
-    ]);
+    // The fixture's encoder has no state to carry, which only the run itself can know.
+    let tune = TUNE.replace("k = 1,", "k = 2,");
+    let tune = tune.replacen(
+        "name = \"last-1\"",
+        "name = \"last-2\"\nstate = \"carry\"",
+        1,
+    );
+    let checkout = Checkout::with(&[("tune", &tune), ("sparse", SPARSE)]);
     let said = checkout.run(&["sweep", "run", "trial", "fixture"]);
     assert_eq!(said.code, Some(1), "{}", said.err);
     assert!(said.err.contains("2 of 10 runs failed"), "{}", said.err);
@@ -204,7 +207,7 @@ fn a_run_that_fails_is_a_row_and_the_others_go_on() {
         .collect();
     assert_eq!(failed.len(), 2);
     assert!(
-        failed[0].error.contains("adaptation.k: found 50"),
+        failed[0].error.contains("state: found \"carry\""),
         "{}",
         failed[0].error
     );
@@ -358,4 +361,37 @@ fn shells_complete_every_command() {
             assert!(script.contains(command.get_name()), "{shell}: {command}");
         }
     }
+}
+
+/// What the cards tell is told when a grid is planned, all at once, and not when its runs have begun.
+#[test]
+fn settings_that_fit_no_dataset_or_encoder_are_refused_in_the_plan() {
+    let bimpm = r#"head = { kind = "bimpm", context = "bi-lstm", context-hidden = 4, perspectives = 2, reading = "paper", aggregation = { kind = "bi-lstm", hidden = 4 }, mlp-hidden = 4, dropout = 0.1 }"#;
+    let linear = r#"head = { pooling = "pooler", dropout = 0.1 }"#;
+    let text = TUNE
+        .replace("max-length = 24", "max-length = 5120")
+        .replace(linear, bimpm)
+        .replace("k = 1", "k = 9");
+    let checkout = Checkout::with(&[("tune", &text)]);
+    for command in ["plan", "run"] {
+        let said = checkout.run(&["sweep", command, "trial", "fixture"]);
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        let file = "experiments/trial/tune.toml: ";
+        for expected in [
+            "max-length: found 5120, but `fixture-bert` reads at most 64 tokens",
+            "head.kind: found `bimpm`, which compares the texts of a pair; `fixture-tweets` has single texts",
+            "adaptation.k: found 9",
+        ] {
+            let expected = format!("{file}{expected}");
+            assert!(said.err.contains(&expected), "{expected}: {}", said.err);
+        }
+        assert!(!checkout.path("runs").exists());
+    }
+    let files = r#"kind = "files"
+test = "tset"
+dev = 0.1"#;
+    let text = TUNE.replace("kind = \"hold-out\"\ntest = 0.2", files);
+    let said = Checkout::with(&[("tune", &text)]).run(&["sweep", "plan", "trial", "fixture"]);
+    let expected = "split.test: found `tset`, but `fixture-tweets` has ";
+    assert!(said.err.contains(expected), "{}", said.err);
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use totune_sweep::{
-    Estimate, KindCost, Machine, Plan, Progress, Selection, Shard, Silent, State, Summary, Timing,
+    Estimate, KindCost, Machine, Plan, Progress, RunSpec, Selection, Shard, Silent, State, Summary,
+    Timing,
 };
 
 use crate::command::timing::TimeArgs;
@@ -95,6 +96,7 @@ impl Sweep {
         match self {
             Self::Plan(args) => {
                 let plan = args.which.plan(context)?;
+                refuse_misfits(context, plan.runs.iter().map(|run| &run.spec))?;
                 if args.estimate {
                     let quiet = context.global.quiet;
                     let hear = |timing: &Timing| {
@@ -260,8 +262,9 @@ pub fn execute(
 /// Runs a plan in which something is to run.
 fn round(context: &Context, plan: &Plan, machine: &mut Option<Machine>) -> Result<Summary> {
     // What is missing is said before a device is chosen: it is the answer that a fresh machine needs first.
-    let specs = plan.to_run().into_iter().map(|run| &run.spec);
-    if let Some(message) = totune_sweep::missing(&context.project, &context.roots, specs)? {
+    let specs = || plan.to_run().into_iter().map(|run| &run.spec);
+    refuse_misfits(context, specs())?;
+    if let Some(message) = totune_sweep::missing(&context.project, &context.roots, specs())? {
         bail!("files are missing; nothing was run and nothing was written\n\n{message}");
     }
     let machine = match machine {
@@ -274,6 +277,16 @@ fn round(context: &Context, plan: &Plan, machine: &mut Option<Machine>) -> Resul
     };
     let environment = context.environment(machine);
     totune_sweep::execute(plan, &context.store, environment, &*progress)
+}
+
+fn refuse_misfits<'a>(
+    context: &Context,
+    specs: impl IntoIterator<Item = &'a RunSpec>,
+) -> Result<()> {
+    match totune_sweep::misfits(&context.project, specs)? {
+        Some(message) => bail!("settings do not fit the dataset or the encoder\n\n{message}"),
+        None => Ok(()),
+    }
 }
 
 fn tell(context: &Context, plan: &Plan, summary: &Summary) -> u8 {

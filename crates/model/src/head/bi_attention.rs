@@ -46,6 +46,7 @@ impl HeadKind for BiAttention {
     type Spec = BiAttentionSpec;
 
     const LABEL: &'static str = "bi-attention";
+    const COMPARES_PAIRS: bool = true;
 
     fn reads(spec: &BiAttentionSpec) -> Reads {
         Reads::Tokens(spec.layers)

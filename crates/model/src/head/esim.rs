@@ -55,6 +55,7 @@ impl HeadKind for Esim {
     type Spec = EsimSpec;
 
     const LABEL: &'static str = "esim";
+    const COMPARES_PAIRS: bool = true;
 
     fn reads(spec: &EsimSpec) -> Reads {
         Reads::Tokens(spec.layers)

@@ -21,6 +21,9 @@ pub trait HeadKind: Module {
     /// Whether it gives a tag to each word instead of an answer to each example.
     const TAGS_WORDS: bool = false;
 
+    /// Whether it compares the two texts of a pair.
+    const COMPARES_PAIRS: bool = false;
+
     /// What it reads of an encoder's states.
     fn reads(spec: &Self::Spec) -> Reads;
 

@@ -33,6 +33,11 @@ macro_rules! heads {
                 match self { $(Self::$name(_) => <$head>::TAGS_WORDS,)* }
             }
 
+            /// Whether it compares the two texts of a pair.
+            pub fn compares_pairs(&self) -> bool {
+                match self { $(Self::$name(_) => <$head>::COMPARES_PAIRS,)* }
+            }
+
             /// The word for it in labels, which is its `kind`: `linear`, `esim`, …
             pub fn label(&self) -> &'static str {
                 match self { $(Self::$name(_) => <$head>::LABEL,)* }

@@ -39,6 +39,7 @@ impl HeadKind for Siamese {
     type Spec = SiameseSpec;
 
     const LABEL: &'static str = "siamese";
+    const COMPARES_PAIRS: bool = true;
 
     fn reads(spec: &SiameseSpec) -> Reads {
         Reads::Tokens(spec.layers)

@@ -126,6 +126,7 @@ impl HeadKind for Bimpm {
     type Spec = BimpmSpec;
 
     const LABEL: &'static str = "bimpm";
+    const COMPARES_PAIRS: bool = true;
 
     fn reads(spec: &BimpmSpec) -> Reads {
         Reads::Tokens(spec.layers)
