@@ -37,8 +37,8 @@ pub enum Kind {
 
 /// One file `experiments/<paper>/<name>.toml`: a grid of arms, with profiles that say what differs for one purpose.
 ///
-/// Below it lie the paper's `defaults.toml` and the presets of `experiments/presets.toml`. Settings are laid over each
-/// other in this order: defaults, file, profile, `[[override]]` for some datasets, arm, the profile's changes of the arm;
+/// Below it lie the paper's `defaults.toml`, and of `experiments/presets.toml` the presets and the defaults of the kind of work.
+/// Settings are laid over each other in this order: defaults of the kind, the paper's defaults, file, profile, `[[override]]` for some datasets, arm, the profile's changes of the arm;
 /// tables merge key by key, one with a `kind` replaces. Every plural multiplies the runs: `datasets`, `encoders`, `seeds`,
 /// `features`, `states`, `input`, each `[[split]]` (a k-fold split by its folds) and each `[[arm]]`. In a
 /// `fine-tune` experiment every other key is a setting of the training. With `search` some settings are chosen by trials on dev.
@@ -52,6 +52,8 @@ pub struct Experiment {
     pub kind: Kind,
     path: PathBuf,
     sources: Sources,
+    /// What a key is that nothing else gives.
+    of_kind: Table,
     base: Layer,
     profiles: Vec<(String, Layer)>,
     arms: Vec<Arm>,
@@ -127,8 +129,10 @@ const PLURALS: [&str; 7] = [
 const EXTENDS: &str = "extends";
 /// The settings that a paper's experiments share.
 const DEFAULTS: &str = "defaults.toml";
-/// The presets that all papers share.
+/// The presets that all papers share, and the defaults of each kind of work.
 const PRESETS: &str = "presets.toml";
+/// The table of these defaults.
+const OF_KINDS: &str = "defaults";
 
 impl Experiment {
     /// Reads a file; its `paper` and `experiment` must be its place in `experiments/<paper>/<experiment>.toml`.
@@ -149,8 +153,9 @@ impl Experiment {
         let sources = Sources::new([("", source), (DEFAULTS, defaults), (PRESETS, presets)]);
         let mut tables = sources.tables()?.into_iter();
         let mut next = || tables.next().unwrap_or_default();
-        let (mut own, mut defaults, presets) = (next(), next(), next());
+        let (mut own, mut defaults, mut presets) = (next(), next(), next());
         let heading: Heading = sources.typed(&own)?;
+        let of_kind = of_kind(&mut presets, &own).context(PRESETS)?;
         check_place(path, &heading)?;
         for key in ["paper", "experiment", "kind"] {
             own.remove(key);
@@ -181,6 +186,7 @@ impl Experiment {
             kind: heading.kind,
             path: path.to_path_buf(),
             sources,
+            of_kind,
             base,
             profiles: extended(profiles)?,
             arms,
@@ -225,7 +231,9 @@ impl Experiment {
         let settings = taken("settings", &mut grid, &mut overlay)?;
         let presets = taken("presets", &mut grid, &mut overlay)?;
         let arms = arms::of_profile(&self.arms, &mut overlay, &settings)?;
-        let mut grid = used(&grid, &settings)?;
+        let own = used(&grid, &settings)?;
+        let mut grid = self.of_kind.clone();
+        lay(&mut grid, own);
         lay(&mut grid, used(&overlay, &settings)?);
         let overrides = self.base.overrides.iter().chain(&named.overrides);
         let overrides: Vec<&Override> = overrides.collect();
@@ -335,6 +343,21 @@ impl Experiment {
             search_trials: None,
             made_as: None,
         }
+    }
+}
+
+/// Takes the defaults of all kinds out of the presets; those of the kind of an experiment.
+fn of_kind(presets: &mut Table, own: &Table) -> Result<Table> {
+    let mut kinds = match presets.remove(OF_KINDS) {
+        Some(Value::Table(kinds)) => kinds,
+        Some(other) => bail!("{OF_KINDS}: found {other}, expected a table for each kind of work"),
+        None => Table::new(),
+    };
+    let kind = own.get("kind").and_then(Value::as_str).unwrap_or_default();
+    match kinds.remove(kind) {
+        Some(Value::Table(settings)) => Ok(settings),
+        Some(other) => bail!("{OF_KINDS}.{kind}: found {other}, expected a table"),
+        None => Ok(Table::new()),
     }
 }
 
