@@ -302,11 +302,11 @@ fn value(target: &Target) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::tests::dataset;
+    use crate::test_support::dataset;
 
     /// Answers of which every `wrong`-th is not right.
     fn answers(n: usize, wrong: usize) -> Answers {
-        let dataset = dataset(n, |_| None);
+        let dataset = dataset(n);
         let gold: Vec<Target> = dataset.examples.into_iter().map(|one| one.target).collect();
         let flipped = |(at, target): (usize, &Target)| match target {
             Target::Class(class) if at.is_multiple_of(wrong) => Target::Class(1 - class),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     fn scorer() -> Scorer {
-        Scorer::of(&dataset(4, |_| None)).unwrap()
+        Scorer::of(&dataset(4)).unwrap()
     }
 
     #[test]

@@ -127,16 +127,11 @@ impl<'a> Desk<'a> {
 
     /// How data of this name is divided: by the parts it has.
     pub fn split(&self, data: &str, examples: Option<usize>) -> Split {
-        let dev = self.part(data, "dev").map(|_| "dev".to_string());
+        let dev = self.part(data, "dev").map(|_| "dev");
         Split::Files(Files {
-            test: "test".into(),
-            dev: 0.0,
-            dev_split: dev,
             seed: 13,
-            predict: Vec::new(),
             train_limit: examples,
-            dev_limit: None,
-            test_limit: None,
+            ..Files::whole("test", dev)
         })
     }
 

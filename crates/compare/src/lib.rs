@@ -18,10 +18,11 @@ mod floors;
 mod folds;
 mod listen;
 mod page;
-mod parts;
 mod question;
 mod race;
 mod strategies;
+#[cfg(test)]
+mod test_support;
 
 use std::sync::atomic::Ordering;
 
@@ -161,8 +162,8 @@ fn by_folds(
         let name = format!("{}-fold-{}", question.name, fold + 1);
         let others = (0..all.examples.len()).filter(|at| held_out.binary_search(at).is_err());
         let others: Vec<usize> = others.collect();
-        desk.insert("train", parts::part(all, &others, &name));
-        desk.insert("test", parts::part(all, held_out, &name));
+        desk.insert("train", all.part(&others, &name));
+        desk.insert("test", all.part(held_out, &name));
         names.push(name);
     }
     let folds = Folds { all, names, places };
@@ -283,7 +284,7 @@ fn measured_parts(question: &Question, name: &str) -> Vec<(String, Dataset)> {
     let few = |part: &Dataset, n: usize| {
         let step = (part.examples.len() / n).max(1);
         let places: Vec<usize> = (0..part.examples.len()).step_by(step).take(n).collect();
-        parts::part(part, &places, name)
+        part.part(&places, name)
     };
     let (train, dev, test) = match &question.parts {
         Parts::Three { train, dev, test } => (&**train, Some(&**dev), &**test),
@@ -312,12 +313,12 @@ fn reduced(part: &Dataset, most: usize, split: &str, notes: &mut Vec<String>) ->
         return Ok(part.clone());
     }
     let share = most as f64 / n as f64;
-    let halves = parts::divide(part, &[share, 1.0 - share], 13)?;
+    let halves = part.split_by_shares(&[share, 1.0 - share], 13)?;
     notes.push(format!(
         "Of the {n} examples of {split} {} are used, which is what this budget allows.",
         halves[0].len()
     ));
-    Ok(parts::part(part, &halves[0], &part.name))
+    Ok(part.part(&halves[0], &part.name))
 }
 
 fn limit(train: &Dataset, most: usize) -> Option<usize> {

@@ -3,20 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use totune_data::{Card, Dataset};
-
-use crate::parts::{divide, part};
+use totune_data::{Card, Dataset, LabelledFiles, Splits};
 
 /// Below this many labelled examples a held-out part is too small to choose on, and folds are used instead.
 pub const SMALL: usize = 1000;
 /// Folds of a small dataset.
 const FOLDS: usize = 5;
-/// Seed of all divisions; that of a run never changes them.
+/// Seed of the folds; that of a run never changes them.
 const SEED: u64 = 13;
-/// Most examples that are decided by: more would take time from training and decide little.
-const MOST_DEV: usize = 1000;
-/// Most examples that are reported on, where the data does not say which.
-const MOST_TEST: usize = 2000;
 
 /// A dataset as it is used here.
 #[derive(Debug, Clone)]
@@ -72,16 +66,8 @@ impl Question {
     /// # Errors
     /// When its files are missing or not what the card says, or there is too little of it.
     pub fn read(card: &Card, root: &Path) -> Result<Self> {
-        let load = |split: &str| {
-            let facts = card.splits.get(split);
-            let there =
-                facts.is_some_and(|facts| facts.labelled) && !card.found(root, split).is_empty();
-            there.then(|| card.load_split(root, split)).transpose()
-        };
-        let train = card.load_split(root, "train")?;
         let mut notes = Vec::new();
-        let (dev, test) = (load("dev")?, load("test")?);
-        let parts = Self::divided(train, dev, test, &mut notes);
+        let parts = Self::divided(card.labelled_files(root)?, &mut notes);
         Ok(Self {
             name: card.name.clone(),
             title: card.title.clone(),
@@ -92,64 +78,43 @@ impl Question {
         })
     }
 
-    fn divided(
-        train: Dataset,
-        dev: Option<Dataset>,
-        test: Option<Dataset>,
-        notes: &mut Vec<String>,
-    ) -> Result<Parts> {
-        let n = train.examples.len();
+    fn divided(files: LabelledFiles, notes: &mut Vec<String>) -> Result<Parts> {
+        let n = files.train.examples.len();
         ensure!(
             n >= 50,
             "found {n} examples to learn from, expected at least 50"
         );
-        let three = |train, dev, test| Parts::Three {
+        let n_files = [&files.dev, &files.test].into_iter().flatten().count();
+        if n_files == 0 && n < SMALL {
+            let folds = files
+                .train
+                .split_by_shares(&[1.0 / FOLDS as f64; FOLDS], SEED)?;
+            notes.push(format!(
+                "With {n} examples a dev split would be too small to choose a strategy on: all scores are of {FOLDS}-fold \
+                 cross-validation, in which each example is predicted by a model that was not trained on it, and the \
+                 interval of the choice is corrected for the choice on the same examples."
+            ));
+            return Ok(Parts::Folds {
+                all: Box::new(files.train),
+                folds,
+            });
+        }
+        let Splits { train, dev, test } = files.splits()?;
+        let [n_train, n_dev, n_test] = [&train, &dev, &test].map(|part| part.examples.len());
+        match n_files {
+            0 => notes.push(format!(
+                "Of {n} examples {n_train} are train, {n_dev} dev and {n_test} test examples; duplicates and groups stay in \
+                 one split, and classes are stratified."
+            )),
+            1 => notes.push(format!(
+                "{n_dev} of the {n} training examples are held out as dev examples."
+            )),
+            _ => {}
+        }
+        Ok(Parts::Three {
             train: Box::new(train),
             dev: Box::new(dev),
             test: Box::new(test),
-        };
-        let held_out = |share: f64, most: usize| share.min(most as f64 / n as f64);
-        let of = |dataset: &Dataset, indices: &[usize]| part(dataset, indices, &dataset.name);
-        Ok(match (dev, test) {
-            (Some(dev), Some(test)) => three(train, dev, test),
-            (None, Some(test)) | (Some(test), None) => {
-                // A file of another split is what is reported on, whatever it is called.
-                let share = held_out(0.15, MOST_DEV);
-                let parts = divide(&train, &[1.0 - share, share], SEED)?;
-                notes.push(format!(
-                    "{} of the {n} training examples were held out to choose on.",
-                    parts[1].len()
-                ));
-                three(of(&train, &parts[0]), of(&train, &parts[1]), test)
-            }
-            (None, None) if n < SMALL => {
-                let folds = divide(&train, &[1.0 / FOLDS as f64; FOLDS], SEED)?;
-                notes.push(format!(
-                    "With {n} examples a held-out part would be too small to choose on: every score is of {FOLDS}-fold \
-                     cross-validation, in which each example is answered by a model that did not learn from it, and the \
-                     interval of the choice is corrected for having been chosen on the same examples."
-                ));
-                Parts::Folds {
-                    all: Box::new(train),
-                    folds,
-                }
-            }
-            (None, None) => {
-                let (dev, test) = (held_out(0.15, MOST_DEV), held_out(0.2, MOST_TEST));
-                let parts = divide(&train, &[1.0 - dev - test, dev, test], SEED)?;
-                notes.push(format!(
-                    "Of {n} examples {} were learned from, {} chosen on and {} reported on; equal texts and groups stay on \
-                     one side.",
-                    parts[0].len(),
-                    parts[1].len(),
-                    parts[2].len()
-                ));
-                three(
-                    of(&train, &parts[0]),
-                    of(&train, &parts[1]),
-                    of(&train, &parts[2]),
-                )
-            }
         })
     }
 }
@@ -157,13 +122,17 @@ impl Question {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::tests::dataset;
+    use crate::test_support::dataset;
 
     fn divided(n: usize, dev: Option<usize>, test: Option<usize>) -> Result<(Vec<usize>, String)> {
-        let of = |n: usize| dataset(n, |_| None);
+        let of = |n: usize| dataset(n);
         let mut notes = Vec::new();
-        let parts = Question::divided(of(n), dev.map(of), test.map(of), &mut notes)?;
-        let sizes = match parts {
+        let files = LabelledFiles {
+            train: of(n),
+            dev: dev.map(of),
+            test: test.map(of),
+        };
+        let sizes = match Question::divided(files, &mut notes)? {
             Parts::Three { train, dev, test } => {
                 [train, dev, test].map(|part| part.examples.len()).to_vec()
             }
@@ -173,16 +142,41 @@ mod tests {
     }
 
     #[test]
-    fn data_is_divided_by_what_there_is_of_it() {
-        for (n, dev, test, sizes) in [
-            (2000, None, None, &[1300, 300, 400][..]),
-            (20_000, None, None, &[17_000, 1000, 2000]),
-            (2000, None, Some(300), &[1700, 300, 300]),
-            (2000, Some(200), None, &[1700, 300, 200]),
-            (500, Some(60), Some(70), &[500, 60, 70]),
-            (500, None, None, &[99, 99, 100, 101, 101]),
+    fn small_data_without_files_of_its_own_for_dev_and_test_is_split_into_folds() {
+        for (n, dev, test, sizes, note) in [
+            (
+                2000,
+                None,
+                None,
+                &[1300, 300, 400][..],
+                "1300 are train, 300 dev and 400 test",
+            ),
+            (
+                2000,
+                None,
+                Some(300),
+                &[1700, 300, 300],
+                "300 of the 2000 training examples",
+            ),
+            (500, Some(60), Some(70), &[500, 60, 70], ""),
+            (
+                500,
+                None,
+                Some(70),
+                &[425, 75, 70],
+                "75 of the 500 training examples",
+            ),
+            (
+                500,
+                None,
+                None,
+                &[99, 99, 100, 101, 101],
+                "5-fold cross-validation",
+            ),
         ] {
-            assert_eq!(divided(n, dev, test).unwrap().0, sizes, "{n}");
+            let (found, notes) = divided(n, dev, test).unwrap();
+            assert_eq!(found, sizes, "{n}");
+            assert!(notes.contains(note), "{notes}");
         }
     }
 

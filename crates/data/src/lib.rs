@@ -49,7 +49,7 @@ pub use hash::sha256_hex;
 pub use layout::{Empty, Layout, LayoutFile, OneOf, RowList};
 pub use near::near;
 pub use random::{shuffle, stream};
-pub use split::{Duplicates, Files, FoldKind, HoldOut, KFold, Parts, Split};
+pub use split::{Duplicates, Files, FoldKind, HoldOut, KFold, LabelledFiles, Parts, Split, Splits};
 pub use submission::Submission;
 pub use texts::{
     Document, Documents, Gutenberg, Lines, Switch, TextCard, TextCatalogue, TextFile, TextFormat,

@@ -23,9 +23,7 @@ mod output;
 mod reader;
 mod save;
 mod saved;
-mod split;
 mod stream;
-mod train;
 mod weights;
 
 pub use input::{Columns, Kind, Source};
@@ -37,6 +35,4 @@ pub use output::Layout;
 pub use reader::Reader;
 pub use save::{Saved, Trained, check_free, save};
 pub use saved::{Answer, SavedModel};
-pub use split::usual_split;
 pub use stream::{Evaluated, Predicting, evaluate, predict};
-pub use train::{Done, Job, fit_job};

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_adapt::{Objective, Training};
-use totune_data::{Pairs, Template, WordContext};
+use totune_data::{Card, Dataset, Layout, Pairs, Task, Template, WordContext};
 use totune_model::{Architecture, HeadSpec, TokenizerKind};
 
 /// The file in a folder that makes it a saved model.
@@ -234,6 +234,20 @@ impl Manifest {
 }
 
 impl TaskFacts {
+    /// What a model of this dataset predicts, whose training file is in `layout`.
+    pub fn of(card: &Card, layout: &Layout, dataset: &Dataset) -> Self {
+        let labels = dataset.labels.clone();
+        match card.task {
+            Task::Regression => Self::Regression {},
+            Task::Tagging => Self::Tagging { labels },
+            Task::Classification => Self::Classification {
+                labels,
+                positive: dataset.positive,
+                values: layout.values.clone(),
+            },
+        }
+    }
+
     /// Labels or tags in the order of the model's outputs; none of a regression.
     pub fn labels(&self) -> &[String] {
         match self {
@@ -256,6 +270,22 @@ impl TaskFacts {
         match self {
             Self::Classification { .. } | Self::Regression {} => "text-classification",
             Self::Tagging { .. } => "token-classification",
+        }
+    }
+}
+
+impl ColumnNames {
+    /// Those of the training file of a dataset in this layout.
+    pub fn of(layout: &Layout) -> Self {
+        let columns = layout.columns_of("train");
+        Self {
+            text: columns.text.names().to_vec(),
+            second: columns
+                .second
+                .as_ref()
+                .map_or(Vec::new(), |second| second.names().to_vec()),
+            label: columns.label.clone(),
+            join: columns.join.clone(),
         }
     }
 }

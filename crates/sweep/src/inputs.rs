@@ -277,8 +277,8 @@ impl Inputs {
     ///
     /// # Errors
     /// When it was not loaded.
-    pub fn pretrained(&self, name: &str) -> Result<&AnyEncoder> {
-        Ok(&self.encoder(name)?.loaded.encoder)
+    pub fn loaded(&self, name: &str) -> Result<&LoadedEncoder<AnyEncoder>> {
+        Ok(&self.encoder(name)?.loaded)
     }
 
     /// What a recipe has to know of the dataset of this name, whose splits are `train` and perhaps `dev`, to train

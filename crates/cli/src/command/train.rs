@@ -1,31 +1,26 @@
 //! `totune train`: one model on a dataset of one's own.
 
+mod bar;
+mod fit;
 mod rerun;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
-use indicatif::ProgressBar;
-use totune_adapt::{
-    DataFacts, EpochScores, HeadChoice, Outcome, Recipe, StepEvent, Stop, Strategy, Watch,
-};
-use totune_data::Task;
-use totune_keep::{Done, Job, Saved, SavedAs, fit_job, usual_split};
-use totune_model::{AnyEncoder, EncoderCatalogue, Pooling};
-use totune_sweep::Machine;
+use totune_adapt::{HeadChoice, Recipe, Strategy};
+use totune_data::{Files, Split, Task};
+use totune_model::{EncoderCatalogue, Pooling};
+use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
 
+use self::fit::Job;
 use crate::command::data;
 use crate::context::Context;
-use crate::exit;
-use crate::progress::{redraws, style};
 
 /// Train one model on a dataset and keep it
 ///
-/// Where the dataset has files for dev and test with answers, those are used; else a tenth of train is
-/// held out as dev, and a fifth as test.
+/// Where the dataset has labelled files for dev and test, those are used; else 15 % of train (at most
+/// 1,000 examples) are held out as dev, and 20 % (at most 2,000) as test, as in `totune compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -59,10 +54,10 @@ pub struct Train {
     /// Passes over the training examples, of all phases [default: 3; 10 where few parameters are trained]
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
-    /// Examples per step [default: 16]
+    /// Examples per step [default: 16; 32 from 5,000 training examples on]
     #[arg(long, value_name = "N")]
     batch_size: Option<usize>,
-    /// Most tokens of an input; longer ones are cut [default: 128]
+    /// Most tokens of an input; longer ones are cut [default: that of 99 % of inputs, at most 256]
     #[arg(long, value_name = "N")]
     max_length: Option<usize>,
     /// Which vector a label is computed from [default: as transformers has it]
@@ -112,13 +107,16 @@ impl Train {
         if let (Some(id), Some(folder)) = (&self.run, &self.save) {
             return rerun::rerun(context, id, folder);
         }
-        let dataset = self.dataset.context("clap asks for a dataset or a run")?;
-        let path = Path::new(&dataset);
+        let dataset = self
+            .dataset
+            .as_ref()
+            .context("clap asks for a dataset or a run")?;
+        let path = Path::new(dataset);
         ensure!(
             !path.is_file() || path.extension().is_some_and(|end| end == "toml"),
             "{dataset}: is a file with rows, expected its card; `totune data new {dataset}` writes one"
         );
-        let card = data::card(context, &dataset)?;
+        let card = data::card(context, dataset)?;
         ensure!(
             self.pooling.is_none() || card.task != Task::Tagging,
             "--pooling: words are tagged in `{}`, so there is no vector for a whole text",
@@ -126,9 +124,44 @@ impl Train {
         );
         let encoders = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
         let encoder = encoders.find(&self.encoder)?;
-        let roots = context.roots.of_encoder(&context.project, encoder.fixture);
-        let split = usual_split(&card, 13);
-        let recipe = Recipe {
+        let machine = context.machine()?;
+        let files = card.labelled_files(&context.roots.data)?;
+        let (train, splits) = (files.train.clone(), files.splits()?);
+        let activations = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let inputs = Inputs::of(
+            context.environment(&machine),
+            [
+                ("train".to_string(), splits.train),
+                ("dev".to_string(), splits.dev),
+                ("test".to_string(), splits.test),
+            ],
+            std::slice::from_ref(&encoder.name),
+            activations.path(),
+        )?;
+        let training = self
+            .recipe()
+            .training(encoder, &inputs.facts(&card.name, encoder)?)?;
+        let work = Work::Tune(Box::new(TuneWork {
+            encoder: encoder.name.clone(),
+            training,
+        }));
+        let split = Split::Files(Files::whole("test", Some("dev")));
+        let arm = self.strategy.to_string();
+        let job = Job {
+            spec: &RunSpec::unlisted(&arm, (&card.name, split), self.seed, work),
+            inputs: &inputs,
+            is_listed: false,
+            card: &card,
+            train: &train,
+            hash: &train.hash,
+            encoder,
+        };
+        job.run(context, &machine, self.save.as_deref())
+    }
+
+    /// What was asked for.
+    fn recipe(&self) -> Recipe {
+        Recipe {
             strategy: self.strategy,
             head: match self.head {
                 HeadName::Simple => HeadChoice::Simple,
@@ -145,43 +178,7 @@ impl Train {
                 PoolingName::Mean => Pooling::Mean,
                 PoolingName::Max => Pooling::Max,
             }),
-        };
-        let facts = DataFacts {
-            task: card.task,
-            n_train: 0,
-            has_dev: split.has_dev(),
-            length: 128,
-        };
-        let job = Job {
-            training: recipe.training(encoder, &facts)?,
-            card: &card,
-            data: &context.roots.data,
-            split,
-            encoder,
-            encoders: &roots,
-            seed: self.seed,
-            cache_budget: context.global.cache_budget << 20,
-        };
-        let machine = context.machine()?;
-        let mut bar = Bar::new(&machine, context.global.quiet);
-        let done = fit_job(&job, &machine.device, machine.threads, &mut bar)?;
-        bar.bar.finish_and_clear();
-        match &done.outcome.stop {
-            Stop::Interrupted => {
-                eprintln!("interrupted; nothing was saved");
-                return Ok(exit::STOPPED);
-            }
-            Stop::Diverged(divergence) => {
-                eprintln!("diverged: {divergence}; nothing was saved. A lower --lr may help");
-                return Ok(exit::SOME_FAILED);
-            }
-            Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap => {}
         }
-        print_scores(&done);
-        if let Some(folder) = &self.save {
-            print_saved(&done.save(&job, folder, &machine.device)?);
-        }
-        Ok(exit::OK)
     }
 }
 
@@ -207,89 +204,6 @@ fn quoted(word: &str) -> String {
     match word.chars().all(is_plain) {
         true => word.to_string(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
-/// The scores of the selected epoch.
-fn print_scores(done: &Done) {
-    let [train, dev, test] = done.sizes;
-    println!("train {train}, dev {dev}, test {test} examples");
-    print_finals(&done.outcome);
-}
-
-/// The scores of the selected epoch, without the sizes of the parts.
-fn print_finals(outcome: &Outcome<AnyEncoder>) {
-    let scores = outcome.scores.iter();
-    for score in scores.filter(|score| score.is_final && score.split != "train") {
-        println!("{:<5} {:<20} {:.4}", score.split, score.metric, score.value);
-    }
-}
-
-/// Where a model was saved, and who loads it.
-fn print_saved(saved: &Saved) {
-    println!(
-        "saved {} (read back: {} examples, largest difference {:.1e})",
-        saved.dir.display(),
-        saved.compared,
-        saved.difference
-    );
-    match &saved.saved_as {
-        SavedAs::Transformers { class } => println!("transformers loads it as {class}"),
-        SavedAs::Totune { reason } => {
-            println!("only totune loads the whole of it, since {reason}");
-        }
-    }
-}
-
-/// What is seen of a training: a bar on a terminal, a line for each epoch elsewhere.
-struct Bar<'a> {
-    machine: &'a Machine,
-    bar: ProgressBar,
-    quiet: bool,
-}
-
-impl<'a> Bar<'a> {
-    fn new(machine: &'a Machine, quiet: bool) -> Self {
-        let bar = match redraws() && !quiet {
-            true => ProgressBar::new(0),
-            false => ProgressBar::hidden(),
-        };
-        bar.set_style(style("{eta} left {bar:20} {pos}/{len} steps {msg}"));
-        Self {
-            machine,
-            bar,
-            quiet,
-        }
-    }
-}
-
-impl Watch for Bar<'_> {
-    fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
-        self.bar.set_length(event.steps as u64);
-        self.bar.set_position(event.step as u64);
-        self.bar.set_message(format!("loss {:.4}", event.loss));
-        match self.machine.stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    }
-
-    fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
-        let main = event
-            .scores
-            .iter()
-            .find(|score| matches!(score.split, "dev" | "test") && score.metric != "loss");
-        if let (Some(score), false) = (main, self.quiet) {
-            let line = format!(
-                "epoch {}/{}: {} {} {:.4}",
-                event.epoch, event.epochs, score.split, score.metric, score.value
-            );
-            match redraws() {
-                true => self.bar.println(line),
-                false => eprintln!("{line}"),
-            }
-        }
-        ControlFlow::Continue(())
     }
 }
 

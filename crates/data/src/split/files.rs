@@ -36,6 +36,20 @@ pub struct Files {
 }
 
 impl Files {
+    /// All of the split `test`, all of `train`, and all of the split `dev` where there is one.
+    pub fn whole(test: &str, dev: Option<&str>) -> Self {
+        Self {
+            test: test.to_string(),
+            dev: 0.0,
+            dev_split: dev.map(String::from),
+            seed: 0,
+            predict: Vec::new(),
+            train_limit: None,
+            dev_limit: None,
+            test_limit: None,
+        }
+    }
+
     pub(super) fn check(&self) -> Result<()> {
         check_dev(self.dev)?;
         ensure!(

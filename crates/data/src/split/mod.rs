@@ -5,8 +5,11 @@ mod files;
 mod holdout;
 mod kfold;
 mod numpy;
+mod shares;
+mod usual;
 
 pub use files::Files;
+pub use usual::{LabelledFiles, Splits};
 
 use crate::duplicates::first_occurrences;
 use crate::{Dataset, Input};

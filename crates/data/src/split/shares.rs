@@ -1,49 +1,68 @@
-//! Dividing a person's data: into what is learned from, decided by and reported on, or into folds.
+//! A random split by shares: stratified, with duplicates and groups kept together.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
-use totune_data::{Dataset, Input, sha256_hex, shuffle, stream};
 
-/// The examples of `dataset` in as many parts as there are `shares`, which add up to 1: ascending indices, each in one part.
-///
-/// Examples of one group, and examples with the same text, stay together. Of a classification each part has about the
-/// same share of every class. Drawn with `seed`.
-///
-/// # Errors
-/// When a part stays empty.
-pub(crate) fn divide(dataset: &Dataset, shares: &[f64], seed: u64) -> Result<Vec<Vec<usize>>> {
-    let mut strata: BTreeMap<Option<usize>, Vec<Vec<usize>>> = BTreeMap::new();
-    for unit in units(dataset) {
-        let class = most_frequent(unit.iter().map(|&at| dataset.examples[at].target.class()));
-        strata.entry(class).or_default().push(unit);
+use crate::random::{shuffle, stream};
+use crate::{Dataset, Input, sha256_hex};
+
+impl Dataset {
+    /// A random split into as many parts as there are `shares`, which add up to 1: ascending indices, each in one part.
+    ///
+    /// Examples of one group, and examples with the same text, stay together. Of a classification it is stratified: each
+    /// part has about the same share of every class. Sampled with `seed`.
+    ///
+    /// # Errors
+    /// When a part stays empty.
+    pub fn split_by_shares(&self, shares: &[f64], seed: u64) -> Result<Vec<Vec<usize>>> {
+        let mut strata: BTreeMap<Option<usize>, Vec<Vec<usize>>> = BTreeMap::new();
+        for unit in units(self) {
+            let class = most_frequent(unit.iter().map(|&at| self.examples[at].target.class()));
+            strata.entry(class).or_default().push(unit);
+        }
+        let mut parts = vec![Vec::new(); shares.len()];
+        for (number, mut units) in (0..).zip(strata.into_values()) {
+            shuffle(&mut units, &mut stream(seed, "compare parts", number));
+            // Large units first, while there is room for them; the order of equal ones stays that of the shuffle.
+            units.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
+            let n: usize = units.iter().map(Vec::len).sum();
+            let mut filled = vec![0usize; shares.len()];
+            for unit in units {
+                let lacks = |part: usize| shares[part] * n as f64 - filled[part] as f64;
+                let most = (0..shares.len()).max_by(|&a, &b| lacks(a).total_cmp(&lacks(b)));
+                let part = most.unwrap_or(0);
+                filled[part] += unit.len();
+                parts[part].extend(unit);
+            }
+        }
+        for part in &mut parts {
+            part.sort_unstable();
+        }
+        ensure!(
+            parts.iter().all(|part| !part.is_empty()),
+            "{}: found {} examples in too few groups, expected enough for {} parts",
+            self.name,
+            self.examples.len(),
+            shares.len()
+        );
+        Ok(parts)
     }
-    let mut parts = vec![Vec::new(); shares.len()];
-    for (number, mut units) in (0..).zip(strata.into_values()) {
-        shuffle(&mut units, &mut stream(seed, "compare parts", number));
-        // Large units first, while there is room for them; the order of equal ones stays that of the shuffle.
-        units.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
-        let n: usize = units.iter().map(Vec::len).sum();
-        let mut filled = vec![0usize; shares.len()];
-        for unit in units {
-            let lacks = |part: usize| shares[part] * n as f64 - filled[part] as f64;
-            let most = (0..shares.len()).max_by(|&a, &b| lacks(a).total_cmp(&lacks(b)));
-            let part = most.unwrap_or(0);
-            filled[part] += unit.len();
-            parts[part].extend(unit);
+
+    /// The examples at `indices` as a dataset of their own, under `name`.
+    pub fn part(&self, indices: &[usize], name: &str) -> Self {
+        let places = indices.iter().flat_map(|&at| (at as u64).to_le_bytes());
+        let bytes: Vec<u8> = self.hash.bytes().chain(places).collect();
+        Self {
+            name: name.to_string(),
+            hash: sha256_hex(&bytes),
+            examples: indices
+                .iter()
+                .map(|&at| self.examples[at].clone())
+                .collect(),
+            ..self.clone()
         }
     }
-    for part in &mut parts {
-        part.sort_unstable();
-    }
-    ensure!(
-        parts.iter().all(|part| !part.is_empty()),
-        "{}: found {} examples in too few groups, expected enough for {} parts",
-        dataset.name,
-        dataset.examples.len(),
-        shares.len()
-    );
-    Ok(parts)
 }
 
 /// What has to stay together: examples of one group, examples with the same text, and whatever these tie to each other.
@@ -92,29 +111,13 @@ fn most_frequent(classes: impl Iterator<Item = Option<usize>>) -> Option<usize> 
     most.and_then(|(class, _)| *class)
 }
 
-/// The examples at `indices` as a dataset of their own, under `name`.
-pub(crate) fn part(dataset: &Dataset, indices: &[usize], name: &str) -> Dataset {
-    let places = indices.iter().flat_map(|&at| (at as u64).to_le_bytes());
-    let bytes: Vec<u8> = dataset.hash.bytes().chain(places).collect();
-    Dataset {
-        name: name.to_string(),
-        hash: sha256_hex(&bytes),
-        examples: indices
-            .iter()
-            .map(|&at| dataset.examples[at].clone())
-            .collect(),
-        ..dataset.clone()
-    }
-}
-
 #[cfg(test)]
-pub(crate) mod tests {
-    use totune_data::{Example, Target};
-
+pub(super) mod tests {
     use super::*;
+    use crate::{Example, Target};
 
     /// `n` texts, every `third` of class 1; `group` gives the group of each.
-    pub(crate) fn dataset(n: usize, group: impl Fn(usize) -> Option<String>) -> Dataset {
+    pub(in crate::split) fn dataset(n: usize, group: impl Fn(usize) -> Option<String>) -> Dataset {
         let example = |at: usize| Example {
             id: at.to_string(),
             input: Input::Text(format!("text {at}")),
@@ -135,7 +138,7 @@ pub(crate) mod tests {
     #[test]
     fn parts_have_their_shares_of_every_class_and_each_example_once() {
         let dataset = dataset(300, |_| None);
-        let parts = divide(&dataset, &[0.6, 0.2, 0.2], 1).unwrap();
+        let parts = dataset.split_by_shares(&[0.6, 0.2, 0.2], 1).expect("parts");
         let sizes: Vec<usize> = parts.iter().map(Vec::len).collect();
         assert_eq!(sizes, [180, 60, 60]);
         let ones = |part: &[usize]| part.iter().filter(|at| at.is_multiple_of(3)).count();
@@ -146,15 +149,21 @@ pub(crate) mod tests {
         let mut all: Vec<usize> = parts.concat();
         all.sort_unstable();
         assert_eq!(all, (0..300).collect::<Vec<_>>());
-        assert_eq!(parts, divide(&dataset, &[0.6, 0.2, 0.2], 1).unwrap());
-        assert_ne!(parts, divide(&dataset, &[0.6, 0.2, 0.2], 2).unwrap());
+        assert_eq!(
+            parts,
+            dataset.split_by_shares(&[0.6, 0.2, 0.2], 1).expect("parts")
+        );
+        assert_ne!(
+            parts,
+            dataset.split_by_shares(&[0.6, 0.2, 0.2], 2).expect("parts")
+        );
     }
 
     #[test]
     fn groups_and_equal_texts_stay_together() {
         let mut dataset = dataset(100, |at| Some(format!("writer {}", at / 5)));
         dataset.examples[99].input = dataset.examples[0].input.clone();
-        let parts = divide(&dataset, &[0.5, 0.5], 3).unwrap();
+        let parts = dataset.split_by_shares(&[0.5, 0.5], 3).expect("parts");
         let part_of = |at: usize| usize::from(parts[1].contains(&at));
         for at in 0..100 {
             assert_eq!(part_of(at), part_of(at / 5 * 5), "{at}");
@@ -166,7 +175,10 @@ pub(crate) mod tests {
     #[test]
     fn too_few_groups_are_an_error() {
         let dataset = dataset(10, |_| Some("one".into()));
-        let error = divide(&dataset, &[0.5, 0.5], 1).unwrap_err().to_string();
+        let error = dataset
+            .split_by_shares(&[0.5, 0.5], 1)
+            .expect_err("one group")
+            .to_string();
         assert_eq!(
             error,
             "own: found 10 examples in too few groups, expected enough for 2 parts"
@@ -176,7 +188,7 @@ pub(crate) mod tests {
     #[test]
     fn a_part_has_a_hash_of_its_own() {
         let dataset = dataset(10, |_| None);
-        let (one, other) = (part(&dataset, &[1, 2], "x"), part(&dataset, &[1, 3], "x"));
+        let (one, other) = (dataset.part(&[1, 2], "x"), dataset.part(&[1, 3], "x"));
         assert_ne!(one.hash, other.hash);
         assert_eq!(one.examples.len(), 2);
         assert_eq!(one.name, "x");

@@ -1,0 +1,154 @@
+//! Training a run and keeping its model.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use totune_adapt::{Examples, Outcome, Stop, TaskData};
+use totune_data::{Card, Dataset};
+use totune_keep::{ColumnNames, DatasetFacts, Saved, SavedAs, TaskFacts, Trained, save};
+use totune_model::{AnyEncoder, EncoderCard};
+use totune_sweep::{Inputs, Machine, RunSpec, Work};
+
+use super::bar::Bar;
+use crate::context::Context;
+use crate::exit;
+
+/// A run to train, and what a saved model says about its origin.
+pub(super) struct Job<'a> {
+    /// What it reads, in memory.
+    pub inputs: &'a Inputs,
+    /// The run; it trains an encoder.
+    pub spec: &'a RunSpec,
+    /// Whether it is one of an experiment.
+    pub is_listed: bool,
+    /// The card of the dataset.
+    pub card: &'a Card,
+    /// Its training file.
+    pub train: &'a Dataset,
+    /// What identifies all of the dataset that the run reads.
+    pub hash: &'a str,
+    /// The card of the encoder.
+    pub encoder: &'a EncoderCard,
+}
+
+/// What is left of the data when a training has used it.
+struct Facts {
+    /// Examples in train, dev and test.
+    sizes: [usize; 3],
+    metrics: Vec<String>,
+    /// Some of test, to compare the saved model by.
+    sample: Examples,
+}
+
+impl Facts {
+    fn of(task: &TaskData) -> Self {
+        // A long sentence is several rows.
+        let n = |part: &Examples| part.rows.chunk_by(|a, b| a.id == b.id).count();
+        let dev = task.dev.as_ref().map_or(0, n);
+        Self {
+            sizes: [n(&task.train), dev, n(&task.test)],
+            metrics: task.metrics.clone(),
+            sample: task.test.clone(),
+        }
+    }
+}
+
+impl Job<'_> {
+    /// Trains on `machine`, prints the scores, and saves the model as `folder`, where one is given.
+    ///
+    /// # Errors
+    /// When a setting does not fit the encoder or the task, or the model cannot be saved.
+    pub fn run(&self, context: &Context, machine: &Machine, folder: Option<&Path>) -> Result<u8> {
+        let prepared = self.inputs.prepare(self.spec)?;
+        let facts = Facts::of(&prepared.task);
+        let mut bar = Bar::new(machine, context.global.quiet);
+        let outcome = prepared.fit(&mut bar)?;
+        bar.finish();
+        match &outcome.stop {
+            Stop::Interrupted => {
+                eprintln!("interrupted; nothing was saved");
+                return Ok(exit::STOPPED);
+            }
+            Stop::Diverged(divergence) => {
+                eprintln!(
+                    "diverged: {divergence}; nothing was saved. A lower learning rate may help"
+                );
+                return Ok(exit::SOME_FAILED);
+            }
+            Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap => {}
+        }
+        print_scores(&outcome, facts.sizes);
+        if let Some(folder) = folder {
+            let trained = self.trained(context, &outcome, &facts)?;
+            print_saved(&save(&trained, folder, &machine.device)?);
+        }
+        Ok(exit::OK)
+    }
+
+    /// What a saved model says about itself.
+    fn trained<'a>(
+        &'a self,
+        context: &Context,
+        outcome: &'a Outcome<AnyEncoder>,
+        facts: &'a Facts,
+    ) -> Result<Trained<'a>> {
+        let [train, dev, test] = facts.sizes;
+        let Work::Tune(work) = &self.spec.work else {
+            bail!("{}: trains no encoder", self.spec.label());
+        };
+        let (layout, _) = self
+            .card
+            .locate(&context.roots.data, "train")
+            .context("the dataset was just read")?;
+        let loaded = self.inputs.loaded(&self.encoder.name)?;
+        let spec = self.is_listed.then(|| self.spec.canonical_json());
+        let spec = spec.map(|json| serde_json::from_str(&json)).transpose()?;
+        Ok(Trained {
+            outcome,
+            encoder: self.encoder,
+            dir: &loaded.dir,
+            checkpoint: &loaded.checkpoint_hash,
+            training: &work.training,
+            seed: self.spec.seed,
+            spec,
+            task: TaskFacts::of(self.card, layout, self.train),
+            metrics: facts.metrics.clone(),
+            columns: ColumnNames::of(layout),
+            dataset: DatasetFacts {
+                name: self.card.name.clone(),
+                title: self.card.title.clone(),
+                hash: self.hash.to_string(),
+                licence: self.card.licence.clone(),
+                train,
+                dev,
+                test,
+            },
+            sample: &facts.sample,
+        })
+    }
+}
+
+/// The scores of the selected epoch.
+fn print_scores(outcome: &Outcome<AnyEncoder>, [train, dev, test]: [usize; 3]) {
+    println!("train {train}, dev {dev}, test {test} examples");
+    let scores = outcome.scores.iter();
+    for score in scores.filter(|score| score.is_final && score.split != "train") {
+        println!("{:<5} {:<20} {:.4}", score.split, score.metric, score.value);
+    }
+}
+
+/// Where a model was saved, and who loads it.
+fn print_saved(saved: &Saved) {
+    println!(
+        "saved {} (read back: {} examples, largest difference {:.1e})",
+        saved.dir.display(),
+        saved.compared,
+        saved.difference
+    );
+    match &saved.saved_as {
+        SavedAs::Transformers { class } => println!("transformers loads it as {class}"),
+        SavedAs::Totune { reason } => {
+            println!("only totune loads the whole of it, since {reason}");
+        }
+    }
+}
