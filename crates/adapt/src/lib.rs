@@ -21,6 +21,7 @@ mod clock;
 mod evaluate;
 mod examples;
 mod fit;
+mod input;
 mod objective;
 mod optimizer;
 mod outcome;
@@ -42,6 +43,7 @@ pub use cache::{Activations, CacheFile, CachedActivations, EntryLayer, StoredDty
 pub use evaluate::{Evaluation, evaluate, logits};
 pub use examples::{Examples, Places, Row};
 pub use fit::{fit, time_phases};
+pub use input::{InputEncoding, Reader, Rows};
 pub use objective::Objective;
 pub use optimizer::{Adam, BIAS_AND_NORM, Optimizer};
 pub use outcome::{Divergence, EpochTime, Outcome, PhaseTime, Prediction, Score, Stop};

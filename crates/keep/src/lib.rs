@@ -20,7 +20,6 @@ mod input;
 mod manifest;
 mod names;
 mod output;
-mod reader;
 mod save;
 mod saved;
 mod stream;
@@ -32,7 +31,6 @@ pub use manifest::{
     TrainingFacts,
 };
 pub use output::Layout;
-pub use reader::Reader;
 pub use save::{Saved, Trained, check_free, save};
 pub use saved::{Answer, SavedModel};
 pub use stream::{Evaluated, Predicting, evaluate, predict};

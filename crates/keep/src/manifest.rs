@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
-use totune_adapt::{Objective, Training};
-use totune_data::{Card, Dataset, Layout, Pairs, Task, Template, WordContext};
-use totune_model::{Architecture, HeadSpec, TokenizerKind};
+use totune_adapt::{InputEncoding, Objective, Training};
+use totune_data::{Card, Dataset, Example, Layout, Pairs, Task, WordContext};
+use totune_model::{Architecture, HeadSpec};
 
 /// The file in a folder that makes it a saved model.
 pub(crate) const FILE: &str = "totune.json";
@@ -233,6 +233,23 @@ impl Manifest {
     }
 }
 
+impl InputFacts {
+    /// The form in which an encoder reads `examples`; `of_words` says whether words are tagged.
+    pub fn encoding(&self, examples: &[Example], of_words: bool) -> InputEncoding {
+        // Sentences that belong to no document are read by themselves.
+        let in_documents = examples.iter().any(|example| example.group.is_some());
+        let context = match in_documents {
+            true => self.context,
+            false => WordContext::Sentence,
+        };
+        InputEncoding {
+            max_length: self.max_length,
+            pairs: self.pairs,
+            tagged: of_words.then_some(context),
+        }
+    }
+}
+
 impl TaskFacts {
     /// What a model of this dataset predicts, whose training file is in `layout`.
     pub fn of(card: &Card, layout: &Layout, dataset: &Dataset) -> Self {
@@ -287,14 +304,5 @@ impl ColumnNames {
             label: columns.label.clone(),
             join: columns.join.clone(),
         }
-    }
-}
-
-/// The special tokens that a tokenizer of this kind puts around texts; none where words are read by their characters.
-pub(crate) fn template(kind: TokenizerKind) -> Option<Template> {
-    match kind {
-        TokenizerKind::Characters => None,
-        TokenizerKind::Wordpiece => Some(Template::BERT),
-        TokenizerKind::ByteLevelBpe => Some(Template::ROBERTA),
     }
 }

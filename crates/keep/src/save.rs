@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use burn::module::Module;
 use burn::tensor::Device;
-use totune_adapt::{Examples, Outcome, Training, logits, parameter_values};
+use totune_adapt::{Examples, Outcome, Reader, Training, logits, parameter_values};
 use totune_model::{
     AnyEncoder, Classifier, Encoder, EncoderCard, fused::Precision, merge_low_rank,
 };
@@ -15,8 +15,8 @@ use crate::config::{config, write_json, write_tokenizer};
 use crate::form::Form;
 use crate::manifest::FILE;
 use crate::{
-    ColumnNames, DatasetFacts, EncoderFacts, InputFacts, Manifest, Reader, SavedAs, SavedModel,
-    ScoreFacts, TaskFacts, TrainingFacts, card, weights,
+    ColumnNames, DatasetFacts, EncoderFacts, InputFacts, Manifest, SavedAs, SavedModel, ScoreFacts,
+    TaskFacts, TrainingFacts, card, weights,
 };
 
 /// A trained model, and what there is to say about it.
@@ -138,8 +138,8 @@ fn write(trained: &Trained, form: &Form, dir: &Path) -> Result<Manifest> {
         context: training.context,
     };
     let lowercase = encoder.vocabulary.lowercase;
-    let read = (&form.architecture, lowercase);
-    let reader = Reader::open(trained.dir, read, &input, of_words)?;
+    let pad_id = trained.outcome.model.encoder.pad_id();
+    let reader = Reader::open(trained.dir, &form.architecture, lowercase, pad_id)?;
     if let Some(tokenizer) = reader.tokenizer() {
         write_tokenizer(tokenizer, &form.architecture, &input, of_words, dir)?;
     }

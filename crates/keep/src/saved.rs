@@ -4,12 +4,12 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use burn::tensor::Device;
-use totune_adapt::{Examples, Objective, Row};
+use totune_adapt::{Examples, Objective, Reader};
 use totune_data::{Example, Input, Target};
-use totune_model::{AnyEncoder, Classifier};
+use totune_model::{AnyEncoder, Classifier, Encoder};
 
 use crate::manifest::Manifest;
-use crate::{Reader, weights};
+use crate::weights;
 
 /// Examples that pass through a model at once.
 pub(crate) const BATCH: usize = 64;
@@ -47,9 +47,9 @@ impl SavedModel {
         Ok(Self {
             reader: Reader::open(
                 dir,
-                (&encoder.architecture, encoder.lowercase),
-                &manifest.input,
-                objective.is_about_words(),
+                &encoder.architecture,
+                encoder.lowercase,
+                model.encoder.pad_id(),
             )?,
             objective,
             model,
@@ -85,11 +85,12 @@ impl SavedModel {
             })
         };
         let examples: Vec<Example> = numbered.map(example).collect::<Result<_>>()?;
-        let examples_of = |rows: Vec<Row>| Examples {
-            rows,
+        let encoding = self.manifest.input.encoding(&examples, words);
+        let rows = self.reader.rows(&examples, &encoding, self.threads)?;
+        let rows = Examples {
+            rows: rows.all(&examples),
             cached: Vec::new(),
         };
-        let rows = examples_of(self.reader.rows(&examples, self.threads)?);
         let found = totune_adapt::evaluate(&self.model, &self.objective, &rows, BATCH, None)?;
         let mut answers: Vec<Option<Answer>> = vec![None; examples.len()];
         let scored = found.predicted.into_iter().zip(found.scores);

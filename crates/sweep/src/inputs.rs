@@ -7,16 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::Tensor;
-use totune_adapt::{Activations, Cache, DataFacts};
+use totune_adapt::{Activations, Cache, DataFacts, InputEncoding, Reader, Rows};
 use totune_data::{
-    Catalogue, Dataset, Encoded, EncodedCache, Pairs, TextCard, WordContext, sha256_hex,
+    Catalogue, Dataset, Encoded, EncodedCache, Example, Pairs, TextCard, WordContext, sha256_hex,
 };
 use totune_model::{AnyEncoder, Encoder, EncoderCard, EncoderCatalogue, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
 
-use crate::reader::Reader;
-use crate::reading::Reading;
-use crate::rows::Rows;
 use crate::states::{Key, States};
 use crate::{Machine, Progress, Project, RunSpec, Silent, TuneWork, suggest};
 
@@ -163,14 +160,14 @@ pub struct Inputs {
     encoders: BTreeMap<String, Pretrained>,
     /// Of plain texts, how often each term occurs.
     terms: BTreeMap<String, Terms>,
-    /// By dataset, split, encoder and how that reads.
+    /// By dataset, split, encoder and input encoding.
     rows: Mutex<BTreeMap<RowsKey, Arc<Rows>>>,
     cache: Option<EncodedCache>,
     states: States,
     threads: usize,
 }
 
-type RowsKey = (String, String, String, Reading);
+type RowsKey = (String, String, String, InputEncoding);
 
 /// An encoder as its checkpoint has it, and what cuts texts for it.
 pub(crate) struct Pretrained {
@@ -290,17 +287,14 @@ impl Inputs {
         let train = self.dataset(dataset, "train")?;
         // A few thousand inputs say it too, and tokenizing all of a large dataset takes a while.
         let step = train.examples.len().div_ceil(MEASURED_INPUTS).max(1);
-        let sample = Dataset {
-            examples: train.examples.iter().step_by(step).cloned().collect(),
-            ..train.clone()
-        };
-        let reading = Reading {
+        let sample: Vec<Example> = train.examples.iter().step_by(step).cloned().collect();
+        let encoding = InputEncoding {
             max_length: encoder.architecture.max_length().min(DataFacts::LONGEST),
             pairs: Pairs::Joint,
             tagged: train.tagging.as_ref().map(|_| WordContext::Sentence),
         };
         let reader = &self.encoder(&encoder.name)?.reader;
-        let rows = reader.rows(&sample, &reading, None, self.threads)?;
+        let rows = reader.rows(&sample, &encoding, self.threads)?;
         let mut lengths: Vec<usize> = rows.encoded.iter().map(|row| row.ids.len()).collect();
         lengths.sort_unstable();
         let at = (lengths.len() * 99 / 100).min(lengths.len().saturating_sub(1));
@@ -346,13 +340,13 @@ impl Inputs {
         dataset: &str,
         split: &str,
         encoder: &str,
-        reading: &Reading,
+        encoding: &InputEncoding,
     ) -> Result<Arc<Rows>> {
         let key = (
             dataset.into(),
             split.into(),
             encoder.into(),
-            reading.clone(),
+            encoding.clone(),
         );
         let mut known = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(rows) = known.get(&key) {
@@ -360,7 +354,10 @@ impl Inputs {
         }
         let reader = &self.encoder(encoder)?.reader;
         let dataset = self.dataset(dataset, split)?;
-        let rows = reader.rows(dataset, reading, self.cache.as_ref(), self.threads)?;
+        let rows = match &self.cache {
+            Some(cache) => reader.cached_rows(dataset, encoding, cache, self.threads)?,
+            None => reader.rows(&dataset.examples, encoding, self.threads)?,
+        };
         let rows = Arc::new(rows);
         known.insert(key, rows.clone());
         Ok(rows)
@@ -392,7 +389,7 @@ impl Inputs {
                 tokenizer: pretrained.reader.hash(),
                 dataset: &dataset.hash,
                 rows: &indices_hash(used),
-                reading: &Reading::of(work, dataset),
+                encoding: &InputEncoding::of(training, dataset),
                 computed: training.dtype.label(),
                 start,
                 dtype,
@@ -424,7 +421,8 @@ fn pretrained<'n>(
         let card = catalogue.find(name)?;
         let places = roots.of_encoder(project, card.fixture);
         let loaded = card.load_any(&places, &machine.device)?;
-        let reader = Reader::open(card, &loaded)?;
+        let (lowercase, pad_id) = (card.vocabulary.lowercase, loaded.encoder.pad_id());
+        let reader = Reader::open(&loaded.dir, &card.architecture, lowercase, pad_id)?;
         encoders.insert(name.to_string(), Pretrained { loaded, reader });
     }
     Ok(encoders)

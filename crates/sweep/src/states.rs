@@ -7,10 +7,8 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use totune_adapt::{Activations, CacheFile, EntryLayer, StoredDtype};
+use totune_adapt::{Activations, CacheFile, EntryLayer, InputEncoding, StoredDtype};
 use totune_data::sha256_hex;
-
-use crate::reading::Reading;
 
 /// Everything that kept states depend on.
 #[derive(Debug, Serialize)]
@@ -20,7 +18,9 @@ pub(crate) struct Key<'a> {
     pub dataset: &'a str,
     /// Hash over the places of the rows that states are kept of.
     pub rows: &'a str,
-    pub reading: &'a Reading,
+    /// Its name in the hash is that of files that were written earlier.
+    #[serde(rename = "reading")]
+    pub encoding: &'a InputEncoding,
     /// Number type of the arithmetic.
     pub computed: &'static str,
     pub start: EntryLayer,

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
-use totune_adapt::{DataFacts, Examples, Outcome, Recipe, Stop, Strategy, Training};
+use totune_adapt::{DataFacts, Examples, Outcome, Reader, Recipe, Stop, Strategy, Training};
 use totune_data::{Example, Input, Target, Task};
-use totune_keep::{ColumnNames, DatasetFacts, InputFacts, Reader, Saved, TaskFacts, Trained, save};
+use totune_keep::{ColumnNames, DatasetFacts, InputFacts, Saved, TaskFacts, Trained, save};
 use totune_model::{
-    AnyEncoder, Architecture, Classifier, DistilBertConfig, EncoderCard, EncoderCatalogue,
+    AnyEncoder, Architecture, Classifier, DistilBertConfig, Encoder, EncoderCard, EncoderCatalogue,
     HeadSpec, RandomWeights,
 };
 
@@ -131,11 +131,12 @@ impl Untrained {
             pairs: training.pairs,
             context: training.context,
         };
-        let architecture = (&tiny.card.architecture, tiny.card.vocabulary.lowercase);
-        let reader =
-            Reader::open(&tiny.dir, architecture, &input, kind == Task::Tagging).expect("a reader");
+        let (lowercase, pad_id) = (tiny.card.vocabulary.lowercase, tiny.encoder.pad_id());
+        let reader = Reader::open(&tiny.dir, &tiny.card.architecture, lowercase, pad_id);
         let examples: Vec<Example> = inputs.iter().enumerate().map(example).collect();
-        let rows = reader.rows(&examples, 1).expect("rows");
+        let encoding = input.encoding(&examples, kind == Task::Tagging);
+        let rows = reader.expect("a reader").rows(&examples, &encoding, 1);
+        let rows = rows.expect("rows").all(&examples);
         Self {
             tiny,
             model,

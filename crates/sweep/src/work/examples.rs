@@ -1,10 +1,9 @@
 //! The examples of an adaptation as a training takes them, with what is cached of the frozen layers for them.
 
 use anyhow::Result;
-use totune_adapt::{CachedActivations, Examples, Objective, Row, TaskData};
+use totune_adapt::{CachedActivations, Examples, InputEncoding, Objective, TaskData};
 
 use super::splits::{Part, Splits};
-use crate::reading::Reading;
 use crate::{Inputs, RunSpec, TuneWork};
 
 /// What rows put before the name of a split that is predicted without being evaluated: `test` in rows is what a run was
@@ -48,20 +47,12 @@ fn examples(
         &spec.dataset,
         split,
         &work.encoder,
-        &Reading::of(work, dataset),
+        &InputEncoding::of(&work.training, dataset),
     )?;
     let (used, part) = (rows.rows_of(uses), rows.rows_of(&part.indices));
     let kept = inputs.kept(spec, work, split, &rows, &used)?.into_iter();
     let place = |row| used.binary_search(row).expect("a part of what is used");
-    let one = |&row: &usize| {
-        let example = &dataset.examples[rows.example(row)];
-        Row {
-            id: example.id.clone(),
-            encoded: rows.encoded[row].clone(),
-            target: rows.target(row, &example.target),
-            words: rows.places(row),
-        }
-    };
+    let one = |&row: &usize| rows.row(row, &dataset.examples);
     Ok(Examples {
         rows: part.iter().map(one).collect(),
         cached: kept

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use totune_adapt::{Activations, EntryLayer, Stop, StoredDtype};
+use totune_adapt::{Activations, EntryLayer, InputEncoding, Stop, StoredDtype};
 use totune_data::{Dataset, Encoded, shuffle, stream};
 use totune_model::{Encoder, Layers, Readout};
 use totune_record::{EvalRow, RunRow};
@@ -16,7 +16,6 @@ use super::answers::Answers;
 use super::splits::{self, Splits};
 use super::tune::{record, train};
 use super::{Outcome, Resources, Stopwatch};
-use crate::reading::Reading;
 use crate::{Information, Inputs, ProbeWork, RunSpec, TuneWork};
 
 /// Fewest examples that the mutual information is estimated of.
@@ -126,8 +125,8 @@ impl<'a> Parts<'a> {
             dataset.name
         );
         let part = |from: &splits::Part| -> Result<Part> {
-            let reading = Reading::probed(work);
-            let rows = inputs.rows(&spec.dataset, from.split, &work.encoder, &reading)?;
+            let encoding = InputEncoding::of_texts(work.max_length, work.pairs);
+            let rows = inputs.rows(&spec.dataset, from.split, &work.encoder, &encoding)?;
             let answers = Answers::of(from)?;
             let rows = from.indices.iter().map(|&row| rows.encoded[row].clone());
             Ok(Part {

@@ -1,14 +1,13 @@
 //! Vectors of a pretrained encoder, and regressions on them.
 
 use anyhow::{Context, Result, bail, ensure};
-use totune_adapt::{Activations, EntryLayer, StoredDtype};
+use totune_adapt::{Activations, EntryLayer, InputEncoding, StoredDtype};
 use totune_data::{Encoded, Pairs};
 use totune_model::{AnyEncoder, Encoder, Layers, Readout};
 use totune_stats::{Dense, Matrix, Solver};
 
 use super::regression::Model;
 use super::{Part, Predictor};
-use crate::reading::Reading;
 use crate::spec::Floor;
 use crate::{FloorWork, Inputs, RunSpec};
 
@@ -18,7 +17,7 @@ pub(super) struct Texts<'a> {
     dataset: &'a str,
     name: &'a str,
     encoder: &'a AnyEncoder,
-    reading: Reading,
+    encoding: InputEncoding,
     /// Of which layer: of the top one only, or one of all.
     start: EntryLayer,
     layer: Option<usize>,
@@ -67,7 +66,7 @@ impl<'a> Texts<'a> {
             dataset: &spec.dataset,
             name,
             encoder,
-            reading: Reading::of_texts(work.max_length.context(given)?, pairs),
+            encoding: InputEncoding::of_texts(work.max_length.context(given)?, pairs),
             start: EntryLayer::Pooled(Readout {
                 pooling: pooling.pooling(),
                 layers,
@@ -92,7 +91,7 @@ impl<'a> Texts<'a> {
         let (split, indices) = (part.of.split, &part.of.indices);
         let rows = self
             .inputs
-            .rows(self.dataset, split, self.name, &self.reading)?;
+            .rows(self.dataset, split, self.name, &self.encoding)?;
         let mut firsts: Vec<Encoded> = indices
             .iter()
             .map(|&row| rows.encoded[row].clone())

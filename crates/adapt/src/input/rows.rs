@@ -1,13 +1,15 @@
-//! How the examples of a split reach an encoder: one row each, or windows over sentences whose words are tagged.
+//! The inputs of examples: one row each, or windows over sentences whose words are tagged.
 
 use std::ops::Range;
 
-use totune_adapt::Places;
-use totune_data::{Encoded, Target, Window};
+use totune_data::{Encoded, Example, Target, Window};
 
-/// A split's examples as an encoder reads them.
+use crate::examples::{Places, Row};
+
+/// Examples as an encoder reads them.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub struct Rows {
+    /// The inputs, in the order of the examples.
     pub encoded: Vec<Encoded>,
     /// Of windows over sentences, what each is about; none where each row is an example.
     windows: Vec<About>,
@@ -25,7 +27,7 @@ struct About {
 
 impl Rows {
     /// One row for each example.
-    pub fn of_texts(encoded: Vec<Encoded>) -> Self {
+    pub(super) fn of_texts(encoded: Vec<Encoded>) -> Self {
         Self {
             encoded,
             windows: Vec::new(),
@@ -33,7 +35,7 @@ impl Rows {
     }
 
     /// One window or more for each sentence.
-    pub fn of_windows(windows: Vec<Window>) -> Self {
+    pub(super) fn of_windows(windows: Vec<Window>) -> Self {
         let about = |window: &Window| About {
             example: window.example,
             words: window.words.clone(),
@@ -65,27 +67,34 @@ impl Rows {
         indices.iter().flat_map(|&example| place(example)).collect()
     }
 
-    /// The example that a row is of.
-    pub fn example(&self, row: usize) -> usize {
-        self.windows.get(row).map_or(row, |window| window.example)
-    }
-
-    /// What is asked about a row of an example whose target is `target`.
-    pub fn target(&self, row: usize, target: &Target) -> Target {
-        match (self.windows.get(row), target) {
+    /// A row as a model reads it, with its target: of a window over a sentence, the tags of its words. `examples` are those
+    /// that these rows were made of.
+    pub fn row(&self, row: usize, examples: &[Example]) -> Row {
+        let window = self.windows.get(row);
+        let example = &examples[window.map_or(row, |window| window.example)];
+        let target = match (window, &example.target) {
             (Some(window), Target::Tags(tags)) => Target::Tags(tags[window.words.clone()].to_vec()),
-            _ => target.clone(),
+            (_, target) => target.clone(),
+        };
+        Row {
+            id: example.id.clone(),
+            encoded: self.encoded[row].clone(),
+            target,
+            words: window.map(|window| window.places.clone()),
         }
     }
 
-    /// Where the words of a row lie that are tagged.
-    pub fn places(&self, row: usize) -> Option<Places> {
-        self.windows.get(row).map(|window| window.places.clone())
+    /// All rows.
+    pub fn all(&self, examples: &[Example]) -> Vec<Row> {
+        let rows = 0..self.encoded.len();
+        rows.map(|row| self.row(row, examples)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use totune_data::Input;
+
     use super::*;
 
     #[test]
@@ -103,13 +112,24 @@ mod tests {
             window(1, 3..4),
             window(2, 0..1),
         ]);
+        let example = |(id, target): (usize, Target)| Example {
+            id: id.to_string(),
+            input: Input::Text(String::new()),
+            target,
+            group: None,
+        };
+        let tags = [vec![1, 2], vec![5, 6, 7, 8], vec![9]].map(Target::Tags);
+        let sentences: Vec<Example> = tags.into_iter().enumerate().map(example).collect();
         assert_eq!(rows.rows_of(&[1, 2]), [1, 2, 3]);
-        assert_eq!(rows.example(2), 1);
-        let tags = Target::Tags(vec![5, 6, 7, 8]);
-        assert_eq!(rows.target(2, &tags), Target::Tags(vec![8]));
-        assert_eq!(rows.places(2).expect("places").starts, [4]);
+        let row = rows.row(2, &sentences);
+        assert_eq!((row.id.as_str(), row.target), ("1", Target::Tags(vec![8])));
+        assert_eq!(row.words.expect("places").starts, [4]);
+        assert_eq!(rows.all(&sentences).len(), 4);
         let texts = Rows::of_texts(vec![Encoded::default(); 3]);
-        assert_eq!((texts.rows_of(&[2, 0]), texts.example(2)), (vec![2, 0], 2));
-        assert_eq!(texts.places(0), None);
+        let classes = (0..3).map(|class| (class, Target::Class(class)));
+        let examples: Vec<Example> = classes.map(example).collect();
+        assert_eq!(texts.rows_of(&[2, 0]), [2, 0]);
+        let row = texts.row(2, &examples);
+        assert_eq!((row.id.as_str(), row.words), ("2", None));
     }
 }
