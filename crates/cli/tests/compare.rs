@@ -7,8 +7,8 @@ use std::fs;
 use serde_json::Value;
 use support::{Checkout, Said};
 
-/// The answer of a comparison, which ended well; what it wrote lies in `out`.
-fn answer(checkout: &Checkout, arguments: &[&str]) -> Value {
+/// The result of a comparison, which ended well; what it wrote lies in `out`.
+fn comparison(checkout: &Checkout, arguments: &[&str]) -> Value {
     let out = checkout.path("out");
     let out = out.to_str().expect("UTF-8");
     let common = ["--encoder", "fixture-bert", "--out", out, "--json"];
@@ -17,8 +17,8 @@ fn answer(checkout: &Checkout, arguments: &[&str]) -> Value {
     serde_json::from_str(&said.out).expect("JSON")
 }
 
-fn row<'a>(answer: &'a Value, name: &str) -> &'a Value {
-    let rows = answer["rows"].as_array().expect("rows");
+fn row<'a>(comparison: &'a Value, name: &str) -> &'a Value {
+    let rows = comparison["rows"].as_array().expect("rows");
     let found = rows.iter().find(|row| row["name"] == name);
     found.unwrap_or_else(|| panic!("no row {name}"))
 }
@@ -27,29 +27,29 @@ fn row<'a>(answer: &'a Value, name: &str) -> &'a Value {
 fn small_data_is_compared_by_folds_and_the_page_says_that_it_is_a_fixture() {
     let checkout = Checkout::new();
     let arguments = ["fixture-tweets", "--budget", "6s", "--strategies", "frozen"];
-    let answer = answer(&checkout, &arguments);
+    let comparison = comparison(&checkout, &arguments);
     // The word lists of the fixture decide its labels.
-    let (words, majority) = (row(&answer, "words"), row(&answer, "majority"));
+    let (words, majority) = (row(&comparison, "words"), row(&comparison, "majority"));
     let score = |row: &Value| row["test"]["value"].as_f64().expect("a score");
     assert!(score(words) > score(majority) + 0.1, "{words} {majority}");
     let test = &words["test"];
     assert!(test["low"].as_f64() < test["value"].as_f64());
-    assert!(answer["chosen"].is_string());
-    let notes = answer["notes"].to_string();
+    assert!(comparison["chosen"].is_string());
+    let notes = comparison["notes"].to_string();
     assert!(notes.contains("5-fold cross-validation"), "{notes}");
     assert!(notes.contains("corrected for the choice"), "{notes}");
     let page = fs::read_to_string(checkout.path("out/index.html")).expect("a page");
     assert!(page.contains("committed fixtures with random weights"));
     assert!(page.contains("worst errors"));
-    let written = fs::read_to_string(checkout.path("out/answer.json")).expect("numbers");
+    let written = fs::read_to_string(checkout.path("out/comparison.json")).expect("numbers");
     assert_eq!(
         serde_json::from_str::<Value>(&written).expect("JSON"),
-        answer
+        comparison
     );
 }
 
 #[test]
-fn a_file_of_ones_own_is_divided_and_its_card_written_beside_it() {
+fn a_file_of_ones_own_is_split_and_its_card_written_next_to_it() {
     let checkout = Checkout::new();
     let line = |at: usize| {
         let (word, label) = if at.is_multiple_of(3) {
@@ -64,14 +64,18 @@ fn a_file_of_ones_own_is_divided_and_its_card_written_beside_it() {
     let file = checkout.path("mine/reviews.csv");
     let file = file.to_str().expect("UTF-8");
     let arguments = [file, "--budget", "8s", "--strategies", "frozen,full"];
-    let answer = answer(&checkout, &arguments);
-    assert_eq!(row(&answer, "words")["test"]["value"], 1.0, "{answer}");
-    assert_eq!(answer["dataset"], "reviews");
-    let notes = answer["notes"].to_string();
+    let comparison = comparison(&checkout, &arguments);
+    assert_eq!(
+        row(&comparison, "words")["test"]["value"],
+        1.0,
+        "{comparison}"
+    );
+    assert_eq!(comparison["dataset"], "reviews");
+    let notes = comparison["notes"].to_string();
     assert!(notes.contains("Of 1200 examples 780 are train"), "{notes}");
     assert!(checkout.path("mine/reviews.toml").is_file());
     assert!(
-        answer["sentence"]
+        comparison["sentence"]
             .as_str()
             .expect("a sentence")
             .contains("accuracy 1.000")
@@ -108,10 +112,10 @@ fn numbers_pairs_and_tags_are_compared_too() {
             "--strategies",
             "frozen",
         ];
-        let answer = answer(&checkout, &[&arguments, columns].concat());
-        assert_eq!(answer["metric"], metric, "{answer}");
-        let words = row(&answer, "words")["test"]["value"].as_f64();
-        assert!(words.is_some_and(|score| score > least), "{answer}");
+        let comparison = comparison(&checkout, &[&arguments, columns].concat());
+        assert_eq!(comparison["metric"], metric, "{comparison}");
+        let words = row(&comparison, "words")["test"]["value"].as_f64();
+        assert!(words.is_some_and(|score| score > least), "{comparison}");
     }
 }
 
@@ -143,13 +147,13 @@ fn texts_longer_than_the_encoder_reads_are_cut() {
         "--seeds",
         "1",
     ];
-    let answer = answer(&checkout, &arguments);
-    let score = row(&answer, "last-1")["test"]["value"].as_f64();
-    assert!(score.is_some(), "{answer}");
+    let comparison = comparison(&checkout, &arguments);
+    let score = row(&comparison, "last-1")["test"]["value"].as_f64();
+    assert!(score.is_some(), "{comparison}");
 }
 
 #[test]
-fn what_cannot_be_compared_is_said() {
+fn what_cannot_be_compared_is_an_error() {
     let checkout = Checkout::new();
     checkout.write("few.csv", "text,label\na,x\nb,y\nc,x\nd,y\n");
     let few = checkout.path("few.csv");
@@ -164,7 +168,7 @@ fn what_cannot_be_compared_is_said() {
         ),
         (
             vec!["compare", few.to_str().expect("UTF-8")],
-            "found 4 examples to learn from, expected at least 50",
+            "found 4 training examples, expected at least 50",
         ),
         (
             vec!["compare", "fixture-tweets", "--strategies", "ful"],

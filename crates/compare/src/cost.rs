@@ -6,103 +6,92 @@ use std::time::Instant;
 use anyhow::Result;
 use totune_adapt::Strategy;
 
-use crate::desk::{Desk, Order, Size, Trained};
+use crate::runner::Runner;
 use crate::strategies::epochs;
+use crate::trial::{Size, Trial, TrialResult};
 
 /// Seconds that a strategy takes for an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cost {
-    /// In a step of training.
+    /// In a training step.
     pub step: f64,
-    /// To compute the outputs of frozen layers that are kept of it, once.
+    /// To compute its cached activations, once.
     pub cache: f64,
-    /// To be answered.
-    pub answer: f64,
+    /// To predict it.
+    pub predict: f64,
 }
 
-/// What is scored while and after training.
+/// What is predicted during and after training.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scored {
-    /// Examples that are answered after each epoch.
+pub(crate) struct Evaluated {
+    /// Examples after each epoch.
     pub dev: usize,
-    /// Examples that are answered at the end; 0 where nothing is reported.
+    /// Examples at the end; 0 where test is not predicted.
     pub test: usize,
 }
 
 impl Cost {
-    /// As it came out of a run.
-    pub fn of(run: &Trained) -> Self {
-        let n = run.size.examples.max(1) as f64;
-        let answered = ((run.scored + 1) * run.size.epochs.max(1)) as f64;
+    /// The cost that a trial had.
+    pub fn of(trial: &TrialResult) -> Self {
+        let n = trial.size.examples.max(1) as f64;
+        // One test example is predicted with dev.
+        let predicted = ((trial.n_dev + 1) * trial.size.epochs.max(1)) as f64;
         Self {
-            step: run.epoch_seconds / n,
-            cache: run.cache_seconds / n,
-            answer: run.eval_seconds / answered,
+            step: trial.epoch_seconds / n,
+            cache: trial.cache_seconds / n,
+            predict: trial.eval_seconds / predicted,
         }
     }
 
-    /// Seconds of a run.
-    pub fn seconds(&self, size: Size, scored: Scored) -> f64 {
+    /// Seconds of a trial.
+    pub fn seconds(&self, size: Size, evaluated: Evaluated) -> f64 {
         let (n, epochs) = (size.examples as f64, size.epochs as f64);
-        let answered = scored.dev as f64 * epochs + scored.test as f64;
-        n * (self.cache + epochs * self.step) + answered * self.answer
+        let predicted = evaluated.dev as f64 * epochs + evaluated.test as f64;
+        n * (self.cache + epochs * self.step) + predicted * self.predict
     }
 
-    /// The largest size that fits into `seconds`: whole data as often as it fits, at most as often as it is worth; where it
-    /// does not fit once, as much of the data as fits with the fewest epochs. `None` where that is less than `least`.
+    /// The largest size that fits into `seconds`: all `n` examples for as many of `epochs` as fit; where the fewest do not,
+    /// as many examples as fit for the fewest epochs. `None` where these are fewer than `least`.
     pub fn fitting(
         &self,
         seconds: f64,
         (epochs, n, least): (&RangeInclusive<usize>, usize, usize),
-        scored: Scored,
+        evaluated: Evaluated,
     ) -> Option<Size> {
-        let whole = |epochs| Size {
-            examples: n,
-            epochs,
-        };
-        let fits = |size: &Size| self.seconds(*size, scored) <= seconds;
-        if let Some(size) = epochs.clone().rev().map(whole).find(fits) {
+        let of = |examples, epochs| Size { examples, epochs };
+        let fits = |size: &Size| self.seconds(*size, evaluated) <= seconds;
+        let whole = epochs.clone().rev().map(|epochs| of(n, epochs));
+        if let Some(size) = whole.into_iter().find(fits) {
             return Some(size);
         }
-        let epochs = *epochs.start();
-        let fixed = self.seconds(
-            Size {
-                examples: 0,
-                epochs,
-            },
-            scored,
-        );
-        let examples = (seconds - fixed) / (self.cache + epochs as f64 * self.step);
-        (examples >= least as f64).then_some(Size {
-            examples: examples as usize,
-            epochs,
-        })
+        let fewest = *epochs.start();
+        let left = seconds - self.seconds(of(0, fewest), evaluated);
+        let examples = left / (self.cache + fewest as f64 * self.step);
+        (examples >= least as f64).then_some(of(examples as usize, fewest))
     }
 }
 
-/// Measures a strategy on a little of the data; `None` when it was stopped from outside.
+/// Measures a strategy on a sample of the data; `None` where it was stopped from outside, or it was not over in time.
 pub(crate) fn measure(
-    desk: &Desk,
+    runner: &Runner,
     strategy: Strategy,
-    data: &str,
+    sample: &str,
     until: Instant,
 ) -> Result<Option<Cost>> {
-    let examples = desk
-        .part(data, "train")
-        .map_or(0, |part| part.examples.len());
-    let order = Order {
+    let fewest = *epochs(strategy, runner.n_layers()).start();
+    let trial = Trial {
         strategy,
-        lr: strategy.learning_rates(&desk.encoder)[0],
+        lr: strategy.learning_rates(&runner.encoder)[0],
         seed: 1,
         size: Size {
-            examples,
-            epochs: (*epochs(strategy, desk.n_layers()).start()).max(2),
+            examples: runner.n(sample, "train"),
+            epochs: fewest.max(2),
         },
-        data,
-        answers_test: false,
+        data: sample,
+        predicts_test: false,
         until,
     };
-    Ok(desk.train(order, &|_| {})?.as_ref().map(Cost::of))
+    Ok(runner.run(trial, &|_| {})?.as_ref().map(Cost::of))
 }
 
 #[cfg(test)]
@@ -112,28 +101,28 @@ mod tests {
     const COST: Cost = Cost {
         step: 0.01,
         cache: 0.002,
-        answer: 0.001,
+        predict: 0.001,
     };
-    const SCORED: Scored = Scored {
+    const EVALUATED: Evaluated = Evaluated {
         dev: 100,
         test: 200,
     };
 
     fn fitting(seconds: f64) -> Option<(usize, usize)> {
-        let size = COST.fitting(seconds, (&(1..=8), 1000, 32), SCORED);
+        let size = COST.fitting(seconds, (&(1..=8), 1000, 32), EVALUATED);
         size.map(|size| (size.examples, size.epochs))
     }
 
     #[test]
     fn a_run_is_as_long_as_fits() {
-        // An epoch takes 10.1 s, what is kept 2 s, and the answers 0.2 s.
+        // An epoch takes 10.1 s, the cache 2 s, and the predictions of test 0.2 s.
         assert_eq!(
             COST.seconds(
                 Size {
                     examples: 1000,
                     epochs: 1
                 },
-                SCORED
+                EVALUATED
             ),
             12.3
         );

@@ -1,17 +1,17 @@
-//! What the data gives without training an encoder: the ground that a strategy has to rise above.
+//! Floors: scores that the data gives without training an encoder.
 
 use anyhow::Result;
 use totune_adapt::Switch;
 use totune_data::{Pairs, Task};
 use totune_sweep::{Floor, FloorWork, ProbeInput, Regression, RunSpec, Work};
 
-use crate::answers::Answers;
-use crate::desk::Desk;
+use crate::predictions::Predictions;
+use crate::runner::Runner;
 
-/// A floor and what it answered.
+/// A floor and its predictions.
 #[derive(Debug)]
-pub(crate) struct Ground {
-    /// Its name on the command line and in results.
+pub(crate) struct FloorResult {
+    /// Its name in results.
     pub name: &'static str,
     /// What one does, as the end of "the best was to …".
     pub title: &'static str,
@@ -19,14 +19,14 @@ pub(crate) struct Ground {
     pub noun: &'static str,
     /// Seconds of fitting.
     pub seconds: f64,
-    /// Examples it learned from, at most.
+    /// Training examples, at most.
     pub examples: usize,
-    pub on_dev: Option<Answers>,
-    pub on_test: Option<Answers>,
+    pub on_dev: Option<Predictions>,
+    pub on_test: Option<Predictions>,
 }
 
 /// The floors of a task, the cheapest first: the name of each, its title and its noun.
-fn floors(desk: &Desk) -> Vec<([&'static str; 3], Floor)> {
+fn floors(runner: &Runner) -> Vec<([&'static str; 3], Floor)> {
     let regression = || Regression {
         c: vec![0.01, 0.1, 1.0, 10.0, 100.0],
         alpha: vec![0.1, 1.0, 10.0, 100.0, 1000.0],
@@ -34,15 +34,13 @@ fn floors(desk: &Desk) -> Vec<([&'static str; 3], Floor)> {
         max_iter: 1000,
         tol: 1e-4,
     };
+    let [title, noun] = match runner.facts.task {
+        Task::Classification => ["predict the majority class", "the majority class"],
+        Task::Regression => ["predict the mean", "the mean"],
+        Task::Tagging => ["predict the most frequent tag", "the most frequent tag"],
+    };
     let mut floors = vec![
-        (
-            [
-                "majority",
-                "predict the majority class",
-                "the majority class",
-            ],
-            Floor::Majority {},
-        ),
+        (["majority", title, noun], Floor::Majority {}),
         (
             [
                 "words",
@@ -54,7 +52,7 @@ fn floors(desk: &Desk) -> Vec<([&'static str; 3], Floor)> {
             },
         ),
     ];
-    if desk.facts.task != Task::Tagging {
+    if runner.facts.task != Task::Tagging {
         floors.push((
             [
                 "vectors",
@@ -73,38 +71,35 @@ fn floors(desk: &Desk) -> Vec<([&'static str; 3], Floor)> {
     floors
 }
 
-/// All floors on some data, each with at most `examples` to learn from.
-pub(crate) fn all(desk: &Desk, data: &str, examples: Option<usize>) -> Result<Vec<Ground>> {
-    let n = desk
-        .part(data, "train")
-        .map_or(0, |part| part.examples.len());
-    let mut found = Vec::new();
-    for ([name, title, noun], floor) in floors(desk) {
+/// All floors on some data, each fitted on at most `limit` training examples.
+pub(crate) fn all(runner: &Runner, data: &str, limit: Option<usize>) -> Result<Vec<FloorResult>> {
+    let mut results = Vec::new();
+    for ([name, title, noun], floor) in floors(runner) {
         let with_encoder = floor.needs_encoder();
         let work = FloorWork {
-            encoder: with_encoder.then(|| desk.encoder.name.clone()),
-            max_length: with_encoder.then_some(desk.max_length()),
+            encoder: with_encoder.then(|| runner.encoder.name.clone()),
+            max_length: with_encoder.then_some(runner.max_length()),
             evaluation_batch_size: with_encoder.then_some(64),
             floor,
         };
-        let split = desk.split(data, examples);
+        let split = runner.split_spec(data, limit);
         let spec = RunSpec::unlisted(name, (data, split), 1, Work::Floor(Box::new(work)));
-        let Some(tables) = desk.inputs.perform(&spec, desk.machine)? else {
+        let Some(tables) = runner.inputs.perform(&spec, runner.machine)? else {
             break; // stopped from outside
         };
-        let on = |split: &str| match desk.part(data, split) {
-            Some(part) => Answers::of_rows(part, split, &tables.predictions),
+        let on = |split: &str| match runner.split(data, split) {
+            Some(part) => Predictions::of_rows(part, split, &tables.predictions),
             None => Ok(None),
         };
-        found.push(Ground {
+        results.push(FloorResult {
             name,
             title,
             noun,
             seconds: tables.runs[0].train_seconds,
-            examples: examples.unwrap_or(n),
+            examples: limit.unwrap_or(runner.n(data, "train")),
             on_dev: on("dev")?,
             on_test: on("test")?,
         });
     }
-    Ok(found)
+    Ok(results)
 }

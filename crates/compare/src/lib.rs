@@ -1,58 +1,67 @@
 //! Which strategy for a person's own data.
 //!
-//! [`compare`] takes a [`Question`] (a dataset, divided) and a budget, and gives an [`Answer`]: floors first, then
-//! strategies in a race by time, each with learning rates of its own; chosen on one part of the data and reported on
-//! another, with intervals, and with what is not decided said to be so.
+//! [`compare`] takes a dataset with its splits ([`DatasetSplits`]) and a time budget, and returns a [`Comparison`]:
+//! floors first, then strategies in a race by time, each with learning rates of its own. The strategy is chosen on dev
+//! and scored on test, with confidence intervals; undecided differences are reported as undecided.
 //!
 //! Runs are those of `sweep`, without a store: nothing here is a paper's. This crate opens no file of data and knows no
-//! command line; a [`Listener`] hears how it goes.
+//! command line; a [`Progress`] is told how it goes.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod answer;
-mod answers;
+mod candidate;
 mod clock;
+mod comparison;
 mod cost;
-mod desk;
+mod dataset;
+mod errors;
 mod floors;
+mod fold_candidate;
 mod folds;
-mod listen;
 mod page;
-mod question;
+mod predictions;
+mod progress;
 mod race;
+mod row;
+mod runner;
+mod scorer;
+mod sentence;
 mod strategies;
 #[cfg(test)]
 mod test_support;
+mod trial;
 
-use std::sync::atomic::Ordering;
-
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use totune_adapt::Strategy;
-use totune_data::Dataset;
+use totune_data::{Dataset, Splits};
 use totune_sweep::Environment;
 
-pub use answer::{Answer, LearningCurve, Row};
-pub use answers::Estimate;
 pub use clock::Clock;
-pub use listen::{Listener, Moment};
-pub use page::{Errors, page};
-pub use question::{Parts, Question, SMALL};
+pub use comparison::{Comparison, LearningCurve};
+pub use dataset::{DatasetSplits, SMALL, SplitKind};
+pub use errors::Errors;
+pub use page::page;
+pub use predictions::Predictions;
+pub use progress::{Progress, Stage};
+pub use row::Row;
+pub use scorer::Estimate;
 
-use crate::answer::{Side, choose, sentence};
-use crate::answers::{Answers, Scorer};
-use crate::desk::Desk;
-use crate::floors::Ground;
-use crate::folds::{Folded, Folds};
-use crate::race::{Entrant, Race};
+use crate::candidate::Candidate;
+use crate::comparison::Parts;
+use crate::fold_candidate::FoldCandidate;
+use crate::folds::Folds;
+use crate::race::Race;
+use crate::row::ScoredRow;
+use crate::runner::Runner;
 
-/// What is asked for beside the data.
+/// What is asked of a comparison, besides the data.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Name of the encoder.
     pub encoder: String,
     /// The strategies, the last of which is dropped first when time is short; the usual ones where there are none.
     pub strategies: Vec<Strategy>,
-    /// The time there is.
+    /// The time budget.
     pub clock: Clock,
     /// Seeds of the leaders, at most.
     pub most_seeds: usize,
@@ -60,267 +69,142 @@ pub struct Request {
     pub margin: f64,
 }
 
-/// What a comparison found, and what the chosen model said of the examples that are reported on.
+/// A comparison, and the test predictions of the chosen model.
 #[derive(Debug)]
-pub struct Found {
-    /// The answer.
-    pub answer: Answer,
-    /// Those examples, with the answers of the chosen row.
-    pub reported: Option<(Dataset, Answers)>,
+pub struct Outcome {
+    /// The result.
+    pub comparison: Comparison,
+    /// The test examples and their predictions; none where nothing was chosen.
+    pub test: Option<(Dataset, Predictions)>,
 }
 
-/// Shares of the budget that answering takes at most: what is decided by after an epoch, what is reported on, and what
-/// floors learn from.
+/// Shares of the budget that predictions take at most: those of dev after an epoch, those of test, and the vectors that
+/// floors are fitted on.
 const DEV_SHARE: f64 = 0.008;
 const TEST_SHARE: f64 = 0.016;
 const FLOOR_SHARE: f64 = 0.08;
 
-/// Answers `question`.
+/// Compares strategies on `data`.
 ///
 /// # Errors
 /// When the encoder is missing, a setting does not fit the data, or the device fails. A budget that is too short is no
-/// error: what did not fit is named.
+/// error: strategies that did not fit are named in the result.
 pub fn compare(
-    question: &Question,
+    data: &DatasetSplits,
     environment: Environment,
     request: &Request,
-    listener: &dyn Listener,
-) -> Result<Found> {
-    let states = tempfile::tempdir().context("cannot make a temporary folder")?;
-    let clock = request.clock;
-    listener.hear(&Moment::of("loading the encoder", clock));
-    let measured = format!("{}-measured", question.name);
-    let mut parts = vec![("train".to_string(), question.parts.any().clone())];
-    parts.extend(measured_parts(question, &measured));
-    let mut desk = Desk::new(environment, &request.encoder, parts, states.path())?;
-    let wanted = match request.strategies.as_slice() {
-        [] => strategies::usual(desk.n_layers()),
+    progress: &dyn Progress,
+) -> Result<Outcome> {
+    let activations = tempfile::tempdir().context("cannot make a temporary folder")?;
+    progress.stage(&Stage::of("loading the encoder", request.clock));
+    let sample_name = format!("{}-sample", data.name);
+    let mut splits = vec![("train".to_string(), data.splits.train().clone())];
+    splits.extend(data.cost_sample(&sample_name));
+    let mut runner = Runner::new(environment, &request.encoder, splits, activations.path())?;
+    let strategies = match request.strategies.as_slice() {
+        [] => strategies::usual(runner.n_layers()),
         named => named.to_vec(),
     };
-    let of_measured = race(&desk, (&question.name, request, listener));
-    let entrants = of_measured.measured(wanted, &measured)?;
-    match &question.parts {
-        Parts::Three { train, dev, test } => {
-            let parts = (&**train, &**dev, &**test);
-            by_race(question, (request, listener), (&mut desk, entrants), parts)
+    let on_sample = race(&runner, data, request, progress);
+    let candidates = on_sample.measured(strategies, &sample_name)?;
+    match &data.splits {
+        SplitKind::TrainDevTest(splits) => {
+            by_race((data, splits), (request, progress), &mut runner, candidates)
         }
-        Parts::Folds { all, folds } => by_folds(
-            question,
-            (request, listener),
-            (&mut desk, entrants),
-            (all, folds),
+        SplitKind::Folds { all, folds } => by_folds(
+            (data, all, folds),
+            (request, progress),
+            &mut runner,
+            candidates,
         ),
     }
 }
 
-/// Chosen on one part of the data and reported on another.
+/// Chooses on dev, scores on test.
 fn by_race(
-    question: &Question,
-    (request, listener): (&Request, &dyn Listener),
-    (desk, mut entrants): (&mut Desk, Vec<Entrant>),
-    (train, dev, test): (&Dataset, &Dataset, &Dataset),
-) -> Result<Found> {
+    (data, splits): (&DatasetSplits, &Splits),
+    (request, progress): (&Request, &dyn Progress),
+    runner: &mut Runner,
+    mut candidates: Vec<Candidate>,
+) -> Result<Outcome> {
     let clock = request.clock;
-    let mut notes = question.notes.clone();
-    // The fastest of them: what others take longer for is seen in batches of this few examples alone.
-    let answers = entrants.iter().map(|entrant| entrant.cost.answer);
-    let answer_seconds = answers.fold(f64::INFINITY, f64::min).max(1e-9);
-    let within = |share: f64| (clock.budget() * share / answer_seconds) as usize;
+    let mut notes = data.notes.clone();
+    // By the fastest candidate, since all are evaluated on the same examples.
+    let seconds = candidates.iter().map(|candidate| candidate.cost.predict);
+    let seconds = seconds.fold(f64::INFINITY, f64::min).max(1e-9);
+    let within = |share: f64| (clock.budget() * share / seconds) as usize;
     for (split, part, most) in [
-        ("dev", dev, within(DEV_SHARE)),
-        ("test", test, within(TEST_SHARE)),
+        ("dev", &splits.dev, within(DEV_SHARE)),
+        ("test", &splits.test, within(TEST_SHARE)),
     ] {
-        let used = reduced(part, most.max(100), split, &mut notes)?;
-        desk.insert(split, used);
+        let used = dataset::reduced(part, most.max(100), split, &mut notes)?;
+        runner.insert(split, used);
     }
-    listener.hear(&Moment::of("floors", clock));
-    let floors = floors::all(desk, &question.name, limit(train, within(FLOOR_SHARE)))?;
-    let race = race(desk, (&question.name, request, listener));
-    race.run(&mut entrants)?;
-    let scorer = &desk.scorer;
-    let sides = floors.iter().map(|ground| Side::of_floor(ground, scorer));
-    let sides = sides
-        .chain(entrants.iter().map(Side::of_strategy))
-        .collect();
-    let more = |name: &str| -> Result<LearningCurve> {
-        let entrant = entrants.iter().find(|one| one.strategy.to_string() == name);
-        entrant.map_or(Ok(Vec::new()), |entrant| race.learning_curve(entrant))
-    };
-    let part = desk.part(&question.name, "test");
-    conclude((question, request), (desk, sides, part), notes, &more)
-}
-
-/// By cross-validation.
-fn by_folds(
-    question: &Question,
-    (request, listener): (&Request, &dyn Listener),
-    (desk, entrants): (&mut Desk, Vec<Entrant>),
-    (all, places): (&Dataset, &[Vec<usize>]),
-) -> Result<Found> {
-    let mut names = Vec::new();
-    for (fold, held_out) in places.iter().enumerate() {
-        let name = format!("{}-fold-{}", question.name, fold + 1);
-        let others = (0..all.examples.len()).filter(|at| held_out.binary_search(at).is_err());
-        let others: Vec<usize> = others.collect();
-        desk.insert("train", all.part(&others, &name));
-        desk.insert("test", all.part(held_out, &name));
-        names.push(name);
-    }
-    let folds = Folds { all, names, places };
-    listener.hear(&Moment::of("floors", request.clock));
-    let floors = folds.floors(desk)?;
-    let folded = folds.run(&race(desk, (&question.name, request, listener)), entrants)?;
-    let scorer = &desk.scorer;
-    let sides = floors.iter().map(|ground| Side::of_floor(ground, scorer));
-    let mut sides: Vec<Side> = sides.chain(folded.iter().map(folds::side)).collect();
-    // All scores are of the same examples: there is no other part that was chosen on.
-    sides.iter_mut().for_each(|side| side.row.dev = None);
-    let notes = question.notes.clone();
-    let mut found = conclude(
-        (question, request),
-        (desk, sides, Some(all)),
+    progress.stage(&Stage::of("floors", clock));
+    let most = within(FLOOR_SHARE);
+    let limit = (most < splits.train.examples.len()).then_some(most.max(100));
+    let floors = floors::all(runner, &data.name, limit)?;
+    let race = race(runner, data, request, progress);
+    race.run(&mut candidates)?;
+    let scorer = &runner.scorer;
+    let of_floors = floors.iter().map(|one| ScoredRow::of_floor(one, scorer));
+    let rows = of_floors.chain(candidates.iter().map(ScoredRow::of_candidate));
+    let parts = Parts {
+        scorer,
+        rows: rows.collect(),
+        test: runner.split(&data.name, "test"),
         notes,
-        &|_| Ok(Vec::new()),
-    )?;
-    correct(&mut found.answer, scorer, (&floors, &folded))?;
-    Ok(found)
-}
-
-/// Puts the corrected score of whatever would be chosen in place of the score of what was.
-fn correct(
-    answer: &mut Answer,
-    scorer: &Scorer,
-    (floors, folded): (&[Ground], &[Folded]),
-) -> Result<()> {
-    let of_floors = floors.iter().filter_map(|ground| ground.on_test.as_ref());
-    let tried = folded.iter().flat_map(|one| &one.tried);
-    let models: Vec<&Answers> = of_floors
-        .chain(tried.map(|tried| &tried.answers[0]))
-        .collect();
-    let Some(at) = answer
-        .rows
-        .iter()
-        .position(|row| Some(&row.name) == answer.chosen.as_ref())
-    else {
-        return Ok(());
+        stopped: runner.is_stopped(),
     };
-    let (raw, corrected) = (answer.rows[at].test, scorer.of_chosen(&models)?);
-    answer.rows[at].test = Some(corrected);
-    answer.sentence = sentence(&answer.rows, at, &answer.metric, answer.margin)?;
-    if let Some(raw) = raw {
-        answer.notes.push(format!(
-            "The score of the choice is corrected for having been chosen among {} settings on the same examples; without that it \
-             is {:.3}.",
-            models.len(),
-            raw.value
-        ));
-    }
-    Ok(())
-}
-
-fn race<'a>(
-    desk: &'a Desk<'a>,
-    (data, request, listener): (&'a str, &Request, &'a dyn Listener),
-) -> Race<'a> {
-    Race {
-        desk,
-        data,
-        clock: request.clock,
-        began: request.clock.spent() / request.clock.budget(),
-        most_seeds: request.most_seeds,
-        listener,
-    }
-}
-
-/// Chooses, and says what was found; `more` gives the learning curve of the choice.
-fn conclude(
-    (question, request): (&Question, &Request),
-    (desk, mut sides, part): (&Desk, Vec<Side>, Option<&Dataset>),
-    mut notes: Vec<String>,
-    more: &dyn Fn(&str) -> Result<LearningCurve>,
-) -> Result<Found> {
-    let scorer = &desk.scorer;
-    let chosen = choose(&mut sides, scorer, request.margin)?;
-    let rows: Vec<Row> = sides.iter().map(|side| side.row.clone()).collect();
-    let chosen_name = chosen.map(|at| rows[at].name.clone());
-    let learning_curve = chosen_name.as_deref().map_or(Ok(Vec::new()), more)?;
-    let sentence = match chosen {
-        Some(at) => sentence(&rows, at, &scorer.metric, request.margin)?,
-        None => "Nothing could be compared within the budget.".to_string(),
-    };
-    let n = part.map_or(0, |part| part.examples.len());
-    notes.extend(
-        rows.iter()
-            .filter_map(|row| answer::what_would_decide(row, n)),
-    );
-    let reported = chosen.and_then(|at| {
-        let answers = sides[at].on_test.first()?;
-        Some((part?.clone(), (*answers).clone()))
-    });
-    let clock = request.clock;
-    Ok(Found {
-        reported,
-        answer: Answer {
-            dataset: question.name.clone(),
-            title: question.title.clone(),
-            fixture: question.fixture,
-            encoder: request.encoder.clone(),
-            metric: scorer.metric.clone(),
-            margin: request.margin,
-            sentence,
-            chosen: chosen_name,
-            rows,
-            learning_curve,
-            notes,
-            budget_seconds: clock.budget(),
-            spent_seconds: clock.spent(),
-            stopped: desk.machine.stop.load(Ordering::Relaxed),
-        },
+    comparison::conclude(data, request, parts, &|name| {
+        let mut named = candidates.iter();
+        let candidate = named.find(|candidate| candidate.strategy.to_string() == name);
+        candidate.map_or(Ok(Vec::new()), |candidate| race.learning_curve(candidate))
     })
 }
 
-/// A few examples of each part, on which costs are measured before anything large is read.
-fn measured_parts(question: &Question, name: &str) -> Vec<(String, Dataset)> {
-    let few = |part: &Dataset, n: usize| {
-        let step = (part.examples.len() / n).max(1);
-        let places: Vec<usize> = (0..part.examples.len()).step_by(step).take(n).collect();
-        part.part(&places, name)
+/// Chooses and scores by cross-validation.
+fn by_folds(
+    (data, all, folds): (&DatasetSplits, &Dataset, &[Vec<usize>]),
+    (request, progress): (&Request, &dyn Progress),
+    runner: &mut Runner,
+    candidates: Vec<Candidate>,
+) -> Result<Outcome> {
+    let folds = Folds::new(data, (all, folds), runner);
+    progress.stage(&Stage::of("floors", request.clock));
+    let floors = folds.floors(runner)?;
+    let candidates = folds.run(&race(runner, data, request, progress), candidates)?;
+    let scorer = &runner.scorer;
+    let of_floors = floors.iter().map(|one| ScoredRow::of_floor(one, scorer));
+    let mut rows: Vec<ScoredRow> = of_floors
+        .chain(candidates.iter().map(FoldCandidate::row))
+        .collect();
+    // All scores are of the same examples: there is no other split that the choice was made on.
+    rows.iter_mut().for_each(|scored| scored.row.dev = None);
+    let parts = Parts {
+        scorer,
+        rows,
+        test: Some(all),
+        notes: data.notes.clone(),
+        stopped: runner.is_stopped(),
     };
-    let (train, dev, test) = match &question.parts {
-        Parts::Three { train, dev, test } => (&**train, Some(&**dev), &**test),
-        Parts::Folds { all, .. } => (&**all, None, &**all),
-    };
-    let parts = [
-        Some(("train", train, 96)),
-        dev.map(|dev| ("dev", dev, 32)),
-        Some(("test", test, 8)),
-    ];
-    let parts = parts.into_iter().flatten();
-    parts
-        .map(|(split, part, n)| (split.to_string(), few(part, n)))
-        .collect()
+    let mut outcome = comparison::conclude(data, request, parts, &|_| Ok(Vec::new()))?;
+    folds::correct(&mut outcome.comparison, scorer, (&floors, &candidates))?;
+    Ok(outcome)
 }
 
-/// A part, or as much of it as can be answered in time.
-fn reduced(part: &Dataset, most: usize, split: &str, notes: &mut Vec<String>) -> Result<Dataset> {
-    let n = part.examples.len();
-    ensure!(
-        n > 0,
-        "{}: found no examples of {split}, expected some",
-        part.name
-    );
-    if n <= most {
-        return Ok(part.clone());
+fn race<'a>(
+    runner: &'a Runner<'a>,
+    data: &'a DatasetSplits,
+    request: &Request,
+    progress: &'a dyn Progress,
+) -> Race<'a> {
+    Race {
+        runner,
+        data: &data.name,
+        clock: request.clock,
+        began: request.clock.spent() / request.clock.budget(),
+        most_seeds: request.most_seeds,
+        progress,
     }
-    let share = most as f64 / n as f64;
-    let halves = part.split_by_shares(&[share, 1.0 - share], 13)?;
-    notes.push(format!(
-        "Of the {n} examples of {split} {} are used, which is what this budget allows.",
-        halves[0].len()
-    ));
-    Ok(part.part(&halves[0], &part.name))
-}
-
-fn limit(train: &Dataset, most: usize) -> Option<usize> {
-    (most < train.examples.len()).then_some(most.max(100))
 }

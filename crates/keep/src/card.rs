@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::SavedAs;
+use crate::facts::TaskFacts;
 use crate::input::quoted;
-use crate::manifest::{Manifest, TaskFacts};
+use crate::manifest::Manifest;
 
 /// The card of a saved model.
 pub(crate) fn text(manifest: &Manifest) -> String {

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use totune_data::Tokenizer;
 use totune_model::{Architecture, HeadSpec};
 
+use crate::facts::TaskFacts;
 use crate::form::{Form, encoder_class};
-use crate::manifest::TaskFacts;
 use crate::{InputFacts, SavedAs};
 
 /// Keys of an encoder's `config.json` that are about another model than the one that is saved.

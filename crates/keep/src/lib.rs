@@ -15,6 +15,7 @@
 
 mod card;
 mod config;
+mod facts;
 mod form;
 mod input;
 mod manifest;
@@ -25,12 +26,10 @@ mod saved;
 mod stream;
 mod weights;
 
+pub use facts::{ColumnNames, InputFacts, TaskFacts};
 pub use input::{Columns, Kind, Source};
-pub use manifest::{
-    ColumnNames, DatasetFacts, EncoderFacts, InputFacts, Manifest, SavedAs, ScoreFacts, TaskFacts,
-    TrainingFacts,
-};
+pub use manifest::{DatasetFacts, EncoderFacts, Manifest, SavedAs, ScoreFacts, TrainingFacts};
 pub use output::Layout;
 pub use save::{Saved, Trained, check_free, save};
-pub use saved::{Answer, SavedModel};
+pub use saved::{Prediction, SavedModel};
 pub use stream::{Evaluated, Predicting, evaluate, predict};

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use totune_data::Target;
 
 use crate::input::{Kind, Record, Row, Source, is_word};
-use crate::{Answer, Manifest};
+use crate::{Manifest, Prediction};
 
 /// How predictions are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Adds a row and what was predicted of it.
-    pub fn write(&mut self, record: &Record, answer: &Answer) -> Result<()> {
+    pub fn write(&mut self, record: &Record, prediction: &Prediction) -> Result<()> {
         match &mut self.out {
             Out::Delimited(writer) => {
                 match &record.row {
@@ -96,9 +96,9 @@ impl<'a> Sink<'a> {
                     Row::Line(text) => writer.write_field(text)?,
                     Row::Object(_) | Row::Sentence(_) => {}
                 }
-                writer.write_field(shown(&answer.predicted, self.labels))?;
+                writer.write_field(shown(&prediction.predicted, self.labels))?;
                 if !self.labels.is_empty() {
-                    let scores = answer.scores.iter();
+                    let scores = prediction.scores.iter();
                     scores
                         .map(|p| p.to_string())
                         .try_for_each(|p| writer.write_field(p))?;
@@ -106,7 +106,7 @@ impl<'a> Sink<'a> {
                 writer.write_record(None::<&[u8]>)?;
             }
             Out::Jsonl(out) => {
-                let object = object(record, answer, self.labels, &self.header);
+                let object = object(record, prediction, self.labels, &self.header);
                 serde_json::to_writer(&mut *out, &object)?;
                 out.write_all(b"\n")?;
             }
@@ -114,7 +114,7 @@ impl<'a> Sink<'a> {
                 let Row::Sentence(lines) = &record.row else {
                     unreachable!("only words come out as words");
                 };
-                let mut tags = answer.predicted.tags().unwrap_or_default().iter();
+                let mut tags = prediction.predicted.tags().unwrap_or_default().iter();
                 for line in lines {
                     // Aligned with the columns before it.
                     let between = if line.contains('\t') { '\t' } else { ' ' };
@@ -142,7 +142,7 @@ impl<'a> Sink<'a> {
 /// A row as a JSON object with its prediction.
 fn object(
     record: &Record,
-    answer: &Answer,
+    prediction: &Prediction,
     labels: &[String],
     header: &[String],
 ) -> Map<String, Value> {
@@ -155,14 +155,14 @@ fn object(
         Row::Line(text) => Map::from_iter([("text".to_string(), text.clone().into())]),
         Row::Sentence(lines) => Map::from_iter([("lines".to_string(), lines.clone().into())]),
     };
-    let predicted: Value = match &answer.predicted {
+    let predicted: Value = match &prediction.predicted {
         Target::Value(value) => (*value).into(),
         Target::Tags(tags) => tags.iter().map(|&tag| labels[tag].clone()).collect(),
         other => shown(other, labels).into(),
     };
     object.insert(PREDICTED.to_string(), predicted);
-    if let Target::Class(_) = answer.predicted {
-        let named = labels.iter().cloned().zip(&answer.scores);
+    if let Target::Class(_) = prediction.predicted {
+        let named = labels.iter().cloned().zip(&prediction.scores);
         let named: Map<String, Value> = named.map(|(label, p)| (label, (*p).into())).collect();
         object.insert("probabilities".to_string(), named.into());
     }

@@ -27,7 +27,7 @@ pub struct SavedModel {
 
 /// What a model predicts of one input.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct Prediction {
     /// A label, a number or a tag for each word; labels and tags as indices into those of the manifest.
     pub predicted: Target,
     /// Probability of each label, or the number alone; none of tags.
@@ -62,7 +62,7 @@ impl SavedModel {
     ///
     /// # Errors
     /// When an input is of another kind than the model was trained on.
-    pub fn predict(&self, inputs: Vec<Input>) -> Result<Vec<Answer>> {
+    pub fn predict(&self, inputs: Vec<Input>) -> Result<Vec<Prediction>> {
         let (pair, words) = (self.manifest.input.is_pair, self.objective.is_about_words());
         let numbered = inputs.into_iter().enumerate();
         let example = |(number, input): (usize, Input)| {
@@ -92,14 +92,14 @@ impl SavedModel {
             cached: Vec::new(),
         };
         let found = totune_adapt::evaluate(&self.model, &self.objective, &rows, BATCH, None)?;
-        let mut answers: Vec<Option<Answer>> = vec![None; examples.len()];
+        let mut predictions: Vec<Option<Prediction>> = vec![None; examples.len()];
         let scored = found.predicted.into_iter().zip(found.scores);
         for (row, (predicted, scores)) in rows.rows.iter().zip(scored) {
             let number: usize = row.id.parse()?;
-            match (&mut answers[number], predicted) {
+            match (&mut predictions[number], predicted) {
                 // A long sentence is read in several parts.
                 (
-                    Some(Answer {
+                    Some(Prediction {
                         predicted: Target::Tags(before),
                         ..
                     }),
@@ -107,17 +107,17 @@ impl SavedModel {
                 ) => {
                     before.extend(tags);
                 }
-                (answer, predicted) => *answer = Some(Answer { predicted, scores }),
+                (prediction, predicted) => *prediction = Some(Prediction { predicted, scores }),
             }
         }
         // A sentence without words has no part at all.
-        let none = || Answer {
+        let none = || Prediction {
             predicted: Target::Tags(Vec::new()),
             scores: Vec::new(),
         };
-        Ok(answers
+        Ok(predictions
             .into_iter()
-            .map(|answer| answer.unwrap_or_else(none))
+            .map(|prediction| prediction.unwrap_or_else(none))
             .collect())
     }
 }

@@ -9,7 +9,7 @@ use totune_data::tags::{Scheme, TagSet};
 
 use crate::input::{Record, Source, hint, quoted};
 use crate::output::{Layout, Sink};
-use crate::{Answer, SavedModel, TaskFacts};
+use crate::{Prediction, SavedModel, TaskFacts};
 
 /// Rows that are read, sorted by length and predicted together.
 const WINDOW: usize = 4096;
@@ -46,10 +46,10 @@ pub fn predict(
     progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<Predicting> {
     let mut sink = Sink::new(out, layout, source, &model.manifest)?;
-    let mut each = |_: &Source, window: &[(Record, Answer)]| {
+    let mut each = |_: &Source, window: &[(Record, Prediction)]| {
         window
             .iter()
-            .try_for_each(|(record, answer)| sink.write(record, answer))
+            .try_for_each(|(record, prediction)| sink.write(record, prediction))
     };
     let predicting = windows(model, source, &mut each, progress)?;
     sink.finish()?;
@@ -66,10 +66,10 @@ pub fn evaluate(
     progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<Evaluated> {
     let (mut gold, mut predicted) = (Vec::new(), Vec::new());
-    let mut each = |source: &Source, window: &[(Record, Answer)]| {
-        for (record, answer) in window {
+    let mut each = |source: &Source, window: &[(Record, Prediction)]| {
+        for (record, prediction) in window {
             let target = target(&model.manifest.task, source, record)?;
-            if let (Target::Tags(tags), Target::Tags(found)) = (&target, &answer.predicted) {
+            if let (Target::Tags(tags), Target::Tags(found)) = (&target, &prediction.predicted) {
                 ensure!(
                     tags.len() == found.len(),
                     source.fields().at(
@@ -83,7 +83,7 @@ pub fn evaluate(
                 );
             }
             gold.push(target);
-            predicted.push(answer.predicted.clone());
+            predicted.push(prediction.predicted.clone());
         }
         Ok(())
     };
@@ -128,7 +128,7 @@ fn confusion(task: &TaskFacts, gold: &[Target], predicted: &[Target]) -> Vec<Vec
 }
 
 /// What is done with the rows of a window and their predictions.
-type Each<'a> = dyn FnMut(&Source, &[(Record, Answer)]) -> Result<()> + 'a;
+type Each<'a> = dyn FnMut(&Source, &[(Record, Prediction)]) -> Result<()> + 'a;
 
 /// Goes through the rows of a file; `each` gets those of a window in their order.
 fn windows(
@@ -153,9 +153,9 @@ fn windows(
             });
         }
         let inputs = records.iter().map(|record| source.fields().input(record));
-        let answers = model.predict(inputs.collect::<Result<_>>()?)?;
+        let predictions = model.predict(inputs.collect::<Result<_>>()?)?;
         rows += records.len();
-        let window: Vec<(Record, Answer)> = records.into_iter().zip(answers).collect();
+        let window: Vec<(Record, Prediction)> = records.into_iter().zip(predictions).collect();
         each(source, &window)?;
         if progress(rows).is_break() {
             let complete = false;

@@ -86,11 +86,11 @@ fn heads_that_transformers_lacks_come_back_too() {
                 card.contains("transformers cannot load the whole of it"),
                 "{card}"
             );
-            let answers = read.predict(inputs.clone()).expect("answers");
-            assert_eq!(answers.len(), inputs.len());
-            for (answer, input) in answers.iter().zip(&inputs) {
+            let predictions = read.predict(inputs.clone()).expect("predictions");
+            assert_eq!(predictions.len(), inputs.len());
+            for (prediction, input) in predictions.iter().zip(&inputs) {
                 let words = input.words().map_or(0, <[String]>::len);
-                assert_eq!(answer.predicted.tags().map_or(0, <[usize]>::len), words);
+                assert_eq!(prediction.predicted.tags().map_or(0, <[usize]>::len), words);
             }
         }
     }
@@ -197,18 +197,18 @@ fn texts_of_pairs_may_be_read_separately() {
     let folder = tempfile::tempdir().expect("a folder");
     let (saved_as, read) = read_back(&model, &folder.path().join("m"), &device);
     assert!(matches!(saved_as, SavedAs::Totune { .. }));
-    assert_eq!(read.predict(pairs()).expect("answers").len(), 2);
+    assert_eq!(read.predict(pairs()).expect("predictions").len(), 2);
     let error = read.predict(texts()).expect_err("not a pair").to_string();
     assert_eq!(error, "input 1: found a text, expected a pair of texts");
 }
 
 /// A saved classifier with the labels of the tests, and a file next to it.
-struct Desk {
+struct Files {
     folder: tempfile::TempDir,
     model: SavedModel,
 }
 
-impl Desk {
+impl Files {
     fn new(kind: Task, inputs: &[Input]) -> Self {
         let device = Device::flex();
         let model = Untrained::new(("fixture-bert", kind), None, inputs, &device);
@@ -262,13 +262,13 @@ impl Desk {
 
 #[test]
 fn rows_come_out_in_their_order_with_the_labels_of_the_person() {
-    let desk = Desk::new(Task::Classification, &texts());
-    // The answers for texts at hand, whatever shares their batch.
-    let answers = desk.model.predict(texts()).expect("answers");
-    let labels = desk.model.manifest.task.labels();
-    let named: Vec<&str> = answers
+    let files = Files::new(Task::Classification, &texts());
+    // The predictions for texts at hand, whatever shares their batch.
+    let predictions = files.model.predict(texts()).expect("predictions");
+    let labels = files.model.manifest.task.labels();
+    let named: Vec<&str> = predictions
         .iter()
-        .map(|answer| labels[answer.predicted.class().expect("a label")].as_str())
+        .map(|prediction| labels[prediction.predicted.class().expect("a label")].as_str())
         .collect();
     let rows: Vec<String> = texts()
         .iter()
@@ -278,7 +278,7 @@ fn rows_come_out_in_their_order_with_the_labels_of_the_person() {
         "n,text\n1,\"{}\"\n2,\"{}\"\n3,\"{}\"\n",
         rows[0], rows[1], rows[2]
     );
-    let out = desk.predicted("new.csv", &csv, false);
+    let out = files.predicted("new.csv", &csv, false);
     let mut reader = csv::Reader::from_reader(out.as_bytes());
     let header: Vec<String> = reader
         .headers()
@@ -305,49 +305,49 @@ fn rows_come_out_in_their_order_with_the_labels_of_the_person() {
             .sum();
         assert!((sum - 1.0).abs() < 1e-5);
     }
-    let json = desk.predicted("new.csv", &csv, true);
+    let json = files.predicted("new.csv", &csv, true);
     let first: serde_json::Value =
         serde_json::from_str(json.lines().next().expect("a row")).expect("JSON");
     assert_eq!(
         (&first["n"], &first["predicted"]),
         (&"1".into(), &named[0].into())
     );
-    let lines = desk.predicted("new.txt", &rows.join("\n"), false);
+    let lines = files.predicted("new.txt", &rows.join("\n"), false);
     assert_eq!(lines.lines().count(), 4);
     // One column leaves no doubt.
-    let only = desk.predicted("new.tsv", "body\nA red kite\n", false);
+    let only = files.predicted("new.tsv", "body\nA red kite\n", false);
     assert!(only.starts_with("body\tpredicted"), "{only}");
 }
 
 #[test]
 fn tags_come_out_behind_their_words() {
-    let desk = Desk::new(Task::Tagging, &sentences());
+    let files = Files::new(Task::Tagging, &sentences());
     let words = "-DOCSTART- -X-\n\nZoë NNP\npainted VB\n\n\nMy PRP\nlanterns NN\n";
-    let out = desk.predicted("new.conll", words, false);
+    let out = files.predicted("new.conll", words, false);
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(
         (lines[0], lines[1], lines[4], lines.len()),
         ("-DOCSTART- -X-", "", "", 8)
     );
-    let labels = desk.model.manifest.task.labels();
+    let labels = files.model.manifest.task.labels();
     for line in [lines[2], lines[3], lines[5], lines[6]] {
         let tag = line.split(' ').nth(2).expect("a tag");
         assert!(labels.iter().any(|label| label == tag), "{line}");
     }
-    let out = desk.predicted("new.jsonl", "{\"text\": [\"My\", \"lanterns\"]}\n", false);
+    let out = files.predicted("new.jsonl", "{\"text\": [\"My\", \"lanterns\"]}\n", false);
     let object: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(object["predicted"].as_array().expect("tags").len(), 2);
 }
 
 #[test]
 fn scores_are_those_of_the_predictions() {
-    let desk = Desk::new(Task::Classification, &texts());
-    let answers = desk.model.predict(texts()).expect("answers");
-    let labels = desk.model.manifest.task.labels();
+    let files = Files::new(Task::Classification, &texts());
+    let predictions = files.model.predict(texts()).expect("predictions");
+    let labels = files.model.manifest.task.labels();
     // All right by name, one of them by the value that the training file had.
     let mut csv = "text,label\n".to_string();
-    for (i, (input, answer)) in texts().iter().zip(&answers).enumerate() {
-        let class = answer.predicted.class().expect("a label");
+    for (i, (input, prediction)) in texts().iter().zip(&predictions).enumerate() {
+        let class = prediction.predicted.class().expect("a label");
         let label = if i == 0 {
             class.to_string()
         } else {
@@ -355,9 +355,13 @@ fn scores_are_those_of_the_predictions() {
         };
         csv.push_str(&format!("\"{}\",\"{label}\"\n", input.texts()[0]));
     }
-    let mut source = desk.source("test.csv", &csv, true).expect("a file");
-    let found =
-        evaluate(&desk.model, &mut source, &mut |_| ControlFlow::Continue(())).expect("scores");
+    let mut source = files.source("test.csv", &csv, true).expect("a file");
+    let found = evaluate(
+        &files.model,
+        &mut source,
+        &mut |_| ControlFlow::Continue(()),
+    )
+    .expect("scores");
     assert_eq!(found.rows, 3);
     assert_eq!(found.metrics[0], ("accuracy".to_string(), 1.0));
     let right: usize = (0..3).map(|label| found.confusion[label][label]).sum();
@@ -366,7 +370,7 @@ fn scores_are_those_of_the_predictions() {
 
 #[test]
 fn errors_name_the_file_the_line_and_what_is_expected() {
-    let desk = Desk::new(Task::Classification, &texts());
+    let files = Files::new(Task::Classification, &texts());
     let cases = [
         (
             "a.csv",
@@ -404,10 +408,10 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
         ),
     ];
     for (name, text, labelled, expected) in cases {
-        let error = desk.error(name, text, labelled);
+        let error = files.error(name, text, labelled);
         assert!(error.contains(expected), "{name}: {error}");
     }
-    let tags = Desk::new(Task::Tagging, &sentences());
+    let tags = Files::new(Task::Tagging, &sentences());
     // Another scheme is none: it is read as what it stands for.
     let mut bioes = tags
         .source("b.conll", "Zoë S-PER\nmill B-LOC\nhill E-LOC\n", true)
@@ -423,9 +427,9 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
 
 #[test]
 fn a_long_file_takes_several_windows_and_can_be_broken_off() {
-    let desk = Desk::new(Task::Regression, &texts());
+    let files = Files::new(Task::Regression, &texts());
     let rows: String = (0..5000).map(|i| format!("kite {i}\n")).collect();
-    let mut source = desk.source("new.txt", &rows, false).expect("a file");
+    let mut source = files.source("new.txt", &rows, false).expect("a file");
     let mut seen = Vec::new();
     let mut out = Vec::new();
     let mut progress = |rows| {
@@ -433,7 +437,7 @@ fn a_long_file_takes_several_windows_and_can_be_broken_off() {
         ControlFlow::Continue(())
     };
     predict(
-        &desk.model,
+        &files.model,
         &mut source,
         (&mut out, Layout::Jsonl),
         &mut progress,
@@ -444,17 +448,17 @@ fn a_long_file_takes_several_windows_and_can_be_broken_off() {
     let last: serde_json::Value =
         serde_json::from_str(texts.lines().last().expect("a row")).expect("JSON");
     assert_eq!(last["text"], "kite 4999");
-    let alone = desk
+    let alone = files
         .model
         .predict(vec![Input::Text("kite 4999".into())])
-        .expect("an answer");
+        .expect("a prediction");
     let Target::Value(alone) = alone[0].predicted else {
         panic!("a number");
     };
     assert!((last["predicted"].as_f64().expect("a number") - alone).abs() < 1e-5);
-    let mut source = desk.source("new.txt", &rows, false).expect("a file");
+    let mut source = files.source("new.txt", &rows, false).expect("a file");
     let ended = predict(
-        &desk.model,
+        &files.model,
         &mut source,
         (&mut Vec::new(), Layout::Jsonl),
         &mut |_| ControlFlow::Break(()),

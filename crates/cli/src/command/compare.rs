@@ -1,25 +1,24 @@
 //! `totune compare`.
 
+mod terminal;
+
 use std::fs;
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
-use totune_adapt::{StepEvent, Strategy};
-use totune_compare::{
-    Answer, Clock, Errors, Found, Listener, Moment, Question, Request, compare, page,
-};
+use totune_adapt::Strategy;
+use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request, compare, page};
 use totune_data::guess::{Wishes, draft};
 use totune_data::{Card, Catalogue, near};
 
+use self::terminal::Line;
 use crate::command::train;
 use crate::context::Context;
 use crate::exit;
 
-/// Which strategy for your own data: floors first, then a race within a budget, and an answer
+/// Which strategy for your own data: floors first, then a race of strategies within a time budget
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,7 +28,7 @@ Examples:
 
 Takes a file (a card is drafted and kept beside the results), a card, or the name of a dataset.
 Strategies: frozen, full, last-<k>, two-phase, lora, gradual, bitfit, as in `totune train`.
-Ctrl-C gives the answer so far.")]
+Ctrl-C gives the result so far.")]
 pub struct Compare {
     /// File with labelled rows, card, or name of a dataset
     what: String,
@@ -60,7 +59,7 @@ pub struct Compare {
     /// Folder for the page and the numbers [default: compare/<name> below the current folder]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Print the answer as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -82,7 +81,7 @@ fn time(text: &str) -> Result<Duration, String> {
 }
 
 impl Compare {
-    /// Compares, prints the answer and writes the page.
+    /// Compares, prints the result and writes the page.
     pub fn run(self, context: &Context, start: Instant) -> Result<u8> {
         ensure!(
             self.margin.is_finite() && self.margin >= 0.0,
@@ -92,10 +91,10 @@ impl Compare {
         let strategies = self.asked()?;
         let machine = context.machine()?;
         let card = self.card(context)?;
-        let question = Question::read(&card, &context.roots.data)?;
+        let data = DatasetSplits::read(&card, &context.roots.data)?;
         let out = self.out.clone();
-        let out = out.unwrap_or_else(|| Path::new("compare").join(&question.name));
-        let voice = Voice::new(context.global.quiet || self.json);
+        let out = out.unwrap_or_else(|| Path::new("compare").join(&data.name));
+        let line = Line::new(context.global.quiet || self.json);
         let request = Request {
             encoder: self.encoder.clone(),
             strategies,
@@ -103,20 +102,21 @@ impl Compare {
             most_seeds: usize::from(self.seeds),
             margin: self.margin,
         };
-        let found = compare(&question, context.environment(&machine), &request, &voice)?;
-        voice.bar.finish_and_clear();
-        let train = self.train_command(&found.answer, &card);
-        self.write(&found, &out, train.as_deref())?;
+        let outcome = compare(&data, context.environment(&machine), &request, &line)?;
+        line.finish();
+        let comparison = &outcome.comparison;
+        let train = self.train_command(comparison, &card);
+        write(&outcome, &out, train.as_deref())?;
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&found.answer)?);
+            println!("{}", serde_json::to_string_pretty(comparison)?);
         } else {
-            print!("{}", shown(&found.answer));
+            print!("{}", terminal::table(comparison));
             if let Some(train) = &train {
                 println!("\nTo train and keep this model:\n  {train}");
             }
             println!("\n{}", out.join("index.html").display());
         }
-        Ok(match (found.answer.stopped, &found.answer.chosen) {
+        Ok(match (comparison.stopped, &comparison.chosen) {
             (true, _) => exit::STOPPED,
             (false, Some(_)) => exit::OK,
             (false, None) => exit::SOME_FAILED,
@@ -137,9 +137,9 @@ impl Compare {
     }
 
     /// The command that trains the chosen model and keeps it; none where a floor was chosen.
-    fn train_command(&self, answer: &Answer, card: &Card) -> Option<String> {
-        let chosen = answer.chosen.as_ref()?;
-        let row = answer.rows.iter().find(|row| row.name == *chosen)?;
+    fn train_command(&self, comparison: &Comparison, card: &Card) -> Option<String> {
+        let chosen = comparison.chosen.as_ref()?;
+        let row = comparison.rows.iter().find(|row| row.name == *chosen)?;
         let path = Path::new(&self.what);
         let named = !path.is_file();
         let file = card.file.display().to_string();
@@ -179,107 +179,21 @@ impl Compare {
         eprintln!("card written to {}", beside.display());
         Card::read(&beside)
     }
-
-    /// Writes the page and the numbers.
-    fn write(&self, found: &Found, out: &Path, train: Option<&str>) -> Result<()> {
-        let errors = found.reported.as_ref();
-        let errors =
-            errors.map_or_else(Errors::default, |(part, answers)| Errors::of(part, answers));
-        let command = std::env::args().collect::<Vec<_>>().join(" ");
-        let html = page(&found.answer, &errors, &command, train)?;
-        let json = serde_json::to_string_pretty(&found.answer)?;
-        fs::create_dir_all(out).with_context(|| format!("{}: cannot be made", out.display()))?;
-        for (name, text) in [("index.html", html), ("answer.json", json)] {
-            let path = out.join(name);
-            fs::write(&path, text)
-                .with_context(|| format!("{}: cannot be written", path.display()))?;
-        }
-        Ok(())
-    }
 }
 
-/// The answer as a person reads it in a terminal.
-fn shown(answer: &Answer) -> String {
-    let mut lines = vec![answer.sentence.clone(), String::new()];
-    let width = answer
-        .rows
-        .iter()
-        .map(|row| row.title.len())
-        .max()
-        .unwrap_or(0);
-    lines.push(format!(
-        "  {:width$}  {:>6}  {:>6}  {:^16}  {:>8}  {}",
-        "", "dev", "test", "95 % interval", "seconds", "models"
-    ));
-    for row in &answer.rows {
-        let number =
-            |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
-        let interval = row
-            .test
-            .map(|test| format!("[{:.3}, {:.3}]", test.low, test.high));
-        let chosen = answer.chosen.as_ref() == Some(&row.name);
-        let models = match (row.is_strategy, row.seeds) {
-            (true, 0) => String::new(),
-            (true, n) => format!("{n} x {} x {}", row.examples, row.epochs),
-            _ => String::new(),
-        };
-        let seconds = row
-            .train_seconds
-            .map_or(String::new(), |seconds| format!("{seconds:.1}"));
-        let line = format!(
-            "{} {:width$}  {:>6}  {:>6}  {:^16}  {:>8}  {models}  {}",
-            if chosen { "*" } else { " " },
-            row.title,
-            number(row.dev),
-            number(row.test.map(|test| test.value)),
-            interval.unwrap_or_default(),
-            seconds,
-            row.note.clone().unwrap_or_default(),
-        );
-        lines.push(line.trim_end().to_string());
+/// Writes the page and the numbers; `train` is the command that trains the chosen model.
+fn write(outcome: &Outcome, out: &Path, train: Option<&str>) -> Result<()> {
+    let test = outcome.test.as_ref();
+    let errors = test.map_or_else(Errors::default, |(test, predictions)| {
+        Errors::of(test, predictions)
+    });
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let html = page(&outcome.comparison, &errors, &command, train)?;
+    let json = serde_json::to_string_pretty(&outcome.comparison)?;
+    fs::create_dir_all(out).with_context(|| format!("{}: cannot be made", out.display()))?;
+    for (name, text) in [("index.html", html), ("comparison.json", json)] {
+        let path = out.join(name);
+        fs::write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))?;
     }
-    lines.push(String::new());
-    lines.extend(answer.notes.iter().cloned());
-    lines.join("\n") + "\n"
-}
-
-/// One line that says what is going on, and how much of the budget is left.
-struct Voice {
-    bar: ProgressBar,
-}
-
-impl Voice {
-    fn new(quiet: bool) -> Self {
-        let bar = match quiet || !std::io::stderr().is_terminal() {
-            true => ProgressBar::hidden(),
-            false => ProgressBar::no_length(),
-        };
-        let style = ProgressStyle::with_template("{spinner} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        Self { bar }
-    }
-
-    fn say(&self, moment: &Moment, more: &str) {
-        let left = (moment.budget - moment.spent).max(0.0);
-        let left = Duration::from_secs(left as u64);
-        self.bar
-            .set_message(format!("{left:?} left, {}{more}", moment.what));
-        self.bar.tick();
-    }
-}
-
-impl Listener for Voice {
-    fn hear(&self, moment: &Moment) {
-        self.say(moment, "");
-    }
-
-    fn step(&self, moment: &Moment, step: &StepEvent) {
-        self.say(moment, &format!(", step {}/{}", step.step, step.steps));
-    }
-
-    fn ended(&self, moment: &Moment, dev: Option<f64>, seconds: f64) {
-        let dev = dev.map_or("no score".to_string(), |dev| format!("{dev:.3} on dev"));
-        self.bar
-            .println(format!("  {}: {dev}, {seconds:.1} s", moment.what));
-    }
+    Ok(())
 }

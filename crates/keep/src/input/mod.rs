@@ -2,6 +2,7 @@
 
 mod fields;
 mod kind;
+mod listing;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, stdin};
@@ -9,11 +10,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use csv::StringRecord;
-use totune_data::near;
 
 use self::fields::Column;
 pub(crate) use self::fields::{Fields, Record, Row, is_word};
 pub use self::kind::{Columns, Kind};
+pub(crate) use self::listing::{hint, quoted};
 use crate::Manifest;
 
 /// A file whose rows are read one by one.
@@ -32,7 +33,7 @@ enum Rows {
 }
 
 impl Source {
-    /// Opens `path`, or standard input for `-`, to read what `manifest`'s model reads; with `labelled` the answers too.
+    /// Opens `path`, or standard input for `-`, to read the inputs of `manifest`'s model; with `labelled` the labels too.
     ///
     /// # Errors
     /// When the file cannot be read or lacks a column; the message lists those it has.
@@ -280,23 +281,5 @@ impl Source {
             text = text.trim_start_matches('\u{feff}').to_string();
         }
         Ok(Some(text))
-    }
-}
-
-/// What stands between an unknown name and those there are.
-pub(crate) fn hint(name: &str, known: &[String]) -> String {
-    match near(name, known.iter().map(String::as_str)) {
-        Some(near) => format!("; did you mean `{near}`? "),
-        None => "; ".to_string(),
-    }
-}
-
-/// At most twenty names.
-pub(crate) fn quoted(names: &[String]) -> String {
-    let shown = names.iter().take(20).map(|name| format!("`{name}`"));
-    let shown: Vec<String> = shown.collect();
-    match names.len().saturating_sub(20) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
     }
 }

@@ -1,0 +1,141 @@
+//! Strategies that compete, and which of them stay in the race.
+
+use std::ops::RangeInclusive;
+
+use totune_adapt::Strategy;
+
+use crate::cost::Cost;
+use crate::runner::Runner;
+use crate::strategies::epochs;
+use crate::trial::TrialResult;
+
+/// Candidates of the last stage, at most.
+const FINALISTS: usize = 3;
+
+/// A strategy in the race.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub strategy: Strategy,
+    /// Learning rates to choose from on dev, the most likely one first.
+    pub rates: [f64; 2],
+    /// Numbers of epochs that it may have.
+    pub epochs: RangeInclusive<usize>,
+    pub cost: Cost,
+    /// Trials of the first two stages, with their learning rates.
+    pub trials: Vec<(f64, TrialResult)>,
+    /// The learning rate that was chosen on dev.
+    pub lr: f64,
+    /// Trials of the last stage, one for each seed.
+    pub finals: Vec<TrialResult>,
+    /// Why it left before the last stage.
+    pub dropped: Option<String>,
+}
+
+impl Candidate {
+    pub fn new(strategy: Strategy, cost: Cost, runner: &Runner) -> Self {
+        let rates = strategy.learning_rates(&runner.encoder);
+        Self {
+            lr: rates[0],
+            rates,
+            epochs: epochs(strategy, runner.n_layers()),
+            strategy,
+            cost,
+            trials: Vec::new(),
+            finals: Vec::new(),
+            dropped: None,
+        }
+    }
+
+    /// Adds a trial of the first two stages. The cost of the next one is estimated from it, since a longer trial measures
+    /// it better than a short one.
+    pub fn add(&mut self, lr: f64, trial: TrialResult) {
+        if !trial.diverged {
+            self.cost = Cost::of(&trial);
+        }
+        self.trials.push((lr, trial));
+    }
+
+    /// The trials of the last stage; before it the longest one at the chosen learning rate.
+    pub fn best_trials(&self) -> Vec<&TrialResult> {
+        if self.finals.is_empty() {
+            let trials = self.trials.iter().rev();
+            let mut at_rate = trials.filter(|(lr, trial)| *lr == self.lr && !trial.diverged);
+            return at_rate.next().map(|(_, trial)| trial).into_iter().collect();
+        }
+        let finals = self.finals.iter();
+        finals.filter(|trial| !trial.diverged).collect()
+    }
+
+    /// Its mean dev score; `None` before a trial.
+    pub fn dev(&self) -> Option<f64> {
+        let trials = self.best_trials().into_iter();
+        let scores: Vec<f64> = trials.filter_map(|trial| trial.dev).collect();
+        (!scores.is_empty()).then(|| totune_stats::mean(&scores))
+    }
+
+    /// Chooses the learning rate with the best dev score; the first of several.
+    pub fn choose_rate(&mut self) {
+        let mut best: Option<(f64, f64)> = None;
+        for (lr, trial) in &self.trials {
+            let score = trial.dev.filter(|_| !trial.diverged);
+            if let Some(score) = score
+                && best.is_none_or(|(_, most)| score > most)
+            {
+                best = Some((*lr, score));
+            }
+        }
+        match best {
+            Some((lr, _)) => self.lr = lr,
+            None => self.dropped = Some("no trial ended within the budget".into()),
+        }
+    }
+}
+
+/// The candidates that are still in the race, the best on dev first.
+pub(crate) fn by_dev(candidates: &[Candidate]) -> Vec<usize> {
+    let running = candidates.iter().enumerate();
+    let running = running.filter(|(_, candidate)| candidate.dropped.is_none());
+    let mut order: Vec<(usize, f64)> = running
+        .filter_map(|(at, candidate)| Some((at, candidate.dev()?)))
+        .collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    order.into_iter().map(|(at, _)| at).collect()
+}
+
+/// The candidates of the last stage: the best on dev, and those that are not significantly worse, at most three and at
+/// least two.
+pub(crate) fn leaders(runner: &Runner, candidates: &[Candidate]) -> Vec<usize> {
+    let order = by_dev(candidates);
+    let Some(&first) = order.first() else {
+        return order;
+    };
+    let close = order[1..].iter().enumerate().filter(|(place, at)| {
+        *place == 0 || !is_worse(runner, &candidates[**at], &candidates[first])
+    });
+    let close = close.map(|(_, at)| *at).take(FINALISTS - 1);
+    [first].into_iter().chain(close).collect()
+}
+
+/// Whether a candidate of the last stage is significantly worse than the best one there.
+pub(crate) fn is_behind(runner: &Runner, candidates: &[Candidate], at: usize) -> bool {
+    let ended = candidates.iter().filter(|one| !one.finals.is_empty());
+    let best = ended.max_by(|a, b| a.dev().unwrap_or(0.0).total_cmp(&b.dev().unwrap_or(0.0)));
+    best.is_some_and(|best| {
+        best.strategy != candidates[at].strategy && is_worse(runner, &candidates[at], best)
+    })
+}
+
+/// Whether a candidate is significantly worse than the best one, on dev.
+fn is_worse(runner: &Runner, candidate: &Candidate, best: &Candidate) -> bool {
+    let predictions = |candidate: &Candidate| -> Vec<_> {
+        let trials = candidate.best_trials().into_iter();
+        trials.filter_map(|trial| trial.on_dev.clone()).collect()
+    };
+    let (of_best, own) = (predictions(best), predictions(candidate));
+    let difference = runner.scorer.difference(
+        &of_best.iter().collect::<Vec<_>>(),
+        &own.iter().collect::<Vec<_>>(),
+    );
+    // A candidate without predictions cannot win.
+    own.is_empty() || difference.is_ok_and(|found| found.low > 0.0)
+}

@@ -1,0 +1,143 @@
+//! The result of a comparison: which strategy, how sure that is, and what the others would have given.
+
+use anyhow::Result;
+use serde::Serialize;
+use totune_data::Dataset;
+
+use crate::row::{Row, ScoredRow};
+use crate::scorer::Scorer;
+use crate::sentence::{examples_note, sentence};
+use crate::{DatasetSplits, Outcome, Request};
+
+/// Numbers of training examples, and the dev score after training on as many.
+pub type LearningCurve = Vec<(usize, f64)>;
+
+/// The result of a comparison.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Comparison {
+    /// Name of the dataset.
+    pub dataset: String,
+    /// Its display name.
+    pub title: String,
+    /// Whether committed fixtures were read, so that scores mean nothing.
+    pub fixture: bool,
+    /// Name of the encoder.
+    pub encoder: String,
+    /// The metric of all scores.
+    pub metric: String,
+    /// Differences up to this one do not matter.
+    pub margin: f64,
+    /// The result in a sentence.
+    pub sentence: String,
+    /// Name of the chosen row; none where nothing could be compared.
+    pub chosen: Option<String>,
+    /// Floors, then strategies.
+    pub rows: Vec<Row>,
+    /// Dev scores of the chosen strategy after training on a part of the data, all of it last.
+    pub learning_curve: LearningCurve,
+    /// What a reader should know of the data and its splits.
+    pub notes: Vec<String>,
+    /// Seconds of the budget.
+    pub budget_seconds: f64,
+    /// Seconds that the comparison took.
+    pub spent_seconds: f64,
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
+}
+
+/// What a comparison is made of.
+pub(crate) struct Parts<'a> {
+    pub scorer: &'a Scorer,
+    /// Floors, then strategies.
+    pub rows: Vec<ScoredRow<'a>>,
+    /// The test examples.
+    pub test: Option<&'a Dataset>,
+    pub notes: Vec<String>,
+    pub stopped: bool,
+}
+
+/// Chooses a row and states the result; `learning_curve` gives that of the strategy of a name.
+///
+/// # Errors
+/// When predictions are of different examples, or the learning curve cannot be computed.
+pub(crate) fn conclude(
+    data: &DatasetSplits,
+    request: &Request,
+    mut parts: Parts,
+    learning_curve: &dyn Fn(&str) -> Result<LearningCurve>,
+) -> Result<Outcome> {
+    let scorer = parts.scorer;
+    let chosen = choose(&mut parts.rows, scorer, request.margin)?;
+    let rows: Vec<Row> = parts.rows.iter().map(|scored| scored.row.clone()).collect();
+    let name = chosen.map(|at| rows[at].name.clone());
+    let learning_curve = name.as_deref().map_or(Ok(Vec::new()), learning_curve)?;
+    let sentence = match chosen {
+        Some(at) => sentence(&rows, at, &scorer.metric, request.margin)?,
+        None => "Nothing could be compared within the budget.".to_string(),
+    };
+    let n_test = parts.test.map_or(0, |test| test.examples.len());
+    let mut notes = parts.notes;
+    notes.extend(rows.iter().filter_map(|row| examples_note(row, n_test)));
+    let test = chosen.and_then(|at| {
+        let predictions = *parts.rows[at].on_test.first()?;
+        Some((parts.test?.clone(), predictions.clone()))
+    });
+    let clock = request.clock;
+    let comparison = Comparison {
+        dataset: data.name.clone(),
+        title: data.title.clone(),
+        fixture: data.fixture,
+        encoder: request.encoder.clone(),
+        metric: scorer.metric.clone(),
+        margin: request.margin,
+        sentence,
+        chosen: name,
+        rows,
+        learning_curve,
+        notes,
+        budget_seconds: clock.budget(),
+        spent_seconds: clock.spent(),
+        stopped: parts.stopped,
+    };
+    Ok(Outcome { comparison, test })
+}
+
+/// Chooses a row on dev and scores all on test; the index of the choice, if there is one.
+///
+/// The highest mean dev score is chosen, and of those that are equivalent to it (the interval of the difference lies within
+/// the margin) the one that trains fastest.
+fn choose(rows: &mut [ScoredRow], scorer: &Scorer, margin: f64) -> Result<Option<usize>> {
+    for scored in rows.iter_mut().filter(|one| !one.on_test.is_empty()) {
+        scored.row.test = Some(scorer.mean(&scored.on_test)?);
+    }
+    let candidates: Vec<usize> = (0..rows.len())
+        .filter(|&at| rows[at].row.test.is_some() && !rows[at].on_dev.is_empty())
+        .collect();
+    // With folds there is no other split to choose on.
+    let dev = |at: usize| {
+        let row = &rows[at].row;
+        let own = row.test.map(|test| test.value);
+        row.dev.or(own).unwrap_or(f64::NEG_INFINITY)
+    };
+    let best = candidates.iter().copied();
+    let Some(best) = best.max_by(|&a, &b| dev(a).total_cmp(&dev(b))) else {
+        return Ok(None);
+    };
+    let seconds = |at: usize| rows[at].row.train_seconds.unwrap_or(f64::INFINITY);
+    let mut chosen = best;
+    for &at in candidates.iter().filter(|&&at| at != best) {
+        let found = scorer.difference(&rows[at].on_dev, &rows[best].on_dev)?;
+        let is_equivalent = found.low >= -margin && found.high <= margin;
+        if is_equivalent && seconds(at) < seconds(chosen) {
+            chosen = at;
+        }
+    }
+    let of_chosen = rows[chosen].on_test.clone();
+    for (at, scored) in rows.iter_mut().enumerate() {
+        if at != chosen && !scored.on_test.is_empty() {
+            scored.row.difference = Some(scorer.difference(&scored.on_test, &of_chosen)?);
+        }
+    }
+    Ok(Some(chosen))
+}

@@ -1,0 +1,58 @@
+//! What a comparison reports while it runs.
+
+use totune_adapt::{StepEvent, Strategy};
+
+use crate::clock::Clock;
+use crate::trial::Size;
+
+/// A stage of a comparison, such as one trial.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    /// In a few words: `full, learning rate 1e-4, seed 2, 1300 x 3`.
+    pub what: String,
+    /// Seconds since the start.
+    pub spent: f64,
+    /// Seconds of the budget.
+    pub budget: f64,
+}
+
+impl Stage {
+    /// A stage that is neither measuring nor training.
+    pub fn of(what: &str, clock: Clock) -> Self {
+        Self {
+            what: what.to_string(),
+            spent: clock.spent(),
+            budget: clock.budget(),
+        }
+    }
+
+    pub(crate) fn measuring(strategy: Strategy, clock: Clock) -> Self {
+        Self::of(&format!("measuring {strategy}"), clock)
+    }
+
+    pub(crate) fn training(
+        strategy: Strategy,
+        (lr, seed): (f64, u64),
+        size: Size,
+        clock: Clock,
+    ) -> Self {
+        let Size { examples, epochs } = size;
+        let settings = format!("learning rate {lr:e}, seed {seed}, {examples} x {epochs}");
+        Self::of(&format!("{strategy}, {settings}"), clock)
+    }
+}
+
+/// Is told how a comparison goes, and influences nothing.
+pub trait Progress {
+    /// A stage begins.
+    fn stage(&self, _stage: &Stage) {}
+
+    /// A training step of a stage.
+    fn step(&self, _stage: &Stage, _step: &StepEvent) {}
+
+    /// A training ended, with its dev score and its seconds.
+    fn trained(&self, _stage: &Stage, _dev: Option<f64>, _seconds: f64) {}
+}
+
+/// No progress is shown.
+impl Progress for () {}

@@ -1,0 +1,135 @@
+//! The rows of a comparison: a floor or a strategy, with its scores and its cost.
+
+use serde::Serialize;
+use totune_adapt::{Recipe, Strategy};
+
+use crate::candidate::Candidate;
+use crate::floors::FloorResult;
+use crate::predictions::Predictions;
+use crate::scorer::{Estimate, Scorer};
+use crate::strategies::recipe;
+use crate::trial::TrialResult;
+
+/// A floor or a strategy.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Row {
+    /// Its name in results; that of a strategy is the one on the command line.
+    pub name: String,
+    /// What one does, as the end of "the best was to …".
+    pub title: String,
+    /// Its name as the subject of a sentence.
+    pub noun: String,
+    /// Whether it trains the encoder, or a head on it.
+    pub is_strategy: bool,
+    /// The recipe that trains such a model; none of a floor, and of a strategy that had no time.
+    #[serde(skip)]
+    pub recipe: Option<Recipe>,
+    /// Mean dev score.
+    pub dev: Option<f64>,
+    /// Mean test score.
+    pub test: Option<Estimate>,
+    /// Its test score minus that of the choice, on the same examples.
+    pub difference: Option<Estimate>,
+    /// Peak learning rate.
+    pub learning_rate: Option<f64>,
+    /// Models that the scores are a mean of.
+    pub seeds: usize,
+    /// Passes over the training examples.
+    pub epochs: usize,
+    /// Training examples.
+    pub examples: usize,
+    /// Median seconds of training one model.
+    pub train_seconds: Option<f64>,
+    /// Share of the parameters that are trained.
+    pub trained_share: Option<f64>,
+    /// Why it has no scores, or fewer models than others.
+    pub note: Option<String>,
+    /// Seconds of training and dev score after each epoch, of the trial with the median score.
+    pub learning: Vec<(f64, f64)>,
+}
+
+impl Row {
+    /// A strategy without scores.
+    pub(crate) fn of_strategy(strategy: Strategy, note: Option<String>) -> Self {
+        Self {
+            name: strategy.to_string(),
+            title: strategy.advice(),
+            noun: strategy.noun(),
+            is_strategy: true,
+            note,
+            ..Self::default()
+        }
+    }
+}
+
+/// A row with the predictions that its scores are of.
+pub(crate) struct ScoredRow<'a> {
+    pub row: Row,
+    pub on_dev: Vec<&'a Predictions>,
+    pub on_test: Vec<&'a Predictions>,
+}
+
+impl<'a> ScoredRow<'a> {
+    pub fn of_floor(floor: &'a FloorResult, scorer: &Scorer) -> Self {
+        let on_dev: Vec<&Predictions> = floor.on_dev.iter().collect();
+        let dev = on_dev.first().map(|predictions| scorer.score(predictions));
+        Self {
+            row: Row {
+                name: floor.name.to_string(),
+                title: floor.title.to_string(),
+                noun: floor.noun.to_string(),
+                dev,
+                seeds: 1,
+                examples: floor.examples,
+                train_seconds: Some(floor.seconds),
+                ..Row::default()
+            },
+            on_dev,
+            on_test: floor.on_test.iter().collect(),
+        }
+    }
+
+    pub fn of_candidate(candidate: &'a Candidate) -> Self {
+        let strategy = candidate.strategy;
+        let trials = candidate.best_trials();
+        let row = Row::of_strategy(strategy, candidate.dropped.clone());
+        Self {
+            row: match trials.first() {
+                None => row,
+                Some(first) => Row {
+                    recipe: Some(recipe(strategy, candidate.lr, first.size.epochs)),
+                    dev: candidate.dev(),
+                    learning_rate: Some(candidate.lr),
+                    seeds: trials.len(),
+                    epochs: first.size.epochs,
+                    examples: first.size.examples,
+                    train_seconds: Some(median_seconds(&trials)),
+                    trained_share: Some(first.trained_share()),
+                    learning: median(&trials).learning.clone(),
+                    ..row
+                },
+            },
+            on_dev: trials
+                .iter()
+                .filter_map(|one| one.on_dev.as_ref())
+                .collect(),
+            on_test: trials
+                .iter()
+                .filter_map(|one| one.on_test.as_ref())
+                .collect(),
+        }
+    }
+}
+
+fn median_seconds(trials: &[&TrialResult]) -> f64 {
+    let seconds: Vec<f64> = trials.iter().map(|trial| trial.train_seconds).collect();
+    totune_stats::quartiles(&seconds)[2]
+}
+
+/// The trial with the median dev score, of one or more.
+fn median<'a>(trials: &[&'a TrialResult]) -> &'a TrialResult {
+    let mut trials = trials.to_vec();
+    trials.sort_by(|a, b| a.dev.unwrap_or(0.0).total_cmp(&b.dev.unwrap_or(0.0)));
+    trials[(trials.len() - 1) / 2]
+}

@@ -1,0 +1,168 @@
+//! Runs trials: from a strategy, a learning rate and a size to scores and predictions.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use totune_adapt::{DataFacts, EpochScores, StepEvent, Stop, Watch};
+use totune_data::{Dataset, Files, Split};
+use totune_model::{EncoderCard, EncoderCatalogue};
+use totune_sweep::{Environment, Inputs, Machine, RunSpec, TuneWork, Work};
+
+use crate::scorer::Scorer;
+use crate::strategies::recipe;
+use crate::trial::{FINAL, Trial, TrialResult};
+
+/// Runs trials on data in memory.
+pub(crate) struct Runner<'a> {
+    pub inputs: Inputs,
+    pub machine: &'a Machine,
+    pub encoder: EncoderCard,
+    /// What the usual settings follow from.
+    pub facts: DataFacts,
+    pub scorer: Scorer,
+    /// By the name of the data and of the split.
+    splits: BTreeMap<(String, String), Dataset>,
+}
+
+impl<'a> Runner<'a> {
+    /// A runner for these splits, each with its name, of one dataset or several. The first is the `train` that settings
+    /// follow from.
+    pub fn new(
+        environment: Environment<'a>,
+        encoder: &str,
+        splits: Vec<(String, Dataset)>,
+        activations: &Path,
+    ) -> Result<Self> {
+        let cards = EncoderCatalogue::read(&environment.project.root.join("encoders"))?;
+        let card = cards.find(encoder)?.clone();
+        let encoders = [encoder.to_string()];
+        let inputs = Inputs::of(environment, splits.clone(), &encoders, activations)?;
+        let (_, train) = splits.first().context("found no splits, expected some")?;
+        let (facts, scorer) = (inputs.facts(&train.name, &card)?, Scorer::of(train)?);
+        let splits = splits.into_iter();
+        let splits = splits.map(|(split, part)| ((part.name.clone(), split), part));
+        Ok(Self {
+            inputs,
+            machine: environment.machine,
+            encoder: card,
+            facts,
+            scorer,
+            splits: splits.collect(),
+        })
+    }
+
+    /// Layers of the encoder.
+    pub fn n_layers(&self) -> usize {
+        self.encoder.architecture.n_layers()
+    }
+
+    /// Most tokens of an input.
+    pub fn max_length(&self) -> usize {
+        self.facts.max_length(&self.encoder)
+    }
+
+    /// Whether the comparison was stopped from outside.
+    pub fn is_stopped(&self) -> bool {
+        self.machine.stop.load(Ordering::Relaxed)
+    }
+
+    /// Adds a split of some data, under a name that is new.
+    pub fn insert(&mut self, split: &str, part: Dataset) {
+        self.inputs.insert(split, part.clone());
+        self.splits
+            .insert((part.name.clone(), split.to_string()), part);
+    }
+
+    /// A split of the data of this name.
+    pub fn split(&self, data: &str, split: &str) -> Option<&Dataset> {
+        self.splits.get(&(data.to_string(), split.to_string()))
+    }
+
+    /// Examples of a split; 0 where the data has none of this name.
+    pub fn n(&self, data: &str, split: &str) -> usize {
+        self.split(data, split)
+            .map_or(0, |part| part.examples.len())
+    }
+
+    /// The splits of the data of this name, with a stratified sample of `train` where a number is given.
+    pub fn split_spec(&self, data: &str, train_limit: Option<usize>) -> Split {
+        let dev = self.split(data, "dev").map(|_| "dev");
+        Split::Files(Files {
+            seed: 13,
+            train_limit,
+            ..Files::whole("test", dev)
+        })
+    }
+
+    fn spec(&self, trial: &Trial) -> Result<RunSpec> {
+        let Trial { size, data, .. } = *trial;
+        let limit = (size.examples < self.n(data, "train")).then_some(size.examples);
+        let facts = DataFacts {
+            has_dev: self.split(data, "dev").is_some(),
+            ..self.facts
+        };
+        let recipe = recipe(trial.strategy, trial.lr, size.epochs);
+        let work = Work::Tune(Box::new(TuneWork {
+            encoder: self.encoder.name.clone(),
+            training: recipe.training(&self.encoder, &facts)?,
+        }));
+        let arm = trial.strategy.to_string();
+        let split = self.split_spec(data, limit);
+        Ok(RunSpec::unlisted(&arm, (data, split), trial.seed, work))
+    }
+
+    /// Trains; `None` where there was no time to end it, or it was stopped from outside.
+    pub fn run(&self, trial: Trial, step: &dyn Fn(&StepEvent)) -> Result<Option<TrialResult>> {
+        let began = Instant::now();
+        let mut prepared = self.inputs.prepare(&self.spec(&trial)?)?;
+        // Test is predicted once by the final model: scoring it after each epoch would only take time.
+        let test = std::mem::take(&mut prepared.task.test);
+        prepared.task.test = test.part(&[0]);
+        if trial.predicts_test {
+            prepared.task.predict = vec![(FINAL.to_string(), test)];
+        }
+        let n_train = prepared.task.train.len();
+        let n_dev = prepared.task.dev.as_ref().map_or(0, |dev| dev.len());
+        let mut limit = Limit {
+            until: trial.until,
+            machine: self.machine,
+            on_step: step,
+        };
+        let outcome = prepared.fit(&mut limit)?;
+        if outcome.stop == Stop::Interrupted {
+            return Ok(None);
+        }
+        let test = self.split(trial.data, "test");
+        let predicted = [
+            self.split(trial.data, "dev"),
+            test.filter(|_| trial.predicts_test),
+        ];
+        let metric = &self.scorer.metric;
+        TrialResult::of(&outcome, metric, predicted, [n_train, n_dev], began).map(Some)
+    }
+}
+
+/// Ends a run when its time is over or the comparison is stopped from outside.
+struct Limit<'a> {
+    until: Instant,
+    machine: &'a Machine,
+    on_step: &'a dyn Fn(&StepEvent),
+}
+
+impl Watch for Limit<'_> {
+    fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
+        (self.on_step)(event);
+        match Instant::now() > self.until || self.machine.stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn epoch(&mut self, _: &EpochScores) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}

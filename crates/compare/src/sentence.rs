@@ -1,0 +1,189 @@
+//! The result of a comparison in words.
+
+use anyhow::{Context, Result};
+
+use crate::row::Row;
+use crate::scorer::Estimate;
+
+/// Names of the rows that everybody asks about.
+const ALWAYS: [&str; 4] = ["full", "frozen", "vectors", "words"];
+
+/// The result in a sentence.
+///
+/// # Errors
+/// When the chosen row has no score.
+pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -> Result<String> {
+    let best = &rows[chosen];
+    let test = best.test.context("the chosen strategy has no test score")?;
+    let mut parts = vec![format!(
+        "{}: {metric} {:.3} [{:.3}, {:.3}]",
+        capital(&best.title),
+        test.value,
+        test.low,
+        test.high
+    )];
+    let full = rows.iter().find(|row| row.name == "full");
+    if let (Some(full), Some(seconds)) = (full, best.train_seconds)
+        && best.name != "full"
+        && let Some(of_full) = full.train_seconds.filter(|of_full| *of_full > 0.0)
+    {
+        let percent = 100.0 * seconds / of_full;
+        parts[0] += &format!(", {percent:.0} % of the training time of full fine-tuning");
+    }
+    let others = rows.iter().enumerate();
+    let others = others.filter(|(at, row)| *at != chosen && row.name != "majority");
+    let mut others: Vec<&Row> = others.map(|(_, row)| row).collect();
+    // The second best on dev may be one that nobody asked about.
+    others.sort_by(|a, b| b.dev.unwrap_or(-1.0).total_cmp(&a.dev.unwrap_or(-1.0)));
+    let second = others.first().map(|row| row.name.clone());
+    for row in others {
+        let is_named = ALWAYS.contains(&row.name.as_str()) || second.as_ref() == Some(&row.name);
+        if let Some(found) = row.difference.filter(|_| is_named) {
+            parts.push(format!("{} {}", row.noun, relation(found, margin)));
+        }
+    }
+    Ok(format!("{}.", parts.join("; ")))
+}
+
+/// What a difference from the choice means.
+pub(crate) fn relation(found: Estimate, margin: f64) -> String {
+    let Estimate { value, low, high } = found;
+    if low > 0.0 {
+        format!("is better by {value:.3} on the test examples")
+    } else if high < 0.0 {
+        format!("loses {:.3}", -value)
+    } else if low >= -margin && high <= margin {
+        format!("is as good within {margin}")
+    } else if high <= margin {
+        format!("is not better by more than {margin}")
+    } else {
+        format!("is not decided (from {low:+.3} to {high:+.3})")
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+/// How many more test examples would decide a difference, if it is as large as it looks: the interval shrinks with the root
+/// of their number. `None` where it is decided or close to zero.
+fn examples_to_decide(found: Estimate, n: usize) -> Option<usize> {
+    let half = (found.high - found.low) / 2.0;
+    let decided = found.low > 0.0 || found.high < 0.0;
+    (!decided && found.value.abs() > half / 10.0).then(|| {
+        let times = (half / found.value.abs()).powi(2);
+        ((times - 1.0) * n as f64).ceil().max(1.0) as usize
+    })
+}
+
+/// How many more than `n` test examples would decide between the choice and a row, where that is open.
+pub(crate) fn examples_note(row: &Row, n: usize) -> Option<String> {
+    let found = row.difference.filter(|_| row.name != "majority")?;
+    let more = examples_to_decide(found, n)?;
+    Some(format!(
+        "About {more} more test examples would decide between the choice and {}, if they differ by {:.3}.",
+        row.noun,
+        found.value.abs()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(
+        (name, noun): (&str, &str),
+        dev: f64,
+        test: f64,
+        difference: Option<(f64, f64, f64)>,
+        seconds: f64,
+    ) -> Row {
+        let estimate = |(value, low, high)| Estimate { value, low, high };
+        Row {
+            name: name.into(),
+            title: "fine-tune the last 2 layers".into(),
+            noun: noun.into(),
+            is_strategy: true,
+            dev: Some(dev),
+            test: Some(estimate((test, test - 0.01, test + 0.01))),
+            difference: difference.map(estimate),
+            train_seconds: Some(seconds),
+            ..Row::default()
+        }
+    }
+
+    #[test]
+    fn the_sentence_has_the_choice_and_what_others_would_give() {
+        let rows = [
+            row(
+                ("majority", "the majority class"),
+                0.5,
+                0.5,
+                Some((-0.3, -0.4, -0.2)),
+                0.0,
+            ),
+            row(
+                ("vectors", "a regression on frozen vectors"),
+                0.8,
+                0.79,
+                Some((-0.05, -0.07, -0.03)),
+                1.0,
+            ),
+            row(
+                ("last-2", "fine-tuning the last 2 layers"),
+                0.85,
+                0.842,
+                None,
+                41.0,
+            ),
+            row(
+                ("full", "full fine-tuning"),
+                0.846,
+                0.838,
+                Some((-0.004, -0.015, 0.007)),
+                100.0,
+            ),
+            row(("lora", "LoRA"), 0.7, 0.7, Some((-0.14, -0.2, -0.1)), 100.0),
+        ];
+        assert_eq!(
+            sentence(&rows, 2, "accuracy", 0.01).unwrap(),
+            "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852], 41 % of the training time of full fine-tuning; \
+             full fine-tuning is not better by more than 0.01; a regression on frozen vectors loses 0.050."
+        );
+    }
+
+    #[test]
+    fn a_difference_is_told_by_its_interval() {
+        for ((value, low, high), expected) in [
+            (
+                (0.02, 0.01, 0.03),
+                "is better by 0.020 on the test examples",
+            ),
+            ((-0.02, -0.03, -0.01), "loses 0.020"),
+            ((0.0, -0.005, 0.005), "is as good within 0.01"),
+            ((-0.01, -0.03, 0.008), "is not better by more than 0.01"),
+            (
+                (0.01, -0.01, 0.03),
+                "is not decided (from -0.010 to +0.030)",
+            ),
+        ] {
+            assert_eq!(relation(Estimate { value, low, high }, 0.01), expected);
+        }
+    }
+
+    #[test]
+    fn more_examples_shrink_an_interval_by_the_root_of_their_number() {
+        let found = |value, half| Estimate {
+            value,
+            low: value - half,
+            high: value + half,
+        };
+        assert_eq!(examples_to_decide(found(0.01, 0.02), 1000), Some(3000));
+        assert_eq!(examples_to_decide(found(0.02, 0.01), 1000), None);
+        assert_eq!(examples_to_decide(found(0.0, 0.01), 1000), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! What a model predicts, and what it reads.
+
+use serde::{Deserialize, Serialize};
+use totune_adapt::InputEncoding;
+use totune_data::{Card, Dataset, Example, Layout, Pairs, Task, WordContext};
+
+/// What a model predicts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum TaskFacts {
+    /// One label for a text or a pair of texts.
+    Classification {
+        /// Labels in the order of the model's outputs.
+        labels: Vec<String>,
+        /// Index of the label that precision and recall are about, if there is one.
+        positive: Option<usize>,
+        /// What the training file had in place of each label, where that was something else.
+        #[serde(default)]
+        values: Vec<String>,
+    },
+    /// A number for a text or a pair of texts.
+    Regression {},
+    /// A tag for each word.
+    Tagging {
+        /// Tags in the scheme BIO.
+        labels: Vec<String>,
+    },
+}
+
+/// What columns are called.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ColumnNames {
+    /// The text, or several columns that are joined; of a tagging task, the words.
+    pub text: Vec<String>,
+    /// The second text of a pair.
+    #[serde(default)]
+    pub second: Vec<String>,
+    /// The label, the score or the tags.
+    pub label: String,
+    /// What stands between joined columns.
+    pub join: String,
+}
+
+/// How texts are read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct InputFacts {
+    /// Most tokens of an input, special ones included.
+    pub max_length: usize,
+    /// Whether the model was trained on pairs of texts.
+    pub is_pair: bool,
+    /// How the two texts of a pair are read.
+    pub pairs: Pairs,
+    /// What is read next to a sentence whose words are tagged.
+    pub context: WordContext,
+}
+
+impl InputFacts {
+    /// The form in which an encoder reads `examples`; `of_words` says whether words are tagged.
+    pub fn encoding(&self, examples: &[Example], of_words: bool) -> InputEncoding {
+        // Sentences that belong to no document are read by themselves.
+        let in_documents = examples.iter().any(|example| example.group.is_some());
+        let context = match in_documents {
+            true => self.context,
+            false => WordContext::Sentence,
+        };
+        InputEncoding {
+            max_length: self.max_length,
+            pairs: self.pairs,
+            tagged: of_words.then_some(context),
+        }
+    }
+}
+
+impl TaskFacts {
+    /// What a model of this dataset predicts, whose training file is in `layout`.
+    pub fn of(card: &Card, layout: &Layout, dataset: &Dataset) -> Self {
+        let labels = dataset.labels.clone();
+        match card.task {
+            Task::Regression => Self::Regression {},
+            Task::Tagging => Self::Tagging { labels },
+            Task::Classification => Self::Classification {
+                labels,
+                positive: dataset.positive,
+                values: layout.values.clone(),
+            },
+        }
+    }
+
+    /// Labels or tags in the order of the model's outputs; none of a regression.
+    pub fn labels(&self) -> &[String] {
+        match self {
+            Self::Classification { labels, .. } | Self::Tagging { labels } => labels,
+            Self::Regression {} => &[],
+        }
+    }
+
+    /// What transformers calls it in a `config.json`; nothing for tags.
+    pub(crate) fn problem_type(&self) -> Option<&'static str> {
+        match self {
+            Self::Classification { .. } => Some("single_label_classification"),
+            Self::Regression {} => Some("regression"),
+            Self::Tagging { .. } => None,
+        }
+    }
+
+    /// What the Hub calls it.
+    pub(crate) fn pipeline(&self) -> &'static str {
+        match self {
+            Self::Classification { .. } | Self::Regression {} => "text-classification",
+            Self::Tagging { .. } => "token-classification",
+        }
+    }
+}
+
+impl ColumnNames {
+    /// Those of the training file of a dataset in this layout.
+    pub fn of(layout: &Layout) -> Self {
+        let columns = layout.columns_of("train");
+        Self {
+            text: columns.text.names().to_vec(),
+            second: columns
+                .second
+                .as_ref()
+                .map_or(Vec::new(), |second| second.names().to_vec()),
+            label: columns.label.clone(),
+            join: columns.join.clone(),
+        }
+    }
+}

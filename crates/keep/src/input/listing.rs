@@ -1,0 +1,21 @@
+//! Names in messages.
+
+use totune_data::near;
+
+/// What stands between an unknown name and those there are.
+pub(crate) fn hint(name: &str, known: &[String]) -> String {
+    match near(name, known.iter().map(String::as_str)) {
+        Some(near) => format!("; did you mean `{near}`? "),
+        None => "; ".to_string(),
+    }
+}
+
+/// At most twenty names.
+pub(crate) fn quoted(names: &[String]) -> String {
+    let shown = names.iter().take(20).map(|name| format!("`{name}`"));
+    let shown: Vec<String> = shown.collect();
+    match names.len().saturating_sub(20) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
