@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bench, collect, compare, completions, curves, data, doctor, encoders, papers, predict,
-    pretrain, report, reproduce, submit, sweep, train,
+    bench, collect, compare, completions, curves, data, doctor, encoders, experiment, papers,
+    predict, pretrain, report, reproduce, submit, sweep, train,
 };
 use crate::context::Context;
 use crate::exit;
@@ -57,6 +57,8 @@ pub enum Command {
     Data(data::Data),
     #[command(subcommand)]
     Encoders(encoders::Encoders),
+    #[command(subcommand)]
+    Experiment(experiment::Experiment),
     Doctor(doctor::Doctor),
     Submit(submit::Submit),
     Bench(bench::Bench),
@@ -88,6 +90,7 @@ impl Args {
             Command::Pretrain(command) => command.run(&context),
             Command::Data(command) => command.run(&context),
             Command::Encoders(command) => command.run(&context),
+            Command::Experiment(command) => command.run(&context),
             Command::Submit(command) => command.run(&context),
             Command::Bench(command) => command.run(&context),
             Command::BenchWorker(command) => command.run(&context),

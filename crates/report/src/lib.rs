@@ -12,6 +12,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod figures;
+mod generic;
 mod item;
 mod markup;
 mod page;
@@ -79,23 +80,36 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     let experiments = project_root.join("experiments").join(paper);
     let plan_shown = format!("experiments/{paper}/report.toml");
     let claims_shown = format!("experiments/{paper}/claims.toml");
-    let plan = ReportFile::read(&experiments.join("report.toml"), &plan_shown)?;
-    let claims: Claims = toml_file::read(&experiments.join("claims.toml"), &claims_shown)?;
-    claims.check(&plan, &claims_shown)?;
-    let Some(meaning) = plan.profiles.get(profile) else {
-        let known = plan.profiles.keys().map(String::as_str);
-        return Err(toml_file::unknown([&plan_shown, "profile", profile], known));
-    };
-    let readme = fs::read_to_string(experiments.join("README.md"))
-        .with_context(|| format!("experiments/{paper}/README.md: could not be read"))?;
-
-    let notice = page::notice::notice(project_root, paper, profile)?;
-
     let results = project_root.join("results").join(paper).join(profile);
     ensure!(
         results.join("runs.parquet").exists(),
         "results/{paper}/{profile}/runs.parquet: does not exist; run the experiments first (`./justw reproduce {paper} {profile}`)"
     );
+    let plan = match experiments.join("report.toml") {
+        file if file.is_file() => ReportFile::read(&file, &plan_shown)?,
+        _ => {
+            let read = rows.is_none().then(|| Tables::read(&results)).transpose()?;
+            let rows = rows.as_ref().or(read.as_ref()).context("rows were read")?;
+            let of = (paper.as_str(), profile.as_str());
+            ReportFile::parse(&generic::report_file(project_root, of, rows)?, &plan_shown)?
+        }
+    };
+    let claims: Claims = match experiments.join("claims.toml") {
+        file if file.is_file() => toml_file::read(&file, &claims_shown)?,
+        _ => toml_file::parse("", &claims_shown)?,
+    };
+    claims.check(&plan, &claims_shown)?;
+    let Some(meaning) = plan.profiles.get(profile) else {
+        let known = plan.profiles.keys().map(String::as_str);
+        return Err(toml_file::unknown([&plan_shown, "profile", profile], known));
+    };
+    let readme = match experiments.join("README.md") {
+        file if file.is_file() => fs::read_to_string(file)
+            .with_context(|| format!("experiments/{paper}/README.md: could not be read"))?,
+        _ => String::new(),
+    };
+
+    let notice = page::notice::notice(project_root, paper, profile)?;
     let mut runs = Runs::read(project_root, &results, rows)?;
     runs.label(&plan.labels, &plan_shown)?;
     runs.form(&plan, &plan_shown)?;

@@ -101,7 +101,15 @@ impl Deref for ReportFile {
 impl ReportFile {
     /// Reads and checks a file; `shown` is how errors name it.
     pub(crate) fn read(path: &Path, shown: &str) -> Result<Self> {
-        let mut file: Self = toml_file::read(path, shown)?;
+        Self::complete(toml_file::read(path, shown)?, shown)
+    }
+
+    /// Parses and checks a text; `shown` is how errors name it.
+    pub(crate) fn parse(text: &str, shown: &str) -> Result<Self> {
+        Self::complete(toml_file::parse(text, shown)?, shown)
+    }
+
+    fn complete(mut file: Self, shown: &str) -> Result<Self> {
         file.plan.add_ensembles(shown)?;
         file.check(shown)?;
         Ok(file)

@@ -8,6 +8,7 @@ pub mod curves;
 pub mod data;
 pub mod doctor;
 pub mod encoders;
+pub mod experiment;
 pub mod fetch;
 pub mod papers;
 pub mod predict;

@@ -1,0 +1,121 @@
+//! `totune experiment new`: a first experiment on a dataset.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write as _;
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, Subcommand};
+use totune_data::{Card, Task};
+
+use crate::context::Context;
+use crate::exit;
+
+/// Experiments of your own
+#[derive(Debug, Subcommand)]
+pub enum Experiment {
+    New(New),
+}
+
+/// Write an experiment that compares strategies on a dataset
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune experiment new disaster-tweets
+  totune experiment new reviews --name reviews-strategies --encoder all-minilm-l6-v2
+
+Writes experiments/<name>/strategies.toml, in which every key can be changed; what is not in it is in
+[defaults.fine-tune] of experiments/presets.toml. `totune reproduce <name> own` runs it and writes its
+page. For an answer without a grid there is `totune compare`.")]
+pub struct New {
+    /// Name of the dataset
+    dataset: String,
+    /// Name of the experiments' folder [default: of the dataset]
+    #[arg(long)]
+    name: Option<String>,
+    /// Encoder to compare strategies on
+    #[arg(long, value_name = "NAME", default_value = "totune-bert-mini")]
+    encoder: String,
+}
+
+impl Experiment {
+    /// Does what was asked.
+    pub fn run(self, context: &Context) -> Result<u8> {
+        match self {
+            Self::New(new) => new.run(context),
+        }
+    }
+}
+
+impl New {
+    fn run(self, context: &Context) -> Result<u8> {
+        let root = &context.project.root;
+        let card = super::data::card(context, &self.dataset)?;
+        totune_model::EncoderCatalogue::read(&root.join("encoders"))?.find(&self.encoder)?;
+        let name = self.name.unwrap_or_else(|| card.name.clone());
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || !name.chars().all(plain) {
+            bail!("--name: found `{name}`, expected lower-case letters, digits and hyphens");
+        }
+        let folder = root.join("experiments").join(&name);
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("{}: cannot be made", context.shown(&folder)))?;
+        let path = folder.join("strategies.toml");
+        let shown = context.shown(&path);
+        let text = text(&card, &name, &self.encoder);
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .with_context(|| format!("{shown}: cannot be written"))?;
+        file.write_all(text.as_bytes())
+            .with_context(|| format!("{shown}: cannot be written"))?;
+        print!("{text}");
+        eprintln!("{shown} is written; run it: totune reproduce {name} own");
+        Ok(exit::OK)
+    }
+}
+
+/// The file.
+fn text(card: &Card, name: &str, encoder: &str) -> String {
+    let head = match card.task {
+        Task::Tagging => "head = { kind = \"tagger\" }                  # a label for each word\n",
+        Task::Classification | Task::Regression => "",
+    };
+    format!(
+        "# Which strategy for {title}? What is not here is in [defaults.fine-tune] of experiments/presets.toml.\n\
+         paper = \"{name}\"\n\
+         experiment = \"strategies\"\n\
+         kind = \"fine-tune\"\n\n\
+         datasets = [\"{dataset}\"]\n\
+         encoders = [\"{encoder}\"]        # `totune encoders list` names others\n\
+         seeds = [1, 2, 3]\n\
+         {split}\n\
+         {head}\n\
+         arm = [\n    \
+         {{ name = \"frozen\", title = \"Frozen encoder\", adaptation = {{ preset = \"frozen\", lr = 1e-3 }}, epochs = 10 }},\n    \
+         {{ name = \"last-2\", title = \"Last two layers\", adaptation = {{ preset = \"last-k\", k = 2, lr = 3e-4 }} }},\n    \
+         {{ name = \"full\", title = \"All layers\", adaptation = {{ preset = \"full\", lr = 1e-4 }} }},\n\
+         ]\n\n\
+         [profiles.own]\n",
+        title = card.title,
+        dataset = card.name,
+        split = split(card),
+    )
+}
+
+/// The files of a dataset that have labels; what is missing is held out of `train`.
+fn split(card: &Card) -> &'static str {
+    let labelled = |split: &&str| card.splits.get(*split).is_none_or(|facts| facts.labelled);
+    let there: BTreeSet<&str> = card.split_names().into_iter().filter(labelled).collect();
+    match (there.contains("test"), there.contains("dev")) {
+        (true, true) => {
+            r#"split = { kind = "files", test = "test", dev = 0.0, dev-split = "dev", seed = 13 }"#
+        }
+        (true, false) => r#"split = { kind = "files", test = "test", dev = 0.1, seed = 13 }"#,
+        (false, true) => r#"split = { kind = "files", test = "dev", dev = 0.1, seed = 13 }"#,
+        (false, false) => {
+            r#"split = { kind = "hold-out", test = 0.2, dev = 0.1, seed = 13, duplicates = "group" }"#
+        }
+    }
+}

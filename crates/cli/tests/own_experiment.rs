@@ -1,0 +1,63 @@
+//! An experiment of one's own: written, run, and shown on a page, without a file of settings for any of it.
+
+mod support;
+
+use support::Checkout;
+
+fn checkout() -> Checkout {
+    let checkout = Checkout::new();
+    let presets = include_str!("../../../experiments/presets.toml");
+    checkout.write("experiments/presets.toml", presets);
+    checkout
+}
+
+#[test]
+fn a_new_experiment_runs_as_it_is_and_has_a_page() {
+    let checkout = checkout();
+    let encoder = ["--encoder", "fixture-bert"];
+    let new = ["experiment", "new", "fixture-tweets", "--name", "mine"];
+    let text = checkout.succeed(&[&new[..], &encoder].concat());
+    assert!(text.contains("datasets = [\"fixture-tweets\"]"), "{text}");
+
+    let again = checkout.run(&[&new[..], &encoder].concat());
+    assert_eq!(again.code, Some(2), "{}", again.err);
+    assert!(again.err.contains("strategies.toml"), "{}", again.err);
+
+    // The fixture's encoder has 64 positions, and one epoch is enough to be shown.
+    let path = "experiments/mine/strategies.toml";
+    let short = text.replace("seeds = [1, 2, 3]", "seeds = [1, 2]\nmax-length = 32");
+    let short = short
+        .replace(", epochs = 10", "")
+        .replace("[profiles.own]", "[profiles.own]\nepochs = 1");
+    checkout.write(path, &short);
+    checkout.succeed(&["reproduce", "mine", "own"]);
+    let table = std::fs::read_to_string(checkout.path("reports/mine/own/tables/scores.md"));
+    let table = table.expect("a table");
+    let places = ["Frozen encoder", "Last two layers", "All layers"].map(|title| table.find(title));
+    assert!(places.is_sorted() && places[0].is_some(), "{table}");
+    let page = std::fs::read_to_string(checkout.path("reports/mine/own/index.html"));
+    let page = page.expect("a page");
+    assert!(!page.contains("id=\"claims\"") && page.contains("id=\"tables\""));
+}
+
+/// What somebody states as it is by default stays the same run.
+#[test]
+fn a_default_that_is_stated_changes_no_run() {
+    let checkout = checkout();
+    checkout.succeed(&["experiment", "new", "fixture-tweets", "--name", "mine"]);
+    let ids = || {
+        let plan = checkout.succeed(&["sweep", "plan", "mine", "own", "--json"]);
+        let plan: serde_json::Value = serde_json::from_str(&plan).expect("JSON");
+        let runs = plan["runs"].as_array().expect("runs").clone();
+        runs.iter()
+            .map(|run| run["id"].to_string())
+            .collect::<Vec<_>>()
+    };
+    let before = ids();
+    assert_eq!(before.len(), 9);
+    let path = "experiments/mine/strategies.toml";
+    let text = std::fs::read_to_string(checkout.path(path)).expect("a file");
+    let stated = text.replace("seeds = [1, 2, 3]", "batch-size = 16\ndropout = 0.1");
+    checkout.write(path, &stated);
+    assert_eq!(ids(), before);
+}
