@@ -24,7 +24,7 @@ fn texts(dataset: &Dataset) -> Vec<Vec<&str>> {
 fn every_layout_of_a_fixture_gives_the_same_examples() {
     let catalogue = catalogue();
     let mut compared = 0;
-    // Of words and tags, tests/tagging.rs says what each layout has.
+    // Of words and tags, tests/tagging/ says what each layout has.
     let is_table = |card: &&Card| card.fixture && card.task != Task::Tagging;
     for card in catalogue.cards().iter().filter(is_table) {
         for split in card.split_names() {
