@@ -64,10 +64,7 @@ impl Error {
     }
 
     pub(crate) fn stopped() -> Self {
-        Self::new(
-            Kind::Stopped,
-            "stopped; the same command goes on from there",
-        )
+        Self::new(Kind::Stopped, "interrupted; the same command resumes")
     }
 
     /// Whether no other attempt and no other address can help.
