@@ -1,0 +1,238 @@
+//! `totune data fetch` and `totune encoders fetch`: bring what the cards say can be fetched.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use clap::Args;
+use totune_data::{Card, Catalogue};
+use totune_fetch::{Allow, Fetcher, Job, Kind, Progress, Settings, Silent};
+use totune_model::EncoderCatalogue;
+
+use crate::context::Context;
+use crate::download_progress::Shown;
+use crate::{exit, signals};
+
+mod outcome;
+mod wanted;
+
+use outcome::{FileOutcome, Outcome, look, print_total};
+use wanted::{Wanted, of_dataset, of_encoder};
+
+const EXIT: &str = "\
+Exit codes:
+  0    everything asked for is there and verified; with --dry-run: nothing is missing
+  1    something is missing, could not be fetched, or has no public download (its instructions are
+       printed)
+  2    unknown name, or a card that cannot be read
+  130  interrupted by Ctrl-C or SIGTERM; rerun the same command to resume";
+
+/// Fetch the files of datasets, verify them and put them where they belong
+#[derive(Debug, Args)]
+#[command(after_help = format!("Examples:\n  totune data fetch --dry-run\n  totune data fetch rte\n\n{EXIT}"))]
+pub struct FetchDatasets {
+    /// Datasets to fetch [default: all that can be fetched]
+    pub names: Vec<String>,
+    /// How.
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// Fetch pretrained encoders into the Hub's cache, which Python's tools share
+#[derive(Debug, Args)]
+#[command(after_help = format!("Examples:\n  totune encoders fetch --dry-run\n  totune encoders fetch bert-base-uncased\n\n{EXIT}"))]
+pub struct FetchEncoders {
+    /// Encoders to fetch [default: all that can be fetched]
+    pub names: Vec<String>,
+    /// How.
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// How things are fetched.
+#[derive(Debug, Args)]
+pub struct How {
+    /// List what would be fetched, from where and how large it is, and fetch nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print a JSON document instead of lines
+    #[arg(long)]
+    pub json: bool,
+    /// Open no socket; only say what is there and what is missing (also HF_HUB_OFFLINE=1)
+    #[arg(long)]
+    pub offline: bool,
+    /// Accept files without a SHA-256 in their card, and print their hash
+    #[arg(long)]
+    pub accept_unverified: bool,
+    /// Replace existing files that differ from the download
+    #[arg(long)]
+    pub replace: bool,
+}
+
+impl FetchDatasets {
+    /// Fetches.
+    pub fn run(self, context: &Context) -> Result<u8> {
+        let catalogue = Catalogue::read(&context.project.root.join("datasets"))?;
+        let cards: Vec<&Card> = match self.names.is_empty() {
+            true => catalogue
+                .cards()
+                .iter()
+                .filter(|card| !card.fetch.is_empty())
+                .collect(),
+            false => self
+                .names
+                .iter()
+                .map(|name| catalogue.find(name))
+                .collect::<Result<_>>()?,
+        };
+        let settings = self.how.settings();
+        let wanted = cards
+            .into_iter()
+            .map(|card| of_dataset(context, &settings, card))
+            .collect::<Result<_>>()?;
+        self.how.run(context, settings, wanted)
+    }
+}
+
+impl FetchEncoders {
+    /// Fetches.
+    pub fn run(self, context: &Context) -> Result<u8> {
+        let catalogue = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
+        let names: Vec<&str> = match self.names.is_empty() {
+            true => catalogue.names(),
+            false => self.names.iter().map(String::as_str).collect(),
+        };
+        let mut wanted = Vec::new();
+        for name in names {
+            let card = catalogue.find(name)?;
+            if !self.names.is_empty() || !card.fetch.is_empty() {
+                wanted.push(of_encoder(context, card));
+            }
+        }
+        self.how.run(context, self.how.settings(), wanted)
+    }
+}
+
+impl How {
+    fn settings(&self) -> Settings {
+        let mut settings = Settings::of_process();
+        settings.offline |= self.offline;
+        settings
+    }
+
+    fn run(&self, context: &Context, settings: Settings, wanted: Vec<Wanted>) -> Result<u8> {
+        let stop = signals::stop_flag()?;
+        let fetcher = Fetcher::new(settings);
+        let progress: Box<dyn Progress> = match context.global.quiet || self.dry_run {
+            true => Box::new(Silent),
+            false => Box::new(Shown::new()),
+        };
+        if wanted.is_empty() && !self.json {
+            println!("no card says where it can be fetched; name one for its instructions");
+        }
+        let mut code = exit::OK;
+        let mut outcomes = Vec::new();
+        for card in &wanted {
+            let outcome = self.card(&fetcher, card, progress.as_ref(), &stop);
+            let well =
+                |file: &FileOutcome| matches!(file.state, "verified" | "unverified" | "fetched");
+            if !outcome.files.iter().all(well) || outcome.instructions.is_some() {
+                code = exit::SOME_FAILED;
+            }
+            if !self.json {
+                outcome.print(context);
+            }
+            outcomes.push(outcome);
+            if stop.load(Ordering::Relaxed) {
+                code = exit::STOPPED;
+                break;
+            }
+        }
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&outcomes)?);
+        } else if self.dry_run {
+            print_total(&outcomes);
+        }
+        Ok(code)
+    }
+
+    fn card(
+        &self,
+        fetcher: &Fetcher,
+        card: &Wanted,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Outcome {
+        let mut files = Vec::new();
+        for job in &card.jobs {
+            files.push(match self.dry_run {
+                true => look(fetcher, job, stop),
+                false => self.fetch(fetcher, job, progress, stop),
+            });
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        if let (true, Some(paths)) = (card.jobs.is_empty(), &card.otherwise) {
+            files.push(FileOutcome {
+                file: card.name.clone(),
+                state: "unverified",
+                paths: paths.clone(),
+                ..FileOutcome::default()
+            });
+        }
+        let by_hand = card.jobs.is_empty() && card.otherwise.is_none();
+        Outcome {
+            name: card.name.clone(),
+            files,
+            instructions: by_hand.then(|| card.instructions.clone()),
+        }
+    }
+
+    fn fetch(
+        &self,
+        fetcher: &Fetcher,
+        job: &Job,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> FileOutcome {
+        let file = job.name();
+        let allow = Allow {
+            unverified: self.accept_unverified,
+            replacing: self.replace,
+        };
+        match fetcher.fetch(job, allow, progress, stop) {
+            Ok(fetched) => FileOutcome {
+                file,
+                state: if fetched.from.is_some() {
+                    "fetched"
+                } else {
+                    "verified"
+                },
+                paths: fetched.files,
+                received: fetched.from.is_some().then_some(fetched.bytes),
+                from: fetched.from,
+                size: job.download.size,
+                sha256: fetched.sha256,
+                error: None,
+            },
+            Err(error) => {
+                let hint = match error.kind {
+                    Kind::Unverified => " (--accept-unverified)",
+                    Kind::InTheWay => " (--replace)",
+                    _ => "",
+                };
+                let state = if error.kind == Kind::Offline {
+                    "missing"
+                } else {
+                    "failed"
+                };
+                FileOutcome {
+                    file,
+                    state,
+                    error: Some(format!("{error}{hint}")),
+                    ..FileOutcome::default()
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What the card of a dataset or of an encoder wants fetched.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use totune_checkpoint::Format;
+use totune_data::Card;
+use totune_fetch::{Fetch, Job, Settings, Sha256, Source};
+use totune_model::EncoderCard;
+
+use crate::context::Context;
+
+/// What a card wants, and what there is by hand.
+pub(super) struct Wanted {
+    pub(super) name: String,
+    pub(super) instructions: String,
+    pub(super) jobs: Vec<Job>,
+    /// The files, where all of them are there in a way of their own, such as in another layout.
+    pub(super) otherwise: Option<Vec<PathBuf>>,
+}
+
+pub(super) fn of_dataset(context: &Context, settings: &Settings, card: &Card) -> Result<Wanted> {
+    let files = card.layouts.iter().flat_map(|layout| layout.files.values());
+    let known: BTreeMap<String, Sha256> = files
+        .filter_map(|file| {
+            let sha256 = Sha256::try_from(file.sha256.clone()?).ok()?;
+            Some((file.path.to_str()?.to_string(), sha256))
+        })
+        .collect();
+    let job = |download| Job {
+        download,
+        root: context.roots.data.clone(),
+        cache: settings.hub_cache.clone(),
+        folders: Vec::new(),
+        known: known.clone(),
+    };
+    let splits: Vec<&str> = card.split_names().into_iter().collect();
+    let there = splits
+        .iter()
+        .map(|split| Some(card.locate(&context.roots.data, split)?.1))
+        .collect();
+    Ok(Wanted {
+        name: card.name.clone(),
+        instructions: card.instructions.trim().to_string(),
+        jobs: card
+            .fetch
+            .iter()
+            .flat_map(Fetch::downloads)
+            .map(job)
+            .collect(),
+        otherwise: there,
+    })
+}
+
+pub(super) fn of_encoder(context: &Context, card: &EncoderCard) -> Wanted {
+    // What is fetched goes into the user's folder.
+    let mut places = context.roots.of_encoder(&context.project, card.fixture);
+    let root = places.remove(0);
+    let job = |mut download: totune_fetch::Download| {
+        if let (Source::Hub { path, .. }, None) = (&download.source, &download.sha256) {
+            // Of weights in one file the card knows the hash.
+            let format = Format::ALL
+                .into_iter()
+                .find(|format| format.file_name() == path.as_str());
+            download.sha256 = format
+                .and_then(|format| card.sha256.get(&format).cloned())
+                .and_then(|sha256| Sha256::try_from(sha256).ok());
+        }
+        Job {
+            download,
+            root: root.clone(),
+            cache: root.clone(),
+            folders: card
+                .folders
+                .iter()
+                .map(|folder| root.join(folder))
+                .collect(),
+            known: BTreeMap::new(),
+        }
+    };
+    Wanted {
+        name: card.name.clone(),
+        instructions: card.instructions.trim().to_string(),
+        jobs: card
+            .fetch
+            .iter()
+            .flat_map(Fetch::downloads)
+            .map(job)
+            .collect(),
+        otherwise: card
+            .locate(std::slice::from_ref(&root))
+            .map(|folder| vec![folder])
+            .filter(|_| card.fetch.is_empty()),
+    }
+}
