@@ -3,6 +3,7 @@
 use crate::extends::read_extended;
 use crate::layout::{Layout, OneOf};
 use crate::near::{did_you_mean, quoted};
+use crate::task::Task;
 use crate::toml_file::parse_toml;
 use anyhow::{Context, Result, anyhow, ensure};
 use serde::Deserialize;
@@ -17,17 +18,17 @@ use std::path::{Path, PathBuf};
 pub struct Card {
     /// The name used in experiment files; also the name of the card's file.
     pub name: String,
-    /// The name for people.
+    /// The display name.
     pub title: String,
-    /// What is asked of a model.
+    /// What a model predicts.
     pub task: Task,
     /// Whether the files are committed fixtures, found in `fixtures/data` beside the folder of cards instead of below
     /// the data root.
     #[serde(default)]
     pub fixture: bool,
-    /// Whether the paths are below the card's own folder instead of the data root, as is handy for one's own data.
-    #[serde(default)]
-    pub beside: bool,
+    /// Whether the paths are below the card's own folder instead of the data root, as is handy for your own data.
+    #[serde(default, rename = "relative-to-card", alias = "beside")]
+    pub relative_to_card: bool,
     /// Metrics to report, the main one first, by the names of the result rows.
     pub metrics: Vec<String>,
     /// Class names in the order of their indices; of a tagging dataset, the types of span; of a regression, none.
@@ -74,18 +75,6 @@ pub struct Card {
     /// The card's own file.
     #[serde(skip)]
     pub file: PathBuf,
-}
-
-/// What is asked of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Task {
-    /// One label for a text or a pair of texts.
-    Classification,
-    /// A number for a text or a pair of texts.
-    Regression,
-    /// A tag for each word of a sentence.
-    Tagging,
 }
 
 /// What must be true of a split. What is not stated is not checked.
@@ -221,7 +210,7 @@ impl Card {
     /// The folder the paths of this card are below.
     pub(crate) fn root(&self, root: &Path) -> PathBuf {
         let cards = self.file.parent().unwrap_or(Path::new(""));
-        if self.beside {
+        if self.relative_to_card {
             return cards.to_path_buf();
         }
         if !self.fixture {
@@ -272,7 +261,7 @@ impl Card {
                 layout.name
             );
             layout
-                .check(self)
+                .check(self.task, self.labels.len())
                 .with_context(|| format!("layouts.{}", layout.name))?;
         }
         let known = self.split_names();

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use crate::Task;
+use crate::task::Task;
 
 /// Which column is what.
 #[derive(Clone, Debug, Deserialize)]

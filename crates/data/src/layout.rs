@@ -3,7 +3,7 @@
 use crate::columns::Columns;
 use crate::format::Format;
 use crate::tags::Scheme;
-use crate::{Card, Task};
+use crate::task::Task;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
@@ -128,10 +128,9 @@ impl Layout {
         own.unwrap_or(&self.format)
     }
 
-    pub(crate) fn check(&self, card: &Card) -> Result<()> {
-        let n_labels = card.labels.len();
-        let classes = card.task == Task::Classification;
-        let tagging = card.task == Task::Tagging;
+    pub(crate) fn check(&self, task: Task, n_labels: usize) -> Result<()> {
+        let classes = task == Task::Classification;
+        let tagging = task == Task::Tagging;
         ensure!(
             self.values.is_empty() || tagging || classes && self.values.len() == n_labels,
             "values: {} listed; expected one for each of {n_labels} labels of a classification",
@@ -150,10 +149,9 @@ impl Layout {
             "files: none listed; expected at least `files.train`"
         );
         self.format.check()?;
-        self.columns.check(card.task)?;
+        self.columns.check(task)?;
         for (split, file) in &self.files {
-            file.check(card.task)
-                .with_context(|| format!("files.{split}"))?;
+            file.check(task).with_context(|| format!("files.{split}"))?;
             self.format_of(split)
                 .check_for(self.columns_of(split), tagging)
                 .with_context(|| format!("files.{split}"))?;

@@ -32,13 +32,14 @@ mod split;
 mod submission;
 pub mod survey;
 pub mod tags;
+mod task;
 mod texts;
 mod tokenize;
 pub mod toml_file;
 
 pub use batch::{BatchPlan, Fill, Padded};
 pub use cache::{EncodedCache, Source};
-pub use card::{Card, Sample, SplitFacts, Task};
+pub use card::{Card, Sample, SplitFacts};
 pub use catalogue::Catalogue;
 pub use columns::Columns;
 pub use dataset::Dataset;
@@ -51,6 +52,7 @@ pub use near::near;
 pub use random::{shuffle, stream};
 pub use split::{Duplicates, Files, FoldKind, HoldOut, KFold, LabelledFiles, Parts, Split, Splits};
 pub use submission::Submission;
+pub use task::Task;
 pub use texts::{
     Document, Documents, Gutenberg, Lines, Switch, TextCard, TextCatalogue, TextFile, TextFormat,
     TextPart, TextSource, WikiText,

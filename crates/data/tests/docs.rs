@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use totune_data::guess::{Wishes, draft};
+use totune_data::guess::{Hints, draft};
 use totune_data::survey::{Statistics, check, choose, listed, places_table, show, statistics_text};
 use totune_data::{Card, Catalogue, Tokenizer};
 
@@ -87,7 +87,7 @@ fn the_new_card_and_what_is_said_of_another_file() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let write =
         |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("a file");
-    let new = |name: &str| draft(&dir.path().join(name), &Wishes::default(), dir.path(), true);
+    let new = |name: &str| draft(&dir.path().join(name), &Hints::default(), dir.path(), true);
     let train = "id,text,label\n1,a fine film,good\n2,a dull film,bad\n3,\"fine, for once\",good\n";
     write("reviews_train.csv", train);
     write(

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use totune_adapt::Strategy;
 use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request, compare, page};
-use totune_data::guess::{Wishes, draft};
+use totune_data::guess::{Hints, draft};
 use totune_data::{Card, Catalogue, near};
 
 use self::terminal::Line;
@@ -160,13 +160,13 @@ impl Compare {
         let file = fs::canonicalize(path)
             .with_context(|| format!("{}: cannot be read", path.display()))?;
         let folder = file.parent().unwrap_or(Path::new("/"));
-        let wishes = Wishes {
+        let hints = Hints {
             text: self.text.clone(),
             second: self.second.clone(),
             label: self.label.clone(),
-            ..Wishes::default()
+            ..Hints::default()
         };
-        let draft = draft(&file, &wishes, folder, true)?;
+        let draft = draft(&file, &hints, folder, true)?;
         let beside = folder.join(format!("{}.toml", draft.name));
         if beside.is_file() {
             return Card::read(&beside);

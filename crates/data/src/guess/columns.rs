@@ -1,6 +1,6 @@
 //! Which column of a table is what.
 
-use super::{Findings, Wishes, listed};
+use super::{Findings, Hints, listed};
 use crate::Task;
 use crate::format::Table;
 use crate::near::near;
@@ -79,7 +79,7 @@ pub(super) fn is_telling(field: &str) -> bool {
 }
 
 /// What the columns of `table` are.
-pub(super) fn findings(table: &Table, wishes: &Wishes) -> Result<Findings> {
+pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
     let names = table.columns();
     ensure!(table.n_rows() > 0, "no rows; expected at least one");
     let mut reasons: Vec<String> = Vec::new();
@@ -95,10 +95,10 @@ pub(super) fn findings(table: &Table, wishes: &Wishes) -> Result<Findings> {
             listed(names)
         )
     };
-    let mut second = asked("--second", &wishes.second)?;
-    let label = asked("--label", &wishes.label)?;
-    let id = asked("--id", &wishes.id)?;
-    let text = match asked("--text", &wishes.text)? {
+    let mut second = asked("--second", &hints.second)?;
+    let label = asked("--label", &hints.label)?;
+    let id = asked("--id", &hints.id)?;
+    let text = match asked("--text", &hints.text)? {
         Some(text) => text,
         None => {
             let (text, pair, why) = guess_text(table, &[second, label, id])?;
@@ -133,7 +133,7 @@ pub(super) fn findings(table: &Table, wishes: &Wishes) -> Result<Findings> {
     if reasons.is_empty() {
         reasons.push("as the options say".into());
     }
-    let mut findings = answers(table, label, wishes)?;
+    let mut findings = answers(table, label, hints)?;
     findings.columns = format!("{{ {} }}", parts.join(", "));
     findings.columns_reason = reasons.join(", ");
     Ok(findings)
@@ -241,7 +241,7 @@ fn guess_label(table: &Table, taken: &[Option<usize>]) -> Result<(usize, String)
 /// The most distinct whole numbers that are classes without being asked for.
 const FEW_NUMBERS: usize = 20;
 
-fn answers(table: &Table, label: usize, wishes: &Wishes) -> Result<Findings> {
+fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {
     let name = &table.columns()[label];
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for value in table.column(label) {
@@ -267,7 +267,7 @@ fn answers(table: &Table, label: usize, wishes: &Wishes) -> Result<Findings> {
         .collect();
     let numbers = numbers.filter(|numbers| numbers.iter().all(|number| number.is_finite()));
     let classes = values.iter().all(whole) && n <= FEW_NUMBERS;
-    let (task, task_reason) = match (wishes.task, &numbers) {
+    let (task, task_reason) = match (hints.task, &numbers) {
         (Some(task), _) => (task, "as --task says".to_string()),
         (None, Some(_)) if !classes => (
             Task::Regression,
@@ -303,7 +303,7 @@ fn answers(table: &Table, label: usize, wishes: &Wishes) -> Result<Findings> {
         "`{name}` has one value only; expected at least 2 labels; give --label"
     );
     ensure!(
-        wishes.label.is_some() || n <= FEW || 20 * n <= table.n_rows(),
+        hints.label.is_some() || n <= FEW || 20 * n <= table.n_rows(),
         "`{name}` has {n} different values in {} rows; if they are labels, give --label {name}",
         table.n_rows()
     );

@@ -1,6 +1,6 @@
 //! How a file is laid out.
 
-use super::{Findings, Wishes, strings};
+use super::{Findings, Hints, strings};
 use crate::Task;
 use anyhow::{Result, bail, ensure};
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ pub(super) struct WordColumns {
     types: Vec<String>,
 }
 
-pub(super) fn look(file: &Path, bytes: &[u8], wishes: &Wishes) -> Result<Look> {
+pub(super) fn look(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Look> {
     let end = file
         .extension()
         .and_then(|end| end.to_str())
@@ -66,15 +66,15 @@ pub(super) fn look(file: &Path, bytes: &[u8], wishes: &Wishes) -> Result<Look> {
             "the first line is a JSON object",
         ));
     }
-    let asked = wishes.separator.is_some() || wishes.task.is_some_and(|task| task != Task::Tagging);
+    let asked = hints.separator.is_some() || hints.task.is_some_and(|task| task != Task::Tagging);
     if let Some(columns) = word_columns(text).filter(|_| !asked) {
         return Ok(Look::Columns(columns));
     }
     ensure!(
-        wishes.task != Some(Task::Tagging),
+        hints.task != Some(Task::Tagging),
         "no word and tag per line with blank lines between sentences; expected a column file for tagging"
     );
-    delimited(text, end, wishes)
+    delimited(text, end, hints)
 }
 
 fn table(format: &str, reason: &str) -> Look {
@@ -119,7 +119,7 @@ fn word_columns(text: &str) -> Option<WordColumns> {
 }
 
 impl WordColumns {
-    pub(super) fn findings(self, wishes: &Wishes) -> Result<Findings> {
+    pub(super) fn findings(self, hints: &Hints) -> Result<Findings> {
         let mut names: Vec<String> = (1..=self.n).map(|column| format!("c{column}")).collect();
         names[0] = "word".into();
         names[self.n - 1] = "tag".into();
@@ -132,8 +132,8 @@ impl WordColumns {
             );
             Ok(name.to_string())
         };
-        let text = find("--text", &wishes.text, "word")?;
-        let label = find("--label", &wishes.label, "tag")?;
+        let text = find("--text", &hints.text, "word")?;
+        let label = find("--label", &hints.label, "tag")?;
         Ok(Findings {
             task: Task::Tagging,
             task_reason: "the last column has tags such as B-X, and blank lines end sentences"
@@ -154,8 +154,8 @@ impl WordColumns {
 }
 
 /// What divides the fields of a line, and why.
-fn separator(sample: &str, end: &str, wishes: &Wishes) -> Result<(char, String)> {
-    Ok(match (wishes.separator, end) {
+fn separator(sample: &str, end: &str, hints: &Hints) -> Result<(char, String)> {
+    Ok(match (hints.separator, end) {
         (Some(separator), _) => (separator, "as --separator says".to_string()),
         (None, "csv") => {
             // Some programs write `;` into files they call csv.
@@ -207,14 +207,14 @@ fn quotes_enclose(sample: &str) -> bool {
 }
 
 /// Delimited text: which separator, quoted or not, with a header line or not.
-fn delimited(text: &str, end: &str, wishes: &Wishes) -> Result<Look> {
+fn delimited(text: &str, end: &str, hints: &Hints) -> Result<Look> {
     let sample: String = text.lines().take(ROWS).collect::<Vec<_>>().join("\n");
-    let (separator, mut reason) = separator(&sample, end, wishes)?;
+    let (separator, mut reason) = separator(&sample, end, hints)?;
     let kind = if separator == '\t' { "tsv" } else { "csv" };
     let own = !matches!(separator, ',' | '\t');
     let quoted = kind == "tsv" && quotes_enclose(&sample);
     let rows = rows(&sample, separator);
-    let header = match wishes.header {
+    let header = match hints.header {
         Some(header) => {
             reason += ", header as --header says";
             header

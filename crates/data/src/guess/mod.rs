@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// What somebody said about the file; the rest is guessed.
 #[derive(Clone, Debug, Default)]
-pub struct Wishes {
+pub struct Hints {
     /// The dataset's name; the file's when not given.
     pub name: Option<String>,
     /// What is asked of a model.
@@ -43,7 +43,7 @@ pub struct Draft {
     pub name: String,
     /// The card.
     pub text: String,
-    /// What a person should know beside the comments of the card.
+    /// What a person should know besides the comments of the card.
     pub notes: Vec<String>,
 }
 
@@ -61,12 +61,12 @@ struct Findings {
     columns_reason: String,
 }
 
-/// A card for `file`, whose paths are below `folder`; with `beside`, that is the folder the card itself will be in.
-pub fn draft(file: &Path, wishes: &Wishes, folder: &Path, beside: bool) -> Result<Draft> {
+/// A card for `file`, whose paths are below `folder`; with `relative_to_card`, that is the folder the card itself will be in.
+pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) -> Result<Draft> {
     let bytes =
         std::fs::read(file).with_context(|| format!("{}: cannot be read", file.display()))?;
     ensure!(!bytes.is_empty(), "{}: the file is empty", file.display());
-    let name = match &wishes.name {
+    let name = match &hints.name {
         Some(name) => name.clone(),
         None => siblings::dataset_name(file),
     };
@@ -78,7 +78,7 @@ pub fn draft(file: &Path, wishes: &Wishes, folder: &Path, beside: bool) -> Resul
         plain,
         "--name: `{name}`; expected letters, digits, hyphens and underscores"
     );
-    let findings = findings(file, &bytes, wishes).map_err(|error| {
+    let findings = findings(file, &bytes, hints).map_err(|error| {
         // What a reader says names the file already; what was guessed does not.
         let (file, said) = (file.display().to_string(), format!("{error:#}"));
         if said.starts_with(&file) {
@@ -96,21 +96,21 @@ pub fn draft(file: &Path, wishes: &Wishes, folder: &Path, beside: bool) -> Resul
             Err(error) => notes.push(format!("left out {}: {error:#}", path.display())),
         }
     }
-    let text = card_text(&name, beside, &findings, &splits);
+    let text = card_text(&name, relative_to_card, &findings, &splits);
     // What cannot be read back would only fail later.
     parsed(&text, &name, folder)?;
     Ok(Draft { name, text, notes })
 }
 
-fn findings(file: &Path, bytes: &[u8], wishes: &Wishes) -> Result<Findings> {
-    match layout::look(file, bytes, wishes)? {
-        layout::Look::Columns(words) => words.findings(wishes),
+fn findings(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Findings> {
+    match layout::look(file, bytes, hints)? {
+        layout::Look::Columns(words) => words.findings(hints),
         layout::Look::Table { format, reason } => {
             let read: crate::format::Format =
                 crate::toml_file::parse_toml::<toml::Table>(&format!("format = {format}"))
                     .and_then(|table| Ok(table["format"].clone().try_into()?))?;
             let table = read.table(file, bytes, None)?;
-            let mut findings = columns::findings(&table, wishes)?;
+            let mut findings = columns::findings(&table, hints)?;
             findings.format = format;
             findings.format_reason = reason;
             Ok(findings)
@@ -186,7 +186,7 @@ fn strings(texts: &[String]) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-fn head(name: &str, beside: bool, findings: &Findings) -> String {
+fn head(name: &str, relative_to_card: bool, findings: &Findings) -> String {
     let metrics = match findings.task {
         Task::Classification => r#"["accuracy", "f1-macro"]"#,
         Task::Regression => r#"["pearson", "spearman"]"#,
@@ -202,8 +202,8 @@ fn head(name: &str, beside: bool, findings: &Findings) -> String {
         ),
         format!("metrics = {metrics}"),
     ];
-    if beside {
-        lines.push("beside = true  # paths are below the folder of this card".into());
+    if relative_to_card {
+        lines.push("relative-to-card = true  # paths are below the folder of this card".into());
     }
     if !findings.labels.is_empty() {
         lines.push(format!("labels = {}", strings(&findings.labels)));
@@ -243,9 +243,9 @@ fn layout_text(findings: &Findings, files: &[(&str, &Path, Option<&str>)]) -> St
     lines.join("\n") + "\n"
 }
 
-fn card_text(name: &str, beside: bool, findings: &Findings, splits: &[Split]) -> String {
+fn card_text(name: &str, relative_to_card: bool, findings: &Findings, splits: &[Split]) -> String {
     let mut text = "# Written by `totune data new`; a comment says why.\n".to_string();
-    text += &head(name, beside, findings);
+    text += &head(name, relative_to_card, findings);
     for split in splits {
         let Measured {
             rows,

@@ -11,9 +11,9 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     dir
 }
 
-fn try_draft(files: &[(&str, &str)], wishes: &Wishes) -> Result<(Draft, Card)> {
+fn try_draft(files: &[(&str, &str)], hints: &Hints) -> Result<(Draft, Card)> {
     let dir = folder(files);
-    let draft = draft(&dir.path().join(files[0].0), wishes, dir.path(), true)?;
+    let draft = draft(&dir.path().join(files[0].0), hints, dir.path(), true)?;
     let path = dir.path().join(format!("{}.toml", draft.name));
     std::fs::write(&path, &draft.text).expect("a card");
     let card = Card::read(&path).expect(&draft.text);
@@ -33,14 +33,14 @@ fn try_draft(files: &[(&str, &str)], wishes: &Wishes) -> Result<(Draft, Card)> {
     Ok((draft, card))
 }
 
-fn drafted(files: &[(&str, &str)], wishes: &Wishes) -> (Draft, Card) {
-    try_draft(files, wishes).expect("a draft")
+fn drafted(files: &[(&str, &str)], hints: &Hints) -> (Draft, Card) {
+    try_draft(files, hints).expect("a draft")
 }
 
-fn refused(files: &[(&str, &str)], wishes: &Wishes) -> String {
+fn refused(files: &[(&str, &str)], hints: &Hints) -> String {
     format!(
         "{:#}",
-        try_draft(files, wishes).expect_err("nothing to guess")
+        try_draft(files, hints).expect_err("nothing to guess")
     )
 }
 
@@ -51,9 +51,9 @@ const REVIEWS: &str =
 fn a_table_with_telling_names_needs_no_option() {
     let (draft, card) = drafted(
         &[("reviews.csv", REVIEWS)],
-        &Wishes {
+        &Hints {
             label: Some("stars".into()),
-            ..Wishes::default()
+            ..Hints::default()
         },
     );
     assert_eq!(draft.name, "reviews");
@@ -82,7 +82,7 @@ fn pairs_scores_and_neighbouring_files_are_found() {
         ("sim_dev.tsv", dev),
         ("sim_test.tsv", test),
     ];
-    let (draft, card) = drafted(&files, &Wishes::default());
+    let (draft, card) = drafted(&files, &Hints::default());
     assert_eq!((draft.name.as_str(), card.task), ("sim", Task::Regression));
     assert_eq!(card.range, Some([1.25, 4.5]));
     let names: Vec<&str> = card.split_names().into_iter().collect();
@@ -94,10 +94,10 @@ fn pairs_scores_and_neighbouring_files_are_found() {
 #[test]
 fn json_lines_and_headerless_text_are_read() {
     let lines = "{\"sentence\": \"it rained\", \"label\": 1}\n{\"sentence\": \"it was dry\", \"label\": 0}\n";
-    let (_, card) = drafted(&[("rain.jsonl", lines)], &Wishes::default());
+    let (_, card) = drafted(&[("rain.jsonl", lines)], &Hints::default());
     assert_eq!(card.labels, ["0", "1"]);
     let bare = "it rained on the whole valley today,1\nit was dry and warm in the valley,0\n";
-    let (draft, card) = drafted(&[("rain.csv", bare)], &Wishes::default());
+    let (draft, card) = drafted(&[("rain.csv", bare)], &Hints::default());
     assert_eq!(
         card.layouts[0].columns.text.names(),
         ["c1"],
@@ -109,7 +109,7 @@ fn json_lines_and_headerless_text_are_read() {
 #[test]
 fn column_files_are_tagging() {
     let text = "-DOCSTART- -X- O\n\nit PRP O\nrained VBD O\n\nNils NNP B-PER\nsang VBD O\n";
-    let (_, card) = drafted(&[("ner.txt", text)], &Wishes::default());
+    let (_, card) = drafted(&[("ner.txt", text)], &Hints::default());
     assert_eq!(
         (card.task, card.labels.as_slice()),
         (Task::Tagging, &["PER".to_string()][..])
@@ -121,13 +121,13 @@ fn column_files_are_tagging() {
 fn what_is_ambiguous_is_asked_for_by_the_name_of_the_option() {
     let two = "alpha,beta,label\nsome words here now,other words here now,x\nmore words are here,and more words here,y\n";
     let vague = "alpha,beta\nx,y\nz,w\n";
-    let none = |text: &str| Wishes {
+    let none = |text: &str| Hints {
         text: Some(text.into()),
-        ..Wishes::default()
+        ..Hints::default()
     };
-    for (name, text, wishes, says) in [
-        ("a.csv", two, Wishes::default(), "--text"),
-        ("a.csv", vague, Wishes::default(), "--header"),
+    for (name, text, hints, says) in [
+        ("a.csv", two, Hints::default(), "--text"),
+        ("a.csv", vague, Hints::default(), "--header"),
         (
             "a.csv",
             REVIEWS,
@@ -137,23 +137,23 @@ fn what_is_ambiguous_is_asked_for_by_the_name_of_the_option() {
         (
             "a.dat",
             "one two three\nfour five six\n",
-            Wishes::default(),
+            Hints::default(),
             "--separator",
         ),
         (
             "a.json",
             "[{\"text\": \"a\"}]",
-            Wishes::default(),
+            Hints::default(),
             "one JSON array; expected JSON lines, one object a line",
         ),
         (
             "a.json",
             "{\n  \"text\": \"a\",\n  \"label\": 1\n}\n",
-            Wishes::default(),
+            Hints::default(),
             "one JSON object over several lines; expected JSON lines, one object a line",
         ),
     ] {
-        let error = refused(&[(name, text)], &wishes);
+        let error = refused(&[(name, text)], &hints);
         assert!(error.contains(says), "{says}: {error}");
     }
 }

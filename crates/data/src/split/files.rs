@@ -58,7 +58,7 @@ impl Files {
         );
         ensure!(
             self.dev_split.is_none() || self.dev == 0.0,
-            "dev: {}; expected 0 beside `dev-split`, which is decided by instead",
+            "dev: {}; expected 0 with `dev-split`, which is used for validation instead",
             self.dev
         );
         check_limits(&[

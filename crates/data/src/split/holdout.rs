@@ -102,15 +102,7 @@ mod tests {
                 group: None,
             })
             .collect();
-        Dataset {
-            name: "t".into(),
-            hash: String::new(),
-            labels: vec!["a".into(), "b".into()],
-            positive: None,
-            examples,
-            metrics: Vec::new(),
-            tagging: None,
-        }
+        crate::split::two_classes(examples)
     }
 
     fn hold_out(test: f64, seed: u64) -> HoldOut {

@@ -230,15 +230,7 @@ mod tests {
                 group: (!group.is_empty()).then(|| group.to_string()),
             })
             .collect();
-        Dataset {
-            name: "t".into(),
-            hash: String::new(),
-            labels: vec!["a".into(), "b".into()],
-            positive: None,
-            examples,
-            metrics: Vec::new(),
-            tagging: None,
-        }
+        crate::split::two_classes(examples)
     }
 
     fn tests(

@@ -325,6 +325,20 @@ fn classes(dataset: &Dataset) -> Result<Vec<usize>> {
     dataset.examples.iter().map(class).collect()
 }
 
+/// A dataset of these examples with the labels `a` and `b`, for tests of each kind of split.
+#[cfg(test)]
+fn two_classes(examples: Vec<crate::Example>) -> Dataset {
+    Dataset {
+        name: "t".into(),
+        hash: String::new(),
+        labels: vec!["a".into(), "b".into()],
+        positive: None,
+        examples,
+        metrics: Vec::new(),
+        tagging: None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

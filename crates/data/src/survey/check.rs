@@ -231,21 +231,7 @@ impl Checked {
             self.layout,
             counted.unwrap_or_default()
         );
-        if !self.differences.is_empty() {
-            let mut grid = Grid::new(&["fact", "expected", "found"]);
-            for difference in &self.differences {
-                let Difference {
-                    fact,
-                    expected,
-                    found,
-                } = difference.clone();
-                grid.row([fact, expected, found]);
-            }
-            text += &indented(&grid.to_string());
-        }
-        if let Some(problem) = &self.problem {
-            text += &indented(problem);
-        }
+        text += &found(&self.differences, self.problem.as_deref());
         if !self.values.is_empty() {
             let mut grid = Grid::new(&["value", "#rows", "in the card"]);
             for FoundValue {
@@ -262,16 +248,39 @@ impl Checked {
             }
             text += &indented(&grid.to_string());
         }
-        if !self.unstated.is_empty() {
-            text += &indented("the card leaves out what was measured:");
-            text += &indented(&indented(&self.unstated));
-        }
+        text += &left_out(&self.unstated);
         text
     }
 }
 
 /// Values shown of a column that has some that are no labels; a column of texts has thousands.
 const SHOWN_VALUES: usize = 20;
+
+/// What differs side by side, then why the file cannot be read.
+pub(super) fn found(differences: &[Difference], problem: Option<&str>) -> String {
+    let mut text = String::new();
+    if !differences.is_empty() {
+        let mut grid = Grid::new(&["fact", "expected", "found"]);
+        for difference in differences {
+            let Difference {
+                fact,
+                expected,
+                found,
+            } = difference.clone();
+            grid.row([fact, expected, found]);
+        }
+        text += &indented(&grid.to_string());
+    }
+    text + &problem.map_or_else(String::new, indented)
+}
+
+/// What was measured and can be pasted into the card.
+pub(super) fn left_out(unstated: &str) -> String {
+    if unstated.is_empty() {
+        return String::new();
+    }
+    indented("the card leaves out what was measured:") + &indented(&indented(unstated))
+}
 
 fn indented(text: &str) -> String {
     text.lines()

@@ -110,7 +110,7 @@ fn lengths(splits: &[Statistics]) -> String {
 
 fn pieces(splits: &[Statistics]) -> String {
     let limits = super::stats::LIMITS.map(|limit| format!("#over {limit}"));
-    let mut header = vec!["cut off", "#pieces per word", "#unknown pieces"];
+    let mut header = vec!["truncated", "#pieces per word", "#unknown pieces"];
     header.extend(limits.iter().map(String::as_str));
     let mut grid = Grid::new(&header);
     for split in splits {

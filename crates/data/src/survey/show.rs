@@ -252,7 +252,7 @@ impl Shown {
         }
         if tokens.untruncated > real {
             let gone = tokens.untruncated - real;
-            text += &format!("  cut off {gone} of {} pieces\n", tokens.untruncated);
+            text += &format!("  truncated: {gone} of {} pieces\n", tokens.untruncated);
         }
         text
     }

@@ -22,14 +22,10 @@ use super::windows::cut;
 use super::{Encoded, Pairs, Window, shorten};
 use crate::{Example, Input};
 
+pub use super::encoded::{CHARACTERS, WordCharacters};
+
 /// What identifies this way of reading a text, as the hash of a tokenizer does; another one gets another name.
 pub const NAME: &str = "elmo-characters-1";
-
-/// Ids of a word.
-pub const CHARACTERS: usize = 50;
-
-/// A word as ELMo reads it: byte `b` is `b + 1`, marks lie above, and 0 is no character.
-pub type WordCharacters = [u16; CHARACTERS];
 
 /// The first word of each sentence, added by the encoder.
 pub const SENTENCE_START: WordCharacters = sentence_mark(256);

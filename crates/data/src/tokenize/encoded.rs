@@ -4,7 +4,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::characters;
+/// Ids of a word.
+pub const CHARACTERS: usize = 50;
+
+/// A word as ELMo reads it: byte `b` is `b + 1`, marks lie above, and 0 is no character.
+pub type WordCharacters = [u16; CHARACTERS];
 
 /// One example as ids, without padding: `[CLS] a [SEP]`, `[CLS] a [SEP] b [SEP]` or, where the texts of a pair are encoded
 /// separately, `[CLS] a [SEP] [CLS] b [SEP]`; with the special tokens of its [`Template`].
@@ -19,7 +23,7 @@ pub struct Encoded {
     /// Whether the texts of a pair, though in one row, do not see each other.
     pub apart: bool,
     /// Of an encoder that reads characters, those of each word; such rows have no special tokens.
-    pub characters: Vec<characters::WordCharacters>,
+    pub characters: Vec<WordCharacters>,
 }
 
 impl Encoded {

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use totune_data::Task;
-use totune_data::guess::{Wishes, draft};
+use totune_data::guess::{Hints, draft};
 
 use crate::context::Context;
 use crate::exit;
 
-/// Write the card of a file of your own by looking at it
+/// Write a card for your own file, inferred from its content
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +26,7 @@ takes its path. What is not clear is asked for by the name of the option.")]
 pub struct New {
     /// File with the training rows
     file: PathBuf,
-    /// Name of the dataset [default: of the file]
+    /// Name of the dataset [default: the name of the file]
     #[arg(long)]
     name: Option<String>,
     /// Column of the text, or of the words
@@ -41,16 +41,16 @@ pub struct New {
     /// Column of ids
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
-    /// What is asked of a model
+    /// The task
     #[arg(long)]
     task: Option<Kind>,
-    /// What stands between fields; `tab` for a tab
+    /// Separator of fields; `tab` for a tab
     #[arg(long, value_name = "CHARACTER", value_parser = separator)]
     separator: Option<char>,
     /// Whether the first line has the names of the columns
     #[arg(long, value_name = "yes|no")]
     header: Option<YesNo>,
-    /// File to write the card to, named as the dataset
+    /// File to write the card to; its name is that of the dataset
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -81,7 +81,7 @@ impl New {
     pub(super) fn run(self, context: &Context) -> Result<u8> {
         let file = fs::canonicalize(&self.file)
             .with_context(|| format!("{}: cannot be read", self.file.display()))?;
-        let mut wishes = Wishes {
+        let mut hints = Hints {
             name: self.name,
             task: self.task.map(|kind| match kind {
                 Kind::Classification => Task::Classification,
@@ -106,12 +106,12 @@ impl New {
                 .unwrap_or(own.clone()),
             None => own.clone(),
         });
-        if let (None, Some(out)) = (&wishes.name, &self.out) {
-            wishes.name = out
+        if let (None, Some(out)) = (&hints.name, &self.out) {
+            hints.name = out
                 .file_stem()
                 .map(|stem| stem.to_string_lossy().into_owned());
         }
-        let draft = draft(&file, &wishes, &folder, beside)?;
+        let draft = draft(&file, &hints, &folder, beside)?;
         let path = match (self.out, beside) {
             (Some(out), _) => out,
             (None, true) => folder.join(format!("{}.toml", draft.name)),

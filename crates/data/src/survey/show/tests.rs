@@ -74,7 +74,7 @@ fn long_padding_is_counted_and_what_is_cut_off_is_said() {
         found[0]
     );
     assert!(
-        found[1].ends_with("\n  cut off 3 of 11 pieces\n"),
+        found[1].ends_with("\n  truncated: 3 of 11 pieces\n"),
         "{}",
         found[1]
     );

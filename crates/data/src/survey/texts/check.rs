@@ -2,8 +2,8 @@
 
 use super::{TextCounts, word};
 use crate::hash::sha256_hex;
-use crate::survey::check::{Difference, Verdict};
-use crate::survey::grid::{Grid, thousands};
+use crate::survey::check::{Difference, Verdict, found, left_out};
+use crate::survey::grid::thousands;
 use crate::{TextCard, TextFile, TextPart};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -138,29 +138,8 @@ impl CheckedText {
             self.text,
             word(self.part)
         );
-        if !self.differences.is_empty() {
-            let mut grid = Grid::new(&["fact", "expected", "found"]);
-            for difference in &self.differences {
-                let Difference {
-                    fact,
-                    expected,
-                    found,
-                } = difference.clone();
-                grid.row([fact, expected, found]);
-            }
-            text += &indented(&grid.to_string());
-        }
-        if let Some(problem) = &self.problem {
-            text += &indented(problem);
-        }
-        if !self.unstated.is_empty() {
-            text += &indented("the card leaves out what was measured:");
-            text += &indented(&indented(&self.unstated));
-        }
+        text += &found(&self.differences, self.problem.as_deref());
+        text += &left_out(&self.unstated);
         text
     }
-}
-
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}\n")).collect()
 }
