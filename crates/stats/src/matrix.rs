@@ -2,13 +2,37 @@
 
 use std::ops::Range;
 
-use crate::linear::Kernels;
+use crate::linear::wide::{LANES, Unit};
 
 /// A number that a dense matrix can be made of. Arithmetic on it is done in f64.
 pub trait Real: Copy + Into<f64> + Send + Sync + Kernels {}
 
 impl Real for f32 {}
 impl Real for f64 {}
+
+/// Loops over all numbers of a matrix.
+pub trait Kernels: Sized {
+    /// Eight numbers as a vector of 64-bit numbers.
+    fn load<U: Unit>(unit: U, values: &[Self; LANES]) -> U::Vector;
+    /// The mean of each column; zeros where there are no rows.
+    fn means(x: &Dense<Self>) -> Vec<f64>;
+    /// The mean square of each column's distances from `means`.
+    fn variances(x: &Dense<Self>, means: &[f64]) -> Vec<f64>;
+    /// The sum of `-ln p` over all rows; the gradient of its mean is added to `gradient`.
+    fn loss(
+        x: &Dense<Self>,
+        y: &[usize],
+        outputs: usize,
+        point: &[f64],
+        gradient: &mut [f64],
+    ) -> f64;
+    /// The product of each row with `weights`, plus `offset`.
+    fn products(x: &Dense<Self>, weights: &[f64], offset: f64) -> Vec<f64>;
+    /// Adds each row times its factor to `sum`.
+    fn add_rows(x: &Dense<Self>, factors: &[f64], sum: &mut [f64]);
+    /// The products of the centred columns with each other, `[columns, columns]`.
+    fn gram(x: &Dense<Self>, means: &[f64]) -> Vec<f64>;
+}
 
 /// A dense matrix, row after row.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,10 @@
 //! time that all eigenvalues take. Where it is not plain which directions have no spread, the eigenvalues decide.
 
 use super::cholesky::Cholesky;
-use super::kernels::Kernels;
 use super::memory::{add_scaled, dot};
 use super::symmetric::Symmetric;
 use crate::matrix::Dense;
+use crate::matrix::Kernels;
 
 /// Directions looked at; fewer than these may have no spread.
 const DIRECTIONS: usize = 4;

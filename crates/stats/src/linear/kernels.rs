@@ -5,31 +5,7 @@
 
 use super::wide::{LANES, Unit};
 use super::{blocks, columns, dense, gram};
-use crate::matrix::Dense;
-
-/// Loops over all numbers of a matrix.
-pub trait Kernels: Sized {
-    /// Eight numbers as a vector of 64-bit numbers.
-    fn load<U: Unit>(unit: U, values: &[Self; LANES]) -> U::Vector;
-    /// The mean of each column; zeros where there are no rows.
-    fn means(x: &Dense<Self>) -> Vec<f64>;
-    /// The mean square of each column's distances from `means`.
-    fn variances(x: &Dense<Self>, means: &[f64]) -> Vec<f64>;
-    /// The sum of `-ln p` over all rows; the gradient of its mean is added to `gradient`.
-    fn loss(
-        x: &Dense<Self>,
-        y: &[usize],
-        outputs: usize,
-        point: &[f64],
-        gradient: &mut [f64],
-    ) -> f64;
-    /// The product of each row with `weights`, plus `offset`.
-    fn products(x: &Dense<Self>, weights: &[f64], offset: f64) -> Vec<f64>;
-    /// Adds each row times its factor to `sum`.
-    fn add_rows(x: &Dense<Self>, factors: &[f64], sum: &mut [f64]);
-    /// The products of the centred columns with each other, `[columns, columns]`.
-    fn gram(x: &Dense<Self>, means: &[f64]) -> Vec<f64>;
-}
+use crate::matrix::{Dense, Kernels};
 
 macro_rules! kernels {
     ($number:ty, $load:ident) => {

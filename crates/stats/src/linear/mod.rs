@@ -19,11 +19,10 @@ mod precondition;
 mod ridge;
 mod rows;
 mod symmetric;
-mod wide;
+pub(crate) mod wide;
 
 pub use cross_validation::{Chosen, Design, logistic_cv, ridge_cv};
 pub use dense::FittedClasses;
-pub use kernels::Kernels;
 pub use least_squares::Linear;
 pub use logistic::{Fitted, Logistic, Solver};
 pub use ridge::{ridge_path, ridge_path_sparse};
