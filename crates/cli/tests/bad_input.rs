@@ -258,7 +258,10 @@ fn a_table_that_was_cut_short_is_run_again() {
         let bytes = fs::read(&path).expect("table");
         fs::write(&path, &bytes[..bytes.len() / 2]).expect("write");
     }
-    assert_eq!((checkout.count("cut-off"), checkout.count("done")), (3, 3));
+    assert_eq!(
+        (checkout.count("interrupted"), checkout.count("done")),
+        (3, 3)
+    );
     checkout.succeed(&["sweep", "run", "trial", "fixture"]);
     assert_eq!(checkout.collected(), expected);
 }

@@ -109,7 +109,7 @@ fn a_request_to_terminate_stops_cleanly_and_says_how_to_resume() {
         said.err
     );
     assert_eq!(
-        (checkout.count("cut-off"), checkout.count("missing")),
+        (checkout.count("interrupted"), checkout.count("missing")),
         (1, 3)
     );
 }

@@ -121,7 +121,7 @@ fn where_every_trial_diverges_there_is_nothing_to_run_and_that_is_said() {
     let said = checkout.run(&["sweep", "run", "trial", "fixture"]);
     assert_eq!(said.code, Some(1), "{}", said.err);
     assert_eq!(
-        (checkout.count("done"), checkout.count("impossible")),
+        (checkout.count("done"), checkout.count("unresolvable")),
         (4, 4)
     );
     let why = runs(&checkout, "tune")[0]["why"].clone();

@@ -23,7 +23,7 @@ pub struct Collected {
     /// How many runs of the plan they do not hold.
     pub absent: usize,
     /// How many runs there cannot be, because no trial of their search has a score.
-    pub impossible: usize,
+    pub unresolvable: usize,
 }
 
 /// Merges the runs of a plan into `results/<paper>/<profile>/`, sorted, so that the same runs give the same bytes.
@@ -39,8 +39,8 @@ pub fn collect(
 ) -> Result<Collected> {
     let there = |run: &&PlannedRun| matches!(run.state, State::Done | State::Failed);
     let runs: Vec<&PlannedRun> = plan.runs.iter().filter(there).collect();
-    let impossible = plan.count(State::Impossible);
-    let absent = plan.runs.len() - runs.len() - impossible;
+    let unresolvable = plan.count(State::Unresolvable);
+    let absent = plan.runs.len() - runs.len() - unresolvable;
     ensure!(
         !runs.is_empty(),
         "none of the {} runs has results yet; `totune sweep run` makes them",
@@ -71,7 +71,7 @@ pub fn collect(
         runs: runs.len(),
         failed,
         absent,
-        impossible,
+        unresolvable,
     })
 }
 

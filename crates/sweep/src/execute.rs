@@ -1,40 +1,21 @@
 //! Runs what a plan says will run.
 
-use std::any::Any;
-use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Once};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use burn::tensor::Device;
 use rayon::prelude::*;
 use totune_record::{RunRow, Tables};
 
+use crate::failure::{catch, one_line, status_of};
 use crate::provenance::{self, Code};
 use crate::states::States;
 use crate::store::Claim;
 use crate::work::{self, Interrupted, Outcome, Resources};
 use crate::{
-    Ended, Environment, Inputs, Plan, PlannedRun, Position, Progress, RunSpec, Silent, State,
-    Store, missing,
+    Ended, Environment, Inputs, Machine, Plan, PlannedRun, Position, Progress, RunSpec, Silent,
+    State, Store, missing,
 };
-
-/// What runs are executed on, as `cli` chose it.
-#[derive(Debug, Clone)]
-pub struct Machine {
-    /// Where tensors live; without autodiff, which training adds.
-    pub device: Device,
-    /// How the device is called in result rows, such as `cpu (LibTorch 2.11.0)`.
-    pub device_name: String,
-    /// Threads the arithmetic may use.
-    pub threads: usize,
-    /// Bytes that cached activations of frozen layers may take, mapped and on disk.
-    pub cache_budget: u64,
-    /// Set from outside to stop at the next step; a run that was begun counts as interrupted.
-    pub stop: Arc<AtomicBool>,
-}
 
 /// How a sweep ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -127,7 +108,7 @@ impl Summary {
             .iter()
             .filter(|run| match run.state {
                 State::Failed => !run.will_run,
-                state => state == State::Impossible,
+                state => state == State::Unresolvable,
             })
             .count();
         Self {
@@ -149,7 +130,7 @@ enum End {
     Failed,
     /// Another process is at it.
     Elsewhere,
-    /// Not begun, or begun and stopped.
+    /// Not started, or started and stopped.
     Stopped,
 }
 
@@ -322,103 +303,5 @@ fn ended(tables: &Tables, clock: Instant) -> Ended {
         error: run.error.clone(),
         score: score.map(|row| (row.metric.clone(), row.value)),
         took: clock.elapsed(),
-    }
-}
-
-/// `oom` where the allocator of a device or of the process says so, else `failed`.
-fn status_of(error: &str) -> &'static str {
-    let error = error.to_lowercase();
-    let signs = [
-        "out of memory",
-        "can't allocate memory",
-        "cannot allocate memory",
-        "memory allocation of",
-    ];
-    if signs.iter().any(|sign| error.contains(sign)) {
-        "oom"
-    } else {
-        "failed"
-    }
-}
-
-/// The first 500 characters with every run of white space as one space.
-fn one_line(message: &str) -> String {
-    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(500).collect()
-}
-
-thread_local! {
-    /// Where this thread last panicked, while a run is going on in it.
-    static PANIC: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
-}
-
-/// Calls `work` and turns a panic into its message and place, without the usual print to stderr.
-fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let usual = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            let place = panic
-                .location()
-                .map(|place| format!("{}:{}", file_name(place.file()), place.line()));
-            let ours = PANIC.with_borrow_mut(|slot| match slot {
-                Some(slot) => {
-                    *slot = place;
-                    true
-                }
-                None => false,
-            });
-            if !ours {
-                usual(panic);
-            }
-        }));
-    });
-    PANIC.set(Some(None));
-    let result = catch_unwind(AssertUnwindSafe(work));
-    let place = PANIC.take().flatten();
-    result.map_err(|payload| {
-        let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
-        format!("panicked: {}{place}", message_of(&*payload))
-    })
-}
-
-/// A path of the building machine says nothing elsewhere; the file's name does.
-fn file_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
-}
-
-fn message_of(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied())
-        .unwrap_or("without a message")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_becomes_its_message_and_place() {
-        let panics = || -> () { panic!("shape {} is odd", 3) };
-        let message = catch(panics).expect_err("it panics");
-        assert!(
-            message.starts_with("panicked: shape 3 is odd (execute.rs:"),
-            "{message}"
-        );
-    }
-
-    #[test]
-    fn memory_that_ran_out_is_told_from_other_failures() {
-        let cases = [
-            ("CUDA out of memory. Tried to allocate 2.00 GiB", "oom"),
-            (
-                "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate",
-                "oom",
-            ),
-            ("shape mismatch", "failed"),
-        ];
-        for (error, status) in cases {
-            assert_eq!(status_of(error), status, "{error}");
-        }
     }
 }

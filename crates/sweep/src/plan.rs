@@ -223,7 +223,7 @@ fn decided(
             format!("waits for its search: {done} of {of} trials done"),
         ),
         Choice::None { of, why } => undecided(
-            State::Impossible,
+            State::Unresolvable,
             format!(
                 "not possible: none of the {of} trials of its search has a score; the first {why}"
             ),
@@ -279,9 +279,9 @@ fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
     let id = spec.id();
     let (state, why) = store.state(&id);
     let will_run = match state {
-        State::Missing | State::CutOff => true,
+        State::Missing | State::Interrupted => true,
         State::Failed => retry_failed,
-        State::Done | State::Running | State::Waiting | State::Impossible => false,
+        State::Done | State::Running | State::Waiting | State::Unresolvable => false,
     };
     let why = match state {
         State::Failed if !retry_failed => format!("{why}; --retry-failed runs it again"),

@@ -1,6 +1,6 @@
 //! `runs/`: one folder per run id, written in an order that makes a finished run recognisable.
 //!
-//! `spec.json` comes first and `runs.parquet` last; a folder without a readable `runs.parquet` was cut off.
+//! `spec.json` comes first and `runs.parquet` last; a folder without a readable `runs.parquet` was interrupted.
 
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,10 @@ use crate::lock::{Lock, Owner};
 pub enum State {
     /// Its rows are there; a run that diverged is done too, since running it again diverges again.
     Done,
-    /// Another process is at it.
+    /// Another process runs it.
     Running,
-    /// It was begun and never finished.
-    CutOff,
+    /// It was started and never finished.
+    Interrupted,
     /// Nothing of it is there.
     Missing,
     /// It ended with an error or out of memory, and its row says so.
@@ -28,7 +28,7 @@ pub enum State {
     /// Its settings are not known yet: trials of its search have not ended.
     Waiting,
     /// Its settings will not be known: no trial of its search has a score.
-    Impossible,
+    Unresolvable,
 }
 
 /// The folder of all runs.
@@ -64,7 +64,7 @@ impl Store {
     pub fn state(&self, id: &str) -> (State, String) {
         let folder = self.folder(id);
         if !folder.is_dir() {
-            return (State::Missing, "not begun".to_string());
+            return (State::Missing, "not started".to_string());
         }
         let finished = folder.join("runs.parquet").is_file();
         if finished {
@@ -72,7 +72,7 @@ impl Store {
                 Ok(tables) => return finished_state(&tables),
                 Err(error) => {
                     return (
-                        State::CutOff,
+                        State::Interrupted,
                         format!("its tables cannot be read: {error:#}"),
                     );
                 }
@@ -84,13 +84,13 @@ impl Store {
                 format!("process {} on {} is at it", owner.pid, owner.host),
             ),
             Some(owner) => (
-                State::CutOff,
+                State::Interrupted,
                 format!(
-                    "begun by process {} on {}, which has ended",
+                    "started by process {} on {}, which has ended",
                     owner.pid, owner.host
                 ),
             ),
-            None => (State::CutOff, "begun and not finished".to_string()),
+            None => (State::Interrupted, "started and not finished".to_string()),
         }
     }
 
@@ -137,7 +137,7 @@ impl Claim {
         let paths: Vec<PathBuf> = entries
             .filter_map(|entry| entry.ok().map(|entry| entry.path()))
             .collect();
-        // The done marker goes first: with it gone the folder counts as cut off, whatever else is still there.
+        // The done marker goes first: with it gone the folder counts as interrupted, whatever else is still there.
         let marker = self.folder.join("runs.parquet");
         let leftovers = paths
             .iter()

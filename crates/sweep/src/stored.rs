@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use totune_record::{RunRow, Tables};
 
-use crate::search::OF_TRIALS;
+use crate::spec::OF_TRIALS;
 use crate::{Project, RunSpec};
 
 /// Which arm of which experiment a setting belongs to, for a paper and profile.

@@ -20,10 +20,10 @@ pub struct Collect {
     /// Profile: fixture, mini, small, base or paper
     #[arg(default_value = "paper")]
     pub profile: String,
-    /// Collect what is there although runs are missing; earlier tables are replaced
+    /// Collect even if runs are missing; earlier tables are replaced
     #[arg(long)]
     pub partial: bool,
-    /// Rewrite earlier results in today's schema and with today's names of arms; no run is read
+    /// Rewrite collected results in the present schema and with the present names of arms; no run is read
     #[arg(long, conflicts_with = "partial")]
     pub upgrade: bool,
 }
@@ -64,13 +64,13 @@ impl Collect {
                 0 => String::new(),
                 failed => format!(", {failed} of them failed"),
             };
-            let impossible = match collected.impossible {
+            let unresolvable = match collected.unresolvable {
                 0 => String::new(),
-                impossible => {
-                    format!(", {impossible} unresolvable: no trial of their search has a score")
+                unresolvable => {
+                    format!(", {unresolvable} unresolvable: no trial of their search has a score")
                 }
             };
-            eprintln!("{} runs{failed}{absent}{impossible}", collected.runs);
+            eprintln!("{} runs{failed}{absent}{unresolvable}", collected.runs);
         }
         println!("{}", collected.folder.display());
         Ok(if collected.failed > 0 {

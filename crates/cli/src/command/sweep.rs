@@ -23,7 +23,7 @@ pub enum Sweep {
     Time(TimeArgs),
 }
 
-/// List every run of a paper's profile, how far it has come, and why it would run
+/// List every run of a paper's profile, its state, and why it would run
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -42,10 +42,10 @@ pub struct PlanArgs {
     /// Print JSON, for programs
     #[arg(long)]
     json: bool,
-    /// Say what the runs would take on this device instead of listing them
+    /// Estimate the time of the runs on this device instead of listing them
     #[arg(long)]
     estimate: bool,
-    /// Time each kind of run for about so long, and for a single example at least
+    /// Seconds to time each kind of run, which takes at least a step of one example
     #[arg(
         long,
         value_name = "SECONDS",
@@ -55,7 +55,7 @@ pub struct PlanArgs {
     seconds: f64,
 }
 
-/// Run what is missing or was interrupted
+/// Run missing and interrupted runs
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -79,13 +79,13 @@ struct Which {
     /// Profile: fixture, mini, small, base or paper
     #[arg(default_value = "paper")]
     profile: String,
-    /// Only this run id, or an unambiguous beginning of it; may be given several times
+    /// Only the run with this id or unambiguous prefix of it; may be given several times
     #[arg(long, value_name = "RUN-ID")]
     only: Vec<String>,
     /// Only the i-th of N shards of the runs
     #[arg(long, value_name = "i/N")]
     shard: Option<Shard>,
-    /// Rerun what failed before
+    /// Rerun failed runs
     #[arg(long)]
     retry_failed: bool,
 }
@@ -349,11 +349,11 @@ fn print_plan(plan: &Plan) {
     let states = [
         State::Done,
         State::Running,
-        State::CutOff,
+        State::Interrupted,
         State::Missing,
         State::Failed,
         State::Waiting,
-        State::Impossible,
+        State::Unresolvable,
     ];
     let counts: Vec<String> = states
         .into_iter()
@@ -376,10 +376,10 @@ fn state(state: State) -> &'static str {
     match state {
         State::Done => "done",
         State::Running => "running",
-        State::CutOff => "interrupted",
+        State::Interrupted => "interrupted",
         State::Missing => "missing",
         State::Failed => "failed",
         State::Waiting => "waiting",
-        State::Impossible => "unresolvable",
+        State::Unresolvable => "unresolvable",
     }
 }

@@ -99,7 +99,7 @@ pub fn estimate(
     let mut left_out = BTreeMap::new();
     let mut kinds: BTreeMap<String, (Timed, Vec<Sizes>)> = BTreeMap::new();
     let open = plan.runs.iter();
-    let open = open.filter(|run| !matches!(run.state, State::Done | State::Impossible));
+    let open = open.filter(|run| !matches!(run.state, State::Done | State::Unresolvable));
     let open: Vec<&RunSpec> = open.map(|run| &run.spec).collect();
     for run in &open {
         match judged(run, &datasets)? {

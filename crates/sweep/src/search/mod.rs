@@ -8,6 +8,7 @@ use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::spec::OF_TRIALS;
 use crate::typed::Sources;
 use crate::{RunSpec, suggest};
 
@@ -57,9 +58,6 @@ enum Written {
         ranges: toml::Table,
     },
 }
-
-/// What the name of an experiment ends with whose runs are the trials of a search.
-pub(crate) const OF_TRIALS: &str = "-search";
 
 /// Values by their paths into the spec.
 pub(crate) type Setting = Vec<(String, Value)>;

@@ -1,5 +1,6 @@
 //! Tests of the module above.
 
+use super::identity::id_of;
 use super::*;
 use totune_data::{Duplicates, FoldKind, KFold};
 

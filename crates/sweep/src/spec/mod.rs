@@ -1,21 +1,23 @@
 //! One run with nothing implicit, and the id that names it.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use totune_adapt::Training;
 use totune_data::Split;
 use totune_stats::{Features, Logistic, Solver};
 
-use crate::search::OF_TRIALS;
-
 mod analyses;
 mod floors;
+mod identity;
+mod label;
 mod schema;
 
 pub use analyses::{DivergenceWork, Information, ProbeInput, ProbeWork, ProbedStates};
 pub use floors::{Floor, FloorWork, Regression};
+
+/// How the name of an experiment ends whose runs are the trials of a search.
+pub(crate) const OF_TRIALS: &str = "-search";
 
 /// Everything that decides what a run computes, in full, and the arm it belongs to. Same settings, same id; same id, same
 /// run.
@@ -161,141 +163,9 @@ impl RunSpec {
         }
     }
 
-    /// The spec as JSON with sorted keys and no spaces, with its `schema`: what is stored in rows and selected on by reports.
-    pub fn canonical_json(&self) -> String {
-        canonical(&self.with_schema())
-    }
-
-    /// A stored spec, of this schema or an earlier one.
-    ///
-    /// # Errors
-    /// When it is no spec, or one of a later schema.
-    pub fn read(json: &str) -> Result<Self> {
-        let value = serde_json::from_str(json).context("a spec: found no JSON")?;
-        let value = schema::upgrade(value)?;
-        serde_json::from_value(value).context("a spec: cannot be read")
-    }
-
-    /// What names the run: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON without the arm and the
-    /// number of trials, or what named it when it was made under an earlier schema.
-    pub fn id(&self) -> String {
-        match &self.made_as {
-            Some(id) => id.clone(),
-            None => {
-                let mut value = self.with_schema();
-                let object = value.as_object_mut().expect("a spec is a table");
-                object.retain(|key, _| !schema::NOT_HASHED.contains(&key.as_str()));
-                id_of(&value)
-            }
-        }
-    }
-
-    /// The id of the same run under schema 1, whether there ever was one.
-    pub fn id_of_schema_1(&self) -> String {
-        id_of(&schema::downgrade(self.value(), 1))
-    }
-
-    /// The ids of the same run under each earlier schema, the newest first, whether there ever was one.
-    pub fn earlier_ids(&self) -> impl Iterator<Item = String> {
-        schema::earlier().map(|schema| id_of(&schema::downgrade(self.value(), schema)))
-    }
-
-    fn value(&self) -> Value {
-        serde_json::to_value(self).expect("a spec has string keys and finite numbers")
-    }
-
-    fn with_schema(&self) -> Value {
-        let mut value = self.value();
-        value
-            .as_object_mut()
-            .expect("a spec is a table")
-            .insert("schema".to_string(), schema::SCHEMA.into());
-        value
-    }
-
-    /// What tells this run from its neighbours in the same experiment, for people.
-    pub fn label(&self) -> String {
-        let mut parts = vec![self.experiment.clone()];
-        match &self.work {
-            Work::Sparse(work) => parts.push(kebab(&work.features)),
-            Work::Tune(work) => {
-                parts.push(self.dataset.clone());
-                parts.push(work.encoder.clone());
-                let adaptation = &work.training.adaptation;
-                parts.push(adaptation.label());
-                parts.push(format!("lr {:e}", adaptation.lr()));
-                let key = adaptation.head_lr_key();
-                // One that was searched comes with the other searched values.
-                let is_searched = self.searches(&format!(".adaptation.{key}"));
-                if let Some(lr) = adaptation.head_lr().filter(|_| !is_searched) {
-                    parts.push(format!("{key} {lr:e}"));
-                }
-            }
-            Work::Probe(work) => {
-                parts.push(self.dataset.clone());
-                parts.push(work.encoder.clone());
-                let (input, states) = (kebab(&work.input), kebab(&work.states));
-                parts.push(format!("probe of {input}, {states}"));
-            }
-            Work::Divergence(work) => {
-                parts.push(self.dataset.clone());
-                parts.push(format!("from {}", work.texts.join(" and ")));
-            }
-            Work::Floor(work) => {
-                parts.push(self.dataset.clone());
-                parts.extend(work.encoder.clone());
-                parts.push(work.floor.label());
-            }
-        }
-        parts.extend(self.searched());
-        parts.push(split_label(&self.split));
-        if self.split.n_folds() > 1 {
-            parts.push(format!("fold {}", self.fold));
-        }
-        if matches!(self.work, Work::Tune(_) | Work::Probe(_)) {
-            parts.push(format!("seed {}", self.seed));
-        }
-        parts.join(" · ")
-    }
-
-    /// As [`RunSpec::label`], without the values that a search is still to choose.
-    pub(crate) fn label_before_its_search(&self) -> String {
-        let (label, mut searched) = (self.label(), self.searched());
-        if let Work::Tune(work) = &self.work
-            && self.searches(LR)
-        {
-            searched.push(format!("lr {:e}", work.training.adaptation.lr()));
-        }
-        let open = |part: &&str| !searched.iter().any(|searched| searched == part);
-        label
-            .split(" · ")
-            .filter(open)
-            .collect::<Vec<_>>()
-            .join(" · ")
-    }
-
     /// Whether it is a trial of a search.
     pub(crate) fn is_trial(&self) -> bool {
         self.experiment.ends_with(OF_TRIALS)
-    }
-
-    fn searches(&self, end: &str) -> bool {
-        self.search.iter().any(|path| path.ends_with(end))
-    }
-
-    /// What a search varied, but for the rate that labels have anyway: `dropout 0.3`.
-    fn searched(&self) -> Vec<String> {
-        let mut searched = Vec::new();
-        if !self.search.is_empty() {
-            let json = serde_json::to_value(self).expect("a spec has string keys");
-            let paths = self.search.iter();
-            for path in paths.filter(|path| !path.ends_with(LR)) {
-                let value = json.pointer(&format!("/{}", path.replace('.', "/")));
-                let name = path.rsplit('.').next().unwrap_or(path);
-                searched.push(format!("{name} {}", value.unwrap_or(&Value::Null)));
-            }
-        }
-        searched
     }
 
     /// Refuses values out of range, naming the key.
@@ -391,56 +261,11 @@ impl RunSpec {
     }
 }
 
-/// How the path of a setting ends that labels have anyway.
-const LR: &str = ".adaptation.lr";
-
-fn split_label(split: &Split) -> String {
-    let (kind, duplicates) = match split {
-        Split::Files(files) => return format!("test on {}", files.test),
-        Split::HoldOut(split) => ("hold-out".to_string(), kebab(&split.duplicates)),
-        Split::KFold(split) => (
-            format!("{} folds by {}", split.folds, kebab(&split.by)),
-            kebab(&split.duplicates),
-        ),
-    };
-    match duplicates.as_str() {
-        "keep" => kind,
-        _ => format!("{kind}, duplicates together"),
-    }
-}
-
 /// A closed choice as it is written in TOML.
 fn kebab(choice: &impl Serialize) -> String {
     match serde_json::to_value(choice) {
         Ok(Value::String(name)) => name,
         other => unreachable!("a choice serialises as its name, not as {other:?}"),
-    }
-}
-
-/// The first 16 hexadecimal digits of the SHA-256 of the canonical JSON.
-fn id_of(value: &Value) -> String {
-    let digest = Sha256::digest(canonical(value).as_bytes());
-    let digits = digest.iter().take(8).map(|byte| format!("{byte:02x}"));
-    digits.collect()
-}
-
-/// JSON with object keys in order, whatever the map type behind `Value` does.
-fn canonical(value: &Value) -> String {
-    match value {
-        Value::Object(map) => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by_key(|(key, _)| key.as_str());
-            let entries: Vec<String> = entries
-                .iter()
-                .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), canonical(value)))
-                .collect();
-            format!("{{{}}}", entries.join(","))
-        }
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(canonical).collect();
-            format!("[{}]", items.join(","))
-        }
-        plain => plain.to_string(),
     }
 }
 

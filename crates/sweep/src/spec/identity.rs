@@ -1,0 +1,88 @@
+//! A spec as it is stored, and the id that follows from it.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{RunSpec, schema};
+
+impl RunSpec {
+    /// The spec as JSON with sorted keys and no spaces, with its `schema`: what is stored in rows and selected on by reports.
+    pub fn canonical_json(&self) -> String {
+        canonical(&self.with_schema())
+    }
+
+    /// A stored spec, of this schema or an earlier one.
+    ///
+    /// # Errors
+    /// When it is no spec, or one of a later schema.
+    pub fn read(json: &str) -> Result<Self> {
+        let value = serde_json::from_str(json).context("a spec: found no JSON")?;
+        let value = schema::upgrade(value)?;
+        serde_json::from_value(value).context("a spec: cannot be read")
+    }
+
+    /// What names the run: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON without the arm and the
+    /// number of trials, or what named it when it was made under an earlier schema.
+    pub fn id(&self) -> String {
+        match &self.made_as {
+            Some(id) => id.clone(),
+            None => {
+                let mut value = self.with_schema();
+                let object = value.as_object_mut().expect("a spec is a table");
+                object.retain(|key, _| !schema::NOT_HASHED.contains(&key.as_str()));
+                id_of(&value)
+            }
+        }
+    }
+
+    /// The id of the same run under schema 1, whether there ever was one.
+    pub fn id_of_schema_1(&self) -> String {
+        id_of(&schema::downgrade(self.value(), 1))
+    }
+
+    /// The ids of the same run under each earlier schema, the newest first, whether there ever was one.
+    pub fn earlier_ids(&self) -> impl Iterator<Item = String> {
+        schema::earlier().map(|schema| id_of(&schema::downgrade(self.value(), schema)))
+    }
+
+    fn value(&self) -> Value {
+        serde_json::to_value(self).expect("a spec has string keys and finite numbers")
+    }
+
+    fn with_schema(&self) -> Value {
+        let mut value = self.value();
+        value
+            .as_object_mut()
+            .expect("a spec is a table")
+            .insert("schema".to_string(), schema::SCHEMA.into());
+        value
+    }
+}
+
+/// The first 16 hexadecimal digits of the SHA-256 of the canonical JSON.
+pub(super) fn id_of(value: &Value) -> String {
+    let digest = Sha256::digest(canonical(value).as_bytes());
+    let digits = digest.iter().take(8).map(|byte| format!("{byte:02x}"));
+    digits.collect()
+}
+
+/// JSON with object keys in order, whatever the map type behind `Value` does.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| key.as_str());
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), canonical(value)))
+                .collect();
+            format!("{{{}}}", entries.join(","))
+        }
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(canonical).collect();
+            format!("[{}]", items.join(","))
+        }
+        plain => plain.to_string(),
+    }
+}

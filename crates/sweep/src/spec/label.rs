@@ -1,0 +1,106 @@
+//! What tells a run from its neighbours, for people.
+
+use serde_json::Value;
+use totune_data::Split;
+
+use super::{RunSpec, Work, kebab};
+
+/// How the path of a setting ends that labels have anyway.
+const LR: &str = ".adaptation.lr";
+
+impl RunSpec {
+    /// What tells this run from its neighbours in the same experiment, for people.
+    pub fn label(&self) -> String {
+        let mut parts = vec![self.experiment.clone()];
+        match &self.work {
+            Work::Sparse(work) => parts.push(kebab(&work.features)),
+            Work::Tune(work) => {
+                parts.push(self.dataset.clone());
+                parts.push(work.encoder.clone());
+                let adaptation = &work.training.adaptation;
+                parts.push(adaptation.label());
+                parts.push(format!("lr {:e}", adaptation.lr()));
+                let key = adaptation.head_lr_key();
+                // One that was searched comes with the other searched values.
+                let is_searched = self.searches(&format!(".adaptation.{key}"));
+                if let Some(lr) = adaptation.head_lr().filter(|_| !is_searched) {
+                    parts.push(format!("{key} {lr:e}"));
+                }
+            }
+            Work::Probe(work) => {
+                parts.push(self.dataset.clone());
+                parts.push(work.encoder.clone());
+                let (input, states) = (kebab(&work.input), kebab(&work.states));
+                parts.push(format!("probe of {input}, {states}"));
+            }
+            Work::Divergence(work) => {
+                parts.push(self.dataset.clone());
+                parts.push(format!("from {}", work.texts.join(" and ")));
+            }
+            Work::Floor(work) => {
+                parts.push(self.dataset.clone());
+                parts.extend(work.encoder.clone());
+                parts.push(work.floor.label());
+            }
+        }
+        parts.extend(self.searched());
+        parts.push(split_label(&self.split));
+        if self.split.n_folds() > 1 {
+            parts.push(format!("fold {}", self.fold));
+        }
+        if matches!(self.work, Work::Tune(_) | Work::Probe(_)) {
+            parts.push(format!("seed {}", self.seed));
+        }
+        parts.join(" · ")
+    }
+
+    /// As [`RunSpec::label`], without the values that a search is still to choose.
+    pub(crate) fn label_before_its_search(&self) -> String {
+        let (label, mut searched) = (self.label(), self.searched());
+        if let Work::Tune(work) = &self.work
+            && self.searches(LR)
+        {
+            searched.push(format!("lr {:e}", work.training.adaptation.lr()));
+        }
+        let open = |part: &&str| !searched.iter().any(|searched| searched == part);
+        label
+            .split(" · ")
+            .filter(open)
+            .collect::<Vec<_>>()
+            .join(" · ")
+    }
+
+    fn searches(&self, end: &str) -> bool {
+        self.search.iter().any(|path| path.ends_with(end))
+    }
+
+    /// What a search varied, but for the rate that labels have anyway: `dropout 0.3`.
+    fn searched(&self) -> Vec<String> {
+        let mut searched = Vec::new();
+        if !self.search.is_empty() {
+            let json = serde_json::to_value(self).expect("a spec has string keys");
+            let paths = self.search.iter();
+            for path in paths.filter(|path| !path.ends_with(LR)) {
+                let value = json.pointer(&format!("/{}", path.replace('.', "/")));
+                let name = path.rsplit('.').next().unwrap_or(path);
+                searched.push(format!("{name} {}", value.unwrap_or(&Value::Null)));
+            }
+        }
+        searched
+    }
+}
+
+fn split_label(split: &Split) -> String {
+    let (kind, duplicates) = match split {
+        Split::Files(files) => return format!("test on {}", files.test),
+        Split::HoldOut(split) => ("hold-out".to_string(), kebab(&split.duplicates)),
+        Split::KFold(split) => (
+            format!("{} folds by {}", split.folds, kebab(&split.by)),
+            kebab(&split.duplicates),
+        ),
+    };
+    match duplicates.as_str() {
+        "keep" => kind,
+        _ => format!("{kind}, duplicates together"),
+    }
+}
