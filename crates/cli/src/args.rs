@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
     bench, collect, compare, completions, curves, data, doctor, encoders, experiment, papers,
@@ -71,7 +71,9 @@ impl Args {
     pub fn run(self, start: Instant) -> Result<ExitCode> {
         // What answers where no project can be found, too.
         let command = match self.command {
-            Command::Completions(command) => return command.run().map(ExitCode::from),
+            Command::Completions(command) => {
+                return command.run(Self::command()).map(ExitCode::from);
+            }
             Command::Doctor(command) => return command.run(&self.global),
             Command::Predict(command) => return command.run(&self.global).map(ExitCode::from),
             Command::Evaluate(command) => return command.run(&self.global).map(ExitCode::from),

@@ -1,7 +1,7 @@
 //! `totune completions`: what a shell needs to complete arguments.
 
 use anyhow::Result;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
 use crate::exit;
@@ -22,18 +22,13 @@ Examples:
   totune completions fish > ~/.config/fish/completions/totune.fish";
 
 impl Completions {
-    /// Prints the script.
+    /// Prints the script for `command`, the whole of the command line.
     ///
     /// # Errors
     /// Never; a full disk ends the program.
-    pub fn run(self) -> Result<u8> {
+    pub fn run(self, mut command: Command) -> Result<u8> {
         let mut script = Vec::new();
-        generate(
-            self.shell,
-            &mut crate::args::Args::command(),
-            "totune",
-            &mut script,
-        );
+        generate(self.shell, &mut command, "totune", &mut script);
         print!("{}", String::from_utf8(script)?);
         Ok(exit::OK)
     }

@@ -1,0 +1,128 @@
+//! No circle of files: what a file uses does not use it in turn, except between a module and those below it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use regex::Regex;
+
+/// The path of a module in its crate, such as `["spec", "schema"]`; empty for `lib.rs`.
+type Module = Vec<String>;
+
+/// Known circles: a type alias of `answer` that `race` returns.
+const OPEN: [&str; 2] = ["compare: answer", "compare: race"];
+
+/// The code of each module below `folder`, without comments and tests.
+fn modules(folder: &Path, module: &Module, found: &mut BTreeMap<Module, String>) {
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let mut inner = module.clone();
+        if !["lib", "main", "mod"].contains(&stem.as_ref()) {
+            inner.push(stem.to_string());
+        }
+        if path.is_dir() {
+            modules(&path, &inner, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") && stem != "tests" {
+            let text = fs::read_to_string(&path).expect("source code");
+            let text = text.split("#[cfg(test)]\nmod").next().unwrap_or_default();
+            let comments = Regex::new("//.*").expect("a pattern");
+            found.insert(inner, comments.replace_all(text, "").into_owned());
+        }
+    }
+}
+
+/// The paths that the tree of a `use` names.
+fn leaves(prefix: &str, tree: &str) -> Vec<String> {
+    let Some((head, body)) = tree.trim().split_once('{') else {
+        let path = tree.split(" as ").next().unwrap_or_default();
+        return vec![format!("{prefix}{}", path.trim())];
+    };
+    let (prefix, mut depth) = (format!("{prefix}{head}"), 0);
+    let body = body.strip_suffix('}').unwrap_or(body);
+    let parts = body.split(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    });
+    parts.flat_map(|part| leaves(&prefix, part)).collect()
+}
+
+/// The module that `path`, written in `module`, leads to; through names that a module passes on, where it has some.
+fn target(path: &str, module: &Module, known: impl Fn(&Module, &str) -> Option<Module>) -> Module {
+    let mut at = module.clone();
+    for name in path.split("::") {
+        match name {
+            "crate" => at.clear(),
+            "super" => drop(at.pop()),
+            "self" => {}
+            name => match known(&at, name) {
+                Some(next) => at = next,
+                None => break,
+            },
+        }
+    }
+    at
+}
+
+/// The other modules that each one uses, but for those above and below it.
+fn edges<'a>(code: &'a BTreeMap<Module, String>) -> BTreeMap<&'a Module, BTreeSet<Module>> {
+    let uses = Regex::new(r"(pub(?:\([^)]*\))? )?use ([^;]*);").expect("a pattern");
+    let inline = Regex::new(r"\b(?:crate|super)(?:::\w+)+").expect("a pattern");
+    let below = |at: &Module, name: &str| {
+        let inner = [&at[..], &[name.to_owned()]].concat();
+        code.contains_key(&inner).then_some(inner)
+    };
+    let mut passed_on = BTreeMap::new();
+    for (module, text) in code {
+        for found in uses
+            .captures_iter(text)
+            .filter(|found| found.get(1).is_some())
+        {
+            for path in leaves("", &found[2]) {
+                let name = path.rsplit("::").next().unwrap_or_default().to_owned();
+                passed_on.insert((module.clone(), name), target(&path, module, below));
+            }
+        }
+    }
+    let known = |at: &Module, name: &str| {
+        let other = || passed_on.get(&(at.clone(), name.to_owned())).cloned();
+        below(at, name).or_else(other)
+    };
+    let used = |(module, text): (&'a Module, &'a String)| {
+        let trees = uses
+            .captures_iter(text)
+            .flat_map(|found| leaves("", &found[2]));
+        let inner = inline
+            .find_iter(text)
+            .map(|found| found.as_str().to_owned());
+        let paths = trees.filter(|path| path.starts_with("crate::") || path.starts_with("super::"));
+        let targets = paths.chain(inner).map(|path| target(&path, module, known));
+        let aside = |other: &Module| !other.starts_with(module) && !module.starts_with(other);
+        (module, targets.filter(aside).collect())
+    };
+    code.iter().map(used).collect()
+}
+
+#[test]
+fn no_files_use_each_other_in_a_circle() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut circles = Vec::new();
+    for entry in fs::read_dir(crates).expect("the crates") {
+        let folder = entry.expect("a crate").path();
+        let mut code = BTreeMap::new();
+        modules(&folder.join("src"), &Module::new(), &mut code);
+        let edges = edges(&code);
+        for module in code.keys() {
+            let (mut reached, mut open) = (BTreeSet::new(), vec![module]);
+            while let Some(next) = open.pop() {
+                open.extend(edges[next].iter().filter(|other| reached.insert(*other)));
+            }
+            if reached.contains(module) {
+                let name = folder.file_name().unwrap_or_default();
+                circles.push(format!("{}: {}", name.display(), module.join("/")));
+            }
+        }
+    }
+    circles.retain(|circle| !OPEN.contains(&circle.as_str()));
+    assert_eq!(circles, [""; 0], "modules that use each other");
+}
