@@ -99,7 +99,8 @@ fn values_of_bert_wait_for_bert() {
         .find(|line| line.starts_with("frozen-accuracy,"))
         .unwrap();
     assert!(
-        line.contains("not testable") && line.contains("it takes the profile paper"),
+        line.contains("not testable")
+            && line.contains("it takes the profile paper"),
         "{line}"
     );
 }
@@ -129,15 +130,13 @@ fn synthetic_rows() -> Tables {
             for fold in 0..10 {
                 let accuracy =
                     mean - drop + sd * spread(fold) + 0.004 * spread(fold + features.len() as u64);
-                add(&mut tables, "table-1", &work, &split, (fold, 0), accuracy);
+                add(&mut tables, ("table-1", &work, &split), (fold, 0), accuracy);
             }
         }
         for duplicates in ["keep", "group"] {
             add(
                 &mut tables,
-                "table-1",
-                &work,
-                &hold_out(duplicates),
+                ("table-1", &work, &hold_out(duplicates)),
                 (0, 0),
                 mean + 0.003,
             );
@@ -147,9 +146,7 @@ fn synthetic_rows() -> Tables {
         let work = json!({ "kind": "floor", "floor": { "kind": floor } });
         add(
             &mut tables,
-            "floors",
-            &work,
-            &hold_out("keep"),
+            ("floors", &work, &hold_out("keep")),
             (0, 0),
             accuracy,
         );
@@ -175,9 +172,7 @@ fn synthetic_rows() -> Tables {
         for seed in 1..=10 {
             add(
                 &mut tables,
-                "table-2",
-                &work,
-                &hold_out("keep"),
+                ("table-2", &work, &hold_out("keep")),
                 (0, seed),
                 mean + sd * spread(seed + (mean * 1e3) as u64),
             );
@@ -194,9 +189,7 @@ fn spread(number: u64) -> f64 {
 
 fn add(
     tables: &mut Tables,
-    experiment: &str,
-    work: &Value,
-    split: &Value,
+    (experiment, work, split): (&str, &Value, &Value),
     (fold, seed): (u64, u64),
     accuracy: f64,
 ) {
@@ -206,13 +199,6 @@ fn add(
         "split": split, "fold": fold, "seed": seed, "work": work,
     }));
     let tuned = work["kind"] == "tune";
-    let only_if_tuned = |text: &str| {
-        if tuned {
-            text.to_owned()
-        } else {
-            String::new()
-        }
-    };
     for (metric, value) in [
         ("accuracy", accuracy),
         ("f1-positive", accuracy - 0.05),
@@ -233,36 +219,10 @@ fn add(
             is_final: true,
         });
     }
+    let row = totune_synthetic::row(run_id, &spec);
     tables.runs.push(RunRow {
-        run_id,
-        paper: "hart2020".into(),
-        experiment: experiment.into(),
-        profile: "fixture".into(),
-        spec: spec.to_string(),
-        code_commit: "0123456789abcdef0123456789abcdef01234567".into(),
-        code_dirty: false,
-        dataset: "fixture-tweets".into(),
-        dataset_hash: "11".repeat(32),
-        encoder: only_if_tuned("fixture-bert"),
-        checkpoint_hash: only_if_tuned(&"22".repeat(32)),
-        tokenizer_hash: only_if_tuned(&"33".repeat(32)),
-        seed,
-        device: "cpu (synthetic)".into(),
         dtype: if tuned { "f32" } else { "f64" }.into(),
-        threads: 2,
-        params_total: 4_321,
-        params_trainable: 321,
         epochs: u32::from(tuned),
-        steps: 10,
-        stop_reason: "epochs".into(),
-        train_seconds: 1.25,
-        eval_seconds: 0.5,
-        cache_seconds: 0.0,
-        cpu_seconds: None,
-        load_average: None,
-        peak_memory: 1 << 28,
-        started: 1_700_000_000,
-        status: "ok".into(),
-        error: String::new(),
+        ..row
     });
 }

@@ -311,37 +311,15 @@ fn add(tables: &mut Tables, of: Made, training: Value, per_epoch: f64, score: f6
             });
         }
     }
+    let row = totune_synthetic::row(run_id, &spec);
     tables.runs.push(RunRow {
-        run_id,
-        paper: "wang2023".into(),
-        experiment: of.experiment.into(),
-        profile: "small".into(),
-        spec: spec.to_string(),
-        code_commit: "0123456789abcdef0123456789abcdef01234567".into(),
-        code_dirty: false,
-        dataset: of.dataset.into(),
-        dataset_hash: "11".repeat(32),
-        encoder: "all-minilm-l6-v2".into(),
-        checkpoint_hash: "22".repeat(32),
-        tokenizer_hash: "33".repeat(32),
-        seed: of.seed,
-        device: "cpu (synthetic)".into(),
         dtype: training_dtype(&spec),
-        threads: 1,
         params_total: 22_713_986,
         params_trainable: trainable,
         epochs: of.epochs,
         steps: u64::from(of.epochs) * 34,
-        stop_reason: "epochs".into(),
         train_seconds: per_epoch * f64::from(of.epochs),
-        eval_seconds: 1.0,
-        cache_seconds: 0.0,
-        cpu_seconds: None,
-        load_average: None,
-        peak_memory: 1 << 28,
-        started: 1_700_000_000,
-        status: "ok".into(),
-        error: String::new(),
+        ..row
     });
 }
 
