@@ -100,7 +100,7 @@ fn values_of_bert_wait_for_bert() {
         .unwrap();
     assert!(
         line.contains("not testable")
-            && line.contains("it takes the profile paper"),
+            && line.contains("it can only be tested in the profile paper"),
         "{line}"
     );
 }

@@ -75,7 +75,7 @@ impl Shown<'_> {
             let below = estimate.p_above(-margin);
             let percent = |share: f64| format!("{} %", fixed(share * 100.0, 0));
             parts.push(format!(
-                "likely above {} by {}, within it by {}, below its opposite by {}",
+                "probability of a difference above {}: {}, within it: {}, below its opposite: {}",
                 self.scale.amount(margin),
                 percent(above),
                 percent(1.0 - above - below),
@@ -94,7 +94,7 @@ impl Shown<'_> {
                 let seen = found
                     .iter()
                     .any(|each| self.rule.p(each) < ALPHA && self.against(each));
-                (!seen).then(|| "a difference that matters is excluded".to_owned())
+                (!seen).then(|| "a difference as large as the margin is excluded".to_owned())
             }
             _ => None,
         }
@@ -140,10 +140,10 @@ impl Shown<'_> {
         let (size, power) = (self.scale.amount(size), fixed(POWER * 100.0, 0));
         let can = match self.is_within() {
             true => format!(
-                "in {power} % of such comparisons a true difference of 0 is shown to be within {size}, and not within less"
+                "with a power of {power} % such comparisons show that a true difference of 0 is within {size}, and not within less"
             ),
             false => format!(
-                "in {power} % of such comparisons a true difference of {size} is found, and no smaller one"
+                "with a power of {power} % such comparisons detect a true difference of {size}, and no smaller one"
             ),
         };
         let target = match self.relation.papers() {
@@ -155,7 +155,7 @@ impl Shown<'_> {
         let takes = self.seeds(each, target).map(|seeds| {
             let noun = counted(seeds, self.unit.noun());
             format!(
-                "; to decide on {} it takes about {noun} a side",
+                "; deciding on {} takes about {noun} a side",
                 self.scale.amount(target)
             )
         });

@@ -65,7 +65,7 @@ fn unfair(sides: &[Vec<&Run>]) -> Option<String> {
     let least = sides.iter().map(models).min()?;
     if most != least {
         return Some(format!(
-            "its sides are not equal: {most} trained models together against {least}"
+            "its sides are not equal: an ensemble of {most} trained models against {least}"
         ));
     }
     let trials = sides.iter().map(|runs| trials(runs));
@@ -83,7 +83,7 @@ fn unequal_trials(sides: &[BTreeSet<Option<u64>>]) -> Option<String> {
     let first = sides.first()?;
     let other = sides.iter().find(|side| *side != first)?;
     let shown = |side: &BTreeSet<Option<u64>>| match side.last().copied().flatten() {
-        None => "a number of trials that is not known".to_owned(),
+        None => "an unknown number of trials".to_owned(),
         Some(0) => "no trial".to_owned(),
         Some(n) => counted(n as usize, "trial"),
     };
@@ -118,9 +118,7 @@ mod tests {
             ),
             (
                 vec![side(&[Some(4)]), side(&[None])],
-                Some(
-                    "chosen by 4 trials, those of another by a number of trials that is not known",
-                ),
+                Some("chosen by 4 trials, those of another by an unknown number of trials"),
             ),
         ] {
             let found = unequal_trials(&sides);

@@ -84,7 +84,7 @@ fn measure(claim: &Claim, context: ClaimContext, terms: &Terms) -> Result<(Strin
     let profiles = &claim.profiles;
     if !profiles.is_empty() && profiles.iter().all(|profile| profile != context.profile) {
         return unmeasured(format!(
-            "it takes the profile {}; this page shows {}",
+            "it can only be tested in the profile {}; this page shows {}",
             profiles.join(" or "),
             context.profile
         ));

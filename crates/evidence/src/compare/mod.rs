@@ -28,7 +28,7 @@ pub(crate) const LEAST: usize = 3;
 pub(crate) fn enough(n: usize, unit: Unit) -> Result<(), String> {
     match n < LEAST {
         true => Err(format!(
-            "{} with both sides, and it takes {LEAST}",
+            "{} with both sides; at least {LEAST} are needed",
             counted(n, unit.noun())
         )),
         false => Ok(()),

@@ -113,7 +113,7 @@ impl<'a> PairedComparison<'a> {
             .find(|on| on.a.fixed().is_some() && on.b.fixed().is_some())
         {
             return Err(format!(
-                "{}: neither side draws anything at random, so there is nothing to measure the difference with",
+                "{}: neither side has any randomness, so the difference cannot be tested",
                 on.task.title
             ));
         }

@@ -10,8 +10,7 @@ const ROUNDS: u64 = 1 << 14;
 /// Tasks that it takes to speak of tasks in general: with fewer, a task more or less changes everything.
 pub(crate) const LEAST_TASKS: usize = 5;
 
-const NO_VARIATION: &str =
-    "neither side varies, so there is nothing to measure the difference with";
+const NO_VARIATION: &str = "neither side varies, so the difference cannot be tested";
 
 /// A task's weight in the comparison with the numbers of both sides, seed by seed.
 pub(crate) type Weighted<'n> = (f64, &'n [f64], &'n [f64]);
@@ -81,7 +80,7 @@ pub(crate) fn in_general(differences: Vec<f64>) -> Result<Comparison, String> {
     let k = differences.len();
     if k < LEAST_TASKS {
         return Err(format!(
-            "{k} tasks do not speak for tasks in general, which takes at least {LEAST_TASKS}"
+            "{k} tasks are too few for a statement about tasks in general, which needs at least {LEAST_TASKS}"
         ));
     }
     let estimate = Estimate::of_mean(&differences).ok_or(NO_VARIATION)?;
@@ -135,9 +134,7 @@ fn two(sizes: impl Iterator<Item = usize>) -> Result<(), String> {
     match sizes.min() {
         None => Err("no seed has both sides".to_owned()),
         Some(0) => Err("one side has no run".to_owned()),
-        Some(1) => Err(
-            "1 seed has both sides, which leaves nothing to measure the difference with".to_owned(),
-        ),
+        Some(1) => Err("only 1 seed has both sides, so the difference cannot be tested".to_owned()),
         Some(_) => Ok(()),
     }
 }

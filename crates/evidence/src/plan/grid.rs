@@ -28,7 +28,7 @@ pub struct GridColumn {
     pub paper_split: String,
     /// Why ours is another part, such as `test labels are hidden`.
     #[serde(default)]
-    pub because: String,
+    pub reason: String,
 }
 
 /// One row, with what the paper has in it.

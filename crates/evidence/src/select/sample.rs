@@ -178,7 +178,7 @@ impl Sample {
             ));
         }
         if unit == Unit::Fold && self.splits != other.splits {
-            return Err("its sides are scored on other folds".to_owned());
+            return Err("its sides are scored on different folds".to_owned());
         }
         let (left, right) = (self.means(unit), other.means(unit));
         let values = |means: &BTreeMap<u64, f64>| means.values().copied().collect::<Vec<f64>>();

@@ -69,7 +69,7 @@ impl TrainingData {
         let note = |(encoder, tasks): (&str, BTreeSet<&str>)| {
             let tasks: Vec<&str> = tasks.into_iter().collect();
             format!(
-                "{} has been trained on data of {}, as its card lists: scores there are not those of unseen data",
+                "{} was trained on data of {}, according to its card: scores there are not scores on unseen data",
                 self.cards[encoder].title,
                 tasks.join(", ")
             )

@@ -60,7 +60,7 @@ impl FigureKind for Box {
                 let note = sample
                     .note
                     .iter()
-                    .map(|note| format!("{title}: no box, since {note}"));
+                    .map(|note| format!("{title}: no box, because {note}"));
                 drawing.notes.extend(note);
                 if !sample.lost.is_empty() {
                     let lost = sample.lost_text();

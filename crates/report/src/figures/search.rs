@@ -174,14 +174,16 @@ impl Search {
             let counts: Vec<usize> = cells.iter().map(|cell| cell.trials.len()).collect();
             Cell::of(equally_hard(&counts))
         });
-        let equal = [Cell::of("Tuned equally hard?")].into_iter().chain(equal);
+        let equal = [Cell::of("Same number of trials?")]
+            .into_iter()
+            .chain(equal);
         trials.push(equal.collect());
         let settings = rows(&|cell: &Trials| Cell::of(cell.best_setting()).class("words"));
         let taken = rows(&|cell: &Trials| Cell::of(cell.taken()));
         let parts = [
             ("", trials),
-            ("What the best trial has where trials differ", settings),
-            ("Whether the runs that are compared have it too", taken),
+            ("Settings of the best trial", settings),
+            ("Do the compared runs use them?", taken),
         ];
         let parts = parts.map(|(title, rows)| Part {
             title: title.to_owned(),
@@ -192,7 +194,7 @@ impl Search {
             columns: RenderedTable::columns_of("Compared", titles),
             parts: parts.into(),
             notes: vec![format!(
-                "scores on `{SPLIT}`, each task by its own metric; a trial that diverged counts as one"
+                "scores on `{SPLIT}`, each task by its own metric; a diverged trial counts as a trial"
             )],
             ..RenderedTable::default()
         }
@@ -356,7 +358,7 @@ mod tests {
         );
         assert_eq!(
             shown(0, 2),
-            ["Tuned equally hard?", "yes, 4 each", "no: 4, 2"]
+            ["Same number of trials?", "yes, 4 each", "no: 4, 2"]
         );
         assert_eq!(shown(1, 1), ["Large, tuned", "lr 1e-3", "lr 3e-4"]);
         // All compared runs have 1e-3, which is the best trial of one cell.

@@ -156,7 +156,7 @@ fn tests(judged: &[Judged]) -> String {
     match claims {
         0 => String::new(),
         _ => format!(
-            "{} decided by {} of runs, each claim at {ALPHA}: about {by_chance} verdicts at most are expected to be false positives.",
+            "{} decided by {} of runs, each claim at {ALPHA}: at most about {by_chance} false positives are expected.",
             match claims {
                 1 => "1 claim is".to_owned(),
                 n => format!("{n} claims are"),

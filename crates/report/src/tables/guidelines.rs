@@ -132,14 +132,14 @@ impl TableKind for Guidelines {
         let mut rows = Vec::new();
         let mut csv = Csv::new("line,says,evidence,expected,difference,low,high,points");
         let mut notes = vec![
-            "differences of scores in points (hundredths), at equal seeds, as means over the tasks' means, with 95 % intervals; \
-             an interval on one side of 0 points a way, for similar scores a 90 % interval within the limit"
+            "differences of scores in points (hundredths) at equal seeds, averaged over the tasks, with 95 % intervals; \
+             runs support a direction where the interval excludes 0, and similarity where the 90 % interval lies within the limit"
                 .to_owned(),
         ];
         for (number, line) in (1..).zip(&self.lines) {
             let mut first: Vec<Cell> = line.cells.iter().chain([&line.says]).map(words).collect();
             if line.evidence.is_empty() {
-                first.extend([words("no run can tell"), Cell::default()]);
+                first.extend([words("no run can test it"), Cell::default()]);
                 rows.push(first);
                 continue;
             }

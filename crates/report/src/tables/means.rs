@@ -72,7 +72,7 @@ struct MeansPart {
 }
 
 /// Folds share training data.
-const FOLDS_NOTE: &str = "Intervals over folds treat the folds as independent; they share training examples, so the true ones are wider";
+const FOLDS_NOTE: &str = "Intervals over folds treat the folds as independent; they share training examples, so the true intervals are wider";
 
 fn three() -> usize {
     3
@@ -271,7 +271,7 @@ impl Filled<'_> {
             part => format!("{}, {part}", self.group.title),
         };
         let note = self.samples.iter().find_map(|sample| sample.note.as_ref());
-        let empty = note.map(|note| format!("{name}: empty, since {note}"));
+        let empty = note.map(|note| format!("{name}: empty, because {note}"));
         let [_, lost] = self.runs();
         let lost = (!lost.is_empty()).then(|| format!("{name}: not in the means: {lost}"));
         // Columns judge by the same answers, but a correlation of classes may tell more than their accuracy.
@@ -323,7 +323,7 @@ mod tests {
         let rows = &table.parts[0].rows;
         let row = rows.iter().find(|row| row[0].main == "Absent").unwrap();
         assert_eq!((row[2].main.as_str(), row[2].empty), ("", "no run"));
-        let says = |note: &String| note.starts_with("Absent: empty, since no run has");
+        let says = |note: &String| note.starts_with("Absent: empty, because no run has");
         assert!(table.notes.iter().any(says), "{:?}", table.notes);
     }
 

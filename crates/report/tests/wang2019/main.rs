@@ -25,7 +25,7 @@ fn every_table_and_figure_finds_its_runs() {
         if path.extension().is_some_and(|ending| ending == "md") && !path.ends_with("claims.md") {
             let text = fs::read_to_string(&path).unwrap();
             assert!(
-                !text.contains("no run") && !text.contains("empty, since"),
+                !text.contains("no run") && !text.contains("empty, because"),
                 "{}: {text}",
                 path.display()
             );
@@ -94,7 +94,7 @@ fn figures_mark_where_phase_2_begins_and_tables_say_how_phase_1_ended() {
         "4 of 10",
         "6 of 10",
         "phase 1 ends above",
-        "phase 2 begins",
+        "start of phase 2",
     ] {
         assert!(svg.contains(text), "{text}: {svg}");
     }

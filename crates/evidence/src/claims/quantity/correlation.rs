@@ -86,7 +86,7 @@ fn compared(both: Both) -> Result<Finding, String> {
         .notes
         .push(correlation_text("for comparison: Spearman", &spearman));
     evidence.notes.push(format!(
-        "over {} columns a correlation is significant from {} on; smaller ones may be there unseen",
+        "over {} columns only a correlation of at least {} is significant; a smaller one would go unnoticed",
         x.len(),
         fixed(smallest_that_counts(x.len()), 2)
     ));

@@ -92,7 +92,7 @@ impl F1Bound {
                 fixed(other, 3)
             ));
             reasons.push(format!(
-                "it takes a class with a share of at least {}",
+                "this F1 requires a class with a share of at least {}",
                 fixed(needed, 3)
             ));
         }

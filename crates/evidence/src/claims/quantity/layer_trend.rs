@@ -45,7 +45,7 @@ fn compared(found: &[OnTask]) -> Result<Finding, String> {
         let scores: Vec<f64> = on.means.iter().map(|(_, score)| *score).collect();
         let comparison = by_ranks(&layers, &scores, "layers").ok_or_else(|| {
             let n = layers.len();
-            format!("{title}: {n} layers, or the same score at each, have no order")
+            format!("{title}: {n} layers, or the same score at each, cannot be ranked")
         })?;
         ours.push(format!("{title} {}", fixed(comparison.difference, 2)));
         let label = format!(

@@ -64,7 +64,7 @@ impl PValue {
         )];
         if verdict == Verdict::NotDecided {
             reasons.push(format!(
-                "not the printed {printed}, which only a t at the edge of what rounds to {t} would give (p from {} to {})",
+                "not the printed {printed}, which only a t at the edge of the values that round to {t} gives (p from {} to {})",
                 fixed(least, digits + 2),
                 fixed(most, digits + 2)
             ));

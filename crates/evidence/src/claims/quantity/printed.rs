@@ -26,21 +26,24 @@ pub(super) fn follows(
     let off = (found - printed).abs();
     if let Some(tolerance) = tolerance {
         return match within(off, tolerance) {
-            true => (Verdict::Reproduced, "that is near enough for round words"),
+            true => (Verdict::Reproduced, "close enough for a rounded statement"),
             false => (
                 Verdict::Contradicted,
-                "that is too far even for round words",
+                "too far even for a rounded statement",
             ),
         };
     }
     let half = half_digit(printed);
     if within(off, half) {
-        (Verdict::Reproduced, "it rounds to that")
+        (Verdict::Reproduced, "this rounds to the printed number")
     } else if within(off, half + slack) {
-        let words = "it does not round to that, but numbers that round to the printed ones can";
+        let words = "this does not round to the printed number, but inputs that round to the printed ones can";
         (Verdict::NotDecided, words)
     } else {
-        (Verdict::Contradicted, "it does not round to that")
+        (
+            Verdict::Contradicted,
+            "this does not round to the printed number",
+        )
     }
 }
 

@@ -35,7 +35,7 @@ impl Quantity for RankCorrelation {
                 if scores.is_empty() {
                     let why = task_runs
                         .note
-                        .unwrap_or_else(|| "no run ended well".to_owned());
+                        .unwrap_or_else(|| "every run diverged or failed".to_owned());
                     let title = terms.title(side)?;
                     return Ok(Finding::Untestable(format!(
                         "{title} on {}: {why}",
@@ -48,7 +48,7 @@ impl Quantity for RankCorrelation {
         let [a, b] = means;
         let Some(comparison) = by_ranks(&a, &b, "tasks") else {
             let why = format!(
-                "{}, or equal scores, have no order",
+                "{}, or equal scores, cannot be ranked",
                 counted(a.len(), "task")
             );
             return Ok(Finding::Untestable(why));

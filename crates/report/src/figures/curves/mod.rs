@@ -281,7 +281,7 @@ pub(crate) fn missing(lines: &[Line], empty: &str) -> Vec<String> {
         let note = line
             .note
             .as_ref()
-            .map(|note| format!("{empty}, since {note}"));
+            .map(|note| format!("{empty}, because {note}"));
         let lost =
             (!line.lost.is_empty()).then(|| format!("not in the means: {}", counts(&line.lost)));
         for reason in note.into_iter().chain(lost) {

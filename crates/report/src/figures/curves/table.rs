@@ -28,9 +28,9 @@ pub(super) fn table(tasks: &[CurvesSummary]) -> RenderedTable {
 }
 
 /// How the columns are to be read.
-const NOTE: &str = "Read off the mean lines. s: seconds of training, with computing kept states of frozen layers and without evaluation. \
+const NOTE: &str = "Computed from the mean curves. s: seconds of training, with the time to fill the cache of frozen layers and without evaluation. \
 Area: mean score in hand over the time from 0 to the end of the slowest line, 0 until the first epoch is finished; a line that ends \
-before keeps its best. s to 90 %: until that share of the best score of any line is reached, by straight lines between epochs";
+before keeps its best. s to 90 %: until that share of the best score of any curve is reached, interpolated linearly between epochs";
 
 fn part(task: &CurvesSummary) -> Part {
     let mut title = format!("{} ({} on {})", task.title, task.metric, task.split);

@@ -81,7 +81,7 @@ fn a_group_without_runs_is_named_and_the_others_are_drawn() {
     assert!(lines.lines[0].mean.is_none() && lines.lines[1].mean.is_some());
     assert!(lines.frontier().is_empty());
     assert!(
-        lines.notes()[0].starts_with("Letters, Last nine layers: no line, since no run has"),
+        lines.notes()[0].starts_with("Letters, Last nine layers: no line, because no run has"),
         "{:?}",
         lines.notes()
     );

@@ -125,7 +125,7 @@ impl Matrix {
     fn notes(&self, rows: &[FilledRow], places: &[Place], source: &str) -> Vec<String> {
         let mut notes = Vec::new();
         if !source.is_empty() && !self.has_paper() {
-            notes.push("the paper's cells: not recovered, none of them".to_owned());
+            notes.push("the paper's cells: none could be recovered".to_owned());
         }
         notes.push(
             "ours: mean over seeds in hundredths, with its 95 % interval where there are two or more; \
@@ -140,7 +140,7 @@ impl Matrix {
         {
             let points = fixed(limit * 100.0, decimals(*limit).saturating_sub(2).max(1));
             notes.push(format!(
-                "marked as in the paper: a difference above {points} is good for {above}, one below -{points} for {below}"
+                "coloured as in the paper: a difference above {points} favours {above}, one below -{points} favours {below}"
             ));
         }
         notes.extend(missing(rows, places));
@@ -204,12 +204,12 @@ fn about(rows: &[FilledRow], places: &[Place]) -> Vec<Vec<Cell>> {
         found.dedup();
         // A reason is for scoring another part than the paper.
         let same = found.iter().all(|part| *part == place.column.paper_split);
-        let because = match same {
+        let reason = match same {
             true => String::new(),
-            false => place.column.because.clone(),
+            false => place.column.reason.clone(),
         };
         Cell {
-            beside: because,
+            beside: reason,
             ..Cell::of(joined(&found)).class("about")
         }
     };

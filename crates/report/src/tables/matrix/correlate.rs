@@ -14,7 +14,7 @@ pub(super) fn sentence(asked: &Correlate, filled: &Filled) -> String {
     let (xs, ys): (Vec<f64>, Vec<f64>) = found.pairs.into_iter().unzip();
     match pearson_test(&xs, &ys, LEVEL).zip(spearman_test(&xs, &ys, LEVEL)) {
         None => format!(
-            "{what}: none, since {} of {} columns have both",
+            "{what}: none, because {} of {} columns have both",
             xs.len(),
             found.columns
         ),

@@ -82,7 +82,7 @@ impl TableKind for Paired {
                         notes.extend(of_row.map(|note| format!("{title}: {note}")));
                     }
                     Err(why) => {
-                        notes.push(format!("{title} on {}: empty, since {why}", task.title))
+                        notes.push(format!("{title} on {}: empty, because {why}", task.title))
                     }
                 }
                 let cells = row.cells(&task.title, &labelled(title, &paired.labels));
@@ -138,7 +138,7 @@ impl Paired {
     fn legend(&self) -> String {
         let (a, b) = (&self.a.title, &self.b.title);
         format!(
-            "Differences are “{b}” minus “{a}” at equal seeds, with Student's 95 % interval of the pairs; p of the paired t-test and of the exact sign-flip permutation test, both uncorrected. The interval over test examples is another one: the runs stay as they are, and their test set is drawn again 2,000 times (percentile bootstrap); it is empty where the answers of the runs were not kept. The standard deviation is that between seeds of “{a}”. Hedges’ g is the difference in standard deviations between seeds, pooled over both sides and corrected for how few they are, from three seeds on; its 95 % interval is that of the noncentral t."
+            "Differences are “{b}” minus “{a}” at equal seeds, with Student's 95 % interval of the pairs; p of the paired t-test and of the exact sign-flip permutation test, both uncorrected. The interval over test examples is a percentile bootstrap: the runs stay as they are, and their test set is resampled 2,000 times; it is empty where predictions were not stored. The standard deviation is that between seeds of “{a}”. Hedges’ g is the difference in standard deviations between seeds, pooled over both sides, with the correction for small samples, from three seeds on; its 95 % interval is from the noncentral t distribution."
         )
     }
 }
@@ -266,6 +266,6 @@ mod tests {
         assert_eq!(cells[2..7], ["0", "", "", "", ""]);
         assert_eq!(table.conclusion, ["No seed has both sides yet."]);
         let why = &table.notes[0];
-        assert!(why.contains(": empty, since"), "{:?}", table.notes);
+        assert!(why.contains(": empty, because"), "{:?}", table.notes);
     }
 }

@@ -155,7 +155,10 @@ fn missing(group: &Group, task: &Task, task_runs: &TaskRuns) -> Vec<String> {
         .per_seed(|run| final_score(run, task))
         .is_empty()
         .then(|| {
-            let why = task_runs.note.as_deref().unwrap_or("no run ended well");
+            let why = task_runs
+                .note
+                .as_deref()
+                .unwrap_or("every run diverged or failed");
             format!("{group} has no score on {}: {why}", task.title)
         });
     lost.into_iter().chain(no_score).collect()

@@ -97,8 +97,7 @@ impl BaselineComparison {
         let mut parts = Vec::new();
         match (same, self.tested) {
             (_, 0) => {
-                return "with one seed each, nothing says how much of a difference is noise"
-                    .to_owned();
+                return "with one seed each, the noise in a difference is unknown".to_owned();
             }
             (1, 1) => return "the two do not differ significantly".to_owned(),
             (0, _) => {}
@@ -277,7 +276,7 @@ mod tests {
         assert_eq!(
             sentences(&[once], "All layers"),
             [
-                "Few kept 98 % of the mean score of all layers; with one seed each, nothing says how much of a difference is noise."
+                "Few kept 98 % of the mean score of all layers; with one seed each, the noise in a difference is unknown."
             ]
         );
         let negative = BaselineComparison {

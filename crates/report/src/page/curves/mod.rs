@@ -1,25 +1,25 @@
 //! One figure of lines for any runs: what `totune curves` writes.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
 
-use crate::figures::Kind;
-use crate::figures::curves::{Chosen, Curves, CurvesSummary, Lines, auto, drawn};
+use crate::figures::curves::{CurvesSummary, Lines, drawn};
 use crate::item::Heading;
 use crate::page::output::Staged;
 use crate::report_file::ReportFile;
-use totune_evidence::plan::{Task, Where};
 use totune_evidence::select::panel::test;
-use totune_evidence::select::runs::{Run, Runs};
+use totune_evidence::select::runs::Runs;
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::counts;
-use totune_evidence::toml_file::{did_you_mean, unknown};
+use totune_evidence::toml_file::did_you_mean;
 use totune_plot::Figure;
 use totune_plot::time::Time;
+
+mod chosen;
+
+use chosen::{conditions, groups, task, usual_metric};
 
 /// Which lines to draw.
 #[derive(Debug, Clone, Default)]
@@ -77,12 +77,8 @@ pub const CURVES_FILES: [&str; 6] = [
     "curves.csv",
 ];
 
-/// Metrics by which a dataset is judged where nobody says by which, in this order.
-const USUAL: [&str; 3] = ["accuracy", "spearman", "span-f1"];
 /// Where runs come from, which the groups of a paper name too: what is asked for takes its place.
 const EXPERIMENT: &str = "experiment";
-/// Metric a run watched to know when to stop.
-const STOP_METRIC: &str = "work.training.stop.metric";
 
 /// Draws the lines of one task from `results/<paper>/<profile>/` and writes them into a folder, whole or not at all.
 ///
@@ -238,131 +234,6 @@ fn plan(project_root: &Path, paper: &str) -> Result<ReportFile> {
         true => ReportFile::read(&path, &shown),
         false => Ok(ReportFile::default()),
     }
-}
-
-/// The task that is asked for: one of the plan, or a dataset; the latter without a metric where no task has it.
-fn task(request: &CurvesRequest, scope: &Scope) -> Result<(String, Task)> {
-    let (name, tasks) = (&request.task, &scope.plan.tasks);
-    if let Some(task) = tasks.get(name) {
-        return Ok((name.clone(), task.clone()));
-    }
-    let runs = scope.runs.all().iter();
-    let datasets: BTreeSet<&str> = runs.map(|run| run.row.dataset.as_str()).collect();
-    if !datasets.contains(name.as_str()) {
-        let known: BTreeSet<&str> = tasks.keys().map(String::as_str).chain(datasets).collect();
-        let near = did_you_mean(name, known.iter().copied());
-        let known: Vec<&str> = known.into_iter().collect();
-        bail!(
-            "{}: unknown task `{name}`, expected a task or a dataset: {}{near}",
-            scope.from,
-            known.join(", ")
-        );
-    }
-    // A dataset of a task is judged as the task is.
-    let owner = tasks.values().find(|task| task.datasets.contains(name));
-    let (metric, unit) = owner.map_or_else(Default::default, |task| {
-        (task.metric.clone(), task.unit.clone())
-    });
-    let task = Task {
-        title: name.clone(),
-        datasets: vec![name.clone()],
-        metric,
-        unit,
-        among: vec![],
-    };
-    Ok((name.clone(), task))
-}
-
-/// Conditions as they are typed; what reads as a number or as a truth is looked for as text too.
-fn conditions(typed: &[(String, String)]) -> Where {
-    let values = |text: &str| {
-        let values = text.split(',').map(str::trim).flat_map(|word| {
-            let number = word.parse::<i64>().map(toml::Value::Integer);
-            let number = number.or_else(|_| word.parse::<f64>().map(toml::Value::Float));
-            let truth = word.parse::<bool>().map(toml::Value::Boolean);
-            let text = toml::Value::String(word.to_owned());
-            [Some(text), number.ok(), truth.ok()].into_iter().flatten()
-        });
-        toml::Value::Array(values.collect())
-    };
-    typed
-        .iter()
-        .map(|(path, text)| (path.clone(), values(text)))
-        .collect()
-}
-
-/// What the runs of a bare dataset are judged by.
-fn usual_metric(runs: &[&Run], split: &str, from: &str) -> Result<String> {
-    let watched: BTreeSet<&str> = runs
-        .iter()
-        .filter_map(|run| run.fact(STOP_METRIC).and_then(Value::as_str))
-        .collect();
-    if let (Some(&metric), 1) = (watched.first(), watched.len()) {
-        return Ok(metric.to_owned());
-    }
-    let has = |metric: &&str| runs.iter().any(|run| !run.epochs(metric, split).is_empty());
-    USUAL
-        .into_iter()
-        .find(has)
-        .map(str::to_owned)
-        .with_context(|| {
-            format!(
-                "{from}: the runs have none of {} on `{split}`; name a metric",
-                USUAL.join(", ")
-            )
-        })
-}
-
-/// The groups to draw, and what is mixed in those that nobody named.
-fn groups(
-    request: &CurvesRequest,
-    (file, task): (&ReportFile, &str),
-    runs: &[&Run],
-    scope: &Scope,
-) -> Result<(Vec<Chosen>, Vec<String>)> {
-    let Scope { plan, from, .. } = scope;
-    let (found, mixed) = auto::groups(runs);
-    if request.groups.is_empty() {
-        if let Some(figure) = figure_of(file, task) {
-            let chosen = Chosen::of_plan(plan, &figure.groups, &figure.conditions, from)?;
-            return Ok((chosen, vec![]));
-        }
-        ensure!(
-            !found.is_empty(),
-            "{from}: no run of the task adapts an encoder (`work.training.adaptation.kind`), so none has a line"
-        );
-        return Ok((found, mixed));
-    }
-    let chosen = request.groups.iter().map(|name| {
-        if let Some(group) = plan.groups.get(name) {
-            return Ok(Chosen::of_group(name, group, &Where::new()));
-        }
-        if let Some(group) = found.iter().find(|group| group.name == *name) {
-            return Ok(group.clone());
-        }
-        let found = found.iter().map(|group| &group.name);
-        let known = plan.groups.keys().chain(found).map(String::as_str);
-        Err(unknown([from, "group", name], known))
-    });
-    let chosen = chosen.collect::<Result<Vec<Chosen>>>()?;
-    let of_chosen = |note: &String| {
-        let mut titles = chosen.iter().map(|group| format!("{}: ", group.title));
-        titles.any(|title| note.starts_with(&title))
-    };
-    let mixed = mixed.into_iter().filter(of_chosen).collect();
-    Ok((chosen, mixed))
-}
-
-/// The first figure of lines that shows the task, or else the first of all.
-fn figure_of<'a>(plan: &'a ReportFile, task: &str) -> Option<&'a Curves> {
-    let figures = || {
-        plan.figures.iter().filter_map(|figure| match &figure.kind {
-            Kind::Curves(figure) => Some(figure),
-            _ => None,
-        })
-    };
-    let shows = |figure: &&Curves| figure.panels.iter().any(|panel| panel.task == task);
-    figures().find(shows).or_else(|| figures().next())
 }
 
 /// Why no group has a line.
