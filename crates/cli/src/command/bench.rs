@@ -23,7 +23,7 @@ Examples:
 Writes <name>.json and <name>.md after each case; cases that are not measured again stay as they
 were on the same machine. Nothing else should run meanwhile: the page says what the load was.")]
 pub struct Bench {
-    /// The benchmark; without one, they are listed with what each needs
+    /// The benchmark; without one, all are listed with what each needs
     name: Option<String>,
     /// Python with the packages that the benchmark needs
     #[arg(long, default_value = "python3", env = "TOTUNE_PYTHON")]
@@ -31,7 +31,7 @@ pub struct Bench {
     /// Folder for the results [default: results/bench in the project]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Rounds of alternation [default: 2 to 5, as the benchmark has it]
+    /// Rounds of alternation [default: 2 to 5, depending on the benchmark]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
     /// Steps of each side in a round [default: about three seconds' worth]
@@ -43,7 +43,7 @@ pub struct Bench {
     /// Only sides whose name contains this, such as totune; may be given several times
     #[arg(long, value_name = "TEXT", requires = "out")]
     side: Vec<String>,
-    /// Tiny cases that show that a benchmark works; their times mean nothing
+    /// Tiny cases that only show that a benchmark works; their times are meaningless
     #[arg(long, requires = "out")]
     tiny: bool,
 }

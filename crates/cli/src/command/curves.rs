@@ -29,17 +29,17 @@ pub struct Curves {
     task: String,
     /// Profile [default: paper, small or fixture, the first that has results]
     profile: Option<String>,
-    /// Only runs with this value in spec or row, such as work.training.batch-size=1; may be given
-    /// several times
+    /// Only runs with this value in their spec or row, such as work.training.batch-size=1; may be
+    /// given several times
     #[arg(long = "where", value_name = "KEY=VALUE", value_parser = condition)]
     conditions: Vec<(String, String)>,
     /// Only this group of report.toml, or this strategy, such as last-2; may be given several times
     #[arg(long, value_name = "NAME")]
     group: Vec<String>,
-    /// Another metric than the task's own
+    /// Metric [default: that of the task]
     #[arg(long)]
     metric: Option<String>,
-    /// Another split than test
+    /// Split [default: test]
     #[arg(long)]
     split: Option<String>,
     /// Show time on a logarithmic axis

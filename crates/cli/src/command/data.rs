@@ -17,7 +17,7 @@ use totune_model::EncoderCatalogue;
 use crate::command::fetch;
 use crate::context::Context;
 
-/// Datasets and texts: list them, check their files against their cards, and see what is in them
+/// Datasets and texts: list them, check their files against their cards, and show their content
 #[derive(Debug, Subcommand)]
 pub enum Data {
     List(list::List),

@@ -35,14 +35,14 @@ pub struct List {
 
 /// Compare checkpoints with their cards: hash, names, shapes and counts, and every difference
 ///
-/// A folder or file of your own is compared with the `config.json` or `options.json` next to its weights; tensors besides
-/// the network's (the head of a task) are listed. The exit code is 1 where anything differs.
+/// A folder or file of your own is compared with the `config.json` or `options.json` next to its weights; tensors that are not
+/// part of the network (the head of a task) are listed. The exit code is 1 if anything differs.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  totune encoders check\n  totune encoders check bert-base-uncased\n  totune encoders check ~/models/mine"
 )]
 pub struct Check {
-    /// Encoders, folders or files; all encoders whose files are found when none is named
+    /// Encoders, folders or files [default: all encoders whose files are found]
     #[arg(value_name = "NAME|PATH")]
     names: Vec<String>,
 
@@ -67,7 +67,7 @@ pub struct Convert {
     #[arg(long, value_name = "FOLDER")]
     to: PathBuf,
 
-    /// How numbers are stored; f16 and bf16 halve the file, and f16 refuses what it cannot hold
+    /// Data type of the file; f16 and bf16 halve it, and f16 refuses numbers out of its range
     #[arg(long, value_enum, default_value_t = Precision::F32)]
     dtype: Precision,
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use crate::context::Context;
 use crate::exit;
 
-/// List papers, their experiments, and how many runs each profile has
+/// List papers, their experiments, and the number of runs of each profile
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  totune papers")]
 pub struct Papers {}

@@ -34,7 +34,7 @@ Checkpoints, the vocabulary and the log go to runs/pretraining/<name>/. At the e
 --export, the log and the perplexity of held-out text are written to results/pretraining/<name>/,
 and the encoder with its card to runs/pretraining/<name>/encoder/, which transformers loads.")]
 pub struct Pretrain {
-    /// A file, or its name in experiments/pretraining/ without `.toml`
+    /// A file, or the name of one in experiments/pretraining/ without `.toml`
     #[arg(required_unless_present = "page")]
     config: Option<String>,
     /// Continue from the newest checkpoint
@@ -49,7 +49,7 @@ pub struct Pretrain {
     /// Where the encoder goes [default: runs/pretraining/<name>/encoder]
     #[arg(long, value_name = "FOLDER")]
     to: Option<PathBuf>,
-    /// End after this many steps, as Ctrl-C would
+    /// Stop after this many steps, as Ctrl-C would
     #[arg(long, value_name = "N")]
     steps: Option<usize>,
 }

@@ -7,7 +7,7 @@ use totune_sweep::{Plan, Selection, collect};
 use crate::context::Context;
 use crate::exit;
 
-/// Run what is missing of a paper's grid, collect the results and write the report
+/// Run the missing runs of a paper's grid, collect the results and write the report
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -22,7 +22,7 @@ pub struct Reproduce {
     /// Profile: fixture, mini, small, base or paper
     #[arg(default_value = "paper")]
     pub profile: String,
-    /// Rerun what failed before
+    /// Rerun failed runs
     #[arg(long)]
     pub retry_failed: bool,
 }

@@ -12,16 +12,16 @@ use totune_sweep::HIDDEN;
 use crate::context::Context;
 use crate::exit;
 
-/// Write a run's predictions of an unlabelled test set as GLUE's site takes them
+/// Write a run's predictions on an unlabelled test set in the format of GLUE's site
 ///
-/// A run predicts such a set where its split names it:
+/// A run predicts such a set if its split names it:
 /// `split = { kind = "files", test = "dev", predict = ["test"], … }`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  totune submit 5f2c9a1be07d4433 --to submission/")]
 pub struct Submit {
     /// Id of the run, as `totune sweep plan` lists it
     pub run: String,
-    /// Folder for the files; made where it is not there
+    /// Folder for the files; created if it does not exist
     #[arg(long, value_name = "FOLDER", default_value = "submission")]
     pub to: PathBuf,
 }

@@ -27,13 +27,13 @@ pub struct TimeArgs {
     /// Profile: fixture, mini, small, base or paper
     #[arg(default_value = "paper")]
     profile: String,
-    /// Epochs of each phase that are timed
+    /// Epochs to time in each phase
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     epochs: u16,
-    /// Time although other processes take part of the machine, and mark the rows
+    /// Time even if other processes use the machine, and mark the rows
     #[arg(long)]
     anyway: bool,
-    /// Time what was timed before, too
+    /// Time again what was timed before
     #[arg(long)]
     again: bool,
 }

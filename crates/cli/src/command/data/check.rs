@@ -20,7 +20,7 @@ Examples:
 Without names, missing files are not checked; with names, they count as failures.
 Exit code 1: something differs, cannot be read or, of a named dataset, is missing.")]
 pub struct Check {
-    /// Datasets and texts, or paths of cards; all when none is named
+    /// Datasets and texts, or paths of cards [default: all]
     names: Vec<String>,
     /// Print JSON, for programs: everything that was measured
     #[arg(long)]

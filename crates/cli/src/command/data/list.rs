@@ -17,9 +17,9 @@ Examples:
   totune data list mnli pretraining-wiki --data ~/data
   totune data list --json")]
 pub struct List {
-    /// Datasets and texts to list; all when none is named
+    /// Datasets and texts to list [default: all]
     names: Vec<String>,
-    /// Print JSON, for programs: every place a split may lie in
+    /// Print JSON, for programs: every place where a split may be
     #[arg(long)]
     json: bool,
 }

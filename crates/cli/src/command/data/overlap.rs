@@ -32,13 +32,13 @@ left out with a note.
 Of an encoder the texts and the training splits of the datasets that its card lists under
 `trained-on` are read, as far as they are there; what is not is named.")]
 pub struct OverlapOf {
-    /// Texts and encoders, and datasets; all datasets that are there when none is named
+    /// Texts, encoders and datasets [default for datasets: all that are found]
     #[arg(required_unless_present = "pretraining")]
     names: Vec<String>,
-    /// All texts to pre-train on: those whose names start with `pretraining-`
+    /// All pre-training texts: those whose names start with `pretraining-`
     #[arg(long)]
     pretraining: bool,
-    /// Words of an n-gram; several numbers make several tables
+    /// Words of an n-gram; several numbers give several tables
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [WORDS as u16], value_parser = clap::value_parser!(u16).range(1..))]
     n: Vec<u16>,
     /// Write the tables into this Markdown file as well

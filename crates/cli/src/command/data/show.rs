@@ -8,7 +8,7 @@ use super::{Wordpieces, at_least_one, columns, print_json};
 use crate::context::Context;
 use crate::exit;
 
-/// Show a few examples as they are read, and as model input
+/// Show a few examples, as text and as model input
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -18,7 +18,7 @@ Examples:
 pub struct Show {
     /// Dataset, or path of a card
     name: String,
-    /// Split to show [default: train, or else the first that is there]
+    /// Split to show [default: train, or else the first that is found]
     #[arg(long)]
     split: Option<String>,
     /// Examples to show, spread over the file

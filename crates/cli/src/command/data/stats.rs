@@ -14,7 +14,7 @@ use super::{AnyCard, Wordpieces, columns, in_parallel, print_json};
 use crate::context::Context;
 use crate::exit;
 
-/// Count rows, labels, lengths, duplicates and train-test overlap; of a text words and vocabulary
+/// Count rows, labels, lengths, duplicates and train-test overlap; for a text, words and vocabulary
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,10 +29,10 @@ pub struct Stats {
     name: String,
     #[command(flatten)]
     wordpieces: Wordpieces,
-    /// Only this split [default: all that are there, and what they share]
+    /// Only this split [default: all that are found, and their overlap]
     #[arg(long)]
     split: Option<String>,
-    /// Draw lengths and answers into this .svg or .png
+    /// Draw lengths and labels into this .svg or .png
     #[arg(long, value_name = "FILE")]
     figure: Option<PathBuf>,
     /// Print JSON, for programs: everything that was counted
