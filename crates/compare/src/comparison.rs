@@ -4,6 +4,7 @@ use anyhow::Result;
 use serde::Serialize;
 use totune_data::Dataset;
 
+use crate::floors::MAJORITY;
 use crate::row::{Row, ScoredRow};
 use crate::scorer::Scorer;
 use crate::sentence::{examples_note, sentence};
@@ -103,6 +104,23 @@ pub(crate) fn conclude(
     Ok(Outcome { comparison, test })
 }
 
+/// Marks the strategies that are no better than the most frequent answer by more than `margin`: that they lose to others would
+/// be a statement about their time and not about them.
+fn mark_unlearned(rows: &mut [ScoredRow], margin: f64) {
+    let score = |row: &Row| row.dev.or(row.test.map(|test| test.value));
+    let majority = rows.iter().find(|scored| scored.row.name == MAJORITY);
+    // A correlation of one answer for all is none.
+    let floor = majority.and_then(|scored| score(&scored.row));
+    let floor = floor.filter(|score| score.is_finite()).unwrap_or(0.0);
+    for row in rows.iter_mut().map(|scored| &mut scored.row) {
+        row.unlearned = row.is_strategy && score(row).is_some_and(|score| score <= floor + margin);
+        if row.unlearned {
+            let seconds = row.train_seconds.unwrap_or(0.0);
+            row.note = Some(format!("learned nothing in {seconds:.0} s"));
+        }
+    }
+}
+
 /// Chooses a row on dev and scores all on test; the index of the choice, if there is one.
 ///
 /// The highest mean dev score is chosen, and of those that are equivalent to it (the interval of the difference lies within
@@ -111,6 +129,7 @@ fn choose(rows: &mut [ScoredRow], scorer: &Scorer, margin: f64) -> Result<Option
     for scored in rows.iter_mut().filter(|one| !one.on_test.is_empty()) {
         scored.row.test = Some(scorer.mean(&scored.on_test)?);
     }
+    mark_unlearned(rows, margin);
     let candidates: Vec<usize> = (0..rows.len())
         .filter(|&at| rows[at].row.test.is_some() && !rows[at].on_dev.is_empty())
         .collect();
@@ -135,7 +154,7 @@ fn choose(rows: &mut [ScoredRow], scorer: &Scorer, margin: f64) -> Result<Option
     }
     let of_chosen = rows[chosen].on_test.clone();
     for (at, scored) in rows.iter_mut().enumerate() {
-        if at != chosen && !scored.on_test.is_empty() {
+        if at != chosen && !scored.on_test.is_empty() && !scored.row.unlearned {
             scored.row.difference = Some(scorer.difference(&scored.on_test, &of_chosen)?);
         }
     }

@@ -20,6 +20,8 @@ pub struct Errors {
     /// For each label: precision, recall, F1 and support.
     classes: Vec<Class>,
     worst: Vec<Misprediction>,
+    /// Whether they are in the order of how wrong they are: a classifier without probabilities knows no more or less.
+    ranked: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -90,12 +92,14 @@ impl Errors {
             })
             .collect();
         worst.sort_by(|a, b| b.by.total_cmp(&a.by));
+        let ranked = worst.first().map(|one| one.by) != worst.last().map(|one| one.by);
         worst.truncate(SHOWN);
         Self {
             labels,
             confusion,
             classes,
             worst,
+            ranked,
         }
     }
 }

@@ -8,6 +8,9 @@ use totune_sweep::{Floor, FloorWork, ProbeInput, Regression, RunSpec, Work};
 use crate::predictions::Predictions;
 use crate::runner::Runner;
 
+/// The name of the most frequent answer, or of the mean.
+pub(crate) const MAJORITY: &str = "majority";
+
 /// A floor and its predictions.
 #[derive(Debug)]
 pub(crate) struct FloorResult {
@@ -40,7 +43,7 @@ fn floors(runner: &Runner) -> Vec<([&'static str; 3], Floor)> {
         Task::Tagging => ["predict the most frequent tag", "the most frequent tag"],
     };
     let mut floors = vec![
-        (["majority", title, noun], Floor::Majority {}),
+        ([MAJORITY, title, noun], Floor::Majority {}),
         (
             [
                 "words",

@@ -30,6 +30,9 @@ const SECOND: f64 = 0.60;
 const CURVE: f64 = 0.95;
 /// Seeds before candidates of the last stage are compared.
 const SEEDS: usize = 3;
+/// Training examples that a trial sees at least, over all epochs. After fewer steps nothing that moves an encoder has learned
+/// anything, and its score says nothing about it; strategies for which that does not fit make room for others.
+const LEAST_SEEN: usize = 2000;
 /// Factor on the estimated time of a trial: one that would take longer than what is left is not started.
 pub(crate) const SLACK: f64 = 1.15;
 /// Why most candidates have no score.
@@ -226,8 +229,12 @@ impl Race<'_> {
 
     fn fitting(&self, candidate: &Candidate, seconds: f64, predicts_test: bool) -> Option<Size> {
         let n = self.runner.n(self.data, "train");
-        let least = (4 * self.runner.facts.batch_size()).min(n);
-        let limits = (&candidate.epochs, n, least);
+        let most = *candidate.epochs.end();
+        let fewest = LEAST_SEEN.div_ceil(n.max(1)).min(most);
+        let fewest = fewest.max(*candidate.epochs.start());
+        let least = LEAST_SEEN.div_ceil(fewest).min(n);
+        let epochs = fewest..=most;
+        let limits = (&epochs, n, least);
         let evaluated = self.evaluated(predicts_test);
         candidate.cost.fitting(seconds / SLACK, limits, evaluated)
     }

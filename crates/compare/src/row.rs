@@ -43,6 +43,8 @@ pub struct Row {
     pub train_seconds: Option<f64>,
     /// Share of the parameters that are trained.
     pub trained_share: Option<f64>,
+    /// Whether it is a strategy that learned nothing in the time it had: it scores like the most frequent answer.
+    pub unlearned: bool,
     /// Why it has no scores, or fewer models than others.
     pub note: Option<String>,
     /// Seconds of training and dev score after each epoch, of the trial with the median score.

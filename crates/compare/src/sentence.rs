@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 
+use crate::floors::MAJORITY;
 use crate::row::Row;
 use crate::scorer::Estimate;
 
@@ -22,7 +23,7 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
         test.low,
         test.high
     )];
-    let full = rows.iter().find(|row| row.name == "full");
+    let full = rows.iter().find(|row| row.name == "full" && !row.unlearned);
     if let (Some(full), Some(seconds)) = (full, best.train_seconds)
         && best.name != "full"
         && let Some(of_full) = full.train_seconds.filter(|of_full| *of_full > 0.0)
@@ -31,15 +32,18 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
         parts[0] += &format!(", {percent:.0} % of the training time of full fine-tuning");
     }
     let others = rows.iter().enumerate();
-    let others = others.filter(|(at, row)| *at != chosen && row.name != "majority");
+    let others = others.filter(|(at, row)| *at != chosen && row.name != MAJORITY);
     let mut others: Vec<&Row> = others.map(|(_, row)| row).collect();
     // The second best on dev may be one that nobody asked about.
     others.sort_by(|a, b| b.dev.unwrap_or(-1.0).total_cmp(&a.dev.unwrap_or(-1.0)));
     let second = others.first().map(|row| row.name.clone());
     for row in others {
         let is_named = ALWAYS.contains(&row.name.as_str()) || second.as_ref() == Some(&row.name);
-        if let Some(found) = row.difference.filter(|_| is_named) {
-            parts.push(format!("{} {}", row.noun, relation(found, margin)));
+        match (row.difference, &row.note) {
+            _ if !is_named => {}
+            (Some(found), _) => parts.push(format!("{} {}", row.noun, relation(found, margin))),
+            (None, Some(note)) if row.unlearned => parts.push(format!("{} {note}", row.noun)),
+            (None, _) => {}
         }
     }
     Ok(format!("{}.", parts.join("; ")))
@@ -82,7 +86,7 @@ fn examples_to_decide(found: Estimate, n: usize) -> Option<usize> {
 
 /// How many more than `n` test examples would decide between the choice and a row, where that is open.
 pub(crate) fn examples_note(row: &Row, n: usize) -> Option<String> {
-    let found = row.difference.filter(|_| row.name != "majority")?;
+    let found = row.difference.filter(|_| row.name != MAJORITY)?;
     let more = examples_to_decide(found, n)?;
     Some(format!(
         "About {more} more test examples would decide between the choice and {}, if they differ by {:.3}.",
@@ -120,7 +124,7 @@ mod tests {
     fn the_sentence_has_the_choice_and_what_others_would_give() {
         let rows = [
             row(
-                ("majority", "the majority class"),
+                (MAJORITY, "the majority class"),
                 0.5,
                 0.5,
                 Some((-0.3, -0.4, -0.2)),
@@ -153,6 +157,27 @@ mod tests {
             sentence(&rows, 2, "accuracy", 0.01).unwrap(),
             "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852], 41 % of the training time of full fine-tuning; \
              full fine-tuning is not better by more than 0.01; a regression on frozen vectors loses 0.050."
+        );
+    }
+
+    #[test]
+    fn a_strategy_that_learned_nothing_is_not_compared() {
+        let mut full = row(("full", "full fine-tuning"), 0.5, 0.5, None, 5.0);
+        full.unlearned = true;
+        full.note = Some("learned nothing in 5 s".into());
+        let rows = [
+            row(
+                ("last-2", "fine-tuning the last 2 layers"),
+                0.85,
+                0.842,
+                None,
+                41.0,
+            ),
+            full,
+        ];
+        assert_eq!(
+            sentence(&rows, 0, "accuracy", 0.01).unwrap(),
+            "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852]; full fine-tuning learned nothing in 5 s."
         );
     }
 
