@@ -23,8 +23,8 @@ fn modules(folder: &Path, module: &Module, found: &mut BTreeMap<Module, String>)
         } else if path.extension().is_some_and(|ending| ending == "rs") && stem != "tests" {
             let text = fs::read_to_string(&path).expect("source code");
             let text = text.split("#[cfg(test)]\nmod").next().unwrap_or_default();
-            let comments = Regex::new("//.*").expect("a pattern");
-            found.insert(inner, comments.replace_all(text, "").into_owned());
+            let code = text.lines().filter_map(|line| line.split("//").next());
+            found.insert(inner, code.collect::<Vec<_>>().join("\n"));
         }
     }
 }

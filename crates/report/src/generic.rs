@@ -1,6 +1,6 @@
 //! What a page shows of an experiment that nobody wrote a `report.toml` for: every arm on every dataset.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,15 +8,14 @@ use anyhow::Result;
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Table;
-use totune_record::Tables;
+use totune_record::{RunRow, Tables};
 
 /// Metrics by which a dataset is shown where its card names none, the first that its runs have.
 const METRICS: [&str; 6] = [
     "span-f1", "accuracy", "pearson", "spearman", "f1-macro", "mse",
 ];
 
-/// A `report.toml` for the runs of a paper and profile: a group for each arm, a task for each dataset, and a table and a
-/// figure of both.
+/// A `report.toml` for the runs of a paper and profile: a group for each arm, a task for each dataset, and a table of both.
 ///
 /// # Errors
 /// When a spec is no JSON.
@@ -25,97 +24,109 @@ pub(crate) fn report_file(
     (paper, profile): (&str, &str),
     rows: &Tables,
 ) -> Result<String> {
-    let titles = titles(&project_root.join("experiments").join(paper));
-    let own = rows.runs.iter();
-    let own = own.filter(|run| !run.experiment.ends_with("-search"));
-    let mut arms: BTreeMap<(usize, String, String), String> = BTreeMap::new();
-    let mut datasets: BTreeSet<&str> = BTreeSet::new();
-    for run in own {
-        let spec: Value = serde_json::from_str(&run.spec)?;
-        let arm = spec["arm"].as_str().unwrap_or_default().to_string();
-        let place = titles
-            .iter()
-            .position(|(experiment, name, _)| *experiment == run.experiment && *name == arm);
-        let title = match place {
-            Some(at) => &titles[at].2,
-            None if arm.is_empty() => &run.experiment,
-            None => &arm,
-        };
-        let title = title.clone();
-        let key = (place.unwrap_or(titles.len()), run.experiment.clone(), arm);
-        arms.insert(key, title);
-        datasets.insert(&run.dataset);
-    }
-    let mut groups = Table::new();
-    for ((_, experiment, arm), title) in &arms {
-        let mut group = Table::new();
-        group.insert("title".into(), title.clone().into());
-        let mut conditions = Table::new();
-        conditions.insert("experiment".into(), experiment.clone().into());
-        conditions.insert("arm".into(), arm.clone().into());
-        group.insert("where".into(), conditions.into());
-        groups.insert(id(experiment, arm), group.into());
-    }
-    let mut tasks = Table::new();
-    for dataset in &datasets {
-        let card = Card::read(project_root, dataset);
-        let metric = card.metric().unwrap_or_else(|| scored_by(rows, dataset));
-        let mut task = Table::new();
-        task.insert("title".into(), (*dataset).into());
-        task.insert("datasets".into(), vec![*dataset].into());
-        task.insert("unit".into(), metric.clone().into());
-        task.insert("metric".into(), metric.into());
-        tasks.insert((*dataset).into(), task.into());
-    }
-    let named = |key: &str, names: Vec<String>| -> Vec<Table> {
-        let one = |name: String| Table::from_iter([(key.to_string(), name.into())]);
-        names.into_iter().map(one).collect()
-    };
-    let ids = arms.keys().map(|(_, experiment, arm)| id(experiment, arm));
-    let rows = named("group", ids.collect());
-    let columns = named("task", tasks.keys().cloned().collect());
-    let mut table = Table::new();
-    for (key, text) in [
+    let arms = arms(&project_root.join("experiments").join(paper), rows)?;
+    let datasets: BTreeSet<&str> = own(rows).map(|run| run.dataset.as_str()).collect();
+    let groups = arms.iter().map(|arm| (arm.id(), arm.group().into()));
+    let tasks = datasets.iter().map(|dataset| {
+        let task = task(project_root, dataset, rows);
+        (dataset.to_string(), task.into())
+    });
+    let question = "Every arm of these experiments on every dataset; a `report.toml` next to them would say what else to show.";
+    let about = texts([
+        ("title", paper),
+        ("authors", &format!("experiments/{paper}")),
+        ("question", question),
+    ]);
+    let meaning = texts([(profile, &*format!("as in experiments/{paper}"))]);
+    let mut table = texts([
         ("kind", "matrix"),
         ("id", "scores"),
         ("title", "Scores on test"),
         ("stub", "Strategy"),
-    ] {
-        table.insert(key.into(), text.into());
-    }
-    table.insert("column".into(), columns.into());
-    table.insert("row".into(), rows.into());
-    let mut file = Table::new();
-    let about = [
-        ("title", paper.to_string()),
-        ("authors", format!("experiments/{paper}")),
-        (
-            "question",
-            "Every arm of these experiments on every dataset; a `report.toml` next to them would say what else to show."
-                .to_string(),
-        ),
+    ]);
+    let of_datasets = datasets.iter().map(|dataset| texts([("task", *dataset)]));
+    table.insert("column".into(), of_datasets.collect::<Vec<_>>().into());
+    let of_arms = arms.iter().map(|arm| texts([("group", &*arm.id())]));
+    table.insert("row".into(), of_arms.collect::<Vec<_>>().into());
+    let file = [
+        ("paper", about.into()),
+        ("profiles", meaning.into()),
+        ("groups", Table::from_iter(groups).into()),
+        ("tasks", Table::from_iter(tasks).into()),
+        ("table", vec![table].into()),
     ];
-    let about = about.map(|(key, text)| (key.to_string(), text.into()));
-    file.insert("paper".into(), Table::from_iter(about).into());
-    let meaning = (
-        profile.to_string(),
-        format!("as in experiments/{paper}").into(),
-    );
-    file.insert("profiles".into(), Table::from_iter([meaning]).into());
-    file.insert("groups".into(), groups.into());
-    file.insert("tasks".into(), tasks.into());
-    file.insert("table".into(), vec![table].into());
-    Ok(toml::to_string(&file)?)
+    let file = file.map(|(key, value): (&str, toml::Value)| (key.to_string(), value));
+    Ok(toml::to_string(&Table::from_iter(file))?)
 }
 
-fn id(experiment: &str, arm: &str) -> String {
-    let text = format!("{experiment}-{arm}").to_lowercase();
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    text.chars()
-        .map(plain)
-        .collect::<String>()
-        .trim_matches('-')
-        .to_string()
+fn texts<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Table {
+    let pairs = pairs.into_iter();
+    pairs
+        .map(|(key, text)| (key.to_string(), text.into()))
+        .collect()
+}
+
+/// The runs but for the trials of searches.
+fn own(rows: &Tables) -> impl Iterator<Item = &RunRow> {
+    let runs = rows.runs.iter();
+    runs.filter(|run| !run.experiment.ends_with("-search"))
+}
+
+/// An arm that has runs; in the order of the files, those that no file names last.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Arm {
+    place: usize,
+    experiment: String,
+    name: String,
+    title: String,
+}
+
+impl Arm {
+    fn id(&self) -> String {
+        let text = format!("{}-{}", self.experiment, self.name).to_lowercase();
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let text: String = text.chars().map(plain).collect();
+        text.trim_matches('-').to_string()
+    }
+
+    fn group(&self) -> Table {
+        let mut group = texts([("title", &*self.title)]);
+        let conditions = texts([("experiment", &*self.experiment), ("arm", &*self.name)]);
+        group.insert("where".into(), conditions.into());
+        group
+    }
+}
+
+fn arms(experiments: &Path, rows: &Tables) -> Result<BTreeSet<Arm>> {
+    let titles = titles(experiments);
+    let arm = |run: &RunRow| {
+        let spec: Value = serde_json::from_str(&run.spec)?;
+        let name = spec["arm"].as_str().unwrap_or_default().to_string();
+        let is_it = |(experiment, arm, _): &(String, String, String)| {
+            *experiment == run.experiment && *arm == name
+        };
+        let place = titles.iter().position(is_it);
+        let title = match place {
+            Some(at) => titles[at].2.clone(),
+            None if name.is_empty() => run.experiment.clone(),
+            None => name.clone(),
+        };
+        anyhow::Ok(Arm {
+            place: place.unwrap_or(titles.len()),
+            experiment: run.experiment.clone(),
+            name,
+            title,
+        })
+    };
+    own(rows).map(arm).collect()
+}
+
+fn task(project_root: &Path, dataset: &str, rows: &Tables) -> Table {
+    let card = Card::read(project_root, dataset);
+    let metric = card.metric().unwrap_or_else(|| scored_by(rows, dataset));
+    let mut task = texts([("title", dataset), ("unit", &metric), ("metric", &metric)]);
+    task.insert("datasets".into(), vec![dataset].into());
+    task
 }
 
 /// The experiment, name and title of the arms of a paper's experiments, in the order of the files; those of a pattern are not
@@ -125,10 +136,10 @@ fn titles(experiments: &Path) -> Vec<(String, String, String)> {
     struct File {
         experiment: String,
         #[serde(default)]
-        arm: Vec<Arm>,
+        arm: Vec<Titled>,
     }
     #[derive(Deserialize)]
-    struct Arm {
+    struct Titled {
         name: String,
         title: Option<String>,
     }
