@@ -1,7 +1,6 @@
 //! Encoded examples with their targets.
 
-use anyhow::Result;
-use totune_data::{Encoded, Example, Target, Tokenizer};
+use totune_data::{Encoded, Target};
 
 use crate::cache::{CachedActivations, EntryLayer};
 
@@ -37,28 +36,6 @@ pub struct Examples {
 }
 
 impl Examples {
-    /// Encodes the examples at `indices`, on as many threads as given; their number does not influence the result.
-    pub fn encode(
-        tokenizer: &Tokenizer,
-        examples: &[Example],
-        indices: &[usize],
-        max_length: usize,
-        threads: usize,
-    ) -> Result<Self> {
-        let chosen: Vec<Example> = indices.iter().map(|&i| examples[i].clone()).collect();
-        let encoded = tokenizer.encode_all(&chosen, max_length, threads)?;
-        let row = |(example, encoded): (Example, Encoded)| Row {
-            id: example.id,
-            encoded,
-            target: example.target,
-            words: None,
-        };
-        Ok(Self {
-            rows: chosen.into_iter().zip(encoded).map(row).collect(),
-            cached: Vec::new(),
-        })
-    }
-
     /// How many there are.
     pub fn len(&self) -> usize {
         self.rows.len()

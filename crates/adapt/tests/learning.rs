@@ -5,14 +5,17 @@ mod common;
 use std::ops::ControlFlow;
 
 use burn::tensor::Device;
-use common::{devices, eight, encoder, final_score, linear, retarget, run, run_on, training};
+use common::{
+    devices, eight, encoder, final_score, linear, retarget, run, run_on, shape, training,
+};
 use totune_adapt::{
     Adaptation, Bert as BertSchedule, BitFit, EpochScores, Examples, Frozen, Full,
-    GradualUnfreezing, LastK, Lora, Objective, Optimizer, Outcome, Prediction, Schedule, Score,
-    StackAndFinetune, StepEvent, Stop, StopRule, Switch, TaskData, Training, Watch, evaluate, fit,
+    GradualUnfreezing, InputEncoding, LastK, Lora, Objective, Optimizer, Outcome, Prediction,
+    Reader, Schedule, Score, StackAndFinetune, StepEvent, Stop, StopRule, Switch, TaskData,
+    Training, Watch, evaluate, fit,
 };
-use totune_data::{Example, Input, Target, Tokenizer};
-use totune_model::{Bert, Pooling};
+use totune_data::{Example, Input, Pairs, Target};
+use totune_model::{Architecture, Bert, Pooling};
 
 #[test]
 fn every_strategy_learns_eight_examples_by_heart() {
@@ -80,7 +83,9 @@ fn the_number_of_data_threads_does_not_show() {
         "heart", "is",
     ];
     std::fs::write(folder.path().join("vocab.txt"), words.join("\n")).expect("a vocabulary");
-    let tokenizer = Tokenizer::open(folder.path(), true).expect("a vocabulary of thirteen");
+    let architecture = Architecture::Bert(shape());
+    let reader = Reader::open(folder.path(), &architecture, true, 0).expect("a vocabulary");
+    let encoding = InputEncoding::of_texts(12, Pairs::Joint);
     let texts = [
         "a fire in the park",
         "my heart is a park",
@@ -100,13 +105,17 @@ fn the_number_of_data_threads_does_not_show() {
         })
         .collect();
     let with_threads = |threads| {
-        let encode = |indices: &[usize]| {
-            Examples::encode(&tokenizer, &examples, indices, 12, threads).expect("plain text")
+        let encode = |examples: &[Example]| {
+            let rows = reader.rows(examples, &encoding, threads);
+            Examples {
+                rows: rows.expect("plain text").all(examples),
+                cached: Vec::new(),
+            }
         };
         let task = TaskData {
-            train: encode(&[0, 1, 2, 3]),
-            dev: Some(encode(&[4])),
-            test: encode(&[4, 5]),
+            train: encode(&examples[..4]),
+            dev: Some(encode(&examples[4..5])),
+            test: encode(&examples[4..]),
             ..eight()
         };
         rows(run(&task, &training(Adaptation::Full(Full::new(1e-3))), 5))

@@ -23,8 +23,8 @@ pub fn devices() -> Vec<Device> {
 }
 
 /// Two layers, 16 wide, 30 wordpieces.
-pub fn encoder(seed: u64, device: &Device) -> Bert {
-    let config = BertConfig {
+pub fn shape() -> BertConfig {
+    BertConfig {
         vocab_size: 30,
         hidden_size: 16,
         num_hidden_layers: 2,
@@ -36,9 +36,13 @@ pub fn encoder(seed: u64, device: &Device) -> Bert {
         hidden_dropout_prob: 0.1,
         attention_probs_dropout_prob: 0.1,
         pooler: totune_model::PoolerKind::Tanh,
-    };
+    }
+}
+
+/// An encoder of this shape, with random weights.
+pub fn encoder(seed: u64, device: &Device) -> Bert {
     // Wider than BERT's 0.02, so that so small a network has something to say.
-    config
+    shape()
         .load(&mut RandomWeights::new(seed, 0.3), device)
         .expect("random weights have every shape")
 }
