@@ -154,8 +154,9 @@ fn typed(page: &Page, wrong: &mut Vec<String>) -> Vec<Vec<String>> {
         let Some(found) = start.captures(text) else {
             continue;
         };
-        // What follows several spaces, `#` or `&` is no part of the command.
+        // What follows several spaces, `#`, `>` or `&` is no part of the command.
         let line = found[1].split("  ").next().unwrap_or_default();
+        let line = line.split(" > ").next().unwrap_or_default();
         let line = line.trim_end_matches(" in a new clone");
         let Some(words) = shlex::split(line.split(" #").next().unwrap_or_default()) else {
             continue;
