@@ -24,9 +24,9 @@ Examples:
   totune experiment new disaster-tweets
   totune experiment new reviews --name reviews-strategies --encoder all-minilm-l6-v2
 
-Writes experiments/<name>/strategies.toml, in which every key can be changed; what is not in it is in
-[defaults.fine-tune] of experiments/presets.toml. `totune reproduce <name> own` runs it and writes its
-page. For an answer without a grid there is `totune compare`.")]
+Writes experiments/<name>/strategies.toml, in which every key can be changed. Missing keys have the
+defaults of [defaults.fine-tune] in experiments/presets.toml. `totune reproduce <name> own` runs it
+and writes its page. For an answer without a grid there is `totune compare`.")]
 pub struct New {
     /// Name of the dataset
     dataset: String,
