@@ -23,7 +23,7 @@ mod tables;
 mod fixture;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use totune_evidence::claims::{ClaimContext, Claims, judge};
@@ -81,13 +81,10 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     let plan_shown = format!("experiments/{paper}/report.toml");
     let claims_shown = format!("experiments/{paper}/claims.toml");
     let results = project_root.join("results").join(paper).join(profile);
-    ensure!(
-        results.join("runs.parquet").exists(),
-        "results/{paper}/{profile}/runs.parquet: does not exist; run the experiments first (`./justw reproduce {paper} {profile}`)"
-    );
     let plan = match experiments.join("report.toml") {
         file if file.is_file() => ReportFile::read(&file, &plan_shown)?,
         _ => {
+            check_results(&results, (paper, profile))?;
             let read = rows.is_none().then(|| Tables::read(&results)).transpose()?;
             let rows = rows.as_ref().or(read.as_ref()).context("rows were read")?;
             let of = (paper.as_str(), profile.as_str());
@@ -110,6 +107,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     };
 
     let notice = page::notice::notice(project_root, paper, profile)?;
+    check_results(&results, (paper, profile))?;
     let mut runs = Runs::read(project_root, &results, rows)?;
     runs.label(&plan.labels, &plan_shown)?;
     runs.form(&plan, &plan_shown)?;
@@ -152,6 +150,14 @@ const FIXTURE: &str = "fixture";
 /// What is drawn into the pictures of a profile.
 fn stamp(profile: &str) -> Option<String> {
     (profile == FIXTURE).then(|| "FIXTURE: synthetic data, not a result".to_owned())
+}
+
+fn check_results(results: &Path, (paper, profile): (&str, &str)) -> Result<()> {
+    ensure!(
+        results.join("runs.parquet").exists(),
+        "results/{paper}/{profile}/runs.parquet: does not exist; run the experiments first (`./justw reproduce {paper} {profile}`)"
+    );
+    Ok(())
 }
 
 /// Names become folders, so they are plain.

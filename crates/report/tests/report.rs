@@ -156,7 +156,7 @@ fn what_is_missing_is_named() {
     );
     check_error(
         |request| request.paper = "made-down".into(),
-        "experiments/made-down/report.toml: could not be read",
+        "results/made-down/fixture/runs.parquet: does not exist",
     );
     check_error(
         |request| request.paper = "../synthetic".into(),

@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn what_cannot_be_compared_says_why() {
         check(&[], &[0.5, 0.6], "one side has no run");
-        check(&[0.5], &[0.6], "1 seed has both sides");
+        check(&[0.5], &[0.6], "only 1 seed has both sides");
         check(&[0.5, 0.5], &[0.6, 0.6], "neither side varies");
     }
 

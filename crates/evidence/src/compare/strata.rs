@@ -231,7 +231,7 @@ mod tests {
         let found = in_general(vec![1.2, 0.4, 2.0, -0.3, 0.9]).unwrap();
         assert_eq!(found.test, "t-test over means of tasks, t = 2.18, df = 4");
         let few = in_general(vec![1.2, 0.4, 2.0, -0.3]).unwrap_err();
-        assert!(few.starts_with("4 tasks do not speak for tasks in general"));
+        assert!(few.starts_with("4 tasks are too few for a statement about tasks in general"));
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
         for (tasks, reason) in [
             (vec![], "no seed has both sides"),
             (vec![vec![0.1, 0.2], vec![]], "one side has no run"),
-            (vec![vec![0.1]], "1 seed has both sides"),
+            (vec![vec![0.1]], "only 1 seed has both sides"),
             (vec![vec![0.1, 0.1]], "neither side varies"),
         ] {
             let found = paired(&tasks).unwrap_err();

@@ -103,7 +103,7 @@ mod tests {
             ("letters", ""),
         ];
         assert_eq!(data.notes(elsewhere.into_iter(), &plan), [""; 0]);
-        let told = "Tiny has been trained on data of letters, as its card lists: scores there are not those of unseen data";
+        let told = "Tiny was trained on data of letters, according to its card: scores there are not scores on unseen data";
         assert_eq!(
             data.notes([("letters", "tiny"); 2].into_iter(), &plan),
             [told]

@@ -75,7 +75,7 @@ fn a_claim_about_another_profile_waits_for_it() {
     assert_eq!(verdict, NotTestable);
     assert_eq!(
         reasons,
-        "it takes the profile small; this page shows fixture"
+        "it can only be tested in the profile small; this page shows fixture"
     );
 }
 

@@ -68,12 +68,12 @@ fn what_is_not_decided_says_what_could_have_been() {
     let (_, reasons) = Paper::of_tasks().verdict(&[undecided]);
     assert!(
         reasons.starts_with(
-            "in 80 % of such comparisons a true difference of 0 is shown to be within"
+            "with a power of 80 % such comparisons show that a true difference of 0 is within"
         ),
         "{reasons}"
     );
     assert!(
-        reasons.contains("to decide on 0.15 points it takes about"),
+        reasons.contains("deciding on 0.15 points takes about"),
         "{reasons}"
     );
 }
@@ -84,7 +84,7 @@ fn tasks_in_general_take_more_than_four() {
     let (verdict, reasons) = Paper::of_tasks().verdict(&[general]);
     assert_eq!(verdict, NotTestable);
     assert!(
-        reasons.starts_with("4 tasks do not speak for tasks in general"),
+        reasons.starts_with("4 tasks are too few for a statement about tasks in general"),
         "{reasons}"
     );
 }
@@ -215,7 +215,7 @@ fn a_diverged_run_takes_its_seed_along_and_is_named() {
     let (verdict, reasons) = Paper::of_tasks().verdict(&parts);
     assert_eq!(verdict, NotTestable);
     for expected in [
-        "Sounds: 2 seeds with both sides, and it takes 3",
+        "Sounds: 2 seeds with both sides; at least 3 are needed",
         "All layers, high rate on Sounds: 1 diverged left out",
         "1 seed without a counterpart left out",
     ] {
