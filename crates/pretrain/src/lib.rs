@@ -23,6 +23,7 @@ pub mod packing;
 pub mod page;
 pub mod perplexity;
 mod settings;
+mod text;
 mod trainer;
 mod vocabulary;
 mod words;
@@ -30,13 +31,14 @@ mod words;
 pub use bilm::BidirectionalLanguageModel;
 pub use checkpoint::{About, Checkpoint, Folder};
 pub use corpus::Corpus;
-pub use job::{Job, Pieces, Places, Text, Words};
+pub use job::Job;
 pub use log::Meter;
 pub use masked_lm::MaskedLanguageModel;
 pub use settings::{
     BertShape, Masking, New, Objective as ObjectiveSettings, Sampling, Settings, Stage, Start,
     VocabularySettings,
 };
+pub use text::{Pieces, Places, Text, Words};
 pub use trainer::{Ended, Event, Trainer};
 pub use vocabulary::train_vocabulary;
 pub use words::WordCorpus;

@@ -1,0 +1,283 @@
+//! The text of a run as its objective reads it: wordpieces for a BERT, words for an ELMo.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use burn::tensor::TensorData;
+use totune_checkpoint::{Checkpoint as File, ElmoOptions, Naming, Published};
+use totune_data::{Document, TextCatalogue, TextPart, Tokenizer};
+use totune_model::{
+    Architecture, BertConfig, BilmConfig, EncoderCatalogue, MaskedLmConfig, Weights,
+};
+use totune_record::write_atomically;
+
+use crate::checkpoint::{Checkpoint, Folder};
+use crate::export::{self, Exported};
+use crate::settings::{BertShape, Masking, Settings, VocabularySettings};
+use crate::words::WordCorpus;
+use crate::{BidirectionalLanguageModel, Corpus, MaskedLanguageModel, train_vocabulary};
+
+/// Where the files of a run are looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    /// The folder with `datasets/` and `encoders/` in it.
+    pub project: &'a Path,
+    /// The folder that the paths of text cards begin in.
+    pub data: &'a Path,
+    /// Folders with pretrained encoders.
+    pub encoders: &'a [PathBuf],
+}
+
+/// Text as an objective reads it, and the shape of the encoder that is trained on it.
+#[derive(Debug)]
+pub enum Text {
+    /// Wordpieces, for a BERT.
+    Pieces(Pieces),
+    /// Words, for an ELMo.
+    Words(Words),
+}
+
+/// What masked language modelling needs.
+#[derive(Debug)]
+pub struct Pieces {
+    /// The text.
+    pub corpus: Corpus,
+    /// The wordpieces, in the order of their ids.
+    pub vocabulary: Vec<String>,
+    /// Whether text is lower-cased.
+    pub lowercase: bool,
+    /// The shape of the encoder.
+    pub encoder: BertConfig,
+    /// Positions that are exported: of a new encoder those of the last stage, since what training did not end with is not
+    /// worth keeping.
+    pub(crate) positions: usize,
+    masking: Masking,
+    /// The weights that training begins with, where they are not new.
+    start: Option<PathBuf>,
+    /// What these weights were trained on.
+    pub(crate) before: Vec<String>,
+}
+
+/// What bidirectional language modelling needs.
+#[derive(Debug)]
+pub struct Words {
+    /// The text.
+    pub corpus: WordCorpus,
+    /// The shape of the encoder.
+    pub encoder: ElmoOptions,
+    pub(crate) samples: usize,
+}
+
+/// A text card's name, what is trained on and what is held out.
+pub(crate) type Read = (String, Vec<Document>, Vec<Document>);
+
+impl Text {
+    /// The loss of guessing among everything that can be predicted, in nats.
+    pub fn guessing(&self) -> f64 {
+        let n = match self {
+            Self::Pieces(pieces) => pieces.vocabulary.len(),
+            Self::Words(words) => words.corpus.vocab,
+        };
+        (n as f64).ln()
+    }
+
+    /// "47.8 M words in 96,404 documents, 69.0 M wordpieces of a vocabulary of 8192".
+    pub fn described(&self) -> String {
+        let millions = |n: u64| format!("{:.1} M", n as f64 / 1e6);
+        match self {
+            Self::Pieces(pieces) => format!(
+                "{} words in {} documents, {} wordpieces of a vocabulary of {}",
+                millions(pieces.corpus.words),
+                pieces.corpus.train.len(),
+                millions(pieces.corpus.train.n_tokens() as u64),
+                pieces.vocabulary.len()
+            ),
+            Self::Words(words) => format!(
+                "{} words in {} segments, {} different ones, of which {} are predicted",
+                millions(words.corpus.train.n_tokens() as u64),
+                words.corpus.train.len(),
+                words.corpus.types.len(),
+                words.corpus.vocab
+            ),
+        }
+    }
+}
+
+/// The documents of all texts of a run.
+pub(crate) fn read(settings: &Settings, places: Places) -> Result<Vec<Read>> {
+    let cards = TextCatalogue::read(&places.project.join("datasets/texts"))?;
+    let mut texts = Vec::new();
+    for name in &settings.texts {
+        let card = cards.find(name)?;
+        if let Some(missing) = card.missing(places.data) {
+            bail!(missing);
+        }
+        let train = card.documents(places.data)?;
+        let held_out = match card.files_of(TextPart::HeldOut).next() {
+            Some(_) => card.held_out(places.data)?,
+            None => Vec::new(),
+        };
+        texts.push((name.clone(), train, held_out));
+    }
+    Ok(texts)
+}
+
+impl Pieces {
+    pub(crate) fn new(
+        texts: Vec<Read>,
+        masking: &Masking,
+        (vocabulary, shape): (&VocabularySettings, &BertShape),
+        folder: &Folder,
+    ) -> Result<Self> {
+        let path = folder.path.join("vocab.txt");
+        if !path.is_file() {
+            let documents = texts.iter().flat_map(|(_, train, _)| train);
+            let documents: Vec<&Document> = documents.collect();
+            let pieces = train_vocabulary(&documents, vocabulary)?;
+            write_atomically(&path, (pieces.join("\n") + "\n").as_bytes())?;
+        }
+        let tokenizer = Tokenizer::from_vocabulary(&path, vocabulary.lowercase)?;
+        let found = tokenizer.vocab_size();
+        if found != vocabulary.size {
+            bail!(
+                "{}: found {found} wordpieces, but start.vocabulary.size is {}",
+                path.display(),
+                vocabulary.size
+            );
+        }
+        let encoder = shape.config(found);
+        Self::with(texts, &tokenizer, (encoder, vocabulary.lowercase), masking)
+    }
+
+    pub(crate) fn of_encoder(
+        texts: Vec<Read>,
+        settings: &Settings,
+        masking: &Masking,
+        (name, places): (&str, Places),
+    ) -> Result<Self> {
+        let catalogue = EncoderCatalogue::read(&places.project.join("encoders"))?;
+        let card = catalogue.find(name)?;
+        let Architecture::Bert(config) = &card.architecture else {
+            bail!(
+                "start.encoder: `{name}` is a {}, expected a BERT",
+                card.architecture
+            );
+        };
+        let fixtures = [places.project.join("fixtures/encoders")];
+        let roots = if card.fixture {
+            &fixtures[..]
+        } else {
+            places.encoders
+        };
+        let Some((dir, _, file)) = card.find(roots)? else {
+            bail!(card.missing(roots).unwrap_or_default());
+        };
+        let longest = config.max_position_embeddings;
+        let lengths = settings.stages.iter().map(|stage| stage.length);
+        if let Some(length) = lengths.max().filter(|&length| length > longest) {
+            bail!("stage.length: found {length}, but `{name}` reads at most {longest}");
+        }
+        let lowercase = card.vocabulary.lowercase;
+        let tokenizer = Tokenizer::open(&dir, lowercase)?;
+        let mut pieces = Self::with(texts, &tokenizer, (config.clone(), lowercase), masking)?;
+        pieces.start = Some(file);
+        pieces.before = card.trained_on.clone();
+        Ok(pieces)
+    }
+
+    fn with(
+        texts: Vec<Read>,
+        tokenizer: &Tokenizer,
+        (encoder, lowercase): (BertConfig, bool),
+        masking: &Masking,
+    ) -> Result<Self> {
+        let vocabulary = (0..tokenizer.vocab_size() as u32).map(|id| tokenizer.piece(id));
+        Ok(Self {
+            vocabulary: vocabulary.collect(),
+            corpus: Corpus::new(texts, tokenizer)?,
+            lowercase,
+            positions: encoder.max_position_embeddings,
+            encoder,
+            masking: masking.clone(),
+            start: None,
+            before: Vec::new(),
+        })
+    }
+
+    /// What the run learns.
+    ///
+    /// # Errors
+    /// When the vocabulary does not fit the encoder, or there is too little text.
+    pub fn objective(&self, settings: &Settings) -> Result<MaskedLanguageModel<'_>> {
+        let config = MaskedLmConfig::new(self.encoder.clone());
+        MaskedLanguageModel::new(&self.corpus, config, self.masking.clone(), settings)
+    }
+
+    /// The weights that training begins with, where they are not `fresh`.
+    ///
+    /// # Errors
+    /// When the encoder it begins with cannot be read.
+    pub fn start(&self, fresh: Box<dyn Weights>) -> Result<Box<dyn Weights>> {
+        let Some(file) = &self.start else {
+            return Ok(fresh);
+        };
+        let published = Published::new(File::open(file)?, Naming::Bert)
+            .with_context(|| file.display().to_string())?;
+        Ok(Box::new(Continued { published, fresh }))
+    }
+
+    /// Writes the encoder: [`export::bert`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn export(&self, checkpoint: &Checkpoint, to: &Path) -> Result<Exported> {
+        let reading = (&self.vocabulary[..], self.lowercase);
+        export::bert(checkpoint, &self.exported(), reading, to)
+    }
+
+    /// The shape of the encoder that is exported.
+    pub(crate) fn exported(&self) -> BertConfig {
+        BertConfig {
+            max_position_embeddings: self.positions,
+            ..self.encoder.clone()
+        }
+    }
+}
+
+impl Words {
+    /// What the run learns.
+    ///
+    /// # Errors
+    /// When more samples are asked for than there are words, or there are several stages.
+    pub fn objective(&self, settings: &Settings) -> Result<BidirectionalLanguageModel<'_>> {
+        let config = BilmConfig {
+            encoder: self.encoder.clone(),
+            vocab: self.corpus.vocab,
+        };
+        BidirectionalLanguageModel::new(&self.corpus, config, self.samples, settings)
+    }
+
+    /// Writes the encoder: [`export::elmo`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn export(&self, checkpoint: &Checkpoint, to: &Path) -> Result<Exported> {
+        export::elmo(checkpoint, &self.encoder, to)
+    }
+}
+
+/// The weights of a published BERT; the head of pre-training is fresh where the file has none.
+struct Continued {
+    published: Published,
+    fresh: Box<dyn Weights>,
+}
+
+impl Weights for Continued {
+    fn take(&mut self, name: &str, shape: &[usize]) -> Result<TensorData> {
+        let short = name.strip_prefix("bert.").unwrap_or(name);
+        if short == name && self.published.shape(name).is_none() {
+            return self.fresh.take(name, shape);
+        }
+        Weights::take(&mut self.published, short, shape)
+    }
+}
