@@ -80,6 +80,8 @@ const DASH: (f64, f64) = (7.0, 5.0);
 const TICK: f64 = 8.0;
 /// Steps that the longest axis is labelled at.
 const LABELS: u32 = 13;
+/// A range of whole numbers beyond which these are amounts and not layers or epochs.
+const APART: u32 = 100;
 
 impl SeriesPanel {
     /// Draws the panel into `frame`.
@@ -120,8 +122,7 @@ impl SeriesPanel {
             let label = fixed(tick, up.decimals);
             canvas.text(plot.left - 8.0, y, &label, &small(HPos::Right));
         }
-        let step = (last - first).div_ceil(LABELS).max(1);
-        for at in (first..=last).step_by(step as usize) {
+        for at in self.labelled(first, last) {
             let x = place.x(f64::from(at));
             canvas.line((x, bottom), (x, bottom + 5.0), MUTED, 1.0);
             canvas.text(x, bottom + 17.0, &at.to_string(), &small(HPos::Center));
@@ -159,6 +160,19 @@ impl SeriesPanel {
 
     fn points(&self) -> impl Iterator<Item = &(u32, Spread)> {
         self.lines.iter().flat_map(|line| &line.points)
+    }
+
+    /// The whole numbers with a label: each, or every so many of them; of a few numbers far apart, such as 1,000 and 5,000
+    /// examples, those that have points.
+    fn labelled(&self, first: u32, last: u32) -> Vec<u32> {
+        let mut own: Vec<u32> = self.points().map(|(at, _)| *at).collect();
+        own.sort_unstable();
+        own.dedup();
+        if last - first > APART && own.len() as u32 <= LABELS / 2 {
+            return own;
+        }
+        let step = (last - first).div_ceil(LABELS).max(1);
+        (first..=last).step_by(step as usize).collect()
     }
 
     /// The first and the last whole number of any line; 0 and 1 where there is none, and never the same.

@@ -58,3 +58,11 @@ fn panel(lines: Vec<Series>) -> SeriesPanel {
         ..SeriesPanel::default()
     }
 }
+
+#[test]
+fn amounts_are_labelled_where_they_have_points() {
+    let of = |points: &[(u32, f64)]| panel(vec![series("a", points)]);
+    let examples = of(&[(1272, 0.5), (2545, 0.6), (5090, 0.7)]);
+    assert_eq!(examples.labelled(1272, 5090), [1272, 2545, 5090]);
+    assert_eq!(of(&[(0, 0.5), (4, 0.6)]).labelled(0, 4), [0, 1, 2, 3, 4]);
+}
