@@ -14,11 +14,11 @@ const LEFT_OUT: [(&str, &str, &[&str]); 4] = [
         "wang2023",
         "paper",
         &[
-            "full-own-rate",
-            "last-4-own-rate",
-            "last-3-own-rate",
-            "last-2-own-rate",
-            "last-1-own-rate",
+            "full-tuned-lr",
+            "last-4-tuned-lr",
+            "last-3-tuned-lr",
+            "last-2-tuned-lr",
+            "last-1-tuned-lr",
         ],
     ),
     // Our ELMo is still being trained.

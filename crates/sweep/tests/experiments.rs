@@ -152,8 +152,8 @@ fn all_arms_of_an_experiment_are_searched_with_as_many_trials() {
     let unequal: Vec<_> = counts.iter().filter(|(_, n)| n.len() > 1).collect();
     assert!(unequal.is_empty(), "{unequal:?}");
     let of = |table: &str| counts[table].first().copied().flatten();
-    assert_eq!(of("base hart2020 own-rate"), Some(6));
-    assert_eq!(of("paper hart2020 own-rate"), Some(6));
+    assert_eq!(of("base hart2020 tuned-lr"), Some(6));
+    assert_eq!(of("paper hart2020 tuned-lr"), Some(6));
     assert_eq!(of("base wang2023 tables"), Some(6));
     for table in [
         "table-2",
