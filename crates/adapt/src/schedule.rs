@@ -218,7 +218,7 @@ mod tests {
             Schedule::Linear(Linear { warmup: 0.0 }),
             [1000, 900, 800, 700, 600, 500, 400, 300, 200, 100],
         );
-        // Trainable of a step of warm-up is a whole step.
+        // A fraction of a step of warm-up is a whole step.
         check(
             Schedule::Linear(Linear { warmup: 0.01 }),
             [0, 1000, 889, 778, 667, 556, 444, 333, 222, 111],
@@ -231,7 +231,7 @@ mod tests {
             Schedule::Bert(Bert { warmup: 0.3 }),
             [0, 333, 667, 700, 600, 500, 400, 300, 200, 100],
         );
-        // Trainable of a step of warm-up is none.
+        // A fraction of a step of warm-up is none.
         check(
             Schedule::Bert(Bert { warmup: 0.09 }),
             [1000, 900, 800, 700, 600, 500, 400, 300, 200, 100],
@@ -264,7 +264,7 @@ mod tests {
             slanted(0.2, 5.0),
             [200, 600, 1000, 900, 800, 700, 600, 500, 400, 300],
         );
-        // Trainable of a step of rising is none.
+        // A fraction of a step of rising is none.
         check(
             slanted(0.09, 10.0),
             [1000, 910, 820, 730, 640, 550, 460, 370, 280, 190],

@@ -54,7 +54,7 @@ use crate::race::Race;
 use crate::row::ScoredRow;
 use crate::runner::Runner;
 
-/// What is asked of a comparison, besides the data.
+/// The settings of a comparison.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Name of the encoder.

@@ -1,4 +1,4 @@
-//! One training: what is asked of it, and its result.
+//! One training: its settings and its result.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Every layout of a dataset, read and held against the others and against the card.
+//! Every layout of a dataset, read and compared with the others and with the card.
 
 use std::path::{Path, PathBuf};
 use totune_data::{Card, Catalogue, Dataset, Input, Target, Task};

@@ -1,4 +1,4 @@
-//! Files for GLUE's site, held against what `fixtures/make/tables.py` writes with Python's csv module.
+//! Files for GLUE's site, compared with what `fixtures/make/tables.py` writes with Python's csv module.
 
 use std::path::{Path, PathBuf};
 use totune_data::{Catalogue, Target, Task};

@@ -16,6 +16,12 @@ fn head(toml: &str) -> Option<HeadSpec> {
     Some(toml::from_str(toml).expect("a head"))
 }
 
+/// A classifier with a linear head on the smallest encoder.
+fn classifier(device: &Device) -> Untrained {
+    let task = Task::Classification;
+    Untrained::new(("fixture-bert", task), None, &texts(), device)
+}
+
 /// Saves a model and reads it back.
 fn read_back(model: &Untrained, to: &Path, device: &Device) -> (SavedAs, SavedModel) {
     let saved = model.save(to, device).expect("saved");
@@ -121,12 +127,7 @@ fn low_rank_updates_are_merged() {
 #[test]
 fn what_is_there_is_never_replaced_and_nothing_is_left_half_written() {
     let device = Device::flex();
-    let model = Untrained::new(
-        ("fixture-bert", Task::Classification),
-        None,
-        &texts(),
-        &device,
-    );
+    let model = classifier(&device);
     let folder = tempfile::tempdir().expect("a folder");
     let to = folder.path().join("m");
     fs::create_dir(&to).expect("a folder");
@@ -151,12 +152,7 @@ fn what_is_there_is_never_replaced_and_nothing_is_left_half_written() {
 #[test]
 fn a_folder_that_was_changed_is_refused() {
     let device = Device::flex();
-    let model = Untrained::new(
-        ("fixture-bert", Task::Classification),
-        None,
-        &texts(),
-        &device,
-    );
+    let model = classifier(&device);
     let folder = tempfile::tempdir().expect("a folder");
     let to = folder.path().join("m");
     model.save(&to, &device).expect("saved");

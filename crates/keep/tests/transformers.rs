@@ -1,5 +1,5 @@
-//! Folders that transformers loads, held against transformers itself: `fixtures/make/keep.py` read what
-//! `write_the_folders` wrote, and noted the logits.
+//! Folders that transformers loads: `fixtures/make/keep.py` loaded with transformers what `write_the_folders` wrote, and
+//! stored the logits that ours are compared with.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Every committed card, held against arithmetic and against the real files where they are.
+//! Every committed card, compared with arithmetic and, where they are, with the real files.
 
 mod support;
 

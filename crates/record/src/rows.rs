@@ -1,9 +1,9 @@
-//! The three kinds of rows, long format: everything a reader needs to say what was run and what came out.
+//! The three kinds of rows, in long format.
 
 use serde::{Deserialize, Serialize};
 
-/// One run: what was asked, on what, by which code, at what cost, and how it ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// One run: its settings, its data, the code that ran it, its cost, and how it ended.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRow {
     /// First 16 hexadecimal digits of the SHA-256 of `spec` without its arm, in the schema that it was made under.
     pub run_id: String,
@@ -247,13 +247,8 @@ pub(crate) mod tests {
             experiment: "table-9".into(),
             profile: "fixture".into(),
             spec: "{}".into(),
-            code_commit: String::new(),
-            code_dirty: false,
             dataset: "letters".into(),
-            dataset_hash: String::new(),
             encoder: "tiny".into(),
-            checkpoint_hash: String::new(),
-            tokenizer_hash: String::new(),
             seed: 1,
             device: "cpu".into(),
             dtype: "f32".into(),
@@ -264,14 +259,9 @@ pub(crate) mod tests {
             steps: 1,
             stop_reason: "epochs".into(),
             train_seconds: 12.0,
-            eval_seconds: 0.0,
             cache_seconds: 2.0,
-            cpu_seconds: None,
-            load_average: None,
-            peak_memory: 0,
-            started: 0,
             status: "ok".into(),
-            error: String::new(),
+            ..RunRow::default()
         }
     }
 

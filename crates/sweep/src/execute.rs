@@ -268,22 +268,11 @@ fn row(spec: &RunSpec, inputs: &Inputs, code: &Code, machine: &Machine) -> RunRo
             .unwrap_or_default(),
         seed: spec.seed,
         device: machine.device_name.clone(),
-        dtype: String::new(),
         threads: machine.threads as u32,
-        params_total: 0,
-        params_trainable: 0,
-        epochs: 0,
-        steps: 0,
-        stop_reason: String::new(),
-        train_seconds: 0.0,
-        eval_seconds: 0.0,
-        cache_seconds: 0.0,
-        cpu_seconds: None,
         load_average: provenance::load_average(),
-        peak_memory: 0,
         started: provenance::now(),
         status: "ok".to_string(),
-        error: String::new(),
+        ..RunRow::default()
     }
 }
 

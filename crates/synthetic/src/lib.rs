@@ -144,7 +144,6 @@ pub fn row(run_id: String, spec: &Value) -> RunRow {
         profile: text(&spec["profile"]),
         spec: spec.to_string(),
         code_commit: "0123456789abcdef0123456789abcdef01234567".into(),
-        code_dirty: false,
         dataset: text(&spec["dataset"]),
         dataset_hash: "11".repeat(32),
         checkpoint_hash: hash("22"),
@@ -161,13 +160,10 @@ pub fn row(run_id: String, spec: &Value) -> RunRow {
         stop_reason: "epochs".into(),
         train_seconds: 1.0,
         eval_seconds: 1.0,
-        cache_seconds: 0.0,
-        cpu_seconds: None,
-        load_average: None,
         peak_memory: 1 << 28,
         started: 1_700_000_000,
         status: "ok".into(),
-        error: String::new(),
+        ..RunRow::default()
     }
 }
 

@@ -30,7 +30,7 @@ const HEAD_LR: f64 = 1e-3;
 /// Epochs of the head before the encoder is fine-tuned.
 const HEAD_EPOCHS: usize = 1;
 
-/// What is asked of a training; the rest follows from the strategy, the encoder and the data.
+/// The settings of a training that a person chooses; the rest follows from the strategy, the encoder and the data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recipe {
     /// Which parameters are trained.

@@ -101,14 +101,6 @@ impl Strategy for BitFit {
         self.head_lr
     }
 
-    fn epochs(&self, epochs: usize) -> usize {
-        epochs
-    }
-
-    fn looks_at_dev(&self) -> Option<&'static str> {
-        None
-    }
-
     fn in_one_phase(&self) -> Adaptation {
         Adaptation::BitFit(self.clone())
     }

@@ -43,14 +43,6 @@ impl Strategy for Frozen {
         self.head_lr
     }
 
-    fn epochs(&self, epochs: usize) -> usize {
-        epochs
-    }
-
-    fn looks_at_dev(&self) -> Option<&'static str> {
-        None
-    }
-
     fn in_one_phase(&self) -> Adaptation {
         Adaptation::Frozen(self.clone())
     }
@@ -68,10 +60,6 @@ impl Strategy for Frozen {
             setup: Vec::new(),
             phases: vec![trained.phase(defaults)],
         })
-    }
-
-    fn validate(&self) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -51,14 +51,6 @@ impl Strategy for Full {
         self.head_lr
     }
 
-    fn epochs(&self, epochs: usize) -> usize {
-        epochs
-    }
-
-    fn looks_at_dev(&self) -> Option<&'static str> {
-        None
-    }
-
     fn in_one_phase(&self) -> Adaptation {
         Adaptation::Full(self.clone())
     }

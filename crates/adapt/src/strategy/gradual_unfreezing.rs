@@ -65,14 +65,6 @@ impl Strategy for GradualUnfreezing {
         self.head_lr
     }
 
-    fn epochs(&self, epochs: usize) -> usize {
-        epochs
-    }
-
-    fn looks_at_dev(&self) -> Option<&'static str> {
-        None
-    }
-
     fn in_one_phase(&self) -> Adaptation {
         Adaptation::Full(Full::new(self.lr))
     }

@@ -55,14 +55,6 @@ impl Strategy for LastK {
         self.head_lr
     }
 
-    fn epochs(&self, epochs: usize) -> usize {
-        epochs
-    }
-
-    fn looks_at_dev(&self) -> Option<&'static str> {
-        None
-    }
-
     fn in_one_phase(&self) -> Adaptation {
         Adaptation::LastK(self.clone())
     }

@@ -70,14 +70,6 @@ impl Strategy for Lora {
         self.head_lr
     }
 
-    fn epochs(&self, epochs: usize) -> usize {
-        epochs
-    }
-
-    fn looks_at_dev(&self) -> Option<&'static str> {
-        None
-    }
-
     fn in_one_phase(&self) -> Adaptation {
         Adaptation::Lora(self.clone())
     }

@@ -59,7 +59,7 @@ pub enum Trainable {
     No,
 }
 
-/// What each strategy says for itself. Nothing has a default, so that the compiler asks a new one for all of it.
+/// What a strategy is. The defaults are those of one phase without settings of its own that have a range.
 trait Strategy {
     /// Its short name in tables and figures.
     fn label(&self) -> String;
@@ -70,11 +70,20 @@ trait Strategy {
     /// The head's own peak learning rate in the phase that has [`Strategy::lr`], if it has one.
     fn head_lr(&self) -> Option<f64>;
 
+    /// The setting that [`Strategy::head_lr`] is, as it is written.
+    fn head_lr_key(&self) -> &'static str {
+        "head-lr"
+    }
+
     /// Epochs of all phases, at most, where a run is given `epochs`.
-    fn epochs(&self, epochs: usize) -> usize;
+    fn epochs(&self, epochs: usize) -> usize {
+        epochs
+    }
 
     /// The setting of its own by which training looks at scores on dev, if there is one.
-    fn looks_at_dev(&self) -> Option<&'static str>;
+    fn looks_at_dev(&self) -> Option<&'static str> {
+        None
+    }
 
     /// A strategy of one phase that trains what this one trains at most, for timing a step.
     fn in_one_phase(&self) -> Adaptation;
@@ -85,8 +94,10 @@ trait Strategy {
     /// When a value is out of range for this depth.
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan>;
 
-    /// Refuses values that no encoder allows, naming the key; the rate is looked at already.
-    fn validate(&self) -> Result<()>;
+    /// Refuses values that no encoder allows, naming the key; the learning rates are checked before.
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl Adaptation {
@@ -120,15 +131,7 @@ impl Adaptation {
     /// The setting that [`Adaptation::head_lr`] is, as it is written: `head-lr`, or what a strategy of several phases calls
     /// it in that one.
     pub fn head_lr_key(&self) -> &'static str {
-        match self {
-            Self::StackAndFinetune(_) => "finetune-head-lr",
-            Self::Frozen(_)
-            | Self::Full(_)
-            | Self::LastK(_)
-            | Self::GradualUnfreezing(_)
-            | Self::BitFit(_)
-            | Self::Lora(_) => "head-lr",
-        }
+        self.strategy().head_lr_key()
     }
 
     /// Epochs of all phases, at most, where a run is given `epochs`.

@@ -71,6 +71,10 @@ impl Strategy for StackAndFinetune {
         self.finetune_head_lr
     }
 
+    fn head_lr_key(&self) -> &'static str {
+        "finetune-head-lr"
+    }
+
     fn epochs(&self, epochs: usize) -> usize {
         self.head_epochs + epochs
     }

@@ -155,7 +155,7 @@ mod tests {
             prop_assert!(decode(&bytes, &key, encoded.len() + 1).is_err());
         }
 
-        /// Sizes that somebody made up are not trusted, whatever the checksum.
+        /// Invented sizes are not trusted, whatever the checksum.
         #[test]
         fn invented_sizes_are_refused(numbers in prop::collection::vec(any::<u64>(), 2), width in any::<u32>()) {
             let key = "a".repeat(KEY);

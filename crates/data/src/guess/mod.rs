@@ -15,12 +15,12 @@ use crate::{Card, Task};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::path::{Path, PathBuf};
 
-/// What somebody said about the file; the rest is guessed.
+/// What the user states about the file; the rest is guessed.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
     /// The dataset's name; the file's when not given.
     pub name: Option<String>,
-    /// What is asked of a model.
+    /// The task.
     pub task: Option<Task>,
     /// The column of the text, or of the words.
     pub text: Option<String>,

@@ -1,7 +1,7 @@
-//! What people ask about datasets before they train: which there are, whether they are what their cards say, how they
-//! are made up, and what a model gets to see.
+//! What people ask about datasets before they train: which there are, whether they agree with their cards, how their
+//! labels and lengths are distributed, and what a model gets to see.
 //!
-//! Each question has a type that says everything and can be written as JSON, and a text for a terminal.
+//! Each question has a type with the whole answer, which can be written as JSON, and a text for a terminal.
 
 mod check;
 mod grid;

@@ -12,7 +12,7 @@ pub struct Listed {
     pub name: String,
     /// The name for people.
     pub title: String,
-    /// What is asked of a model.
+    /// The task, such as `classification`.
     pub task: &'static str,
     /// Whether it is a committed fixture.
     pub fixture: bool,

@@ -136,7 +136,7 @@ pub struct HubFetch {
 pub struct HubFile {
     /// Path in the repository.
     pub path: Below,
-    /// SHA-256 of the file. Without it, what the Hub says of the pinned commit is held against the bytes.
+    /// SHA-256 of the file. Without it, the file is compared with the hash that the Hub gives for the pinned commit.
     pub sha256: Option<Sha256>,
     /// Its size in bytes.
     pub size: Option<u64>,

@@ -114,7 +114,7 @@ impl Job {
         }
     }
 
-    /// Whether the bytes that come can be held against something.
+    /// Whether there is a hash that the download can be compared with.
     pub(super) fn is_verifiable(&self) -> bool {
         if self.download.sha256.is_some() || self.hub_place().is_some() {
             return true;

@@ -47,7 +47,7 @@ pub enum Event<'a> {
         /// The pause before the next attempt; none when the next address is tried, or none is left.
         pause: Option<Duration>,
     },
-    /// All bytes are there, and are held against their hash.
+    /// All bytes are there, and their hash is computed.
     Verifying {
         /// The file.
         file: &'a str,

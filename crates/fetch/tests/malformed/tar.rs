@@ -25,7 +25,7 @@ fn tar(name: &[u8], kind: u8, content: &[u8]) -> Vec<u8> {
 fn tar_files() {
     let end = [0u8; 1024];
     let whole = |entries: &[Vec<u8>]| [&entries.concat()[..], &end].concat();
-    let good = tar(b"a.txt", b'0', b"made up");
+    let good = tar(b"a.txt", b'0', b"synthetic");
     let rules = "format = 'tar'\nto = 'x'";
     assert_eq!(
         open(rules, &whole(std::slice::from_ref(&good))),

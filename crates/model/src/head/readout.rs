@@ -92,7 +92,7 @@ impl Layers {
     /// The states of each token in these layers, one layer after the other from the bottom up: `[batch, seq, layers * hidden]`.
     ///
     /// # Panics
-    /// When a mix is asked of states that do not begin with the embeddings.
+    /// When a mix is wanted of states that do not begin with the embeddings.
     pub fn of(&self, states: &States) -> Tensor<3> {
         match self {
             Self::Top => states.top(),
@@ -163,7 +163,7 @@ impl Readout {
     /// What is read of each example, `[batch, width]`; of a mix, one layer after the other from the bottom up.
     ///
     /// # Panics
-    /// When a mix is asked of states that do not begin with the embeddings.
+    /// When a mix is wanted of states that do not begin with the embeddings.
     pub fn of(&self, states: &States, batch: &TokenBatch) -> Tensor<2> {
         let segment = |layer: &Tensor<3>| batch.whole(layer.clone());
         let of_layer = |layer: &Tensor<3>| match self.pooling {

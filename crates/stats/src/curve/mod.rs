@@ -2,8 +2,8 @@
 //! is best within a time.
 //!
 //! A run is scored after each epoch, so what is known of it are points: seconds of training, and a score there.
-//! Whoever has a budget of time keeps the best model so far, so that most of what is asked of a curve is asked
-//! of its *running best*, the highest score up to each point, joined by straight lines. That is how scores at
+//! Whoever has a budget of time keeps the best model so far, so most questions are about a curve's
+//! *running best*, the highest score up to each point, joined by straight lines. That is how scores at
 //! times between two epochs are compared; [`Curve::completed_within`] is what could in fact be had there, since
 //! nobody stops in the middle of an epoch and has a score.
 

@@ -64,7 +64,7 @@ pub(super) fn read(file: usize, bytes: &Bytes) -> Result<Tensors> {
     join(tensors, &storages)
 }
 
-/// Where an entry's bytes lie, which the directory's reader has held against the file.
+/// Where an entry's bytes lie; the directory's reader has checked that it is within the file.
 fn span(file: usize, entry: &Entry) -> Span {
     Span {
         file,

@@ -1,4 +1,4 @@
-//! One run: what can be asked of it.
+//! One run: its row, its settings and its scores.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,7 +17,7 @@ const LAYER: &str = "@layer-";
 /// Metrics that a run as a whole is judged by: the first that it has.
 const PRIMARY: [&str; 4] = ["matthews", "pearson", "span-f1", "accuracy"];
 
-/// One run: its row, what can be asked of it, its final scores.
+/// One run: its row, its settings by path, its final scores.
 #[derive(Debug)]
 pub struct Run {
     /// Its row.
@@ -149,7 +149,7 @@ impl Run {
         every.then(|| Curve::new(points.collect()))?
     }
 
-    /// What the spec alone has, by dotted path: what was asked of the run, and nothing of how it went.
+    /// What the spec alone has, by dotted path: the settings of the run, and nothing of how it went.
     pub fn asked(&self) -> BTreeMap<&str, &Value> {
         self.asked
             .iter()

@@ -29,7 +29,7 @@ pub struct Fetcher {
 /// What a person may allow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allow {
-    /// Bytes that nothing can be held against are taken as they come.
+    /// Downloads without a known hash are accepted.
     pub unverified: bool,
     /// A file that is not the download may be replaced by it.
     pub replacing: bool,

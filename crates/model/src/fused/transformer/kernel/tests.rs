@@ -91,7 +91,7 @@ fn check_attention([batch, seq, heads, dim]: [usize; 4], rate: f64, padded: bool
         for onednn in [0, 1] {
             check(&shapes, tolerance, |inputs, device| {
                 let pair = |weight: usize, bias: usize| affine(&inputs[weight], &inputs[bias]);
-                // Queries and keys share a bias: that of keys has a gradient of 0, which nothing can be held to.
+                // Queries and keys share a bias: that of keys has a gradient of 0, and no relative error is defined.
                 let weights = SelfAttentionWeights {
                     projections: [pair(1, 5), pair(2, 5), pair(3, 6)],
                     output: pair(4, 7),
