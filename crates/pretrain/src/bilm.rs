@@ -225,18 +225,11 @@ impl Objective for BidirectionalLanguageModel<'_> {
     }
 
     /// By the full softmax, over both directions. `limit` counts segments.
-    fn likelihood(
-        &self,
-        model: &Bilm,
-        text: &str,
-        limit: Option<usize>,
-        _device: &Device,
-    ) -> Likelihood {
+    fn likelihood(&self, model: &Bilm, text: &str, _device: &Device) -> Likelihood {
         let mut likelihood = Likelihood::default();
         let segments = self.corpus.held_out.text(text);
-        let n = segments.len().min(limit.unwrap_or(usize::MAX));
         let most = self.stage().tokens_per_step() as usize;
-        let mut order: Vec<usize> = (0..n).collect();
+        let mut order: Vec<usize> = (0..segments.len()).collect();
         order.sort_by_key(|&i| segments.document(i).len());
         let mut rest = &order[..];
         while !rest.is_empty() {

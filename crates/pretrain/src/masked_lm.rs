@@ -248,13 +248,7 @@ impl Objective for MaskedLanguageModel<'_> {
     }
 
     /// In sequences as long as those of most of the training. Masks depend on the number of the sequence alone; every hidden wordpiece is replaced by `[MASK]`.
-    fn likelihood(
-        &self,
-        model: &MaskedLm,
-        text: &str,
-        limit: Option<usize>,
-        device: &Device,
-    ) -> Likelihood {
+    fn likelihood(&self, model: &MaskedLm, text: &str, device: &Device) -> Likelihood {
         let mut likelihood = Likelihood::default();
         let documents = self.corpus.held_out.text(text);
         let length = Stage::main(&self.stages).length;
@@ -264,8 +258,7 @@ impl Objective for MaskedLanguageModel<'_> {
             random: 0.0,
             ..self.masking.clone()
         };
-        let n = packed.len().min(limit.unwrap_or(usize::MAX));
-        let sequences: Vec<usize> = (0..n).collect();
+        let sequences: Vec<usize> = (0..packed.len()).collect();
         for share in sequences.chunks(SCORED_AT_ONCE) {
             let mut batch = Batch::new(length, share.len());
             for &sequence in share {

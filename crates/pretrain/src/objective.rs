@@ -34,15 +34,8 @@ pub trait Objective {
     /// The held-out texts, by name.
     fn held_out(&self) -> Vec<String>;
 
-    /// How well held-out text `text` is predicted: from at most `limit` sequences of it, with what is hidden fixed
-    /// once and for all.
-    fn likelihood(
-        &self,
-        model: &Self::Model,
-        text: &str,
-        limit: Option<usize>,
-        device: &Device,
-    ) -> Likelihood;
+    /// How well held-out text `text` is predicted, with fixed masks.
+    fn likelihood(&self, model: &Self::Model, text: &str, device: &Device) -> Likelihood;
 }
 
 /// Negative log-likelihoods, summed.

@@ -17,7 +17,7 @@ pub struct Trained<'m, M> {
 
 /// The perplexity of each held-out text: three rows each, for the trained model, for random weights and for unigrams.
 ///
-/// `limit` is how many sequences of each text are scored at most.
+/// `watch` is told the name of each text before it is scored: the full softmax over a vocabulary of words takes minutes.
 ///
 /// # Errors
 /// When fresh weights cannot be made.
@@ -25,13 +25,14 @@ pub fn perplexity<O: Objective>(
     run: &str,
     objective: &O,
     trained: &Trained<O::Model>,
-    limit: Option<usize>,
     device: &Device,
+    watch: &mut dyn FnMut(&str),
 ) -> Result<Vec<PerplexityRow>> {
     let random = objective.load(&mut *objective.initial(), device)?;
     let mut rows = Vec::new();
     for text in objective.held_out() {
-        let of = |model| objective.likelihood(model, &text, limit, device);
+        watch(&text);
+        let of = |model| objective.likelihood(model, &text, device);
         let (trained_with, random_with) = (of(trained.model), of(&random));
         let unigram = Likelihood {
             nats: trained_with.unigram_nats,

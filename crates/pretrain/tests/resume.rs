@@ -230,7 +230,7 @@ fn score<O: Objective>(
         model: &model,
         step: checkpoint.about.step,
     };
-    perplexity("fixture", objective, &trained, None, device).expect("rows")
+    perplexity("fixture", objective, &trained, device, &mut |_| ()).expect("rows")
 }
 
 #[test]

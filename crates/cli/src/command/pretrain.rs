@@ -233,7 +233,7 @@ impl Desk<'_> {
         Ok(results)
     }
 
-    /// Writes log, perplexity and encoder of the newest checkpoint, and prints what they say.
+    /// Writes encoder, log and perplexity of the newest checkpoint, and prints them.
     fn publish<O: Objective>(
         &self,
         objective: &O,
@@ -249,12 +249,16 @@ impl Desk<'_> {
             model: &model,
             step: checkpoint.about.step,
         };
-        let rows = perplexity(name, objective, &trained, None, device)?;
-        let results = self.write_log()?;
-        write_perplexity(&results, &rows)?;
         let exported = export(&checkpoint, encoder)?;
         let card = self.job.card(&checkpoint, &exported, encoder);
         write_atomically(&encoder.join("card.toml"), card.as_bytes())?;
+        let results = self.write_log()?;
+        let rows = perplexity(name, objective, &trained, device, &mut |text| {
+            if !self.context.global.quiet {
+                eprintln!("perplexity of {text}");
+            }
+        })?;
+        write_perplexity(&results, &rows)?;
         print_perplexity(&rows);
         println!();
         println!("{}", self.context.shown(&results));
