@@ -68,7 +68,8 @@ setup: _build
 [group('develop')]
 [no-exit-message]
 test *ARGS: _libtorch
-    cargo test {{ flags }} "$@"
+    # Many small networks at once: threads that spin while they wait would take each other's time.
+    OMP_WAIT_POLICY={{ env("OMP_WAIT_POLICY", "passive") }} cargo test {{ flags }} "$@"
 
 # Check the format, then run clippy with warnings denied, with and without LibTorch
 [group('develop')]
