@@ -167,9 +167,7 @@ fn learning_panel(comparison: &Comparison) -> Option<Panel> {
                 points,
                 ..Series::default()
             }],
-            uprights: Vec::new(),
-            levels: Vec::new(),
-            words: Vec::new(),
+            ..SeriesPanel::default()
         })
     })
 }

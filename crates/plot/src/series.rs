@@ -18,6 +18,8 @@ pub struct SeriesPanel {
     pub measure: String,
     /// What the whole numbers are, such as `Layer`.
     pub across: String,
+    /// How they are spaced.
+    pub scale: Scale,
     /// Lines, the first one drawn first.
     pub lines: Vec<Series>,
     /// Places across that mean something to all lines.
@@ -26,6 +28,25 @@ pub struct SeriesPanel {
     pub levels: Vec<Level>,
     /// What strokes mean, one row each, below the key.
     pub words: Vec<String>,
+}
+
+/// How whole numbers are spaced.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    #[default]
+    Even,
+    /// By the logarithm of one more: equal distances are nearly equal ratios, and 0 has a place.
+    Logarithmic,
+}
+
+impl Scale {
+    fn of(self, at: f64) -> f64 {
+        match self {
+            Self::Even => at,
+            Self::Logarithmic => at.ln_1p(),
+        }
+    }
 }
 
 /// A dashed line from top to bottom, with a text at its head.
@@ -111,6 +132,7 @@ impl SeriesPanel {
         );
         let (first, last) = self.ends();
         let place = Place {
+            scale: self.scale,
             first,
             last,
             up: &up,
@@ -337,6 +359,7 @@ fn dashes(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
 
 /// From whole numbers and scores to the picture.
 struct Place<'a> {
+    scale: Scale,
     first: u32,
     last: u32,
     up: &'a Axis,
@@ -346,7 +369,9 @@ struct Place<'a> {
 impl Place<'_> {
     fn x(&self, at: f64) -> f64 {
         // A little room keeps the first and the last mark off the edges.
-        let share = (at - f64::from(self.first)) / f64::from(self.last - self.first);
+        let [at, first, last] =
+            [at, f64::from(self.first), f64::from(self.last)].map(|at| self.scale.of(at));
+        let share = (at - first) / (last - first);
         self.plot.left + 8.0 + (self.plot.width - 16.0) * share
     }
 

@@ -6,6 +6,7 @@
 pub(crate) mod boxes;
 pub(crate) mod curves;
 pub(crate) mod layers;
+pub(crate) mod learning_curve;
 pub(crate) mod phases;
 pub mod portrait;
 pub(crate) mod search;
@@ -58,6 +59,7 @@ kinds! {
         Box = boxes,
         Curves = curves,
         Layers = layers,
+        LearningCurve = learning_curve,
         Phases = phases,
         Search = search,
     }

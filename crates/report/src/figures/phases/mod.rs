@@ -9,7 +9,7 @@ use totune_evidence::plan::{Plan, Task, Where};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::scope::Scope;
 use totune_plot::Panel;
-use totune_plot::series::{Level, SeriesPanel, Upright};
+use totune_plot::series::{Level, Scale, SeriesPanel, Upright};
 
 use super::{FigureKind, RenderedFigure, once};
 use crate::item::Heading;
@@ -192,6 +192,7 @@ impl PhasePanelPlan {
             title,
             measure: text,
             across: "Epochs, over both phases".to_owned(),
+            scale: Scale::Even,
             lines: lines.iter().map(|line| line.series(measure)).collect(),
             uprights,
             levels,

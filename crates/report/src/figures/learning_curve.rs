@@ -1,0 +1,301 @@
+//! Learning curves: the score against the number of training examples, one panel per task, one line per group of runs, and
+//! a table of the same numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+use totune_evidence::plan::{Measure, Plan, Task, Where};
+use totune_evidence::select::label::labelled;
+use totune_evidence::select::panel::test;
+use totune_evidence::select::runs::Run;
+use totune_evidence::select::scope::Scope;
+use totune_evidence::text::{counted, fixed};
+use totune_plot::Panel;
+use totune_plot::series::{Scale, Series, SeriesPanel, Stroke};
+use totune_stats::curve::Spread;
+use totune_stats::sd;
+
+use super::{DIGITS, FigureKind, RenderedFigure, spread_cell};
+use crate::item::Heading;
+use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
+
+/// `kind = "learning-curve"`: groups whose runs differ in the number of training examples.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct LearningCurve {
+    /// One line each.
+    groups: Vec<String>,
+    /// A dashed line each: runs that train no encoder.
+    #[serde(default)]
+    floors: Vec<String>,
+    /// One panel each; all tasks unless named.
+    #[serde(default)]
+    tasks: Vec<String>,
+    /// Which scores.
+    #[serde(default = "test")]
+    split: String,
+    /// Further conditions on every line.
+    #[serde(default, rename = "where")]
+    conditions: Where,
+}
+
+/// The setting with the number of training examples.
+const EXAMPLES: &str = "split.train-limit";
+
+/// One line with its numbers.
+struct Line {
+    title: String,
+    colour: usize,
+    stroke: Stroke,
+    /// Final scores by the number of training examples.
+    scores: BTreeMap<u32, Vec<f64>>,
+    /// Why runs are missing from it, if any are.
+    note: Option<String>,
+}
+
+impl FigureKind for LearningCurve {
+    fn table_suffix(&self) -> Option<&'static str> {
+        Some("-numbers")
+    }
+
+    fn check(&self, plan: &Plan, from: &str) -> Result<()> {
+        ensure!(
+            !self.groups.is_empty(),
+            "{from}: found no groups, expected at least one"
+        );
+        plan.check_groups(self.groups.iter().chain(&self.floors), from)?;
+        plan.tasks_named(&self.tasks, from).map(|_| ())
+    }
+
+    fn draw(&self, heading: &Heading, scope: &Scope) -> Result<RenderedFigure> {
+        let tasks = scope.plan.tasks_named(&self.tasks, &scope.from)?;
+        let tasks = tasks.into_iter().map(|task| {
+            let solid = self.groups.iter().map(|group| (group, Stroke::Solid));
+            let dashed = self.floors.iter().map(|group| (group, Stroke::Dashed));
+            let lines = solid.chain(dashed).enumerate();
+            let lines = lines.map(|(colour, (group, stroke))| {
+                let line = self.line(group, task, scope)?;
+                Ok(Line {
+                    colour,
+                    stroke,
+                    ..line
+                })
+            });
+            Ok((task, lines.collect::<Result<_>>()?))
+        });
+        let tasks = tasks.collect::<Result<Vec<(&Task, Vec<Line>)>>>()?;
+        let mut drawing = RenderedFigure::default();
+        for (task, lines) in &tasks {
+            let notes = lines.iter().filter_map(|line| {
+                let note = line.note.as_ref()?;
+                Some(format!("{}, {}: {note}", task.title, line.title))
+            });
+            drawing.notes.extend(notes);
+            drawing.panels.push(Panel::Series(SeriesPanel {
+                title: task.title.clone(),
+                measure: task.unit.clone(),
+                across: "Training examples".to_owned(),
+                scale: Scale::Logarithmic,
+                lines: lines.iter().map(Line::series).collect(),
+                ..SeriesPanel::default()
+            }));
+        }
+        drawing.table = Some(self.table(heading, &tasks));
+        Ok(drawing)
+    }
+}
+
+impl LearningCurve {
+    fn line(&self, group: &str, task: &Task, scope: &Scope) -> Result<Line> {
+        let Scope { plan, runs, from } = scope;
+        let group = plan.group(group, from)?;
+        let conditions = group.narrowed([&self.conditions, &task.conditions()]);
+        let selection = runs.select(&conditions, from)?;
+        let measure = Measure::score(&task.metric, &self.split);
+        let mut scores: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        let mut without = 0;
+        for run in &selection.runs {
+            match examples(run).zip(run.number(&measure)) {
+                Some((examples, score)) => scores.entry(examples).or_default().push(score),
+                None => without += 1,
+            }
+        }
+        let unscored = (without > 0).then(|| {
+            let runs = counted(without, "run");
+            format!("{runs} without a score or without `{EXAMPLES}`")
+        });
+        Ok(Line {
+            title: labelled(&group.title, selection.labels()),
+            colour: 0,
+            stroke: Stroke::Solid,
+            scores,
+            note: selection.note.or(unscored),
+        })
+    }
+
+    fn table(&self, heading: &Heading, tasks: &[(&Task, Vec<Line>)]) -> RenderedTable {
+        let lines = tasks.iter().flat_map(|(_, lines)| lines);
+        let sizes: BTreeSet<u32> = lines.flat_map(|line| line.scores.keys().copied()).collect();
+        let titles = sizes.iter().map(|size| format!("{size} examples"));
+        let mut table = RenderedTable {
+            heading: heading.of_part("-numbers", "the numbers"),
+            columns: RenderedTable::columns_of("Strategy", titles),
+            notes: vec![
+                "means over runs, with the lowest and the highest; bold: the best strategy at that size".to_owned(),
+            ],
+            csv: Csv::new("figure,task,line,metric,split,examples,mean,low,high,sd,runs"),
+            ..RenderedTable::default()
+        };
+        for (task, lines) in tasks {
+            for line in lines {
+                line.csv(
+                    [&heading.id, &task.title, &task.metric, &self.split],
+                    &mut table.csv,
+                );
+            }
+            let rows = lines.iter().map(|line| {
+                let cells = sizes.iter().map(|size| line.cell(*size, lines));
+                [Cell::of(&line.title)].into_iter().chain(cells).collect()
+            });
+            table.parts.push(Part {
+                title: format!("{} ({})", task.title, task.unit),
+                rows: rows.collect(),
+            });
+        }
+        table
+    }
+}
+
+/// How many examples a run was trained on, as its settings have it.
+fn examples(run: &Run) -> Option<u32> {
+    u32::try_from(run.fact(EXAMPLES)?.as_u64()?).ok()
+}
+
+impl Line {
+    fn at(&self, size: u32) -> Option<Spread> {
+        Spread::of(self.scores.get(&size)?)
+    }
+
+    fn series(&self) -> Series {
+        let points = self.scores.keys();
+        Series {
+            title: self.title.clone(),
+            points: points
+                .filter_map(|size| Some((*size, self.at(*size)?)))
+                .collect(),
+            colour: self.colour,
+            stroke: self.stroke,
+            ..Series::default()
+        }
+    }
+
+    /// Its cell of a size, in bold where no other line has a higher mean as it is printed.
+    fn cell(&self, size: u32, lines: &[Self]) -> Cell {
+        let Some(spread) = self.at(size) else {
+            return Cell::default();
+        };
+        let means = lines.iter().filter_map(|line| Some(line.at(size)?.mean));
+        let best = means.max_by(f64::total_cmp).unwrap_or(spread.mean);
+        Cell {
+            best: fixed(best, DIGITS) == fixed(spread.mean, DIGITS),
+            ..spread_cell(&spread)
+        }
+    }
+
+    fn csv(&self, [figure, task, metric, split]: [&String; 4], csv: &mut Csv) {
+        for (size, scores) in &self.scores {
+            let spread = Spread::of(scores).expect("a size has scores");
+            let names = [figure, task, &self.title, metric, split, &size.to_string()];
+            let sd = (scores.len() > 1).then(|| sd(scores));
+            let numbers = [Some(spread.mean), Some(spread.low), Some(spread.high), sd].map(number);
+            let runs = [scores.len().to_string()];
+            csv.line(
+                names
+                    .map(String::clone)
+                    .into_iter()
+                    .chain(numbers)
+                    .chain(runs),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use totune_evidence::select::runs::Runs;
+    use totune_evidence::toml_file::parse;
+    use totune_synthetic::probes;
+
+    use crate::item::Item;
+    use crate::report_file::ReportFile;
+
+    const FIGURE: &str = "id = 'size'\ntitle = 'Size'\nkind = 'learning-curve'\ntasks = ['letters']\n\
+         groups = ['frozen', 'full']";
+
+    /// The runs of two strategies: seeds 1 and 2 were trained on 100 examples, and those above `without` say no number.
+    fn figure(without: u64) -> RenderedFigure {
+        let mut tables = probes::tables();
+        for run in &mut tables.runs {
+            let mut spec: Value = serde_json::from_str(&run.spec).expect("JSON");
+            if run.seed <= without {
+                spec["split"]["train-limit"] = json!(if run.seed < 3 { 100 } else { 1000 });
+            }
+            run.spec = spec.to_string();
+        }
+        let plan: ReportFile = parse(probes::PLAN, "report.toml").expect("a plan");
+        let item: Item<super::super::Kind> = parse(FIGURE, "report.toml").expect("a figure");
+        item.kind
+            .get()
+            .check(&plan, "report.toml")
+            .expect("its groups exist");
+        let runs = Runs::new(tables).expect("valid rows");
+        item.draw(&Scope::new(&plan, &runs, "here"))
+            .expect("it is drawn")
+    }
+
+    #[test]
+    fn scores_are_grouped_by_the_number_of_examples() {
+        let drawing = figure(3);
+        let table = drawing.table.expect("a table");
+        let titles: Vec<&str> = table
+            .columns
+            .iter()
+            .map(|column| column.title.as_str())
+            .collect();
+        assert_eq!(titles, ["Strategy", "100 examples", "1000 examples"]);
+        let cell = |row: usize, column: usize| &table.parts[0].rows[row][column];
+        // Seeds 1 and 2 have 0.800 and 0.801 frozen, 0.861 and 0.859 fine-tuned; seed 3 has 0.799 and 0.860.
+        let shown = |row, column| {
+            (
+                cell(row, column).main.as_str(),
+                cell(row, column).beside.as_str(),
+            )
+        };
+        assert_eq!(shown(0, 1).1, "[0.800, 0.801]");
+        assert_eq!(shown(0, 2), ("0.799", ""));
+        assert_eq!(shown(1, 1), ("0.860", "[0.859, 0.861]"));
+        assert_eq!(shown(1, 2), ("0.860", ""));
+        assert!(cell(1, 1).best && !cell(0, 1).best);
+        let Panel::Series(panel) = &drawing.panels[0] else {
+            panic!("a panel of series");
+        };
+        let sizes = panel.lines[0].points.iter().map(|(size, _)| *size);
+        assert_eq!(sizes.collect::<Vec<_>>(), [100, 1000]);
+        assert!(
+            drawing
+                .notes
+                .iter()
+                .all(|note| !note.contains("train-limit"))
+        );
+    }
+
+    #[test]
+    fn runs_without_a_number_of_examples_are_named() {
+        let notes = figure(2).notes;
+        let note = "1 run without a score or without `split.train-limit`";
+        assert!(notes.iter().any(|found| found.ends_with(note)), "{notes:?}");
+    }
+}
