@@ -50,7 +50,9 @@ pub use hash::sha256_hex;
 pub use layout::{Empty, Layout, LayoutFile, OneOf, RowList};
 pub use near::near;
 pub use random::{shuffle, stream};
-pub use split::{Duplicates, Files, FoldKind, HoldOut, KFold, LabelledFiles, Parts, Split, Splits};
+pub use split::{
+    DevDrawn, Duplicates, Files, FoldKind, HoldOut, KFold, LabelledFiles, Parts, Split, Splits,
+};
 pub use submission::Submission;
 pub use task::Task;
 pub use texts::{

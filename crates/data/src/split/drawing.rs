@@ -3,7 +3,50 @@
 use crate::Dataset;
 use crate::random::{shuffle, stream};
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Whether dev is part of the limited number of examples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DevDrawn {
+    /// It is a share of the examples that the limit leaves.
+    #[default]
+    AfterLimit,
+    /// It is a share of all examples, and the limit is for those to train on: dev is the same for every limit.
+    BeforeLimit,
+}
+
+/// A share of the training examples that is held out as dev.
+pub(super) struct DevOf {
+    pub(super) share: f64,
+    pub(super) drawn: DevDrawn,
+    pub(super) seed: u64,
+}
+
+impl DevOf {
+    /// The examples at `all` to train on, at most `limit`, and those of dev; both in the order of `all`.
+    pub(super) fn divide(
+        &self,
+        dataset: &Dataset,
+        all: Vec<usize>,
+        limit: Option<usize>,
+    ) -> (Vec<usize>, Vec<usize>) {
+        let held_out = |examples: Vec<usize>| -> (Vec<usize>, Vec<usize>) {
+            let dev = drawn(dataset, &examples, self.share, &mut |stratum| {
+                stream(self.seed, "dev", stratum)
+            });
+            examples.into_iter().partition(|&index| !dev[index])
+        };
+        match self.drawn {
+            DevDrawn::AfterLimit => held_out(limited(dataset, all, limit, self.seed)),
+            DevDrawn::BeforeLimit => {
+                let (train, dev) = held_out(all);
+                (limited(dataset, train, limit, self.seed), dev)
+            }
+        }
+    }
+}
 
 /// At most `limit` of the examples at `all`, the same share of every class.
 pub(super) fn limited(

@@ -1,9 +1,8 @@
 //! The files a dataset comes in, with a part of `train` held out to decide by.
 
-use super::drawing::{drawn, limited};
+use super::drawing::{DevDrawn, DevOf, limited};
 use super::{check_dev, check_limits};
 use crate::Dataset;
-use crate::random::stream;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
@@ -23,10 +22,13 @@ pub struct Files {
     /// Splits without published answers that the final model answers, such as a `test` for a submission.
     #[serde(default)]
     pub predict: Vec<String>,
-    /// How many examples of `train` are used, those held out included; all where it is left out. They are drawn with
-    /// the seed, with the same share of every class.
+    /// How many examples of `train` are used, dev included unless it is drawn before; all where it is left out. They are
+    /// drawn with the seed, with the same share of every class, and those of a smaller number are among those of a larger.
     #[serde(default)]
     pub train_limit: Option<usize>,
+    /// Whether `train-limit` counts dev.
+    #[serde(default)]
+    pub dev_drawn: DevDrawn,
     /// How many examples of `dev-split` are used, drawn likewise; all where it is left out.
     #[serde(default)]
     pub dev_limit: Option<usize>,
@@ -45,6 +47,7 @@ impl Files {
             seed: 0,
             predict: Vec::new(),
             train_limit: None,
+            dev_drawn: DevDrawn::AfterLimit,
             dev_limit: None,
             test_limit: None,
         }
@@ -76,12 +79,12 @@ impl Files {
 
     /// The examples of `train` to learn from, and those held out, in ascending order.
     pub(super) fn parts(&self, train: &Dataset) -> (Vec<usize>, Vec<usize>) {
-        let used = limited(train, all(train), self.train_limit, self.seed);
-        let held_out = drawn(train, &used, self.dev, &mut |stratum| {
-            stream(self.seed, "dev", stratum)
-        });
-        let (dev, learn) = used.into_iter().partition(|&index| held_out[index]);
-        (learn, dev)
+        let dev = DevOf {
+            share: self.dev,
+            drawn: self.dev_drawn,
+            seed: self.seed,
+        };
+        dev.divide(train, all(train), self.train_limit)
     }
 
     /// The examples of the split to be judged on, in ascending order.
@@ -131,6 +134,7 @@ mod tests {
             seed: 13,
             predict: Vec::new(),
             train_limit,
+            dev_drawn: DevDrawn::AfterLimit,
             dev_limit: None,
             test_limit,
         }
@@ -160,6 +164,24 @@ mod tests {
         let with = files(Some(40), Some(1000));
         assert_eq!(with.parts(&dataset), without.parts(&dataset));
         assert_eq!(with.tested(&dataset).len(), 40);
+    }
+
+    #[test]
+    fn dev_drawn_before_the_limit_is_the_same_for_every_limit() {
+        let dataset = dataset(400);
+        let parts = |limit: usize| {
+            let files = Files {
+                dev_drawn: DevDrawn::BeforeLimit,
+                ..files(Some(limit), None)
+            };
+            files.parts(&dataset)
+        };
+        let [(few, dev), (many, same), (all, _)] = [20, 100, 1000].map(parts);
+        assert_eq!((few.len(), many.len(), all.len()), (20, 100, 360));
+        assert_eq!((dev.len(), &dev), (40, &same));
+        let inside = |few: &[usize], many: &[usize]| few.iter().all(|index| many.contains(index));
+        assert!(inside(&few, &many) && inside(&many, &all));
+        assert!(all.iter().all(|index| !dev.contains(index)));
     }
 
     #[test]

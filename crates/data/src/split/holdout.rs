@@ -1,6 +1,6 @@
 //! A stratified test set, drawn once.
 
-use super::drawing::{drawn, limited, quotas};
+use super::drawing::{DevOf, limited, quotas};
 use super::{Duplicates, HoldOut};
 use crate::Dataset;
 use crate::random::{shuffle, stream};
@@ -53,7 +53,7 @@ impl HoldOut {
         Ok(tested)
     }
 
-    /// What is judged on, learned from and decided by, out of what is held out and what is not.
+    /// The examples of test, train and dev, out of those held out and the others.
     pub(super) fn limited(
         &self,
         dataset: &Dataset,
@@ -61,11 +61,12 @@ impl HoldOut {
         others: Vec<usize>,
     ) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
         let test = limited(dataset, held_out, self.test_limit, self.seed);
-        let used = limited(dataset, others, self.train_limit, self.seed);
-        let decided = drawn(dataset, &used, self.dev, &mut |stratum| {
-            stream(self.seed, "dev", stratum)
-        });
-        let (dev, train) = used.into_iter().partition(|&index| decided[index]);
+        let dev = DevOf {
+            share: self.dev,
+            drawn: self.dev_drawn,
+            seed: self.seed,
+        };
+        let (train, dev) = dev.divide(dataset, others, self.train_limit);
         (test, train, dev)
     }
 }
@@ -85,7 +86,7 @@ fn majority(unit: &[usize], classes: &[usize]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Example, Input, Split, Target};
+    use crate::{DevDrawn, Example, Input, Split, Target};
     use std::collections::HashSet;
 
     /// 200 examples, 120 of class 0; `repeated` of them take the text of another, in turn with the other class.
@@ -112,6 +113,7 @@ mod tests {
             seed,
             duplicates: Duplicates::Keep,
             train_limit: None,
+            dev_drawn: DevDrawn::AfterLimit,
             test_limit: None,
         }
     }

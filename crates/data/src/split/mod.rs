@@ -8,6 +8,7 @@ mod numpy;
 mod shares;
 mod usual;
 
+pub use drawing::DevDrawn;
 pub use files::Files;
 pub use usual::{LabelledFiles, Splits};
 
@@ -46,10 +47,14 @@ pub struct HoldOut {
     /// Whether equal texts may be on both sides; between the parts to learn from and to decide by they may.
     #[serde(default)]
     pub duplicates: Duplicates,
-    /// How many of those that are not held out are used, those decided by included; all where it is left out. They are
-    /// drawn with the seed, with the same share of every class.
+    /// How many of those that are not held out are used, dev included unless it is drawn before; all where it is left out.
+    /// They are drawn with the seed, with the same share of every class, and those of a smaller number are among those of
+    /// a larger.
     #[serde(default)]
     pub train_limit: Option<usize>,
+    /// Whether `train-limit` counts dev.
+    #[serde(default)]
+    pub dev_drawn: DevDrawn,
     /// How many of those held out are judged on, drawn likewise; all where it is left out.
     #[serde(default)]
     pub test_limit: Option<usize>,
@@ -348,19 +353,19 @@ mod tests {
         // With every setting, and without those that may be left out.
         for (full, short) in [
             (
-                r#"{"kind":"hold-out","test":0.2,"dev":0.0,"seed":7,"duplicates":"keep","train-limit":null,"test-limit":null}"#,
+                r#"{"kind":"hold-out","test":0.2,"dev":0.0,"seed":7,"duplicates":"keep","train-limit":null,"dev-drawn":"after-limit","test-limit":null}"#,
                 r#"{"kind":"hold-out","test":0.2,"seed":7}"#,
             ),
             (
-                r#"{"kind":"hold-out","test":0.2,"dev":0.1,"seed":7,"duplicates":"group","train-limit":90,"test-limit":9}"#,
-                r#"{"kind":"hold-out","test":0.2,"dev":0.1,"seed":7,"duplicates":"group","train-limit":90,"test-limit":9}"#,
+                r#"{"kind":"hold-out","test":0.2,"dev":0.1,"seed":7,"duplicates":"group","train-limit":90,"dev-drawn":"before-limit","test-limit":9}"#,
+                r#"{"kind":"hold-out","test":0.2,"dev":0.1,"seed":7,"duplicates":"group","train-limit":90,"dev-drawn":"before-limit","test-limit":9}"#,
             ),
             (
                 r#"{"kind":"k-fold","folds":10,"by":"file","seed":null,"duplicates":"group"}"#,
                 r#"{"kind":"k-fold","folds":10,"by":"file","duplicates":"group"}"#,
             ),
             (
-                r#"{"kind":"files","test":"dev","dev":0.1,"dev-split":null,"seed":3,"predict":[],"train-limit":null,"dev-limit":null,"test-limit":null}"#,
+                r#"{"kind":"files","test":"dev","dev":0.1,"dev-split":null,"seed":3,"predict":[],"train-limit":null,"dev-drawn":"after-limit","dev-limit":null,"test-limit":null}"#,
                 r#"{"kind":"files","test":"dev","dev":0.1,"seed":3}"#,
             ),
         ] {

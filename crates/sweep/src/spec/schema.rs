@@ -2,8 +2,8 @@
 //!
 //! Schema 1 had no key `schema` and no arms, left settings out at their usual values, and had other names for some.
 //! Schema 2 had other names for settings of heads, schema 3 for stopping rules and for fine-tuning, schema 4 had no
-//! learning rate of the head but in the first of two phases, and schema 5 none in the second, nor the number of trials of
-//! a search. Runs keep the ids they were made with. [`upgrade`] makes today's form of a spec; [`downgrade`] is its inverse,
+//! learning rate of the head but in the first of two phases, schema 5 none in the second, nor the number of trials of a
+//! search, and schema 6 drew dev after the limit of examples only. Runs keep the ids they were made with. [`upgrade`] makes today's form of a spec; [`downgrade`] is its inverse,
 //! and the hash of what it gives is the id that a run of today's form had then, if it could be written at all.
 
 use anyhow::{Context, Result};
@@ -26,7 +26,7 @@ struct Step {
 }
 
 /// From schema 1 to 2, from 2 to 3, …
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     Step {
         renamed: &RENAMED_IN_2,
         renamed_values: &[("/work/training/select", "best", "best-dev")],
@@ -89,6 +89,16 @@ const STEPS: [Step; 5] = [
             ),
             left_out("", &[], "search-trials", "null"),
         ],
+    },
+    Step {
+        renamed: &[],
+        renamed_values: &[],
+        left_out: &[left_out(
+            "split",
+            &["files", "hold-out"],
+            "dev-drawn",
+            "\"after-limit\"",
+        )],
     },
 ];
 
