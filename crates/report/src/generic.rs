@@ -68,8 +68,7 @@ fn texts<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Table {
 
 /// The runs but for the trials of searches.
 fn own(rows: &Tables) -> impl Iterator<Item = &RunRow> {
-    let runs = rows.runs.iter();
-    runs.filter(|run| !run.experiment.ends_with("-search"))
+    rows.runs.iter().filter(|run| !crate::is_trial(run))
 }
 
 /// An arm that has runs; in the order of the files, those that no file names last.

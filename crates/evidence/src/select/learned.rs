@@ -54,13 +54,17 @@ impl Answers {
         }
     }
 
+    /// The accuracy of giving every example the most frequent expected answer.
+    pub(crate) fn majority(&self) -> f64 {
+        self.majority
+    }
+
     /// Whether they, with `score` by `metric`, show that the run learned; `None` for a metric without a score of guessing.
     ///
     /// Any accuracy or F1 over classes is judged by the accuracy: an F1 of the more frequent class is high for guesses.
     pub(crate) fn learned(&self, metric: &str, score: f64) -> Option<bool> {
         let above = match metric {
-            "matthews" | "pearson" | "spearman" | "pearson-spearman" => score > MARGIN,
-            metric if metric.starts_with("span-") => score > MARGIN,
+            metric if is_zero_for_guesses(metric) => score > MARGIN,
             metric if metric.contains("accuracy") || metric.starts_with("f1-") => {
                 self.accuracy > self.majority + MARGIN
             }
@@ -68,6 +72,12 @@ impl Answers {
         };
         Some(above && !self.constant)
     }
+}
+
+/// Whether guessing scores 0 by `metric`.
+pub(crate) fn is_zero_for_guesses(metric: &str) -> bool {
+    let correlations = ["matthews", "pearson", "spearman", "pearson-spearman"];
+    correlations.contains(&metric) || metric.starts_with("span-")
 }
 
 /// What is to be said of runs, given whether each learned; nothing if all did.

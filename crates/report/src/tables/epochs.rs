@@ -5,6 +5,7 @@ use serde::Deserialize;
 use totune_evidence::plan::{Plan, TEST, Where};
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::{counted, counts, fixed, seconds};
+use totune_stats::Curve;
 use totune_stats::curve::{Epoch, Spread, Stopped, epochs};
 use totune_stats::sd;
 
@@ -47,8 +48,7 @@ impl TableKind for Epochs {
         let epochs = (1..=longest).map(|epoch| format!("Epoch {epoch}"));
         let titles = epochs.chain(["Stopped by".to_owned()]);
         let cells = format!(
-            "{} ({TEST}) / seconds of training: means over the runs that finished the epoch; bold: the best epoch of a row \
-             among those that all its runs finished",
+            "{} ({TEST}) / seconds of training: means over the runs that finished the epoch",
             task.unit
         );
         Ok(RenderedTable {
@@ -73,23 +73,14 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn of(line: &'a Line) -> Self {
+        let scored: Vec<Curve> = line.runs.iter().map(|run| run.scored.clone()).collect();
         Self {
             line,
-            epochs: epochs(&line.curves(), Stopped::Leaves),
+            epochs: epochs(&scored, Stopped::Leaves),
         }
     }
 
-    /// The best mean score of the epochs that every run finished; a mean over fewer may be higher for who is left.
-    fn best(&self) -> Option<f64> {
-        let all = self
-            .epochs
-            .iter()
-            .filter(|epoch| epoch.reached == self.line.runs.len());
-        all.map(|epoch| epoch.score.mean).max_by(f64::total_cmp)
-    }
-
     fn cells(&self, longest: usize) -> Vec<Cell> {
-        let best = self.best();
         let runs = self.line.runs.len();
         let epochs = (0..longest).map(|at| {
             let Some(epoch) = self.epochs.get(at) else {
@@ -98,10 +89,7 @@ impl<'a> Row<'a> {
             let whole = epoch.reached == runs;
             let some = format!(" ({} of {})", epoch.reached, counted(runs, "run"));
             let seconds = seconds(epoch.seconds.mean) + if whole { "" } else { &some };
-            Cell {
-                best: whole && Some(epoch.score.mean) == best,
-                ..Cell::of(fixed(epoch.score.mean, DIGITS)).beside(seconds)
-            }
+            Cell::of(fixed(epoch.score.mean, DIGITS)).beside(seconds)
         });
         [Cell::of(&self.line.title)]
             .into_iter()
@@ -132,11 +120,9 @@ fn csv(id: &str, rows: &[Row]) -> Csv {
         "table,row,epoch,score,score_low,score_high,score_sd,seconds,seconds_low,seconds_high,seconds_sd,reached,runs,stops,lost",
     );
     for Row { line, epochs } in rows {
-        let curves = line.curves();
         for (at, epoch) in epochs.iter().enumerate() {
-            let points = curves
-                .iter()
-                .filter_map(|curve| curve.points().get(at).copied());
+            let runs = line.runs.iter();
+            let points = runs.filter_map(|run| run.scored.points().get(at).copied());
             let (times, scores): (Vec<f64>, Vec<f64>) = points.unzip();
             let spread = |spread: &Spread, values: &[f64]| {
                 let sd = (values.len() > 1).then(|| sd(values));
@@ -167,15 +153,11 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_that_few_runs_finished_is_not_the_best_one() {
+    fn an_epoch_that_few_runs_finished_says_so_and_none_is_called_the_best() {
         let table = fixture::table("epochs-letters");
         let rows = &table.parts[0].rows;
         let row = rows.iter().find(|row| row[0].main == "Last layer").unwrap();
-        let best: Vec<usize> = (0..row.len()).filter(|&at| row[at].best).collect();
-        assert_eq!(best, [3], "{row:?}");
-        assert!(
-            row[5].beside.ends_with(" (1 of 3 runs)") && row[5].main > row[3].main,
-            "{row:?}"
-        );
+        assert!(row[5].beside.ends_with(" (1 of 3 runs)"), "{row:?}");
+        assert!(rows.iter().flatten().all(|cell| !cell.best));
     }
 }

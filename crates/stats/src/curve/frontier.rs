@@ -155,6 +155,18 @@ mod tests {
     }
 
     #[test]
+    fn a_curve_in_hand_that_falls_gives_way() {
+        let falls = Curve::in_hand(vec![(10.0, 0.7), (30.0, 0.5)]).expect("a curve");
+        let rises = Curve::in_hand(vec![(10.0, 0.5), (30.0, 0.7)]).expect("a curve");
+        let found = frontier(&[falls, rises]);
+        let ends: Vec<(usize, f64, f64)> = found
+            .iter()
+            .map(|reign| (reign.curve, reign.from(), reign.until()))
+            .collect();
+        assert_eq!(ends, [(0, 10.0, 20.0), (1, 20.0, 30.0)]);
+    }
+
+    #[test]
     fn equals_leave_the_first_in_place() {
         let points: &[(f64, f64)] = &[(10.0, 0.5), (20.0, 0.6)];
         check(&[points, points], &[(0, points)]);

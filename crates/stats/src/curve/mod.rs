@@ -6,6 +6,9 @@
 //! *running best*, the highest score up to each point, joined by straight lines. That is how scores at
 //! times between two epochs are compared; [`Curve::completed_within`] is what could in fact be had there, since
 //! nobody stops in the middle of an epoch and has a score.
+//!
+//! The highest score on test is nothing that anybody could choose. A [`Curve::in_hand`] is never better than its last
+//! point: its scores are those of the checkpoint that would be used after each epoch.
 
 mod frontier;
 mod repeats;
@@ -20,7 +23,7 @@ pub use repeats::{Epoch, Spread, Stopped, best_within, epochs};
 pub struct Curve {
     /// Seconds and score after each epoch.
     points: Vec<(f64, f64)>,
-    /// The highest score up to each point.
+    /// What one has at each point: the highest score so far, or the score there.
     running: Vec<f64>,
 }
 
@@ -28,19 +31,26 @@ impl Curve {
     /// A curve through `(seconds, score)` after each epoch; `None` without points, or where a number is not
     /// finite, the first time is not positive, or a time is not later than the one before.
     pub fn new(points: Vec<(f64, f64)>) -> Option<Self> {
+        let mut curve = Self::in_hand(points)?;
+        let mut best = f64::NEG_INFINITY;
+        for score in &mut curve.running {
+            best = best.max(*score);
+            *score = best;
+        }
+        Some(curve)
+    }
+
+    /// The same where each point is the score of the checkpoint that one would use there, which may be lower than an
+    /// earlier one: wherever another curve reads the highest score so far, this one reads the line through its points,
+    /// and its last score is its best.
+    pub fn in_hand(points: Vec<(f64, f64)>) -> Option<Self> {
         let finite = |&(seconds, score): &(f64, f64)| seconds.is_finite() && score.is_finite();
         let starts = points.first().is_some_and(|&(seconds, _)| seconds > 0.0);
         let ascends = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if !starts || !ascends || !points.iter().all(finite) {
             return None;
         }
-        let running = points
-            .iter()
-            .scan(f64::NEG_INFINITY, |best, &(_, score)| {
-                *best = best.max(score);
-                Some(*best)
-            })
-            .collect();
+        let running = points.iter().map(|&(_, score)| score).collect();
         Some(Self { points, running })
     }
 
@@ -59,7 +69,7 @@ impl Curve {
         self.points[self.points.len() - 1].0
     }
 
-    /// The highest score of all.
+    /// The highest score of all, or of a curve in hand the last one.
     pub fn best(&self) -> f64 {
         self.running[self.running.len() - 1]
     }
@@ -174,6 +184,28 @@ mod tests {
             check(curve().best_within(seconds), within);
             check(curve().completed_within(seconds), completed);
         }
+    }
+
+    #[test]
+    fn a_curve_in_hand_goes_down_with_its_points() {
+        let curve = Curve::in_hand(vec![(10.0, 0.5), (20.0, 0.4), (30.0, 0.7), (40.0, 0.6)]);
+        let curve = curve.expect("a curve");
+        for (seconds, within) in [
+            (5.0, None),
+            (15.0, Some(0.45)),
+            (25.0, Some(0.55)),
+            (99.0, Some(0.6)),
+        ] {
+            check(curve.best_within(seconds), within);
+        }
+        check(Some(curve.best()), Some(0.6));
+        check(curve.completed_within(29.0), Some(0.4));
+        check(curve.time_to(0.55), Some(25.0));
+        // 10 at 0, 10 from 0.5 to 0.4, 10 from 0.4 to 0.7, 10 from 0.7 to 0.6.
+        check(
+            Some(curve.area_until(40.0, 0.0)),
+            Some((4.5 + 5.5 + 6.5) / 40.0),
+        );
     }
 
     #[test]

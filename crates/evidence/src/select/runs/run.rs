@@ -8,7 +8,7 @@ use totune_record::{EvalRow, RunRow};
 use totune_stats::Curve;
 
 use crate::plan::{Measure, TEST};
-use crate::select::learned::Answers;
+use crate::select::learned::{Answers, is_zero_for_guesses};
 use crate::select::sample::Key;
 
 /// Between the name of a score and the number of the layer it is of; 0 is the embeddings.
@@ -101,6 +101,18 @@ impl Run {
             Measure::Score { metric, split } if split == TEST && !is_floor => {
                 let score = self.number(measure)?;
                 self.answers.as_ref()?.learned(metric, score)
+            }
+            _ => None,
+        }
+    }
+
+    /// What guessing scores in its place: 0 by correlations, Matthews' coefficient and spans, and by accuracy on test the share
+    /// of the most frequent class; `None` where that cannot be told.
+    pub fn guess(&self, measure: &Measure) -> Option<f64> {
+        match measure {
+            Measure::Score { metric, .. } if is_zero_for_guesses(metric) => Some(0.0),
+            Measure::Score { metric, split } if metric == "accuracy" && split == TEST => {
+                Some(self.answers.as_ref()?.majority())
             }
             _ => None,
         }

@@ -69,6 +69,7 @@ impl FigureKind for Curves {
         let tasks = self.panels.iter().map(|panel| {
             let task = scope.plan.task(&panel.task, &scope.from)?;
             let measure = (task.metric.as_str(), self.split.as_str());
+            let floors = self.floors(scope, &task.conditions(), measure)?;
             Ok(Lines {
                 task: panel.task.clone(),
                 title: task.title.clone(),
@@ -76,7 +77,11 @@ impl FigureKind for Curves {
                 metric: task.metric.clone(),
                 split: self.split.clone(),
                 lines: Lines::gather(scope, &groups, &task.conditions(), measure)?,
-                floors: self.floors(scope, &task.conditions(), measure)?,
+                lowest: floors.first().and_then(|(_, score)| *score),
+                floors: floors
+                    .into_iter()
+                    .filter_map(|(title, score)| Some((title, score?)))
+                    .collect(),
             })
         });
         let tasks = tasks.collect::<Result<Vec<Lines>>>()?;
@@ -88,21 +93,21 @@ impl FigureKind for Curves {
 }
 
 impl Curves {
-    /// The floors of a task that there are runs of.
+    /// The floors of a task with their scores, which those without runs do not have.
     fn floors(
         &self,
         scope: &Scope,
         conditions: &Where,
         (metric, split): (&str, &str),
-    ) -> Result<Vec<(String, f64)>> {
-        let mut floors = Vec::new();
-        for name in &self.floors {
+    ) -> Result<Vec<(String, Option<f64>)>> {
+        let floors = self.floors.iter().map(|name| {
             let group = scope.plan.group(name, &scope.from)?;
             let (of_group, measure) = (group.narrowed([conditions]), Measure::score(metric, split));
             let sample = scope.runs.sample(&of_group, &measure, &scope.from)?;
-            floors.extend(sample.mean().map(|mean| (group.title.clone(), mean)));
-        }
-        Ok(floors)
+            let score = sample.mean().filter(|mean| mean.is_finite());
+            Ok((group.title.clone(), score))
+        });
+        floors.collect()
     }
 }
 
@@ -138,9 +143,14 @@ fn panel(lines: &Lines, time: Time) -> Panel {
             .flat_map(|run| run.switches.iter().copied())
             .collect(),
     });
+    let mut runs = lines.lines.iter().flat_map(|line| &line.runs);
+    let selected = match runs.any(|run| run.selects) {
+        true => ", epoch chosen on dev",
+        false => "",
+    };
     Panel::Lines(LinePanel {
         title: lines.title.clone(),
-        measure: format!("{} ({}), mean over runs", lines.unit, lines.split),
+        measure: format!("{} ({}){selected}, mean over runs", lines.unit, lines.split),
         time,
         lines: series.collect(),
         frontier: lines.frontier(),

@@ -2,7 +2,8 @@
 //!
 //! A line goes through the means over all runs of its group after each epoch, where a run that stopped stays with
 //! its last score and time ([`Stopped::Stays`]): it says what training for at most so many epochs costs and
-//! gives. Everything that is read off lines (the best, areas, times, the frontier) is read off these.
+//! gives. A run is scored by the checkpoint it would hand out then, so that its last score is its final one: no epoch is
+//! chosen by a score on test. Everything that is read off lines (scores, areas, times, the frontier) is read off these.
 
 pub(crate) mod auto;
 mod figure;
@@ -15,6 +16,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::Result;
+use serde_json::Value;
 use totune_stats::Curve;
 use totune_stats::curve::{Epoch, Reign, Stopped, epochs, frontier};
 
@@ -28,6 +30,10 @@ use totune_evidence::select::label::labelled;
 use totune_evidence::select::runs::{Run, Selection};
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::counts;
+
+/// Which epoch's checkpoint is the result of a run, and the metric that says so.
+const SELECT: &str = "work.training.select";
+const WATCHED: &str = "work.training.stop.metric";
 
 /// What a line is to show: a name and the runs it is made of.
 #[derive(Debug, Clone)]
@@ -74,6 +80,8 @@ pub(crate) struct Lines {
     pub(crate) lines: Vec<Line>,
     /// What runs without training an encoder score, by the titles of their groups.
     pub(crate) floors: Vec<(String, f64)>,
+    /// What the first of these scores; `None` without such runs.
+    pub(crate) lowest: Option<f64>,
 }
 
 /// One group of runs.
@@ -99,7 +107,14 @@ pub(crate) struct Line {
 #[derive(Debug)]
 pub(crate) struct RunLine {
     pub(crate) run_id: String,
-    pub(crate) curve: Curve,
+    /// Scores after each epoch.
+    pub(crate) scored: Curve,
+    /// Scores of the checkpoint that one would have after each epoch; the last is the run's final score.
+    pub(crate) in_hand: Curve,
+    /// Whether that checkpoint is the best epoch so far on dev, and not the last.
+    pub(crate) selects: bool,
+    /// What guessing scores.
+    guess: Option<f64>,
     /// Seconds after which a further phase began.
     pub(crate) switches: Vec<f64>,
 }
@@ -124,6 +139,13 @@ impl Lines {
             let Selection { mut runs, note } = runs.select(&group.conditions, &from)?;
             // Both must hold, where a map that is extended by another would let go of the first value of a path.
             runs.retain(|run| ids.contains(run.row.run_id.as_str()));
+            // Trials are drawn where somebody asks for their experiment by name, and never pooled with other runs.
+            if ![conditions, &group.conditions]
+                .iter()
+                .any(|of| of.contains_key("experiment"))
+            {
+                runs.retain(|run| !crate::is_trial(&run.row));
+            }
             let other = || "none of its runs is among those asked for".to_owned();
             let note = among.note.clone().or(note);
             let note = note.or_else(|| runs.is_empty().then(other));
@@ -147,7 +169,13 @@ impl Lines {
             .max_by(f64::total_cmp)
     }
 
-    /// The best mean score that a group reached.
+    /// What no training scores: the first floor, or guessing where that is known.
+    pub(crate) fn floor(&self) -> Option<f64> {
+        let runs = || self.lines.iter().flat_map(|line| &line.runs);
+        self.lowest.or_else(|| runs().find_map(|run| run.guess))
+    }
+
+    /// The best mean final score of a group.
     pub(crate) fn best(&self) -> Option<f64> {
         self.means()
             .map(|(_, mean)| mean.best())
@@ -188,9 +216,10 @@ impl Lines {
     pub(crate) fn csv(&self, csv: &mut Csv) {
         for line in &self.lines {
             for run in &line.runs {
-                for (at, (seconds, score)) in (1..).zip(run.curve.points()) {
-                    let numbers =
-                        [f64::from(at), *seconds, *score].map(|number| number.to_string());
+                let points = run.scored.points().iter().zip(run.in_hand.points());
+                for (at, ((seconds, score), (_, in_hand))) in (1..).zip(points) {
+                    let numbers = [f64::from(at), *seconds, *score, *in_hand];
+                    let numbers = numbers.map(|number| number.to_string());
                     let names = [&self.task, &line.name, &run.run_id];
                     csv.line(names.into_iter().chain(&numbers));
                 }
@@ -200,7 +229,7 @@ impl Lines {
 }
 
 /// The heading over [`Lines::csv`].
-pub(crate) const CSV_HEAD: &str = "task,group,run,epoch,seconds,score";
+pub(crate) const CSV_HEAD: &str = "task,group,run,epoch,seconds,score,score_in_hand";
 
 impl Line {
     fn of(
@@ -229,13 +258,9 @@ impl Line {
             let row = &run.row;
             if row.status != "ok" {
                 *line.lost.entry(row.status.clone()).or_default() += 1;
-            } else if let Some(curve) = run.curve(metric, split) {
+            } else if let Some(of_run) = RunLine::of(run, metric, split) {
                 *line.stops.entry(row.stop_reason.clone()).or_default() += 1;
-                line.runs.push(RunLine {
-                    run_id: row.run_id.clone(),
-                    curve,
-                    switches: run.switches().iter().map(|(_, seconds)| *seconds).collect(),
-                });
+                line.runs.push(of_run);
             } else {
                 let lost = "not scored after every epoch".to_owned();
                 *line.lost.entry(lost).or_default() += 1;
@@ -246,31 +271,62 @@ impl Line {
             .epochs
             .iter()
             .map(|epoch| (epoch.seconds.mean, epoch.score.mean));
-        line.mean = Curve::new(means.collect());
+        line.mean = Curve::in_hand(means.collect());
         line
     }
 
-    /// The curves of its runs.
-    pub(crate) fn curves(&self) -> Vec<Curve> {
-        self.runs.iter().map(|run| run.curve.clone()).collect()
-    }
-
-    /// Epochs after which the mean score is highest, the first of equals.
-    pub(crate) fn best_epoch(&self) -> Option<usize> {
-        let best = self.mean.as_ref()?.best();
-        let at = self
-            .epochs
-            .iter()
-            .position(|epoch| epoch.score.mean == best)?;
-        Some(at + 1)
+    /// The curves in hand of its runs.
+    fn curves(&self) -> Vec<Curve> {
+        self.runs.iter().map(|run| run.in_hand.clone()).collect()
     }
 
     /// Mean over the runs of the seconds an epoch took.
     pub(crate) fn seconds_per_epoch(&self) -> Option<f64> {
-        let each = |run: &RunLine| run.curve.end() / run.curve.points().len() as f64;
+        let each = |run: &RunLine| run.scored.end() / run.scored.points().len() as f64;
         let each: Vec<f64> = self.runs.iter().map(each).collect();
         (!each.is_empty()).then(|| totune_stats::mean(&each))
     }
+}
+
+impl RunLine {
+    /// `None` where the run was not scored after every epoch.
+    fn of(run: &Run, metric: &str, split: &str) -> Option<Self> {
+        let measure = Measure::score(metric, split);
+        let scored = run.curve(metric, split)?;
+        let mut points = scored.points().to_vec();
+        let selects = run.fact(SELECT).is_some_and(|select| select == "best-dev");
+        if selects {
+            let watched = run.fact(WATCHED).and_then(Value::as_str).unwrap_or(metric);
+            let dev = run.epochs(watched, "dev").iter().map(|epoch| epoch.score);
+            for (at, best) in best_so_far(dev).into_iter().enumerate().take(points.len()) {
+                points[at].1 = scored.points()[best].1;
+            }
+        }
+        // Whatever the rule was, this is the score that the run stands for.
+        if let (Some(last), Some(score)) = (points.last_mut(), run.number(&measure)) {
+            last.1 = score;
+        }
+        Some(Self {
+            run_id: run.row.run_id.clone(),
+            in_hand: Curve::in_hand(points)?,
+            scored,
+            selects,
+            guess: run.guess(&measure),
+            switches: run.switches().iter().map(|(_, seconds)| *seconds).collect(),
+        })
+    }
+}
+
+/// For each score the place of the highest up to it, the first of equals.
+fn best_so_far(scores: impl Iterator<Item = f64>) -> Vec<usize> {
+    let mut best: Option<(usize, f64)> = None;
+    let places = scores.enumerate().map(|(at, score)| {
+        if best.is_none_or(|(_, highest)| score > highest) {
+            best = Some((at, score));
+        }
+        best.map_or(at, |(place, _)| place)
+    });
+    places.collect()
 }
 
 /// Which runs are missing from `lines`, with the lines that lack runs for the same reason together; `empty` is what a line

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::figures::curves::{Line, Lines};
 
-/// Shares of the best score whose times are told.
+/// Shares of the best gain over the floor whose times are told.
 const SHARES: [f64; 3] = [0.90, 0.95, 0.99];
 
 /// The lines of one task in numbers; everything but the counts is read off the mean lines.
@@ -22,8 +22,10 @@ pub struct CurvesSummary {
     pub split: String,
     /// Seconds that the group which took longest took on average: areas are over the time from 0 until then.
     pub budget_seconds: Option<f64>,
-    /// The best mean score of any group after any epoch.
+    /// The best mean final score of any group.
     pub best_score: Option<f64>,
+    /// What no training scores: the first floor of the figure, or guessing; none where neither is known.
+    pub floor: Option<f64>,
     /// One entry per line, in the order asked for.
     pub groups: Vec<GroupSummary>,
     /// Which group is best within a time, from the first moment at which any has a score; empty where there
@@ -44,18 +46,16 @@ pub struct GroupSummary {
     pub stops: BTreeMap<String, usize>,
     /// Runs that are not in the line, by what became of them.
     pub lost: BTreeMap<String, usize>,
-    /// Highest mean score after any epoch.
-    pub best_score: Option<f64>,
-    /// Epochs after which that is, the first of equals.
-    pub best_epoch: Option<usize>,
+    /// Mean of the runs' own final scores: of the last epoch, or of the one with the best score on dev.
+    pub score: Option<f64>,
     /// Mean seconds of an epoch; kept states of frozen layers count where they are computed, in the first.
     pub seconds_per_epoch: Option<f64>,
     /// Mean seconds until the runs stopped.
     pub seconds_to_end: Option<f64>,
-    /// Mean score in hand over the time from 0 to the budget, 0 until the first epoch is finished
-    /// (`totune_stats::Curve::area_until`).
+    /// Mean score in hand over the time from 0 to the budget, the floor until the first epoch is finished
+    /// (`totune_stats::Curve::area_until`); none without a floor.
     pub area: Option<f64>,
-    /// When shares of the best score of any group are reached; empty where that is not positive.
+    /// When shares of the best gain over the floor are reached; empty without a floor, or where nothing is above it.
     pub time_to: Vec<TimeTo>,
     /// Means after each epoch.
     pub epochs: Vec<EpochSummary>,
@@ -64,15 +64,16 @@ pub struct GroupSummary {
 /// When a score is reached.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimeTo {
-    /// Share of the best score of any group.
+    /// Share of what the best score of any group is above the floor.
     pub share: f64,
     /// That score.
     pub score: f64,
-    /// Seconds at which the best so far reaches it, between two epochs by a straight line; none for never.
+    /// Seconds at which the line first reaches it, between two epochs by a straight line; none for never.
     pub seconds: Option<f64>,
 }
 
-/// Means after an epoch over all runs, where one that stopped before stays with its last score and time.
+/// Means after an epoch over all runs, each scored by the checkpoint it would hand out then, where one that stopped before
+/// stays with its final score and time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EpochSummary {
     /// Epochs finished.
@@ -106,7 +107,7 @@ pub struct LeadSummary {
 
 impl CurvesSummary {
     pub(crate) fn of(lines: &Lines) -> Self {
-        let (budget, best) = (lines.budget(), lines.best());
+        let (budget, best, floor) = (lines.budget(), lines.best(), lines.floor());
         let lead = |reign: &totune_stats::curve::Reign| {
             let line = &lines.lines[reign.curve];
             LeadSummary {
@@ -124,10 +125,11 @@ impl CurvesSummary {
             split: lines.split.clone(),
             budget_seconds: budget,
             best_score: best,
+            floor,
             groups: lines
                 .lines
                 .iter()
-                .map(|line| GroupSummary::of(line, budget, best))
+                .map(|line| GroupSummary::of(line, budget, (floor, best)))
                 .collect(),
             frontier: lines.frontier().iter().map(lead).collect(),
         }
@@ -135,16 +137,17 @@ impl CurvesSummary {
 }
 
 impl GroupSummary {
-    fn of(line: &Line, budget: Option<f64>, best: Option<f64>) -> Self {
+    fn of(line: &Line, budget: Option<f64>, (floor, best): (Option<f64>, Option<f64>)) -> Self {
         let mean = line.mean.as_ref();
-        let positive = best.filter(|best| *best > 0.0);
-        let time_to = mean.into_iter().flat_map(|mean| {
-            positive.into_iter().flat_map(move |best| {
-                SHARES.map(|share| TimeTo {
+        let ends = floor.zip(best).filter(|(floor, best)| best > floor);
+        let time_to = mean.zip(ends).map(|(mean, (floor, best))| {
+            SHARES.map(|share| {
+                let score = floor + share * (best - floor);
+                TimeTo {
                     share,
-                    score: share * best,
-                    seconds: mean.time_to(share * best),
-                })
+                    score,
+                    seconds: mean.time_to(score),
+                }
             })
         });
         let epochs = line
@@ -165,14 +168,13 @@ impl GroupSummary {
             runs: line.runs.len(),
             stops: line.stops.clone(),
             lost: line.lost.clone(),
-            best_score: mean.map(|mean| mean.best()),
-            best_epoch: line.best_epoch(),
+            score: mean.map(|mean| mean.best()),
             seconds_per_epoch: line.seconds_per_epoch(),
             seconds_to_end: mean.map(|mean| mean.end()),
             area: mean
-                .zip(budget)
-                .map(|(mean, budget)| mean.area_until(budget, 0.0)),
-            time_to: time_to.collect(),
+                .zip(budget.zip(floor))
+                .map(|(mean, (budget, floor))| mean.area_until(budget, floor)),
+            time_to: time_to.into_iter().flatten().collect(),
             epochs: epochs.collect(),
         }
     }

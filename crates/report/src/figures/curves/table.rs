@@ -9,7 +9,7 @@ use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
 /// One part per task, one row per line.
 pub(super) fn table(tasks: &[CurvesSummary]) -> RenderedTable {
     let titles = [
-        "Best score",
+        "Score",
         "s per epoch",
         "s in all",
         "Area",
@@ -28,9 +28,13 @@ pub(super) fn table(tasks: &[CurvesSummary]) -> RenderedTable {
 }
 
 /// How the columns are to be read.
-const NOTE: &str = "Computed from the mean curves. s: seconds of training, with the time to fill the cache of frozen layers and without evaluation. \
-Area: mean score in hand over the time from 0 to the end of the slowest line, 0 until the first epoch is finished; a line that ends \
-before keeps its best. s to 90 %: until that share of the best score of any curve is reached, interpolated linearly between epochs";
+const NOTE: &str = "Score: mean of the runs' own final scores, with the epoch chosen on dev where the runs choose one, and never by a score on test. \
+A mark of a curve is what a run would score if it ended there, by the same rule. \
+s: seconds of training, with the time to fill the cache of frozen layers and without evaluation. \
+Area: mean score in hand over the time from 0 to the end of the slowest curve, the floor until the first epoch is finished. \
+s to 90 %: until that share of the best score's gain over the floor is first reached, interpolated linearly between epochs; the floor \
+is the first dashed line, or guessing (the share of the most frequent class; 0 for correlations, Matthews' coefficient and spans), \
+and without one there is no area and no share";
 
 fn part(task: &CurvesSummary) -> Part {
     let mut title = format!("{} ({} on {})", task.title, task.metric, task.split);
@@ -41,14 +45,14 @@ fn part(task: &CurvesSummary) -> Part {
             fixed(best, DIGITS)
         ));
     }
+    if let Some(floor) = task.floor {
+        title.push_str(&format!("; floor {}", fixed(floor, DIGITS)));
+    }
     let groups = &task.groups;
     let highest = |value: fn(&GroupSummary) -> Option<f64>| {
         groups.iter().filter_map(value).max_by(f64::total_cmp)
     };
-    let (best, area) = (
-        highest(|group| group.best_score),
-        highest(|group| group.area),
-    );
+    let (best, area) = (highest(|group| group.score), highest(|group| group.area));
     let soonest = |at: usize| {
         let times = groups
             .iter()
@@ -65,10 +69,9 @@ fn part(task: &CurvesSummary) -> Part {
             ..Cell::of(value.map_or(String::new(), shown))
         };
         let score = |value: f64| fixed(value, DIGITS);
-        let epoch = group.best_epoch.map(|epoch| format!("epoch {epoch}"));
         let mut cells = vec![
             Cell::of(&group.title),
-            number(group.best_score, best, score).beside(epoch.unwrap_or_default()),
+            number(group.score, best, score),
             number(group.seconds_per_epoch, None, seconds),
             number(group.seconds_to_end, None, seconds),
             number(group.area, area, score),
@@ -92,15 +95,14 @@ fn part(task: &CurvesSummary) -> Part {
 
 fn csv(tasks: &[CurvesSummary]) -> Csv {
     let mut csv = Csv::new(
-        "task,group,metric,split,best_score,best_epoch,seconds_per_epoch,seconds_to_end,budget_seconds,area,seconds_to_90,\
+        "task,group,metric,split,score,floor,seconds_per_epoch,seconds_to_end,budget_seconds,area,seconds_to_90,\
          seconds_to_95,seconds_to_99,runs,stops,lost",
     );
     for task in tasks {
         for group in &task.groups {
-            let epoch = group.best_epoch.map(|epoch| epoch.to_string());
             let time = |at: usize| group.time_to.get(at).and_then(|time| time.seconds);
             let names = [&task.task, &group.group, &task.metric, &task.split].map(String::clone);
-            let best = [number(group.best_score), epoch.unwrap_or_default()];
+            let best = [group.score, task.floor].map(number);
             let seconds = [
                 group.seconds_per_epoch,
                 group.seconds_to_end,

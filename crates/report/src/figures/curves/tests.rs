@@ -26,7 +26,6 @@ fn a_line_goes_through_the_means_of_its_runs() {
         (10.0 + 12.0 * 1.01 + 14.0 * 1.02) / 3.0,
     );
     check(last.epochs[4].score.mean, (0.68 + 0.685 + 0.695) / 3.0);
-    assert_eq!(last.best_epoch(), Some(3));
     assert_eq!(last.stops, BTreeMap::from([("plateau".to_owned(), 3)]));
     let all = &lines.lines[2];
     assert_eq!(all.lost, BTreeMap::from([("diverged".to_owned(), 1)]));
@@ -58,6 +57,102 @@ fn budget_and_best_are_those_of_all_lines() {
         .map(|lead| lead.group.as_str())
         .collect();
     assert_eq!(leads, ["last-layer", "last-two-layers", "all-layers"]);
+}
+
+#[test]
+fn without_a_floor_there_is_no_share_of_a_gain() {
+    let lines = Lines {
+        lowest: None,
+        ..letters()
+    };
+    let summary = CurvesSummary::of(&lines);
+    assert_eq!(summary.floor, None);
+    assert!(
+        summary
+            .groups
+            .iter()
+            .all(|group| group.time_to.is_empty() && group.area.is_none())
+    );
+    let lines = Lines {
+        lowest: Some(0.5),
+        ..letters()
+    };
+    // 90 % of the gain from 0.5 to 0.78 ends at 0.752, between 0.68 and 0.77.
+    let times = &CurvesSummary::of(&lines).groups[2].time_to;
+    check(times[0].score, 0.752);
+    check(
+        times[0].seconds.unwrap(),
+        1.01 * (16.0 + 8.0 * 0.072 / 0.09),
+    );
+}
+
+#[test]
+fn a_run_is_scored_by_the_epoch_that_dev_chose_so_far() {
+    let mut tables = totune_synthetic::tables();
+    let of_task = |run: &&mut totune_record::RunRow| run.dataset == "synthetic-epochs";
+    let run = tables.runs.iter_mut().find(of_task).unwrap();
+    run.spec = run
+        .spec
+        .replace("\"epochs\":5", "\"epochs\":5,\"select\":\"best-dev\"");
+    let id = run.run_id.clone();
+    // Test: 0.59, 0.65, 0.68. Dev falls after the first epoch and says that it stays.
+    let mut dev = Vec::new();
+    for eval in tables.evals.iter_mut().filter(|eval| eval.run_id == id) {
+        eval.is_final = eval.epoch == 1;
+        dev.push(totune_record::EvalRow {
+            split: "dev".into(),
+            value: 0.9 - 0.1 * f64::from(eval.epoch),
+            ..eval.clone()
+        });
+    }
+    tables.evals.extend(dev);
+    let lines = lines_of(&Runs::new(tables).unwrap(), &chosen(&["last-layer"]));
+    let run = lines.lines[0]
+        .runs
+        .iter()
+        .find(|run| run.run_id == id)
+        .unwrap();
+    let scores = |curve: &Curve| {
+        curve
+            .points()
+            .iter()
+            .map(|point| point.1)
+            .collect::<Vec<_>>()
+    };
+    assert!(run.selects);
+    assert_eq!(scores(&run.in_hand), [scores(&run.scored)[0]; 3]);
+    assert!(run.scored.best() > run.in_hand.best());
+    assert!(svg(&lines).contains("Accuracy (test), epoch chosen on dev, mean over runs"));
+}
+
+#[test]
+fn the_best_so_far_is_the_first_of_equals() {
+    let places = best_so_far([0.2, 0.1, 0.3, 0.3, f64::NAN, 0.4].into_iter());
+    assert_eq!(places, [0, 0, 2, 2, 2, 5]);
+}
+
+#[test]
+fn trials_of_a_search_are_in_no_line() {
+    let mut tables = totune_synthetic::tables();
+    let of_task = |run: &&mut totune_record::RunRow| run.dataset == "synthetic-epochs";
+    let run = tables.runs.iter_mut().find(of_task).unwrap();
+    run.experiment = "epochs-search".into();
+    run.spec = run.spec.replace(
+        "\"experiment\":\"epochs\"",
+        "\"experiment\":\"epochs-search\"",
+    );
+    let runs = Runs::new(tables).unwrap();
+    let line = |experiment: Option<&str>| {
+        let mut group = Chosen {
+            name: "last".into(),
+            title: "Last".into(),
+            conditions: Where::from([("work.training.adaptation.k".to_owned(), 1.into())]),
+        };
+        let named = experiment.map(|name| ("experiment".to_owned(), name.into()));
+        group.conditions.extend(named);
+        lines_of(&runs, &[group]).lines.remove(0).runs.len()
+    };
+    assert_eq!([None, Some("epochs-search")].map(line), [2, 1]);
 }
 
 #[test]
@@ -203,6 +298,7 @@ fn lines_of(runs: &Runs, chosen: &[Chosen]) -> Lines {
         )
         .unwrap(),
         floors: Vec::new(),
+        lowest: Some(0.0),
     }
 }
 

@@ -154,7 +154,10 @@ fn gather(
     let (name, mut task) = task(request, scope)?;
     let mut conditions = conditions(&request.conditions);
     conditions.extend(task.conditions());
-    let selection = runs.select(&conditions, from)?;
+    let mut selection = runs.select(&conditions, from)?;
+    if !conditions.contains_key(EXPERIMENT) {
+        selection.runs.retain(|run| !crate::is_trial(&run.row));
+    }
     if let Some(note) = &selection.note {
         bail!("{from}: nothing to draw: {note}");
     }
@@ -179,6 +182,7 @@ fn gather(
         task: name,
         split,
         floors: Vec::new(),
+        lowest: None,
     };
     ensure!(
         lines.best().is_some(),
