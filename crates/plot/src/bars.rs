@@ -92,6 +92,18 @@ impl BarPanel {
     }
 }
 
+impl BarPanel {
+    pub(crate) fn words_of_bars(&self) -> Vec<String> {
+        let words = |series: &BarSeries| {
+            let shares = series.shares();
+            let each = self.labels.iter().zip(shares).take(ROOM);
+            let each = each.map(|(label, share)| format!("{label} {:.1} %", 100.0 * share));
+            format!("{}: {}", series.title, each.collect::<Vec<_>>().join(", "))
+        };
+        self.series.iter().map(words).collect()
+    }
+}
+
 impl BarSeries {
     fn shares(&self) -> Vec<f64> {
         let total = self.counts.iter().sum::<usize>().max(1) as f64;

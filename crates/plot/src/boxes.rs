@@ -42,10 +42,7 @@ struct Summary {
 impl Summary {
     /// Tukey's box plot; `None` without values.
     fn of(values: &[f64]) -> Option<Self> {
-        if values.is_empty() {
-            return None;
-        }
-        let [_, q1, median, q3, _] = quartiles(values);
+        let [_, q1, median, q3, _] = quartiles_of(values)?;
         let reach = 1.5 * (q3 - q1);
         let within = || {
             values
@@ -98,6 +95,10 @@ impl BoxPanel {
         self.draw_key(canvas, frame.left + 12.0, frame.top + frame.height - 14.0);
     }
 
+    pub(crate) fn words_of_boxes(&self) -> Vec<String> {
+        self.boxes.iter().map(BoxSeries::words).collect()
+    }
+
     fn axis(&self) -> Axis {
         let values = self
             .boxes
@@ -122,6 +123,22 @@ impl BoxPanel {
 }
 
 impl BoxSeries {
+    /// `Frozen: median 0.680, from 0.650 to 0.715, n = 10; paper 0.824`
+    fn words(&self) -> String {
+        let ours = match quartiles_of(&self.values) {
+            Some([low, _, median, _, high]) => {
+                let [low, median, high] = [low, median, high].map(|value| fixed(value, 3));
+                let n = self.values.len();
+                format!("median {median}, from {low} to {high}, n = {n}")
+            }
+            None => "no run".to_owned(),
+        };
+        let paper = self
+            .paper
+            .map(|paper| format!("; paper {}", fixed(paper, 3)));
+        format!("{}: {ours}{}", self.title, paper.unwrap_or_default())
+    }
+
     fn draw(
         &self,
         canvas: &mut dyn Canvas,
@@ -177,11 +194,9 @@ impl BoxSeries {
             3.0,
         );
         for (number, &value) in self.values.iter().enumerate() {
-            canvas.dot(
-                (centre + half * 0.8 * jitter(number), y(value)),
-                3.0,
-                colour.faint(0.75),
-            );
+            let place = (centre + half * 0.8 * jitter(number), y(value));
+            canvas.dot(place, 3.0, colour.faint(0.75));
+            canvas.tip(place, &format!("{}: {}", self.title, fixed(value, 4)));
         }
         self.draw_paper(canvas, centre + half + 13.0, y);
     }
@@ -190,8 +205,14 @@ impl BoxSeries {
         if let Some(paper) = self.paper {
             canvas.line((x - 9.0, y(paper)), (x + 9.0, y(paper)), MUTED, 1.0);
             canvas.diamond((x, y(paper)), 5.0, PAPER, INK);
+            let tip = format!("{}, paper: {}", self.title, fixed(paper, 4));
+            canvas.tip((x, y(paper)), &tip);
         }
     }
+}
+
+fn quartiles_of(values: &[f64]) -> Option<[f64; 5]> {
+    (!values.is_empty()).then(|| quartiles(values))
 }
 
 /// Breaks a title into lines of at most `width` characters, where words allow it.

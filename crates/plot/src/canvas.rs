@@ -157,6 +157,16 @@ pub trait Canvas {
     fn diamond(&mut self, centre: (f64, f64), radius: f64, fill: Colour, outline: Colour);
     /// A text, vertically centred on `y`.
     fn text(&mut self, x: f64, y: f64, text: &str, style: &Text);
+    /// What a reader is told who points at a place; pixels do not tell.
+    fn tip(&mut self, centre: (f64, f64), text: &str);
+}
+
+/// A text at a place of a picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tip {
+    pub x: i32,
+    pub y: i32,
+    pub text: String,
 }
 
 /// How strokes become a picture.
@@ -186,26 +196,28 @@ impl Medium {
     }
 }
 
-/// Gives `draw` a canvas over `backend` and finishes the picture; the first stroke that fails is the error.
+/// Gives `draw` a canvas over `backend` and finishes the picture; its tips. The first stroke that fails is the error.
 pub fn on_drawing_area<DB: DrawingBackend>(
     backend: DB,
     medium: Medium,
     draw: impl FnOnce(&mut dyn Canvas),
-) -> Result<()> {
+) -> Result<Vec<Tip>> {
     register_fonts();
     let area = backend.into_drawing_area();
     let mut canvas = AreaCanvas {
         area: &area,
         medium,
         trouble: None,
+        tips: Vec::new(),
     };
     draw(&mut canvas);
-    match canvas.trouble {
-        Some(trouble) => Err(anyhow!("figure: could not be drawn: {trouble}")),
-        None => area
-            .present()
-            .map_err(|error| anyhow!("figure: could not be written: {error}")),
+    let AreaCanvas { trouble, tips, .. } = canvas;
+    if let Some(trouble) = trouble {
+        return Err(anyhow!("figure: could not be drawn: {trouble}"));
     }
+    area.present()
+        .map_err(|error| anyhow!("figure: could not be written: {error}"))?;
+    Ok(tips)
 }
 
 /// The family an SVG names: the reader's own, since the embedded one is only there to be measured and painted.
@@ -228,6 +240,7 @@ struct AreaCanvas<'a, DB: DrawingBackend> {
     area: &'a DrawingArea<DB, Shift>,
     medium: Medium,
     trouble: Option<String>,
+    tips: Vec<Tip>,
 }
 
 impl<DB: DrawingBackend> AreaCanvas<'_, DB> {
@@ -333,5 +346,11 @@ impl<DB: DrawingBackend> Canvas for AreaCanvas<'_, DB> {
         let at = self.at((x, y + self.medium.drop * style.size));
         let drawn = self.area.draw_text(text, &anchored, at);
         self.note(drawn);
+    }
+
+    fn tip(&mut self, centre: (f64, f64), text: &str) {
+        let (x, y) = self.at(centre);
+        let text = text.to_owned();
+        self.tips.push(Tip { x, y, text });
     }
 }

@@ -36,6 +36,16 @@ pub struct Curve {
 const MARGINS: (f64, f64, f64) = (60.0, 58.0, 22.0);
 
 impl CurvePanel {
+    pub(crate) fn words_of_curves(&self) -> Vec<String> {
+        let end = |(x, y): &(f64, f64)| format!("{} at {}", fixed(*y, 3), fixed(*x, 1));
+        let words = |curve: &Curve| match curve.points.as_slice() {
+            [first, .., last] => format!("{}: from {} to {}", curve.title, end(first), end(last)),
+            [only] => format!("{}: {}", curve.title, end(only)),
+            [] => format!("{}: nothing", curve.title),
+        };
+        self.curves.iter().map(words).collect()
+    }
+
     /// Draws the panel into `frame`.
     pub fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
         let titles: Vec<&str> = self.curves.iter().map(|each| each.title.as_str()).collect();

@@ -12,6 +12,8 @@ pub mod bars;
 pub mod boxes;
 mod canvas;
 pub mod curves;
+mod describe;
+pub mod intervals;
 mod key;
 pub mod lines;
 mod mark;
@@ -28,6 +30,7 @@ use crate::bars::BarPanel;
 use crate::boxes::BoxPanel;
 use crate::canvas::{Canvas, Frame, on_drawing_area};
 use crate::curves::CurvePanel;
+use crate::intervals::IntervalPanel;
 use crate::lines::LinePanel;
 use crate::series::SeriesPanel;
 use crate::steps::StepPanel;
@@ -65,6 +68,8 @@ pub enum Panel {
     Series(SeriesPanel),
     /// Numbers over a number.
     Curves(CurvePanel),
+    /// Differences with intervals, one below the other.
+    Intervals(IntervalPanel),
 }
 
 impl Panel {
@@ -76,6 +81,7 @@ impl Panel {
             Self::Lines(panel) => panel.draw(canvas, frame),
             Self::Series(panel) => panel.draw(canvas, frame),
             Self::Curves(panel) => panel.draw(canvas, frame),
+            Self::Intervals(panel) => panel.draw(canvas, frame),
         }
     }
 
@@ -83,6 +89,37 @@ impl Panel {
         match self {
             Self::Boxes(_) | Self::Bars(_) | Self::Steps(_) => PANEL,
             Self::Lines(_) | Self::Series(_) | Self::Curves(_) => LINES,
+            Self::Intervals(panel) => panel.size(),
+        }
+    }
+}
+
+impl Panel {
+    /// What the picture is, for those who do not see it.
+    fn title(&self) -> String {
+        let (title, measure) = match self {
+            Self::Boxes(panel) => (&panel.measure, ""),
+            Self::Bars(panel) => (&panel.title, "shares"),
+            Self::Steps(panel) => (&panel.title, &*panel.measure),
+            Self::Lines(panel) => (&panel.title, &*panel.measure),
+            Self::Series(panel) => (&panel.title, &*panel.measure),
+            Self::Curves(panel) => (&panel.title, &*panel.measure),
+            Self::Intervals(panel) => (&panel.title, &*panel.measure),
+        };
+        let colon = if measure.is_empty() { "" } else { ": " };
+        format!("{title}{colon}{measure}")
+    }
+
+    /// Its numbers in words, one entry for each thing drawn.
+    fn words(&self) -> Vec<String> {
+        match self {
+            Self::Boxes(panel) => panel.words_of_boxes(),
+            Self::Bars(panel) => panel.words_of_bars(),
+            Self::Steps(panel) => panel.words_of_outlines(),
+            Self::Lines(panel) => panel.words_of_lines(),
+            Self::Series(panel) => panel.words_of_lines(),
+            Self::Curves(panel) => panel.words_of_curves(),
+            Self::Intervals(panel) => panel.words(),
         }
     }
 }
@@ -133,7 +170,7 @@ impl Figure {
 
     /// The whole figure as an SVG file.
     pub fn svg(&self) -> Result<String> {
-        svg(self.size(), |canvas| self.draw(canvas))
+        svg(self.size(), &self.panels, |canvas| self.draw(canvas))
     }
 
     /// Each panel as an SVG of its own, for a page that stacks them where the screen is narrow.
@@ -151,7 +188,8 @@ impl Figure {
                     width,
                     height,
                 };
-                let text = svg((width, height + strip), |canvas| {
+                let panels = std::slice::from_ref(panel);
+                let text = svg((width, height + strip), panels, |canvas| {
                     panel.draw(canvas, frame);
                     self.draw_stamp(canvas, height + STRIP / 2.0);
                 })?;
@@ -166,16 +204,24 @@ impl Figure {
         let pixels = canvas::PNG.pixels(size);
         on_drawing_area(BitMapBackend::new(path, pixels), canvas::PNG, |canvas| {
             self.draw(canvas)
-        })
+        })?;
+        Ok(())
     }
 }
 
-fn svg(size: (f64, f64), draw: impl FnOnce(&mut dyn Canvas)) -> Result<String> {
+/// A picture that says what it shows: its role, a title, its numbers in words, and a tip at each point.
+fn svg(size: (f64, f64), panels: &[Panel], draw: impl FnOnce(&mut dyn Canvas)) -> Result<String> {
     let mut text = String::new();
-    on_drawing_area(
+    let tips = on_drawing_area(
         SVGBackend::with_string(&mut text, canvas::SVG.pixels(size)),
         canvas::SVG,
         draw,
     )?;
-    Ok(text)
+    let titles: Vec<String> = panels.iter().map(Panel::title).collect();
+    let words: Vec<String> = panels.iter().flat_map(Panel::words).collect();
+    Ok(describe::described(
+        &text,
+        [&titles.join("; "), &words.join(". ")],
+        &tips,
+    ))
 }

@@ -1,7 +1,7 @@
 //! Scores over time: a line with a marker at each epoch, a band over the repeats, and the best within any time.
 
 use plotters::style::text_anchor::HPos;
-use totune_stats::curve::{Epoch, Reign};
+use totune_stats::curve::{Epoch, Reign, Spread};
 use totune_stats::number::fixed;
 
 use crate::axis::Axis;
@@ -136,6 +136,16 @@ impl LinePanel {
         }
     }
 
+    pub(crate) fn words_of_lines(&self) -> Vec<String> {
+        let lines = self.lines.iter().map(|line| match line.epochs.as_slice() {
+            [] => format!("{}: no run", line.title),
+            [only] => line.text(only),
+            [first, .., last] => format!("{}, then {}", line.text(first), told(last)),
+        });
+        let levels = self.levels.iter().map(|level| level.text.clone());
+        lines.chain(levels).collect()
+    }
+
     fn points(&self) -> impl Iterator<Item = &Epoch> {
         self.lines.iter().flat_map(|line| &line.epochs)
     }
@@ -201,7 +211,25 @@ struct KeyItem {
     offset: f64,
 }
 
+/// `0.712 [0.700, 0.721] after 15.3 s`
+fn told(epoch: &Epoch) -> String {
+    let Spread { mean, low, high } = epoch.score;
+    let range = match low < high {
+        true => format!(" [{}, {}]", fixed(low, 3), fixed(high, 3)),
+        false => String::new(),
+    };
+    format!(
+        "{}{range} after {} s",
+        fixed(mean, 3),
+        fixed(epoch.seconds.mean, 1)
+    )
+}
+
 impl LineSeries {
+    fn text(&self, epoch: &Epoch) -> String {
+        format!("{}: {}", self.title, told(epoch))
+    }
+
     fn loses_runs(&self) -> bool {
         self.epochs.iter().any(|epoch| epoch.reached < self.runs)
     }
@@ -250,6 +278,7 @@ impl LineSeries {
                 Mark::Full
             };
             mark(canvas, place.at(point), number, kind);
+            canvas.tip(place.at(point), &self.text(epoch));
         }
     }
 }

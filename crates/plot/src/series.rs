@@ -113,11 +113,13 @@ impl SeriesPanel {
         let rows = key.last().map_or(0, |(row, _)| row + 1);
         let words = self.words();
         let below = 55.0 + ROW * (rows + words.len().max(1)) as f64;
+        // The texts of uprights need a row of their own below what the axis measures.
+        let above = if self.uprights.is_empty() { 60.0 } else { 72.0 };
         let plot = Frame {
             left: frame.left + 58.0,
-            top: frame.top + 60.0,
+            top: frame.top + above,
             width: frame.width - 58.0 - 22.0,
-            height: frame.height - 60.0 - below,
+            height: frame.height - above - below,
         };
         let (left, bottom) = (frame.left + 12.0, plot.top + plot.height);
         canvas.text(left, frame.top + 20.0, &self.title, &Text::heading());
@@ -165,6 +167,10 @@ impl SeriesPanel {
         }
         for line in &self.lines {
             line.draw(canvas, &place);
+            for point in &line.points {
+                let tip = format!("{}: {}", line.title, self.told(point));
+                canvas.tip(place.at(f64::from(point.0), point.1.mean), &tip);
+            }
         }
         let top = bottom + 61.0;
         for ((line, text), (row, offset)) in self.lines.iter().zip(texts).zip(key) {
@@ -178,6 +184,30 @@ impl SeriesPanel {
         for (row, words) in words.iter().enumerate() {
             canvas.text(left, top + ROW * (rows + row) as f64, words, &note);
         }
+    }
+
+    pub(crate) fn words_of_lines(&self) -> Vec<String> {
+        let words = |line: &Series| match line.points.as_slice() {
+            [] => line.text(),
+            points => {
+                let each = points.iter().map(|point| self.told(point));
+                format!("{}: {}", line.title, each.collect::<Vec<_>>().join(", "))
+            }
+        };
+        self.lines.iter().map(words).collect()
+    }
+
+    /// `0.712 [0.700, 0.721] at layer 3`
+    fn told(&self, (at, Spread { mean, low, high }): &(u32, Spread)) -> String {
+        let range = match low < high {
+            true => format!(" [{}, {}]", fixed(*low, 3), fixed(*high, 3)),
+            false => String::new(),
+        };
+        format!(
+            "{}{range} at {} {at}",
+            fixed(*mean, 3),
+            self.across.to_lowercase()
+        )
     }
 
     fn points(&self) -> impl Iterator<Item = &(u32, Spread)> {

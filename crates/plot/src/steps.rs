@@ -52,6 +52,15 @@ impl StepSeries {
 }
 
 impl StepPanel {
+    pub(crate) fn words_of_outlines(&self) -> Vec<String> {
+        let across = self.across();
+        let high = across.ticks[across.ticks.len() - 1];
+        self.series
+            .iter()
+            .map(|series| self.key(series, high))
+            .collect()
+    }
+
     /// Draws the panel into `frame`.
     pub fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
         let key = 18.0 * self.series.len() as f64;

@@ -36,9 +36,11 @@ pub use crate::figures::curves::{CurvesSummary, EpochSummary, GroupSummary, Lead
 pub use crate::figures::portrait;
 pub use crate::page::coverage::selected;
 pub use crate::page::curves::{CURVES_FILES, CurvesRequest, CurvesWritten, curves};
+pub use crate::page::index::index;
 
 use crate::page::Page;
 use crate::page::contents::Contents;
+use crate::page::index::{SUMMARY, Summary, neighbours};
 use crate::page::output::Staged;
 use crate::report_file::ReportFile;
 
@@ -62,7 +64,8 @@ pub struct Written {
     pub files: Vec<PathBuf>,
 }
 
-/// Writes `reports/<paper>/<profile>/` from `results/<paper>/<profile>/` and `experiments/<paper>/`.
+/// Writes `reports/<paper>/<profile>/` from `results/<paper>/<profile>/` and `experiments/<paper>/`, and then
+/// `reports/index.html` over all reports.
 ///
 /// The folder appears whole or not at all: an error leaves an older one as it was.
 pub fn report(request: &Request) -> Result<Written> {
@@ -107,6 +110,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     };
 
     let notice = page::notice::notice(project_root, paper, profile)?;
+    let neighbours = neighbours(project_root, paper, profile);
     check_results(&results, (paper, profile))?;
     let mut runs = Runs::read(project_root, &results, rows)?;
     runs.label(&plan.labels, &plan_shown)?;
@@ -130,14 +134,22 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
         judged: &judged,
         runs: &runs,
         readme: &readme,
+        neighbours: neighbours.as_ref(),
     };
+    let headline = contents.takeaway.as_ref();
+    let headline = headline.and_then(|(takeaway, _)| takeaway.headline.as_ref());
+    let texts = [&*plan.paper.title, meaning];
+    let summary = Summary::of((paper, profile), texts, notice.as_ref(), headline);
+    let summary = serde_json::to_string_pretty(&summary.with(&runs, &judged))?;
 
     let target = project_root.join("reports").join(paper).join(profile);
     let mut staged = Staged::new(&target)?;
     staged.write("index.html", page.html()?.as_bytes())?;
     contents.stage(&mut staged)?;
     staged.write_table(&page::claims::table(&judged))?;
+    staged.write(SUMMARY, format!("{summary}\n").as_bytes())?;
     let files = staged.publish()?;
+    index(project_root)?;
     Ok(Written {
         index: target.join("index.html"),
         files,

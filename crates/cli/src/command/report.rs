@@ -16,8 +16,8 @@ use crate::exit;
 Example:
   totune report hart2020 small
 
-Reads results/<paper>/<profile>/ and writes reports/<paper>/<profile>/. The same results give the
-same bytes.")]
+Reads results/<paper>/<profile>/ and writes reports/<paper>/<profile>/, and reports/index.html over
+all reports. The same results give the same bytes.")]
 pub struct Report {
     /// Paper, such as hart2020
     pub paper: String,

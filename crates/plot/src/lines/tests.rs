@@ -1,7 +1,5 @@
 //! Tests of the module above.
 
-use totune_stats::curve::Spread;
-
 use super::*;
 use crate::key::{GAP, LETTER};
 

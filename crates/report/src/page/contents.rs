@@ -8,10 +8,12 @@ use crate::figures::RenderedFigure;
 use crate::page::output::Staged;
 use crate::report_file::ReportFile;
 use crate::tables::RenderedTable;
+use crate::tables::takeaway::Takeaway;
 
 /// What `report.toml` asks for, filled.
 pub(crate) struct Contents {
-    pub(crate) takeaway: Option<RenderedTable>,
+    /// With its figure, where anything can be compared.
+    pub(crate) takeaway: Option<(Takeaway, Option<Figure>)>,
     pub(crate) tables: Vec<RenderedTable>,
     pub(crate) drawings: Vec<(RenderedFigure, Figure)>,
 }
@@ -27,22 +29,29 @@ impl Contents {
             let stamp = stamp.clone();
             Ok((drawing, Figure { panels, stamp }))
         });
+        let drawings = drawings.collect::<Result<_>>()?;
         scope.runs.caveats(scope.plan); // those of what was selected before
         let mut takeaway = takeaway.map(|asked| asked.render(scope)).transpose()?;
         if let Some(takeaway) = &mut takeaway {
-            takeaway.notes.extend(scope.runs.retimed().note());
+            takeaway.table.notes.extend(scope.runs.retimed().note());
             // First what its sentences have to be read with.
             let caveats = scope.runs.caveats(scope.plan).into_iter();
             takeaway
+                .table
                 .lead
                 .splice(0..0, caveats.map(|note| format!("{note}.")));
         }
+        let takeaway = takeaway.map(|mut takeaway| {
+            let panels = takeaway.figure.take();
+            let figure = panels.map(|panels| Figure { panels, stamp });
+            (takeaway, figure)
+        });
         Ok(Self {
             takeaway,
             tables: tables
                 .map(|table| table.render(scope))
                 .collect::<Result<_>>()?,
-            drawings: drawings.collect::<Result<_>>()?,
+            drawings,
         })
     }
 
@@ -50,13 +59,18 @@ impl Contents {
     pub(crate) fn all_tables(&self) -> impl Iterator<Item = &RenderedTable> {
         let of_figures = self.drawings.iter();
         let of_figures = of_figures.filter_map(|(drawing, _)| drawing.table.as_ref());
-        self.takeaway.iter().chain(&self.tables).chain(of_figures)
+        let takeaway = self.takeaway.iter().map(|(takeaway, _)| &takeaway.table);
+        takeaway.chain(&self.tables).chain(of_figures)
     }
 
     /// Writes every table and figure.
     pub(crate) fn stage(&self, staged: &mut Staged) -> Result<()> {
         for table in self.all_tables() {
             staged.write_table(table)?;
+        }
+        if let Some((_, Some(figure))) = &self.takeaway {
+            staged.write("figures/takeaway.svg", figure.svg()?.as_bytes())?;
+            staged.write_with("figures/takeaway.png", |path| figure.write_png(path))?;
         }
         for (drawing, figure) in &self.drawings {
             let file = |ending: &str| format!("figures/{}.{ending}", drawing.heading.id);

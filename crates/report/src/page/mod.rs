@@ -4,6 +4,7 @@ pub(crate) mod claims;
 pub(crate) mod contents;
 pub(crate) mod coverage;
 pub(crate) mod curves;
+pub(crate) mod index;
 pub(crate) mod notice;
 pub(crate) mod output;
 pub(crate) mod provenance;
@@ -45,19 +46,15 @@ pub(crate) struct Page<'a> {
     pub(crate) runs: &'a Runs,
     /// The paper's README.
     pub(crate) readme: &'a str,
+    /// Papers before and after this one, with a page of the same profile.
+    pub(crate) neighbours: Option<&'a [String; 2]>,
 }
 
 impl Page<'_> {
     /// The page as one HTML file: style and figures inside, no script, nothing to fetch.
     pub(crate) fn html(&self) -> Result<String> {
         let mut environment = Environment::new();
-        environment.add_filter("text", |text: &str| Value::from_safe_string(html(text)));
-        environment.add_filter("beside", |text: &str| {
-            Value::from_safe_string(unbroken(&html(text)))
-        });
-        environment.add_filter("markdown", |text: &str| {
-            Value::from_safe_string(markdown(text))
-        });
+        filters(&mut environment);
         environment.add_template("table.html", include_str!("../../templates/table.html"))?;
         environment.add_template("page.html", include_str!("../../templates/page.html"))?;
         let template = environment.get_template("page.html")?;
@@ -68,6 +65,12 @@ impl Page<'_> {
             .map(|(drawing, figure)| FigureView::of(drawing, figure))
             .collect::<Result<Vec<_>>>()?;
         let all: Vec<&Run> = self.runs.all().iter().collect();
+        let takeaway = self.contents.takeaway.as_ref();
+        let panels = match takeaway.and_then(|(_, figure)| figure.as_ref()) {
+            Some(figure) => figure.inline()?,
+            None => Vec::new(),
+        };
+        let panels: Vec<Value> = panels.into_iter().map(Value::from_safe_string).collect();
         let page = template.render(context! {
             style => Value::from_safe_string(include_str!("../../templates/style.css").to_owned()),
             paper_id => self.paper,
@@ -81,7 +84,10 @@ impl Page<'_> {
                 authors => self.plan.paper.authors.as_str(),
                 question => self.plan.paper.question.as_str(),
             },
-            takeaway => self.contents.takeaway.as_ref().map(RenderedTable::html),
+            takeaway => takeaway.map(|(takeaway, _)| takeaway.table.html()),
+            headline => shown(takeaway.and_then(|(takeaway, _)| takeaway.headline.as_ref())),
+            headline_figure => shown(panels),
+            neighbours => shown(self.neighbours),
             n_runs => counted(all.len(), "run"),
             statuses => statuses(&all),
             time => time(self.runs.all().iter()),
@@ -95,6 +101,17 @@ impl Page<'_> {
         });
         page.context("page: could not be rendered")
     }
+}
+
+/// The filters of templates: escaped text, the same with intervals that no line breaks, and Markdown.
+pub(crate) fn filters(environment: &mut Environment) {
+    environment.add_filter("text", |text: &str| Value::from_safe_string(html(text)));
+    environment.add_filter("beside", |text: &str| {
+        Value::from_safe_string(unbroken(&html(text)))
+    });
+    environment.add_filter("markdown", |text: &str| {
+        Value::from_safe_string(markdown(text))
+    });
 }
 
 /// Intervals and counts that no line breaks: `[79.4, 80.9]`, `n = 3`.

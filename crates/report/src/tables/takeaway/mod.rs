@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use totune_evidence::compare::paired::{ComparedSide, Numbers, PairedComparison};
-use totune_evidence::plan::{Group, Plan, Side, Task, Where};
+use totune_evidence::plan::{Group, Measure, Plan, Side, TEST, Task, Where};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::panel::{TaskRuns, average};
 use totune_evidence::select::per_run::{
@@ -15,10 +15,13 @@ use totune_evidence::select::per_run::{
 };
 use totune_evidence::select::runs::Run;
 use totune_evidence::select::scope::Scope;
-use totune_evidence::text::{Scale, fixed};
+use totune_evidence::text::{Scale, fixed, in_sentence};
+use totune_plot::Panel;
+use totune_plot::intervals::{IntervalPanel, IntervalRow};
 use totune_stats::mean;
 
-use self::sentences::{BaselineComparison, provenance, sentences};
+pub(crate) use self::sentences::Headline;
+use self::sentences::{BaselineComparison, headline, provenance, sentences};
 use super::{Cell, Column, Csv, RenderedTable};
 use crate::item::Heading;
 
@@ -34,19 +37,26 @@ pub(crate) struct TakeawayPlan {
     /// Names of tasks; none means all.
     #[serde(default)]
     tasks: Vec<String>,
+    /// Group that trains nothing, which shares of a gain are counted from; without it, or where it has no run, guessing is the
+    /// floor where that is known (see [`Run::guess`]).
+    #[serde(default)]
+    floor: Option<String>,
     /// A paragraph below the sentences.
     #[serde(default)]
     text: String,
 }
 
 /// What holds for every such table.
-const LEGEND: &str = "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks.";
+const LEGEND: &str = "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from the floor, which trains nothing; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks.";
 
 impl TakeawayPlan {
     /// Checks the names; `from` says who asks.
     pub(crate) fn check(&self, plan: &Plan, from: &str) -> Result<()> {
         plan.group(&self.baseline, from)?;
         plan.check_groups(&self.groups, from)?;
+        if let Some(floor) = &self.floor {
+            plan.group(floor, from)?;
+        }
         ensure!(
             self.groups.iter().any(|group| *group != self.baseline),
             "{from}: found no group but the baseline, expected at least one"
@@ -54,8 +64,8 @@ impl TakeawayPlan {
         plan.tasks_named(&self.tasks, from).map(|_| ())
     }
 
-    /// Fills the table.
-    pub(crate) fn render(&self, scope: &Scope) -> Result<RenderedTable> {
+    /// Fills the table, and says and draws what it comes to.
+    pub(crate) fn render(&self, scope: &Scope) -> Result<Takeaway> {
         let scope = &scope.at("takeaway");
         let (plan, from) = (scope.plan, &scope.from);
         let tasks = plan.tasks_named(&self.tasks, from)?;
@@ -66,6 +76,7 @@ impl TakeawayPlan {
         );
         let (mut rows, mut notes, mut compared) = (Vec::new(), Vec::new(), Vec::new());
         let (mut encoders, mut seeds, mut n_runs) = (BTreeSet::new(), BTreeSet::new(), 0);
+        let mut drawn = Vec::new();
         for name in first.into_iter().chain(&self.groups) {
             let group = plan.group(name, from)?;
             let side = Side::One(name.clone());
@@ -87,8 +98,10 @@ impl TakeawayPlan {
                 row.is_baseline();
             } else {
                 let paired = paired((group, &side), baseline, &tasks, scope)?;
-                if let Some(beside) = BaselineComparison::of(&paired) {
+                let floor = |task: &Task| self.floor(task, scope);
+                if let Some(beside) = BaselineComparison::of(&paired, floor) {
                     row.compare(&beside, &paired);
+                    drawn.push(row.drawn(&beside));
                     compared.push(beside);
                 }
             }
@@ -97,7 +110,13 @@ impl TakeawayPlan {
         }
         let mut lead = sentences(&compared, &baseline.1.title);
         lead.push(provenance(&encoders, tasks.len(), n_runs, &seeds));
-        Ok(RenderedTable {
+        let panel = Panel::Intervals(IntervalPanel {
+            title: format!("Compared with {}", in_sentence(&baseline.1.title)),
+            measure: format!("difference in points, {}", over(&tasks)),
+            rows: drawn,
+            decimals: 2,
+        });
+        let table = RenderedTable {
             heading: Heading {
                 id: "takeaway".to_owned(),
                 title: self.title.clone(),
@@ -111,7 +130,52 @@ impl TakeawayPlan {
             notes,
             csv,
             ..RenderedTable::default()
+        };
+        Ok(Takeaway {
+            table,
+            headline: headline(&compared, &baseline.1.title),
+            figure: (!compared.is_empty()).then(|| vec![panel]),
         })
+    }
+
+    /// What no training scores on a task: the runs of the floor, or else guessing, as the runs of the baseline say.
+    fn floor(&self, task: &Task, scope: &Scope) -> Option<f64> {
+        let measure = Measure::score(&task.metric, TEST);
+        let group = self
+            .floor
+            .as_ref()
+            .and_then(|name| scope.plan.groups.get(name));
+        let of_group = group.and_then(|group| {
+            let conditions = group.narrowed([&task.conditions()]);
+            let runs = scope.runs.select(&conditions, &scope.from).ok()?.runs;
+            let scores = runs.iter().filter_map(|run| run.number(&measure));
+            let scores: Vec<f64> = scores.filter(|score| score.is_finite()).collect();
+            (!scores.is_empty()).then(|| mean(&scores))
+        });
+        let of_baseline = || {
+            let side = Side::One(self.baseline.clone());
+            let runs = TaskRuns::of(&side, task, &Where::new(), scope).ok()?;
+            runs.all().find_map(|run| run.guess(&measure))
+        };
+        of_group.or_else(of_baseline)
+    }
+}
+
+/// A table with what it comes to.
+#[derive(Debug)]
+pub(crate) struct Takeaway {
+    pub(crate) table: RenderedTable,
+    /// `None` where no group can be compared with the baseline.
+    pub(crate) headline: Option<Headline>,
+    /// The differences with their intervals; `None` where there is none.
+    pub(crate) figure: Option<Vec<Panel>>,
+}
+
+/// `mean of 8 tasks`, `accuracy`.
+fn over(tasks: &[&Task]) -> String {
+    match tasks {
+        [task] => task.unit.clone(),
+        tasks => format!("mean of {} tasks", tasks.len()),
     }
 }
 
@@ -230,6 +294,25 @@ impl Row {
             .map(|ratio| ratio.map_or(String::new(), |ratio| fixed(ratio * 100.0, 0)));
     }
 
+    /// The same as a row of the figure.
+    fn drawn(&self, beside: &BaselineComparison) -> IntervalRow {
+        let points = |score: f64| 100.0 * score;
+        let interval = beside
+            .overall
+            .as_ref()
+            .ok()
+            .map(|comparison| comparison.interval);
+        IntervalRow {
+            title: self.title.clone(),
+            note: match self.times[0].as_str() {
+                "" => String::new(),
+                percent => format!("{percent} % of the time"),
+            },
+            value: points(beside.difference),
+            interval: interval.map(|ends| (points(ends.low), points(ends.high))),
+        }
+    }
+
     fn fields(&self) -> [String; 10] {
         let [difference, interval] = self.difference.clone();
         let [time, epoch] = self.times.clone();
@@ -335,8 +418,7 @@ mod tests {
         let plan = fixture::task_plan();
         asked.check(&plan, "report.toml: takeaway").unwrap();
         let runs = Runs::new(totune_synthetic::task_tables()).unwrap();
-        asked
-            .render(&Scope::new(&plan, &runs, "report.toml"))
-            .unwrap()
+        let scope = Scope::new(&plan, &runs, "report.toml");
+        asked.render(&scope).unwrap().table
     }
 }
