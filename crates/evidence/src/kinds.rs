@@ -13,7 +13,7 @@ macro_rules! kinds {
         }
 
         impl $name {
-            pub(crate) fn get(&self) -> &dyn $trait {
+            pub(crate) fn get(&self) -> &(dyn $trait + 'static) {
                 match self {
                     $(Self::$kind(kind) => kind),*
                 }

@@ -1,5 +1,6 @@
 //! The synthetic papers with their tables and figures; `totune_synthetic` has the rows.
 
+use totune_evidence::claims::{ClaimContext, Claims, judge};
 use totune_evidence::select::runs::Runs;
 use totune_evidence::select::scope::Scope;
 use totune_evidence::toml_file::parse;
@@ -28,12 +29,24 @@ pub(crate) fn table(id: &str) -> RenderedTable {
 
 /// A table of its own over the four tasks.
 pub(crate) fn table_of_tasks(settings: &str) -> anyhow::Result<RenderedTable> {
+    table_with_claims(settings, "")
+}
+
+/// The same beside these claims.
+pub(crate) fn table_with_claims(settings: &str, claims: &str) -> anyhow::Result<RenderedTable> {
     let text = format!("id = 'table'\ntitle = 'A & B'\n{settings}");
     let item: Item<Kind> = parse(&text, "report.toml")?;
     let plan = task_plan();
     item.kind.get().check(&plan, "report.toml")?;
     let runs = Runs::new(task_tables())?;
-    item.render(&Scope::new(&plan, &runs, "report.toml"))
+    let claims: Claims = parse(claims, "claims.toml")?;
+    let context = ClaimContext {
+        plan: &plan,
+        runs: &runs,
+        profile: "fixture",
+    };
+    let judged = judge(&claims, context, "claims.toml")?;
+    item.render(&Scope::new(&plan, &runs, "report.toml"), &judged)
 }
 
 /// A table of the paper of two encoders.
@@ -65,7 +78,7 @@ fn rendered(plan: &ReportFile, tables: Tables, id: &str) -> RenderedTable {
     let scope = Scope::new(plan, &runs, "report.toml");
     table
         .expect("a table")
-        .render(&scope)
+        .render(&scope, &[])
         .expect("it is filled")
 }
 

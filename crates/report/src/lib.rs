@@ -116,13 +116,14 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     runs.label(&plan.labels, &plan_shown)?;
     runs.form(&plan, &plan_shown)?;
 
-    let contents = Contents::build(&plan, &Scope::new(&plan, &runs, plan_shown), stamp(profile))?;
     let context = ClaimContext {
         plan: &plan,
         runs: &runs,
         profile,
     };
     let judged = judge(&claims, context, &claims_shown)?;
+    let scope = Scope::new(&plan, &runs, plan_shown);
+    let contents = Contents::build(&plan, &scope, &judged, stamp(profile))?;
     let page = Page {
         paper,
         profile,

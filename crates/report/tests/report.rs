@@ -136,7 +136,7 @@ fn an_error_leaves_the_old_report_as_it_was() {
     fs::write(&plan, text).unwrap();
     let error = format!("{:#}", report(&request(project.path())).unwrap_err());
     assert!(
-        error.contains("experiments/synthetic/report.toml: table `table-1`: row `count`"),
+        error.contains("experiments/synthetic/claims.toml: claim `count-above-tf-idf`: where"),
         "{error}"
     );
     assert!(error.contains("did you mean `work.features`?"), "{error}");

@@ -64,6 +64,15 @@ impl Finding {
         })
     }
 
+    /// Adds what is to be said of its runs.
+    pub(crate) fn add(&mut self, caveats: Vec<String>) {
+        match self {
+            Self::Untestable(_) => {}
+            Self::Decision(decision) => decision.reasons.extend(caveats),
+            Self::Compared(evidence) => evidence.notes.extend(caveats),
+        }
+    }
+
     /// What the paper's own numbers decide.
     pub(crate) fn by_numbers(recomputed: String, verdict: Verdict, reasons: Vec<String>) -> Self {
         Self::Decision(Decision {

@@ -1,5 +1,5 @@
 //! What keeps a claim from being tested although it has runs, in order: sides that learned nothing, and pairs that are not
-//! fair.
+//! fair; and what is to be said of runs that can decide it.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,21 @@ use super::relation::Relation;
 use super::terms::Terms;
 use crate::compare::LEAST;
 use crate::plan::{Side, Where};
+use crate::select::dev_size;
 use crate::select::runs::{Run, Runs};
 use crate::text::counted;
 
-/// Why the runs of a claim cannot decide it, if so.
-pub(super) fn obstacle(claim: &Claim, runs: &Runs, terms: &Terms) -> Result<Option<String>> {
+/// What is to be said of the runs of a claim, or why they cannot decide it.
+pub(super) fn caveats(
+    claim: &Claim,
+    runs: &Runs,
+    terms: &Terms,
+) -> Result<Result<Vec<String>, String>> {
     // The paper's own numbers and words decide without a run.
     if claim.relation == Relation::Consistent || !claim.quantity.compares_runs() {
-        return Ok(None);
+        return Ok(Ok(vec![]));
     }
+    let mut all: Vec<Vec<&Run>> = vec![vec![]; claim.sides.len()];
     for conditions in claim.quantity.selections(terms)? {
         let sides = claim
             .sides
@@ -26,19 +32,36 @@ pub(super) fn obstacle(claim: &Claim, runs: &Runs, terms: &Terms) -> Result<Opti
             .map(|side| random_runs(side, &conditions, runs, terms))
             .collect::<Result<Vec<Vec<&Run>>>>()?;
         for (side, runs) in claim.sides.iter().zip(&sides) {
-            let learned = runs.iter().filter(|run| run.has_learned()).count();
+            let learned = n_learned(runs);
             if learned < LEAST && learned < runs.len() && !claim.about_failure {
                 let (title, n) = (terms.title(side)?, runs.len());
-                return Ok(Some(format!(
+                return Ok(Err(format!(
                     "a side did not learn: {learned} of {n} runs of {title} did"
                 )));
             }
         }
         if let Some(why) = unfair(&sides) {
-            return Ok(Some(why));
+            return Ok(Err(why));
+        }
+        for (all, found) in all.iter_mut().zip(sides) {
+            all.extend(found);
         }
     }
-    Ok(None)
+    let mut caveats = Vec::new();
+    for (side, runs) in claim.sides.iter().zip(&all) {
+        let unlearned = runs.len() - n_learned(runs);
+        if unlearned > 0 {
+            let (n, title) = (counted(runs.len(), "run"), terms.title(side)?);
+            caveats.push(format!("{unlearned} of {n} of {title} did not learn"));
+        }
+    }
+    let chosen_on = all.iter().flatten().filter_map(|run| run.n_chosen_on());
+    caveats.extend(dev_size::caveat(chosen_on));
+    Ok(Ok(caveats))
+}
+
+fn n_learned(runs: &[&Run]) -> usize {
+    runs.iter().filter(|run| run.has_learned()).count()
 }
 
 /// The runs of a side that ended well and draw something at random: a floor has nothing to learn and nothing to search.

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::explain::Shown;
 use super::finding::{DecidedBy, Decision, Evidence, Finding};
-use super::gates::obstacle;
+use super::gates;
 use super::relation::Relation;
 use super::terms::Terms;
 use super::verdict::Verdict;
@@ -93,13 +93,13 @@ fn measure(claim: &Claim, context: ClaimContext, terms: &Terms) -> Result<(Strin
     if !labels.is_empty() {
         return unmeasured(labels_text(&labels));
     }
-    if let Some(why) = obstacle(claim, context.runs, terms)? {
-        return unmeasured(why);
-    }
-    Ok((
-        claim.quantity.stated(terms)?,
-        claim.quantity.measure(terms, context.runs)?,
-    ))
+    let caveats = match gates::caveats(claim, context.runs, terms)? {
+        Ok(caveats) => caveats,
+        Err(why) => return unmeasured(why),
+    };
+    let mut finding = claim.quantity.measure(terms, context.runs)?;
+    finding.add(caveats);
+    Ok((claim.quantity.stated(terms)?, finding))
 }
 
 /// What the runs of a claim must not be taken for.

@@ -183,7 +183,7 @@ impl Claims {
                 bail!("{from}: unknown profile `{profile}`{near}");
             }
             claim.check_rule(from)?;
-            claim.quantity.check(&terms)?;
+            claim.quantity.check_all(&terms)?;
         }
         Ok(())
     }
@@ -201,9 +201,13 @@ impl Claim {
                 among: self.among.as_ref(),
             },
             relation: &self.relation,
-            margin: self.margin.unwrap_or(self.quantity.margin()),
+            margin: self.margin(),
             unit: self.unit(),
         }
+    }
+
+    fn margin(&self) -> f64 {
+        self.margin.unwrap_or(self.quantity.margin())
     }
 
     fn unit(&self) -> Unit {
@@ -217,7 +221,7 @@ impl Claim {
     /// What decides on comparisons of `n` values a side.
     fn rule(&self, n: f64) -> Rule {
         Rule {
-            margin: self.margin.unwrap_or(self.quantity.margin()),
+            margin: self.margin(),
             test: self.decided_by,
             // The paper has as many tasks as we.
             paper_runs: match self.unit() {
@@ -228,7 +232,7 @@ impl Claim {
     }
 
     fn check_rule(&self, from: &str) -> Result<()> {
-        let margin = self.margin.unwrap_or(self.quantity.margin());
+        let margin = self.margin();
         let needs = matches!(self.relation, Relation::Equivalent | Relation::NonInferior);
         ensure!(
             margin >= 0.0 && margin.is_finite() && (margin > 0.0 || !needs),

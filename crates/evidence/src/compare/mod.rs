@@ -1,6 +1,6 @@
 //! Two sides against each other: the one source of every p-value, interval and effect that a page shows.
 //!
-//! Claims, tables, takeaways and guidelines compare two sides through [`strata`], so that they cannot disagree.
+//! Claims, tables and takeaways compare two sides through [`strata`], so that they cannot disagree.
 
 mod examples;
 pub mod grid;

@@ -214,17 +214,17 @@ impl Numbers<'_> {
         format!("{}; {}", titles.join(", "), pairs_text(self.n()))
     }
 
-    /// Differences, by task.
-    pub fn differences(&self) -> Vec<Vec<f64>> {
-        let of = |on: &On| on.a.iter().zip(&on.b).map(|(a, b)| a - b).collect();
+    /// The difference of the means on each task.
+    pub(crate) fn differences(&self) -> Vec<f64> {
+        let of = |on: &On| mean(&on.a) - mean(&on.b);
         self.tasks.iter().map(of).collect()
     }
 
     /// `by task: CoLA -1.20, RTE +0.30 points`; nothing for a single task.
-    pub(crate) fn by_task(&self, values: &[Vec<f64>], scale: Scale) -> Option<String> {
+    pub(crate) fn by_task(&self, values: &[f64], scale: Scale) -> Option<String> {
         let each = self.tasks.iter().zip(values);
         let parts: Vec<String> = each
-            .map(|(on, values)| format!("{} {}", on.task.title, scale.signed(mean(values))))
+            .map(|(on, &value)| format!("{} {}", on.task.title, scale.signed(value)))
             .collect();
         (parts.len() > 1).then(|| format!("by task: {}{}", parts.join(", "), scale.unit()))
     }
@@ -244,7 +244,7 @@ impl Numbers<'_> {
     /// The mean over the tasks of their differences, with what is drawn anew from value to value.
     pub fn compare_by(&self, unit: Unit) -> Result<Comparison, String> {
         let comparison = match unit {
-            Unit::Dataset => in_general(self.differences().iter().map(|each| mean(each)).collect()),
+            Unit::Dataset => in_general(self.differences()),
             _ => unpaired(&self.weighted(&vec![1.0 / self.tasks.len() as f64; self.tasks.len()])),
         };
         Ok(Comparison {

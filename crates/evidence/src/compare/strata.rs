@@ -27,13 +27,9 @@ pub fn unpaired(tasks: &[Weighted]) -> Result<Comparison, String> {
         .flat_map(|&(weight, a, b)| [(weight, a), (-weight, b)])
         .collect();
     let estimate = Estimate::of_samples(&samples).ok_or(NO_VARIATION)?;
-    let name = match tasks.len() {
-        1 => "Welch's t-test".to_owned(),
-        k => format!("Welch's t-test within {k} tasks"),
-    };
     let n = mean_size(tasks.iter().map(|(_, a, _)| a.len()));
     let parts = tasks.iter().map(|(_, a, b)| mean(a) - mean(b)).collect();
-    let mut comparison = Comparison::of(estimate, &name, n, parts);
+    let mut comparison = Comparison::of(estimate, &welch(tasks.len()), n, parts);
     let varies = |values: &[f64]| values.iter().any(|value| *value != values[0]);
     comparison.permutation = match tasks {
         [(_, a, b)] if varies(a) && varies(b) => {
@@ -53,26 +49,65 @@ pub fn unpaired(tasks: &[Weighted]) -> Result<Comparison, String> {
     Ok(comparison)
 }
 
-/// Compares two runs that differ in one thing only and share all else, seed by seed: by the differences of pairs.
-pub fn paired(tasks: &[Vec<f64>]) -> Result<Comparison, String> {
-    let mut comparison = linear(tasks)?;
-    comparison.permutation = signs(tasks);
-    Ok(comparison)
+/// Compares two variants that share their random numbers at every seed, such as initial weights and the order of examples, by
+/// the differences of pairs.
+pub fn paired(a: &[f64], b: &[f64]) -> Result<Comparison, String> {
+    two([a.len()].into_iter())?;
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    let estimate = Estimate::of_mean(&differences).ok_or(NO_VARIATION)?;
+    let (n, parts) = (differences.len() as f64, vec![estimate.value]);
+    Ok(Comparison {
+        permutation: signs(&[differences]),
+        ..Comparison::of(estimate, "paired t-test", n, parts)
+    })
 }
 
-/// The same for numbers whose signs cannot be exchanged, such as residuals of a ratio around its estimate.
-pub(crate) fn linear(tasks: &[Vec<f64>]) -> Result<Comparison, String> {
-    two(tasks.iter().map(Vec::len))?;
-    let weight = 1.0 / tasks.len() as f64;
-    let samples: Vec<(f64, &[f64])> = tasks.iter().map(|values| (weight, &values[..])).collect();
-    let estimate = Estimate::of_samples(&samples).ok_or(NO_VARIATION)?;
-    let name = match tasks.len() {
-        1 => "paired t-test".to_owned(),
-        k => format!("paired t-test within {k} tasks"),
+/// Two sides of a ratio on a task: the means whose ratio is taken, which are those of the task or of all tasks, and the numbers
+/// of both sides.
+pub(crate) struct Ratio<'n> {
+    pub(crate) means: (f64, f64),
+    pub(crate) a: &'n [f64],
+    pub(crate) b: &'n [f64],
+}
+
+impl<'n> Ratio<'n> {
+    /// Of the task's own means.
+    pub(crate) fn of(a: &'n [f64], b: &'n [f64]) -> Self {
+        let means = (mean(a), mean(b));
+        Self { means, a, b }
+    }
+}
+
+/// By how much the first side is above the second as a share of the second, in the mean over tasks: `ā / b̄ - 1`.
+///
+/// A ratio of means is not the mean of ratios: one odd run with a small denominator would rule the latter. Its spread is that of
+/// its linear part, (ā - r b̄) / b̄ with r fixed (the delta method; Cochran 1977, section 6.2), to which Welch's test applies.
+pub(crate) fn relative(tasks: &[Ratio]) -> Result<Comparison, String> {
+    two(tasks.iter().map(|task| task.a.len()))?;
+    let k = tasks.len() as f64;
+    let linear = tasks.iter().flat_map(|task| {
+        let (above, below) = task.means;
+        let weight = 1.0 / (k * below);
+        [(weight, task.a), (-weight * above / below, task.b)]
+    });
+    let mut estimate = Estimate::of_samples(&linear.collect::<Vec<_>>()).ok_or(NO_VARIATION)?;
+    let part = |task: &Ratio| {
+        let (above, below) = task.means;
+        let ratio = above / below;
+        ratio - 1.0 + (mean(task.a) - ratio * mean(task.b)) / below
     };
-    let parts = tasks.iter().map(|values| mean(values)).collect();
-    let n = mean_size(tasks.iter().map(Vec::len));
-    Ok(Comparison::of(estimate, &name, n, parts))
+    let parts: Vec<f64> = tasks.iter().map(part).collect();
+    estimate.value = mean(&parts);
+    let n = mean_size(tasks.iter().map(|task| task.a.len()));
+    Ok(Comparison::of(estimate, &welch(tasks.len()), n, parts))
+}
+
+/// The test in words.
+fn welch(tasks: usize) -> String {
+    match tasks {
+        1 => "Welch's t-test".to_owned(),
+        k => format!("Welch's t-test within {k} tasks"),
+    }
 }
 
 /// Compares two sides on tasks that stand for tasks in general, by one difference for each.
@@ -143,20 +178,6 @@ fn mean_size(sizes: impl Iterator<Item = usize>) -> f64 {
     mean(&sizes.map(|size| size as f64).collect::<Vec<f64>>())
 }
 
-/// `a / b` of two lists of paired numbers, and for each pair that ratio moved by what the pair adds to it.
-///
-/// The ratio is that of the means, and a ratio of means is not the mean of ratios: one odd pair with a small
-/// denominator would rule the latter. Its spread is that of its linear part, r + (aᵢ - r bᵢ) / b̄ (the delta
-/// method; Cochran 1977, section 6.2), so the mean of the list is the ratio itself.
-pub(crate) fn ratio(a: &[f64], b: &[f64]) -> Vec<f64> {
-    let below = mean(b);
-    let ratio = mean(a) / below;
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| ratio + (a - ratio * b) / below)
-        .collect()
-}
-
 /// Cohen's d of differences within tasks: the mean of the tasks' differences over the standard deviation between
 /// runs, pooled over both sides of all tasks. `None` where nothing varies.
 pub(crate) fn effect(sides: &[(Vec<f64>, Vec<f64>)]) -> Option<f64> {
@@ -177,27 +198,16 @@ pub(crate) fn effect(sides: &[(Vec<f64>, Vec<f64>)]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use totune_stats::{t_interval, t_two_sided_p};
 
     #[test]
-    fn pairs_of_one_task_get_the_paired_test() {
+    fn variants_with_common_random_numbers_get_the_paired_test() {
         // 0.01, 0.02, 0.03: mean 0.02, sd 0.01, t = 0.02 / (0.01 / sqrt 3) = 3.46; no signs but these reach that sum.
-        let found = paired(&[vec![0.01, 0.02, 0.03]]).unwrap();
+        let found = paired(&[0.81, 0.92, 0.73], &[0.80, 0.90, 0.70]).unwrap();
         assert_eq!(found.test, "paired t-test, t = 3.46, df = 2");
-        assert!((found.p - t_two_sided_p(12f64.sqrt(), 2.0)).abs() < 1e-12);
-        let interval = t_interval(&[0.01, 0.02, 0.03], 0.95).unwrap();
-        assert!((found.interval.low - interval.low).abs() < 1e-12);
         assert_eq!(
             found.permutation_text().unwrap(),
             "sign-flip permutation test over all 8 signs, p = 0.250"
         );
-    }
-
-    #[test]
-    fn a_task_counts_once_whatever_its_seeds() {
-        let found = paired(&[vec![0.01, 0.03], vec![0.1, 0.1, 0.1, 0.14]]).unwrap();
-        assert!((found.difference - 0.065).abs() < 1e-12);
-        assert!(found.test.starts_with("paired t-test within 2 tasks"));
     }
 
     #[test]
@@ -236,24 +246,41 @@ mod tests {
 
     #[test]
     fn what_cannot_be_compared_says_why() {
-        for (tasks, reason) in [
-            (vec![], "no seed has both sides"),
-            (vec![vec![0.1, 0.2], vec![]], "one side has no run"),
-            (vec![vec![0.1]], "only 1 seed has both sides"),
-            (vec![vec![0.1, 0.1]], "neither side varies"),
+        for (numbers, reason) in [
+            (&[][..], "one side has no run"),
+            (&[0.1], "only 1 seed has both sides"),
+            (&[0.1, 0.1], "neither side varies"),
         ] {
-            let found = paired(&tasks).unwrap_err();
+            let found = unpaired(&[(1.0, numbers, numbers)]).unwrap_err();
             assert!(found.starts_with(reason), "{found}");
+            let found = relative(&[Ratio::of(numbers, numbers)]).err();
+            assert!(found.is_some_and(|found| found.starts_with(reason)));
         }
+        let none = unpaired(&[]).unwrap_err();
+        assert_eq!(none, "no seed has both sides");
     }
 
     #[test]
-    fn a_ratio_of_means_keeps_its_mean_and_has_no_spread_where_pairs_agree() {
-        let values = ratio(&[1.0, 2.0, 6.0], &[2.0, 4.0, 6.0]);
-        assert!((mean(&values) - 0.75).abs() < 1e-12);
-        for value in ratio(&[1.0, 2.0], &[2.0, 4.0]) {
-            assert!((value - 0.5).abs() < 1e-12);
-        }
+    fn a_ratio_is_that_of_the_means_with_the_spread_of_its_linear_part() {
+        // Means 3 and 4. Variances 7 and 4, so that SE² = (7/3 + 0.75² 4/3) / 4².
+        let (a, b) = ([1.0, 2.0, 6.0], [2.0, 4.0, 6.0]);
+        let found = relative(&[Ratio::of(&a, &b)]).unwrap();
+        assert!((found.difference + 0.25).abs() < 1e-12);
+        let error = ((7.0 / 3.0 + 0.5625 * 4.0 / 3.0) / 16.0f64).sqrt();
+        assert!((found.estimate.unwrap().error - error).abs() < 1e-12);
+        assert!(found.test.starts_with("Welch's t-test, t = "));
+        // Of two tasks the mean: -0.25 and 1.
+        let twice = relative(&[Ratio::of(&a, &b), Ratio::of(&b, &[1.0, 2.0, 3.0])]).unwrap();
+        assert!((twice.difference - 0.375).abs() < 1e-12);
+        assert_eq!(twice.parts.len(), 2);
+        // By the means of all tasks, 3 and 2, a task's part is its own share of 3 / 2 - 1.
+        let common = |a, b| Ratio {
+            means: (3.0, 2.0),
+            a,
+            b,
+        };
+        let all = relative(&[common(&a, &[2.0, 1.0, 0.0]), common(&a, &[2.0, 3.0, 4.0])]).unwrap();
+        assert!((all.difference - 0.5).abs() < 1e-12);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 /// The split whose scores a task is judged by.
 pub const TEST: &str = "test";
+/// The split whose scores settings are chosen by.
+pub const DEV: &str = "dev";
 
 /// Which number of a run is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]

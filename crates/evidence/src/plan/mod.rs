@@ -15,7 +15,7 @@ use serde::Deserialize;
 pub use self::ensemble::EnsemblePlan;
 pub use self::ensemble::{ENSEMBLE, RULE, Rule};
 pub use self::grid::{Grid, GridColumn, GridRow, Origin};
-pub use self::measure::{Measure, TEST};
+pub use self::measure::{DEV, Measure, TEST};
 pub use self::side::Side;
 pub use self::task::{Task, Tasks};
 pub use self::unit::Unit;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use totune_record::{PredictionRow, Tables, read_timing};
 
 use crate::plan::{ENSEMBLE, LabelPlan, Measure, Plan, TEST, Where};
+use crate::select::dev_size;
 use crate::select::learned::{self, Answers};
 use crate::select::retime::{Retimed, retime};
 use crate::select::sample::Sample;
@@ -118,6 +119,8 @@ impl Runs {
         let ended = runs.iter().filter(|run| run.row.status == "ok");
         let mut caveats = self.training_data.notes(pairs, plan);
         caveats.extend(learned::caveat(ended.map(|run| run.has_learned())));
+        let chosen_on = runs.iter().filter_map(|run| run.n_chosen_on());
+        caveats.extend(dev_size::caveat(chosen_on));
         caveats
     }
 

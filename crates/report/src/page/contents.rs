@@ -1,6 +1,7 @@
 //! Tables and figures of a page, and the files they are written to.
 
 use anyhow::Result;
+use totune_evidence::claims::Judged;
 use totune_evidence::select::scope::Scope;
 use totune_plot::Figure;
 
@@ -20,7 +21,12 @@ pub(crate) struct Contents {
 
 impl Contents {
     /// Fills every table and figure; `stamp` is drawn into figures.
-    pub(crate) fn build(file: &ReportFile, scope: &Scope, stamp: Option<String>) -> Result<Self> {
+    pub(crate) fn build(
+        file: &ReportFile,
+        scope: &Scope,
+        judged: &[Judged],
+        stamp: Option<String>,
+    ) -> Result<Self> {
         let takeaway = file.takeaway.as_ref();
         let tables = file.tables.iter();
         let drawings = file.figures.iter().map(|figure| {
@@ -49,7 +55,7 @@ impl Contents {
         Ok(Self {
             takeaway,
             tables: tables
-                .map(|table| table.render(scope))
+                .map(|table| table.render(scope, judged))
                 .collect::<Result<_>>()?,
             drawings,
         })

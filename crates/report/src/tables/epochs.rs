@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use serde::Deserialize;
+use totune_evidence::claims::Judged;
 use totune_evidence::plan::{Plan, TEST, Where};
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::{counted, counts, fixed, seconds};
@@ -37,7 +38,7 @@ impl TableKind for Epochs {
         plan.check_groups(&self.groups, from)
     }
 
-    fn render(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
+    fn render(&self, heading: &Heading, scope: &Scope, _: &[Judged]) -> Result<RenderedTable> {
         let Scope { plan, from, .. } = scope;
         let task = plan.task(&self.task, from)?;
         let groups = Chosen::of_plan(plan, &self.groups, &self.conditions, from)?;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 use serde::Deserialize;
+use totune_evidence::claims::Judged;
 use totune_evidence::plan::{Group, Measure, Plan, Where};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::sample::Sample;
@@ -102,7 +103,7 @@ impl TableKind for Means {
         Ok(())
     }
 
-    fn render(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
+    fn render(&self, heading: &Heading, scope: &Scope, _: &[Judged]) -> Result<RenderedTable> {
         let columns = self.columns.iter().flat_map(|column| {
             let paper = self
                 .has_paper(column)

@@ -20,6 +20,7 @@ pub(crate) mod takeaway;
 use std::fmt::Debug;
 
 use anyhow::Result;
+use totune_evidence::claims::Judged;
 use totune_evidence::kinds;
 use totune_evidence::plan::Plan;
 use totune_evidence::select::scope::Scope;
@@ -32,8 +33,8 @@ pub(crate) trait TableKind: Debug {
     /// Checks what its type cannot; `from` says who asks.
     fn check(&self, plan: &Plan, from: &str) -> Result<()>;
 
-    /// Fills it from the runs; the heading is set by who asks.
-    fn render(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable>;
+    /// Fills it from the runs, or from what became of the claims; the heading is set by who asks.
+    fn render(&self, heading: &Heading, scope: &Scope, judged: &[Judged]) -> Result<RenderedTable>;
 }
 
 kinds! {
@@ -55,10 +56,10 @@ impl Item<Kind> {
     }
 
     /// Fills the table.
-    pub(crate) fn render(&self, scope: &Scope) -> Result<RenderedTable> {
+    pub(crate) fn render(&self, scope: &Scope, judged: &[Judged]) -> Result<RenderedTable> {
         let table = self.kind.get();
         scope.runs.caveats(scope.plan); // those of what was selected before
-        let mut table = table.render(&self.heading, &scope.at(self.place()))?;
+        let mut table = table.render(&self.heading, &scope.at(self.place()), judged)?;
         table.notes.extend(scope.runs.caveats(scope.plan));
         Ok(RenderedTable {
             heading: self.heading.clone(),

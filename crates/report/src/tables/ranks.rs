@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use totune_evidence::claims::Judged;
 use totune_evidence::plan::{Plan, Side, Task, Where};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::panel::TaskRuns;
@@ -37,7 +38,7 @@ impl TableKind for Ranks {
         plan.tasks_named(&self.tasks, from).map(|_| ())
     }
 
-    fn render(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
+    fn render(&self, heading: &Heading, scope: &Scope, _: &[Judged]) -> Result<RenderedTable> {
         let tasks = scope.plan.tasks_named(&self.tasks, &scope.from)?;
         let mut titles = Vec::new();
         let mut means: Vec<Vec<Option<f64>>> = Vec::new();

@@ -37,8 +37,8 @@ fn compared(paired: &PairedComparison, numbers: Numbers) -> Result<Finding, Stri
     let mut ours = Vec::new();
     for on in &numbers.tasks {
         let title = &on.task.title;
-        let longer = ratio(&on.a, &on.b).into_iter().map(|r| r - 1.0).collect();
-        let comparison = linear(&[longer]).map_err(|why| format!("{title}: {why}"))?;
+        let longer = relative(&[Ratio::of(&on.a, &on.b)]);
+        let comparison = longer.map_err(|why| format!("{title}: {why}"))?;
         ours.push(format!("{title} {}", scale.text(comparison.difference)));
         let label = format!(
             "time of {} beyond that of {}, as a share of it ({title}, {})",

@@ -6,6 +6,7 @@
 mod correlation;
 mod deviation;
 mod f1_bound;
+mod failed_share;
 mod late_rise;
 mod layer_range;
 mod layer_score;
@@ -37,7 +38,7 @@ mod trained_parameters;
 mod variance;
 
 use std::fmt::Debug;
-use std::ops::RangeInclusive;
+use std::ops::{Deref, RangeInclusive};
 
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
@@ -151,6 +152,7 @@ kinds! {
     Correlation = correlation,
     Deviation = deviation,
     F1Bound = f1_bound,
+    FailedShare = failed_share,
     LateRise = late_rise,
     LayerRange = layer_range,
     LayerScore = layer_score,
@@ -206,7 +208,7 @@ impl TryFrom<toml::Value> for Asked {
 
 impl Asked {
     /// Checks that sides, tasks and relation fit the quantity.
-    pub(crate) fn check(&self, terms: &Terms) -> Result<()> {
+    pub(crate) fn check_all(&self, terms: &Terms) -> Result<()> {
         let quantity = self.0.get();
         let (from, found) = (&terms.from, terms.relation.name());
         let shape = quantity.shape(terms);
@@ -242,30 +244,13 @@ impl Asked {
         quantity.selections(terms)?;
         quantity.check(terms)
     }
+}
 
-    /// See [`Quantity::margin`].
-    pub(crate) fn margin(&self) -> f64 {
-        self.0.get().margin()
-    }
+impl Deref for Asked {
+    type Target = dyn Quantity;
 
-    /// See [`Quantity::compares_runs`].
-    pub(crate) fn compares_runs(&self) -> bool {
-        self.0.get().compares_runs()
-    }
-
-    /// What the paper says of it.
-    pub(crate) fn stated(&self, terms: &Terms) -> Result<String> {
-        self.0.get().stated(terms)
-    }
-
-    /// Conditions of every selection of runs that it looks at, beyond those of a side.
-    pub(crate) fn selections(&self, terms: &Terms) -> Result<Vec<Where>> {
-        self.0.get().selections(terms)
-    }
-
-    /// What was found of it.
-    pub(crate) fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
-        self.0.get().measure(terms, runs)
+    fn deref(&self) -> &Self::Target {
+        self.0.get()
     }
 }
 

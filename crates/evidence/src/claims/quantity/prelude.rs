@@ -13,9 +13,9 @@ pub(super) use crate::claims::finding::{
 pub(super) use crate::claims::relation::Relation;
 pub(super) use crate::claims::terms::Terms;
 pub(super) use crate::claims::verdict::{self, Verdict, within};
-pub(super) use crate::compare::paired::{Numbers, On, PairedComparison};
-pub(super) use crate::compare::strata::{linear, ratio, unpaired};
-pub(super) use crate::compare::{ALPHA, Comparison, NARROW, POWER, compare, enough};
+pub(super) use crate::compare::paired::{Numbers, PairedComparison};
+pub(super) use crate::compare::strata::{Ratio, relative, unpaired};
+pub(super) use crate::compare::{ALPHA, Comparison, LEAST, NARROW, POWER, compare, enough};
 pub(super) use crate::plan::{Grid, GridRow, Measure, Side, TEST, Task, Unit, Where};
 pub(super) use crate::select::panel::{Pair, average, pairs_text};
 pub(super) use crate::select::per_run::{

@@ -35,24 +35,21 @@ fn compared(paired: &PairedComparison, numbers: Numbers) -> Result<Finding, Stri
     if b <= 0.0 {
         return Err(format!("the mean score of {title_b} is not above 0"));
     }
-    // As in `strata::ratio`, with both means taken over the tasks.
-    let ratio = a / b;
-    let lower = |on: &On| {
-        let each = on.a.iter().zip(&on.b);
-        each.map(|(a, score)| 1.0 - ratio - (a - ratio * score) / b)
-            .collect()
-    };
-    // A task's own share is of the scores of all, so the means by task are not shown.
-    let values: Vec<Vec<f64>> = numbers.tasks.iter().map(lower).collect();
+    let ratios = numbers.tasks.iter().map(|on| Ratio {
+        means: (a, b),
+        a: &on.a,
+        b: &on.b,
+    });
     let comparison = Comparison {
         effect: numbers.effect().map(|effect| -effect),
-        ..linear(&values)?
+        ..relative(&ratios.collect::<Vec<_>>())?.turned()
     };
     let label = format!(
         "how much lower {title_a} is than {title_b} ({})",
         numbers.of()
     );
     let ours = share_lower(comparison.difference);
+    // A task's own part is a share of the scores of all, so parts by task are not shown.
     let mut evidence = Evidence::of(label, comparison, Scale::Percent);
     evidence.ours = ours;
     evidence.notes.push(format!(

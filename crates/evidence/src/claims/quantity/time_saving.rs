@@ -55,11 +55,9 @@ impl Quantity for TimeSaving {
 
 impl TimeSaving {
     fn compared(&self, paired: &PairedComparison, numbers: Numbers) -> Result<Finding, String> {
-        // What `a` saves as a share of `b`'s time, moved by what each pair adds to it.
-        let saved = |on: &On| ratio(&on.a, &on.b).into_iter().map(|r| 1.0 - r).collect();
-        let values: Vec<Vec<f64>> = numbers.tasks.iter().map(saved).collect();
-        let comparison = linear(&values)?;
-        let scale = Scale::Percent;
+        let ratios = numbers.tasks.iter().map(|on| Ratio::of(&on.a, &on.b));
+        let saved = relative(&ratios.collect::<Vec<_>>())?.turned();
+        let by_task = numbers.by_task(&saved.parts, Scale::Percent);
         let label = format!(
             "time that {} saves {}, as a share of that of {} ({})",
             paired.title_a,
@@ -70,8 +68,8 @@ impl TimeSaving {
             paired.title_b,
             numbers.of()
         );
-        let mut evidence = Evidence::of(label, comparison, scale);
-        evidence.notes.extend(numbers.by_task(&values, scale));
+        let mut evidence = Evidence::of(label, saved, Scale::Percent);
+        evidence.notes.extend(by_task);
         let seconds: Vec<String> = numbers
             .tasks
             .iter()

@@ -243,6 +243,39 @@ fn cell(shares: &BTreeMap<Verdict, f64>) -> String {
     each.collect::<Vec<_>>().join(" / ")
 }
 
+/// The table of power in `docs/statistics.md`: seeds a side, the difference detected and the margin shown in 80 % of cases.
+const POWERS: [(usize, f64, f64); 3] = [(3, 3.5, 3.2), (5, 2.1, 2.1), (10, 1.3, 1.4)];
+
+#[test]
+fn the_documented_power_is_that_of_the_test() {
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    for (seeds, detected, margin) in POWERS {
+        let mut side = || -> Vec<f64> { (0..seeds).map(|_| normal(&mut random)).collect() };
+        let (mut differences, mut margins): (Vec<f64>, Vec<f64>) = (0..4000)
+            .map(|_| {
+                let found = compared(&[side()], &[side()]);
+                // What the true difference would have to be for the 95 % interval to exclude 0, and the margin for the 90 %
+                // interval to lie within it.
+                let high = found.interval.high - 2.0 * found.difference;
+                (high, found.narrow.high.max(-found.narrow.low))
+            })
+            .unzip();
+        for (values, expected) in [(&mut differences, detected), (&mut margins, margin)] {
+            values.sort_by(f64::total_cmp);
+            let found = values[values.len() * 4 / 5];
+            assert!(
+                (found - expected).abs() < 0.12,
+                "{seeds} seeds: {found}, documented {expected}"
+            );
+        }
+        let line = format!("| {seeds} | {detected} | {margin} |");
+        assert!(
+            include_str!("../../../../../docs/statistics.md").contains(&line),
+            "{line}"
+        );
+    }
+}
+
 #[test]
 fn pooled_runs_would_not_hold_what_means_over_tasks_do() {
     // Eight tasks whose true differences have a standard deviation of two and a mean of 0: what is true of tasks in general.

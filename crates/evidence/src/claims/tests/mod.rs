@@ -1,6 +1,7 @@
 //! Verdicts on synthetic runs, by claims written as in `claims.toml`.
 
 mod calibration;
+mod gates;
 mod layers;
 mod scores;
 mod tasks;

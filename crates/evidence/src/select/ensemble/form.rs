@@ -7,12 +7,10 @@ use serde_json::Value;
 use totune_record::RunRow;
 
 use super::joint::joint_scores;
-use crate::plan::{ENSEMBLE, EnsemblePlan, Measure, Plan, RULE, Rule, TEST};
+use crate::plan::{DEV, ENSEMBLE, EnsemblePlan, Measure, Plan, RULE, Rule, TEST};
 use crate::select::panel::first_difference;
 use crate::select::runs::{Formed, Run, Runs};
 
-/// The split that weighs members.
-const DEV: &str = "dev";
 /// What a run that ended well says of itself.
 const OK: &str = "ok";
 

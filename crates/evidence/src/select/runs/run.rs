@@ -7,7 +7,7 @@ use serde_json::Value;
 use totune_record::{EvalRow, RunRow};
 use totune_stats::Curve;
 
-use crate::plan::{Measure, TEST};
+use crate::plan::{DEV, Measure, TEST};
 use crate::select::learned::{Answers, is_zero_for_guesses};
 use crate::select::sample::Key;
 
@@ -42,6 +42,8 @@ pub(super) struct Scores {
     pub(super) epochs: BTreeMap<(String, String), Vec<EpochScore>>,
     /// The last epoch of each phase with the seconds of training until then, by phase.
     ends: BTreeMap<u32, (u32, f64)>,
+    /// The fewest examples (or tokens, or spans) that a score on dev is of.
+    n_dev: Option<u64>,
 }
 
 impl Scores {
@@ -51,6 +53,9 @@ impl Scores {
         // Rows are sorted by time within a run, so the last final score of a measure is the one that stays.
         for eval in evals {
             let scores = by_run.entry(eval.run_id).or_default();
+            if eval.split == DEV {
+                scores.n_dev = Some(scores.n_dev.map_or(eval.n, |n| n.min(eval.n)));
+            }
             let key = (eval.split, eval.metric);
             if eval.is_final {
                 scores.finals.insert(key.clone(), eval.value);
@@ -189,6 +194,11 @@ impl Run {
             true => self.facts.get("search-trials").and_then(Value::as_u64),
             false => Some(0),
         }
+    }
+
+    /// The dev examples that its settings were chosen on; `None` where nothing was searched or its dev set is not known.
+    pub(crate) fn n_chosen_on(&self) -> Option<u64> {
+        self.scores.n_dev.filter(|_| self.n_trials() != Some(0))
     }
 
     /// What it must not be taken for.

@@ -12,6 +12,7 @@ mod tests;
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use totune_evidence::claims::Judged;
 use totune_evidence::plan::{Grid, GridColumn, GridRow, Plan};
 use totune_evidence::select::scope::Scope;
 
@@ -96,7 +97,7 @@ impl TableKind for Matrix {
         Ok(())
     }
 
-    fn render(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
+    fn render(&self, heading: &Heading, scope: &Scope, _: &[Judged]) -> Result<RenderedTable> {
         self.build(heading, scope)
     }
 }

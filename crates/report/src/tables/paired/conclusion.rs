@@ -1,8 +1,7 @@
 //! What a table of pairs comes to, in sentences that are right for any numbers.
 
 use totune_evidence::compare::ALPHA;
-use totune_evidence::compare::strata::paired;
-use totune_evidence::text::{Scale, fixed, p_equals};
+use totune_evidence::text::{Scale, fixed};
 use totune_stats::{holm, mean};
 
 /// The numbers of a row that the conclusion needs.
@@ -14,26 +13,16 @@ pub(super) struct Found {
     pub(super) sd: Option<f64>,
     pub(super) p: Option<f64>,
     pub(super) ratio: Option<f64>,
-    /// Differences, pair by pair.
-    pub(super) values: Vec<f64>,
 }
 
 /// What the rows come to: how many differences are significant, whether the largest is below what seeds do, what it costs.
-pub(super) fn conclusion(found: &[Found], a: &str, b: &str) -> Vec<String> {
+pub(super) fn conclusion(found: &[Found], [a, b]: [&str; 2], test: &str) -> Vec<String> {
     let size = |found: &&Found| found.difference.abs();
     let Some(largest) = found.iter().max_by(|x, y| size(x).total_cmp(&size(y))) else {
         return vec!["No seed has both sides yet.".to_owned()];
     };
     let tests: Vec<f64> = found.iter().filter_map(|found| found.p).collect();
-    let mut sentences = vec![significant(&tests)];
-    if found.len() > 1 {
-        let tasks: Vec<Vec<f64>> = found.iter().map(|found| found.values.clone()).collect();
-        sentences.extend(paired(&tasks).ok().map(|all| {
-            let (difference, p) = (all.difference_in(Scale::Points), p_equals(all.p));
-            format!("Over all rows “{b}” differs from “{a}” by {difference} ({p}).")
-        }));
-    }
-    sentences.push(beside_seeds(found, largest, a));
+    let mut sentences = vec![significant(&tests, test), beside_seeds(found, largest, a)];
     let ratios = found.iter().filter_map(|found| found.ratio).map(f64::ln);
     let ratios: Vec<f64> = ratios.collect();
     if !ratios.is_empty() {
@@ -49,20 +38,20 @@ pub(super) fn conclusion(found: &[Found], a: &str, b: &str) -> Vec<String> {
 }
 
 /// How many of the differences are significant after Holm's correction.
-fn significant(tests: &[f64]) -> String {
-    let count = holm(tests).iter().filter(|&&p| p < ALPHA).count();
-    match (count, tests.len()) {
+fn significant(p: &[f64], test: &str) -> String {
+    let count = holm(p).iter().filter(|&&p| p < ALPHA).count();
+    match (count, p.len()) {
         (_, 0) => {
             "No row has two seeds that differ, so none of the differences can be tested.".to_owned()
         }
         (0, 1) => "The difference is not significant at 0.05.".to_owned(),
         (_, 1) => "The difference is significant at 0.05.".to_owned(),
         (0, n) => {
-            format!("None of the {n} differences is significant at 0.05 (paired t-tests, Holm).")
+            format!("None of the {n} differences is significant at 0.05 ({test}, Holm).")
         }
-        (1, n) => format!("1 of {n} differences is significant at 0.05 (paired t-tests, Holm)."),
+        (1, n) => format!("1 of {n} differences is significant at 0.05 ({test}, Holm)."),
         (count, n) => {
-            format!("{count} of {n} differences are significant at 0.05 (paired t-tests, Holm).")
+            format!("{count} of {n} differences are significant at 0.05 ({test}, Holm).")
         }
     }
 }
@@ -118,7 +107,6 @@ mod tests {
             sd: Some(sd),
             p: Some(p),
             ratio: Some(ratio),
-            values: vec![difference; 2],
         };
         let (small, large) = (row(0.001, 0.01, 0.5, 0.5), row(-0.05, 0.01, 0.001, 2.0));
         for (found, expected) in [
@@ -133,7 +121,7 @@ mod tests {
             (
                 vec![&small, &large],
                 vec![
-                    "1 of 2 differences is significant at 0.05 (paired t-tests, Holm).",
+                    "1 of 2 differences is significant at 0.05 (paired t-test, Holm).",
                     "The largest difference, 5.00 points (Last layer on RTE), is not below the standard deviation between seeds there (“on”), 1.00 points; 1 of 2 rows has a difference below it.",
                     "An epoch takes the same time either way.",
                 ],
@@ -143,14 +131,13 @@ mod tests {
                 .into_iter()
                 .map(|found| Found {
                     title: found.title.clone(),
-                    values: found.values.clone(),
                     ..*found
                 })
                 .collect();
-            assert_eq!(conclusion(&found, "on", "off"), expected);
+            assert_eq!(conclusion(&found, ["on", "off"], "paired t-test"), expected);
         }
         assert_eq!(
-            conclusion(&[], "on", "off"),
+            conclusion(&[], ["on", "off"], "paired t-test"),
             ["No seed has both sides yet."]
         );
     }

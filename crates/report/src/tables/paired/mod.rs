@@ -4,8 +4,10 @@ mod conclusion;
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use totune_evidence::claims::Judged;
+use totune_evidence::compare::Comparison;
 use totune_evidence::compare::paired::{ComparedSide, On, PairedComparison};
-use totune_evidence::compare::strata::paired;
+use totune_evidence::compare::strata::{paired, unpaired};
 use totune_evidence::plan::{Plan, Side, Where};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::per_run::{TimePer, scores_of_both, seconds_of_both};
@@ -35,6 +37,35 @@ pub(crate) struct Paired {
     tasks: Vec<String>,
     /// Rows of each task.
     groups: Vec<String>,
+    #[serde(default)]
+    test: Test,
+}
+
+/// How both variants are compared.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Test {
+    /// As in claims.
+    #[default]
+    Welch,
+    /// By differences at each seed, for variants that share initial weights and the order of examples.
+    Paired,
+}
+
+impl Test {
+    fn compare(self, on: &On) -> Result<Comparison, String> {
+        match self {
+            Self::Welch => unpaired(&[(1.0, &on.a, &on.b)]),
+            Self::Paired => paired(&on.a, &on.b),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Welch => "Welch's t-test",
+            Self::Paired => "paired t-test",
+        }
+    }
 }
 
 /// One of the two variants.
@@ -57,7 +88,7 @@ impl TableKind for Paired {
         plan.tasks_named(&self.tasks, from).map(|_| ())
     }
 
-    fn render(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
+    fn render(&self, heading: &Heading, scope: &Scope, _: &[Judged]) -> Result<RenderedTable> {
         let mut csv = Csv::new(
             "table,task,group,seeds,score_a,score_b,sd_a_points,difference_points,interval_points,examples_interval_points,hedges_g,hedges_g_interval,p_t,p_permutation,epoch_seconds_a,epoch_seconds_b,epoch_ratio",
         );
@@ -67,17 +98,17 @@ impl TableKind for Paired {
                 let title = &scope.plan.group(name, &scope.from)?.title;
                 let side = Side::One(name.clone());
                 let sides = [self.b.side_of(&side), self.a.side_of(&side)];
-                let paired = PairedComparison::new(sides, &[task], scope)?;
+                let pairs = PairedComparison::new(sides, &[task], scope)?;
                 let mut row = Row::default();
-                match paired.numbers(scores_of_both) {
+                match pairs.numbers(scores_of_both) {
                     Ok(numbers) => {
-                        let epochs = paired.numbers(seconds_of_both(TimePer::Epoch)).ok();
+                        let epochs = pairs.numbers(seconds_of_both(TimePer::Epoch)).ok();
                         let epochs = epochs.as_ref().map(|all| &all.tasks[0]);
                         found.push(Found {
                             title: format!("{title} on {}", task.title),
-                            ..row.fill(&numbers.tasks[0], epochs)
+                            ..row.fill(&numbers.tasks[0], epochs, self.test)
                         });
-                        row.examples = interval_text(paired.over_examples()[0]);
+                        row.examples = interval_text(pairs.over_examples()[0]);
                         let of_row = numbers.notes.into_iter();
                         notes.extend(of_row.map(|note| format!("{title}: {note}")));
                     }
@@ -85,7 +116,7 @@ impl TableKind for Paired {
                         notes.push(format!("{title} on {}: empty, because {why}", task.title))
                     }
                 }
-                let cells = row.cells(&task.title, &labelled(title, &paired.labels));
+                let cells = row.cells(&task.title, &labelled(title, &pairs.labels));
                 let texts = self.columns();
                 let texts =
                     texts
@@ -102,7 +133,7 @@ impl TableKind for Paired {
         Ok(RenderedTable {
             columns: self.columns(),
             parts: RenderedTable::single_part(rows),
-            conclusion: conclusion(&found, &self.a.title, &self.b.title),
+            conclusion: conclusion(&found, [&self.a.title, &self.b.title], self.test.name()),
             legend: self.legend(),
             notes,
             csv,
@@ -136,9 +167,9 @@ impl Paired {
 
     /// What holds for every such table.
     fn legend(&self) -> String {
-        let (a, b) = (&self.a.title, &self.b.title);
+        let (a, b, test) = (&self.a.title, &self.b.title, self.test.name());
         format!(
-            "Differences are “{b}” minus “{a}” at equal seeds, with Student's 95 % interval of the pairs; p of the paired t-test and of the exact sign-flip permutation test, both uncorrected. The interval over test examples is a percentile bootstrap: the runs stay as they are, and their test set is resampled 2,000 times; it is empty where predictions were not stored. The standard deviation is that between seeds of “{a}”. Hedges’ g is the difference in standard deviations between seeds, pooled over both sides, with the correction for small samples, from three seeds on; its 95 % interval is from the noncentral t distribution."
+            "Differences are “{b}” minus “{a}” at equal seeds, with the 95 % interval of the {test}; p of that test and of the permutation test, both uncorrected. The interval over test examples is a percentile bootstrap: the runs stay as they are, and their test set is resampled 2,000 times; it is empty where predictions were not stored. The standard deviation is that between seeds of “{a}”. Hedges’ g is the difference in standard deviations between seeds, pooled over both sides, with the correction for small samples, from three seeds on; its 95 % interval is from the noncentral t distribution."
         )
     }
 }
@@ -175,7 +206,7 @@ struct Row {
     examples: String,
     /// Hedges' g of `b` over `a`, with its interval; from three seeds on.
     effect: [String; 2],
-    /// Of the paired t-test and of the permutation test.
+    /// Of the t-test and of the permutation test.
     p: [String; 2],
     /// Seconds of an epoch, and `b / a` of them.
     epochs: [String; 3],
@@ -183,27 +214,26 @@ struct Row {
 
 impl Row {
     /// Writes the numbers of the pairs of one task, `a` of which is the new variant.
-    fn fill(&mut self, on: &On, epochs: Option<&On>) -> Found {
+    fn fill(&mut self, on: &On, epochs: Option<&On>, test: Test) -> Found {
         let scale = Scale::Points;
-        let values: Vec<f64> = on.a.iter().zip(&on.b).map(|(new, old)| new - old).collect();
-        let difference = mean(&values);
+        let difference = mean(&on.a) - mean(&on.b);
         let spread = (on.b.len() > 1).then(|| sd(&on.b));
-        self.seeds = values.len();
+        self.seeds = on.a.len();
         self.scores = [&on.b, &on.a].map(|scores| fixed(mean(scores), DIGITS));
         self.sd = spread.map_or(String::new(), |sd| scale.number(sd));
         self.difference[0] = scale.signed(difference);
-        let test = paired(std::slice::from_ref(&values)).ok();
+        let test = test.compare(on).ok();
         if let Some(test) = &test {
             self.difference[1] = interval_text(Some(test.interval));
             self.p[0] = p_value(test.p);
         }
-        let effect = hedges_g(&on.a, &on.b, LEVEL).filter(|_| values.len() >= SEEDS_OF_EFFECT);
+        let effect = hedges_g(&on.a, &on.b, LEVEL).filter(|_| on.a.len() >= SEEDS_OF_EFFECT);
         if let Some(HedgesG { g, interval }) = effect {
             let ends = [interval.low, interval.high].map(|end| fixed(end, 1));
             self.effect = [signed(g, 2), format!("[{}, {}]", ends[0], ends[1])];
         }
-        let signs = test.as_ref().and_then(|test| test.permutation.as_ref());
-        self.p[1] = signs.map_or(String::new(), |(p, _)| p_value(*p));
+        let permutation = test.as_ref().and_then(|test| test.permutation.as_ref());
+        self.p[1] = permutation.map_or(String::new(), |(p, _)| p_value(*p));
         let ratio = epochs.map(|epochs| {
             let (new, old) = (mean(&epochs.a), mean(&epochs.b));
             self.epochs = [old, new, new / old].map(|number| fixed(number, 2));
@@ -215,7 +245,6 @@ impl Row {
             sd: spread,
             p: test.map(|test| test.p),
             ratio,
-            values,
         }
     }
 

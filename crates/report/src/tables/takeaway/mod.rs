@@ -47,7 +47,7 @@ pub(crate) struct TakeawayPlan {
 }
 
 /// What holds for every such table.
-const LEGEND: &str = "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from the floor, which trains nothing; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks.";
+const LEGEND: &str = "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from the floor, which trains nothing; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks; “not behind by a point” means that the 90 % interval of the difference lies above −1 point.";
 
 impl TakeawayPlan {
     /// Checks the names; `from` says who asks.

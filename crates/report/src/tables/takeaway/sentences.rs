@@ -14,6 +14,9 @@ use totune_stats::{holm, mean};
 
 use super::{scores, time_ratio};
 
+/// A point of a score.
+const POINT: f64 = 0.01;
+
 /// A group beside the baseline, in numbers.
 #[derive(Debug)]
 pub(super) struct BaselineComparison {
@@ -77,6 +80,12 @@ impl BaselineComparison {
         if self.title.contains(", ") { "," } else { "" }
     }
 
+    /// Whether its mean score over the tasks is shown not to be a point below: that no difference was found shows nothing.
+    fn is_as_good(&self) -> bool {
+        let overall = self.overall.as_ref();
+        overall.is_ok_and(|comparison| comparison.narrow.low > -POINT)
+    }
+
     /// `kept 98 % of the gain of all layers over the floor in 31 % of the training time`.
     fn cost_and_gain(&self, baseline: &str) -> String {
         let baseline = in_sentence(baseline);
@@ -104,7 +113,12 @@ impl BaselineComparison {
         let time = self
             .time
             .map_or(String::new(), |ratio| format!(" {}", time_text(ratio)));
-        format!("{score}{time}")
+        let shown = if self.is_as_good() {
+            ", not behind by a point (one-sided, 95 %)"
+        } else {
+            ""
+        };
+        format!("{score}{time}{shown}")
     }
 
     /// `on 5 of 8 tasks the two do not differ significantly, on 3 the score is lower`.
@@ -160,17 +174,14 @@ pub(crate) struct Headline {
     pub(crate) decided: bool,
 }
 
-/// A difference below this is no reason to train longer.
-const MARGIN: f64 = 0.01;
-
 /// What a comparison with the baseline says to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
-    /// It takes less time and is at most [`MARGIN`] lower.
+    /// It takes less time and is as good.
     Cheaper,
     /// Its score is higher, in more time.
     Better,
-    /// It is lower, or takes longer for less than [`MARGIN`].
+    /// It is lower, or takes longer for less than a point.
     Worse,
     Open,
 }
@@ -182,9 +193,9 @@ impl BaselineComparison {
         };
         let is_faster = self.time.is_some_and(|time| time < 1.0);
         match () {
-            () if is_faster && interval.low > -MARGIN => Choice::Cheaper,
+            () if is_faster && self.is_as_good() => Choice::Cheaper,
             () if interval.low > 0.0 => Choice::Better,
-            () if interval.high < 0.0 || (!is_faster && interval.high < MARGIN) => Choice::Worse,
+            () if interval.high < 0.0 || (!is_faster && interval.high < POINT) => Choice::Worse,
             () => Choice::Open,
         }
     }
