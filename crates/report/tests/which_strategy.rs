@@ -1,7 +1,8 @@
-//! The numbers in `docs/which-strategy.md` are those of the tables they link to.
+//! The verdicts and numbers in `docs/which-strategy.md` are those of the tables they link to.
 //!
 //! Each is a link to a CSV file whose title says where in it: `[-6.2](../reports/….csv "row=Last layer, 2e-5; difference_points")`
-//! is the column `difference_points` of the one line whose `row` is that. A number may be in hundredths of the cell's.
+//! is the column `difference_points` of the one line whose `row` is that. A number may be in hundredths of the cell's; of a
+//! verdict, what it was reached by may be left out.
 
 use std::path::Path;
 
@@ -10,11 +11,11 @@ use anyhow::{Context, Result, bail, ensure};
 const PAGE: &str = "docs/which-strategy.md";
 
 #[test]
-fn every_number_is_the_one_in_its_table() {
+fn every_verdict_and_number_is_the_one_in_its_table() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = std::fs::read_to_string(root.join(PAGE)).expect(PAGE);
     let links = links(&text);
-    assert!(links.len() > 20, "{} numbers with a table", links.len());
+    assert!(links.len() > 20, "{} links to a table", links.len());
     let wrong: Vec<String> = links
         .iter()
         .filter_map(|link| link.check(&root).err())
@@ -51,7 +52,7 @@ fn the_notice_stands_first_in_every_text_with_results() {
 #[test]
 fn another_number_a_missing_line_and_one_that_is_there_twice_are_found() {
     let folder = tempfile::tempdir().expect("a folder");
-    let table = "row,task,mean\na,x,0.1234\na,y,0.5\nb,y,0.5\n";
+    let table = "row,task,mean,verdict\na,x,0.1234,not decided (by words)\na,y,0.5,\nb,y,0.5,contradicted\n";
     std::fs::write(folder.path().join("t.csv"), table).expect("a table");
     let check = |link: &str| {
         let text = format!("said [{link}.");
@@ -66,7 +67,15 @@ fn another_number_a_missing_line_and_one_that_is_there_twice_are_found() {
             None
         );
     }
+    assert_eq!(
+        check(r#"not decided](../t.csv "row=a; task=x; verdict")"#),
+        None
+    );
     for (link, error) in [
+        (
+            r#"reproduced](../t.csv "row=b; verdict")"#,
+            "found `reproduced`, the table has `contradicted`",
+        ),
         (
             r#"0.13](../t.csv "row=a; task=x; mean")"#,
             "found 0.13, the table has 0.1234",
@@ -118,6 +127,17 @@ impl Link<'_> {
         let cell = self
             .cell(root)
             .with_context(|| format!("[{}]", self.text))?;
+        if self.place.ends_with("; verdict") {
+            let verdict = cell.split(" (").next().unwrap_or_default();
+            ensure!(
+                verdict == self.text,
+                "{} \"{}\": found `{}`, the table has `{cell}`",
+                self.file,
+                self.place,
+                self.text
+            );
+            return Ok(());
+        }
         let exact: f64 = cell
             .parse()
             .with_context(|| format!("`{cell}` in {}", self.file))?;
