@@ -6,7 +6,7 @@ use std::fs;
 
 use support::{Checkout, TUNE};
 
-/// The small paper's runs, judged on a part of the file for development, cached where their strategy allows.
+/// The small paper's runs, evaluated on a part of the dev file, cached where their strategy allows.
 fn mine() -> Checkout {
     let tune = TUNE
         .replace("fixture-tweets", "fixture-phrases")

@@ -1,4 +1,4 @@
-//! The files a dataset comes in, with a part of `train` held out to decide by.
+//! The files a dataset comes in, with a part of `train` held out as dev.
 
 use super::drawing::{DevDrawn, DevOf, limited};
 use super::{check_dev, check_limits};
@@ -6,15 +6,15 @@ use crate::Dataset;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
-/// `train` to learn from, a part of it held out to decide by, another file to be judged on.
+/// `train`, a part of it held out as dev, and another file as test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Files {
-    /// The split to be judged on, such as `dev`.
+    /// The split to evaluate on, such as `dev`.
     pub test: String,
     /// Share of `train` that is held out, from 0 (none) to less than 1; of a classification, of every class.
     pub dev: f64,
-    /// A split to decide by instead of a share of `train`, such as `dev` where `test` has published answers.
+    /// A split to validate on instead of a share of `train`, such as `dev` where `test` has published answers.
     #[serde(default)]
     pub dev_split: Option<String>,
     /// The seed of the drawing; not the seed of a run, so that runs can share a split.
@@ -32,7 +32,7 @@ pub struct Files {
     /// How many examples of `dev-split` are used, drawn likewise; all where it is left out.
     #[serde(default)]
     pub dev_limit: Option<usize>,
-    /// How many examples of the split to be judged on are used, drawn likewise; all where it is left out.
+    /// How many examples of the split to evaluate on are used, drawn likewise; all where it is left out.
     #[serde(default)]
     pub test_limit: Option<usize>,
 }
@@ -77,7 +77,7 @@ impl Files {
         Ok(files)
     }
 
-    /// The examples of `train` to learn from, and those held out, in ascending order.
+    /// The examples of `train` to train on, and those held out, in ascending order.
     pub(super) fn parts(&self, train: &Dataset) -> (Vec<usize>, Vec<usize>) {
         let dev = DevOf {
             share: self.dev,
@@ -87,12 +87,12 @@ impl Files {
         dev.divide(train, all(train), self.train_limit)
     }
 
-    /// The examples of the split to be judged on, in ascending order.
+    /// The examples of the split to evaluate on, in ascending order.
     pub(super) fn tested(&self, test: &Dataset) -> Vec<usize> {
         limited(test, all(test), self.test_limit, self.seed)
     }
 
-    /// The examples of the split to decide by, in ascending order.
+    /// The examples of `dev-split`, in ascending order.
     pub(super) fn decided(&self, dev: &Dataset) -> Vec<usize> {
         limited(dev, all(dev), self.dev_limit, self.seed)
     }

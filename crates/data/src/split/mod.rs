@@ -1,4 +1,4 @@
-//! Dividing a dataset into what a model learns from and what it is judged on.
+//! Dividing a dataset into train, dev and test.
 
 mod drawing;
 mod files;
@@ -39,12 +39,12 @@ pub enum Split {
 pub struct HoldOut {
     /// Share of the examples that is held out, between 0 and 1.
     pub test: f64,
-    /// Share of the others that is decided by, from 0 (none) to less than 1; of every class.
+    /// Share of the others that is dev, from 0 (none) to less than 1; of every class.
     #[serde(default)]
     pub dev: f64,
     /// The seed of the drawing; not the seed of a run, so that runs can share a split.
     pub seed: u64,
-    /// Whether equal texts may be on both sides; between the parts to learn from and to decide by they may.
+    /// Whether equal texts may be on both sides; between train and dev they may.
     #[serde(default)]
     pub duplicates: Duplicates,
     /// How many of those that are not held out are used, dev included unless it is drawn before; all where it is left out.
@@ -55,7 +55,7 @@ pub struct HoldOut {
     /// Whether `train-limit` counts dev.
     #[serde(default)]
     pub dev_drawn: DevDrawn,
-    /// How many of those held out are judged on, drawn likewise; all where it is left out.
+    /// How many of those held out are test, drawn likewise; all where it is left out.
     #[serde(default)]
     pub test_limit: Option<usize>,
 }
@@ -104,9 +104,9 @@ pub enum Duplicates {
 pub struct Parts {
     /// To learn from.
     pub train: Vec<usize>,
-    /// To decide by while learning; often none.
+    /// For validation during training; often none.
     pub dev: Vec<usize>,
-    /// To be judged on; none where [`Split::test_split`] names another split, which [`Split::tested`] is for.
+    /// For evaluation; none where [`Split::test_split`] names another split, which [`Split::tested`] is for.
     pub test: Vec<usize>,
     /// Test examples whose text is also in `train`.
     pub leaked: usize,
@@ -121,7 +121,7 @@ impl Split {
         }
     }
 
-    /// The split of the dataset that is judged on; `train` where a part of it is.
+    /// The split of the dataset that is evaluated on; `train` where a part of it is.
     pub fn test_split(&self) -> &str {
         match self {
             Split::HoldOut(_) | Split::KFold(_) => "train",
@@ -141,7 +141,7 @@ impl Split {
         }
     }
 
-    /// Whether there is a part to decide by while learning.
+    /// Whether there is a dev part.
     pub fn has_dev(&self) -> bool {
         match self {
             Split::HoldOut(hold_out) => hold_out.dev > 0.0,
@@ -150,7 +150,7 @@ impl Split {
         }
     }
 
-    /// Which examples of `test`, the split that [`Split::test_split`] names, are judged on; all of them but where a
+    /// Which examples of `test`, the split that [`Split::test_split`] names, are evaluated on; all of them but where a
     /// limit is set.
     pub fn tested(&self, test: &Dataset) -> Vec<usize> {
         match self {
@@ -159,7 +159,7 @@ impl Split {
         }
     }
 
-    /// The split of the dataset that is decided by, where that is a file of its own.
+    /// The split of the dataset that is dev, where that is a file of its own.
     pub fn dev_split(&self) -> Option<&str> {
         match self {
             Split::HoldOut(_) | Split::KFold(_) => None,
@@ -167,7 +167,7 @@ impl Split {
         }
     }
 
-    /// Which examples of `dev`, the split that [`Split::dev_split`] names, are decided by.
+    /// Which examples of `dev`, the split that [`Split::dev_split`] names, are used.
     pub fn decided(&self, dev: &Dataset) -> Vec<usize> {
         match self {
             Split::HoldOut(_) | Split::KFold(_) => Vec::new(),
@@ -175,7 +175,7 @@ impl Split {
         }
     }
 
-    /// The splits that the final model answers without being judged on them.
+    /// The splits that the final model answers without being evaluated on them.
     pub fn predicted(&self) -> &[String] {
         match self {
             Split::HoldOut(_) | Split::KFold(_) => &[],

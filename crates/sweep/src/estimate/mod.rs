@@ -1,7 +1,7 @@
 //! What a plan would cost on a device: a few steps of each kind of run are timed, and the rest is arithmetic.
 //!
 //! Nothing of the papers' files is needed: networks get random weights, examples are synthetic, and how many there are is
-//! what cards say. So a grid for a large machine can be judged before anything is downloaded.
+//! what cards say. So the time of a grid for a large machine is known before anything is downloaded.
 
 mod sizes;
 mod synthetic;
@@ -30,7 +30,7 @@ pub struct Estimate {
     pub kinds: Vec<KindCost>,
     /// Of all of them, at most: training may stop sooner.
     pub hours: f64,
-    /// Runs that could not be judged, by reason.
+    /// Runs without an estimate, by reason.
     pub left_out: BTreeMap<String, usize>,
     /// Datasets, encoders and texts whose files are not here, and how many of the runs need each. They were timed all the
     /// same.
@@ -161,7 +161,7 @@ fn kind(label: String, batch_size: usize, cost: &Cost, runs: &[Sizes]) -> KindCo
     }
 }
 
-/// What of a run is timed, and how much there is of it; or why it cannot be judged.
+/// What of a run is timed, and how much there is of it; or why it has no estimate.
 fn judged(spec: &RunSpec, datasets: &Catalogue) -> Result<Result<(Timed, Sizes), String>> {
     let (encoder, training) = match &spec.work {
         Work::Tune(work) => (&work.encoder, &work.training),

@@ -12,7 +12,7 @@ use super::LogisticSettings;
 /// (Peters, Ruder and Smith 2019, figures 1 and 2).
 ///
 /// Of each layer, the embeddings being layer 0, one vector stands for an example. A logistic regression (for scores a
-/// linear one) is fitted to the vectors of the training part and judged on those of the test part.
+/// linear one) is fitted to the vectors of the training part and evaluated on those of the test part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ProbeWork {

@@ -103,7 +103,7 @@ pub(super) fn perform(
     })
 }
 
-/// What classifiers learn from and are judged on.
+/// What classifiers are trained and evaluated on.
 struct Parts<'a> {
     dataset: &'a Dataset,
     train: Part,

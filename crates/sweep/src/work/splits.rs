@@ -32,7 +32,7 @@ impl<'a> Splits<'a> {
     /// Those of a run.
     ///
     /// # Errors
-    /// When a split was not loaded, or there is nothing to learn from or to be evaluated on.
+    /// When a split was not loaded, or there is nothing to train or to evaluate on.
     pub fn of(spec: &'a RunSpec, inputs: &'a Inputs) -> Result<Self> {
         let load = |split: &str| inputs.dataset(&spec.dataset, split);
         Self::new(&spec.split, spec.fold, &load)
@@ -88,7 +88,7 @@ impl<'a> Splits<'a> {
         Ok(splits)
     }
 
-    /// All examples of the split that is learned from, whatever for, in ascending order.
+    /// All examples of the split `train`, those held out from it included, in ascending order.
     pub fn of_train(&self) -> Vec<usize> {
         let parts = [Some(&self.train), self.dev.as_ref(), Some(&self.test)];
         let parts = parts.into_iter().flatten();
@@ -98,7 +98,7 @@ impl<'a> Splits<'a> {
         indices
     }
 
-    /// Test examples whose text is also learned from.
+    /// Test examples whose text is also in train.
     pub fn leaked(&self) -> usize {
         let known: HashSet<&Input> = self.train.inputs().collect();
         self.test
