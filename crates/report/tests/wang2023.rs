@@ -59,11 +59,13 @@ fn every_claim_of_runs_finds_its_runs() {
         .filter(|line| line.contains(",not testable,"))
         .map(|line| line.split(',').next().unwrap())
         .collect();
-    // What is printed of large training sets waits for them; all else is decided by these rows.
+    // What is printed of large training sets waits for them, and at 1e-3 these rows learn nothing on CoLA, so that their time tells
+    // nothing; all else is decided by these rows.
     assert_eq!(
         untestable,
         [
             "trained-runs",
+            "rate-time-full",
             "large-last-4-loss",
             "large-last-3-loss",
             "large-last-2-loss",

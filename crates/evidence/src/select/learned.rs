@@ -12,6 +12,9 @@ use crate::plan::TEST;
 /// How far above guessing a score has to be to show that a run learned: one point.
 const MARGIN: f64 = 0.01;
 
+/// One of twenty guesses has a correlation with the truth of more than this by the root of the number of examples.
+const CHANCE: f64 = 1.645;
+
 /// Fewer examples than this tell nothing.
 const FEWEST: usize = 10;
 
@@ -59,25 +62,36 @@ impl Answers {
         self.majority
     }
 
-    /// Whether they, with `score` by `metric`, show that the run learned; `None` for a metric without a score of guessing.
+    /// Whether they show that a run learned whose score by `metric` shows `by_score`; `None` for a metric that cannot.
     ///
     /// Any accuracy or F1 over classes is judged by the accuracy: an F1 of the more frequent class is high for guesses.
-    pub(crate) fn learned(&self, metric: &str, score: f64) -> Option<bool> {
-        let above = match metric {
-            metric if is_zero_for_guesses(metric) => score > MARGIN,
-            metric if metric.contains("accuracy") || metric.starts_with("f1-") => {
-                self.accuracy > self.majority + MARGIN
-            }
-            _ => return None,
-        };
+    pub(crate) fn learned(&self, metric: &str, by_score: Option<bool>) -> Option<bool> {
+        let by_accuracy = self.accuracy > self.majority + MARGIN;
+        let above = by_score.or(is_of_classes(metric).then_some(by_accuracy))?;
         Some(above && !self.constant)
     }
 }
 
 /// Whether guessing scores 0 by `metric`.
 pub(crate) fn is_zero_for_guesses(metric: &str) -> bool {
-    let correlations = ["matthews", "pearson", "spearman", "pearson-spearman"];
-    correlations.contains(&metric) || metric.starts_with("span-")
+    is_correlation(metric) || metric.starts_with("span-")
+}
+
+/// Whether a metric correlates answers with the truth.
+fn is_correlation(metric: &str) -> bool {
+    ["matthews", "pearson", "spearman", "pearson-spearman"].contains(&metric)
+}
+
+/// Whether a metric counts right classes.
+pub(crate) fn is_of_classes(metric: &str) -> bool {
+    metric.contains("accuracy") || metric.starts_with("f1-")
+}
+
+/// Whether a score by `metric` on `n` examples shows by itself that a run learned; `None` for a metric of which it does not.
+pub(crate) fn by_score(metric: &str, score: f64, n: Option<u64>) -> Option<bool> {
+    let n = n.filter(|_| is_correlation(metric));
+    let chance = n.map_or(0.0, |n| CHANCE / (n as f64).sqrt());
+    is_zero_for_guesses(metric).then_some(score > chance.max(MARGIN))
 }
 
 /// What is to be said of runs, given whether each learned; nothing if all did.
@@ -86,8 +100,9 @@ pub(crate) fn caveat(learned: impl Iterator<Item = bool>) -> Option<String> {
     let unlearned = learned.iter().filter(|learned| !**learned).count();
     (unlearned > 0).then(|| {
         format!(
-            "{unlearned} of the {} runs here did not learn: they give every test example the same answer, or are at most one \
-             point above guessing (the accuracy of the most frequent class; 0 for correlations, Matthews' coefficient and spans)",
+            "{unlearned} of the {} runs here did not learn: they give every test example the same answer, are at most one point \
+             above guessing (the accuracy of the most frequent class; 0 for spans), or have a correlation or Matthews' coefficient \
+             that one of twenty guesses reaches",
             learned.len()
         )
     })
@@ -115,11 +130,29 @@ mod tests {
     #[test]
     fn the_majority_class_is_no_learning_however_high_its_f1() {
         let majority = answers(&[("a", "a"), ("a", "a"), ("b", "a")]);
-        assert_eq!(majority.learned("accuracy", 2.0 / 3.0), Some(false));
-        assert_eq!(majority.learned("f1-positive", 0.8), Some(false));
         let all_right = answers(&[("a", "a"), ("a", "a"), ("b", "b")]);
-        assert_eq!(all_right.learned("accuracy", 1.0), Some(true));
-        assert_eq!(all_right.learned("f1-positive", 1.0), Some(true));
+        for metric in ["accuracy", "f1-positive"] {
+            assert_eq!(majority.learned(metric, None), Some(false));
+            assert_eq!(all_right.learned(metric, None), Some(true));
+        }
+    }
+
+    #[test]
+    fn a_correlation_has_to_be_above_what_guesses_reach() {
+        // 1.645 / sqrt(400) = 0.082.
+        for (metric, score, n, expected) in [
+            ("matthews", 0.06, Some(400), Some(false)),
+            ("matthews", 0.09, Some(400), Some(true)),
+            ("pearson", 0.06, Some(1000), Some(true)),
+            ("pearson", 0.012, Some(1_000_000), Some(true)),
+            ("spearman", 0.009, Some(1_000_000), Some(false)),
+            ("pearson", 0.06, None, Some(true)),
+            ("span-f1", 0.0, Some(50), Some(false)),
+            ("span-f1", 0.02, Some(50), Some(true)),
+            ("accuracy", 0.9, Some(50), None),
+        ] {
+            assert_eq!(by_score(metric, score, n), expected, "{metric} {score}");
+        }
     }
 
     #[test]
@@ -133,12 +166,16 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_or_a_correlation_of_nothing_is_no_learning() {
+    fn a_constant_is_no_learning_whatever_its_score() {
         let constant = answers(&[("0.1", "0.5"), ("0.9", "0.5")]);
-        assert_eq!(constant.learned("pearson", 0.3), Some(false));
         let varied = answers(&[("0.1", "0.2"), ("0.9", "0.7")]);
-        assert_eq!(varied.learned("pearson", 0.9), Some(true));
-        assert_eq!(varied.learned("pearson", 0.01), Some(false));
-        assert_eq!(varied.learned("brier", 0.2), None);
+        for (answers, by_score, expected) in [
+            (&constant, Some(true), Some(false)),
+            (&varied, Some(true), Some(true)),
+            (&varied, Some(false), Some(false)),
+            (&varied, None, None),
+        ] {
+            assert_eq!(answers.learned("pearson", by_score), expected);
+        }
     }
 }

@@ -170,6 +170,27 @@ fn failing_to_learn_is_a_quantity_of_its_own() {
 }
 
 #[test]
+fn without_stored_answers_a_class_that_is_never_right_tells() {
+    for (f1, expected) in [(0.0, Reproduced), (0.3, Contradicted)] {
+        let scored = paper(|tables| {
+            let ids = letters(tables, HOT);
+            let of = |eval: &&EvalRow| eval.is_final && ids.contains(&eval.run_id);
+            let finals: Vec<EvalRow> = tables.evals.iter().filter(of).cloned().collect();
+            tables.evals.extend(finals.into_iter().map(|eval| EvalRow {
+                metric: "f1-negative".into(),
+                value: f1,
+                ..eval
+            }));
+        });
+        let share = "quantity = 'failed-share'\nrelation = { at-least = 0.6 }";
+        scored.check(
+            &["sides = ['full-hot']\ntasks = ['letters']", share],
+            expected,
+        );
+    }
+}
+
+#[test]
 fn a_run_that_is_there_twice_is_no_further_sample() {
     let twice = paper(|tables| {
         let again = |id: &str| format!("again-{id}");

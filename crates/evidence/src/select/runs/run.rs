@@ -8,7 +8,7 @@ use totune_record::{EvalRow, RunRow};
 use totune_stats::Curve;
 
 use crate::plan::{DEV, Measure, TEST};
-use crate::select::learned::{Answers, is_zero_for_guesses};
+use crate::select::learned::{self, Answers};
 use crate::select::sample::Key;
 
 /// Between the name of a score and the number of the layer it is of; 0 is the embeddings.
@@ -42,8 +42,8 @@ pub(super) struct Scores {
     pub(super) epochs: BTreeMap<(String, String), Vec<EpochScore>>,
     /// The last epoch of each phase with the seconds of training until then, by phase.
     ends: BTreeMap<u32, (u32, f64)>,
-    /// The fewest examples (or tokens, or spans) that a score on dev is of.
-    n_dev: Option<u64>,
+    /// The fewest examples (or tokens, or spans) that a score is of, by split.
+    fewest: BTreeMap<String, u64>,
 }
 
 impl Scores {
@@ -53,9 +53,8 @@ impl Scores {
         // Rows are sorted by time within a run, so the last final score of a measure is the one that stays.
         for eval in evals {
             let scores = by_run.entry(eval.run_id).or_default();
-            if eval.split == DEV {
-                scores.n_dev = Some(scores.n_dev.map_or(eval.n, |n| n.min(eval.n)));
-            }
+            let fewest = scores.fewest.entry(eval.split.clone()).or_insert(eval.n);
+            *fewest = eval.n.min(*fewest);
             let key = (eval.split, eval.metric);
             if eval.is_final {
                 scores.finals.insert(key.clone(), eval.value);
@@ -105,7 +104,12 @@ impl Run {
         match measure {
             Measure::Score { metric, split } if split == TEST && !is_floor => {
                 let score = self.number(measure)?;
-                self.answers.as_ref()?.learned(metric, score)
+                let n = self.scores.fewest.get(TEST).copied();
+                let by_score = learned::by_score(metric, score, n);
+                match &self.answers {
+                    Some(answers) => answers.learned(metric, by_score),
+                    None => by_score.or(self.misses_a_class(metric).then_some(false)),
+                }
             }
             _ => None,
         }
@@ -115,12 +119,18 @@ impl Run {
     /// of the most frequent class; `None` where that cannot be told.
     pub fn guess(&self, measure: &Measure) -> Option<f64> {
         match measure {
-            Measure::Score { metric, .. } if is_zero_for_guesses(metric) => Some(0.0),
+            Measure::Score { metric, .. } if learned::is_zero_for_guesses(metric) => Some(0.0),
             Measure::Score { metric, split } if metric == "accuracy" && split == TEST => {
                 Some(self.answers.as_ref()?.majority())
             }
             _ => None,
         }
+    }
+
+    /// Whether a metric counts right classes, and one of two has none.
+    fn misses_a_class(&self, metric: &str) -> bool {
+        let none = |f1: &str| self.number(&Measure::score(f1, TEST)) == Some(0.0);
+        learned::is_of_classes(metric) && ["f1-positive", "f1-negative"].into_iter().any(none)
     }
 
     /// Whether its score is evidence about how it was trained: it ended well, and nothing shows that it did not learn.
@@ -198,7 +208,8 @@ impl Run {
 
     /// The dev examples that its settings were chosen on; `None` where nothing was searched or its dev set is not known.
     pub(crate) fn n_chosen_on(&self) -> Option<u64> {
-        self.scores.n_dev.filter(|_| self.n_trials() != Some(0))
+        let n_dev = self.scores.fewest.get(DEV).copied();
+        n_dev.filter(|_| self.n_trials() != Some(0))
     }
 
     /// What it must not be taken for.
