@@ -64,6 +64,11 @@ doctor *ARGS: _build
 setup: _build
     cargo test {{ flags }} --no-run
 
+# Install totune into cargo's folder of binaries, for use in any folder; this checkout has to stay where it is
+[group('machine')]
+install: _libtorch
+    cargo install --locked --path crates/cli --features {{ quote(features) }}
+
 # Run all tests; arguments go to cargo test, such as part of a name
 [group('develop')]
 [no-exit-message]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use burn::tensor::{Device, Int, Tensor};
 use serde::{Deserialize, Serialize};
-use totune_data::{BatchPlan, Catalogue, Encoded, Padded, Target, Tokenizer};
-use totune_model::{EncoderCatalogue, TokenBatch};
+use totune_data::{BatchPlan, Encoded, Padded, Target, Tokenizer};
+use totune_model::TokenBatch;
 use totune_sweep::{Project, Roots};
 
 /// The encoder whose tokenizer encodes the texts.
@@ -37,8 +37,8 @@ pub struct Row {
 /// # Errors
 /// When files of the task or of the encoder are missing.
 pub fn write(project: &Project, roots: &Roots, task: &str, folder: &Path) -> Result<PathBuf> {
-    let catalogue = Catalogue::read(&project.root.join("datasets"))?;
-    let encoders = EncoderCatalogue::read(&project.root.join("encoders"))?;
+    let catalogue = project.datasets()?;
+    let encoders = project.encoders()?;
     let (card, encoder) = (catalogue.find(task)?, encoders.find(ENCODER)?);
     let places = [roots.encoders.clone()];
     let missing = card.missing(&roots.data, &["train"]);

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_data::{Card, EncodedCache, Tokenizer};
-use totune_model::EncoderCatalogue;
 
 use crate::batches::ENCODER;
 use crate::comparison::{Case, Comparison, SideSpec};
@@ -108,7 +107,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
 
 /// The folder with the tokenizer of all-MiniLM-L6-v2, or a fixture's.
 fn vocabulary(desk: &Desk) -> Result<PathBuf> {
-    let encoders = EncoderCatalogue::read(&desk.project.root.join("encoders"))?;
+    let encoders = desk.project.encoders()?;
     let found = encoders
         .find(ENCODER)?
         .locate(std::slice::from_ref(&desk.roots.encoders));

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    bench, collect, compare, completions, curves, data, doctor, encoders, experiment, papers,
+    bench, collect, compare, completions, curves, data, doctor, encoders, experiment, init, papers,
     predict, pretrain, report, reproduce, submit, sweep, train,
 };
 use crate::context::Context;
@@ -36,6 +36,7 @@ Examples:
   totune curves wang2023 mnli           time against score, one line per strategy
   totune train reviews.toml --save m    a model of your own, for totune and for transformers
   totune predict m new.csv              its predictions
+  totune init my-project                a folder for experiments of your own
   totune doctor                         what this machine has and lacks";
 
 /// The commands.
@@ -59,6 +60,7 @@ pub enum Command {
     Encoders(encoders::Encoders),
     #[command(subcommand)]
     Experiment(experiment::Experiment),
+    Init(init::Init),
     Doctor(doctor::Doctor),
     Submit(submit::Submit),
     Bench(bench::Bench),
@@ -74,6 +76,7 @@ impl Args {
             Command::Completions(command) => {
                 return command.run(Self::command()).map(ExitCode::from);
             }
+            Command::Init(command) => return command.run().map(ExitCode::from),
             Command::Doctor(command) => return command.run(&self.global),
             Command::Predict(command) => return command.run(&self.global).map(ExitCode::from),
             Command::Evaluate(command) => return command.run(&self.global).map(ExitCode::from),
@@ -98,6 +101,7 @@ impl Args {
             Command::BenchWorker(command) => command.run(&context),
             Command::Completions(_)
             | Command::Doctor(_)
+            | Command::Init(_)
             | Command::Predict(_)
             | Command::Evaluate(_) => {
                 unreachable!("handled above")

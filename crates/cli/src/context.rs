@@ -6,11 +6,13 @@ use anyhow::{Context as _, Result};
 use totune_sweep::{Environment, Machine, Project, Roots, Store};
 
 use crate::global::Global;
+use crate::shipped;
 
 /// What commands work with.
 #[derive(Debug)]
 pub struct Context {
-    /// The checkout.
+    /// The project around the current folder or the one that was named, over what comes with the program. Outside of a
+    /// project it is the current folder, without experiments and cards of its own.
     pub project: Project,
     /// Where datasets and encoders lie.
     pub roots: Roots,
@@ -25,8 +27,10 @@ impl Context {
     pub fn new(global: Global) -> Result<Self> {
         let project = match &global.project {
             Some(root) => Project::open(root)?,
-            None => Project::find(&env::current_dir().context("the current folder is gone")?)?,
+            None => Project::find(&env::current_dir().context("the current folder is gone")?),
         };
+        let shipped = shipped::folder(&project.root)?;
+        let project = project.over(shipped);
         let roots = global.roots(&project.root);
         let store = Store::new(project.root.join("runs"));
         Ok(Self {

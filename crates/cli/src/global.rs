@@ -12,7 +12,7 @@ use crate::signals;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// Root of the checkout [default: the nearest folder with `experiments` in it, here or above]
+    /// Project or checkout [default: the nearest folder with `experiments` in it, here or above]
     #[arg(long, global = true, value_name = "FOLDER")]
     pub project: Option<PathBuf>,
 
@@ -56,7 +56,7 @@ pub struct Global {
 }
 
 impl Global {
-    /// Where datasets and encoders lie, of a checkout at `project`.
+    /// Where datasets and encoders lie, of a project at `project`.
     pub fn roots(&self, project: &Path) -> Roots {
         let encoders = || totune_fetch::Settings::of_process().hub_cache;
         Roots {

@@ -18,6 +18,7 @@ mod exit;
 mod global;
 mod memory;
 mod progress;
+mod shipped;
 mod signals;
 
 use std::process::ExitCode;

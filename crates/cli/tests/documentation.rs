@@ -11,7 +11,15 @@ use totune_model::EncoderCatalogue;
 use totune_sweep::Project;
 
 /// Names that the documentation gives to what a reader makes.
-const OWN: [&str; 6] = ["mine", "reviews", "NAME", "FOLDER", "my-encoder", "tiny"];
+const OWN: [&str; 7] = [
+    "mine",
+    "reviews",
+    "NAME",
+    "FOLDER",
+    "my-encoder",
+    "tiny",
+    "example",
+];
 /// Folders whose files are part of the checkout.
 const FOLDERS: &str =
     "crates|docs|results|experiments|datasets|encoders|fixtures|bench|setup|reports|fuzz";

@@ -4,16 +4,9 @@ mod support;
 
 use support::Checkout;
 
-fn checkout() -> Checkout {
-    let checkout = Checkout::new();
-    let presets = include_str!("../../../experiments/presets.toml");
-    checkout.write("experiments/presets.toml", presets);
-    checkout
-}
-
 #[test]
 fn a_new_experiment_runs_as_it_is_and_has_a_page() {
-    let checkout = checkout();
+    let checkout = Checkout::new();
     let encoder = ["--encoder", "fixture-bert"];
     let new = ["experiment", "new", "fixture-tweets", "--name", "mine"];
     let text = checkout.succeed(&[&new[..], &encoder].concat());
@@ -43,7 +36,7 @@ fn a_new_experiment_runs_as_it_is_and_has_a_page() {
 /// What somebody states as it is by default stays the same run.
 #[test]
 fn a_default_that_is_stated_changes_no_run() {
-    let checkout = checkout();
+    let checkout = Checkout::new();
     checkout.succeed(&["experiment", "new", "fixture-tweets", "--name", "mine"]);
     let ids = || {
         let plan = checkout.succeed(&["sweep", "plan", "mine", "own", "--json"]);

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use totune_adapt::{DataFacts, EpochScores, StepEvent, Stop, Watch};
 use totune_data::{Dataset, Files, Split};
-use totune_model::{EncoderCard, EncoderCatalogue};
+use totune_model::EncoderCard;
 use totune_sweep::{Environment, Inputs, Machine, RunSpec, TuneWork, Work};
 
 use crate::scorer::Scorer;
@@ -37,7 +37,7 @@ impl<'a> Runner<'a> {
         splits: Vec<(String, Dataset)>,
         activations: &Path,
     ) -> Result<Self> {
-        let cards = EncoderCatalogue::read(&environment.project.root.join("encoders"))?;
+        let cards = environment.project.encoders()?;
         let card = cards.find(encoder)?.clone();
         let encoders = [encoder.to_string()];
         let inputs = Inputs::of(environment, splits.clone(), &encoders, activations)?;

@@ -1,6 +1,6 @@
 //! Dataset cards: the facts about a dataset, as TOML.
 
-use crate::extends::read_extended;
+use crate::extends::{read_extended, set_in};
 use crate::layout::{Layout, OneOf};
 use crate::near::{did_you_mean, quoted};
 use crate::task::Task;
@@ -26,7 +26,8 @@ pub struct Card {
     /// the data root.
     #[serde(default)]
     pub fixture: bool,
-    /// Whether the paths are below the card's own folder instead of the data root, as is handy for your own data.
+    /// Whether the paths are below the card's own folder instead of the data root, as is handy for your own data. Where a
+    /// card has this key from one that it extends, they are below the folder of that one.
     #[serde(default, rename = "relative-to-card", alias = "beside")]
     pub relative_to_card: bool,
     /// Metrics to report, the main one first, by the names of the result rows.
@@ -75,6 +76,9 @@ pub struct Card {
     /// The card's own file.
     #[serde(skip)]
     pub file: PathBuf,
+    /// The file whose folder paths are relative to, where `relative_to_card` says so.
+    #[serde(skip)]
+    beside: PathBuf,
 }
 
 /// What must be true of a split. What is not stated is not checked.
@@ -107,6 +111,9 @@ pub struct Sample {
     pub seed: u64,
 }
 
+/// The key of [`Card::relative_to_card`], and its former name.
+const RELATIVE: [&str; 2] = ["relative-to-card", "beside"];
+
 fn yes() -> bool {
     true
 }
@@ -123,6 +130,9 @@ impl Card {
         let mut card: Card = read_extended(path)?;
         card.narrow();
         card.file = path.to_path_buf();
+        if card.relative_to_card {
+            card.beside = set_in(path, RELATIVE)?.unwrap_or_else(|| path.to_path_buf());
+        }
         card.check()
             .with_context(|| path.display().to_string())
             .map_err(|error| anyhow!("{error:#}"))?;
@@ -134,6 +144,7 @@ impl Card {
         let mut card: Card = parse_toml(text)?;
         card.narrow();
         card.file = path.to_path_buf();
+        card.beside = path.to_path_buf();
         card.check()?;
         Ok(card)
     }
@@ -211,7 +222,8 @@ impl Card {
     pub(crate) fn root(&self, root: &Path) -> PathBuf {
         let cards = self.file.parent().unwrap_or(Path::new(""));
         if self.relative_to_card {
-            return cards.to_path_buf();
+            let beside = self.beside.parent().unwrap_or(Path::new(""));
+            return beside.to_path_buf();
         }
         if !self.fixture {
             return root.to_path_buf();

@@ -1,11 +1,12 @@
-//! All cards of a folder.
+//! All cards of a folder, or of several.
 
 use crate::Card;
 use crate::near::{did_you_mean, quoted};
 use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The dataset cards of a folder, in the order of their names.
+/// Dataset cards, in the order of their names.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     cards: Vec<Card>,
@@ -14,7 +15,13 @@ pub struct Catalogue {
 impl Catalogue {
     /// Reads every `.toml` file of `dir` as a card.
     pub fn read(dir: &Path) -> Result<Self> {
-        let paths = card_files(dir, "dataset cards")?;
+        Self::read_all(&[dir.to_path_buf()])
+    }
+
+    /// Reads every `.toml` file of these folders as a card. Of two cards with the same name, the one in the folder that is
+    /// listed first counts; folders that do not exist are left out, as long as one does.
+    pub fn read_all(dirs: &[PathBuf]) -> Result<Self> {
+        let paths = card_files(dirs, "dataset cards")?;
         let cards = paths
             .iter()
             .map(|path| Card::read(path))
@@ -47,21 +54,30 @@ impl Catalogue {
     }
 }
 
-/// The `.toml` files of `dir`, sorted; `of` says what they should be.
-pub(crate) fn card_files(dir: &Path, of: &str) -> Result<Vec<PathBuf>> {
-    let listing = || {
-        format!(
-            "{}: cannot be listed; expected a folder of {of}",
-            dir.display()
-        )
-    };
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(dir).with_context(listing)? {
-        let path = entry.with_context(listing)?.path();
-        if path.extension().is_some_and(|ending| ending == "toml") {
-            paths.push(path);
+/// The `.toml` files of `dirs`, sorted by name, where the first of several folders with the same file counts; `of` says what
+/// they should be.
+pub(crate) fn card_files(dirs: &[PathBuf], of: &str) -> Result<Vec<PathBuf>> {
+    let mut files = BTreeMap::new();
+    let is_there = |dir: &&PathBuf| dir.is_dir();
+    // Where none is there, the error names the first.
+    let none = !dirs.iter().any(|dir| dir.is_dir());
+    let listed = dirs.iter().filter(is_there);
+    for dir in listed.chain(dirs.first().filter(|_| none)) {
+        let listing = || {
+            format!(
+                "{}: cannot be listed; expected a folder of {of}",
+                dir.display()
+            )
+        };
+        for entry in std::fs::read_dir(dir).with_context(listing)? {
+            let path = entry.with_context(listing)?.path();
+            let name = path.file_name().map(ToOwned::to_owned);
+            if let Some(name) = name
+                && path.extension().is_some_and(|ending| ending == "toml")
+            {
+                files.entry(name).or_insert(path);
+            }
         }
     }
-    paths.sort();
-    Ok(paths)
+    Ok(files.into_values().collect())
 }

@@ -39,6 +39,31 @@ pub fn read_extended_table(path: &Path) -> Result<Table> {
     merged(path, read_toml(path)?, &mut vec![path.to_path_buf()])
 }
 
+/// The file that sets one of these top-level keys: the one at `path`, or one that it extends.
+///
+/// # Errors
+/// As [`read_extended`].
+pub(crate) fn set_in(path: &Path, keys: [&str; 2]) -> Result<Option<PathBuf>> {
+    let mut at = path.to_path_buf();
+    for _ in 0..=DEPTH {
+        let table: Table = read_toml(&at)?;
+        if keys.iter().any(|key| table.contains_key(*key)) {
+            return Ok(Some(at));
+        }
+        let Some(name) = table.get(KEY).and_then(Value::as_str) else {
+            break;
+        };
+        at = other(&at, name);
+    }
+    Ok(None)
+}
+
+/// The file that `path` means by `name`.
+fn other(path: &Path, name: &str) -> PathBuf {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    folder.join(format!("{name}.toml"))
+}
+
 fn merged(path: &Path, mut table: Table, seen: &mut Vec<PathBuf>) -> Result<Table> {
     let Some(name) = table.remove(KEY) else {
         return Ok(table);
@@ -50,8 +75,7 @@ fn merged(path: &Path, mut table: Table, seen: &mut Vec<PathBuf>) -> Result<Tabl
             at()
         );
     };
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let other = folder.join(format!("{name}.toml"));
+    let other = other(path, &name);
     if !other.is_file() {
         bail!(
             "{}: found `{name}`, but there is no {}",

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use totune_data::{Card, Catalogue, Layout, LayoutFile, sha256_hex};
-use totune_model::EncoderCatalogue;
 use totune_sweep::{Project, Roots};
 
 use crate::Finding;
 
-const RESTORE: &str = "run from a checkout of totune, or name one with --project";
+const RESTORE: &str = "correct or remove this card";
 
 /// The data root and every dataset card.
 pub(super) fn datasets(project: &Project, roots: &Roots) -> Vec<Finding> {
@@ -28,7 +27,7 @@ pub(super) fn datasets(project: &Project, roots: &Roots) -> Vec<Finding> {
         };
         catalogue.cards().iter().map(finding).collect()
     };
-    let cards = Catalogue::read(&project.root.join("datasets")).map(findings);
+    let cards = project.datasets().map(findings);
     below_root("data root", &roots.data, "--data or TOTUNE_DATA", cards)
 }
 
@@ -78,7 +77,7 @@ fn training_files(card: &Card) -> impl Iterator<Item = &LayoutFile> {
 /// The encoder root and every encoder card.
 pub(super) fn encoders(project: &Project, roots: &Roots) -> Vec<Finding> {
     let cards = || -> Result<Vec<Finding>> {
-        let catalogue = EncoderCatalogue::read(&project.root.join("encoders"))?;
+        let catalogue = project.encoders()?;
         let finding = |name: &str| {
             let card = catalogue.find(name)?;
             let places = roots.of_encoder(project, card.fixture);
@@ -112,7 +111,7 @@ impl Files<'_> {
     /// Files that are missing are lacking, those of a fixture break: without fixtures nothing runs.
     fn finding(self, root: &Path) -> Finding {
         match (self.place, self.fixture) {
-            (Some(_), true) => Finding::well(self.name, "part of the checkout"),
+            (Some(_), true) => Finding::well(self.name, "comes with totune"),
             (Some(place), false) => Finding::well(
                 self.name,
                 place

@@ -14,8 +14,6 @@ mod files;
 mod libtorch;
 mod machine;
 
-use std::path::Path;
-
 use serde::Serialize;
 use totune_sweep::{Project, Roots};
 
@@ -90,19 +88,16 @@ pub struct Examination {
 }
 
 impl Examination {
-    /// Looks at everything below `roots` and at the checkout `project`, which may be none.
-    pub fn new(project: &Path, roots: &Roots) -> Self {
-        let project = Project {
-            root: project.to_path_buf(),
-        };
+    /// Looks at everything below `roots` and at `project`, whose folder may be none.
+    pub fn new(project: &Project, roots: &Roots) -> Self {
         let section = |title, findings| Section { title, findings };
         let devices = [libtorch::findings(&project.root), devices::findings()].concat();
         let sections = vec![
             section("tools", machine::tools(&project.root)),
             section("machine", machine::machine(&project.root)),
             section("devices", devices),
-            section("datasets", files::datasets(&project, roots)),
-            section("encoders", files::encoders(&project, roots)),
+            section("datasets", files::datasets(project, roots)),
+            section("encoders", files::encoders(project, roots)),
         ];
         let mut all = sections.iter().flat_map(|section| &section.findings);
         Self {
@@ -197,6 +192,8 @@ fn mark(state: State, plain: bool) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn nowhere() -> Roots {
@@ -268,12 +265,13 @@ the fixture profile cannot run; see NO
     #[test]
     fn a_folder_that_is_no_checkout_cannot_run_the_fixtures() {
         let empty = tempfile::tempdir().expect("temporary folder");
-        assert!(!Examination::new(empty.path(), &nowhere()).well);
+        assert!(!Examination::new(&Project::find(empty.path()), &nowhere()).well);
     }
 
     #[test]
     fn this_checkout_can_run_the_fixtures() {
         let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        assert!(Examination::new(&checkout, &nowhere()).well);
+        let project = Project::open(&checkout).expect("a project");
+        assert!(Examination::new(&project, &nowhere()).well);
     }
 }

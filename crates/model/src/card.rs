@@ -316,7 +316,7 @@ fn with_snapshots(folder: PathBuf) -> Vec<PathBuf> {
     folders
 }
 
-/// All cards of a folder.
+/// All cards of a folder, or of several.
 #[derive(Debug)]
 pub struct EncoderCatalogue {
     cards: BTreeMap<String, EncoderCard>,
@@ -325,17 +325,26 @@ pub struct EncoderCatalogue {
 impl EncoderCatalogue {
     /// Reads every `*.toml` of `dir`.
     pub fn read(dir: &Path) -> Result<Self> {
-        let entries =
-            fs::read_dir(dir).with_context(|| format!("{}: cannot be read", dir.display()))?;
+        Self::read_all(&[dir.to_path_buf()])
+    }
+
+    /// Reads every `*.toml` of these folders. Of two cards with the same name, the one in the folder that is listed first
+    /// counts; folders that do not exist are left out, as long as one does.
+    pub fn read_all(dirs: &[PathBuf]) -> Result<Self> {
+        let is_there = |dir: &&PathBuf| dir.is_dir();
+        // Where none is there, the error names the first.
+        let none = !dirs.iter().any(|dir| dir.is_dir());
+        let listed = dirs.iter().filter(is_there);
         let mut cards = BTreeMap::new();
-        for entry in entries {
-            let path = entry
-                .with_context(|| format!("{}: cannot be read", dir.display()))?
-                .path();
-            if path
-                .extension()
-                .is_some_and(|extension| extension == "toml")
-            {
+        for dir in listed.chain(dirs.first().filter(|_| none)) {
+            let unreadable = || format!("{}: cannot be read", dir.display());
+            for entry in fs::read_dir(dir).with_context(unreadable)? {
+                let path = entry.with_context(unreadable)?.path();
+                let name = path.file_stem().unwrap_or_default().to_string_lossy();
+                let is_card = path.extension().is_some_and(|ending| ending == "toml");
+                if !is_card || cards.contains_key(&*name) {
+                    continue;
+                }
                 let card = EncoderCard::read(&path)?;
                 let control = card.untrained();
                 cards.insert(control.name.clone(), control);

@@ -20,8 +20,8 @@ use crate::{BidirectionalLanguageModel, Corpus, MaskedLanguageModel, train_vocab
 /// Where the files of a run are looked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
-    /// The folder with `datasets/` and `encoders/` in it.
-    pub project: &'a Path,
+    /// Folders with `datasets/`, `encoders/` and `fixtures/` in them; what is in several counts in the first.
+    pub card_folders: &'a [PathBuf],
     /// The folder that the paths of text cards begin in.
     pub data: &'a Path,
     /// Folders with pretrained encoders.
@@ -103,9 +103,14 @@ impl Text {
     }
 }
 
+/// `part` of each of these folders.
+fn below(folders: &[PathBuf], part: &str) -> Vec<PathBuf> {
+    folders.iter().map(|folder| folder.join(part)).collect()
+}
+
 /// The documents of all texts of a run.
 pub(crate) fn read(settings: &Settings, places: Places) -> Result<Vec<Read>> {
-    let cards = TextCatalogue::read(&places.project.join("datasets/texts"))?;
+    let cards = TextCatalogue::read_all(&below(places.card_folders, "datasets/texts"))?;
     let mut texts = Vec::new();
     for name in &settings.texts {
         let card = cards.find(name)?;
@@ -155,7 +160,7 @@ impl Pieces {
         masking: &Masking,
         (name, places): (&str, Places),
     ) -> Result<Self> {
-        let catalogue = EncoderCatalogue::read(&places.project.join("encoders"))?;
+        let catalogue = EncoderCatalogue::read_all(&below(places.card_folders, "encoders"))?;
         let card = catalogue.find(name)?;
         let Architecture::Bert(config) = &card.architecture else {
             bail!(
@@ -163,7 +168,7 @@ impl Pieces {
                 card.architecture
             );
         };
-        let fixtures = [places.project.join("fixtures/encoders")];
+        let fixtures = below(places.card_folders, "fixtures/encoders");
         let roots = if card.fixture {
             &fixtures[..]
         } else {

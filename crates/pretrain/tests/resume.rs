@@ -31,7 +31,7 @@ fn job(fixture: &str, folder: &Folder, change: impl Fn(&mut serde_json::Value)) 
     change(&mut json);
     let settings = serde_json::from_value(json.clone()).expect("settings");
     let places = Places {
-        project: project(),
+        card_folders: &[project().to_path_buf()],
         data: Path::new("nowhere"),
         encoders: &[],
     };

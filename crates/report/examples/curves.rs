@@ -16,6 +16,7 @@ fn main() -> Result<()> {
     let conditions = more.iter().filter_map(|word| word.split_once('='));
     let request = CurvesRequest {
         project_root: project_root.into(),
+        shipped: None,
         paper: paper.clone(),
         profile: profile.clone(),
         task: task.clone(),

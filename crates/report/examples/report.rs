@@ -15,6 +15,7 @@ fn main() -> Result<()> {
     };
     let request = Request {
         project_root: project_root.into(),
+        shipped: None,
         paper: paper.clone(),
         profile: profile.clone(),
     };

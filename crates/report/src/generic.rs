@@ -15,20 +15,22 @@ const METRICS: [&str; 6] = [
     "span-f1", "accuracy", "pearson", "spearman", "f1-macro", "mse",
 ];
 
-/// A `report.toml` for the runs of a paper and profile: a group for each arm, a task for each dataset, and a table of both.
+/// A `report.toml` for the runs of a paper and profile: a group for each arm, a task for each dataset, and a table of both. The
+/// first of the folders with cards is the project's root.
 ///
 /// # Errors
 /// When a spec is no JSON.
 pub(crate) fn report_file(
-    project_root: &Path,
+    card_folders: &[&Path],
     (paper, profile): (&str, &str),
     rows: &Tables,
 ) -> Result<String> {
+    let project_root = card_folders.first().copied().unwrap_or(Path::new(""));
     let arms = arms(&project_root.join("experiments").join(paper), rows)?;
     let datasets: BTreeSet<&str> = own(rows).map(|run| run.dataset.as_str()).collect();
     let groups = arms.iter().map(|arm| (arm.id(), arm.group().into()));
     let tasks = datasets.iter().map(|dataset| {
-        let task = task(project_root, dataset, rows);
+        let task = task(card_folders, dataset, rows);
         (dataset.to_string(), task.into())
     });
     let question = "Every arm of these experiments on every dataset; a `report.toml` next to them would say what else to show.";
@@ -120,8 +122,8 @@ fn arms(experiments: &Path, rows: &Tables) -> Result<BTreeSet<Arm>> {
     own(rows).map(arm).collect()
 }
 
-fn task(project_root: &Path, dataset: &str, rows: &Tables) -> Table {
-    let card = Card::read(project_root, dataset);
+fn task(card_folders: &[&Path], dataset: &str, rows: &Tables) -> Table {
+    let card = Card::read(card_folders, dataset);
     let metric = card.metric().unwrap_or_else(|| scored_by(rows, dataset));
     let mut task = texts([("title", dataset), ("unit", &metric), ("metric", &metric)]);
     task.insert("datasets".into(), vec![dataset].into());
@@ -165,11 +167,12 @@ struct Card {
 }
 
 impl Card {
-    fn read(project_root: &Path, dataset: &str) -> Self {
-        let path = project_root
-            .join("datasets")
-            .join(format!("{dataset}.toml"));
-        let text = fs::read_to_string(path).unwrap_or_default();
+    fn read(card_folders: &[&Path], dataset: &str) -> Self {
+        let file = format!("datasets/{dataset}.toml");
+        let mut texts = card_folders
+            .iter()
+            .filter_map(|folder| fs::read_to_string(folder.join(&file)).ok());
+        let text = texts.next().unwrap_or_default();
         toml::from_str(&text).unwrap_or_default()
     }
 

@@ -49,6 +49,8 @@ use crate::report_file::ReportFile;
 pub struct Request {
     /// Folder that holds `experiments/`, `results/` and `reports/`.
     pub project_root: PathBuf,
+    /// Folder with the cards that come with the program, for what the project has no card of.
+    pub shipped: Option<PathBuf>,
     /// Paper id, such as `hart2020`.
     pub paper: String,
     /// Profile, such as `small`.
@@ -64,6 +66,11 @@ pub struct Written {
     pub files: Vec<PathBuf>,
 }
 
+/// Folders with cards, the project's own before those that come with the program.
+fn card_folders<'a>(project_root: &'a Path, shipped: Option<&'a Path>) -> Vec<&'a Path> {
+    [project_root].into_iter().chain(shipped).collect()
+}
+
 /// Writes `reports/<paper>/<profile>/` from `results/<paper>/<profile>/` and `experiments/<paper>/`, and then
 /// `reports/index.html` over all reports.
 ///
@@ -76,9 +83,11 @@ pub fn report(request: &Request) -> Result<Written> {
 pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     let Request {
         project_root,
+        shipped,
         paper,
         profile,
     } = request;
+    let card_folders = card_folders(project_root, shipped.as_deref());
     check_names(paper, profile)?;
     let experiments = project_root.join("experiments").join(paper);
     let plan_shown = format!("experiments/{paper}/report.toml");
@@ -91,7 +100,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
             let read = rows.is_none().then(|| Tables::read(&results)).transpose()?;
             let rows = rows.as_ref().or(read.as_ref()).context("rows were read")?;
             let of = (paper.as_str(), profile.as_str());
-            ReportFile::parse(&generic::report_file(project_root, of, rows)?, &plan_shown)?
+            ReportFile::parse(&generic::report_file(&card_folders, of, rows)?, &plan_shown)?
         }
     };
     let claims: Claims = match experiments.join("claims.toml") {
@@ -112,7 +121,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     let notice = page::notice::notice(project_root, paper, profile)?;
     let neighbours = neighbours(project_root, paper, profile);
     check_results(&results, (paper, profile))?;
-    let mut runs = Runs::read(project_root, &results, rows)?;
+    let mut runs = Runs::read(&card_folders, &results, rows)?;
     runs.label(&plan.labels, &plan_shown)?;
     runs.form(&plan, &plan_shown)?;
 

@@ -65,6 +65,7 @@ fn differences(root: &Path, paper: &str, profile: &str) -> Vec<String> {
     }
     let written = report(&Request {
         project_root: place.path().into(),
+        shipped: None,
         paper: paper.to_owned(),
         profile: profile.to_owned(),
     });

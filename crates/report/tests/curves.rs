@@ -215,6 +215,7 @@ fn check_error(change: impl FnOnce(&mut CurvesRequest), expected: &str) {
 fn request(project: &Path) -> CurvesRequest {
     CurvesRequest {
         project_root: project.to_owned(),
+        shipped: None,
         paper: "synthetic".into(),
         profile: "fixture".into(),
         task: "letters".into(),

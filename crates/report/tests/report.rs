@@ -202,6 +202,7 @@ fn check_no_leftovers(project: &Path) {
 fn request(project: &Path) -> Request {
     Request {
         project_root: project.to_owned(),
+        shipped: None,
         paper: "synthetic".into(),
         profile: "fixture".into(),
     }

@@ -21,6 +21,7 @@ fn written() -> (String, Vec<String>) {
     }
     let written = report(&Request {
         project_root: project.path().to_owned(),
+        shipped: None,
         paper: "two-encoders".into(),
         profile: "fixture".into(),
     })

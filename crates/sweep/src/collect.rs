@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use totune_data::Catalogue;
-use totune_model::EncoderCatalogue;
 use totune_record::{RunRow, Tables};
 
 use crate::inputs::one_hash;
@@ -79,8 +77,8 @@ pub fn collect(
 ///
 /// A dataset that is not on this machine cannot be compared, nor a checkpoint whose card pins no hash.
 fn refuse_stale(project: &Project, roots: &Roots, runs: &[RunRow]) -> Result<()> {
-    let datasets = Catalogue::read(&project.root.join("datasets"))?;
-    let encoders = EncoderCatalogue::read(&project.root.join("encoders"))?;
+    let datasets = project.datasets()?;
+    let encoders = project.encoders()?;
     let mut hashes = BTreeMap::new();
     let mut stale = Vec::new();
     for run in runs {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use totune_adapt::Training;
-use totune_data::{Card, Catalogue, Split, Task};
-use totune_model::{EncoderCard, EncoderCatalogue};
+use totune_data::{Card, Split, Task};
+use totune_model::EncoderCard;
 
 use crate::{Floor, Project, RunSpec, Work};
 
@@ -19,8 +19,8 @@ pub fn misfits<'a>(
     project: &Project,
     specs: impl IntoIterator<Item = &'a RunSpec>,
 ) -> Result<Option<String>> {
-    let datasets = Catalogue::read(&project.root.join("datasets"))?;
-    let encoders = EncoderCatalogue::read(&project.root.join("encoders"))?;
+    let datasets = project.datasets()?;
+    let encoders = project.encoders()?;
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for spec in specs {
         let dataset = datasets.find(&spec.dataset)?;

@@ -4,7 +4,6 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
-use totune_data::Catalogue;
 
 use crate::known::Known;
 use crate::search::{Cell, Choice, Scored, UnequalSearch};
@@ -232,7 +231,7 @@ fn decided(
 }
 
 fn main_metric(project: &Project, dataset: &str) -> Result<String> {
-    let datasets = Catalogue::read(&project.root.join("datasets"))?;
+    let datasets = project.datasets()?;
     let card = datasets.find(dataset)?;
     let first = card.metrics.first().cloned();
     first.with_context(|| {

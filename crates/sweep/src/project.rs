@@ -1,53 +1,122 @@
-//! The checkout: which papers and experiments it holds.
+//! The project: which papers and experiments it holds, and which cards it knows.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use totune_data::{Catalogue, TextCatalogue};
+use totune_model::EncoderCatalogue;
 
 use crate::{Experiment, suggest};
 
 /// The folder of `experiments/` that holds pre-training runs, which belong to no paper.
 const PRETRAINING: &str = "pretraining";
+/// What makes a folder a project.
+const EXPERIMENTS: &str = "experiments";
+/// Presets, below a folder of cards.
+const PRESETS: &str = "experiments/presets.toml";
 
-/// A folder with `experiments/`, `datasets/` and `encoders/` in it.
+/// A folder with `experiments/` in it, and the cards that are known in it.
 #[derive(Debug, Clone)]
 pub struct Project {
     /// The folder itself.
     pub root: PathBuf,
+    /// Folders with `datasets/`, `encoders/`, `fixtures/` and `experiments/presets.toml`: the project's own before the one
+    /// of what comes with the program. What is in several counts in the first.
+    pub card_folders: Vec<PathBuf>,
 }
 
 impl Project {
-    /// The project at `root`, which must hold `experiments/`.
+    /// The project at `root`, which must hold `experiments/`, with its own cards.
     pub fn open(root: &Path) -> Result<Self> {
-        if !root.join("experiments").is_dir() {
-            bail!(
-                "{}: no folder `experiments` in it; expected the root of a totune checkout",
-                root.display()
-            );
-        }
+        ensure!(
+            root.join(EXPERIMENTS).is_dir(),
+            "{}: no folder `{EXPERIMENTS}` in it; expected the root of a project or of a checkout of totune; `totune init` \
+             makes a project",
+            root.display()
+        );
         Ok(Self {
             root: root.to_path_buf(),
+            card_folders: vec![root.to_path_buf()],
         })
     }
 
-    /// The nearest project at or above `start`.
-    pub fn find(start: &Path) -> Result<Self> {
-        match start
-            .ancestors()
-            .find(|folder| folder.join("experiments").is_dir())
-        {
-            Some(root) => Self::open(root),
-            None => bail!(
-                "{}: no folder `experiments` here or above; run from a checkout or name it with --project",
-                start.display()
-            ),
+    /// The nearest project at or above `start`; where there is none, `start` itself, without cards of its own.
+    pub fn find(start: &Path) -> Self {
+        let mut above = start.ancestors();
+        let root = above.find(|folder| folder.join(EXPERIMENTS).is_dir());
+        Self {
+            root: root.unwrap_or(start).to_path_buf(),
+            card_folders: root.map(Path::to_path_buf).into_iter().collect(),
         }
+    }
+
+    /// The same, which also knows the cards and presets in the folder `shipped`.
+    #[must_use]
+    pub fn over(mut self, shipped: Option<PathBuf>) -> Self {
+        self.card_folders.extend(shipped);
+        self
+    }
+
+    /// The folder of what comes with the program, where the project does not have all of it.
+    pub fn shipped(&self) -> Option<PathBuf> {
+        let mut folders = self.card_folders.iter();
+        folders.find(|folder| **folder != self.root).cloned()
+    }
+
+    /// Refuses a folder without experiments, for what is about experiments or writes cards.
+    ///
+    /// # Errors
+    /// Where there is no project: the message says how to make one.
+    pub fn check(&self) -> Result<()> {
+        ensure!(
+            self.root.join(EXPERIMENTS).is_dir(),
+            "{}: no folder `{EXPERIMENTS}` here or above; `totune init` makes a project here, --project names another",
+            self.root.display()
+        );
+        Ok(())
+    }
+
+    /// The known datasets.
+    ///
+    /// # Errors
+    /// When a card cannot be read.
+    pub fn datasets(&self) -> Result<Catalogue> {
+        Catalogue::read_all(&self.in_card_folders("datasets"))
+    }
+
+    /// The known texts.
+    ///
+    /// # Errors
+    /// When a card cannot be read.
+    pub fn texts(&self) -> Result<TextCatalogue> {
+        TextCatalogue::read_all(&self.in_card_folders("datasets/texts"))
+    }
+
+    /// The known encoders.
+    ///
+    /// # Errors
+    /// When a card cannot be read.
+    pub fn encoders(&self) -> Result<EncoderCatalogue> {
+        EncoderCatalogue::read_all(&self.in_card_folders("encoders"))
+    }
+
+    /// The presets and defaults that its experiments share.
+    pub fn presets(&self) -> Option<PathBuf> {
+        let mut files = self.in_card_folders(PRESETS).into_iter();
+        files.find(|file| file.is_file())
+    }
+
+    /// `part` of each folder with cards, whether it is there or not.
+    pub(crate) fn in_card_folders(&self, part: &str) -> Vec<PathBuf> {
+        let folders = self.card_folders.iter();
+        folders.map(|folder| folder.join(part)).collect()
     }
 
     /// Names of the papers, in alphabetical order.
     pub fn papers(&self) -> Result<Vec<String>> {
+        self.check()?;
         let mut papers = Vec::new();
-        for entry in self.entries(&self.root.join("experiments"))? {
+        for entry in self.entries(&self.root.join(EXPERIMENTS))? {
             if name_of(&entry) == PRETRAINING {
                 continue;
             }
@@ -65,10 +134,11 @@ impl Project {
             let names: Vec<&str> = papers.iter().map(String::as_str).collect();
             bail!(suggest::unknown("paper", paper, &names));
         }
-        let entries = self.entries(&self.root.join("experiments").join(paper))?;
+        let entries = self.entries(&self.root.join(EXPERIMENTS).join(paper))?;
+        let presets = self.presets();
         experiment_files(&entries)
             .into_iter()
-            .map(|path| Experiment::read(path))
+            .map(|path| Experiment::read_with(path, presets.as_deref()))
             .collect()
     }
 

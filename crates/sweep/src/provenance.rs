@@ -12,10 +12,15 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Asks git; empty where there is no git or no checkout.
+    /// Asks git; empty where there is no git or `root` is no checkout of totune. The commits of somebody's own project are not
+    /// those of the code.
     ///
-    /// What runs write (`results/`, `reports/`, `runs/`) does not make a checkout dirty.
+    /// What runs write (`results/`, `reports/`, `runs/`) does not make a checkout dirty, and neither do cards and experiments
+    /// that somebody added.
     pub fn of(root: &Path) -> Self {
+        if !root.join("crates").is_dir() {
+            return Self::default();
+        }
         let Some(commit) = git(root, &["rev-parse", "HEAD"]) else {
             return Self::default();
         };
@@ -24,6 +29,7 @@ impl Code {
             &[
                 "status",
                 "--porcelain",
+                "--untracked-files=all",
                 "--",
                 ".",
                 ":!results",
@@ -33,9 +39,18 @@ impl Code {
         );
         Self {
             commit: commit.trim().to_string(),
-            dirty: changes.is_some_and(|changes| !changes.trim().is_empty()),
+            dirty: changes.is_some_and(|changes| changes.lines().any(|line| !is_added(line))),
         }
     }
+}
+
+/// Whether a line of `git status --porcelain` is of a card or an experiment that git does not know: what it says is part of
+/// the runs themselves.
+fn is_added(line: &str) -> bool {
+    let path = line.strip_prefix("?? ").unwrap_or_default();
+    ["datasets/", "encoders/", "experiments/"]
+        .iter()
+        .any(|folder| path.trim_start_matches('"').starts_with(folder))
 }
 
 /// The commit of the checkout at `root`, with `+` behind it where it has changes; empty outside a checkout.
@@ -107,13 +122,16 @@ mod tests {
     }
 
     #[test]
-    fn results_do_not_make_a_checkout_dirty_but_code_does() {
+    fn results_and_own_cards_do_not_make_a_checkout_dirty_but_code_does() {
         let folder = tempfile::tempdir().expect("temporary folder");
         let root = folder.path();
         if git(root, &["init", "--quiet"]).is_none() {
             return; // no git on this machine: then no commit is recorded either
         }
-        std::fs::write(root.join("code.rs"), "fn main() {}").expect("write");
+        std::fs::create_dir(root.join("crates")).expect("folder");
+        std::fs::write(root.join("crates/code.rs"), "fn main() {}").expect("write");
+        std::fs::create_dir(root.join("datasets")).expect("folder");
+        std::fs::write(root.join("datasets/ours.toml"), "").expect("write");
         git(root, &["add", "."]).expect("add");
         let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
         git(
@@ -123,10 +141,17 @@ mod tests {
         .expect("commit");
         std::fs::create_dir(root.join("results")).expect("folder");
         std::fs::write(root.join("results/runs.parquet"), "x").expect("write");
+        std::fs::write(root.join("datasets/my own.toml"), "name = 'my own'").expect("write");
         let clean = Code::of(root);
         assert_eq!((clean.commit.len(), clean.dirty), (40, false));
-        std::fs::write(root.join("code.rs"), "fn main() { }").expect("write");
-        assert!(Code::of(root).dirty);
+        for changed in ["datasets/ours.toml", "crates/code.rs"] {
+            let before = std::fs::read(root.join(changed)).expect("read");
+            std::fs::write(root.join(changed), "fn main() { }").expect("write");
+            assert!(Code::of(root).dirty, "{changed}");
+            std::fs::write(root.join(changed), before).expect("write");
+        }
+        std::fs::remove_dir_all(root.join("crates")).expect("removed");
+        assert_eq!(Code::of(root), Code::default());
     }
 
     #[cfg(target_os = "linux")]

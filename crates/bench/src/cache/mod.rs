@@ -11,8 +11,7 @@ mod sweep;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use totune_data::{Catalogue, Dataset, Encoded, Tokenizer};
-use totune_model::EncoderCatalogue;
+use totune_data::{Dataset, Encoded, Tokenizer};
 use totune_sweep::missing;
 
 use crate::batches::{ENCODER, TASKS};
@@ -52,7 +51,7 @@ pub fn comparison(desk: &Desk, rounds: usize) -> Result<Comparison> {
     let encoder = if desk.tiny { "fixture-bert" } else { ENCODER };
     let folder = tempfile::Builder::new().prefix("totune-bench").tempdir()?;
     let encoder_folder = files(desk, tasks, encoder, folder.path())?;
-    let card = EncoderCatalogue::read(&desk.project.root.join("encoders"))?;
+    let card = desk.project.encoders()?;
     let setting = Setting {
         desk,
         tokenizer: Tokenizer::open(&encoder_folder, card.find(encoder)?.vocabulary.lowercase)?,
@@ -101,7 +100,7 @@ fn files(desk: &Desk, tasks: &[&str], encoder: &str, folder: &Path) -> Result<Pa
     if let Some(message) = missing(&desk.project, &desk.roots, &specs)? {
         bail!("files are missing; nothing was measured\n\n{message}");
     }
-    let encoders = EncoderCatalogue::read(&desk.project.root.join("encoders"))?;
+    let encoders = desk.project.encoders()?;
     let card = encoders.find(encoder)?;
     let places = desk.roots.of_encoder(&desk.project, card.fixture);
     card.locate(&places).context("was just found")
@@ -184,7 +183,7 @@ impl Setting<'_> {
 
     /// A split, and its texts as the encoder's tokenizer cuts them.
     fn encoded(&self, task: &str, split: &str) -> Result<(Dataset, Vec<Encoded>)> {
-        let catalogue = Catalogue::read(&self.desk.project.root.join("datasets"))?;
+        let catalogue = self.desk.project.datasets()?;
         let data = &self.desk.roots.data;
         let dataset = catalogue.find(task)?.load_split(data, split)?;
         let threads = self.desk.threads;

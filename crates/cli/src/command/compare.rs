@@ -11,7 +11,7 @@ use clap::Args;
 use totune_adapt::Strategy;
 use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request, compare, page};
 use totune_data::guess::{Hints, draft};
-use totune_data::{Card, Catalogue, near};
+use totune_data::{Card, near};
 
 use self::terminal::Line;
 use crate::command::train;
@@ -154,7 +154,7 @@ impl Compare {
             return Card::read(path);
         }
         if !path.is_file() && path.components().count() == 1 && path.extension().is_none() {
-            let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
+            let datasets = context.project.datasets()?;
             return datasets.find(&self.what).cloned();
         }
         let file = fs::canonicalize(path)

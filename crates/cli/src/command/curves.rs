@@ -72,6 +72,7 @@ impl Curves {
         };
         let written = curves(&CurvesRequest {
             project_root: context.project.root.clone(),
+            shipped: context.project.shipped(),
             paper: self.paper,
             profile: profile.clone(),
             task: self.task,

@@ -7,12 +7,13 @@ mod overlap;
 mod show;
 mod stats;
 
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Subcommand;
-use totune_data::{Card, Catalogue, TextCard, TextCatalogue, Tokenizer, near};
-use totune_model::EncoderCatalogue;
+use totune_data::{Card, TextCard, TextCatalogue, Tokenizer, near};
 
 use crate::command::fetch;
 use crate::context::Context;
@@ -50,7 +51,7 @@ pub(super) fn card(context: &Context, name: &str) -> Result<Card> {
     if path.extension().is_some_and(|end| end == "toml") || path.components().count() > 1 {
         return Card::read(path);
     }
-    let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
+    let datasets = context.project.datasets()?;
     datasets.find(name).cloned()
 }
 
@@ -71,7 +72,7 @@ impl AnyCard {
             };
         }
         let texts = texts(context)?;
-        let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
+        let datasets = context.project.datasets()?;
         let both = datasets.names().into_iter().chain(texts.names());
         let nearest = near(name, both).unwrap_or_default();
         let exists = datasets.names().contains(&name);
@@ -87,7 +88,7 @@ impl AnyCard {
         if !names.is_empty() {
             return names.iter().map(|name| Self::find(context, name)).collect();
         }
-        let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
+        let datasets = context.project.datasets()?;
         let datasets = datasets.cards().iter().cloned();
         let mut cards: Vec<Self> = datasets.map(|card| Self::Dataset(Box::new(card))).collect();
         let texts = texts(context)?;
@@ -99,7 +100,7 @@ impl AnyCard {
 
 /// All texts of the project.
 fn texts(context: &Context) -> Result<TextCatalogue> {
-    TextCatalogue::read(&context.project.root.join("datasets").join("texts"))
+    context.project.texts()
 }
 
 /// Does `work` with as many threads as were asked for.
@@ -134,7 +135,7 @@ impl Wordpieces {
         let Some(name) = &self.encoder else {
             return Ok(None);
         };
-        let encoders = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
+        let encoders = context.project.encoders()?;
         let card = encoders.find(name)?;
         let roots = context.roots.of_encoder(&context.project, card.fixture);
         let Some(folder) = card.locate(&roots) else {
@@ -181,5 +182,30 @@ fn print_json(value: &impl serde::Serialize) -> Result<()> {
 
 fn at_least_one(n: usize, option: &str) -> Result<()> {
     ensure!(n > 0, "{option}: 0; expected at least 1");
+    Ok(())
+}
+
+/// Writes a file that must not be there yet.
+pub(super) fn write_new(path: &Path, text: &str) -> Result<()> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
+    let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!(
+            "{}: is already there and is never overwritten; give another name",
+            path.display()
+        ),
+        Err(error) => {
+            return Err(error).with_context(|| format!("{}: cannot be written", path.display()));
+        }
+    };
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.sync_all());
+    if let Err(error) = written {
+        // Half a card is worse than none.
+        let _ = fs::remove_file(path);
+        return Err(error).with_context(|| format!("{}: cannot be written", path.display()));
+    }
     Ok(())
 }

@@ -10,6 +10,7 @@ use totune_sweep::Project;
 
 use crate::exit;
 use crate::global::Global;
+use crate::shipped;
 
 /// Say what this machine has, what is missing, and what to do about it
 #[derive(Debug, Args)]
@@ -30,11 +31,11 @@ impl Doctor {
     /// Looks at everything; the exit code says whether the fixture profile can run.
     pub fn run(self, global: &Global) -> Result<ExitCode> {
         let here = env::current_dir().context("the current folder is gone")?;
-        let root = match &global.project {
-            Some(root) => root.clone(),
-            None => Project::find(&here).map_or(here, |project| project.root),
-        };
-        let examination = Examination::new(&root, &global.roots(&root));
+        // A named folder that is no project is a finding, not an error.
+        let project = Project::find(global.project.as_deref().unwrap_or(&here));
+        let shipped = shipped::folder(&project.root)?;
+        let project = project.over(shipped);
+        let examination = Examination::new(&project, &global.roots(&project.root));
         if self.json {
             println!("{}", serde_json::to_string_pretty(&examination)?);
         } else {

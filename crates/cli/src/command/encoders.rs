@@ -83,7 +83,7 @@ enum Precision {
 impl Encoders {
     /// Lists, fetches, checks or converts.
     pub fn run(self, context: &Context) -> Result<u8> {
-        let catalogue = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
+        let catalogue = context.project.encoders()?;
         match self {
             Self::List(list) => list.run(context, &catalogue),
             Self::Fetch(fetch) => fetch.run(context),

@@ -23,12 +23,13 @@ pub enum Experiment {
 Examples:
   totune experiment new disaster-tweets
   totune experiment new reviews --name reviews-strategies --encoder all-minilm-l6-v2
+  totune experiment new ../downloads/reviews.toml
 
 Writes experiments/<name>/strategies.toml, in which every key can be changed. Missing keys have the
 defaults of [defaults.fine-tune] in experiments/presets.toml. `totune reproduce <name> own` runs it
 and writes its page. For an answer without a grid there is `totune compare`.")]
 pub struct New {
-    /// Name of the dataset
+    /// Name of a dataset, or its card, which is then made known as datasets/<name>.toml
     dataset: String,
     /// Name of the experiments' folder [default: of the dataset]
     #[arg(long)]
@@ -50,8 +51,9 @@ impl Experiment {
 impl New {
     fn run(self, context: &Context) -> Result<u8> {
         let root = &context.project.root;
+        context.project.check()?;
         let card = super::data::card(context, &self.dataset)?;
-        totune_model::EncoderCatalogue::read(&root.join("encoders"))?.find(&self.encoder)?;
+        context.project.encoders()?.find(&self.encoder)?;
         let name = self.name.unwrap_or_else(|| card.name.clone());
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || !name.chars().all(plain) {
@@ -60,6 +62,7 @@ impl New {
         let folder = root.join("experiments").join(&name);
         fs::create_dir_all(&folder)
             .with_context(|| format!("{}: cannot be made", context.shown(&folder)))?;
+        make_known(context, &card)?;
         let path = folder.join("strategies.toml");
         let shown = context.shown(&path);
         let text = text(&card, &name, &self.encoder);
@@ -74,6 +77,39 @@ impl New {
         eprintln!("{shown} is written; run it: totune reproduce {name} own");
         Ok(exit::OK)
     }
+}
+
+/// Gives a card that lies elsewhere a place in `datasets/` of the project, where experiments find it by its name.
+fn make_known(context: &Context, card: &Card) -> Result<()> {
+    let project = &context.project;
+    let file = fs::canonicalize(&card.file)
+        .with_context(|| format!("{}: cannot be read", card.file.display()))?;
+    let known = project.datasets()?;
+    if let Ok(known) = known.find(&card.name)
+        && fs::canonicalize(&known.file).is_ok_and(|known| known == file)
+    {
+        return Ok(());
+    }
+    let path = project
+        .root
+        .join("datasets")
+        .join(format!("{}.toml", card.name));
+    let shown = context.shown(&path);
+    // A project that is moved as a whole still finds what is in it.
+    let root = fs::canonicalize(&project.root).unwrap_or_else(|_| project.root.clone());
+    let target = match file.strip_prefix(&root) {
+        Ok(inside) => std::path::Path::new("..").join(inside),
+        Err(_) => file,
+    };
+    let target = target.with_extension("").display().to_string();
+    let target = toml::Value::from(target.as_str());
+    let text = format!("# What is not here is in this card.\nextends = {target}\n");
+    if fs::read_to_string(&path).is_ok_and(|found| found == text) {
+        return Ok(());
+    }
+    super::data::write_new(&path, &text)?;
+    eprintln!("{shown} is written; it leads to {}", card.file.display());
+    Ok(())
 }
 
 /// The file.

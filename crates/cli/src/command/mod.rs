@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod encoders;
 pub mod experiment;
 pub mod fetch;
+pub mod init;
 pub mod papers;
 pub mod predict;
 pub mod pretrain;

@@ -79,7 +79,7 @@ impl Pretrain {
         let machine = context.machine()?;
         let encoders = context.roots.of_encoder(&context.project, false);
         let places = Places {
-            project: root,
+            card_folders: &context.project.card_folders,
             data: &context.roots.data,
             encoders: &encoders,
         };
@@ -179,6 +179,7 @@ fn path(config: &str, context: &Context) -> Result<PathBuf> {
     if typed.extension().is_some_and(|ending| ending == "toml") {
         return Ok(typed);
     }
+    context.project.check()?;
     let folder = context.project.root.join("experiments/pretraining");
     let path = folder.join(format!("{config}.toml"));
     if path.is_file() {

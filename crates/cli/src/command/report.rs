@@ -47,6 +47,7 @@ pub fn write(context: &Context, paper: &str, profile: &str) -> Result<PathBuf> {
     );
     let request = Request {
         project_root: context.project.root.clone(),
+        shipped: context.project.shipped(),
         paper: paper.to_string(),
         profile: profile.to_string(),
     };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Args;
-use totune_data::{Card, Catalogue, Target, Task};
+use totune_data::{Card, Target, Task};
 use totune_record::{PredictionRow, write_atomically};
 use totune_sweep::HIDDEN;
 
@@ -32,7 +32,7 @@ impl Submit {
         let tables = context.store.tables(&self.run)?;
         let run = tables.runs.first();
         let run = run.with_context(|| format!("run {}: its table of runs is empty", self.run))?;
-        let cards = Catalogue::read(&context.project.root.join("datasets"))?;
+        let cards = context.project.datasets()?;
         let card = cards.find(&run.dataset)?;
         let mut splits: BTreeMap<&str, Vec<&PredictionRow>> = BTreeMap::new();
         for row in &tables.predictions {

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use totune_adapt::{HeadChoice, Recipe, Strategy};
 use totune_data::{Files, Split, Task};
-use totune_model::{EncoderCatalogue, Pooling};
+use totune_model::Pooling;
 use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
 
 use self::fit::Job;
@@ -122,7 +122,7 @@ impl Train {
             "--pooling: words are tagged in `{}`, so there is no vector for a whole text",
             card.name
         );
-        let encoders = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
+        let encoders = context.project.encoders()?;
         let encoder = encoders.find(&self.encoder)?;
         let machine = context.machine()?;
         let files = card.labelled_files(&context.roots.data)?;

@@ -94,6 +94,8 @@ impl Checkout {
         for part in ["datasets", "encoders", "fixtures/data", "fixtures/encoders"] {
             copy(&repository().join(part), &checkout.path(part));
         }
+        let presets = include_str!("../../../../experiments/presets.toml");
+        checkout.write("experiments/presets.toml", presets);
         for (name, text) in experiments {
             checkout.write(&format!("experiments/trial/{name}.toml"), text);
         }

@@ -4,9 +4,9 @@ use super::TextCard;
 use crate::catalogue::card_files;
 use crate::near::{did_you_mean, quoted};
 use anyhow::{Result, bail};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The cards of texts of a folder, in the order of their names.
+/// Cards of texts, in the order of their names.
 #[derive(Clone, Debug)]
 pub struct TextCatalogue {
     cards: Vec<TextCard>,
@@ -15,7 +15,12 @@ pub struct TextCatalogue {
 impl TextCatalogue {
     /// Reads every `.toml` file of `dir` as a card.
     pub fn read(dir: &Path) -> Result<Self> {
-        let paths = card_files(dir, "cards of texts")?;
+        Self::read_all(&[dir.to_path_buf()])
+    }
+
+    /// Reads the cards of several folders, as [`crate::Catalogue::read_all`] does.
+    pub fn read_all(dirs: &[PathBuf]) -> Result<Self> {
+        let paths = card_files(dirs, "cards of texts")?;
         let cards = paths.iter().map(|path| TextCard::read(path));
         Ok(Self {
             cards: cards.collect::<Result<_>>()?,

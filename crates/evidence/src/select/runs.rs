@@ -52,17 +52,17 @@ pub(crate) struct Formed {
 }
 
 impl Runs {
-    /// The runs of a folder of results, with the seconds of its timing pass and what the encoders' cards say; `rows` take the
-    /// place of those of the folder.
+    /// The runs of a folder of results, with the seconds of its timing pass and what the encoders' cards in `card_folders` say;
+    /// `rows` take the place of those of the folder.
     ///
     /// # Errors
     /// Where a table or a card cannot be read, or a spec is not JSON.
-    pub fn read(project_root: &Path, results: &Path, rows: Option<Tables>) -> Result<Self> {
+    pub fn read(card_folders: &[&Path], results: &Path, rows: Option<Tables>) -> Result<Self> {
         let mut rows = rows.map_or_else(|| Tables::read(results), Ok)?;
         let retimed = retime(&mut rows, &read_timing(results)?);
         Ok(Self {
             retimed,
-            training_data: TrainingData::read(project_root)?,
+            training_data: TrainingData::read(card_folders)?,
             ..Self::new(rows)?
         })
     }

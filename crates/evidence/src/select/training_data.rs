@@ -26,20 +26,22 @@ pub(crate) struct TrainingData {
 }
 
 impl TrainingData {
-    /// What the cards of `encoders/` say; nothing where there is no such folder.
+    /// What the cards of `encoders/` in these folders say, where of several with one name the first counts; nothing where there
+    /// is no such folder.
     ///
     /// # Errors
     ///
     /// If a card cannot be read.
-    pub(crate) fn read(project_root: &Path) -> Result<Self> {
-        let folder = project_root.join("encoders");
+    pub(crate) fn read(folders: &[&Path]) -> Result<Self> {
         let mut cards = BTreeMap::new();
-        if folder.is_dir() {
+        let folders = folders.iter().map(|folder| folder.join("encoders"));
+        for folder in folders.filter(|folder| folder.is_dir()) {
             let entries = fs::read_dir(&folder).context("encoders: could not be listed")?;
             for entry in entries {
                 let path = entry.context("encoders: could not be listed")?.path();
                 let name = path.file_stem().unwrap_or_default().to_string_lossy();
-                if path.extension().is_some_and(|ending| ending == "toml") {
+                let is_card = path.extension().is_some_and(|ending| ending == "toml");
+                if is_card && !cards.contains_key(&*name) {
                     let card = toml_file::read(&path, &format!("encoders/{name}.toml"))?;
                     cards.insert(name.into_owned(), card);
                 }
@@ -94,7 +96,7 @@ mod tests {
 
     #[test]
     fn runs_on_training_data_are_told_once() {
-        let data = TrainingData::read(project().path()).unwrap();
+        let data = TrainingData::read(&[project().path()]).unwrap();
         let plan = Plan::default();
         let elsewhere = [
             ("letters", "other"),
@@ -113,14 +115,16 @@ mod tests {
     #[test]
     fn a_project_need_not_have_cards_and_a_wrong_one_is_named() {
         let empty = tempfile::tempdir().unwrap();
-        TrainingData::read(empty.path()).unwrap();
+        TrainingData::read(&[empty.path()]).unwrap();
         let project = project();
         fs::write(
             project.path().join("encoders/bad.toml"),
             "title = 'B'\ntrained-on = 'x'",
         )
         .unwrap();
-        let error = TrainingData::read(project.path()).unwrap_err().to_string();
+        let error = TrainingData::read(&[project.path()])
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with("encoders/bad.toml: line 2:"), "{error}");
     }
 }

@@ -23,6 +23,7 @@ pub fn write_report([paper, profile, name]: [&str; 3], rows: &Tables) -> PathBuf
     rows.write(&results).unwrap();
     let request = Request {
         project_root: root,
+        shipped: None,
         paper: paper.into(),
         profile: profile.into(),
     };

@@ -12,7 +12,6 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use serde::Serialize;
 use totune_data::Catalogue;
-use totune_model::EncoderCatalogue;
 
 use crate::inputs::absent;
 use crate::{Environment, Plan, RunSpec, State, Work};
@@ -94,8 +93,8 @@ pub fn estimate(
         roots,
         machine,
     } = environment;
-    let datasets = Catalogue::read(&project.root.join("datasets"))?;
-    let encoders = EncoderCatalogue::read(&project.root.join("encoders"))?;
+    let datasets = project.datasets()?;
+    let encoders = project.encoders()?;
     let mut left_out = BTreeMap::new();
     let mut kinds: BTreeMap<String, (Timed, Vec<Sizes>)> = BTreeMap::new();
     let open = plan.runs.iter();

@@ -85,16 +85,24 @@ const PRESETS: &str = "presets.toml";
 const OF_KINDS: &str = "defaults";
 
 impl Experiment {
-    /// Reads a file; its `paper` and `experiment` must be its place in `experiments/<paper>/<experiment>.toml`.
+    /// Reads a file; its `paper` and `experiment` must be its place in `experiments/<paper>/<experiment>.toml`. The presets are
+    /// those of `experiments/presets.toml`.
     pub fn read(path: &Path) -> Result<Self> {
+        let experiments = path.parent().and_then(Path::parent);
+        let presets = experiments.map(|folder| folder.join(PRESETS));
+        Self::read_with(path, presets.as_deref())
+    }
+
+    /// As [`Experiment::read`], with the presets of another file, if there is one.
+    pub fn read_with(path: &Path, presets: Option<&Path>) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let source = read(path)?;
-        let under = |path: PathBuf| match path.is_file() {
-            true => read(&path),
-            false => Ok(String::new()),
+        let under = |path: Option<&Path>| match path.filter(|path| path.is_file()) {
+            Some(path) => read(path),
+            None => Ok(String::new()),
         };
-        let defaults = under(folder.join(DEFAULTS))?;
-        let presets = under(folder.parent().unwrap_or(folder).join(PRESETS))?;
+        let defaults = under(Some(&folder.join(DEFAULTS)))?;
+        let presets = under(presets)?;
         Self::parse(path, source, defaults, presets)
             .map_err(|error| anyhow!("{}: {error:#}", path.display()))
     }

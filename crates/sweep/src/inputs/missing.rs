@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Result, anyhow};
-use totune_data::{Catalogue, TextCard};
-use totune_model::EncoderCatalogue;
+use anyhow::Result;
+use totune_data::TextCard;
 
 use super::Roots;
-use crate::{Project, RunSpec, suggest};
+use crate::{Project, RunSpec};
 
 /// Everything that runs of these specs read and that is not there, as one message; `None` when all is there.
 ///
@@ -54,7 +53,7 @@ fn messages<'a>(
         messages.extend(missing.map(|message| ((0, card.name), message)));
     }
     if !datasets.is_empty() {
-        let catalogue = Catalogue::read(&project.root.join("datasets"))?;
+        let catalogue = project.datasets()?;
         for (name, splits) in datasets {
             let splits: Vec<&str> = splits.into_iter().collect();
             let missing = catalogue.find(name)?.missing(&roots.data, &splits);
@@ -62,7 +61,7 @@ fn messages<'a>(
         }
     }
     if !encoders.is_empty() {
-        let catalogue = EncoderCatalogue::read(&project.root.join("encoders"))?;
+        let catalogue = project.encoders()?;
         for name in encoders {
             let card = catalogue.find(name)?;
             let missing = card.missing(&roots.of_encoder(project, card.fixture));
@@ -75,22 +74,11 @@ fn messages<'a>(
 /// The cards of the plain texts that specs read, each once.
 pub(super) fn texts(project: &Project, specs: &[&RunSpec]) -> Result<Vec<TextCard>> {
     let names: BTreeSet<&String> = specs.iter().flat_map(|spec| spec.texts()).collect();
-    let folder = project.root.join("datasets/texts");
-    let card = |name: &String| {
-        let path = folder.join(format!("{name}.toml"));
-        if path.is_file() {
-            return TextCard::read(&path);
-        }
-        let known = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let known = known.filter_map(|entry| {
-            let file = entry.file_name().into_string().ok()?;
-            Some(file.strip_suffix(".toml")?.to_string())
-        });
-        let mut known: Vec<String> = known.collect();
-        known.sort_unstable();
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        Err(anyhow!(suggest::unknown("text", name, &known)))
-    };
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let known = project.texts()?;
+    let card = |name: &String| known.find(name).cloned();
     names.into_iter().map(card).collect()
 }
 

@@ -8,10 +8,8 @@ use anyhow::{Context, Result};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::Tensor;
 use totune_adapt::{Activations, Cache, DataFacts, InputEncoding, Reader, Rows};
-use totune_data::{
-    Catalogue, Dataset, Encoded, EncodedCache, Example, Pairs, WordContext, sha256_hex,
-};
-use totune_model::{AnyEncoder, Encoder, EncoderCard, EncoderCatalogue, LoadedEncoder};
+use totune_data::{Dataset, Encoded, EncodedCache, Example, Pairs, WordContext, sha256_hex};
+use totune_model::{AnyEncoder, Encoder, EncoderCard, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
 
 use crate::states::{Key, States};
@@ -52,10 +50,13 @@ impl Roots {
     /// Where the files of an encoder card are looked for: fixtures in the project's own, others in the user's folder and
     /// then among those that come with the project.
     pub fn of_encoder(&self, project: &Project, fixture: bool) -> Vec<PathBuf> {
-        if fixture {
-            vec![project.root.join("fixtures/encoders")]
-        } else {
-            vec![self.encoders.clone(), project.root.join("encoders")]
+        match fixture {
+            true => project.in_card_folders("fixtures/encoders"),
+            false => [
+                vec![self.encoders.clone()],
+                project.in_card_folders("encoders"),
+            ]
+            .concat(),
         }
     }
 }
@@ -127,7 +128,7 @@ impl Inputs {
         let mut datasets = BTreeMap::new();
         for (name, splits) in dataset_names {
             progress.preparing(&format!("reading {name}"));
-            let catalogue = Catalogue::read(&project.root.join("datasets"))?;
+            let catalogue = project.datasets()?;
             let card = catalogue.find(name)?;
             for split in splits {
                 let dataset = card.load_split(&roots.data, split)?;
@@ -324,7 +325,7 @@ fn pretrained<'n>(
     let mut encoders = BTreeMap::new();
     for name in names {
         progress.preparing(&format!("loading {name}"));
-        let catalogue = EncoderCatalogue::read(&project.root.join("encoders"))?;
+        let catalogue = project.encoders()?;
         let card = catalogue.find(name)?;
         let places = roots.of_encoder(project, card.fixture);
         let loaded = card.load_any(&places, &machine.device)?;

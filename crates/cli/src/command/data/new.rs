@@ -1,14 +1,14 @@
 //! `totune data new`.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use totune_data::Task;
 use totune_data::guess::{Hints, draft};
 
+use super::write_new;
 use crate::context::Context;
 use crate::exit;
 
@@ -96,7 +96,8 @@ impl New {
             header: self.header.map(|header| header == YesNo::Yes),
         };
         let root = fs::canonicalize(&context.roots.data).ok();
-        let root = root.filter(|root| file.starts_with(root) && self.out.is_none());
+        let is_named_there = self.out.is_none() && context.project.check().is_ok();
+        let root = root.filter(|root| is_named_there && file.starts_with(root));
         let beside = root.is_none();
         let own = file.parent().unwrap_or(Path::new("/")).to_path_buf();
         let folder = root.unwrap_or_else(|| match &self.out {
@@ -133,33 +134,8 @@ impl New {
         };
         eprintln!("\nwritten to {shown}; look it over, then: totune data check {name}");
         if beside {
-            eprintln!(
-                "experiments name datasets whose cards are in datasets/ of the project; see docs/data.md"
-            );
+            eprintln!("an experiment on it, in a project: totune experiment new {shown}");
         }
         Ok(exit::OK)
     }
-}
-
-/// Writes a file that must not be there yet.
-fn write_new(path: &Path, text: &str) -> Result<()> {
-    let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!(
-            "{}: is already there and is never overwritten; give --name or --out",
-            path.display()
-        ),
-        Err(error) => {
-            return Err(error).with_context(|| format!("{}: cannot be written", path.display()));
-        }
-    };
-    let written = file
-        .write_all(text.as_bytes())
-        .and_then(|()| file.sync_all());
-    if let Err(error) = written {
-        // Half a card is worse than none.
-        let _ = fs::remove_file(path);
-        return Err(error).with_context(|| format!("{}: cannot be written", path.display()));
-    }
-    Ok(())
 }

@@ -7,8 +7,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use totune_data::ngrams::{Overlap, WORDS, overlap_markdown, overlap_table};
 use totune_data::survey::listed;
-use totune_data::{Card, Catalogue, Dataset, TextCard};
-use totune_model::{EncoderCard, EncoderCatalogue};
+use totune_data::{Card, Dataset, TextCard};
+use totune_model::EncoderCard;
 
 use super::{in_parallel, print_json, texts};
 use crate::context::Context;
@@ -72,7 +72,7 @@ impl TrainingData {
     fn read(&mut self, context: &Context, encoder: &EncoderCard) -> Result<()> {
         let root = &context.roots.data;
         let known = texts(context)?;
-        let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
+        let datasets = context.project.datasets()?;
         ensure!(
             !encoder.trained_on.is_empty(),
             "encoder `{}`: its card lists no training data (`trained-on`)",
@@ -177,7 +177,7 @@ impl OverlapOf {
 
     /// The texts, the datasets of which a split is there, and what encoders were trained on.
     fn cards(&self, context: &Context) -> Result<Cards> {
-        let encoders = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
+        let encoders = context.project.encoders()?;
         let mut training = TrainingData::default();
         let known = texts(context)?;
         let mut found: Vec<TextCard> = Vec::new();
@@ -222,7 +222,7 @@ impl OverlapOf {
             places.any(|place| place.found)
         };
         if datasets.is_empty() {
-            let all = Catalogue::read(&context.project.root.join("datasets"))?;
+            let all = context.project.datasets()?;
             let wanted = |card: &&Card| !card.fixture && there(card);
             datasets.extend(all.cards().iter().filter(wanted).cloned());
             ensure!(

@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use clap::Args;
-use totune_data::{Card, Catalogue};
+use totune_data::Card;
 use totune_fetch::{Allow, Fetcher, Job, Kind, Progress, Settings, Silent};
-use totune_model::EncoderCatalogue;
 
 use crate::context::Context;
 use crate::download_progress::Shown;
@@ -71,7 +70,7 @@ pub struct How {
 impl FetchDatasets {
     /// Fetches.
     pub fn run(self, context: &Context) -> Result<u8> {
-        let catalogue = Catalogue::read(&context.project.root.join("datasets"))?;
+        let catalogue = context.project.datasets()?;
         let cards: Vec<&Card> = match self.names.is_empty() {
             true => catalogue
                 .cards()
@@ -96,7 +95,7 @@ impl FetchDatasets {
 impl FetchEncoders {
     /// Fetches.
     pub fn run(self, context: &Context) -> Result<u8> {
-        let catalogue = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
+        let catalogue = context.project.encoders()?;
         let names: Vec<&str> = match self.names.is_empty() {
             true => catalogue.names(),
             false => self.names.iter().map(String::as_str).collect(),

@@ -3,8 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use totune_data::Catalogue;
-use totune_model::EncoderCatalogue;
 use totune_sweep::{Inputs, RunSpec, Work, missing};
 
 use super::fit::Job;
@@ -26,9 +24,9 @@ pub(super) fn rerun(context: &Context, id: &str, folder: &Path) -> Result<u8> {
     let machine = context.machine()?;
     let activations = context.project.root.join("runs/activations");
     let inputs = Inputs::open(context.environment(&machine), [&spec], &activations)?;
-    let datasets = Catalogue::read(&context.project.root.join("datasets"))?;
+    let datasets = context.project.datasets()?;
     let card = datasets.find(&spec.dataset)?;
-    let encoders = EncoderCatalogue::read(&context.project.root.join("encoders"))?;
+    let encoders = context.project.encoders()?;
     let job = Job {
         inputs: &inputs,
         spec: &spec,

@@ -26,6 +26,8 @@ use chosen::{conditions, groups, task, usual_metric};
 pub struct CurvesRequest {
     /// Folder that holds `experiments/`, `results/` and `reports/`.
     pub project_root: PathBuf,
+    /// Folder with the cards that come with the program, for what the project has no card of.
+    pub shipped: Option<PathBuf>,
     /// A folder under `results/`: a paper, or runs of one's own.
     pub paper: String,
     /// A folder in that one, such as `small`.
@@ -88,13 +90,18 @@ const EXPERIMENT: &str = "experiment";
 pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
     let CurvesRequest {
         project_root,
+        shipped,
         paper,
         profile,
         ..
     } = request;
     crate::check_names(paper, profile)?;
     let results = existing(&project_root.join("results"), paper, profile)?;
-    let mut runs = Runs::read(project_root, &results, None)?;
+    let mut runs = Runs::read(
+        &crate::card_folders(project_root, shipped.as_deref()),
+        &results,
+        None,
+    )?;
     let plan = plan(project_root, paper)?;
     runs.label(&plan.labels, &format!("experiments/{paper}/report.toml"))?;
     let scope = Scope::new(&plan, &runs, format!("curves of {paper} {profile}"));

@@ -1,0 +1,70 @@
+//! `totune init`: a project of one's own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+
+use crate::exit;
+
+/// Make a project: a folder for your own experiments, datasets and encoders
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune init my-project
+  cd my-project && totune reproduce example own
+
+Writes .gitignore, an experiment with comments in experiments/example, and READMEs with a card for
+a dataset and one for an encoder. Cards that come with totune are known in every folder; a
+project's own ones go before them. `totune compare` and `totune train` need no project.")]
+pub struct Init {
+    /// Folder of the project
+    #[arg(default_value = ".")]
+    folder: PathBuf,
+}
+
+/// The files of a new project.
+const FILES: [(&str, &str); 5] = [
+    ("README.md", include_str!("init/README.md")),
+    (".gitignore", include_str!("init/gitignore")),
+    (
+        "experiments/example/strategies.toml",
+        include_str!("init/strategies.toml"),
+    ),
+    ("datasets/README.md", include_str!("init/datasets.md")),
+    ("encoders/README.md", include_str!("init/encoders.md")),
+];
+
+impl Init {
+    /// Writes the files; those that are there already stay as they are.
+    pub fn run(self) -> Result<u8> {
+        let experiments = self.folder.join("experiments");
+        if experiments.exists() {
+            bail!(
+                "{}: is already there, so {} is a project",
+                experiments.display(),
+                self.folder.display()
+            );
+        }
+        for (name, text) in FILES {
+            let path = self.folder.join(name);
+            if path.exists() {
+                eprintln!("{} stays as it is", path.display());
+                continue;
+            }
+            write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))?;
+            println!("{}", path.display());
+        }
+        eprintln!(
+            "a first experiment, in {}: totune reproduce example own",
+            self.folder.display()
+        );
+        Ok(exit::OK)
+    }
+}
+
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
+    fs::write(path, text)
+}
