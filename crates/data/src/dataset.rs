@@ -127,6 +127,7 @@ impl Card {
         path: &Path,
         bytes: &[u8],
     ) -> Result<(Vec<Example>, Option<Tagging>)> {
+        let bytes = &*layout.contents(path, bytes)?;
         if self.task == Task::Tagging {
             let (examples, tagging) = self.tagged(layout, split, path, bytes)?;
             return Ok((examples, Some(tagging)));

@@ -1,11 +1,13 @@
 //! One of the layouts a dataset circulates in: a format, what its columns mean, and its files.
 
 use crate::columns::Columns;
+use crate::contents::{contents, decoded, encoding};
 use crate::format::Format;
 use crate::tags::Scheme;
 use crate::task::Task;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -33,6 +35,9 @@ pub struct Layout {
     /// The scheme that the tags of its files are in; when not given, the one that writes every tag as it is.
     #[serde(default)]
     pub scheme: Option<Scheme>,
+    /// The encoding of its files by its label on the Web, such as `windows-1252`; UTF-8 when not given.
+    #[serde(default)]
+    pub encoding: Option<String>,
     /// Whether white space at the end of texts is cut off.
     #[serde(default, rename = "trim-end")]
     pub trim_end: bool,
@@ -128,6 +133,11 @@ impl Layout {
         own.unwrap_or(&self.format)
     }
 
+    /// What the file `bytes`, which came from `path`, stands for: decompressed, and text as UTF-8.
+    pub(crate) fn contents<'a>(&self, path: &Path, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+        decoded(path, contents(path, bytes)?, self.encoding.as_deref())
+    }
+
     pub(crate) fn check(&self, task: Task, n_labels: usize) -> Result<()> {
         let classes = task == Task::Classification;
         let tagging = task == Task::Tagging;
@@ -140,6 +150,9 @@ impl Layout {
             tagging || self.scheme.is_none(),
             "scheme: given; expected none, since the task is not tagging"
         );
+        if let Some(label) = &self.encoding {
+            encoding(label).context("encoding")?;
+        }
         let mut seen = HashSet::new();
         if let Some(twice) = self.values.iter().find(|value| !seen.insert(*value)) {
             anyhow::bail!("values: `{twice}` is listed twice; expected once");

@@ -12,6 +12,7 @@ mod cache;
 mod card;
 mod catalogue;
 mod columns;
+mod contents;
 mod dataset;
 mod duplicates;
 mod example;

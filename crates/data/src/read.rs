@@ -62,7 +62,8 @@ impl Card {
             let empty = first.is_empty() || second.as_ref().is_some_and(String::is_empty);
             match layout.empty {
                 Empty::Refuse if empty => {
-                    let problem = "an empty text; expected some, or `empty = \"drop\"` or `empty = \"keep\"` in the layout";
+                    let problem = "an empty text; expected some, or in the layout `empty = \"drop\"` to leave such rows out or \
+                                   `empty = \"keep\"` to keep them; --empty writes that into a new card";
                     return Err(table.error(row.line, problem.into()));
                 }
                 Empty::Drop if empty => continue,

@@ -64,7 +64,7 @@ fn broken_tab_separated_values_are_refused_with_their_line() {
             ),
             (
                 b"text\tlabel\n\t0\n",
-                "toy.txt: line 2: an empty text; expected some, or `empty = \"drop\"` or `empty = \"keep\"` in the layout",
+                "toy.txt: line 2: an empty text; expected some, or in the layout `empty = \"drop\"` to leave such rows out or `empty = \"keep\"` to keep them; --empty writes that into a new card",
             ),
         ],
     );

@@ -1,6 +1,7 @@
 //! `totune data`: listing datasets and texts, checking their files against their cards, and showing what is in them.
 
 mod check;
+pub(super) mod hints;
 mod list;
 mod new;
 mod overlap;

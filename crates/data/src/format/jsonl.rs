@@ -1,5 +1,6 @@
-//! JSON lines: one object a line, whose keys are the columns.
+//! JSON lines, one object a line, or one array of such objects; their keys are the columns.
 
+use super::json_array::elements;
 use super::{FormatError, Table, Unit, text};
 use crate::near::{did_you_mean, quoted};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
@@ -8,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
-/// Settings of JSON lines; nothing to choose yet.
+/// Settings of JSON; nothing to choose yet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Jsonl {}
@@ -22,47 +23,70 @@ impl Jsonl {
         bytes: &'a [u8],
         wanted: Option<&[&str]>,
     ) -> Result<Table<'a>, FormatError> {
-        let error = |line, problem| FormatError::on_line(path, line, problem);
-        let text = text(path, bytes)?;
-        let lines = text.lines().enumerate();
-        let mut lines = lines
+        let lines = text(path, bytes)?.lines().enumerate();
+        let lines = lines
             .map(|(number, line)| (number + 1, line))
-            .filter(|(_, line)| !line.trim().is_empty())
-            .peekable();
-        let Some(&(first, object)) = lines.peek() else {
-            let problem = "the file is empty; expected a JSON object on each line";
-            return Err(error(1, problem.into()));
-        };
-        let keys = Keys(object)
-            .read()
-            .map_err(|problem| error(first, problem))?;
-        let columns = match wanted {
-            Some(wanted) => wanted.iter().map(|name| name.to_string()).collect(),
-            None => keys,
-        };
-        let mut table = Table::new(path, Unit::Line, columns.clone());
-        let mut fields: Vec<Option<Cow<str>>> = vec![None; columns.len()];
-        for (number, line) in lines {
-            let mut reader = serde_json::Deserializer::from_str(line);
-            Object {
-                columns: &columns,
-                fields: &mut fields,
-            }
-            .deserialize(&mut reader)
-            .and_then(|()| reader.end())
-            .map_err(|problem| error(number, explain(&problem)))?;
-            if let Some(absent) = fields.iter().position(Option::is_none) {
-                let name = &columns[absent];
-                let keys = Keys(line).read().unwrap_or_default();
-                let keys = || keys.iter().map(String::as_str);
-                let hint = did_you_mean(name, keys());
-                let found = quoted(keys());
-                return Err(error(number, format!("no key `{name}`{hint}found {found}")));
-            }
-            table.push(number, fields.iter_mut().filter_map(Option::take));
-        }
-        Ok(table)
+            .filter(|(_, line)| !line.trim().is_empty());
+        let empty = "the file is empty; expected a JSON object on each line";
+        rows(path, lines, wanted, empty)
     }
+
+    /// As [`Jsonl::read`], from one array of objects.
+    pub(super) fn read_array<'a>(
+        &self,
+        path: &Path,
+        bytes: &'a [u8],
+        wanted: Option<&[&str]>,
+    ) -> Result<Table<'a>, FormatError> {
+        let objects = elements(text(path, bytes)?);
+        let objects =
+            objects.map_err(|(line, problem)| FormatError::on_line(path, line, problem))?;
+        let empty = "the array is empty; expected objects in it";
+        rows(path, objects.into_iter(), wanted, empty)
+    }
+}
+
+/// A row for each of these objects, which come with their lines; `empty` is said where there are none.
+fn rows<'a>(
+    path: &Path,
+    objects: impl Iterator<Item = (usize, &'a str)>,
+    wanted: Option<&[&str]>,
+    empty: &str,
+) -> Result<Table<'a>, FormatError> {
+    let error = |line, problem| FormatError::on_line(path, line, problem);
+    let mut lines = objects.peekable();
+    let Some(&(first, object)) = lines.peek() else {
+        return Err(error(1, empty.into()));
+    };
+    let keys = Keys(object)
+        .read()
+        .map_err(|problem| error(first, problem))?;
+    let columns = match wanted {
+        Some(wanted) => wanted.iter().map(|name| name.to_string()).collect(),
+        None => keys,
+    };
+    let mut table = Table::new(path, Unit::Line, columns.clone());
+    let mut fields: Vec<Option<Cow<str>>> = vec![None; columns.len()];
+    for (number, line) in lines {
+        let mut reader = serde_json::Deserializer::from_str(line);
+        Object {
+            columns: &columns,
+            fields: &mut fields,
+        }
+        .deserialize(&mut reader)
+        .and_then(|()| reader.end())
+        .map_err(|problem| error(number, explain(&problem)))?;
+        if let Some(absent) = fields.iter().position(Option::is_none) {
+            let name = &columns[absent];
+            let keys = Keys(line).read().unwrap_or_default();
+            let keys = || keys.iter().map(String::as_str);
+            let hint = did_you_mean(name, keys());
+            let found = quoted(keys());
+            return Err(error(number, format!("no key `{name}`{hint}found {found}")));
+        }
+        table.push(number, fields.iter_mut().filter_map(Option::take));
+    }
+    Ok(table)
 }
 
 /// What serde says, without the line, which is 1 in a text of one line.

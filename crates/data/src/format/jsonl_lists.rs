@@ -1,5 +1,6 @@
-//! Sentences in JSON lines: one object a line, with a list of words and a list of tags.
+//! Sentences in JSON: one object a line, or an array of them, with a list of words and a list of tags.
 
+use super::json_array::elements;
 use super::{FormatError, Sentence, Sentences, Unit, text};
 use crate::columns::Columns;
 use crate::near::{did_you_mean, quoted};
@@ -13,12 +14,33 @@ pub(super) fn read(
     columns: &Columns,
     labelled: bool,
 ) -> Result<Sentences, FormatError> {
+    let lines = text(path, bytes)?.lines().enumerate();
+    let lines = lines.map(|(number, line)| (number + 1, line));
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    sentences(path, lines, columns, labelled)
+}
+
+/// As [`read`], from one array of objects.
+pub(super) fn read_array(
+    path: &Path,
+    bytes: &[u8],
+    columns: &Columns,
+    labelled: bool,
+) -> Result<Sentences, FormatError> {
+    let objects = elements(text(path, bytes)?);
+    let objects = objects.map_err(|(line, problem)| FormatError::on_line(path, line, problem))?;
+    sentences(path, objects.into_iter(), columns, labelled)
+}
+
+/// A sentence for each of these objects, which come with their lines.
+fn sentences<'a>(
+    path: &Path,
+    objects: impl Iterator<Item = (usize, &'a str)>,
+    columns: &Columns,
+    labelled: bool,
+) -> Result<Sentences, FormatError> {
     let mut sentences = Vec::new();
-    for (number, line) in text(path, bytes)?.lines().enumerate() {
-        let number = number + 1;
-        if line.trim().is_empty() {
-            continue;
-        }
+    for (number, line) in objects {
         let sentence = parse(line)
             .and_then(|object| sentence(number, &object, columns, labelled)?.checked())
             .map_err(|problem| FormatError::on_line(path, number, problem))?;

@@ -5,6 +5,7 @@
 
 mod conll;
 mod delimited;
+mod json_array;
 mod jsonl;
 mod jsonl_lists;
 mod parquet;
@@ -37,6 +38,8 @@ pub enum Format {
     Tsv(Delimited),
     /// A JSON object on each line, whose keys are the columns; of a tagging dataset with lists of words and tags.
     Jsonl(Jsonl),
+    /// One array of such objects.
+    Json(Jsonl),
     /// Parquet with columns of text, numbers and booleans; of a tagging dataset with lists of words and tags.
     Parquet(Parquet),
     /// The bracketed trees of the Stanford Sentiment Treebank.
@@ -59,6 +62,7 @@ impl Format {
             Format::Csv(settings) => settings.read(b',', Quotes::Doubled, path, bytes, wanted),
             Format::Tsv(settings) => settings.read(b'\t', Quotes::None, path, bytes, wanted),
             Format::Jsonl(settings) => settings.read(path, bytes, wanted),
+            Format::Json(settings) => settings.read_array(path, bytes, wanted),
             Format::Parquet(settings) => settings.read(path, bytes, wanted),
             Format::SentimentTrees(settings) => settings.read(path, bytes, wanted),
             Format::Conll(_) => Err(FormatError::on_line(path, 1, NO_TABLE.into())),
@@ -76,6 +80,7 @@ impl Format {
         match self {
             Format::Conll(settings) => settings.read(path, bytes, columns, labelled),
             Format::Jsonl(_) => jsonl_lists::read(path, bytes, columns, labelled),
+            Format::Json(_) => jsonl_lists::read_array(path, bytes, columns, labelled),
             Format::Parquet(_) => parquet_lists::read(path, bytes, columns, labelled),
             Format::Csv(_) | Format::Tsv(_) | Format::SentimentTrees(_) => {
                 Err(FormatError::on_line(path, 1, NO_SENTENCES.into()))
@@ -87,7 +92,7 @@ impl Format {
     pub(crate) fn check_for(&self, columns: &Columns, tagging: bool) -> Result<()> {
         let (table, sentences) = match self {
             Format::Conll(_) => (false, true),
-            Format::Jsonl(_) | Format::Parquet(_) => (true, true),
+            Format::Jsonl(_) | Format::Json(_) | Format::Parquet(_) => (true, true),
             Format::Csv(_) | Format::Tsv(_) | Format::SentimentTrees(_) => (true, false),
         };
         ensure!(!tagging || sentences, "format: {NO_SENTENCES}");
@@ -102,7 +107,9 @@ impl Format {
     pub(crate) fn check(&self) -> Result<()> {
         match self {
             Format::Csv(settings) | Format::Tsv(settings) => settings.check(),
-            Format::Jsonl(_) | Format::Parquet(_) | Format::SentimentTrees(_) => Ok(()),
+            Format::Jsonl(_) | Format::Json(_) | Format::Parquet(_) | Format::SentimentTrees(_) => {
+                Ok(())
+            }
             Format::Conll(settings) => settings.check(),
         }
     }

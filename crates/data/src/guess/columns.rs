@@ -288,6 +288,8 @@ fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {
         format_reason: String::new(),
         columns: String::new(),
         columns_reason: String::new(),
+        empty: None,
+        encoding: None,
     };
     if task == Task::Regression {
         let Some(numbers) = numbers.filter(|numbers| numbers.len() > 1) else {

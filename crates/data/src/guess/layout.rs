@@ -3,6 +3,7 @@
 use super::{Findings, Hints, strings};
 use crate::Task;
 use anyhow::{Result, bail, ensure};
+use serde::de::IgnoredAny;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -44,21 +45,20 @@ pub(super) fn look(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Look> {
             .next()
             .map_or(0, |chunk| chunk.valid().len());
         let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
-        bail!("line {line}: not UTF-8; expected UTF-8 text or parquet");
+        bail!(
+            "line {line}: not UTF-8; expected UTF-8 text or parquet; give --encoding, such as `windows-1252`"
+        );
     };
     let text = text.trim_start_matches('\u{feff}');
     let first = text.trim_start();
     let line = first.lines().next().unwrap_or_default();
     let is_line = matches!(serde_json::from_str(line), Ok(serde_json::Value::Object(_)));
-    if first.starts_with(['[', '{']) && !is_line {
-        let what = match serde_json::from_str(first) {
-            Ok(serde_json::Value::Array(_)) => Some("one JSON array"),
-            Ok(serde_json::Value::Object(_)) => Some("one JSON object over several lines"),
-            _ => None,
-        };
-        if let Some(what) = what {
-            bail!("{what}; expected JSON lines, one object a line");
-        }
+    if first.starts_with('[') && serde_json::from_str::<Vec<IgnoredAny>>(first).is_ok() {
+        return Ok(table("{ kind = \"json\" }", "the file is one JSON array"));
+    }
+    let is_object = || serde_json::from_str::<IgnoredAny>(first).is_ok();
+    if first.starts_with('{') && !is_line && is_object() {
+        bail!("one JSON object over several lines; expected an array, or one object a line");
     }
     if is_line {
         return Ok(table(
@@ -149,6 +149,8 @@ impl WordColumns {
             format_reason: format!("each line has {} columns", self.n),
             columns: format!("{{ text = \"{text}\", label = \"{label}\" }}"),
             columns_reason: "words come first and tags last".into(),
+            empty: None,
+            encoding: None,
         })
     }
 }

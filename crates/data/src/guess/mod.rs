@@ -8,11 +8,13 @@ mod columns;
 mod layout;
 mod siblings;
 
+use crate::contents::{contents, decoded, marked, uncompressed};
 use crate::hash::sha256_hex;
 use crate::near::quoted;
 use crate::survey::Measured;
-use crate::{Card, Task};
+use crate::{Card, Empty, Task};
 use anyhow::{Context, Result, anyhow, ensure};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// What the user states about the file; the rest is guessed.
@@ -34,6 +36,10 @@ pub struct Hints {
     pub separator: Option<char>,
     /// Whether the first line has the names of the columns.
     pub header: Option<bool>,
+    /// What becomes of rows without a text.
+    pub empty: Option<Empty>,
+    /// The encoding of the files.
+    pub encoding: Option<String>,
 }
 
 /// A card that has not been written yet.
@@ -59,6 +65,14 @@ struct Findings {
     format_reason: String,
     columns: String,
     columns_reason: String,
+    empty: Option<Empty>,
+    encoding: Option<String>,
+}
+
+/// The name of the dataset that [`draft`] writes a card of.
+pub fn name(file: &Path, hints: &Hints) -> String {
+    let own = hints.name.clone();
+    own.unwrap_or_else(|| siblings::dataset_name(file))
 }
 
 /// A card for `file`, whose paths are below `folder`; with `relative_to_card`, that is the folder the card itself will be in.
@@ -66,10 +80,7 @@ pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) 
     let bytes =
         std::fs::read(file).with_context(|| format!("{}: cannot be read", file.display()))?;
     ensure!(!bytes.is_empty(), "{}: the file is empty", file.display());
-    let name = match &hints.name {
-        Some(name) => name.clone(),
-        None => siblings::dataset_name(file),
-    };
+    let name = name(file, hints);
     let plain = !name.is_empty()
         && name
             .chars()
@@ -78,15 +89,17 @@ pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) 
         plain,
         "--name: `{name}`; expected letters, digits, hyphens and underscores"
     );
-    let findings = findings(file, &bytes, hints).map_err(|error| {
-        // What a reader says names the file already; what was guessed does not.
-        let (file, said) = (file.display().to_string(), format!("{error:#}"));
-        if said.starts_with(&file) {
-            anyhow!("{said}")
-        } else {
-            anyhow!("{file}: {said}")
-        }
-    })?;
+    let findings = contents(file, &bytes)
+        .and_then(|bytes| findings(file, &bytes, hints))
+        .map_err(|error| {
+            // What a reader says names the file already; what was guessed does not.
+            let (file, said) = (file.display().to_string(), format!("{error:#}"));
+            if said.starts_with(&file) {
+                anyhow!("{said}")
+            } else {
+                anyhow!("{file}: {said}")
+            }
+        })?;
     let mut notes = Vec::new();
     let mut splits = Vec::new();
     for (split, path) in siblings::splits(file) {
@@ -102,9 +115,12 @@ pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) 
     Ok(Draft { name, text, notes })
 }
 
+/// What is known of the file whose decompressed content is `bytes`.
 fn findings(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Findings> {
-    match layout::look(file, bytes, hints)? {
-        layout::Look::Columns(words) => words.findings(hints),
+    let encoding = hints.encoding.as_deref().or(marked(bytes));
+    let bytes = &*decoded(file, Cow::Borrowed(bytes), encoding)?;
+    let mut findings = match layout::look(&uncompressed(file), bytes, hints)? {
+        layout::Look::Columns(words) => words.findings(hints)?,
         layout::Look::Table { format, reason } => {
             let read: crate::format::Format =
                 crate::toml_file::parse_toml::<toml::Table>(&format!("format = {format}"))
@@ -113,9 +129,12 @@ fn findings(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Findings> {
             let mut findings = columns::findings(&table, hints)?;
             findings.format = format;
             findings.format_reason = reason;
-            Ok(findings)
+            findings
         }
-    }
+    };
+    findings.empty = hints.empty;
+    findings.encoding = encoding.map(String::from);
+    Ok(findings)
 }
 
 /// A split as it was read.
@@ -224,6 +243,16 @@ fn layout_text(findings: &Findings, files: &[(&str, &Path, Option<&str>)]) -> St
             findings.columns, findings.columns_reason
         ),
     ];
+    if let Some(encoding) = &findings.encoding {
+        lines.push(format!("encoding = {}", string(encoding)));
+    }
+    match findings.empty {
+        Some(Empty::Drop) => {
+            lines.push("empty = \"drop\"  # rows without a text are left out".into())
+        }
+        Some(Empty::Keep) => lines.push("empty = \"keep\"  # rows without a text are kept".into()),
+        Some(Empty::Refuse) | None => {}
+    }
     if let Some(value) = &findings.unlabelled {
         lines.push(format!("unlabelled = {}", string(value)));
     }

@@ -107,6 +107,85 @@ fn json_lines_and_headerless_text_are_read() {
 }
 
 #[test]
+fn arrays_compressed_files_and_other_encodings_are_read() {
+    let array = "[\n  {\"sentence\": \"it rained\", \"label\": 1},\n  {\"sentence\": \"it was dry\", \"label\": 0}\n]\n";
+    let (_, card) = drafted(&[("rain.json", array)], &Hints::default());
+    assert_eq!(
+        card.layouts[0].format,
+        crate::format::Format::Json(Default::default())
+    );
+    assert_eq!(card.splits["train"].rows, 2);
+
+    let gzip = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+        std::io::Write::write_all(&mut encoder, bytes).expect("written");
+        encoder.finish().expect("a file")
+    };
+    let hints = |encoding: Option<&str>| Hints {
+        label: Some("stars".into()),
+        encoding: encoding.map(String::from),
+        ..Hints::default()
+    };
+    let latin = b"id;text;stars\nr1;un caf\xe9 cher;bad\nr2;un bon caf\xe9;good\n".to_vec();
+    let text = String::from_utf8_lossy(&latin).replace('\u{fffd}', "é");
+    let wide: Vec<u8> = ("\u{feff}".to_string() + &text)
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let zstd = zstd::encode_all(text.as_bytes(), 3).expect("a frame");
+    for (file, bytes, encoding) in [
+        ("a.csv", latin.clone(), Some("windows-1252")),
+        ("a.csv.gz", gzip(&latin), Some("windows-1252")),
+        ("a.csv.gz", gzip(text.as_bytes()), None),
+        ("a.csv.zst", zstd, None),
+        ("a.csv", wide, None),
+    ] {
+        let dir = folder(&[]);
+        let path = dir.path().join(file);
+        std::fs::write(&path, &bytes).expect("a file");
+        let draft = draft(&path, &hints(encoding), dir.path(), true).expect(file);
+        assert_eq!(draft.name, "a");
+        let card = dir.path().join("a.toml");
+        std::fs::write(&card, &draft.text).expect("a card");
+        let dataset = Card::read(&card).and_then(|card| card.load(Path::new("")));
+        let dataset = dataset.expect(&draft.text);
+        assert_eq!(
+            dataset.examples[0].input,
+            crate::Input::Text("un café cher".into()),
+            "{}",
+            draft.text
+        );
+    }
+    let dir = folder(&[]);
+    let path = dir.path().join("a.csv");
+    std::fs::write(&path, &latin).expect("a file");
+    let error = draft(&path, &hints(None), dir.path(), true).expect_err("no encoding");
+    assert!(error.to_string().contains("line 2: not UTF-8"), "{error}");
+    assert!(error.to_string().contains("give --encoding"), "{error}");
+}
+
+#[test]
+fn rows_without_a_text_are_dropped_or_kept_when_asked() {
+    let text = "id,text,label\n1,a fine film to see,good\n2,,bad\n3,not a fine film,bad\n";
+    let with = |empty: Option<Empty>| Hints {
+        empty,
+        ..Hints::default()
+    };
+    let error = refused(&[("films.csv", text)], &with(None));
+    assert!(
+        error.contains("line 3") && error.contains("--empty"),
+        "{error}"
+    );
+    for (empty, rows) in [(Empty::Drop, 2), (Empty::Keep, 3)] {
+        let (_, card) = drafted(&[("films.csv", text)], &with(Some(empty)));
+        assert_eq!(
+            (card.layouts[0].empty, card.splits["train"].rows),
+            (empty, rows)
+        );
+    }
+}
+
+#[test]
 fn column_files_are_tagging() {
     let text = "-DOCSTART- -X- O\n\nit PRP O\nrained VBD O\n\nNils NNP B-PER\nsang VBD O\n";
     let (_, card) = drafted(&[("ner.txt", text)], &Hints::default());
@@ -142,15 +221,15 @@ fn what_is_ambiguous_is_asked_for_by_the_name_of_the_option() {
         ),
         (
             "a.json",
-            "[{\"text\": \"a\"}]",
+            "[\"a text\"]",
             Hints::default(),
-            "one JSON array; expected JSON lines, one object a line",
+            "invalid type: string \"a text\", expected an object",
         ),
         (
             "a.json",
             "{\n  \"text\": \"a\",\n  \"label\": 1\n}\n",
             Hints::default(),
-            "one JSON object over several lines; expected JSON lines, one object a line",
+            "one JSON object over several lines; expected an array, or one object a line",
         ),
     ] {
         let error = refused(&[(name, text)], &hints);

@@ -303,7 +303,10 @@ fn values(card: &Card, layout: &Layout, split: &str, path: &Path, bytes: &[u8]) 
         &layout.values
     };
     let label = layout.columns_of(split).label.as_str();
-    let table = layout.format_of(split).table(path, bytes, Some(&[label]));
+    let Ok(bytes) = layout.contents(path, bytes) else {
+        return Vec::new();
+    };
+    let table = layout.format_of(split).table(path, &bytes, Some(&[label]));
     let (Ok(table), false) = (table, known.is_empty()) else {
         return Vec::new();
     };

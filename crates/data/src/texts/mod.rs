@@ -13,7 +13,6 @@
 
 mod card;
 mod catalogue;
-mod compressed;
 mod document;
 mod gutenberg;
 mod lines;

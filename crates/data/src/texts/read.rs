@@ -1,7 +1,7 @@
 //! From files to documents: hash, decompression, UTF-8, format, counts.
 
-use super::compressed::contents;
 use super::{Document, TextCard, TextFile, TextFormat, TextPart};
+use crate::contents::contents;
 use crate::hash::sha256_hex;
 use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;

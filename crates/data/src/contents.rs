@@ -1,0 +1,213 @@
+//! What a file stands for: compressed files, known by the endings `.zst` and `.gz`, and text in other encodings than UTF-8.
+
+use anyhow::{Context, Result, ensure};
+use encoding_rs::Encoding;
+use flate2::bufread::MultiGzDecoder;
+use std::borrow::Cow;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The most bytes a compressed file may hold: a few bytes can stand for as many as one likes.
+const MOST: u64 = 4 << 30;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Compression {
+    Zstd,
+    Gzip,
+}
+
+impl Compression {
+    fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "zst" => Some(Self::Zstd),
+            "gz" => Some(Self::Gzip),
+            _ => None,
+        }
+    }
+
+    fn expected(self) -> &'static str {
+        match self {
+            Self::Zstd => "whole zstd frames",
+            Self::Gzip => "a whole gzip file",
+        }
+    }
+
+    fn decompressed(self, bytes: &[u8], most: u64) -> Result<Vec<u8>> {
+        ensure!(!bytes.is_empty(), "found an empty file");
+        let decoder: Box<dyn Read> = match self {
+            Self::Zstd => Box::new(zstd::Decoder::with_buffer(bytes)?),
+            Self::Gzip => Box::new(MultiGzDecoder::new(bytes)),
+        };
+        let mut contents = Vec::new();
+        decoder
+            .take(most + 1)
+            .read_to_end(&mut contents)
+            .context("found a truncated or corrupt frame")?;
+        ensure!(
+            contents.len() as u64 <= most,
+            "found more than {most} bytes in it"
+        );
+        Ok(contents)
+    }
+}
+
+/// The bytes that the file `bytes`, which came from `path`, stands for: its own, or those that were compressed.
+///
+/// Several zstd frames in one file follow each other, as `cat a.zst b.zst` makes them; gzip files likewise.
+pub(crate) fn contents<'a>(path: &Path, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+    let Some(compression) = Compression::of(path) else {
+        return Ok(Cow::Borrowed(bytes));
+    };
+    let expected = compression.expected();
+    compression
+        .decompressed(bytes, MOST)
+        .map(Cow::Owned)
+        .with_context(|| format!("{}: expected {expected}", path.display()))
+}
+
+/// The name that a file has without the ending of its compression.
+pub(crate) fn uncompressed(path: &Path) -> PathBuf {
+    match Compression::of(path) {
+        Some(_) => path.with_extension(""),
+        None => path.to_path_buf(),
+    }
+}
+
+/// The encoding with this label, such as `windows-1252` or `shift_jis` (https://encoding.spec.whatwg.org/#names-and-labels).
+///
+/// # Errors
+/// When there is none.
+pub(crate) fn encoding(label: &str) -> Result<&'static Encoding> {
+    Encoding::for_label(label.as_bytes()).with_context(|| {
+        format!(
+            "found `{label}`, expected an encoding such as `utf-8`, `windows-1252`, `utf-16le`, `shift_jis` or `gb18030`"
+        )
+    })
+}
+
+/// The encoding that the mark at the beginning of a text says, where that is not UTF-8.
+pub(crate) fn marked(bytes: &[u8]) -> Option<&'static str> {
+    let (encoding, _) = Encoding::for_bom(bytes)?;
+    (encoding != encoding_rs::UTF_8).then(|| encoding.name())
+}
+
+/// The bytes of a text as UTF-8. Where `label` names no encoding they are as they are.
+///
+/// # Errors
+/// When the label is unknown, or bytes do not stand for a character.
+pub(crate) fn decoded<'a>(
+    path: &Path,
+    bytes: Cow<'a, [u8]>,
+    label: Option<&str>,
+) -> Result<Cow<'a, [u8]>> {
+    let Some(label) = label else {
+        return Ok(bytes);
+    };
+    let encoding = encoding(label)?;
+    let (text, _) = encoding.decode_with_bom_removal(&bytes);
+    let wrong = text
+        .char_indices()
+        .find(|(_, letter)| *letter == '\u{fffd}');
+    if let Some((at, _)) = wrong {
+        let line = 1 + text[..at].bytes().filter(|byte| *byte == b'\n').count();
+        anyhow::bail!(
+            "{}: line {line}: found bytes that are no character in {}; expected another encoding",
+            path.display(),
+            encoding.name()
+        );
+    }
+    Ok(Cow::Owned(text.into_owned().into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compressed(text: &str) -> Vec<u8> {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 3).expect("an encoder");
+        encoder.include_checksum(true).expect("a checksum");
+        std::io::Write::write_all(&mut encoder, text.as_bytes()).expect("a frame");
+        encoder.finish().expect("a frame")
+    }
+
+    fn read(name: &str, bytes: &[u8]) -> Result<Vec<u8>, String> {
+        contents(Path::new(name), bytes)
+            .map(Cow::into_owned)
+            .map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn frames_follow_each_other_and_other_files_are_as_they_are() {
+        let frames = [compressed("one\n"), compressed("two\n")].concat();
+        assert_eq!(read("a.txt.zst", &frames), Ok(b"one\ntwo\n".to_vec()));
+        assert_eq!(read("a.txt", &frames), Ok(frames));
+    }
+
+    #[test]
+    fn what_is_not_whole_frames_is_refused() {
+        let whole = compressed(&"a line of text\n".repeat(500));
+        let mut flipped = whole.clone();
+        *flipped.last_mut().expect("a checksum") ^= 1;
+        let cases = [
+            (Vec::new(), "found an empty file"),
+            (whole[..whole.len() - 5].to_vec(), "truncated or corrupt"),
+            (flipped, "checksum"),
+            (b"plain text".to_vec(), "Unknown frame descriptor"),
+            ([&whole[..], b"more"].concat(), "truncated or corrupt"),
+        ];
+        for (bytes, expected) in cases {
+            let error = read("a.zst", &bytes).expect_err(expected);
+            assert!(
+                error.starts_with("a.zst: expected whole zstd frames: found "),
+                "{error}"
+            );
+            assert!(error.contains(expected), "{error}; expected {expected}");
+        }
+        let error = Compression::Zstd
+            .decompressed(&whole, 1000)
+            .expect_err("too much");
+        assert_eq!(error.to_string(), "found more than 1000 bytes in it");
+    }
+
+    #[test]
+    fn gzip_files_follow_each_other_and_truncated_ones_are_refused() {
+        let gzip = |text: &str| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+            std::io::Write::write_all(&mut encoder, text.as_bytes()).expect("written");
+            encoder.finish().expect("a file")
+        };
+        let both = [gzip("one\n"), gzip("two\n")].concat();
+        assert_eq!(read("a.csv.gz", &both), Ok(b"one\ntwo\n".to_vec()));
+        let error = read("a.csv.gz", &both[..both.len() - 3]).expect_err("truncated");
+        assert!(
+            error.starts_with("a.csv.gz: expected a whole gzip file: found"),
+            "{error}"
+        );
+        assert_eq!(uncompressed(Path::new("b/a.csv.gz")), Path::new("b/a.csv"));
+        assert_eq!(uncompressed(Path::new("b/a.csv")), Path::new("b/a.csv"));
+    }
+
+    #[test]
+    fn texts_in_other_encodings_become_utf_8() {
+        let decode = |bytes: &[u8], label: &str| {
+            decoded(Path::new("a.csv"), Cow::Borrowed(bytes), Some(label))
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(decode(b"caf\xe9 \x80", "windows-1252"), Ok("café €".into()));
+        assert_eq!(decode(b"caf\xe9", "latin1"), Ok("café".into()));
+        assert_eq!(decode(b"\xff\xfea\0\xe9\0", "utf-16le"), Ok("aé".into()));
+        assert_eq!(
+            decode(b"fine\ncaf\xe9", "utf-8").expect_err("no UTF-8"),
+            "a.csv: line 2: found bytes that are no character in UTF-8; expected another encoding"
+        );
+        let unknown = decode(b"", "latin-99").expect_err("no encoding");
+        assert!(
+            unknown.starts_with("found `latin-99`, expected an encoding"),
+            "{unknown}"
+        );
+        assert_eq!(marked(b"\xff\xfea\0"), Some("UTF-16LE"));
+        assert_eq!(marked(b"\xef\xbb\xbfa"), None);
+    }
+}
