@@ -65,7 +65,8 @@ pub struct Score {
     pub epoch: usize,
     /// Optimiser steps taken so far.
     pub step: usize,
-    /// `train` (the mean loss of the epoch's steps, and what a rule of a gap measured), `dev` or `test`.
+    /// `train` (the mean loss of the epoch's steps, and what a rule of a gap measured), `dev` or `test`; `cross-validation` where
+    /// the score is that of other models with the same settings.
     pub split: &'static str,
     /// `loss`, `gap` (train minus dev), or a name that [`totune_stats::classification_scores_with`],
     /// [`totune_stats::regression_scores`] or [`totune_stats::tagging_scores`] gives.

@@ -194,3 +194,48 @@ fn a_card_next_to_its_file_is_used_in_an_experiment() {
     place.succeed("mine", &["data", "new", "data/plays.csv"]);
     assert!(place.path("mine/datasets/plays.toml").is_file());
 }
+
+/// The commands of docs/your-data.md in their order, in a folder with the files that they name. Training is made short.
+#[test]
+fn the_documentation_of_own_data_can_be_followed() {
+    let place = Place::new();
+    place.write("reviews.csv", &reviews(90));
+    place.write("test.csv", &reviews(20));
+    place.write("new.csv", "text\nthis one is good\nthis one is bad\n");
+    let page = include_str!("../../../docs/your-data.md");
+    let lines = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ totune "));
+    let lines: Vec<&str> = lines.collect();
+    assert!(lines.len() > 6, "{lines:?}");
+    for line in lines {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        words.extend(match words[0] {
+            "train" => &["--epochs", "1", "--max-length", "16"][..],
+            "compare" => &["--budget", "20s", "--strategies", "frozen"],
+            _ => &[],
+        });
+        let (code, out, err) = place.run(".", &words);
+        // On a busy machine there may be no time to train anything.
+        let busy = words[0] == "compare" && err.contains("no model was saved");
+        assert_eq!(code, Some(i32::from(busy)), "{line}: {out} {err}");
+        if words[0] == "experiment" {
+            let path = "my-project/experiments/reviews/strategies.toml";
+            let text = fs::read_to_string(place.path(path)).expect("an experiment");
+            let short = text
+                .replace("seeds = [1, 2, 3]", "seeds = [1]\nmax-length = 16")
+                .replace(", epochs = 10", "")
+                .replace("[profiles.own]", "[profiles.own]\nepochs = 1");
+            place.write(path, &short);
+        }
+    }
+    let predictions = fs::read_to_string(place.path("predictions.csv")).expect("predictions");
+    assert!(predictions.starts_with("text,predicted,p_negative,p_positive\n"));
+    assert_eq!(predictions.lines().count(), 3);
+    assert!(place.path("my-model/config.json").is_file());
+    assert!(
+        place
+            .path("my-project/reports/reviews/own/index.html")
+            .is_file()
+    );
+}

@@ -189,3 +189,95 @@ fn what_cannot_be_compared_is_an_error() {
         assert!(!checkout.path("compare").exists());
     }
 }
+
+/// With folds a model is trained on all examples, with a dev split one of the trials is kept; also where a floor is better.
+#[test]
+fn the_model_of_the_best_strategy_is_saved() {
+    let line = |at: usize| {
+        let (word, label) = match at.is_multiple_of(3) {
+            true => ("bad", "negative"),
+            false => ("good", "positive"),
+        };
+        format!("it is {word} number {at},{label}\n")
+    };
+    for (rows, scored) in [(60, "cross-validation"), (1100, "test")] {
+        let checkout = Checkout::new();
+        let lines: String = (0..rows).map(line).collect();
+        checkout.write("mine/reviews.csv", &format!("text,label\n{lines}"));
+        let path = |part: &str| checkout.path(part).to_str().expect("UTF-8").to_string();
+        let (file, model, out) = (path("mine/reviews.csv"), path("m"), path("out"));
+        let arguments = ["compare", &file, "--encoder", "fixture-bert", "--out", &out];
+        let short = ["--budget", "30s", "--strategies", "frozen", "--seeds", "2"];
+        let said = checkout.run(&[&arguments[..], &short, &["--save", &model]].concat());
+        if said.err.contains("no model was saved") {
+            // A machine too busy to train at all.
+            assert_eq!(said.code, Some(1), "{}", said.err);
+            continue;
+        }
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        assert!(said.out.contains("read back: 32 examples"), "{}", said.out);
+        assert!(!said.out.contains("To train and keep this model"));
+        let card = fs::read_to_string(checkout.path("m/README.md")).expect("a model card");
+        let n = if rows < 1000 { 60 } else { 220 };
+        let row = card
+            .lines()
+            .find(|line| line.starts_with(&format!("| {scored} | accuracy |")));
+        assert!(
+            row.is_some_and(|row| row.ends_with(&format!("| {n} |"))),
+            "{card}"
+        );
+        checkout.succeed(&["evaluate", &model, &file]);
+        // A folder with something in it is refused before any time is spent.
+        let again = checkout.run(&[&arguments[..], &["--save", &model]].concat());
+        assert_eq!(again.code, Some(2));
+        assert!(
+            again.err.contains("already there and not empty"),
+            "{}",
+            again.err
+        );
+    }
+}
+
+#[test]
+fn a_file_is_drafted_with_the_options_of_data_new() {
+    let checkout = Checkout::new();
+    let mut bytes = b"body;stars\n;good\n".to_vec();
+    for at in 0..80 {
+        let (word, label) = if at % 3 == 0 {
+            ("mauvais", "bad")
+        } else {
+            ("très bon", "good")
+        };
+        let word: Vec<u8> = word.chars().map(|letter| letter as u8).collect();
+        bytes.extend(
+            [
+                b"un livre ",
+                &word[..],
+                format!(" {at};{label}\n").as_bytes(),
+            ]
+            .concat(),
+        );
+    }
+    fs::create_dir_all(checkout.path("mine")).expect("a folder");
+    fs::write(checkout.path("mine/books.csv"), bytes).expect("written");
+    let file = checkout.path("mine/books.csv");
+    let file = file.to_str().expect("UTF-8");
+    let columns = ["--text", "body", "--label", "stars", "--budget", "6s"];
+    let refused = checkout.run(&[&["compare", file][..], &columns].concat());
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("give --encoding"), "{}", refused.err);
+    let encoded = [&["compare", file][..], &columns, &["--encoding", "latin1"]].concat();
+    let refused = checkout.run(&encoded);
+    assert!(refused.err.contains("--empty"), "{}", refused.err);
+    let more = [
+        "--encoding",
+        "latin1",
+        "--empty",
+        "drop",
+        "--strategies",
+        "frozen",
+    ];
+    let comparison = comparison(&checkout, &[&[file][..], &columns, &more].concat());
+    let words = &row(&comparison, "words")["test"]["value"];
+    assert_eq!(*words, 1.0, "{comparison}");
+}

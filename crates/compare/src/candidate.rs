@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use totune_adapt::Strategy;
 
 use crate::cost::Cost;
+use crate::model::Model;
 use crate::runner::Runner;
 use crate::strategies::epochs;
 use crate::trial::TrialResult;
@@ -53,6 +54,27 @@ impl Candidate {
             self.cost = Cost::of(&trial);
         }
         self.trials.push((lr, trial));
+    }
+
+    /// Adds a trial of the last stage. Of all models the one with the best dev score is kept.
+    pub fn add_final(&mut self, mut trial: TrialResult) {
+        for (_, earlier) in &mut self.trials {
+            earlier.model = None;
+        }
+        let mut earlier = self.finals.iter_mut();
+        match earlier.find(|earlier| earlier.model.is_some()) {
+            Some(best) if best.dev >= trial.dev => trial.model = None,
+            Some(best) if trial.model.is_some() => best.model = None,
+            Some(_) | None => {}
+        }
+        self.finals.push(trial);
+    }
+
+    /// The model that was kept.
+    pub fn take_model(&mut self) -> Option<Model> {
+        let earlier = self.trials.iter_mut().map(|(_, trial)| trial);
+        let mut all = self.finals.iter_mut().chain(earlier);
+        all.find_map(|trial| trial.model.take()).map(|model| *model)
     }
 
     /// The trials of the last stage; before it the longest one at the chosen learning rate.

@@ -47,6 +47,21 @@ pub struct Comparison {
     pub stopped: bool,
 }
 
+impl Comparison {
+    /// The row of the strategy whose model is kept: the choice, or where that is a floor the best strategy by the scores that
+    /// the choice is made on.
+    pub fn kept(&self) -> Option<&Row> {
+        let score = |row: &Row| row.dev.or(row.test.map(|test| test.value));
+        let strategies = self.rows.iter();
+        let strategies = strategies.filter(|row| row.is_strategy && row.test.is_some());
+        let score = |row: &Row| match Some(&row.name) == self.chosen.as_ref() {
+            true => f64::INFINITY,
+            false => score(row).unwrap_or(f64::NEG_INFINITY),
+        };
+        strategies.max_by(|a, b| score(a).total_cmp(&score(b)))
+    }
+}
+
 /// What a comparison is made of.
 pub(crate) struct Parts<'a> {
     pub scorer: &'a Scorer,
@@ -101,7 +116,11 @@ pub(crate) fn conclude(
         spent_seconds: clock.spent(),
         stopped: parts.stopped,
     };
-    Ok(Outcome { comparison, test })
+    Ok(Outcome {
+        comparison,
+        test,
+        model: None,
+    })
 }
 
 /// Marks the strategies that are no better than the most frequent answer by more than `margin`: that they lose to others would

@@ -89,6 +89,7 @@ pub(crate) fn measure(
         },
         data: sample,
         predicts_test: false,
+        keeps_model: false,
         until,
     };
     Ok(runner.run(trial, &|_| {})?.as_ref().map(Cost::of))

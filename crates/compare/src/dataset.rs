@@ -21,6 +21,8 @@ pub struct DatasetSplits {
     pub title: String,
     /// Whether committed fixtures are read, so that scores mean nothing.
     pub fixture: bool,
+    /// What identifies the content of its training file.
+    pub hash: String,
     /// The splits.
     pub splits: SplitKind,
     /// What a reader of the comparison should know of them.
@@ -57,12 +59,14 @@ impl DatasetSplits {
     /// # Errors
     /// When its files are missing or not what the card says, or there is too little of it.
     pub fn read(card: &Card, root: &Path) -> Result<Self> {
-        let (splits, notes) =
-            split(card.labelled_files(root)?).with_context(|| card.file.display().to_string())?;
+        let files = card.labelled_files(root)?;
+        let hash = files.train.hash.clone();
+        let (splits, notes) = split(files).with_context(|| card.file.display().to_string())?;
         Ok(Self {
             name: card.name.clone(),
             title: card.title.clone(),
             fixture: card.fixture,
+            hash,
             splits,
             notes,
         })

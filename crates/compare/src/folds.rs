@@ -13,6 +13,7 @@ use crate::cost::Evaluated;
 use crate::dataset::DatasetSplits;
 use crate::floors::{self, FloorResult};
 use crate::fold_candidate::{FoldCandidate, FoldTrials};
+use crate::model::Model;
 use crate::predictions::Predictions;
 use crate::progress::Stage;
 use crate::race::{Race, SLACK};
@@ -21,10 +22,14 @@ use crate::scorer::Scorer;
 use crate::sentence::sentence;
 use crate::trial::{Size, Trial};
 
-/// Share of the budget at which training has to be over.
+/// Share of the budget at which training has to be over, and where the model is kept, which is trained after that.
 const LAST: f64 = 0.94;
+const LAST_BEFORE_MODEL: f64 = 0.86;
 /// Fewest epochs that say something of a strategy.
 const LEAST_EPOCHS: usize = 3;
+
+/// Where the score of a model is from that was trained on all examples.
+const CROSS_VALIDATION: &str = "cross-validation";
 
 /// The folds of a dataset: the name of each in the runner, whose splits are `train` and `test`.
 pub(crate) struct Folds<'a> {
@@ -32,6 +37,8 @@ pub(crate) struct Folds<'a> {
     names: Vec<String>,
     /// The test indices of each fold.
     indices: &'a [Vec<usize>],
+    /// Share of the budget at which their training has to be over.
+    last: f64,
 }
 
 impl<'a> Folds<'a> {
@@ -53,6 +60,10 @@ impl<'a> Folds<'a> {
             all,
             names,
             indices,
+            last: match runner.keeps_models {
+                true => LAST_BEFORE_MODEL,
+                false => LAST,
+            },
         }
     }
 
@@ -124,7 +135,7 @@ impl<'a> Folds<'a> {
         let second = candidates.iter().map(|one| one.rates[1]).enumerate();
         let mut grid: Vec<(usize, f64)> = first.chain(second).collect();
         let size = |at: usize, n: usize| {
-            let seconds = race.clock.left_of(LAST) / (n * self.names.len()) as f64;
+            let seconds = race.clock.left_of(self.last) / (n * self.names.len()) as f64;
             self.fitting(&candidates[at], seconds)
         };
         while !grid.is_empty() && grid.iter().any(|(at, _)| size(*at, grid.len()).is_none()) {
@@ -162,7 +173,7 @@ impl<'a> Folds<'a> {
             for &(at, _) in order.iter().take(2) {
                 let best = &found[at].trials[found[at].best];
                 let seconds: f64 = best.seconds.iter().sum::<f64>() * SLACK * SLACK;
-                if seconds > race.clock.left_of(LAST) {
+                if seconds > race.clock.left_of(self.last) {
                     return Ok(());
                 }
                 let seeded = (best.lr, seed);
@@ -173,6 +184,51 @@ impl<'a> Folds<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The model of [`Comparison::kept`], trained on all examples with the settings that were chosen; none where it was stopped
+    /// from outside. Its score is that of cross-validation.
+    pub fn model(
+        &self,
+        race: &Race,
+        comparison: &Comparison,
+        candidates: &[FoldCandidate],
+    ) -> Result<Option<Model>> {
+        let kept = comparison.kept();
+        let mut named = candidates.iter();
+        let one =
+            named.find(|one| Some(one.strategy.to_string()) == kept.map(|row| row.name.clone()));
+        let Some((strategy, best)) =
+            one.and_then(|one| Some((one.strategy, one.trials.get(one.best)?)))
+        else {
+            return Ok(None);
+        };
+        let size = Size {
+            examples: self.all.examples.len(),
+            ..best.size
+        };
+        let stage = Stage::training(strategy, (best.lr, 1), size, race.clock);
+        race.progress.stage(&stage);
+        let trial = Trial {
+            strategy,
+            lr: best.lr,
+            seed: 1,
+            size,
+            data: race.data,
+            predicts_test: false,
+            keeps_model: true,
+            // Better late than untrained.
+            until: race.clock.end_of(10.0),
+        };
+        let on_step = |step: &_| race.progress.step(&stage, step);
+        let result = race.runner.run(trial, &on_step)?;
+        let mut model = result.and_then(|result| result.model);
+        if let (Some(model), Some(score)) = (&mut model, kept.and_then(|row| row.test)) {
+            let metric = (CROSS_VALIDATION, comparison.metric.as_str());
+            model.scored(metric, score.value, self.all.examples.len());
+            model.sizes[2] = 0;
+        }
+        Ok(model.map(|model| *model))
     }
 
     fn fitting(&self, candidate: &Candidate, seconds: f64) -> Option<Size> {
@@ -215,7 +271,8 @@ impl<'a> Folds<'a> {
                 size,
                 data: name,
                 predicts_test: true,
-                until: race.clock.end_of(LAST),
+                keeps_model: false,
+                until: race.clock.end_of(self.last),
             };
             let on_step = |step: &_| race.progress.step(&stage, step);
             let Some(result) = race.runner.run(trial, &on_step)? else {

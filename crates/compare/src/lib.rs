@@ -18,6 +18,7 @@ mod errors;
 mod floors;
 mod fold_candidate;
 mod folds;
+mod model;
 mod page;
 mod predictions;
 mod progress;
@@ -40,6 +41,7 @@ pub use clock::Clock;
 pub use comparison::{Comparison, LearningCurve};
 pub use dataset::{DatasetSplits, SMALL, SplitKind};
 pub use errors::Errors;
+pub use model::Model;
 pub use page::page;
 pub use predictions::Predictions;
 pub use progress::{Progress, Stage};
@@ -67,6 +69,8 @@ pub struct Request {
     pub most_seeds: usize,
     /// Differences up to this one do not matter.
     pub margin: f64,
+    /// Whether a model is kept: that of the chosen strategy, or of the best one where a floor was chosen.
+    pub keeps_model: bool,
 }
 
 /// A comparison, and the test predictions of the chosen model.
@@ -76,6 +80,8 @@ pub struct Outcome {
     pub comparison: Comparison,
     /// The test examples and their predictions; none where nothing was chosen.
     pub test: Option<(Dataset, Predictions)>,
+    /// The model of [`Comparison::kept`], where it was asked for and there was time for one.
+    pub model: Option<Model>,
 }
 
 /// Shares of the budget that predictions take at most: those of dev after an epoch, those of test, and the vectors that
@@ -101,6 +107,7 @@ pub fn compare(
     let mut splits = vec![("train".to_string(), data.splits.train().clone())];
     splits.extend(data.cost_sample(&sample_name));
     let mut runner = Runner::new(environment, &request.encoder, splits, activations.path())?;
+    runner.keeps_models = request.keeps_model;
     let strategies = match request.strategies.as_slice() {
         [] => strategies::usual(runner.n_layers()),
         named => named.to_vec(),
@@ -156,11 +163,16 @@ fn by_race(
         notes,
         stopped: runner.is_stopped(),
     };
-    comparison::conclude(data, request, parts, &|name| {
+    let mut outcome = comparison::conclude(data, request, parts, &|name| {
         let mut named = candidates.iter();
         let candidate = named.find(|candidate| candidate.strategy.to_string() == name);
         candidate.map_or(Ok(Vec::new()), |candidate| race.learning_curve(candidate))
-    })
+    })?;
+    let kept = outcome.comparison.kept().map(|row| &row.name);
+    let mut named = candidates.iter_mut();
+    let kept = named.find(|one| Some(&one.strategy.to_string()) == kept);
+    outcome.model = kept.and_then(Candidate::take_model);
+    Ok(outcome)
 }
 
 /// Chooses and scores by cross-validation.
@@ -170,10 +182,15 @@ fn by_folds(
     runner: &mut Runner,
     candidates: Vec<Candidate>,
 ) -> Result<Outcome> {
+    let n_sample = model::SAMPLE.min(all.examples.len());
+    let sample: Vec<usize> = (0..n_sample).collect();
+    // Where the model that is kept, which is trained on all examples, is compared with what was saved of it.
+    runner.insert("test", all.part(&sample, &data.name));
     let folds = Folds::new(data, (all, folds), runner);
     progress.stage(&Stage::of("floors", request.clock));
     let floors = folds.floors(runner)?;
-    let candidates = folds.run(&race(runner, data, request, progress), candidates)?;
+    let race = race(runner, data, request, progress);
+    let candidates = folds.run(&race, candidates)?;
     let scorer = &runner.scorer;
     let of_floors = floors.iter().map(|one| ScoredRow::of_floor(one, scorer));
     let mut rows: Vec<ScoredRow> = of_floors
@@ -190,6 +207,9 @@ fn by_folds(
     };
     let mut outcome = comparison::conclude(data, request, parts, &|_| Ok(Vec::new()))?;
     folds::correct(&mut outcome.comparison, scorer, (&floors, &candidates))?;
+    if request.keeps_model {
+        outcome.model = folds.model(&race, &outcome.comparison, &candidates)?;
+    }
     Ok(outcome)
 }
 

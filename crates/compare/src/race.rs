@@ -158,7 +158,7 @@ impl Race<'_> {
                 // The second stage had the first seed.
                 let seeded = (candidate.lr, seed as u64 + 1);
                 match self.trial(candidate, seeded, size, true)? {
-                    Some(trial) => candidates[at].finals.push(trial),
+                    Some(trial) => candidates[at].add_final(trial),
                     None => return Ok(()),
                 }
             }
@@ -269,6 +269,8 @@ impl Race<'_> {
             size,
             data: self.data,
             predicts_test,
+            // A strategy can only be chosen by a trial that predicted test.
+            keeps_model: predicts_test,
             until: self.clock.end_of(CURVE),
         };
         let on_step = |step: &_| self.progress.step(&stage, step);

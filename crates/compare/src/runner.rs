@@ -7,11 +7,13 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use totune_adapt::{DataFacts, EpochScores, StepEvent, Stop, Watch};
+use totune_adapt::{DataFacts, EpochScores, Examples, Outcome, StepEvent, Stop, Watch};
 use totune_data::{Dataset, Files, Split};
-use totune_model::EncoderCard;
+use totune_model::{AnyEncoder, EncoderCard};
 use totune_sweep::{Environment, Inputs, Machine, RunSpec, TuneWork, Work};
 
+use crate::model::{Model, SAMPLE};
+use crate::predictions::Predictions;
 use crate::scorer::Scorer;
 use crate::strategies::recipe;
 use crate::trial::{FINAL, Trial, TrialResult};
@@ -24,6 +26,8 @@ pub(crate) struct Runner<'a> {
     /// What the usual settings follow from.
     pub facts: DataFacts,
     pub scorer: Scorer,
+    /// Whether trials that predict test keep their models.
+    pub keeps_models: bool,
     /// By the name of the data and of the split.
     splits: BTreeMap<(String, String), Dataset>,
 }
@@ -51,6 +55,7 @@ impl<'a> Runner<'a> {
             encoder: card,
             facts,
             scorer,
+            keeps_models: false,
             splits: splits.collect(),
         })
     }
@@ -118,10 +123,13 @@ impl<'a> Runner<'a> {
     /// Trains; `None` where there was no time to end it, or it was stopped from outside.
     pub fn run(&self, trial: Trial, step: &dyn Fn(&StepEvent)) -> Result<Option<TrialResult>> {
         let began = Instant::now();
-        let mut prepared = self.inputs.prepare(&self.spec(&trial)?)?;
+        let spec = self.spec(&trial)?;
+        let mut prepared = self.inputs.prepare(&spec)?;
         // Test is predicted once by the final model: scoring it after each epoch would only take time.
         let test = std::mem::take(&mut prepared.task.test);
         prepared.task.test = test.part(&[0]);
+        let sample: Vec<usize> = (0..SAMPLE.min(test.len())).collect();
+        let sample = test.part(&sample);
         if trial.predicts_test {
             prepared.task.predict = vec![(FINAL.to_string(), test)];
         }
@@ -142,7 +150,38 @@ impl<'a> Runner<'a> {
             test.filter(|_| trial.predicts_test),
         ];
         let metric = &self.scorer.metric;
-        TrialResult::of(&outcome, metric, predicted, [n_train, n_dev], began).map(Some)
+        let mut result = TrialResult::of(&outcome, metric, predicted, [n_train, n_dev], began)?;
+        if self.keeps_models && trial.keeps_model && !result.diverged {
+            let model = self.model((spec, outcome), sample, (&trial, &result))?;
+            result.model = Some(Box::new(model));
+        }
+        Ok(Some(result))
+    }
+
+    /// The model of a trial.
+    fn model(
+        &self,
+        (run, outcome): (RunSpec, Outcome<AnyEncoder>),
+        sample: Examples,
+        (trial, result): (&Trial, &TrialResult),
+    ) -> Result<Model> {
+        let loaded = self.inputs.loaded(&self.encoder.name)?;
+        let n_test = result.on_test.as_ref().map_or(0, Predictions::len);
+        let n_dev = self.n(trial.data, "dev");
+        let mut model = Model {
+            run,
+            outcome,
+            sizes: [result.size.examples, n_dev, n_test],
+            sample,
+            dir: loaded.dir.clone(),
+            checkpoint: loaded.checkpoint_hash.clone(),
+        };
+        model.outcome.predictions.clear();
+        if let Some(on_test) = &result.on_test {
+            let value = self.scorer.score(on_test);
+            model.scored(("test", &self.scorer.metric), value, n_test);
+        }
+        Ok(model)
     }
 }
 

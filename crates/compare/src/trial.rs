@@ -7,6 +7,7 @@ use totune_adapt::{Outcome, Strategy};
 use totune_data::Dataset;
 use totune_model::AnyEncoder;
 
+use crate::model::Model;
 use crate::predictions::Predictions;
 
 /// Name of the test split where a run predicts it only once, with the final model.
@@ -23,6 +24,8 @@ pub(crate) struct Trial<'a> {
     pub data: &'a str,
     /// Whether the final model predicts test.
     pub predicts_test: bool,
+    /// Whether the final model may be the one that is kept.
+    pub keeps_model: bool,
     /// The latest time to end.
     pub until: Instant,
 }
@@ -58,6 +61,8 @@ pub(crate) struct TrialResult {
     pub params_trained: usize,
     pub params_total: usize,
     pub diverged: bool,
+    /// The model, where it may be the one that is kept.
+    pub model: Option<Box<Model>>,
 }
 
 impl TrialResult {
@@ -105,6 +110,7 @@ impl TrialResult {
             params_trained: outcome.params_trainable,
             params_total: outcome.params_total,
             diverged,
+            model: None,
         })
     }
 

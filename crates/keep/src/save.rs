@@ -186,7 +186,7 @@ fn write(trained: &Trained, form: &Form, dir: &Path) -> Result<Manifest> {
 /// The scores of the selected epoch.
 fn scores(outcome: &Outcome<AnyEncoder>) -> Vec<ScoreFacts> {
     let scores = outcome.scores.iter();
-    let finals = scores.filter(|score| score.is_final && matches!(score.split, "dev" | "test"));
+    let finals = scores.filter(|score| score.is_final && score.split != "train");
     finals
         .map(|score| ScoreFacts {
             split: score.split.to_string(),

@@ -10,11 +10,14 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use totune_adapt::Strategy;
 use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request, compare, page};
-use totune_data::guess::{Hints, draft};
+use totune_data::guess::{draft, name};
 use totune_data::{Card, near};
+use totune_sweep::Machine;
 
 use self::terminal::Line;
+use crate::command::data::hints::HintArgs;
 use crate::command::train;
+use crate::command::train::fit::{ToSave, print_saved};
 use crate::context::Context;
 use crate::exit;
 
@@ -24,9 +27,12 @@ use crate::exit;
 Examples:
   totune compare reviews.csv
   totune compare reviews.csv --budget 2m --encoder all-minilm-l6-v2 --strategies frozen,full
+  totune compare reviews.csv --save my-model
+  totune compare export.csv.gz --label stars --encoding windows-1252 --empty drop
   totune compare sst-2 --budget 30m --json
 
-Takes a file (a card is drafted and kept beside the results), a card, or the name of a dataset.
+Takes a file as `totune data new` does (its card is written next to it), a card, or the name of a
+dataset.
 Strategies: frozen, full, last-<k>, two-phase, lora, gradual, bitfit, as in `totune train`.
 Ctrl-C gives the result so far.")]
 pub struct Compare {
@@ -47,21 +53,18 @@ pub struct Compare {
     /// Differences up to this one do not matter
     #[arg(long, value_name = "SCORE", default_value_t = 0.01)]
     margin: f64,
-    /// Column of the text of a file
-    #[arg(long, value_name = "COLUMN")]
-    text: Option<String>,
-    /// Column of the second text of a pair
-    #[arg(long, value_name = "COLUMN")]
-    second: Option<String>,
-    /// Column of the label or the score
-    #[arg(long, value_name = "COLUMN")]
-    label: Option<String>,
     /// Folder for the page and the numbers [default: compare/<name> below the current folder]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// New folder for the model of the chosen strategy (of the best one, where a floor was chosen), as `totune train`
+    /// writes it
+    #[arg(long, value_name = "FOLDER")]
+    save: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    hints: HintArgs,
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -89,6 +92,9 @@ impl Compare {
             self.margin
         );
         let strategies = self.asked()?;
+        if let Some(folder) = &self.save {
+            totune_keep::check_free(folder)?;
+        }
         let machine = context.machine()?;
         let card = self.card(context)?;
         let data = DatasetSplits::read(&card, &context.roots.data)?;
@@ -101,6 +107,7 @@ impl Compare {
             clock: Clock::new(start, self.budget),
             most_seeds: usize::from(self.seeds),
             margin: self.margin,
+            keeps_model: self.save.is_some(),
         };
         let outcome = compare(&data, context.environment(&machine), &request, &line)?;
         line.finish();
@@ -111,16 +118,68 @@ impl Compare {
             println!("{}", serde_json::to_string_pretty(comparison)?);
         } else {
             print!("{}", terminal::table(comparison));
-            if let Some(train) = &train {
+            if let (Some(train), None) = (&train, &self.save) {
                 println!("\nTo train and keep this model:\n  {train}");
             }
             println!("\n{}", out.join("index.html").display());
         }
+        let is_saved = self.saved(context, &machine, (&card, &data), &outcome)?;
         Ok(match (comparison.stopped, &comparison.chosen) {
             (true, _) => exit::STOPPED,
-            (false, Some(_)) => exit::OK,
-            (false, None) => exit::SOME_FAILED,
+            (false, Some(_)) if is_saved => exit::OK,
+            (false, _) => exit::SOME_FAILED,
         })
+    }
+
+    /// Saves the model, where that was asked for; whether nothing is missing.
+    fn saved(
+        &self,
+        context: &Context,
+        machine: &Machine,
+        (card, data): (&Card, &DatasetSplits),
+        outcome: &Outcome,
+    ) -> Result<bool> {
+        let Some(folder) = &self.save else {
+            return Ok(true);
+        };
+        let Some(model) = &outcome.model else {
+            let shown = folder.display();
+            eprintln!(
+                "no model was saved as {shown}: no strategy was trained to its end within the budget"
+            );
+            return Ok(false);
+        };
+        let comparison = &outcome.comparison;
+        if let Some(kept) = comparison.kept()
+            && Some(&kept.name) != comparison.chosen.as_ref()
+        {
+            eprintln!(
+                "what was chosen trains no encoder; the model that is saved is that of the best strategy, `{}`",
+                kept.name
+            );
+        }
+        let encoders = context.project.encoders()?;
+        let train = data.splits.train();
+        let saved = ToSave {
+            outcome: &model.outcome,
+            sample: &model.sample,
+            sizes: model.sizes,
+            metrics: &train.metrics,
+            spec: &model.run,
+            is_listed: false,
+            card,
+            train,
+            hash: &data.hash,
+            encoder: encoders.find(&self.encoder)?,
+            dir: &model.dir,
+            checkpoint: &model.checkpoint,
+        }
+        .save(context, machine, folder)?;
+        match self.json {
+            true => eprintln!("saved {}", folder.display()),
+            false => print_saved(&saved),
+        }
+        Ok(true)
     }
 
     /// The strategies that were asked for.
@@ -160,17 +219,16 @@ impl Compare {
         let file = fs::canonicalize(path)
             .with_context(|| format!("{}: cannot be read", path.display()))?;
         let folder = file.parent().unwrap_or(Path::new("/"));
-        let hints = Hints {
-            text: self.text.clone(),
-            second: self.second.clone(),
-            label: self.label.clone(),
-            ..Hints::default()
-        };
-        let draft = draft(&file, &hints, folder, true)?;
-        let beside = folder.join(format!("{}.toml", draft.name));
+        let hints = self.hints.hints();
+        let beside = folder.join(format!("{}.toml", name(&file, &hints)));
         if beside.is_file() {
+            eprintln!(
+                "{} is already there and says what the columns are",
+                beside.display()
+            );
             return Card::read(&beside);
         }
+        let draft = draft(&file, &hints, folder, true)?;
         for note in &draft.notes {
             eprintln!("{note}");
         }

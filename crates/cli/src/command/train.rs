@@ -1,7 +1,7 @@
 //! `totune train`: one model on a dataset of one's own.
 
 mod bar;
-mod fit;
+pub(super) mod fit;
 mod rerun;
 
 use std::path::{Path, PathBuf};

@@ -79,20 +79,61 @@ impl Job<'_> {
         }
         print_scores(&outcome, facts.sizes);
         if let Some(folder) = folder {
-            let trained = self.trained(context, &outcome, &facts)?;
-            print_saved(&save(&trained, folder, &machine.device)?);
+            let loaded = self.inputs.loaded(&self.encoder.name)?;
+            let model = ToSave {
+                outcome: &outcome,
+                sample: &facts.sample,
+                sizes: facts.sizes,
+                metrics: &facts.metrics,
+                spec: self.spec,
+                is_listed: self.is_listed,
+                card: self.card,
+                train: self.train,
+                hash: self.hash,
+                encoder: self.encoder,
+                dir: &loaded.dir,
+                checkpoint: &loaded.checkpoint_hash,
+            };
+            print_saved(&model.save(context, machine, folder)?);
         }
         Ok(exit::OK)
     }
+}
 
-    /// What a saved model says about itself.
-    fn trained<'a>(
-        &'a self,
-        context: &Context,
-        outcome: &'a Outcome<AnyEncoder>,
-        facts: &'a Facts,
-    ) -> Result<Trained<'a>> {
-        let [train, dev, test] = facts.sizes;
+/// A trained model, and all that its folder says about it.
+pub(crate) struct ToSave<'a> {
+    pub outcome: &'a Outcome<AnyEncoder>,
+    /// Some of test, to compare the saved model by.
+    pub sample: &'a Examples,
+    /// Examples in train, dev and test.
+    pub sizes: [usize; 3],
+    /// Metrics of the dataset, the main one first.
+    pub metrics: &'a [String],
+    /// Its run, which trained an encoder.
+    pub spec: &'a RunSpec,
+    /// Whether that is one of an experiment.
+    pub is_listed: bool,
+    /// The card of the dataset.
+    pub card: &'a Card,
+    /// Its training file, or what was used of it.
+    pub train: &'a Dataset,
+    /// What identifies all of the dataset that was read.
+    pub hash: &'a str,
+    /// The card of the encoder.
+    pub encoder: &'a EncoderCard,
+    /// The folder with the encoder's tokenizer.
+    pub dir: &'a Path,
+    /// What identifies the encoder's weights.
+    pub checkpoint: &'a str,
+}
+
+impl ToSave<'_> {
+    /// Saves the model as `folder`.
+    ///
+    /// # Errors
+    /// When the folder is there and not empty or cannot be written, or what was written computes something else.
+    pub fn save(&self, context: &Context, machine: &Machine, folder: &Path) -> Result<Saved> {
+        let [train, dev, test] = self.sizes;
         let Work::Tune(work) = &self.spec.work else {
             bail!("{}: trains no encoder", self.spec.label());
         };
@@ -100,19 +141,18 @@ impl Job<'_> {
             .card
             .locate(&context.roots.data, "train")
             .context("the dataset was just read")?;
-        let loaded = self.inputs.loaded(&self.encoder.name)?;
         let spec = self.is_listed.then(|| self.spec.canonical_json());
         let spec = spec.map(|json| serde_json::from_str(&json)).transpose()?;
-        Ok(Trained {
-            outcome,
+        let trained = Trained {
+            outcome: self.outcome,
             encoder: self.encoder,
-            dir: &loaded.dir,
-            checkpoint: &loaded.checkpoint_hash,
+            dir: self.dir,
+            checkpoint: self.checkpoint,
             training: &work.training,
             seed: self.spec.seed,
             spec,
             task: TaskFacts::of(self.card, layout, self.train),
-            metrics: facts.metrics.clone(),
+            metrics: self.metrics.to_vec(),
             columns: ColumnNames::of(layout),
             dataset: DatasetFacts {
                 name: self.card.name.clone(),
@@ -123,8 +163,9 @@ impl Job<'_> {
                 dev,
                 test,
             },
-            sample: &facts.sample,
-        })
+            sample: self.sample,
+        };
+        save(&trained, folder, &machine.device)
     }
 }
 
@@ -138,7 +179,7 @@ fn print_scores(outcome: &Outcome<AnyEncoder>, [train, dev, test]: [usize; 3]) {
 }
 
 /// Where a model was saved, and who loads it.
-fn print_saved(saved: &Saved) {
+pub(crate) fn print_saved(saved: &Saved) {
     println!(
         "saved {} (read back: {} examples, largest difference {:.1e})",
         saved.dir.display(),

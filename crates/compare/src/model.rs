@@ -1,0 +1,47 @@
+//! The model of the chosen strategy.
+
+use std::path::PathBuf;
+
+use totune_adapt::{Examples, Score};
+use totune_model::AnyEncoder;
+use totune_sweep::RunSpec;
+
+/// Examples by which a saved model is compared with the one in memory.
+pub(crate) const SAMPLE: usize = 32;
+
+/// A trained model, and what it was made of.
+#[derive(Debug)]
+pub struct Model {
+    /// Its run.
+    pub run: RunSpec,
+    /// The model, with its scores on dev and test, or those of cross-validation.
+    pub outcome: totune_adapt::Outcome<AnyEncoder>,
+    /// Examples that it was trained, selected and tested on.
+    pub sizes: [usize; 3],
+    /// A few inputs.
+    pub sample: Examples,
+    /// The folder with the encoder's tokenizer.
+    pub dir: PathBuf,
+    /// What identifies the weights that training started from.
+    pub checkpoint: String,
+}
+
+impl Model {
+    /// Replaces what was scored on test during training, if it was, by `value`, the score of the final model on `n` examples of
+    /// `split`.
+    pub(crate) fn scored(&mut self, (split, metric): (&'static str, &str), value: f64, n: usize) {
+        let outcome = &mut self.outcome;
+        outcome.scores.retain(|score| score.split != "test");
+        outcome.scores.push(Score {
+            phase: outcome.phases.len().saturating_sub(1),
+            epoch: outcome.epochs,
+            step: outcome.steps,
+            split,
+            metric: metric.to_string(),
+            value,
+            n,
+            train_seconds: outcome.train_seconds,
+            is_final: true,
+        });
+    }
+}
