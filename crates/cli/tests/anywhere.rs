@@ -136,6 +136,27 @@ fn a_new_project_runs_its_example_and_has_cards_of_its_own() {
     let page = fs::read_to_string(place.path("mine/reports/example/own/index.html"));
     assert!(page.expect("a page").contains("Frozen encoder"));
 
+    // Files that are wrong are named, and hide no other.
+    place.write("mine/experiments/example/half.toml", "paper = \"example\"");
+    place.write("mine/experiments/example/other.toml", "paper = ");
+    let (code, out, err) = place.run("mine", &["papers"]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(out.contains("strategies   runs: own 2"), "{out}");
+    assert!(
+        err.contains("half.toml: ") && err.contains("other.toml: "),
+        "{err}"
+    );
+    let (code, _, err) = place.run("mine", &["sweep", "plan", "example", "own"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        err.contains("half.toml: ") && err.contains("other.toml: "),
+        "{err}"
+    );
+    for name in ["half", "other"] {
+        let path = format!("mine/experiments/example/{name}.toml");
+        fs::remove_file(place.path(&path)).expect("removed");
+    }
+
     // The examples of the READMEs are cards; a project's own card goes before the one of that name in the binary.
     let block = |readme: &str| {
         let text = fs::read_to_string(place.path(readme)).expect("a README");

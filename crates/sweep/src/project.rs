@@ -128,7 +128,20 @@ impl Project {
     }
 
     /// The experiments of one paper, by name.
+    ///
+    /// # Errors
+    /// When the paper is unknown, or files of it are wrong: the message names what is wrong in each of them.
     pub fn experiments(&self, paper: &str) -> Result<Vec<Experiment>> {
+        let (experiments, wrong) = self.read_experiments(paper)?;
+        ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+        Ok(experiments)
+    }
+
+    /// The experiments of one paper, by name, and what is wrong in files that are none.
+    ///
+    /// # Errors
+    /// When the paper is unknown.
+    pub fn read_experiments(&self, paper: &str) -> Result<(Vec<Experiment>, Vec<String>)> {
         let papers = self.papers()?;
         if !papers.iter().any(|existing| existing == paper) {
             let names: Vec<&str> = papers.iter().map(String::as_str).collect();
@@ -136,10 +149,14 @@ impl Project {
         }
         let entries = self.entries(&self.root.join(EXPERIMENTS).join(paper))?;
         let presets = self.presets();
-        experiment_files(&entries)
-            .into_iter()
-            .map(|path| Experiment::read_with(path, presets.as_deref()))
-            .collect()
+        let (mut experiments, mut wrong) = (Vec::new(), Vec::new());
+        for path in experiment_files(&entries) {
+            match Experiment::read_with(path, presets.as_deref()) {
+                Ok(experiment) => experiments.push(experiment),
+                Err(error) => wrong.push(format!("{error:#}")),
+            }
+        }
+        Ok((experiments, wrong))
     }
 
     /// Those of them that have the profile.

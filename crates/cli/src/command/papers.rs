@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
+use totune_sweep::Experiment;
 
 use crate::context::Context;
 use crate::exit;
@@ -12,18 +13,30 @@ use crate::exit;
 pub struct Papers {}
 
 impl Papers {
-    /// Prints one line for each experiment.
+    /// Prints one line for each experiment; a file that is wrong hides no other.
     pub fn run(self, context: &Context) -> Result<u8> {
+        let mut code = exit::OK;
         for paper in context.project.papers()? {
             println!("{paper}");
-            for experiment in context.project.experiments(&paper)? {
-                let mut counts = Vec::new();
-                for profile in experiment.profiles() {
-                    counts.push(format!("{profile} {}", experiment.expand(profile)?.len()));
+            let (experiments, mut wrong) = context.project.read_experiments(&paper)?;
+            for experiment in experiments {
+                match runs(&experiment) {
+                    Ok(runs) => println!("  {:<12} runs: {runs}", experiment.name),
+                    Err(error) => wrong.push(format!("{error:#}")),
                 }
-                println!("  {:<12} runs: {}", experiment.name, counts.join(", "));
+            }
+            for error in wrong {
+                eprintln!("error: {error}");
+                code = exit::SOME_FAILED;
             }
         }
-        Ok(exit::OK)
+        Ok(code)
     }
+}
+
+/// The profiles of an experiment with their numbers of runs: "fixture 4, small 60".
+fn runs(experiment: &Experiment) -> Result<String> {
+    let count = |profile: &str| Ok(format!("{profile} {}", experiment.expand(profile)?.len()));
+    let counts = experiment.profiles().into_iter().map(count);
+    Ok(counts.collect::<Result<Vec<_>>>()?.join(", "))
 }
