@@ -112,7 +112,7 @@ mod tests {
             ("{}", 1, "found `{`; expected `[`"),
             ("[{}\n{}]", 2, "found `{`; expected `]`"),
             ("[\n{},\n]", 3, "expected value"),
-            ("[{\"a\":\n1,}]", 2, "trailing comma"),
+            ("[{\"a\":\n1,}]", 2, "key must be a string"),
             ("[{}", 1, "found the end of the file; expected `]`"),
             ("[{},", 1, "found the end of the file; expected an object"),
             ("[]\n[]", 1, "expected nothing behind the array"),
