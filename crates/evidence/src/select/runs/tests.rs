@@ -76,6 +76,32 @@ fn runs_that_went_wrong_are_counted() {
     assert_eq!(sample.lost, BTreeMap::from([("diverged".to_owned(), 2)]));
 }
 
+#[test]
+fn guessing_scores_nothing_or_the_most_frequent_class() {
+    let mut tables = totune_synthetic::tables();
+    let answer = tables.predictions.remove(0);
+    let gold = |n: usize| if n < 8 { "vowel" } else { "consonant" };
+    tables.predictions = (0..10)
+        .map(|n| PredictionRow {
+            example_id: n.to_string(),
+            gold: gold(n).into(),
+            ..answer.clone()
+        })
+        .collect();
+    let runs = Runs::new(tables).unwrap();
+    let run = runs
+        .all()
+        .iter()
+        .find(|run| run.row.run_id == answer.run_id);
+    let guess = |metric, split| run.unwrap().guess(&Measure::score(metric, split));
+    assert_eq!(guess("accuracy", TEST), Some(0.8));
+    assert_eq!(guess("span-f1", "dev"), Some(0.0));
+    assert_eq!(guess("matthews", TEST), Some(0.0));
+    // F1 depends on which class is called positive, and only answers on test are kept.
+    assert_eq!(guess("f1-positive", TEST), None);
+    assert_eq!(guess("accuracy", "dev"), None);
+}
+
 fn select(conditions: &str) -> Result<(usize, Option<String>), String> {
     let runs = Runs::new(totune_synthetic::tables()).unwrap();
     let selection = runs

@@ -75,11 +75,6 @@ impl BaselineComparison {
         })
     }
 
-    /// A title with an apposition, such as "Last layer, 2e-5", closes it before the next word.
-    fn comma(&self) -> &'static str {
-        if self.title.contains(", ") { "," } else { "" }
-    }
-
     /// Whether its mean score over the tasks is shown not to be a point below: that no difference was found shows nothing.
     fn is_as_good(&self) -> bool {
         let overall = self.overall.as_ref();
@@ -88,7 +83,8 @@ impl BaselineComparison {
 
     /// `kept 98 % of the gain of all layers over the floor in 31 % of the training time`.
     fn cost_and_gain(&self, baseline: &str) -> String {
-        let baseline = in_sentence(baseline);
+        let last = in_sentence(baseline);
+        let baseline = closed(&last);
         let score = match self.kept {
             Some(kept) if kept <= 0.0 => {
                 format!("kept nothing of the gain of {baseline} over the floor")
@@ -107,6 +103,7 @@ impl BaselineComparison {
                     "above"
                 };
                 let points = Scale::Points.number(self.difference.abs());
+                let baseline = self.time.map_or(&last, |_| &baseline);
                 format!("scored {points} points {side} {baseline}")
             }
         };
@@ -153,6 +150,12 @@ impl BaselineComparison {
         }
         parts.join(", ")
     }
+}
+
+/// A title with an apposition, such as "Last layer, 2e-5", closes it before the next word.
+fn closed(title: &str) -> String {
+    let comma = if title.contains(", ") { "," } else { "" };
+    format!("{title}{comma}")
 }
 
 /// `62 %`; what is not all of it is not rounded to 100 %.
@@ -248,15 +251,14 @@ fn by_score(a: &&BaselineComparison, b: &&BaselineComparison) -> Ordering {
 pub(super) fn headline(compared: &[BaselineComparison], baseline: &str) -> Option<Headline> {
     let first = first(compared)?;
     let (title, baseline) = (in_sentence(&first.title), in_sentence(baseline));
-    let comma = first.comma();
     let advice = match first.choice() {
-        Choice::Cheaper | Choice::Better => format!("Choose {title}{comma} over {baseline}"),
-        Choice::Open => format!("Not decided between {title}{comma} and {baseline}"),
+        Choice::Cheaper | Choice::Better => format!("Choose {} over {baseline}", closed(&title)),
+        Choice::Open => format!("Not decided between {} and {baseline}", closed(&title)),
         Choice::Worse => format!("Stay with {baseline}; closest is {title}"),
     };
     Some(Headline {
         advice,
-        compares: format!("{}{comma} minus {baseline}", first.title),
+        compares: format!("{} minus {baseline}", closed(&first.title)),
         measured: first.measured(),
         decided: first.choice() != Choice::Open,
     })
@@ -271,7 +273,7 @@ pub(super) fn sentences(compared: &[BaselineComparison], baseline: &str) -> Vec<
     let told = |beside: &BaselineComparison| {
         format!("{}; {}.", beside.cost_and_gain(baseline), beside.apart())
     };
-    let mut result = vec![format!("{}{} {}", first.title, first.comma(), told(first))];
+    let mut result = vec![format!("{} {}", closed(&first.title), told(first))];
     let another = |found: Option<&'_ BaselineComparison>| {
         found.filter(|other| other.title != first.title).map(told)
     };
@@ -388,7 +390,19 @@ mod tests {
     #[test]
     fn a_title_with_an_apposition_closes_it() {
         let few = beside("Few, 2e-5", 0.98, Some(0.3));
-        assert!(sentences(&[few], "All layers")[0].starts_with("Few, 2e-5, kept 98 %"));
+        let said = &sentences(&[few], "All layers, fine-tuned")[0];
+        let start =
+            "Few, 2e-5, kept 98 % of the gain of all layers, fine-tuned, over the floor in 30 %";
+        assert!(said.starts_with(start), "{said}");
+        let few = BaselineComparison {
+            kept: None,
+            ..beside("Few", 0.9, None)
+        };
+        let said = &sentences(&[few], "All, tuned")[0];
+        assert!(
+            said.starts_with("Few scored 8.00 points below all, tuned; "),
+            "{said}"
+        );
     }
 
     #[test]
