@@ -132,8 +132,9 @@ fn probes_of_other_inputs_differ_in_the_input_alone() {
     };
     let means: BTreeSet<String> = of("layers").into_iter().map(like_a_mean).collect();
     let others = of("choices-probe");
-    // Four tasks, two inputs: pretrained, and fine-tuned with three seeds in `paper` and `base` and one in `fixture`.
-    assert_eq!(others.len(), 4 * 2 * (2 * (1 + 3) + 1 + (1 + 1)));
+    // Four tasks, two inputs: pretrained in all five profiles, and fine-tuned with three seeds in `paper` and `base` and one
+    // in `fixture`.
+    assert_eq!(others.len(), 4 * 2 * (5 + 2 * 3 + 1));
     for run in others {
         let label = format!("{}: {}", run.profile, run.label());
         assert!(means.contains(&like_a_mean(run)), "{label}");
