@@ -263,9 +263,12 @@ the fixture profile cannot run; see NO
     }
 
     #[test]
-    fn a_folder_that_is_no_checkout_cannot_run_the_fixtures() {
-        let empty = tempfile::tempdir().expect("temporary folder");
-        assert!(!Examination::new(&Project::find(empty.path()), &nowhere()).well);
+    fn a_project_with_a_broken_card_cannot_run_the_fixtures() {
+        let project = tempfile::tempdir().expect("temporary folder");
+        let datasets = project.path().join("datasets");
+        std::fs::create_dir(&datasets).expect("a folder");
+        std::fs::write(datasets.join("broken.toml"), "name = ").expect("a card");
+        assert!(!Examination::new(&Project::find(project.path()), &nowhere()).well);
     }
 
     #[test]

@@ -219,7 +219,7 @@ fn a_split_out_of_range_is_refused_where_it_is_written() {
         ),
         (
             "kind = 'hold-out', tset = 0.2, seed = 1",
-            "line 2: unknown key `tset`; did you mean `test`? expected one of `test`, `dev`, `seed`, `duplicates`, `train-limit`, `test-limit`",
+            "line 2: unknown key `tset`; did you mean `test`? expected one of `test`, `dev`, `seed`, `duplicates`, `train-limit`, `dev-drawn`, `test-limit`",
         ),
         (
             "kind = 'k-fold', folds = 1, by = 'file'",

@@ -79,6 +79,7 @@ fn a_spec_of_schema_1_is_read_in_full_and_knows_the_id_it_was_made_with() {
     assert_eq!(
         earlier,
         [
+            "8992e84dadda8237",
             "38bd257998816242",
             "78d3345f654020be",
             "a3add02da90d1a77",
@@ -185,7 +186,7 @@ fn a_head_with_a_rate_of_its_own_in_the_second_phase_makes_another_run_and_says_
         r#""kind":"stack-and-finetune","layer-decay":1.0,"lr":0.00002,"pooler":"frozen"}"#
     );
     let (plain, then) = run_and_id(&of_schema(5, adaptation));
-    assert_eq!(plain.earlier_ids().next(), Some(then));
+    assert_eq!(plain.earlier_ids().nth(1), Some(then)); // the first is of schema 6
     assert!(
         plain
             .canonical_json()
@@ -207,7 +208,7 @@ fn a_head_with_a_rate_of_its_own_in_the_second_phase_makes_another_run_and_says_
 fn a_head_with_a_rate_of_its_own_makes_another_run_and_says_so() {
     let adaptation = r#"{"embeddings":"trainable","kind":"full","layer-decay":1.0,"lr":0.00002,"pooler":"trainable"}"#;
     let (plain, then) = run_and_id(&of_schema(4, adaptation));
-    assert_eq!(plain.earlier_ids().nth(1), Some(then)); // the first is of schema 5
+    assert_eq!(plain.earlier_ids().nth(2), Some(then)); // the first are of schemas 6 and 5
     assert_eq!(
         plain.label(),
         "e · d · bert · full · lr 2e-5 · hold-out · seed 1"
@@ -236,11 +237,11 @@ fn a_head_with_a_rate_of_its_own_makes_another_run_and_says_so() {
 fn a_spec_of_a_later_schema_is_refused() {
     let later = spec()
         .canonical_json()
-        .replace("\"schema\":6", "\"schema\":9");
+        .replace("\"schema\":7", "\"schema\":9");
     let error = RunSpec::read(&later).expect_err("refused").to_string();
     assert_eq!(
         error,
-        "schema: found 9, expected at most 6: the spec is from a later version"
+        "schema: found 9, expected at most 7: the spec is from a later version"
     );
 }
 
