@@ -264,11 +264,15 @@ the fixture profile cannot run; see NO
 
     #[test]
     fn a_project_with_a_broken_card_cannot_run_the_fixtures() {
-        let project = tempfile::tempdir().expect("temporary folder");
-        let datasets = project.path().join("datasets");
-        std::fs::create_dir(&datasets).expect("a folder");
-        std::fs::write(datasets.join("broken.toml"), "name = ").expect("a card");
-        assert!(!Examination::new(&Project::find(project.path()), &nowhere()).well);
+        let folder = tempfile::tempdir().expect("temporary folder");
+        for part in ["experiments", "datasets", "encoders"] {
+            std::fs::create_dir(folder.path().join(part)).expect("a folder");
+        }
+        let project = Project::open(folder.path()).expect("a project");
+        let before = Examination::new(&project, &nowhere());
+        assert!(before.well, "{}", table(&before, true));
+        std::fs::write(folder.path().join("datasets/broken.toml"), "name = ").expect("a card");
+        assert!(!Examination::new(&project, &nowhere()).well);
     }
 
     #[test]
