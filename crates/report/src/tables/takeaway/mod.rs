@@ -1,5 +1,8 @@
 //! What a practitioner should take from a page: what each group costs and what it gives, compared with one of them.
 
+mod baseline;
+mod headline;
+mod row;
 mod sentences;
 
 use std::collections::BTreeSet;
@@ -8,21 +11,20 @@ use anyhow::{Result, ensure};
 use serde::Deserialize;
 use totune_evidence::compare::paired::{ComparedSide, Numbers, PairedComparison};
 use totune_evidence::plan::{Group, Measure, Plan, Side, TEST, Task, Where};
-use totune_evidence::select::label::labelled;
-use totune_evidence::select::panel::{TaskRuns, average};
-use totune_evidence::select::per_run::{
-    TimePer, final_score, scores_of_both, seconds_of_both, trained_share,
-};
-use totune_evidence::select::runs::Run;
+use totune_evidence::select::panel::TaskRuns;
+use totune_evidence::select::per_run::{TimePer, final_score, scores_of_both, seconds_of_both};
 use totune_evidence::select::scope::Scope;
-use totune_evidence::text::{Scale, fixed, in_sentence};
+use totune_evidence::text::in_sentence;
 use totune_plot::Panel;
-use totune_plot::intervals::{IntervalPanel, IntervalRow};
+use totune_plot::intervals::IntervalPanel;
 use totune_stats::mean;
 
-pub(crate) use self::sentences::Headline;
-use self::sentences::{BaselineComparison, headline, provenance, sentences};
-use super::{Cell, Column, Csv, RenderedTable};
+use self::baseline::BaselineComparison;
+pub(crate) use self::headline::Headline;
+use self::headline::headline;
+use self::row::{Row, columns};
+use self::sentences::{provenance, sentences};
+use super::{Csv, RenderedTable};
 use crate::item::Heading;
 
 /// `[takeaway]` in `report.toml`.
@@ -179,18 +181,6 @@ fn over(tasks: &[&Task]) -> String {
     }
 }
 
-fn columns() -> Vec<Column> {
-    vec![
-        Column::stub("Strategy"),
-        Column::of("Mean score").class("ours"),
-        Column::of("Difference (points)").with_interval("95 % interval"),
-        Column::of("Training time (%)").class("ours"),
-        Column::of("An epoch (%)"),
-        Column::of("Trained (%)"),
-        Column::of("Runs").class("runs"),
-    ]
-}
-
 /// A group against the baseline on the same tasks.
 fn paired<'a>(
     (group, side): (&Group, &Side),
@@ -226,136 +216,6 @@ fn missing(group: &Group, task: &Task, task_runs: &TaskRuns) -> Vec<String> {
             format!("{group} has no score on {}: {why}", task.title)
         });
     lost.into_iter().chain(no_score).collect()
-}
-
-/// What a group costs and gives, as text; what does not exist is empty.
-#[derive(Debug, Default)]
-struct Row {
-    title: String,
-    baseline: bool,
-    score: String,
-    /// In points, with its interval.
-    difference: [String; 2],
-    /// Time to the stop and of an epoch, in percent of the baseline's.
-    times: [String; 2],
-    /// Trained parameters in percent of all.
-    trained: String,
-    runs: usize,
-    lost: String,
-}
-
-impl Row {
-    /// What a group is by itself. A mean over other tasks than those asked for would not be comparable, so there is
-    /// none where a task has no score.
-    fn of(group: &Group, tasks: &[&Task], on: &[TaskRuns]) -> Self {
-        let scores = tasks.iter().zip(on).map(|(task, task_runs)| {
-            let scores = task_runs.per_seed(|run| final_score(run, task));
-            (!scores.is_empty()).then(|| mean(&scores))
-        });
-        let scores: Option<Vec<f64>> = scores.collect();
-        let all: Vec<&Run> = on.iter().flat_map(TaskRuns::all).collect();
-        let trained = average(&all, trained_share);
-        let lost: usize = on
-            .iter()
-            .flat_map(|task_runs| task_runs.lost.values())
-            .sum();
-        let labels: BTreeSet<&String> = on.iter().flat_map(|on| &on.labels).collect();
-        Self {
-            title: labelled(&group.title, labels),
-            score: scores.map_or(String::new(), |scores| fixed(mean(&scores), 3)),
-            trained: trained.map_or(String::new(), |share| Scale::Percent.number(share)),
-            runs: all.len(),
-            lost: match lost {
-                0 => String::new(),
-                n => format!("{n} lost"),
-            },
-            ..Self::default()
-        }
-    }
-
-    fn is_baseline(&mut self) {
-        self.baseline = true;
-        self.times = ["100", "100"].map(str::to_owned);
-    }
-
-    fn compare(&mut self, beside: &BaselineComparison, paired: &PairedComparison) {
-        let scale = Scale::Points;
-        // Without a second pair there is a difference all the same.
-        self.difference[0] = scale.signed(beside.difference);
-        if let Ok(comparison) = &beside.overall {
-            let interval = comparison.interval;
-            let ends = [interval.low, interval.high].map(|end| scale.number(end));
-            self.difference = [
-                scale.signed(comparison.difference),
-                format!("[{}, {}]", ends[0], ends[1]),
-            ];
-        }
-        self.times = [beside.time, time_ratio(paired, TimePer::Epoch)]
-            .map(|ratio| ratio.map_or(String::new(), |ratio| fixed(ratio * 100.0, 0)));
-    }
-
-    /// The same as a row of the figure.
-    fn drawn(&self, beside: &BaselineComparison) -> IntervalRow {
-        let points = |score: f64| 100.0 * score;
-        let interval = beside
-            .overall
-            .as_ref()
-            .ok()
-            .map(|comparison| comparison.interval);
-        IntervalRow {
-            title: self.title.clone(),
-            note: match self.times[0].as_str() {
-                "" => String::new(),
-                percent => format!("{percent} % of the time"),
-            },
-            value: points(beside.difference),
-            interval: interval.map(|ends| (points(ends.low), points(ends.high))),
-        }
-    }
-
-    fn fields(&self) -> [String; 10] {
-        let [difference, interval] = self.difference.clone();
-        let [time, epoch] = self.times.clone();
-        [
-            self.title.clone(),
-            self.baseline.to_string(),
-            self.score.clone(),
-            difference,
-            interval,
-            time,
-            epoch,
-            self.trained.clone(),
-            self.runs.to_string(),
-            self.lost.clone(),
-        ]
-    }
-
-    fn cells(&self) -> Vec<Cell> {
-        let [
-            title,
-            _,
-            score,
-            difference,
-            interval,
-            time,
-            epoch,
-            trained,
-            runs,
-            lost,
-        ] = self.fields();
-        let difference = Cell::of(difference).beside(interval);
-        let cells = [
-            Cell::of(title),
-            Cell::of(score).or("incomplete"),
-            difference.or(if self.baseline { "baseline" } else { "" }),
-            Cell::of(time),
-            Cell::of(epoch),
-            Cell::of(trained),
-            Cell::of(runs).beside(lost),
-        ];
-        let class = if self.baseline { "baseline" } else { "" };
-        cells.map(|cell| cell.class(class)).into()
-    }
 }
 
 /// Final scores of both sides of a paired comparison, of the tasks that have any.

@@ -1,0 +1,115 @@
+//! A group beside the baseline, in numbers.
+
+use totune_evidence::compare::paired::PairedComparison;
+use totune_evidence::compare::strata::unpaired;
+use totune_evidence::compare::{ALPHA, Comparison};
+use totune_evidence::plan::{Task, Unit};
+use totune_evidence::select::per_run::TimePer;
+use totune_stats::{holm, mean};
+
+use super::{scores, time_ratio};
+
+/// A point of a score.
+pub(super) const POINT: f64 = 0.01;
+
+/// A group beside the baseline, in numbers.
+#[derive(Debug)]
+pub(super) struct BaselineComparison {
+    pub(super) title: String,
+    /// Its mean score less the baseline's, on the same pairs.
+    pub(super) difference: f64,
+    /// What its score is above the floor, as a share of what the baseline's is; `None` where a floor is not known or the
+    /// baseline is not above it.
+    pub(super) kept: Option<f64>,
+    /// Its time to the stop as a share of the baseline's.
+    pub(super) time: Option<f64>,
+    pub(super) overall: Result<Comparison, String>,
+    /// Tasks that the difference is a mean over.
+    pub(super) tasks: usize,
+    /// Tasks that have a test of their own, and on how many of these it is significantly lower and higher.
+    pub(super) tested: usize,
+    pub(super) below: usize,
+    pub(super) above: usize,
+}
+
+impl BaselineComparison {
+    /// `floor` gives the score of no training on a task, where that is known.
+    pub(super) fn of(
+        paired: &PairedComparison,
+        floor: impl Fn(&Task) -> Option<f64>,
+    ) -> Option<Self> {
+        let numbers = scores(paired).ok()?;
+        let (a, b) = numbers.means();
+        let floors = numbers.tasks.iter().map(|on| floor(on.task));
+        let floor = floors
+            .collect::<Option<Vec<f64>>>()
+            .map(|floors| mean(&floors));
+        let tests: Vec<Comparison> = numbers
+            .tasks
+            .iter()
+            .filter_map(|on| unpaired(&[(1.0, &on.a, &on.b)]).ok())
+            .collect();
+        let p = holm(&tests.iter().map(|test| test.p).collect::<Vec<f64>>());
+        let told = |up: bool| {
+            let apart =
+                |(test, p): &(&Comparison, &f64)| **p < ALPHA && (test.difference > 0.0) == up;
+            tests.iter().zip(&p).filter(apart).count()
+        };
+        Some(Self {
+            title: paired.title_a.clone(),
+            difference: a - b,
+            kept: floor
+                .filter(|floor| b > *floor)
+                .map(|floor| (a - floor) / (b - floor)),
+            tasks: numbers.tasks.len(),
+            time: time_ratio(paired, TimePer::Run),
+            overall: numbers.compare_by(Unit::Seed),
+            tested: tests.len(),
+            below: told(false),
+            above: told(true),
+        })
+    }
+
+    /// Whether its mean score over the tasks is shown not to be a point below: that no difference was found shows nothing.
+    pub(super) fn is_as_good(&self) -> bool {
+        let overall = self.overall.as_ref();
+        overall.is_ok_and(|comparison| comparison.narrow.low > -POINT)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use totune_stats::Estimate;
+
+    pub(in crate::tables::takeaway) fn copy(each: &BaselineComparison) -> BaselineComparison {
+        BaselineComparison {
+            title: each.title.clone(),
+            overall: each.overall.clone(),
+            ..*each
+        }
+    }
+
+    pub(in crate::tables::takeaway) fn beside(
+        title: &str,
+        kept: f64,
+        time: Option<f64>,
+    ) -> BaselineComparison {
+        BaselineComparison {
+            title: title.to_owned(),
+            difference: 0.8 * (kept - 1.0),
+            kept: Some(kept),
+            time,
+            overall: Ok(comparison(0.8 * (kept - 1.0), 1.0)),
+            tasks: 4,
+            tested: 4,
+            below: 0,
+            above: 0,
+        }
+    }
+
+    pub(in crate::tables::takeaway) fn comparison(difference: f64, half: f64) -> Comparison {
+        let (value, error, df) = (difference, half / 1.96, f64::INFINITY);
+        Comparison::of(Estimate { value, error, df }, "", 3.0, vec![value])
+    }
+}

@@ -1,0 +1,175 @@
+//! What a page says first: what to do, and how sure that is.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+use totune_evidence::compare::Comparison;
+use totune_evidence::text::{Scale, counted, in_sentence};
+
+use super::baseline::{BaselineComparison, POINT};
+use super::sentences::{closed, share, time_text};
+
+/// What a page says first: what to do, and the numbers that say so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Headline {
+    /// `Choose last 4 layers, 2e-5, over all layers`, or that it is not decided.
+    pub(crate) advice: String,
+    /// `Last 4 layers, 2e-5, minus all layers`: what the numbers are of, where no advice may be given.
+    pub(crate) compares: String,
+    /// `+0.71 points (95 % interval [-0.45, 1.87], 8 tasks) in 65 % of the training time`.
+    pub(crate) measured: String,
+    /// Whether the numbers tell what to do.
+    pub(crate) decided: bool,
+}
+
+/// What a comparison with the baseline says to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    /// It takes less time and is as good.
+    Cheaper,
+    /// Its score is higher, in more time.
+    Better,
+    /// It is lower, or takes longer for less than a point.
+    Worse,
+    Open,
+}
+
+impl BaselineComparison {
+    fn choice(&self) -> Choice {
+        let Ok(Comparison { interval, .. }) = &self.overall else {
+            return Choice::Open;
+        };
+        let is_faster = self.time.is_some_and(|time| time < 1.0);
+        match () {
+            () if is_faster && self.is_as_good() => Choice::Cheaper,
+            () if interval.low > 0.0 => Choice::Better,
+            () if interval.high < 0.0 || (!is_faster && interval.high < POINT) => Choice::Worse,
+            () => Choice::Open,
+        }
+    }
+
+    /// The difference with its interval, over how many tasks, and in what time.
+    fn measured(&self) -> String {
+        let interval = match &self.overall {
+            Ok(Comparison { interval, .. }) => {
+                let ends = [interval.low, interval.high].map(|end| Scale::Points.number(end));
+                format!("95 % interval [{}, {}]", ends[0], ends[1])
+            }
+            Err(_) => "one seed, so no interval".to_owned(),
+        };
+        let kept = self.kept.filter(|kept| *kept > 0.0);
+        let kept = kept.map_or(String::new(), |kept| {
+            format!(", {} of the gain over the floor", share(kept))
+        });
+        let time = self
+            .time
+            .map_or(String::new(), |ratio| format!(", {}", time_text(ratio)));
+        let difference = Scale::Points.signed(self.difference);
+        format!(
+            "{difference} points ({interval}, {}){kept}{time}",
+            counted(self.tasks, "task")
+        )
+    }
+}
+
+/// The group to speak of first: the fastest of those that take less time than the baseline and are at most a point lower, else the
+/// best of those that are better, else of those that are open, else of all.
+pub(super) fn first(compared: &[BaselineComparison]) -> Option<&BaselineComparison> {
+    let of = |choice: Choice| compared.iter().filter(move |each| each.choice() == choice);
+    let best = |choice: Choice| of(choice).max_by(by_score);
+    let chosen = of(Choice::Cheaper).min_by(by_time);
+    let chosen = chosen.or_else(|| best(Choice::Better));
+    let chosen = chosen.or_else(|| best(Choice::Open));
+    chosen.or_else(|| compared.iter().max_by(by_score))
+}
+
+pub(super) fn by_time(a: &&BaselineComparison, b: &&BaselineComparison) -> Ordering {
+    let time = |each: &BaselineComparison| each.time.unwrap_or(f64::INFINITY);
+    time(a).total_cmp(&time(b))
+}
+
+pub(super) fn by_score(a: &&BaselineComparison, b: &&BaselineComparison) -> Ordering {
+    a.difference.total_cmp(&b.difference)
+}
+
+/// What to do about the first group, with its numbers; `None` where nothing can be compared.
+pub(super) fn headline(compared: &[BaselineComparison], baseline: &str) -> Option<Headline> {
+    let first = first(compared)?;
+    let (title, baseline) = (in_sentence(&first.title), in_sentence(baseline));
+    let advice = match first.choice() {
+        Choice::Cheaper | Choice::Better => format!("Choose {} over {baseline}", closed(&title)),
+        Choice::Open => format!("Not decided between {} and {baseline}", closed(&title)),
+        Choice::Worse => format!("Stay with {baseline}; closest is {title}"),
+    };
+    Some(Headline {
+        advice,
+        compares: format!("{} minus {baseline}", closed(&first.title)),
+        measured: first.measured(),
+        decided: first.choice() != Choice::Open,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::baseline::tests::{beside, comparison, copy};
+    use super::*;
+
+    #[test]
+    fn the_headline_says_what_to_do_and_how_sure_that_is() {
+        let each = |title: &str, difference, half, time| BaselineComparison {
+            difference,
+            overall: Ok(comparison(difference, half)),
+            ..beside(title, 0.9, Some(time))
+        };
+        let said = |compared: &[BaselineComparison]| {
+            let Headline {
+                advice,
+                measured,
+                decided,
+                ..
+            } = headline(compared, "All layers").unwrap();
+            (format!("{advice}: {measured}"), decided)
+        };
+        let close = each("Three, 2e-5", -0.002, 0.005, 0.5);
+        let far = each("One", -0.1, 0.005, 0.2);
+        let wide = each("Two", -0.002, 0.05, 0.3);
+        let slow = each("Two phases", 0.03, 0.005, 2.5);
+        for (compared, expected, decided) in [
+            (
+                vec![&far, &wide, &close, &slow],
+                "Choose three, 2e-5, over all layers: -0.20 points (95 % interval [-0.70, 0.30], 4 tasks), 90 % of the gain over the floor, in 50 % of the training time",
+                true,
+            ),
+            (
+                vec![&far, &wide, &slow],
+                "Choose two phases over all layers: +3.00 points (95 % interval [2.50, 3.50], 4 tasks), 90 % of the gain over the floor, in 2.5 times the training time",
+                true,
+            ),
+            (
+                vec![&far, &wide],
+                "Not decided between two and all layers: -0.20 points (95 % interval [-5.20, 4.80], 4 tasks), 90 % of the gain over the floor, in 30 % of the training time",
+                false,
+            ),
+            (
+                vec![&far],
+                "Stay with all layers; closest is one: -10.00 points (95 % interval [-10.50, -9.50], 4 tasks), 90 % of the gain over the floor, in 20 % of the training time",
+                true,
+            ),
+        ] {
+            let compared: Vec<BaselineComparison> = compared.into_iter().map(copy).collect();
+            assert_eq!(said(&compared), (expected.to_owned(), decided));
+        }
+        // A longer training for less than a point is no choice either, and without an interval nothing is decided.
+        assert_eq!(each("Long", 0.002, 0.005, 2.0).choice(), Choice::Worse);
+        let once = BaselineComparison {
+            overall: Err("one pair".into()),
+            kept: None,
+            ..beside("Few", 0.9, None)
+        };
+        assert_eq!(
+            said(&[once]),
+            ("Not decided between few and all layers: -8.00 points (one seed, so no interval, 4 tasks)".to_owned(), false)
+        );
+        assert_eq!(headline(&[], "All layers"), None);
+    }
+}

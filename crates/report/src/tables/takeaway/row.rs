@@ -1,0 +1,159 @@
+//! A row of the table and of the figure beside it.
+
+use std::collections::BTreeSet;
+
+use totune_evidence::compare::paired::PairedComparison;
+use totune_evidence::plan::{Group, Task};
+use totune_evidence::select::label::labelled;
+use totune_evidence::select::panel::{TaskRuns, average};
+use totune_evidence::select::per_run::{TimePer, final_score, trained_share};
+use totune_evidence::select::runs::Run;
+use totune_evidence::text::{Scale, fixed};
+use totune_plot::intervals::IntervalRow;
+use totune_stats::mean;
+
+use super::baseline::BaselineComparison;
+use super::time_ratio;
+use crate::tables::rendered::{Cell, Column};
+
+pub(super) fn columns() -> Vec<Column> {
+    vec![
+        Column::stub("Strategy"),
+        Column::of("Mean score").class("ours"),
+        Column::of("Difference (points)").with_interval("95 % interval"),
+        Column::of("Training time (%)").class("ours"),
+        Column::of("An epoch (%)"),
+        Column::of("Trained (%)"),
+        Column::of("Runs").class("runs"),
+    ]
+}
+
+/// What a group costs and gives, as text; what does not exist is empty.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    pub(super) title: String,
+    pub(super) baseline: bool,
+    pub(super) score: String,
+    /// In points, with its interval.
+    pub(super) difference: [String; 2],
+    /// Time to the stop and of an epoch, in percent of the baseline's.
+    pub(super) times: [String; 2],
+    /// Trained parameters in percent of all.
+    pub(super) trained: String,
+    pub(super) runs: usize,
+    pub(super) lost: String,
+}
+
+impl Row {
+    /// What a group is by itself. A mean over other tasks than those asked for would not be comparable, so there is
+    /// none where a task has no score.
+    pub(super) fn of(group: &Group, tasks: &[&Task], on: &[TaskRuns]) -> Self {
+        let scores = tasks.iter().zip(on).map(|(task, task_runs)| {
+            let scores = task_runs.per_seed(|run| final_score(run, task));
+            (!scores.is_empty()).then(|| mean(&scores))
+        });
+        let scores: Option<Vec<f64>> = scores.collect();
+        let all: Vec<&Run> = on.iter().flat_map(TaskRuns::all).collect();
+        let trained = average(&all, trained_share);
+        let lost: usize = on
+            .iter()
+            .flat_map(|task_runs| task_runs.lost.values())
+            .sum();
+        let labels: BTreeSet<&String> = on.iter().flat_map(|on| &on.labels).collect();
+        Self {
+            title: labelled(&group.title, labels),
+            score: scores.map_or(String::new(), |scores| fixed(mean(&scores), 3)),
+            trained: trained.map_or(String::new(), |share| Scale::Percent.number(share)),
+            runs: all.len(),
+            lost: match lost {
+                0 => String::new(),
+                n => format!("{n} lost"),
+            },
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn is_baseline(&mut self) {
+        self.baseline = true;
+        self.times = ["100", "100"].map(str::to_owned);
+    }
+
+    pub(super) fn compare(&mut self, beside: &BaselineComparison, paired: &PairedComparison) {
+        let scale = Scale::Points;
+        // Without a second pair there is a difference all the same.
+        self.difference[0] = scale.signed(beside.difference);
+        if let Ok(comparison) = &beside.overall {
+            let interval = comparison.interval;
+            let ends = [interval.low, interval.high].map(|end| scale.number(end));
+            self.difference = [
+                scale.signed(comparison.difference),
+                format!("[{}, {}]", ends[0], ends[1]),
+            ];
+        }
+        self.times = [beside.time, time_ratio(paired, TimePer::Epoch)]
+            .map(|ratio| ratio.map_or(String::new(), |ratio| fixed(ratio * 100.0, 0)));
+    }
+
+    /// The same as a row of the figure.
+    pub(super) fn drawn(&self, beside: &BaselineComparison) -> IntervalRow {
+        let points = |score: f64| 100.0 * score;
+        let interval = beside
+            .overall
+            .as_ref()
+            .ok()
+            .map(|comparison| comparison.interval);
+        IntervalRow {
+            title: self.title.clone(),
+            note: match self.times[0].as_str() {
+                "" => String::new(),
+                percent => format!("{percent} % of the time"),
+            },
+            value: points(beside.difference),
+            interval: interval.map(|ends| (points(ends.low), points(ends.high))),
+        }
+    }
+
+    pub(super) fn fields(&self) -> [String; 10] {
+        let [difference, interval] = self.difference.clone();
+        let [time, epoch] = self.times.clone();
+        [
+            self.title.clone(),
+            self.baseline.to_string(),
+            self.score.clone(),
+            difference,
+            interval,
+            time,
+            epoch,
+            self.trained.clone(),
+            self.runs.to_string(),
+            self.lost.clone(),
+        ]
+    }
+
+    pub(super) fn cells(&self) -> Vec<Cell> {
+        let [
+            title,
+            _,
+            score,
+            difference,
+            interval,
+            time,
+            epoch,
+            trained,
+            runs,
+            lost,
+        ] = self.fields();
+        let difference = Cell::of(difference).beside(interval);
+        let cells = [
+            Cell::of(title),
+            Cell::of(score).or("incomplete"),
+            difference.or(if self.baseline { "baseline" } else { "" }),
+            Cell::of(time),
+            Cell::of(epoch),
+            Cell::of(trained),
+            Cell::of(runs).beside(lost),
+        ];
+        let class = if self.baseline { "baseline" } else { "" };
+        cells.map(|cell| cell.class(class)).into()
+    }
+}
