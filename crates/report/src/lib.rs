@@ -25,7 +25,7 @@ mod fixture;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use totune_evidence::claims::{ClaimContext, Claims, judge};
 use totune_evidence::select::runs::Runs;
 use totune_evidence::select::scope::Scope;
@@ -89,39 +89,26 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     } = request;
     let card_folders = card_folders(project_root, shipped.as_deref());
     check_names(paper, profile)?;
-    let experiments = project_root.join("experiments").join(paper);
-    let plan_shown = format!("experiments/{paper}/report.toml");
-    let claims_shown = format!("experiments/{paper}/claims.toml");
     let results = project_root.join("results").join(paper).join(profile);
-    let plan = match experiments.join("report.toml") {
-        file if file.is_file() => ReportFile::read(&file, &plan_shown)?,
-        _ => {
-            check_results(&results, (paper, profile))?;
-            let read = rows.is_none().then(|| Tables::read(&results)).transpose()?;
-            let rows = rows.as_ref().or(read.as_ref()).context("rows were read")?;
-            let of = (paper.as_str(), profile.as_str());
-            ReportFile::parse(&generic::report_file(&card_folders, of, rows)?, &plan_shown)?
-        }
+    let rows = match rows {
+        Some(rows) => Ok(rows),
+        None => check_results(&results, (paper, profile)).and_then(|()| Tables::read(&results)),
     };
-    let claims: Claims = match experiments.join("claims.toml") {
-        file if file.is_file() => toml_file::read(&file, &claims_shown)?,
-        _ => toml_file::parse("", &claims_shown)?,
-    };
-    claims.check(&plan, &claims_shown)?;
+    let Experiments {
+        plan,
+        plan_shown,
+        claims,
+        claims_shown,
+        readme,
+    } = Experiments::read(request, &card_folders, rows.as_ref())?;
     let Some(meaning) = plan.profiles.get(profile) else {
         let known = plan.profiles.keys().map(String::as_str);
         return Err(toml_file::unknown([&plan_shown, "profile", profile], known));
     };
-    let readme = match experiments.join("README.md") {
-        file if file.is_file() => fs::read_to_string(file)
-            .with_context(|| format!("experiments/{paper}/README.md: could not be read"))?,
-        _ => String::new(),
-    };
 
     let notice = page::notice::notice(project_root, paper, profile)?;
     let neighbours = neighbours(project_root, paper, profile);
-    check_results(&results, (paper, profile))?;
-    let mut runs = Runs::read(&card_folders, &results, rows)?;
+    let mut runs = Runs::read(&card_folders, &results, rows?)?;
     runs.label(&plan.labels, &plan_shown)?;
     runs.form(&plan, &plan_shown)?;
 
@@ -164,6 +151,54 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
         index: target.join("index.html"),
         files,
     })
+}
+
+/// What `experiments/<paper>/` says of a page.
+struct Experiments {
+    plan: ReportFile,
+    plan_shown: String,
+    claims: Claims,
+    claims_shown: String,
+    readme: String,
+}
+
+impl Experiments {
+    /// A file that is not there is empty; for `report.toml` a generic one is made from `rows`.
+    fn read(
+        request: &Request,
+        card_folders: &[&Path],
+        rows: Result<&Tables, &anyhow::Error>,
+    ) -> Result<Self> {
+        let Request { paper, profile, .. } = request;
+        let folder = request.project_root.join("experiments").join(paper);
+        let shown = |name: &str| format!("experiments/{paper}/{name}");
+        let [plan_shown, claims_shown] = ["report.toml", "claims.toml"].map(shown);
+        let plan = match folder.join("report.toml") {
+            file if file.is_file() => ReportFile::read(&file, &plan_shown)?,
+            _ => {
+                let rows = rows.map_err(|error| anyhow!("{error:#}"))?;
+                let generic = generic::report_file(card_folders, (paper, profile), rows)?;
+                ReportFile::parse(&generic, &plan_shown)?
+            }
+        };
+        let claims: Claims = match folder.join("claims.toml") {
+            file if file.is_file() => toml_file::read(&file, &claims_shown)?,
+            _ => toml_file::parse("", &claims_shown)?,
+        };
+        claims.check(&plan, &claims_shown)?;
+        let readme = match folder.join("README.md") {
+            file if file.is_file() => fs::read_to_string(file)
+                .with_context(|| format!("{}: could not be read", shown("README.md")))?,
+            _ => String::new(),
+        };
+        Ok(Self {
+            plan,
+            plan_shown,
+            claims,
+            claims_shown,
+            readme,
+        })
+    }
 }
 
 /// The profile whose pages carry a warning.

@@ -52,13 +52,12 @@ pub(crate) struct Formed {
 }
 
 impl Runs {
-    /// The runs of a folder of results, with the seconds of its timing pass and what the encoders' cards in `card_folders` say;
-    /// `rows` take the place of those of the folder.
+    /// The runs of `rows`, with the seconds of the timing pass in the folder `results` and what the encoders' cards in
+    /// `card_folders` say.
     ///
     /// # Errors
-    /// Where a table or a card cannot be read, or a spec is not JSON.
-    pub fn read(card_folders: &[&Path], results: &Path, rows: Option<Tables>) -> Result<Self> {
-        let mut rows = rows.map_or_else(|| Tables::read(results), Ok)?;
+    /// Where the timing pass or a card cannot be read, or a spec is not JSON.
+    pub fn read(card_folders: &[&Path], results: &Path, mut rows: Tables) -> Result<Self> {
         let retimed = retime(&mut rows, &read_timing(results)?);
         Ok(Self {
             retimed,

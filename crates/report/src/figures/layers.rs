@@ -12,11 +12,10 @@ use totune_evidence::select::scope::Scope;
 use totune_plot::Panel;
 use totune_plot::series::{Series, SeriesPanel, Stroke};
 use totune_stats::curve::Spread;
-use totune_stats::sd;
 
 use super::{FigureKind, RenderedFigure, spread_cell};
 use crate::item::Heading;
-use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
+use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, spread_fields};
 
 /// `kind = "layers"`: metrics named `<metric>@layer-<i>`, where layer 0 is the embeddings.
 #[derive(Debug, Deserialize)]
@@ -215,10 +214,13 @@ impl Line {
                 &layer.to_string(),
             ]
             .map(String::clone);
-            let sd = (scores.len() > 1).then(|| sd(scores));
-            let numbers = [Some(spread.mean), Some(spread.low), Some(spread.high), sd].map(number);
             let runs = [scores.len().to_string(), self.labels.join("; ")];
-            csv.line(names.into_iter().chain(numbers).chain(runs));
+            csv.line(
+                names
+                    .into_iter()
+                    .chain(spread_fields(&spread, scores))
+                    .chain(runs),
+            );
         }
     }
 }

@@ -14,11 +14,10 @@ use totune_evidence::text::{counted, fixed};
 use totune_plot::Panel;
 use totune_plot::series::{Scale, Series, SeriesPanel, Stroke};
 use totune_stats::curve::Spread;
-use totune_stats::sd;
 
 use super::{DIGITS, FigureKind, RenderedFigure, spread_cell};
 use crate::item::Heading;
-use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
+use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, spread_fields};
 
 /// `kind = "learning-curve"`: groups whose runs differ in the number of training examples.
 #[derive(Debug, Deserialize)]
@@ -206,15 +205,13 @@ impl Line {
     fn csv(&self, [figure, task, metric, split]: [&String; 4], csv: &mut Csv) {
         for (size, scores) in &self.scores {
             let spread = Spread::of(scores).expect("a size has scores");
-            let names = [figure, task, &self.title, metric, split, &size.to_string()];
-            let sd = (scores.len() > 1).then(|| sd(scores));
-            let numbers = [Some(spread.mean), Some(spread.low), Some(spread.high), sd].map(number);
+            let names =
+                [figure, task, &self.title, metric, split, &size.to_string()].map(String::clone);
             let runs = [scores.len().to_string()];
             csv.line(
                 names
-                    .map(String::clone)
                     .into_iter()
-                    .chain(numbers)
+                    .chain(spread_fields(&spread, scores))
                     .chain(runs),
             );
         }

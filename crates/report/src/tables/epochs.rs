@@ -7,10 +7,9 @@ use totune_evidence::plan::{Plan, TEST, Where};
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::{counted, counts, fixed, seconds};
 use totune_stats::Curve;
-use totune_stats::curve::{Epoch, Spread, Stopped, epochs};
-use totune_stats::sd;
+use totune_stats::curve::{Epoch, Stopped, epochs};
 
-use super::rendered::number;
+use super::rendered::spread_fields;
 use super::{Cell, Csv, RenderedTable, TableKind};
 use crate::figures::curves::{Chosen, Line, Lines, missing};
 use crate::item::Heading;
@@ -125,14 +124,10 @@ fn csv(id: &str, rows: &[Row]) -> Csv {
             let runs = line.runs.iter();
             let points = runs.filter_map(|run| run.scored.points().get(at).copied());
             let (times, scores): (Vec<f64>, Vec<f64>) = points.unzip();
-            let spread = |spread: &Spread, values: &[f64]| {
-                let sd = (values.len() > 1).then(|| sd(values));
-                [Some(spread.mean), Some(spread.low), Some(spread.high), sd].map(number)
-            };
             let names = [id.to_owned(), line.title.clone(), (at + 1).to_string()];
             let (score, seconds) = (
-                spread(&epoch.score, &scores),
-                spread(&epoch.seconds, &times),
+                spread_fields(&epoch.score, &scores),
+                spread_fields(&epoch.seconds, &times),
             );
             let runs = [epoch.reached, line.runs.len()].map(|n| n.to_string());
             let ends = [counts(&line.stops), counts(&line.lost)];

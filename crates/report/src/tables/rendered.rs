@@ -1,6 +1,8 @@
 //! A table as every renderer gets it.
 
 use serde::Serialize;
+use totune_stats::curve::Spread;
+use totune_stats::sd;
 
 use crate::item::Heading;
 use crate::markup::csv_line;
@@ -211,6 +213,12 @@ impl Csv {
 /// A number with all its digits; empty for none.
 pub(crate) fn number(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| value.to_string())
+}
+
+/// What a line of a CSV has of a spread: mean, lowest, highest and standard deviation of `values`.
+pub(crate) fn spread_fields(spread: &Spread, values: &[f64]) -> [String; 4] {
+    let sd = (values.len() > 1).then(|| sd(values));
+    [Some(spread.mean), Some(spread.low), Some(spread.high), sd].map(number)
 }
 
 #[cfg(test)]
