@@ -17,7 +17,7 @@ use totune_sweep::Machine;
 use self::terminal::Line;
 use crate::command::data::hints::HintArgs;
 use crate::command::train;
-use crate::command::train::fit::{ToSave, print_saved};
+use crate::command::train::fit::{Origin, ToSave, print_saved};
 use crate::context::Context;
 use crate::exit;
 
@@ -165,12 +165,14 @@ impl Compare {
             sample: &model.sample,
             sizes: model.sizes,
             metrics: &train.metrics,
-            spec: &model.run,
-            is_listed: false,
-            card,
-            train,
-            hash: &data.hash,
-            encoder: encoders.find(&self.encoder)?,
+            origin: Origin {
+                spec: &model.run,
+                is_listed: false,
+                card,
+                train,
+                hash: &data.hash,
+                encoder: encoders.find(&self.encoder)?,
+            },
             dir: &model.dir,
             checkpoint: &model.checkpoint,
         }

@@ -1,11 +1,11 @@
 //! `totune init`: a project of one's own.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 
+use crate::command::data::write_new;
 use crate::exit;
 
 /// Make a project: a folder for your own experiments, datasets and encoders
@@ -53,7 +53,7 @@ impl Init {
                 eprintln!("{} stays as it is", path.display());
                 continue;
             }
-            write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))?;
+            write_new(&path, text)?;
             println!("{}", path.display());
         }
         eprintln!(
@@ -62,9 +62,4 @@ impl Init {
         );
         Ok(exit::OK)
     }
-}
-
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
-    fs::write(path, text)
 }

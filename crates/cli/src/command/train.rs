@@ -13,7 +13,7 @@ use totune_data::{Files, Split, Task};
 use totune_model::Pooling;
 use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
 
-use self::fit::Job;
+use self::fit::{Job, Origin};
 use crate::command::data;
 use crate::context::Context;
 
@@ -147,14 +147,17 @@ impl Train {
         }));
         let split = Split::Files(Files::whole("test", Some("dev")));
         let arm = self.strategy.to_string();
-        let job = Job {
+        let origin = Origin {
             spec: &RunSpec::unlisted(&arm, (&card.name, split), self.seed, work),
-            inputs: &inputs,
             is_listed: false,
             card: &card,
             train: &train,
             hash: &train.hash,
             encoder,
+        };
+        let job = Job {
+            inputs: &inputs,
+            origin,
         };
         job.run(context, &machine, self.save.as_deref())
     }

@@ -13,22 +13,28 @@ use super::bar::Bar;
 use crate::context::Context;
 use crate::exit;
 
-/// A run to train, and what a saved model says about its origin.
-pub(super) struct Job<'a> {
-    /// What it reads, in memory.
-    pub inputs: &'a Inputs,
+/// What a saved model says about its origin.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<'a> {
     /// The run; it trains an encoder.
     pub spec: &'a RunSpec,
     /// Whether it is one of an experiment.
     pub is_listed: bool,
     /// The card of the dataset.
     pub card: &'a Card,
-    /// Its training file.
+    /// Its training file, or what was used of it.
     pub train: &'a Dataset,
     /// What identifies all of the dataset that the run reads.
     pub hash: &'a str,
     /// The card of the encoder.
     pub encoder: &'a EncoderCard,
+}
+
+/// A run to train.
+pub(super) struct Job<'a> {
+    /// What it reads, in memory.
+    pub inputs: &'a Inputs,
+    pub origin: Origin<'a>,
 }
 
 /// What is left of the data when a training has used it.
@@ -59,7 +65,7 @@ impl Job<'_> {
     /// # Errors
     /// When a setting does not fit the encoder or the task, or the model cannot be saved.
     pub fn run(&self, context: &Context, machine: &Machine, folder: Option<&Path>) -> Result<u8> {
-        let prepared = self.inputs.prepare(self.spec)?;
+        let prepared = self.inputs.prepare(self.origin.spec)?;
         let facts = Facts::of(&prepared.task);
         let mut bar = Bar::new(machine, context.global.quiet);
         let outcome = prepared.fit(&mut bar)?;
@@ -79,18 +85,13 @@ impl Job<'_> {
         }
         print_scores(&outcome, facts.sizes);
         if let Some(folder) = folder {
-            let loaded = self.inputs.loaded(&self.encoder.name)?;
+            let loaded = self.inputs.loaded(&self.origin.encoder.name)?;
             let model = ToSave {
                 outcome: &outcome,
                 sample: &facts.sample,
                 sizes: facts.sizes,
                 metrics: &facts.metrics,
-                spec: self.spec,
-                is_listed: self.is_listed,
-                card: self.card,
-                train: self.train,
-                hash: self.hash,
-                encoder: self.encoder,
+                origin: self.origin,
                 dir: &loaded.dir,
                 checkpoint: &loaded.checkpoint_hash,
             };
@@ -109,18 +110,7 @@ pub(crate) struct ToSave<'a> {
     pub sizes: [usize; 3],
     /// Metrics of the dataset, the main one first.
     pub metrics: &'a [String],
-    /// Its run, which trained an encoder.
-    pub spec: &'a RunSpec,
-    /// Whether that is one of an experiment.
-    pub is_listed: bool,
-    /// The card of the dataset.
-    pub card: &'a Card,
-    /// Its training file, or what was used of it.
-    pub train: &'a Dataset,
-    /// What identifies all of the dataset that was read.
-    pub hash: &'a str,
-    /// The card of the encoder.
-    pub encoder: &'a EncoderCard,
+    pub origin: Origin<'a>,
     /// The folder with the encoder's tokenizer.
     pub dir: &'a Path,
     /// What identifies the encoder's weights.
@@ -134,31 +124,31 @@ impl ToSave<'_> {
     /// When the folder is there and not empty or cannot be written, or what was written computes something else.
     pub fn save(&self, context: &Context, machine: &Machine, folder: &Path) -> Result<Saved> {
         let [train, dev, test] = self.sizes;
-        let Work::Tune(work) = &self.spec.work else {
-            bail!("{}: trains no encoder", self.spec.label());
+        let Origin { spec, card, .. } = self.origin;
+        let Work::Tune(work) = &spec.work else {
+            bail!("{}: trains no encoder", spec.label());
         };
-        let (layout, _) = self
-            .card
+        let (layout, _) = card
             .locate(&context.roots.data, "train")
             .context("the dataset was just read")?;
-        let spec = self.is_listed.then(|| self.spec.canonical_json());
-        let spec = spec.map(|json| serde_json::from_str(&json)).transpose()?;
+        let listed = self.origin.is_listed.then(|| spec.canonical_json());
+        let listed = listed.map(|json| serde_json::from_str(&json)).transpose()?;
         let trained = Trained {
             outcome: self.outcome,
-            encoder: self.encoder,
+            encoder: self.origin.encoder,
             dir: self.dir,
             checkpoint: self.checkpoint,
             training: &work.training,
-            seed: self.spec.seed,
-            spec,
-            task: TaskFacts::of(self.card, layout, self.train),
+            seed: spec.seed,
+            spec: listed,
+            task: TaskFacts::of(card, layout, self.origin.train),
             metrics: self.metrics.to_vec(),
             columns: ColumnNames::of(layout),
             dataset: DatasetFacts {
-                name: self.card.name.clone(),
-                title: self.card.title.clone(),
-                hash: self.hash.to_string(),
-                licence: self.card.licence.clone(),
+                name: card.name.clone(),
+                title: card.title.clone(),
+                hash: self.origin.hash.to_string(),
+                licence: card.licence.clone(),
                 train,
                 dev,
                 test,

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use totune_sweep::{Inputs, RunSpec, Work, missing};
 
-use super::fit::Job;
+use super::fit::{Job, Origin};
 use crate::context::Context;
 
 /// Trains the run `id` again and saves its model as `folder`. The same seed on the same machine gives the same model on
@@ -27,14 +27,17 @@ pub(super) fn rerun(context: &Context, id: &str, folder: &Path) -> Result<u8> {
     let datasets = context.project.datasets()?;
     let card = datasets.find(&spec.dataset)?;
     let encoders = context.project.encoders()?;
-    let job = Job {
-        inputs: &inputs,
+    let origin = Origin {
         spec: &spec,
         is_listed: true,
         card,
         train: &card.load(&context.roots.data)?,
         hash: &run.dataset_hash,
         encoder: encoders.find(&work.encoder)?,
+    };
+    let job = Job {
+        inputs: &inputs,
+        origin,
     };
     job.run(context, &machine, Some(folder))
 }
