@@ -6,7 +6,8 @@
 
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
+use totune_data::Split;
 
 use crate::spec::OF_TRIALS;
 use crate::typed::Sources;
@@ -30,6 +31,8 @@ pub(crate) struct Search {
     metric: Option<String>,
     /// What is searched, by paths into the spec, in alphabetical order.
     ranges: Vec<(String, Range)>,
+    /// Where the split of the trials differs from that of the cell's own runs, such as fewer training examples.
+    split: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,6 +52,8 @@ enum Written {
         seeds: Vec<u64>,
         metric: Option<String>,
         ranges: toml::Table,
+        #[serde(default)]
+        split: Map<String, Value>,
     },
     Random {
         trials: usize,
@@ -56,6 +61,8 @@ enum Written {
         seeds: Vec<u64>,
         metric: Option<String>,
         ranges: toml::Table,
+        #[serde(default)]
+        split: Map<String, Value>,
     },
 }
 
@@ -81,20 +88,28 @@ impl Search {
         };
         let written = Written::deserialize(written)
             .map_err(|error| anyhow::anyhow!("search: {}", sources.explain(&error.to_string())))?;
-        let (trials, seeds, metric, ranges) = match written {
+        let (trials, seeds, metric, ranges, split) = match written {
             Written::None {} => return Ok(None),
             Written::Grid {
                 seeds,
                 metric,
                 ranges,
-            } => (Trials::Grid, seeds, metric, ranges),
+                split,
+            } => (Trials::Grid, seeds, metric, ranges, split),
             Written::Random {
                 trials,
                 seed,
                 seeds,
                 metric,
                 ranges,
-            } => (Trials::Random { trials, seed }, seeds, metric, ranges),
+                split,
+            } => (
+                Trials::Random { trials, seed },
+                seeds,
+                metric,
+                ranges,
+                split,
+            ),
         };
         ensure!(
             !seeds.is_empty(),
@@ -119,6 +134,7 @@ impl Search {
             seeds,
             metric,
             ranges: read,
+            split,
         };
         search.check_number()?;
         Ok(Some(search))
@@ -197,6 +213,7 @@ impl Search {
             let mut trials = Vec::new();
             for setting in &settings {
                 let mut trial = apply(&own[0], setting)?;
+                trial.split = self.split_of_trials(&trial.split)?;
                 trial.experiment.push_str(OF_TRIALS);
                 trial.search_trials = None;
                 let with_seed = |&seed| RunSpec {
@@ -213,6 +230,20 @@ impl Search {
             })
         };
         cells.into_iter().map(cell).collect()
+    }
+
+    fn split_of_trials(&self, own: &Split) -> Result<Split> {
+        if self.split.is_empty() {
+            return Ok(own.clone());
+        }
+        let mut json = serde_json::to_value(own)?;
+        let keys = json
+            .as_object_mut()
+            .expect("a split is written as an object");
+        keys.extend(self.split.clone());
+        serde_json::from_value(json).map_err(|error| {
+            anyhow::anyhow!("search.split: {}", suggest::explain(&error.to_string(), ""))
+        })
     }
 }
 

@@ -201,6 +201,37 @@ fn what_failed_counts_as_worst() {
 }
 
 #[test]
+fn trials_may_see_fewer_examples_than_the_runs_that_follow() {
+    let search = r#"
+search = { kind = "grid", seeds = [100], ranges = { "work.training.adaptation.lr" = [1e-4, 1e-3] }, split = { train-limit = 50, dev = 0.5 } }
+[profiles.all]
+"#;
+    for cell in cells(search, "all").expect("a grid") {
+        let trials: Vec<&RunSpec> = cell.trials.iter().flat_map(|(_, runs)| runs).collect();
+        let split = |run: &RunSpec| {
+            let json = serde_json::to_value(&run.split).expect("JSON");
+            (json["train-limit"].clone(), json["dev"].clone())
+        };
+        assert!(
+            trials
+                .iter()
+                .all(|run| split(run) == (50.into(), 0.5.into()))
+        );
+        assert!(
+            cell.own
+                .iter()
+                .all(|run| split(run) == (Value::Null, 0.2.into()))
+        );
+    }
+    let misspelt = search.replace("train-limit", "train-limits");
+    let error = format!("{:#}", cells(&misspelt, "all").expect_err("an unknown key"));
+    assert!(
+        error.contains("search.split") && error.contains("train-limits"),
+        "{error}"
+    );
+}
+
+#[test]
 fn slips_are_named() {
     for (good, bad, expected) in [
         (
