@@ -7,7 +7,7 @@ use totune_evidence::compare::Comparison;
 use totune_evidence::text::{Scale, counted, in_sentence};
 
 use super::baseline::{BaselineComparison, POINT};
-use super::sentences::{closed, share, time_text};
+use super::phrases::{closed, share, time_text};
 
 /// What a page says first: what to do, and the numbers that say so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

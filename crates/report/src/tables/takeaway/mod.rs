@@ -2,6 +2,7 @@
 
 mod baseline;
 mod headline;
+mod phrases;
 mod row;
 mod sentences;
 
