@@ -28,7 +28,7 @@ pub struct Card {
     pub fixture: bool,
     /// Whether the paths are below the card's own folder instead of the data root, as is handy for your own data. Where a
     /// card has this key from one that it extends, they are below the folder of that one.
-    #[serde(default, rename = "relative-to-card", alias = "beside")]
+    #[serde(default, rename = "relative-to-card")]
     pub relative_to_card: bool,
     /// Metrics to report, the main one first, by the names of the result rows.
     pub metrics: Vec<String>,
@@ -78,7 +78,7 @@ pub struct Card {
     pub file: PathBuf,
     /// The file whose folder paths are relative to, where `relative_to_card` says so.
     #[serde(skip)]
-    beside: PathBuf,
+    relative_to: PathBuf,
 }
 
 /// What must be true of a split. What is not stated is not checked.
@@ -111,8 +111,8 @@ pub struct Sample {
     pub seed: u64,
 }
 
-/// The key of [`Card::relative_to_card`], and its former name.
-const RELATIVE: [&str; 2] = ["relative-to-card", "beside"];
+/// The key of [`Card::relative_to_card`].
+const RELATIVE: &str = "relative-to-card";
 
 fn yes() -> bool {
     true
@@ -131,7 +131,7 @@ impl Card {
         card.narrow();
         card.file = path.to_path_buf();
         if card.relative_to_card {
-            card.beside = set_in(path, RELATIVE)?.unwrap_or_else(|| path.to_path_buf());
+            card.relative_to = set_in(path, RELATIVE)?.unwrap_or_else(|| path.to_path_buf());
         }
         card.check()
             .with_context(|| path.display().to_string())
@@ -144,7 +144,7 @@ impl Card {
         let mut card: Card = parse_toml(text)?;
         card.narrow();
         card.file = path.to_path_buf();
-        card.beside = path.to_path_buf();
+        card.relative_to = path.to_path_buf();
         card.check()?;
         Ok(card)
     }
@@ -222,8 +222,8 @@ impl Card {
     pub(crate) fn root(&self, root: &Path) -> PathBuf {
         let cards = self.file.parent().unwrap_or(Path::new(""));
         if self.relative_to_card {
-            let beside = self.beside.parent().unwrap_or(Path::new(""));
-            return beside.to_path_buf();
+            let folder = self.relative_to.parent().unwrap_or(Path::new(""));
+            return folder.to_path_buf();
         }
         if !self.fixture {
             return root.to_path_buf();

@@ -39,15 +39,15 @@ pub fn read_extended_table(path: &Path) -> Result<Table> {
     merged(path, read_toml(path)?, &mut vec![path.to_path_buf()])
 }
 
-/// The file that sets one of these top-level keys: the one at `path`, or one that it extends.
+/// The file that sets this top-level key: the one at `path`, or one that it extends.
 ///
 /// # Errors
 /// As [`read_extended`].
-pub(crate) fn set_in(path: &Path, keys: [&str; 2]) -> Result<Option<PathBuf>> {
+pub(crate) fn set_in(path: &Path, key: &str) -> Result<Option<PathBuf>> {
     let mut at = path.to_path_buf();
     for _ in 0..=DEPTH {
         let table: Table = read_toml(&at)?;
-        if keys.iter().any(|key| table.contains_key(*key)) {
+        if table.contains_key(key) {
             return Ok(Some(at));
         }
         let Some(name) = table.get(KEY).and_then(Value::as_str) else {
