@@ -1,6 +1,7 @@
 //! Tests of the module above.
 
 use super::identity::id_of;
+use super::schema::SCHEMA;
 use super::*;
 use totune_data::{Duplicates, FoldKind, KFold};
 
@@ -36,6 +37,10 @@ fn spec() -> RunSpec {
 
 /// The id is what `printf '%s' '<the JSON below without `arm` and `search-trials`>' | sha256sum | cut -c1-16` prints. If this test fails,
 /// results on disk no longer mean what their ids say: give the changed meaning a new name instead.
+fn schema_key(schema: u64) -> String {
+    format!("\"schema\":{schema}")
+}
+
 #[test]
 fn the_id_of_a_spec_never_changes() {
     let json = concat!(
@@ -141,7 +146,7 @@ fn settings_of_heads_have_the_names_of_today_and_their_runs_the_ids_of_then() {
         let spec = RunSpec::read(&json).expect("a spec of schema 2");
         let full = spec.canonical_json();
         assert!(full.contains(today), "{full}");
-        assert!(full.contains(r#""schema":7"#), "{full}");
+        assert!(full.contains(&schema_key(SCHEMA)), "{full}");
         let hashed = json.replace(r#""arm":"x","#, "");
         let id = id_of(&serde_json::from_str(&hashed).expect("JSON"));
         assert_eq!(spec.earlier_ids().nth(4), Some(id), "{full}"); // the first are of schemas 6, 5, 4 and 3
@@ -237,11 +242,14 @@ fn a_head_with_a_rate_of_its_own_makes_another_run_and_says_so() {
 fn a_spec_of_a_later_schema_is_refused() {
     let later = spec()
         .canonical_json()
-        .replace("\"schema\":7", "\"schema\":9");
+        .replace(&schema_key(SCHEMA), &schema_key(SCHEMA + 2));
     let error = RunSpec::read(&later).expect_err("refused").to_string();
     assert_eq!(
         error,
-        "schema: found 9, expected at most 7: the spec is from a later version"
+        format!(
+            "schema: found {}, expected at most {SCHEMA}: the spec is from a later version",
+            SCHEMA + 2
+        )
     );
 }
 
@@ -267,7 +275,7 @@ fn the_number_of_trials_is_no_part_of_the_id_in_any_schema() {
     let of_schema_5 = counted
         .canonical_json()
         .replace(r#""search-trials":6,"#, "")
-        .replace(r#""schema":7"#, r#""schema":5"#);
+        .replace(&schema_key(SCHEMA), &schema_key(5));
     assert_eq!(RunSpec::read(&of_schema_5).expect("reads"), searched);
 }
 
