@@ -49,6 +49,27 @@ fn small_data_is_compared_by_folds_and_the_page_says_that_it_is_a_fixture() {
 }
 
 #[test]
+fn strategies_are_tried_on_each_of_several_encoders() {
+    let checkout = Checkout::new();
+    let arguments = ["fixture-tweets", "--budget", "12s", "--strategies", "frozen"];
+    let another = ["--encoder", "fixture-bert@random"];
+    let comparison = comparison(&checkout, &[&arguments[..], &another].concat());
+    assert_eq!(
+        comparison["encoders"],
+        serde_json::json!(["fixture-bert@random", "fixture-bert"])
+    );
+    for encoder in ["fixture-bert", "fixture-bert@random"] {
+        for name in ["vectors", "frozen"] {
+            let row = row(&comparison, &format!("{name} on {encoder}"));
+            assert_eq!(row["encoder"], encoder);
+        }
+    }
+    assert!(row(&comparison, "words")["encoder"].is_null());
+    let page = fs::read_to_string(checkout.path("out/index.html")).expect("a page");
+    assert!(page.contains("Encoders fixture-bert@random, fixture-bert"));
+}
+
+#[test]
 fn a_file_of_ones_own_is_split_and_its_card_written_next_to_it() {
     let checkout = Checkout::new();
     let line = |at: usize| {

@@ -2,21 +2,19 @@
 
 use std::ops::RangeInclusive;
 
-use totune_adapt::Strategy;
-
 use crate::cost::Cost;
 use crate::model::Model;
 use crate::runner::Runner;
-use crate::strategies::epochs;
+use crate::strategies::{Entrant, epochs};
 use crate::trial::TrialResult;
 
 /// Candidates of the last stage, at most.
 const FINALISTS: usize = 3;
 
-/// A strategy in the race.
+/// A strategy on an encoder, in the race.
 #[derive(Debug)]
 pub(crate) struct Candidate {
-    pub strategy: Strategy,
+    pub entrant: Entrant,
     /// Learning rates to choose from on dev, the most likely one first.
     pub rates: [f64; 2],
     /// Numbers of epochs that it may have.
@@ -33,13 +31,14 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    pub fn new(strategy: Strategy, cost: Cost, runner: &Runner) -> Self {
-        let rates = strategy.learning_rates(&runner.encoder);
+    pub fn new(entrant: Entrant, cost: Cost, runner: &Runner) -> Self {
+        let encoder = runner.encoder(entrant);
+        let rates = entrant.strategy.learning_rates(&encoder.card);
         Self {
             lr: rates[0],
             rates,
-            epochs: epochs(strategy, runner.n_layers()),
-            strategy,
+            epochs: epochs(entrant.strategy, encoder.n_layers()),
+            entrant,
             cost,
             trials: Vec::new(),
             finals: Vec::new(),
@@ -143,7 +142,7 @@ pub(crate) fn is_behind(runner: &Runner, candidates: &[Candidate], at: usize) ->
     let ended = candidates.iter().filter(|one| !one.finals.is_empty());
     let best = ended.max_by(|a, b| a.dev().unwrap_or(0.0).total_cmp(&b.dev().unwrap_or(0.0)));
     best.is_some_and(|best| {
-        best.strategy != candidates[at].strategy && is_worse(runner, &candidates[at], best)
+        best.entrant != candidates[at].entrant && is_worse(runner, &candidates[at], best)
     })
 }
 

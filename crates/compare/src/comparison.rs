@@ -23,8 +23,8 @@ pub struct Comparison {
     pub title: String,
     /// Whether committed fixtures were read, so that scores mean nothing.
     pub fixture: bool,
-    /// Name of the encoder.
-    pub encoder: String,
+    /// Names of the encoders.
+    pub encoders: Vec<String>,
     /// The metric of all scores.
     pub metric: String,
     /// Differences up to this one do not matter.
@@ -104,7 +104,7 @@ pub(crate) fn conclude(
         dataset: data.name.clone(),
         title: data.title.clone(),
         fixture: data.fixture,
-        encoder: request.encoder.clone(),
+        encoders: request.encoders.clone(),
         metric: scorer.metric.clone(),
         margin: request.margin,
         sentence,

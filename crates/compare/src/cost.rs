@@ -4,10 +4,9 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use anyhow::Result;
-use totune_adapt::Strategy;
 
 use crate::runner::Runner;
-use crate::strategies::epochs;
+use crate::strategies::{Entrant, epochs};
 use crate::trial::{Size, Trial, TrialResult};
 
 /// Seconds that a strategy takes for an example.
@@ -71,17 +70,18 @@ impl Cost {
     }
 }
 
-/// Measures a strategy on a sample of the data; `None` where it was stopped from outside, or it was not over in time.
+/// Measures a strategy on an encoder, with a sample of the data; `None` where it was stopped from outside, or it was not over in time.
 pub(crate) fn measure(
     runner: &Runner,
-    strategy: Strategy,
+    entrant: Entrant,
     sample: &str,
     until: Instant,
 ) -> Result<Option<Cost>> {
-    let fewest = *epochs(strategy, runner.n_layers()).start();
+    let (strategy, encoder) = (entrant.strategy, runner.encoder(entrant));
+    let fewest = *epochs(strategy, encoder.n_layers()).start();
     let trial = Trial {
-        strategy,
-        lr: strategy.learning_rates(&runner.encoder)[0],
+        entrant,
+        lr: strategy.learning_rates(&encoder.card)[0],
         seed: 1,
         size: Size {
             examples: runner.n(sample, "train"),

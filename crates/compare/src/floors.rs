@@ -6,7 +6,7 @@ use totune_data::{Pairs, Task};
 use totune_sweep::{Floor, FloorWork, ProbeInput, Regression, RunSpec, Work};
 
 use crate::predictions::Predictions;
-use crate::runner::Runner;
+use crate::runner::{EncoderOfData, Runner};
 
 /// The name of the most frequent answer, or of the mean.
 pub(crate) const MAJORITY: &str = "majority";
@@ -15,11 +15,13 @@ pub(crate) const MAJORITY: &str = "majority";
 #[derive(Debug)]
 pub(crate) struct FloorResult {
     /// Its name in results.
-    pub name: &'static str,
+    pub name: String,
     /// What one does, as the end of "the best was to …".
-    pub title: &'static str,
+    pub title: String,
     /// Its name as the subject of a sentence.
-    pub noun: &'static str,
+    pub noun: String,
+    /// The name of its encoder, if it has one.
+    pub encoder: Option<String>,
     /// Seconds of fitting.
     pub seconds: f64,
     /// Training examples, at most.
@@ -28,8 +30,11 @@ pub(crate) struct FloorResult {
     pub on_test: Option<Predictions>,
 }
 
-/// The floors of a task, the cheapest first: the name of each, its title and its noun.
-fn floors(runner: &Runner) -> Vec<([&'static str; 3], Floor)> {
+/// A floor to fit: its name, its title and its noun, and its encoder's place in the runner, if it has one.
+type ToFit = ([String; 3], Option<usize>, Floor);
+
+/// The floors of a task, the cheapest first.
+fn floors(runner: &Runner) -> Vec<ToFit> {
     let regression = || Regression {
         c: vec![0.01, 0.1, 1.0, 10.0, 100.0],
         alpha: vec![0.1, 1.0, 10.0, 100.0, 1000.0],
@@ -37,39 +42,49 @@ fn floors(runner: &Runner) -> Vec<([&'static str; 3], Floor)> {
         max_iter: 1000,
         tol: 1e-4,
     };
-    let [title, noun] = match runner.facts.task {
-        Task::Classification => ["predict the majority class", "the majority class"],
-        Task::Regression => ["predict the mean", "the mean"],
-        Task::Tagging => ["predict the most frequent tag", "the most frequent tag"],
+    let task = runner.encoders[0].facts.task;
+    let (title, noun) = match task {
+        Task::Classification => ("predict the majority class", "the majority class"),
+        Task::Regression => ("predict the mean", "the mean"),
+        Task::Tagging => ("predict the most frequent tag", "the most frequent tag"),
     };
-    let mut floors = vec![
-        ([MAJORITY, title, noun], Floor::Majority {}),
-        (
-            [
-                "words",
-                "fit a regression on word counts",
-                "a regression on word counts",
-            ],
-            Floor::WordCounts {
-                regression: regression(),
-            },
-        ),
+    let words = Floor::WordCounts {
+        regression: regression(),
+    };
+    let of_words = [
+        "words",
+        "fit a regression on word counts",
+        "a regression on word counts",
     ];
-    if runner.facts.task != Task::Tagging {
-        floors.push((
-            [
+    let mut floors = vec![
+        (
+            [MAJORITY, title, noun].map(str::to_string),
+            None,
+            Floor::Majority {},
+        ),
+        (of_words.map(str::to_string), None, words),
+    ];
+    if task != Task::Tagging {
+        floors.extend((0..runner.encoders.len()).map(|encoder| {
+            let of_vectors = [
                 "vectors",
                 "fit a regression on frozen vectors",
                 "a regression on frozen vectors",
-            ],
-            Floor::Vectors {
+            ];
+            let floor = Floor::Vectors {
                 pooling: ProbeInput::Mean,
                 layer: None,
                 pairs: Pairs::Separate,
                 standardise: Switch::On,
                 regression: regression(),
-            },
-        ));
+            };
+            let on = runner.on_encoder(encoder);
+            (
+                of_vectors.map(|text| format!("{text}{on}")),
+                Some(encoder),
+                floor,
+            )
+        }));
     }
     floors
 }
@@ -77,16 +92,17 @@ fn floors(runner: &Runner) -> Vec<([&'static str; 3], Floor)> {
 /// All floors on some data, each fitted on at most `limit` training examples.
 pub(crate) fn all(runner: &Runner, data: &str, limit: Option<usize>) -> Result<Vec<FloorResult>> {
     let mut results = Vec::new();
-    for ([name, title, noun], floor) in floors(runner) {
-        let with_encoder = floor.needs_encoder();
+    for ([name, title, noun], encoder, floor) in floors(runner) {
+        let encoder = encoder.map(|at| &runner.encoders[at]);
+        let encoder_name = encoder.map(|encoder| encoder.card.name.clone());
         let work = FloorWork {
-            encoder: with_encoder.then(|| runner.encoder.name.clone()),
-            max_length: with_encoder.then_some(runner.max_length()),
-            evaluation_batch_size: with_encoder.then_some(64),
+            encoder: encoder_name.clone(),
+            max_length: encoder.map(EncoderOfData::max_length),
+            evaluation_batch_size: encoder.map(|_| 64),
             floor,
         };
         let split = runner.split_spec(data, limit);
-        let spec = RunSpec::unlisted(name, (data, split), 1, Work::Floor(Box::new(work)));
+        let spec = RunSpec::unlisted(&name, (data, split), 1, Work::Floor(Box::new(work)));
         let Some(tables) = runner.inputs.perform(&spec, runner.machine)? else {
             break; // stopped from outside
         };
@@ -98,6 +114,7 @@ pub(crate) fn all(runner: &Runner, data: &str, limit: Option<usize>) -> Result<V
             name,
             title,
             noun,
+            encoder: encoder_name,
             seconds: tables.runs[0].train_seconds,
             examples: limit.unwrap_or(runner.n(data, "train")),
             on_dev: on("dev")?,

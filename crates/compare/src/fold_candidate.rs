@@ -1,12 +1,11 @@
 //! Strategies in cross-validation.
 
-use totune_adapt::Strategy;
-
 use crate::predictions::Predictions;
 use crate::race::NO_TIME;
 use crate::row::{Row, ScoredRow};
+use crate::runner::Runner;
 use crate::scorer::Scorer;
-use crate::strategies::recipe;
+use crate::strategies::{Entrant, recipe};
 use crate::trial::Size;
 
 /// Models of one strategy at one learning rate, one for each fold.
@@ -21,10 +20,10 @@ pub(crate) struct FoldTrials {
     pub trained_share: f64,
 }
 
-/// A strategy with its trials.
+/// A strategy on an encoder, with its trials.
 #[derive(Debug)]
 pub(crate) struct FoldCandidate {
-    pub strategy: Strategy,
+    pub entrant: Entrant,
     /// One for each learning rate.
     pub trials: Vec<FoldTrials>,
     /// Index of the best learning rate in `trials`.
@@ -33,9 +32,9 @@ pub(crate) struct FoldCandidate {
 }
 
 impl FoldCandidate {
-    pub fn new(strategy: Strategy) -> Self {
+    pub fn new(entrant: Entrant) -> Self {
         Self {
-            strategy,
+            entrant,
             trials: Vec::new(),
             best: 0,
             dropped: None,
@@ -66,12 +65,12 @@ impl FoldCandidate {
     }
 
     /// The row of a strategy; its score is not corrected for the choice of the learning rate.
-    pub fn row(&self) -> ScoredRow<'_> {
-        let strategy = self.strategy;
+    pub fn row(&self, runner: &Runner) -> ScoredRow<'_> {
+        let Entrant { strategy, .. } = self.entrant;
         let best = self.trials.get(self.best);
         let predictions = best.map_or(&[][..], |trials| &trials.predictions);
         let predictions: Vec<&Predictions> = predictions.iter().collect();
-        let row = Row::of_strategy(strategy, self.dropped.clone());
+        let row = Row::of_entrant(self.entrant, runner, self.dropped.clone());
         ScoredRow {
             row: match best {
                 None => row,

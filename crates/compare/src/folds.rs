@@ -102,25 +102,16 @@ impl<'a> Folds<'a> {
                 return Ok(found);
             };
             let seconds: Vec<f64> = results.iter().map(|result| result.seconds).collect();
-            let FloorResult {
-                name,
-                title,
-                noun,
-                examples,
-                ..
-            } = results[0];
-            let on_test = results.into_iter().map(|result| result.on_test);
+            let on_test = results.iter().map(|result| result.on_test.clone());
             let on_all = on_test.collect::<Option<Vec<_>>>();
             let on_all = on_all.map(|predictions| self.joined(predictions));
-            found.push(FloorResult {
-                name,
-                title,
-                noun,
+            let mut results = results.into_iter();
+            found.extend(results.next().map(|of_first| FloorResult {
                 seconds: totune_stats::mean(&seconds),
-                examples,
                 on_dev: on_all.clone(),
                 on_test: on_all,
-            });
+                ..of_first
+            }));
         }
     }
 
@@ -128,7 +119,7 @@ impl<'a> Folds<'a> {
     pub fn run(&self, race: &Race, candidates: Vec<Candidate>) -> Result<Vec<FoldCandidate>> {
         let mut found: Vec<FoldCandidate> = candidates
             .iter()
-            .map(|candidate| FoldCandidate::new(candidate.strategy))
+            .map(|candidate| FoldCandidate::new(candidate.entrant))
             .collect();
         // First rates of all strategies, then second ones: the end of this list is dropped first.
         let first = candidates.iter().map(|one| one.rates[0]).enumerate();
@@ -196,10 +187,10 @@ impl<'a> Folds<'a> {
     ) -> Result<Option<Model>> {
         let kept = comparison.kept();
         let mut named = candidates.iter();
-        let one =
-            named.find(|one| Some(one.strategy.to_string()) == kept.map(|row| row.name.clone()));
-        let Some((strategy, best)) =
-            one.and_then(|one| Some((one.strategy, one.trials.get(one.best)?)))
+        let one = named
+            .find(|one| Some(race.runner.name(one.entrant)) == kept.map(|row| row.name.clone()));
+        let Some((entrant, best)) =
+            one.and_then(|one| Some((one.entrant, one.trials.get(one.best)?)))
         else {
             return Ok(None);
         };
@@ -207,10 +198,11 @@ impl<'a> Folds<'a> {
             examples: self.all.examples.len(),
             ..best.size
         };
-        let stage = Stage::training(strategy, (best.lr, 1), size, race.clock);
+        let name = race.runner.name(entrant);
+        let stage = Stage::training(&name, (best.lr, 1), size, race.clock);
         race.progress.stage(&stage);
         let trial = Trial {
-            strategy,
+            entrant,
             lr: best.lr,
             seed: 1,
             size,
@@ -256,16 +248,16 @@ impl<'a> Folds<'a> {
         (lr, seed): (f64, u64),
         size: Size,
     ) -> Result<Option<FoldTrials>> {
-        let (strategy, n) = (candidate.strategy, self.names.len());
+        let (who, n) = (race.runner.name(candidate.entrant), self.names.len());
         let mut predictions = Vec::new();
         let (mut seconds, mut trained_share, mut trained) = (Vec::new(), 0.0, size);
         for (fold, name) in self.names.iter().enumerate() {
             let settings = format!("learning rate {lr:e}, seed {seed}");
-            let what = format!("{strategy}, {settings}, fold {} of {n}", fold + 1);
+            let what = format!("{who}, {settings}, fold {} of {n}", fold + 1);
             let stage = Stage::of(&what, race.clock);
             race.progress.stage(&stage);
             let trial = Trial {
-                strategy,
+                entrant: candidate.entrant,
                 lr,
                 seed,
                 size,

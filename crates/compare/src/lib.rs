@@ -50,17 +50,17 @@ pub use scorer::Estimate;
 
 use crate::candidate::Candidate;
 use crate::comparison::Parts;
-use crate::fold_candidate::FoldCandidate;
 use crate::folds::Folds;
 use crate::race::Race;
 use crate::row::ScoredRow;
 use crate::runner::Runner;
+use crate::strategies::Entrant;
 
 /// The settings of a comparison.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Name of the encoder.
-    pub encoder: String,
+    /// Names of the encoders; every strategy is tried on each.
+    pub encoders: Vec<String>,
     /// The strategies, the last of which is dropped first when time is short; the usual ones where there are none.
     pub strategies: Vec<Strategy>,
     /// The time budget.
@@ -102,18 +102,14 @@ pub fn compare(
     progress: &dyn Progress,
 ) -> Result<Outcome> {
     let activations = tempfile::tempdir().context("cannot make a temporary folder")?;
-    progress.stage(&Stage::of("loading the encoder", request.clock));
+    progress.stage(&Stage::of("loading encoders", request.clock));
     let sample_name = format!("{}-sample", data.name);
     let mut splits = vec![("train".to_string(), data.splits.train().clone())];
     splits.extend(data.cost_sample(&sample_name));
-    let mut runner = Runner::new(environment, &request.encoder, splits, activations.path())?;
+    let mut runner = Runner::new(environment, &request.encoders, splits, activations.path())?;
     runner.keeps_models = request.keeps_model;
-    let strategies = match request.strategies.as_slice() {
-        [] => strategies::usual(runner.n_layers()),
-        named => named.to_vec(),
-    };
     let on_sample = race(&runner, data, request, progress);
-    let candidates = on_sample.measured(strategies, &sample_name)?;
+    let candidates = on_sample.measured(entrants(&runner, request), &sample_name)?;
     match &data.splits {
         SplitKind::TrainDevTest(splits) => {
             by_race((data, splits), (request, progress), &mut runner, candidates)
@@ -125,6 +121,26 @@ pub fn compare(
             candidates,
         ),
     }
+}
+
+/// Each strategy on each encoder, strategy by strategy, so that what is dropped first is the last strategy on all of them.
+fn entrants(runner: &Runner, request: &Request) -> Vec<Entrant> {
+    let of_encoder = runner
+        .encoders
+        .iter()
+        .map(|encoder| match request.strategies.as_slice() {
+            [] => strategies::usual(encoder.n_layers()),
+            named => named.to_vec(),
+        });
+    let of_encoder: Vec<Vec<Strategy>> = of_encoder.collect();
+    let most = of_encoder.iter().map(Vec::len).max().unwrap_or(0);
+    let places =
+        (0..most).flat_map(|place| (0..of_encoder.len()).map(move |encoder| (place, encoder)));
+    let entrants = places.filter_map(|(place, encoder)| {
+        let strategy = *of_encoder[encoder].get(place)?;
+        Some(Entrant { encoder, strategy })
+    });
+    entrants.collect()
 }
 
 /// Chooses on dev, scores on test.
@@ -155,7 +171,11 @@ fn by_race(
     race.run(&mut candidates)?;
     let scorer = &runner.scorer;
     let of_floors = floors.iter().map(|one| ScoredRow::of_floor(one, scorer));
-    let rows = of_floors.chain(candidates.iter().map(ScoredRow::of_candidate));
+    let rows = of_floors.chain(
+        candidates
+            .iter()
+            .map(|one| ScoredRow::of_candidate(one, runner)),
+    );
     let parts = Parts {
         scorer,
         rows: rows.collect(),
@@ -165,12 +185,12 @@ fn by_race(
     };
     let mut outcome = comparison::conclude(data, request, parts, &|name| {
         let mut named = candidates.iter();
-        let candidate = named.find(|candidate| candidate.strategy.to_string() == name);
+        let candidate = named.find(|candidate| runner.name(candidate.entrant) == name);
         candidate.map_or(Ok(Vec::new()), |candidate| race.learning_curve(candidate))
     })?;
     let kept = outcome.comparison.kept().map(|row| &row.name);
     let mut named = candidates.iter_mut();
-    let kept = named.find(|one| Some(&one.strategy.to_string()) == kept);
+    let kept = named.find(|one| Some(&runner.name(one.entrant)) == kept);
     outcome.model = kept.and_then(Candidate::take_model);
     Ok(outcome)
 }
@@ -194,7 +214,7 @@ fn by_folds(
     let scorer = &runner.scorer;
     let of_floors = floors.iter().map(|one| ScoredRow::of_floor(one, scorer));
     let mut rows: Vec<ScoredRow> = of_floors
-        .chain(candidates.iter().map(FoldCandidate::row))
+        .chain(candidates.iter().map(|one| one.row(runner)))
         .collect();
     // All scores are of the same examples: there is no other split that the choice was made on.
     rows.iter_mut().for_each(|scored| scored.row.dev = None);

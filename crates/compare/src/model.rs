@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Result, bail};
 use totune_adapt::{Examples, Score};
 use totune_model::AnyEncoder;
-use totune_sweep::RunSpec;
+use totune_sweep::{RunSpec, Work};
 
 /// Examples by which a saved model is compared with the one in memory.
 pub(crate) const SAMPLE: usize = 32;
@@ -27,6 +28,17 @@ pub struct Model {
 }
 
 impl Model {
+    /// The name of its encoder.
+    ///
+    /// # Errors
+    /// When its run trained none.
+    pub fn encoder(&self) -> Result<&str> {
+        match &self.run.work {
+            Work::Tune(work) => Ok(&work.encoder),
+            _ => bail!("{}: trains no encoder", self.run.label()),
+        }
+    }
+
     /// Replaces what was scored on test during training, if it was, by `value`, the score of the final model on `n` examples of
     /// `split`.
     pub(crate) fn scored(&mut self, (split, metric): (&'static str, &str), value: f64, n: usize) {

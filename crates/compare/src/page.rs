@@ -182,7 +182,7 @@ mod tests {
             dataset: "own".into(),
             title: "Own".into(),
             fixture: false,
-            encoder: "minilm".into(),
+            encoders: vec!["minilm".into()],
             metric: "accuracy".into(),
             margin: 0.01,
             sentence: "Fine-tune all layers: accuracy 0.8.".into(),

@@ -1,6 +1,6 @@
 //! What a comparison reports while it runs.
 
-use totune_adapt::{StepEvent, Strategy};
+use totune_adapt::StepEvent;
 
 use crate::clock::Clock;
 use crate::trial::Size;
@@ -26,19 +26,14 @@ impl Stage {
         }
     }
 
-    pub(crate) fn measuring(strategy: Strategy, clock: Clock) -> Self {
-        Self::of(&format!("measuring {strategy}"), clock)
+    pub(crate) fn measuring(name: &str, clock: Clock) -> Self {
+        Self::of(&format!("measuring {name}"), clock)
     }
 
-    pub(crate) fn training(
-        strategy: Strategy,
-        (lr, seed): (f64, u64),
-        size: Size,
-        clock: Clock,
-    ) -> Self {
+    pub(crate) fn training(name: &str, (lr, seed): (f64, u64), size: Size, clock: Clock) -> Self {
         let Size { examples, epochs } = size;
         let settings = format!("learning rate {lr:e}, seed {seed}, {examples} x {epochs}");
-        Self::of(&format!("{strategy}, {settings}"), clock)
+        Self::of(&format!("{name}, {settings}"), clock)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::comparison::LearningCurve;
 use crate::cost::{Evaluated, measure};
 use crate::progress::{Progress, Stage};
 use crate::runner::Runner;
-use crate::strategies::learns_late;
+use crate::strategies::{Entrant, learns_late};
 use crate::trial::{Size, Trial, TrialResult};
 
 /// Share of the budget at which costs have to be measured.
@@ -51,23 +51,28 @@ pub(crate) struct Race<'a> {
 }
 
 impl Race<'_> {
-    /// The strategies whose cost could be measured in time, on a sample of the data. A strategy that trains all layers in
+    /// The entrants whose cost could be measured in time, on a sample of the data. A strategy that trains all layers in
     /// the end takes no longer for a step than full fine-tuning, and is not measured again.
-    pub fn measured(&self, strategies: Vec<Strategy>, sample: &str) -> Result<Vec<Candidate>> {
+    pub fn measured(&self, entrants: Vec<Entrant>, sample: &str) -> Result<Vec<Candidate>> {
         let mut candidates: Vec<Candidate> = Vec::new();
-        for strategy in strategies {
+        for entrant in entrants {
+            let as_full = Entrant {
+                strategy: Strategy::Full,
+                ..entrant
+            };
+            let is_as_dear = matches!(entrant.strategy, Strategy::TwoPhase | Strategy::Gradual);
             let mut known = candidates.iter();
-            let full = known.find(|candidate| candidate.strategy == Strategy::Full);
-            let full = full.filter(|_| matches!(strategy, Strategy::TwoPhase | Strategy::Gradual));
+            let full = known.find(|candidate| is_as_dear && candidate.entrant == as_full);
             let cost = match full {
                 Some(full) => Some(full.cost),
                 None => {
-                    self.progress.stage(&Stage::measuring(strategy, self.clock));
-                    measure(self.runner, strategy, sample, self.clock.end_of(MEASURED))?
+                    let name = self.runner.name(entrant);
+                    self.progress.stage(&Stage::measuring(&name, self.clock));
+                    measure(self.runner, entrant, sample, self.clock.end_of(MEASURED))?
                 }
             };
             match cost {
-                Some(cost) => candidates.push(Candidate::new(strategy, cost, self.runner)),
+                Some(cost) => candidates.push(Candidate::new(entrant, cost, self.runner)),
                 None => break,
             }
         }
@@ -83,7 +88,7 @@ impl Race<'_> {
 
     /// All learning rates of all strategies for the same time. What does not fit is dropped from the end of the list.
     fn first(&self, candidates: &mut [Candidate]) -> Result<()> {
-        let weight = |candidate: &Candidate| match learns_late(candidate.strategy) {
+        let weight = |candidate: &Candidate| match learns_late(candidate.entrant.strategy) {
             true => 2.0,
             false => 1.0,
         };
@@ -208,7 +213,8 @@ impl Race<'_> {
                 ..full
             };
             let seconds = candidate.cost.seconds(size, self.evaluated(false)) * SLACK;
-            let is_small = size.examples < self.runner.facts.batch_size();
+            let is_small =
+                size.examples < self.runner.encoder(candidate.entrant).facts.batch_size();
             if is_small || seconds > self.clock.left_of(CURVE) {
                 continue;
             }
@@ -259,11 +265,11 @@ impl Race<'_> {
         size: Size,
         predicts_test: bool,
     ) -> Result<Option<TrialResult>> {
-        let strategy = candidate.strategy;
-        let stage = Stage::training(strategy, (lr, seed), size, self.clock);
+        let name = self.runner.name(candidate.entrant);
+        let stage = Stage::training(&name, (lr, seed), size, self.clock);
         self.progress.stage(&stage);
         let trial = Trial {
-            strategy,
+            entrant: candidate.entrant,
             lr,
             seed,
             size,

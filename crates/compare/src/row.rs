@@ -1,13 +1,14 @@
 //! The rows of a comparison: a floor or a strategy, with its scores and its cost.
 
 use serde::Serialize;
-use totune_adapt::{Recipe, Strategy};
+use totune_adapt::Recipe;
 
 use crate::candidate::Candidate;
 use crate::floors::FloorResult;
 use crate::predictions::Predictions;
+use crate::runner::Runner;
 use crate::scorer::{Estimate, Scorer};
-use crate::strategies::recipe;
+use crate::strategies::{Entrant, recipe};
 use crate::trial::TrialResult;
 
 /// A floor or a strategy.
@@ -22,6 +23,8 @@ pub struct Row {
     pub noun: String,
     /// Whether it trains the encoder, or a head on it.
     pub is_strategy: bool,
+    /// The name of the encoder; none of a floor that reads words.
+    pub encoder: Option<String>,
     /// The recipe that trains such a model; none of a floor, and of a strategy that had no time.
     #[serde(skip)]
     pub recipe: Option<Recipe>,
@@ -52,13 +55,26 @@ pub struct Row {
 }
 
 impl Row {
-    /// A strategy without scores.
-    pub(crate) fn of_strategy(strategy: Strategy, note: Option<String>) -> Self {
+    /// The name of its strategy or floor, without the encoder.
+    pub(crate) fn strategy(&self) -> &str {
+        self.name.split(" on ").next().unwrap_or_default()
+    }
+
+    /// Whether it is full fine-tuning of the encoder of `other`.
+    pub(crate) fn is_full_beside(&self, other: &Self) -> bool {
+        self.strategy() == "full" && self.encoder == other.encoder
+    }
+
+    /// An entrant without scores.
+    pub(crate) fn of_entrant(entrant: Entrant, runner: &Runner, note: Option<String>) -> Self {
+        let Entrant { encoder, strategy } = entrant;
+        let on = runner.on_encoder(encoder);
         Self {
-            name: strategy.to_string(),
-            title: strategy.advice(),
-            noun: strategy.noun(),
+            name: runner.name(entrant),
+            title: format!("{}{on}", strategy.advice()),
+            noun: format!("{}{on}", strategy.noun()),
             is_strategy: true,
+            encoder: Some(runner.encoder(entrant).card.name.clone()),
             note,
             ..Self::default()
         }
@@ -78,9 +94,10 @@ impl<'a> ScoredRow<'a> {
         let dev = on_dev.first().map(|predictions| scorer.score(predictions));
         Self {
             row: Row {
-                name: floor.name.to_string(),
-                title: floor.title.to_string(),
-                noun: floor.noun.to_string(),
+                name: floor.name.clone(),
+                title: floor.title.clone(),
+                noun: floor.noun.clone(),
+                encoder: floor.encoder.clone(),
                 dev,
                 seeds: 1,
                 examples: floor.examples,
@@ -92,10 +109,10 @@ impl<'a> ScoredRow<'a> {
         }
     }
 
-    pub fn of_candidate(candidate: &'a Candidate) -> Self {
-        let strategy = candidate.strategy;
+    pub fn of_candidate(candidate: &'a Candidate, runner: &Runner) -> Self {
+        let Entrant { strategy, .. } = candidate.entrant;
         let trials = candidate.best_trials();
-        let row = Row::of_strategy(strategy, candidate.dropped.clone());
+        let row = Row::of_entrant(candidate.entrant, runner, candidate.dropped.clone());
         Self {
             row: match trials.first() {
                 None => row,

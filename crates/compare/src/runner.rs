@@ -15,16 +15,32 @@ use totune_sweep::{Environment, Inputs, Machine, RunSpec, TuneWork, Work};
 use crate::model::{Model, SAMPLE};
 use crate::predictions::Predictions;
 use crate::scorer::Scorer;
-use crate::strategies::recipe;
+use crate::strategies::{Entrant, recipe};
 use crate::trial::{FINAL, Trial, TrialResult};
+
+/// An encoder, and what the usual settings of a run on it follow from.
+pub(crate) struct EncoderOfData {
+    pub card: EncoderCard,
+    pub facts: DataFacts,
+}
+
+impl EncoderOfData {
+    /// Number of layers.
+    pub fn n_layers(&self) -> usize {
+        self.card.architecture.n_layers()
+    }
+
+    /// Most tokens of an input.
+    pub fn max_length(&self) -> usize {
+        self.facts.max_length(&self.card)
+    }
+}
 
 /// Runs trials on data in memory.
 pub(crate) struct Runner<'a> {
     pub inputs: Inputs,
     pub machine: &'a Machine,
-    pub encoder: EncoderCard,
-    /// What the usual settings follow from.
-    pub facts: DataFacts,
+    pub encoders: Vec<EncoderOfData>,
     pub scorer: Scorer,
     /// Whether trials that predict test keep their models.
     pub keeps_models: bool,
@@ -37,37 +53,48 @@ impl<'a> Runner<'a> {
     /// follow from.
     pub fn new(
         environment: Environment<'a>,
-        encoder: &str,
+        encoders: &[String],
         splits: Vec<(String, Dataset)>,
         activations: &Path,
     ) -> Result<Self> {
         let cards = environment.project.encoders()?;
-        let card = cards.find(encoder)?.clone();
-        let encoders = [encoder.to_string()];
-        let inputs = Inputs::of(environment, splits.clone(), &encoders, activations)?;
+        let inputs = Inputs::of(environment, splits.clone(), encoders, activations)?;
         let (_, train) = splits.first().context("found no splits, expected some")?;
-        let (facts, scorer) = (inputs.facts(&train.name, &card)?, Scorer::of(train)?);
+        let scorer = Scorer::of(train)?;
+        let of_data = encoders.iter().map(|name| {
+            let card = cards.find(name)?.clone();
+            let facts = inputs.facts(&train.name, &card)?;
+            Ok(EncoderOfData { card, facts })
+        });
+        let encoders = of_data.collect::<Result<Vec<EncoderOfData>>>()?;
         let splits = splits.into_iter();
         let splits = splits.map(|(split, part)| ((part.name.clone(), split), part));
         Ok(Self {
             inputs,
             machine: environment.machine,
-            encoder: card,
-            facts,
+            encoders,
             scorer,
             keeps_models: false,
             splits: splits.collect(),
         })
     }
 
-    /// Layers of the encoder.
-    pub fn n_layers(&self) -> usize {
-        self.encoder.architecture.n_layers()
+    /// The encoder of an entrant.
+    pub fn encoder(&self, entrant: Entrant) -> &EncoderOfData {
+        &self.encoders[entrant.encoder]
     }
 
-    /// Most tokens of an input.
-    pub fn max_length(&self) -> usize {
-        self.facts.max_length(&self.encoder)
+    /// ` on <encoder>`, where there are several.
+    pub fn on_encoder(&self, encoder: usize) -> String {
+        match self.encoders.len() {
+            1 => String::new(),
+            _ => format!(" on {}", self.encoders[encoder].card.name),
+        }
+    }
+
+    /// The name of an entrant: that of its strategy, with the encoder where there are several.
+    pub fn name(&self, entrant: Entrant) -> String {
+        format!("{}{}", entrant.strategy, self.on_encoder(entrant.encoder))
     }
 
     /// Whether the comparison was stopped from outside.
@@ -106,16 +133,18 @@ impl<'a> Runner<'a> {
     fn spec(&self, trial: &Trial) -> Result<RunSpec> {
         let Trial { size, data, .. } = *trial;
         let limit = (size.examples < self.n(data, "train")).then_some(size.examples);
+        let Entrant { strategy, .. } = trial.entrant;
+        let encoder = self.encoder(trial.entrant);
         let facts = DataFacts {
             has_dev: self.split(data, "dev").is_some(),
-            ..self.facts
+            ..encoder.facts
         };
-        let recipe = recipe(trial.strategy, trial.lr, size.epochs);
+        let recipe = recipe(strategy, trial.lr, size.epochs);
         let work = Work::Tune(Box::new(TuneWork {
-            encoder: self.encoder.name.clone(),
-            training: recipe.training(&self.encoder, &facts)?,
+            encoder: encoder.card.name.clone(),
+            training: recipe.training(&encoder.card, &facts)?,
         }));
-        let arm = trial.strategy.to_string();
+        let arm = strategy.to_string();
         let split = self.split_spec(data, limit);
         Ok(RunSpec::unlisted(&arm, (data, split), trial.seed, work))
     }
@@ -165,7 +194,7 @@ impl<'a> Runner<'a> {
         sample: Examples,
         (trial, result): (&Trial, &TrialResult),
     ) -> Result<Model> {
-        let loaded = self.inputs.loaded(&self.encoder.name)?;
+        let loaded = self.inputs.loaded(&self.encoder(trial.entrant).card.name)?;
         let n_test = result.on_test.as_ref().map_or(0, Predictions::len);
         let n_dev = self.n(trial.data, "dev");
         let mut model = Model {

@@ -23,9 +23,11 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
         test.low,
         test.high
     )];
-    let full = rows.iter().find(|row| row.name == "full" && !row.unlearned);
+    let full = rows
+        .iter()
+        .find(|row| row.is_full_beside(best) && !row.unlearned);
     if let (Some(full), Some(seconds)) = (full, best.train_seconds)
-        && best.name != "full"
+        && best.name != full.name
         && let Some(of_full) = full.train_seconds.filter(|of_full| *of_full > 0.0)
     {
         let percent = 100.0 * seconds / of_full;
@@ -38,7 +40,10 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
     others.sort_by(|a, b| b.dev.unwrap_or(-1.0).total_cmp(&a.dev.unwrap_or(-1.0)));
     let second = others.first().map(|row| row.name.clone());
     for row in others {
-        let is_named = ALWAYS.contains(&row.name.as_str()) || second.as_ref() == Some(&row.name);
+        // Those of other encoders would make the sentence as long as the table.
+        let is_near = row.encoder.is_none() || row.encoder == best.encoder;
+        let is_named = is_near && ALWAYS.contains(&row.strategy());
+        let is_named = is_named || second.as_ref() == Some(&row.name);
         match (row.difference, &row.note) {
             _ if !is_named => {}
             (Some(found), _) => parts.push(format!("{} {}", row.noun, relation(found, margin))),
@@ -157,6 +162,33 @@ mod tests {
             sentence(&rows, 2, "accuracy", 0.01).unwrap(),
             "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852], 41 % of the training time of full fine-tuning; \
              full fine-tuning is not better by more than 0.01; a regression on frozen vectors loses 0.050."
+        );
+    }
+
+    #[test]
+    fn of_several_encoders_only_that_of_the_choice_is_compared_in_full() {
+        let on = |encoder: &str, name: &str, dev: f64, difference| {
+            let (name, noun) = (
+                format!("{name} on {encoder}"),
+                format!("{name} on {encoder}"),
+            );
+            let mut row = row((&name, &noun), dev, dev, difference, 10.0);
+            row.encoder = Some(encoder.to_string());
+            row.title = name;
+            row
+        };
+        let loses = Some((-0.1, -0.12, -0.08));
+        let rows = [
+            on("large", "last-2", 0.85, None),
+            on("large", "full", 0.75, loses),
+            on("large", "lora", 0.74, loses),
+            on("small", "full", 0.76, loses),
+            on("small", "vectors", 0.70, loses),
+        ];
+        assert_eq!(
+            sentence(&rows, 0, "accuracy", 0.01).unwrap(),
+            "Last-2 on large: accuracy 0.850 [0.840, 0.860], 100 % of the training time of full fine-tuning; \
+             full on small loses 0.100; full on large loses 0.100."
         );
     }
 

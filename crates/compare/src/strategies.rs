@@ -4,6 +4,14 @@ use std::ops::RangeInclusive;
 
 use totune_adapt::{HeadChoice, Recipe, Strategy};
 
+/// A strategy on an encoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entrant {
+    /// Its place among the encoders of the runner.
+    pub encoder: usize,
+    pub strategy: Strategy,
+}
+
 /// The strategies for an encoder of `n_layers` layers; the last of them is dropped first when time is short.
 pub(crate) fn usual(n_layers: usize) -> Vec<Strategy> {
     vec![

@@ -3,20 +3,21 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use totune_adapt::{Outcome, Strategy};
+use totune_adapt::Outcome;
 use totune_data::Dataset;
 use totune_model::AnyEncoder;
 
 use crate::model::Model;
 use crate::predictions::Predictions;
+use crate::strategies::Entrant;
 
 /// Name of the test split where a run predicts it only once, with the final model.
 pub(crate) const FINAL: &str = "final-test";
 
-/// A training of one strategy at one learning rate.
+/// A training of one strategy on one encoder at one learning rate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Trial<'a> {
-    pub strategy: Strategy,
+    pub entrant: Entrant,
     pub lr: f64,
     pub seed: u64,
     pub size: Size,

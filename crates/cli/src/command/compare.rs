@@ -27,6 +27,7 @@ use crate::exit;
 Examples:
   totune compare reviews.csv
   totune compare reviews.csv --budget 2m --encoder all-minilm-l6-v2 --strategies frozen,full
+  totune compare reviews.csv --budget 30m --encoder totune-bert-mini,all-minilm-l6-v2
   totune compare reviews.csv --save my-model
   totune compare export.csv.gz --label stars --encoding windows-1252 --empty drop
   totune compare sst-2 --budget 30m --json
@@ -41,9 +42,9 @@ pub struct Compare {
     /// Time for everything, such as 90s, 10m or 1h
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
     budget: Duration,
-    /// Encoder to compare them on
-    #[arg(long, value_name = "NAME", default_value = train::ENCODER)]
-    encoder: String,
+    /// Encoder to compare them on; several by repeating it, or separated by commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = train::ENCODER)]
+    encoder: Vec<String>,
     /// Strategies to compare, separated by commas [default: all that fit into the budget]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     strategies: Vec<String>,
@@ -92,6 +93,8 @@ impl Compare {
             self.margin
         );
         let strategies = self.asked()?;
+        let mut encoders = self.encoder.clone();
+        encoders.dedup();
         if let Some(folder) = &self.save {
             totune_keep::check_free(folder)?;
         }
@@ -102,7 +105,7 @@ impl Compare {
         let out = out.unwrap_or_else(|| Path::new("compare").join(&data.name));
         let line = Line::new(context.global.quiet || self.json);
         let request = Request {
-            encoder: self.encoder.clone(),
+            encoders,
             strategies,
             clock: Clock::new(start, self.budget),
             most_seeds: usize::from(self.seeds),
@@ -171,7 +174,7 @@ impl Compare {
                 card,
                 train,
                 hash: &data.hash,
-                encoder: encoders.find(&self.encoder)?,
+                encoder: encoders.find(model.encoder()?)?,
             },
             dir: &model.dir,
             checkpoint: &model.checkpoint,
@@ -205,7 +208,11 @@ impl Compare {
         let named = !path.is_file();
         let file = card.file.display().to_string();
         let dataset = if named { &self.what } else { &file };
-        Some(train::command(dataset, &self.encoder, row.recipe.as_ref()?))
+        Some(train::command(
+            dataset,
+            row.encoder.as_ref()?,
+            row.recipe.as_ref()?,
+        ))
     }
 
     /// The card that was named, or one of the file that was named.
