@@ -21,7 +21,7 @@ const HEADERS: [&str; 3] = [
 /// Compiled once for each width of vectors; which one runs is decided when the program starts.
 const ROWS: [&str; 2] = ["src/fused/lstm/rows.cpp", "src/fused/lstm/rows.h"];
 
-/// The same for what lies between the products of a transformer layer.
+/// The same for the operations between the products of a transformer layer.
 const PASSES: [&str; 2] = [
     "src/fused/transformer/passes.cpp",
     "src/fused/transformer/passes.h",
@@ -53,7 +53,7 @@ fn compile_shim() {
             .flag_if_supported("-Wno-unused-parameter")
             // Vectors are only passed between functions that are inlined into one another.
             .flag_if_supported("-Wno-psabi")
-            // Nobody asks for floating point exceptions; without this, loops with a choice in them run number by number.
+            // Floating point exceptions are not used; without this, loops with a branch in them run number by number.
             .flag_if_supported("-fno-trapping-math")
             .opt_level(3);
         if x86 {

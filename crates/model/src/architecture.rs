@@ -23,7 +23,7 @@ macro_rules! architectures {
         }
 
         impl Architecture {
-            /// Its name, which is its `kind`.
+            /// Name, which is its `kind`.
             pub fn label(&self) -> &'static str {
                 match self { $(Self::$name(_) => <$shape as Shape>::LABEL,)* }
             }
@@ -33,12 +33,12 @@ macro_rules! architectures {
                 match self { $(Self::$name(_) => <$shape as Shape>::NAMING,)* }
             }
 
-            /// What makes ids of texts for it.
+            /// Tokenizer of the architecture.
             pub fn tokenizer(&self) -> TokenizerKind {
                 match self { $(Self::$name(_) => <$shape as Shape>::TOKENIZER,)* }
             }
 
-            /// Every tensor of the network: its published name, and its shape.
+            /// Published name and shape of every tensor of the network.
             pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
                 match self { $(Self::$name(shape) => Shape::tensors(shape),)* }
             }
@@ -51,7 +51,7 @@ macro_rules! architectures {
                 match self { $(Self::$name(shape) => Ok(Shape::load(shape, weights, device)?.into()),)* }
             }
 
-            /// The weights that pre-training would begin with.
+            /// Initial weights for pre-training.
             pub fn initial(&self, seed: u64) -> Box<dyn Weights> {
                 match self { $(Self::$name(shape) => Shape::initial(shape, seed),)* }
             }
@@ -61,7 +61,7 @@ macro_rules! architectures {
 
 // The registry: a new architecture is a file below `encoder/` that implements `Shape`, and a line here.
 architectures! {
-    /// BERT, and what differs from it in size alone.
+    /// BERT, and networks that differ from it only in size.
     Bert(BertConfig),
     /// DistilBERT.
     Distilbert(DistilBertConfig),
@@ -72,7 +72,7 @@ architectures! {
 }
 
 impl Architecture {
-    /// How many numbers the tensors of the network are.
+    /// Number of parameters in the tensors of the network.
     pub fn parameters(&self) -> u64 {
         self.tensors()
             .iter()
@@ -110,7 +110,7 @@ impl Architecture {
         }
     }
 
-    /// Most tokens of an input, special ones included; `usize::MAX` where no table of positions limits them.
+    /// Maximum length of an input in tokens, special ones included; `usize::MAX` where no table of positions limits it.
     pub fn max_length(&self) -> usize {
         match self {
             Self::Bert(config) => config.max_position_embeddings,

@@ -1,4 +1,4 @@
-//! What goes into an encoder: a padded batch of tokens, and where in it a head finds texts and words.
+//! Encoder input: a padded batch of tokens, and the positions of texts and words in it.
 
 use std::ops::Range;
 
@@ -15,20 +15,20 @@ pub struct TokenBatch {
     pub mask: Option<Tensor<2>>,
     /// Character ids of each word, `[batch, seq, 50]`, for encoders that read those.
     pub characters: Option<Tensor<3, Int>>,
-    /// Whether the two texts of a pair, though in one row, do not see each other; `type_ids` tell them apart.
+    /// Masks attention between the two texts of a pair that share a row; `type_ids` identify the text of each token.
     pub apart: bool,
-    /// Where the texts of each row lie, without special tokens.
+    /// Ranges of the texts of each row, without special tokens.
     pub texts: Vec<Vec<Range<usize>>>,
-    /// Where the words of each row lie that a tagger is asked about; none where it is not.
+    /// Positions of the words to be tagged; none outside tagging.
     pub words: Option<Words>,
 }
 
-/// Where the scored words of a batch lie: for each row the places of their first and of their last subwords.
+/// Positions of the scored words of a batch: for each row those of their first and of their last subwords.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Words {
-    /// Of first subwords.
+    /// Positions of first subwords.
     pub starts: Vec<Vec<u32>>,
-    /// Of last subwords.
+    /// Positions of last subwords.
     pub ends: Vec<Vec<u32>>,
 }
 
@@ -37,16 +37,16 @@ pub struct Words {
 pub struct Segment {
     /// `[batch, seq, width]`; zero at padding.
     pub states: Tensor<3>,
-    /// 1 for a real place, 0 for padding, `[batch, seq]`.
+    /// 1 for a real position, 0 for padding, `[batch, seq]`.
     pub mask: Tensor<2>,
 }
 
-/// Places of words as tensors, each `[batch, words]`; padding points at place 0.
+/// Positions of words as tensors, each `[batch, words]`; padding points at position 0.
 #[derive(Debug, Clone)]
 pub struct WordPlaces {
-    /// Of first subwords.
+    /// Positions of first subwords.
     pub starts: Tensor<2, Int>,
-    /// Of last subwords.
+    /// Positions of last subwords.
     pub ends: Tensor<2, Int>,
     /// 1 for a word, 0 for padding.
     pub mask: Tensor<2>,
@@ -112,9 +112,9 @@ impl TokenBatch {
         }
     }
 
-    /// What is added to attention scores: `(1 - mask) * -10000` as in BERT's released code, large enough that a key that
-    /// is not seen has a probability of exactly zero in f32. `[batch, 1, 1, seq]`; where texts are apart
-    /// `[batch, 1, seq, seq]`; none where everything sees everything.
+    /// Bias on attention scores: `(1 - mask) * -10000` as in BERT's released code, large enough that a masked key has a
+    /// probability of exactly zero in f32. `[batch, 1, 1, seq]`; where texts are masked from each other
+    /// `[batch, 1, seq, seq]`; none where nothing is masked.
     pub(crate) fn attention_bias(&self) -> Option<Tensor<4>> {
         let [batch, seq] = self.shape();
         let padding = self.mask.clone();
@@ -134,7 +134,8 @@ impl TokenBatch {
         })
     }
 
-    /// The place of each token in its text, `[batch, seq]`, where the second text begins anew; none where it does not.
+    /// Position of each token in its text, `[batch, seq]`, where the second text starts again from 0; none where it
+    /// does not.
     pub(crate) fn positions(&self) -> Option<Tensor<2, Int>> {
         let [batch, seq] = self.shape();
         self.apart.then(|| {
@@ -148,9 +149,10 @@ impl TokenBatch {
         })
     }
 
-    /// The row of each token in a position table that begins behind padding, `[batch, seq]`: padding, which is told by its
-    /// id `pad` and not by the mask, takes row `pad`, and other tokens the rows behind it in their order, of each text
-    /// anew where texts are apart (`create_position_ids_from_input_ids` in transformers' modeling_roberta.py).
+    /// Row of each token in a position table that starts after the row of padding, `[batch, seq]`: padding, identified
+    /// by its id `pad` and not by the mask, takes row `pad`, and other tokens the rows after it in their order,
+    /// restarting for each text where texts are masked from each other (`create_position_ids_from_input_ids` in
+    /// transformers' modeling_roberta.py).
     pub(crate) fn positions_after(&self, pad: u32) -> Tensor<2, Int> {
         let real = self.ids.clone().not_equal_elem(i64::from(pad)).int();
         let count = |of: Tensor<2, Int>| of.clone().cumsum(1) * of;
@@ -164,7 +166,7 @@ impl TokenBatch {
         counted + i64::from(pad)
     }
 
-    /// States of whole rows, special tokens among them.
+    /// States of whole rows, including special tokens.
     pub fn whole(&self, states: Tensor<3>) -> Segment {
         Segment {
             states,
@@ -172,7 +174,7 @@ impl TokenBatch {
         }
     }
 
-    /// Of `states` `[batch, seq, width]` those of text `text` (0 or 1) of each row, without special tokens.
+    /// States of text `text` (0 or 1) of each row, out of `states` `[batch, seq, width]`, without special tokens.
     ///
     /// # Panics
     /// When a row does not have such a text.
@@ -181,7 +183,7 @@ impl TokenBatch {
         gather(states, &ranges)
     }
 
-    /// As [`TokenBatch::segment`], but beginning with the `[CLS]` before the text, of encoders that have one.
+    /// Returns [`TokenBatch::segment`] with the `[CLS]` before the text, for encoders that have one.
     pub fn segment_from_first(&self, states: &Tensor<3>, text: usize) -> Segment {
         let marked = usize::from(self.characters.is_none());
         let ranges = self.texts.iter().map(|row| {
@@ -191,7 +193,7 @@ impl TokenBatch {
         gather(states, &ranges.collect::<Vec<_>>())
     }
 
-    /// Where the scored words lie; none where no tagger is asked.
+    /// Positions of the scored words as tensors; none outside tagging.
     pub fn word_places(&self) -> Option<WordPlaces> {
         let words = self.words.as_ref()?;
         let device = self.ids.device();
@@ -218,7 +220,7 @@ impl TokenBatch {
     }
 }
 
-/// The states at a range of places of each row, padded with zeros.
+/// Gathers the states in a range of positions of each row, padded with zeros.
 fn gather(states: &Tensor<3>, ranges: &[Range<usize>]) -> Segment {
     let [batch, seq, width] = states.dims();
     let device = states.device();

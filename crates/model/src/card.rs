@@ -1,4 +1,4 @@
-//! Encoder cards: `encoders/<name>.toml` says what a checkpoint is, where it is found, and how to read it.
+//! Encoder cards: `encoders/<name>.toml` describes a checkpoint, its location and its format.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,22 +17,22 @@ use crate::{AnyEncoder, Architecture, Bert, CardCheck, Elmo, TokenizerKind, Weig
 pub struct EncoderCard {
     /// Name in experiment files; the card's file name without `.toml`.
     pub name: String,
-    /// Name for people.
+    /// Display name.
     pub title: String,
-    /// A committed fixture: found below the project's `fixtures/encoders`, and labelled wherever it is shown.
+    /// Marks a committed fixture: found below the project's `fixtures/encoders`, and labelled wherever it is shown.
     #[serde(default)]
     pub fixture: bool,
-    /// Folder names to look for below the encoder root, such as `bert-base-uncased` or
+    /// Names of folders to look for below the encoder root, such as `bert-base-uncased` or
     /// `models--google-bert--bert-base-uncased` (a Hugging Face cache).
     pub folders: Vec<String>,
     /// Formats that are looked for in that folder, in this order; all when not set.
     #[serde(default = "all_formats")]
     pub formats: Vec<Format>,
-    /// What identifies the weights in each format, as [`Checkpoint::hash`] defines it; checked when they are loaded.
-    /// Not set where published copies differ.
+    /// Hash of the weights in each format, as [`Checkpoint::hash`] defines it; checked when they are loaded. Not set
+    /// where published copies differ.
     #[serde(default)]
     pub sha256: BTreeMap<Format, String>,
-    /// Parameters of the encoder, asserted when it is loaded.
+    /// Number of parameters of the encoder, asserted when it is loaded.
     pub parameters: u64,
     /// Tensors in the file that are not part of the encoder: names, or prefixes ending in a point.
     #[serde(default)]
@@ -43,26 +43,26 @@ pub struct EncoderCard {
     pub architecture: Architecture,
     /// Licence of the weights.
     pub licence: String,
-    /// Where the checkpoint is described.
+    /// Web page that describes the checkpoint.
     pub homepage: String,
-    /// How to get it by hand.
+    /// Instructions for a manual download.
     pub instructions: String,
-    /// Where its files can be fetched; nothing where they are not to be had without a person.
+    /// Downloads of its files; empty where they cannot be fetched automatically.
     #[serde(default)]
     pub fetch: Vec<totune_fetch::Fetch>,
-    /// What a reader of results should know about this checkpoint.
+    /// Remark on this checkpoint for readers of results.
     #[serde(default)]
     pub note: Option<String>,
-    /// What it was trained on: names of datasets and texts that have cards here, and other data in words. A dataset that is
-    /// part of the data, or has part of it, is listed by its own name.
+    /// Training data: names of datasets and texts that have cards here, and other data in words. A dataset that is part
+    /// of the data, or contains part of it, is listed by its own name.
     #[serde(default)]
     pub trained_on: Vec<String>,
-    /// Whether its weights are random, and only its shape and its vocabulary those of the checkpoint.
+    /// Marks an untrained control: random weights, with the shape and the vocabulary of the checkpoint.
     #[serde(skip)]
     pub untrained: bool,
 }
 
-/// What follows an encoder's name where its untrained control is meant: `bert-base-uncased@random`.
+/// Suffix of an encoder's name that selects its untrained control: `bert-base-uncased@random`.
 const RANDOM: &str = "@random";
 /// The seed of all random weights.
 const RANDOM_SEED: u64 = 1;
@@ -71,22 +71,22 @@ fn all_formats() -> Vec<Format> {
     Format::ALL.to_vec()
 }
 
-/// What a card says about the vocabulary.
+/// Vocabulary settings of a card.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Vocabulary {
-    /// Whether text is lower-cased and stripped of accents before it is tokenized.
+    /// Lower-casing and stripping of accents before tokenization.
     pub lowercase: bool,
 }
 
-/// An encoder on a device, and which bytes it was made of.
+/// An encoder on a device, and the files that it was loaded from.
 #[derive(Debug)]
 pub struct LoadedEncoder<E = Bert> {
     /// The network.
     pub encoder: E,
-    /// What identifies the weights: of a single file its SHA-256.
+    /// Hash of the weights: of a single file its SHA-256.
     pub checkpoint_hash: String,
-    /// The folder it was loaded from; the tokenizer lies in it too.
+    /// Folder that it was loaded from; it also holds the tokenizer.
     pub dir: PathBuf,
 }
 
@@ -123,8 +123,8 @@ impl EncoderCard {
         Ok(card)
     }
 
-    /// The control that shows what pre-training is worth: the same network with the weights that its pre-training would
-    /// begin with.
+    /// Returns the card of the untrained control, which shows the value of pre-training: the same network with the
+    /// initial weights of its pre-training.
     pub fn untrained(&self) -> Self {
         Self {
             name: format!("{}{RANDOM}", self.name),
@@ -138,15 +138,15 @@ impl EncoderCard {
         }
     }
 
-    /// The folder with the checkpoint below one of `roots`, if it is there.
+    /// Returns the folder with the checkpoint below one of `roots`, if it exists.
     pub fn locate(&self, roots: &[PathBuf]) -> Option<PathBuf> {
         self.find(roots).ok()?.map(|(dir, _, _)| dir)
     }
 
-    /// The folder with the checkpoint below one of `roots`, its format, and the file to open.
+    /// Returns the folder with the checkpoint below one of `roots`, its format, and the file to open.
     ///
     /// # Errors
-    /// When two files of a folder could be meant.
+    /// When two files of a folder match.
     pub fn find(&self, roots: &[PathBuf]) -> Result<Option<(PathBuf, Format, PathBuf)>> {
         let below = |root: &PathBuf| {
             let folders = self.folders.iter().map(|folder| root.join(folder));
@@ -160,7 +160,7 @@ impl EncoderCard {
         Ok(None)
     }
 
-    /// What is missing, where to get it and where to put it; none when all is there.
+    /// Returns a message that says which files are missing, where to get them and where to put them; none if all exist.
     pub fn missing(&self, roots: &[PathBuf]) -> Option<String> {
         let ambiguous = match self.find(roots) {
             Ok(Some(_)) => return None,
@@ -191,10 +191,11 @@ impl EncoderCard {
         ))
     }
 
-    /// Loads the checkpoint of a BERT, or of what has its module (DistilBERT, RoBERTa), onto `device`.
+    /// Loads the checkpoint of a BERT, or of an architecture that shares its module (DistilBERT, RoBERTa), onto
+    /// `device`.
     ///
     /// # Errors
-    /// When it is not there, its hash is not the card's, a tensor is missing, unexpected or of another shape, or the
+    /// When it does not exist, its hash is not the card's, a tensor is missing, unexpected or of another shape, or the
     /// architecture is another one.
     pub fn load(&self, roots: &[PathBuf], device: &Device) -> Result<LoadedEncoder> {
         if let Architecture::Elmo(_) = self.architecture {
@@ -281,10 +282,10 @@ impl EncoderCard {
         })
     }
 
-    /// Holds the checkpoint `file` against the card, without loading it: hash, names, shapes and counts.
+    /// Compares the checkpoint `file` with the card, without loading it: hash, names, shapes and counts.
     ///
     /// # Errors
-    /// When the file cannot be read. What is read and differs is part of the answer.
+    /// When the file cannot be read. Differences are part of the result, not errors.
     pub fn check(&self, file: &Path) -> Result<CardCheck> {
         let mut check = CardCheck::new(file, &self.architecture, |_| self.ignore.clone())?;
         check.expected_hash = self.sha256.get(&check.format).cloned();
@@ -316,7 +317,7 @@ fn with_snapshots(folder: PathBuf) -> Vec<PathBuf> {
     folders
 }
 
-/// All cards of a folder, or of several.
+/// Cards of a folder, or of several.
 #[derive(Debug)]
 pub struct EncoderCatalogue {
     cards: BTreeMap<String, EncoderCard>,
@@ -328,8 +329,8 @@ impl EncoderCatalogue {
         Self::read_all(&[dir.to_path_buf()])
     }
 
-    /// Reads every `*.toml` of these folders. Of two cards with the same name, the one in the folder that is listed first
-    /// counts; folders that do not exist are left out, as long as one does.
+    /// Reads every `*.toml` of these folders. Of two cards with the same name, the one in the folder that is listed
+    /// first counts; folders that do not exist are left out, as long as one does.
     pub fn read_all(dirs: &[PathBuf]) -> Result<Self> {
         let is_there = |dir: &&PathBuf| dir.is_dir();
         // Where none is there, the error names the first.
@@ -366,7 +367,7 @@ impl EncoderCatalogue {
         })
     }
 
-    /// Names of all cards, in order; each has a control with random weights besides, `<name>@random`.
+    /// Names of all cards, in order; each also has a control with random weights, `<name>@random`.
     pub fn names(&self) -> Vec<&str> {
         let trained = self.cards.values().filter(|card| !card.untrained);
         trained.map(|card| card.name.as_str()).collect()

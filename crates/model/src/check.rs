@@ -1,4 +1,4 @@
-//! A checkpoint compared with what it should be, without loading it.
+//! Comparison of a checkpoint with its expected contents, without loading it.
 
 use std::path::Path;
 
@@ -10,15 +10,15 @@ use crate::Architecture;
 /// A checkpoint compared with its card, or with the configuration next to it.
 #[derive(Debug, Clone)]
 pub struct CardCheck {
-    /// How the weights are stored.
+    /// Storage format of the weights.
     pub format: Format,
-    /// What identifies them.
+    /// Hash of the weights.
     pub hash: String,
-    /// What is expected of this format, if that is known.
+    /// Expected hash of this format, if known.
     pub expected_hash: Option<String>,
-    /// Numbers in the tensors of the network.
+    /// Number of parameters in the tensors of the network.
     pub parameters: u64,
-    /// As many as there should be, if that is said.
+    /// Expected number of parameters, if known.
     pub expected_parameters: Option<u64>,
     /// Tensors that are missing, misshapen or left over.
     pub differences: Vec<Difference>,
@@ -27,7 +27,7 @@ pub struct CardCheck {
 }
 
 impl CardCheck {
-    /// Compares the checkpoint `file` with the tensors of a network; `ignored` says what may be left over.
+    /// Compares the checkpoint `file` with the tensors of a network; `ignored` lists the tensors that may be left over.
     pub(crate) fn new(
         file: &Path,
         architecture: &Architecture,
@@ -53,7 +53,7 @@ impl CardCheck {
         })
     }
 
-    /// Everything that differs, a line each; empty when the checkpoint is what it should be.
+    /// All differences, a line each; empty if the checkpoint is as expected.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(expected) = &self.expected_hash

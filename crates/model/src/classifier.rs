@@ -6,7 +6,7 @@ use burn::tensor::{Device, Tensor};
 
 use crate::{Encoder, Head, HeadSpec, Output, Pass, TokenBatch};
 
-/// An encoder and its head; parameters lie below `encoder` and `head`.
+/// An encoder and its head; parameter paths start with `encoder` or `head`.
 #[derive(Module, Debug)]
 pub struct Classifier<E: Module> {
     /// The pretrained part.
@@ -15,24 +15,24 @@ pub struct Classifier<E: Module> {
     pub head: Head,
 }
 
-/// What the frozen part of a model gave for a batch.
+/// Output of the frozen part of a model for a batch.
 #[derive(Debug, Clone)]
 pub enum Kept {
-    /// What one block of the encoder gave.
+    /// Output of one block of the encoder.
     States {
         /// The block, counted as in [`Pass`].
         block: usize,
         /// `[batch, seq, hidden]`.
         states: Tensor<3>,
     },
-    /// What the head reads of each example, `[batch, width]`: the head alone is left to compute.
+    /// Pooled input of the head, one vector per example, `[batch, width]`: only the head remains to be computed.
     Pooled(Tensor<2>),
-    /// What the head reads of each token, `[batch, seq, width]`: the head alone is left to compute.
+    /// Token-level input of the head, `[batch, seq, width]`: only the head remains to be computed.
     Tokens(Tensor<3>),
 }
 
 impl<E: Encoder> Classifier<E> {
-    /// Puts a new head with `n_outputs` outputs, drawn from `seed`, on a pretrained encoder.
+    /// Puts a new head with `n_outputs` outputs, initialised from `seed`, on a pretrained encoder.
     pub fn new(
         encoder: E,
         head: &HeadSpec,
@@ -44,15 +44,16 @@ impl<E: Encoder> Classifier<E> {
         Ok(Self { encoder, head })
     }
 
-    /// What it gives for a batch.
+    /// Returns the output for a batch.
     pub fn forward(&self, batch: &TokenBatch, pass: &Pass) -> Output {
         let states = self.encoder.encode(batch, pass);
         self.head.forward(&states, batch, pass)
     }
 
-    /// As [`Classifier::forward`], but from what was kept of the frozen blocks instead of the tokens.
+    /// Computes [`Classifier::forward`] from the cached output of the frozen blocks instead of the tokens.
     ///
-    /// Dropout above them is what it would have been, so that with none in the frozen blocks both give the same.
+    /// Dropout above these blocks uses the same masks, so both give the same output if the frozen blocks have no
+    /// dropout.
     pub fn forward_from(&self, kept: Kept, batch: &TokenBatch, pass: &Pass) -> Output {
         match kept {
             Kept::States { block, states } => {

@@ -1,4 +1,4 @@
-//! Which network a checkpoint is of, by the files next to it.
+//! Architecture of a checkpoint, read from the files next to it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,12 +9,12 @@ use totune_checkpoint::ElmoOptions;
 
 use crate::{Architecture, CardCheck};
 
-/// What the files next to some weights say of their network.
+/// Architecture described by the files next to some weights.
 #[derive(Debug, Clone)]
 pub struct Described {
     /// The network.
     pub architecture: Architecture,
-    /// The file that says so, by its name.
+    /// Name of the file that describes it.
     pub by: String,
 }
 
@@ -50,8 +50,8 @@ impl Described {
 }
 
 impl Described {
-    /// Holds the checkpoint `file` against the network. Tensors outside of it (the head of a task) are not counted as
-    /// differences, those that are left over inside of it are.
+    /// Compares the checkpoint `file` with the network. Tensors outside of it (the head of a task) are not counted as
+    /// differences; unexpected tensors inside of it are.
     ///
     /// # Errors
     /// When the file cannot be read.

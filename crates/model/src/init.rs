@@ -10,19 +10,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::Weights;
 
-/// From what initial weights are drawn.
+/// Distributions of initial weights.
 ///
-/// A tensor is told by its name: that of an LSTM ends in `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0` (or
-/// another layer, or `_reverse` behind it), those of a linear layer or a convolution in `weight` and `bias`. A scale of
-/// a normalisation, a `weight` with one dimension, is one, and its `bias` zero.
+/// The name of a tensor identifies its kind: that of an LSTM ends in `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`,
+/// `bias_hh_l0` (or another layer, or `_reverse` behind it), those of a linear layer or a convolution in `weight` and
+/// `bias`. A scale of a normalisation, a `weight` with one dimension, is one, and its `bias` zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Init {
     /// PyTorch's own (`reset_parameters`, Kaiming uniform with a = √5): uniform within ±1/√in for weights and biases,
     /// within ±1/√hidden for an LSTM.
     Pytorch,
-    /// AllenNLP's for ESIM: weights uniform within ±√(6 / (in + out)) (Glorot and Bengio 2010, equation 16), those between
-    /// the states of an LSTM orthogonal (Saxe et al. 2014), biases zero, but one for forget gates, in `bias_hh`.
+    /// AllenNLP's for ESIM: weights uniform within ±√(6 / (in + out)) (Glorot and Bengio 2010, equation 16), those
+    /// between the states of an LSTM orthogonal (Saxe et al. 2014), biases zero, but one for forget gates, in
+    /// `bias_hh`.
     GlorotOrthogonal,
     /// Normal with standard deviation √(2 / in) (He et al. 2015, equation 10), biases zero.
     KaimingNormal,
@@ -42,14 +43,16 @@ enum Source {
 }
 
 impl RandomWeights {
-    /// As in the released BERT: matrices are normal with standard deviation `sd`, truncated at two of them; vectors are zero,
-    /// but the scales of normalisation layers are one. Tensors are drawn from one stream, in the order they are taken.
+    /// Initialises as the released BERT: matrices are normal with standard deviation `sd`, truncated at two of them;
+    /// vectors are zero, but the scales of normalisation layers are one. Tensors are drawn from one stream, in the
+    /// order they are taken.
     pub fn new(seed: u64, sd: f64) -> Self {
         let draws = Box::new(Draws::new(seed));
         Self(Source::InOrder { draws, sd })
     }
 
-    /// As `init` says. Each tensor has its own stream, by seed and name, so that a further layer changes no other.
+    /// Initialises by `init`. Each tensor has its own stream, by seed and name, so that a further layer changes no
+    /// other.
     pub fn initialised(init: Init, seed: u64) -> Self {
         Self(Source::ByName(ByName {
             init,
@@ -177,36 +180,36 @@ fn glorot(shape: &[usize]) -> f64 {
 pub(crate) struct Draws(ChaCha8Rng);
 
 impl Draws {
-    /// Those of `seed`.
+    /// Returns the random numbers of `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// Those of the tensor `name` of a network initialised from `seed`.
+    /// Returns the random numbers of the tensor `name` of a network initialised from `seed`.
     pub(crate) fn named(seed: u64, name: &str) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(fnv1a(name));
         Self(rng)
     }
 
-    /// From 0 to 1, without 1.
+    /// Draws a uniform number from 0 to 1, without 1.
     fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform within ±`bound`.
+    /// Draws uniform numbers within ±`bound`.
     pub(crate) fn uniform(&mut self, n: usize, bound: f64) -> Vec<f32> {
         (0..n)
             .map(|_| ((2.0 * self.unit() - 1.0) * bound) as f32)
             .collect()
     }
 
-    /// Normal with standard deviation `sd`.
+    /// Draws normal numbers with standard deviation `sd`.
     pub(crate) fn normals(&mut self, n: usize, sd: f64) -> Vec<f32> {
         (0..n).map(|_| (self.normal() * sd) as f32).collect()
     }
 
-    /// The same, each drawn again until it is within two standard deviations.
+    /// Draws normal numbers, each redrawn until it is within two standard deviations.
     fn truncated_normals(&mut self, n: usize, sd: f64) -> Vec<f32> {
         let mut truncated = || {
             loop {
@@ -219,14 +222,14 @@ impl Draws {
         (0..n).map(|_| (truncated() * sd) as f32).collect()
     }
 
-    /// By Box and Muller.
+    /// Draws a standard normal number by the Box-Muller transform.
     fn normal(&mut self) -> f64 {
         let (u, v) = (1.0 - self.unit(), self.unit());
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
 
-    /// A matrix whose columns (or rows, where there are fewer) have length one and right angles, all such matrices being
-    /// equally likely: normal vectors made orthogonal one after the other.
+    /// A matrix whose columns (or rows, where there are fewer) have length one and right angles, all such matrices
+    /// being equally likely: normal vectors made orthogonal one after the other.
     fn orthogonal(&mut self, rows: usize, columns: usize) -> Vec<f32> {
         let (n, length) = (rows.min(columns), rows.max(columns));
         let mut vectors: Vec<Vec<f64>> = Vec::with_capacity(n);
@@ -255,7 +258,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// A number for a name: 64-bit FNV-1a.
+/// Hashes a name: 64-bit FNV-1a.
 fn fnv1a(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

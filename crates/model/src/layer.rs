@@ -1,4 +1,4 @@
-//! The two layers with weights that everything else is made of.
+//! Linear layers and layer normalisation, the two building blocks with weights.
 
 use anyhow::Result;
 use burn::module::{Module, Param};
@@ -17,7 +17,7 @@ pub struct Linear {
     pub bias: Param<Tensor<1>>,
     /// A low-rank update, if it has one.
     pub lora: Option<LowRank>,
-    /// What its products are made of.
+    /// Precision of the operands of its products.
     #[module(skip)]
     pub precision: Precision,
 }
@@ -45,8 +45,8 @@ impl Linear {
 
     /// Weight and bias, for operations that hold more than this product.
     ///
-    /// `drop` gives the rate and seed of the dropout of a low-rank update from the update's own rate. Only while it is on
-    /// the update stands beside the weight.
+    /// `drop` gives the rate and seed of the dropout of a low-rank update from the update's own rate. Only while it is
+    /// on, the update is kept separate from the weight.
     pub(crate) fn affine(&self, drop: impl Fn(f64) -> Dropout) -> Affine {
         let update = self.lora.as_ref().and_then(|lora| {
             let drop = drop(lora.dropout);
@@ -62,7 +62,7 @@ impl Linear {
         }
     }
 
-    /// The weight with what a low-rank update adds to it, `[out, in]`.
+    /// Weight with its low-rank update merged, `[out, in]`.
     fn merged(&self) -> Tensor<2> {
         match &self.lora {
             Some(lora) => self.weight.val() + lora.delta(),

@@ -4,7 +4,7 @@
 //! exposes `embeddings`, `layers.<i>` and `pooler`, a classifier puts them below `encoder` and adds `head`.
 //! Strategies select parameters by these names. [`EncoderCard`] describes a checkpoint and loads it.
 //!
-//! Backend-specific code lives in [`fused`] alone, where each operation has a plain burn body next to it.
+//! Backend-specific code lives only in [`fused`], where each operation has a plain burn body next to it.
 //!
 //! This crate does not know datasets, optimiser settings, strategies or papers.
 

@@ -1,8 +1,8 @@
 //! Low-rank updates of linear layers (LoRA, Hu et al. 2021), with PEFT's arithmetic.
 //!
-//! A layer with an update gives `y = x Wᵀ + b + s · dropout(x) Aᵀ Bᵀ`, where `A` is `[rank, in]`, `B` is `[out, rank]` and
-//! `s = alpha / rank`. `A` is initialised uniformly within ±1/√in (Kaiming uniform with a = √5) and `B` with zeros, so that
-//! a new update changes nothing. Their paths are that of the layer followed by `lora.a` and `lora.b`.
+//! A layer with an update gives `y = x Wᵀ + b + s · dropout(x) Aᵀ Bᵀ`, where `A` is `[rank, in]`, `B` is `[out, rank]`
+//! and `s = alpha / rank`. `A` is initialised uniformly within ±1/√in (Kaiming uniform with a = √5) and `B` with zeros,
+//! so that a new update changes nothing. Their paths are that of the layer followed by `lora.a` and `lora.b`.
 //!
 //! While the update's dropout is off, `y = x (W + s B A)ᵀ + b`: the sum is taken anew in each pass and goes through the
 //! same fused operation as any other weight. With it on, the update is added to the layer's output.
@@ -15,7 +15,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use crate::fused::{self, Dropout};
 use crate::init::Draws;
 
-/// Which linear layers get an update, and of which shape.
+/// Shape of the low-rank updates, and the linear layers that get one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LowRankSpec {
     /// Rows of `A` and columns of `B`.
@@ -37,13 +37,13 @@ pub struct LowRank {
     a: Param<Tensor<2>>,
     /// `[out, rank]`.
     b: Param<Tensor<2>>,
-    /// What the product is multiplied by, `alpha / rank`.
+    /// Factor of the product, `alpha / rank`.
     scale: f64,
     /// Dropout on the input of `a`.
     pub(crate) dropout: f64,
 }
 
-/// An update that comes beside the product of its layer, since its input drops out.
+/// An update that is added to the output of its layer, since its input has dropout.
 #[derive(Debug, Clone)]
 pub struct Update {
     a: Tensor<2>,
@@ -53,7 +53,8 @@ pub struct Update {
 }
 
 impl LowRank {
-    /// A new update of a layer from `input` to `output` numbers; the layer's `name` has a random stream of its own.
+    /// Creates an update of a layer from `input` to `output` numbers; the layer's `name` has a random stream of its
+    /// own.
     pub(crate) fn new(
         spec: &LowRankSpec,
         [output, input]: [usize; 2],
@@ -72,12 +73,12 @@ impl LowRank {
         }
     }
 
-    /// What it adds to the weight of its layer without dropout: `s · B A`, `[out, in]`.
+    /// Change of the layer's weight without dropout: `s · B A`, `[out, in]`.
     pub(crate) fn delta(&self) -> Tensor<2> {
         self.b.val().matmul(self.a.val()) * self.scale
     }
 
-    /// The update for a pass in which its input drops out.
+    /// Returns the update for a pass with dropout on its input.
     pub(crate) fn beside(&self, drop: Dropout) -> Update {
         Update {
             a: self.a.val(),
@@ -89,7 +90,7 @@ impl LowRank {
 }
 
 impl Update {
-    /// What it adds to the output of its layer: `x` `[.., in]` to `[.., out]`.
+    /// Change of the layer's output: `x` `[.., in]` to `[.., out]`.
     pub(crate) fn of<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let mut shape = x.dims();
         let [output, _] = self.b.dims();

@@ -1,24 +1,24 @@
-//! How a batch passes through a model.
+//! Settings of a pass of a batch through a model.
 
 use std::cell::Cell;
 
-/// How one batch passes through a model: with or without dropout, and which part of the encoder is frozen.
+/// Settings of the pass of one batch through a model: dropout, and the frozen part of the encoder.
 ///
 /// Blocks are counted from the bottom: 0 is the embeddings, `i` is `layers[i - 1]`.
 #[derive(Debug, Clone)]
 pub struct Pass {
-    /// Whether dropout is on.
+    /// Dropout.
     pub training: bool,
-    /// Blocks below this one have no trainable parameter; they run without building a graph.
+    /// Lowest block with a trainable parameter; the blocks below it run without building a graph.
     pub frozen_below: usize,
-    /// Whether dropout stays on in the frozen blocks, as in PyTorch after `requires_grad = False`.
+    /// Dropout in the frozen blocks, as in PyTorch after `requires_grad = False`.
     pub frozen_dropout: bool,
     seed: u64,
     draws: Cell<u64>,
 }
 
 impl Pass {
-    /// No dropout, no gradients asked for.
+    /// Returns a pass without dropout or gradients.
     pub fn evaluation() -> Self {
         Self {
             training: false,
@@ -29,7 +29,7 @@ impl Pass {
         }
     }
 
-    /// Dropout on, drawn from `seed` (a new one for each step).
+    /// Returns a pass with dropout, drawn from `seed` (a new one for each step).
     pub fn training(seed: u64) -> Self {
         Self {
             training: true,
@@ -38,26 +38,26 @@ impl Pass {
         }
     }
 
-    /// The same pass with the blocks below `frozen_below` frozen.
+    /// Returns the same pass with the blocks below `frozen_below` frozen.
     pub fn frozen(mut self, frozen_below: usize, frozen_dropout: bool) -> Self {
         self.frozen_below = frozen_below;
         self.frozen_dropout = frozen_dropout;
         self
     }
 
-    /// The rate dropout works at in `block`, given the model's own rate.
+    /// Returns the dropout rate in `block`, given the model's own rate.
     pub(crate) fn rate(&self, block: usize, rate: f64) -> f64 {
         let on = self.training && (block >= self.frozen_below || self.frozen_dropout);
         if on { rate } else { 0.0 }
     }
 
-    /// Goes on as after `n` draws: the blocks that would have made them are not computed where their states are at
-    /// hand, and what comes above them drops out as it would have.
+    /// Continues as after `n` draws: the blocks that would have made them are skipped because their states are cached,
+    /// and the dropout above them stays the same.
     pub(crate) fn skip_to(&self, n: u64) {
         self.draws.set(n);
     }
 
-    /// A fresh seed for the next dropout of this pass.
+    /// Draws a new seed for the next dropout of this pass.
     pub(crate) fn draw(&self) -> u64 {
         let draw = self.draws.get();
         self.draws.set(draw + 1);

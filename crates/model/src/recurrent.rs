@@ -11,13 +11,13 @@ use crate::layer::parameter;
 /// The weights of one direction of one layer, as PyTorch stores them: gates in the order input, forget, cell, output.
 #[derive(Module, Debug)]
 pub struct LstmCell {
-    /// Of the input, `[4 hidden, in]`.
+    /// Weights of the input, `[4 hidden, in]`.
     pub weight_ih: Param<Tensor<2>>,
-    /// Of the state of the step before, `[4 hidden, hidden]`.
+    /// Weights of the state of the step before, `[4 hidden, hidden]`.
     pub weight_hh: Param<Tensor<2>>,
-    /// `[4 hidden]`.
+    /// Bias of the input, `[4 hidden]`.
     pub bias_ih: Param<Tensor<1>>,
-    /// `[4 hidden]`; added to the other one, as in PyTorch.
+    /// Bias of the state, `[4 hidden]`; added to the other one, as in PyTorch.
     pub bias_hh: Param<Tensor<1>>,
 }
 
@@ -53,13 +53,13 @@ impl LstmCell {
 /// LSTM layers on top of each other, each reading from left to right.
 #[derive(Module, Debug)]
 pub struct Lstm {
-    /// From the bottom.
+    /// Layers from the bottom.
     pub layers: Vec<LstmCell>,
 }
 
 impl Lstm {
-    /// Takes `<name>.weight_ih_l0`, `<name>.weight_hh_l0`, `<name>.bias_ih_l0`, `<name>.bias_hh_l0` and those of the other
-    /// layers from `weights`.
+    /// Takes `<name>.weight_ih_l0`, `<name>.weight_hh_l0`, `<name>.bias_ih_l0`, `<name>.bias_hh_l0` and those of the
+    /// other layers from `weights`.
     ///
     /// # Errors
     /// Those of `weights`.
@@ -91,21 +91,21 @@ impl Lstm {
 /// Both directions of one layer.
 #[derive(Module, Debug)]
 pub struct BiLstmLayer {
-    /// From left to right.
+    /// Cell that reads from left to right.
     pub forward: LstmCell,
-    /// From right to left.
+    /// Cell that reads from right to left.
     pub backward: LstmCell,
 }
 
 /// Bidirectional LSTM layers on top of each other: each reads both directions of the one below.
 #[derive(Module, Debug)]
 pub struct BiLstm {
-    /// From the bottom.
+    /// Layers from the bottom.
     pub layers: Vec<BiLstmLayer>,
 }
 
 impl BiLstm {
-    /// Takes the names of [`Lstm::load`] from `weights`, for the backward direction with `_reverse` behind them.
+    /// Takes the names of [`Lstm::load`] from `weights`, for the backward direction with the suffix `_reverse`.
     ///
     /// # Errors
     /// Those of `weights`.

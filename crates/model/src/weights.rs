@@ -1,4 +1,4 @@
-//! Where weights come from: a checkpoint, or a seed.
+//! Sources of weights: a checkpoint, or a seed.
 
 use anyhow::Result;
 use burn::tensor::TensorData;
@@ -10,14 +10,14 @@ pub trait Weights {
     fn take(&mut self, name: &str, shape: &[usize]) -> Result<TensorData>;
 }
 
-/// The tensors of `weights` whose names begin with a prefix, asked for without it.
+/// The tensors of `weights` whose names start with a prefix, taken without it.
 pub(crate) struct Below<'a> {
     prefix: String,
     weights: &'a mut dyn Weights,
 }
 
 impl<'a> Below<'a> {
-    /// Those below `prefix`, which ends in a point.
+    /// Selects the tensors below `prefix`, which ends in a point.
     pub(crate) fn new(prefix: impl Into<String>, weights: &'a mut dyn Weights) -> Self {
         Self {
             prefix: prefix.into(),

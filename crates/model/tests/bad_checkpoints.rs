@@ -1,4 +1,4 @@
-//! What a broken checkpoint is told.
+//! Error messages for broken checkpoints.
 
 use std::fs;
 use std::path::{Path, PathBuf};

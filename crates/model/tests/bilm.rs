@@ -1,4 +1,4 @@
-//! The bidirectional language model against a reference of its equations in PyTorch (`fixtures/make/bilm.py`).
+//! The bidirectional language model compared with a reference of its equations in PyTorch (`fixtures/make/bilm.py`).
 
 mod support;
 
@@ -17,7 +17,7 @@ use totune_model::{
     Bilm, BilmConfig, BilmInit, Elmo, Encoder, LogUniform, Pass, Samples, Segments, TokenBatch,
 };
 
-/// What fixtures/make/bilm.py wrote.
+/// Reference written by fixtures/make/bilm.py.
 #[derive(Deserialize)]
 struct Reference {
     options: ElmoOptions,
@@ -168,7 +168,7 @@ fn dropout_changes_the_loss_in_training_and_repeats_with_the_seed() {
     }
 }
 
-/// What a trainer writes, read back as an encoder: the same states, bit by bit.
+/// Checks that an exported encoder, read back, gives the same states, bit by bit.
 #[test]
 fn the_trained_encoder_is_an_elmo_under_published_names() {
     struct Tensors(Vec<String>, Vec<(String, Vec<usize>, Vec<u8>)>);

@@ -1,4 +1,4 @@
-//! Every committed card, compared with arithmetic and, where they are, with the real files.
+//! Every committed card, compared with arithmetic and, if they exist, with the real files.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! The conditional random field against every path, and against PyTorch on vectors made by `fixtures/make/crf.py`.
+//! The CRF compared with an enumeration of every path, and with PyTorch on vectors made by `fixtures/make/crf.py`.
 
 mod support;
 

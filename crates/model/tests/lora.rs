@@ -1,4 +1,4 @@
-//! Low-rank updates against PEFT, on vectors made by `fixtures/make/lora.py`.
+//! Low-rank updates compared with PEFT, on vectors made by `fixtures/make/lora.py`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,8 @@ use totune_model::{
 /// Largest difference to PEFT, for gradients as a share of the largest of their tensor.
 const TOLERANCE: f32 = 1e-5;
 
-/// A rate at which no element is dropped and an update is nevertheless added beside its layer instead of to its weight.
+/// A rate at which no element is dropped and an update is nevertheless added to its layer's output instead of to its
+/// weight.
 const BESIDE: f64 = 1e-9;
 
 fn project(path: &str) -> PathBuf {
@@ -32,7 +33,7 @@ fn devices() -> Vec<Device> {
     ]
 }
 
-/// What PEFT computed.
+/// Reference computed by PEFT.
 struct Reference(Vec<u8>);
 
 impl Reference {
@@ -99,7 +100,7 @@ fn updated(device: &Device, reference: &Reference, dropout: f64) -> Bert {
     bert
 }
 
-/// Gives the updates their stored values, and asks for the gradients of these alone.
+/// Gives the updates their stored values, and requires gradients only of these.
 struct Fill<'a> {
     path: Vec<String>,
     reference: &'a Reference,

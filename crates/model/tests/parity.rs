@@ -1,4 +1,4 @@
-//! Hidden states against transformers, on vectors made by `fixtures/make/encoders.py`.
+//! Hidden states compared with transformers, on vectors made by `fixtures/make/encoders.py`.
 
 mod support;
 
@@ -14,7 +14,7 @@ use totune_model::{
 /// Largest difference to transformers allowed on a CPU.
 const TOLERANCE: f32 = 1e-5;
 
-/// A stored batch, and what transformers makes of it.
+/// A stored batch, and its states from transformers.
 struct Reference(Stored);
 
 impl Reference {
@@ -169,7 +169,7 @@ fn distilbert_matches_transformers() {
 
 #[test]
 fn a_shape_lists_the_tensors_that_are_taken() {
-    /// Any shape will do; what is asked for is noted.
+    /// Accepts any shape; records the tensors that are requested.
     #[derive(Default)]
     struct Asked(Vec<(String, Vec<usize>)>);
 

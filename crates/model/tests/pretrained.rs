@@ -1,4 +1,4 @@
-//! Masked language models that `totune pretrain` exported, against transformers: `fixtures/make/pretrained.py`.
+//! Masked language models that `totune pretrain` exported, compared with transformers: `fixtures/make/pretrained.py`.
 
 #![cfg_attr(feature = "tch", allow(deprecated))]
 
@@ -15,13 +15,13 @@ use totune_model::{
 /// Largest difference to transformers allowed on a CPU.
 const TOLERANCE: f32 = 1e-5;
 
-/// What transformers makes of some ids.
+/// Reference states and logits from transformers for some ids.
 #[derive(Deserialize)]
 struct Reference {
     ids: Vec<Vec<i64>>,
-    /// Of each layer the states of real tokens, one after the other.
+    /// States of real tokens of each layer, one after the other.
     hidden: Vec<Vec<f32>>,
-    /// Of `[MASK]`, whose id is 4, over the vocabulary.
+    /// Logits of `[MASK]`, whose id is 4, over the vocabulary.
     logits: Vec<f32>,
 }
 

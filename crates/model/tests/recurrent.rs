@@ -1,4 +1,4 @@
-//! LSTMs against PyTorch, on vectors made by `fixtures/make/recurrent.py`, and how their weights begin.
+//! LSTMs against PyTorch, on vectors made by `fixtures/make/recurrent.py`, and the initialisation of their weights.
 
 mod support;
 
@@ -181,7 +181,7 @@ fn values(data: TensorData) -> Vec<f32> {
     data.try_to_vec().expect("f32")
 }
 
-/// All of them within the bound, and with the variance of that interval.
+/// Checks that all values are within the bound, and have the variance of that interval.
 #[track_caller]
 fn check_uniform(values: &[f32], bound: f32) {
     assert!(values.iter().all(|x| x.abs() <= bound));

@@ -1,20 +1,20 @@
-//! Which tags may follow each other.
+//! Permitted transitions between tags.
 
 use anyhow::{Result, bail};
 
-/// Which paths a decoder may choose; training knows nothing of it.
+/// Permitted paths of a decoder; training does not use them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Constraints {
-    /// Whether the column's tag may follow the row's, row by row, `[tags * tags]`.
+    /// Permitted transitions from the row's tag to the column's, row by row, `[tags * tags]`.
     pub from_to: Vec<bool>,
-    /// Whether a path may begin with each tag.
+    /// Tags that a path may start with.
     pub start: Vec<bool>,
-    /// Whether a path may end with each tag.
+    /// Tags that a path may end with.
     pub end: Vec<bool>,
 }
 
 impl Constraints {
-    /// Every path.
+    /// Permits every path.
     pub fn none(tags: usize) -> Self {
         Self {
             from_to: vec![true; tags * tags],
@@ -23,8 +23,8 @@ impl Constraints {
         }
     }
 
-    /// The paths that are well-formed chunks, by the names of the tags: `O`, `B-x`, `I-x` (BIO), and with `L-x` and `U-x`
-    /// among them BIOUL.
+    /// Permits the paths that are well-formed chunks, by the names of the tags: `O`, `B-x`, `I-x` (BIO), and with `L-x`
+    /// and `U-x` among them BIOUL.
     ///
     /// BIO: `I-x` only after `B-x` or `I-x`. BIOUL: after `B-x` and `I-x` comes `I-x` or `L-x`, after all others none
     /// of these; no path ends inside a chunk.
@@ -52,7 +52,7 @@ impl Constraints {
     }
 }
 
-/// Where in a chunk a tag stands.
+/// Position of a tag in its chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Outside,
@@ -80,17 +80,17 @@ impl<'a> Tag<'a> {
         Ok(Self { place, kind })
     }
 
-    /// Whether it is part of a chunk that began before.
+    /// Returns true if the tag continues a chunk.
     fn continues(&self) -> bool {
         matches!(self.place, Place::Inside | Place::Last)
     }
 
-    /// Whether its chunk may go on.
+    /// Returns true if another tag of the chunk may follow.
     fn is_open(&self) -> bool {
         matches!(self.place, Place::First | Place::Inside)
     }
 
-    /// `closed`: chunks end with a tag of their own.
+    /// Returns true if the tag may follow `before`; with `closed`, chunks end with a tag of their own.
     fn may_follow(&self, before: &Self, closed: bool) -> bool {
         if self.continues() {
             return before.is_open() && before.kind == self.kind;

@@ -17,16 +17,16 @@ use crate::init::Draws;
 /// its last tag where there are boundaries; its probability is the softmax over all paths.
 #[derive(Module, Debug)]
 pub struct Crf {
-    /// `[tags, tags]`: from the row's tag to the column's.
+    /// Transition scores, `[tags, tags]`: from the row's tag to the column's.
     pub transitions: Param<Tensor<2>>,
-    /// Of the first word, `[tags]`.
+    /// Scores of the first word's tag, `[tags]`.
     pub start: Option<Param<Tensor<1>>>,
-    /// Of the last word, `[tags]`.
+    /// Scores of the last word's tag, `[tags]`.
     pub end: Option<Param<Tensor<1>>>,
 }
 
 impl Crf {
-    /// New transitions as in AllenNLP: normal with variance 2 / (tags + tags) (Glorot and Bengio 2010); with
+    /// Returns new transitions as in AllenNLP: normal with variance 2 / (tags + tags) (Glorot and Bengio 2010); with
     /// `boundaries`, start and end are standard normal.
     pub fn new(tags: usize, boundaries: bool, seed: u64, device: &Device) -> Self {
         let mut draws = Draws::new(seed);
@@ -43,15 +43,15 @@ impl Crf {
         }
     }
 
-    /// Tags it tells apart.
+    /// Number of tags.
     pub fn n_tags(&self) -> usize {
         self.transitions.dims()[0]
     }
 
     /// The log probability of `tags` `[batch, words]` for each row, `[batch]`.
     ///
-    /// `emissions` is `[batch, words, tags]`, `mask` `[batch, words]` 1 for words and 0 for padding, on the right; what
-    /// `tags` holds there does not matter. Each row has at least one word.
+    /// `emissions` is `[batch, words, tags]`, `mask` `[batch, words]` 1 for words and 0 for padding, on the right; the
+    /// values of `tags` there do not matter. Each row has at least one word.
     pub fn log_likelihood(
         &self,
         emissions: Tensor<3>,
@@ -61,9 +61,10 @@ impl Crf {
         fused::crf_log_likelihood(emissions, self.weights(), tags, mask)
     }
 
-    /// The most probable path of each row among those without what is not `allowed`; as long as its mask.
+    /// The most probable path of each row that violates no constraint of `allowed`; as long as its mask.
     ///
-    /// Where no path is free of it, one with the least of it. One transfer from the device, none for each word.
+    /// If every path violates some, the one with the fewest violations. It needs one transfer from the device, not one
+    /// per word.
     ///
     /// # Panics
     /// When `allowed` is for another number of tags.

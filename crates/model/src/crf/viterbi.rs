@@ -2,19 +2,19 @@
 
 use super::Constraints;
 
-/// Taken from the score of what is not allowed, as in AllenNLP.
+/// Penalty on the score of a forbidden transition, as in AllenNLP.
 const FORBIDDEN: f32 = 10_000.0;
 
-/// Scores of neighbours, less what is not allowed.
+/// Transition, start and end scores, with penalties on forbidden ones.
 pub(super) struct Scores {
-    /// `[tags, tags]`: to the row's tag from the column's, so that what is compared lies together.
+    /// `[tags, tags]`: to the row's tag from the column's, so that the compared scores are contiguous.
     to_from: Vec<f32>,
     start: Vec<f32>,
     end: Vec<f32>,
 }
 
 impl Scores {
-    /// From `transitions` `[tags, tags]` (from the row's tag to the column's), `start` and `end` `[tags]`.
+    /// Collects `transitions` `[tags, tags]` (from the row's tag to the column's), `start` and `end` `[tags]`.
     pub(super) fn new(
         transitions: Vec<f32>,
         mut start: Vec<f32>,
@@ -81,7 +81,7 @@ fn sum(a: &[f32], b: &[f32]) -> Vec<f32> {
     a.iter().zip(b).map(|(a, b)| a + b).collect()
 }
 
-/// The first of the largest, with its place.
+/// The first of the largest values, with its index.
 fn largest(values: impl Iterator<Item = f32>) -> (usize, f32) {
     let start = (0, f32::NEG_INFINITY);
     values.enumerate().fold(

@@ -1,4 +1,4 @@
-//! An encoder whose kind is known at run time only.
+//! An encoder whose kind is only known at run time.
 
 use std::fmt;
 
@@ -12,19 +12,19 @@ use crate::fused::Precision;
 use crate::layer::Linear;
 use crate::{Bert, Elmo, LstmState, Pass, TokenBatch};
 
-/// One of the encoders. Its parameters have the paths of the encoder it is: no name of a variant stands before them, which
-/// is why [`Module`] is implemented by hand.
+/// An encoder of any kind. Its parameters have the paths of the encoder it is: no name of a variant stands before them,
+/// which is why [`Module`] is implemented by hand.
 // Few exist, and those are large.
 #[expect(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 pub enum AnyEncoder {
-    /// BERT, or what differs from it in size alone.
+    /// BERT, or an architecture that differs from it only in size.
     Bert(Bert),
     /// ELMo.
     Elmo(Elmo),
 }
 
-/// The same for whichever it is.
+/// Evaluates an expression for the encoder of either kind.
 macro_rules! each {
     ($any:expr, $encoder:ident => $value:expr) => {
         match $any {
@@ -34,7 +34,7 @@ macro_rules! each {
     };
 }
 
-/// The same for whichever it is, as one of them again.
+/// Evaluates an expression for the encoder of either kind, and wraps the result again.
 macro_rules! mapped {
     ($any:expr, $encoder:ident => $value:expr) => {
         match $any {

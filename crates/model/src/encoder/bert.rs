@@ -43,7 +43,7 @@ pub struct BertConfig {
     pub intermediate_size: usize,
     /// Longest sequence.
     pub max_position_embeddings: usize,
-    /// Segments (token types); 0 where the network knows none.
+    /// Number of segments (token types); 0 if the network has none.
     pub type_vocab_size: usize,
     /// Added to the variance in layer normalisation.
     pub layer_norm_eps: f64,
@@ -63,7 +63,7 @@ pub enum PoolerKind {
     /// `tanh(W h + b)`, trained to tell whether two sentences follow one another.
     #[default]
     Tanh,
-    /// Nothing.
+    /// No pooler.
     None,
 }
 
@@ -93,7 +93,7 @@ impl BertConfig {
         })
     }
 
-    /// Every tensor that [`BertConfig::load`] takes: its published name, and its shape.
+    /// Published name and shape of every tensor that [`BertConfig::load`] takes.
     pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let (hidden, wide) = (self.hidden_size, self.intermediate_size);
         let mut tensors = Vec::new();
@@ -159,7 +159,7 @@ pub struct Bert {
     pooler: Option<Pooler>,
 }
 
-/// Seeds that one layer draws: attention probabilities and the outputs of its two sublayers.
+/// Number of dropout seeds of one layer: attention probabilities and the outputs of its two sublayers.
 const DRAWS_OF_A_LAYER: u64 = 3;
 
 impl Encoder for Bert {
@@ -244,7 +244,7 @@ impl Encoder for Bert {
 }
 
 impl Bert {
-    /// The same network with positions that begin behind the row of padding, whose id is `pad`.
+    /// Returns the same network with positions that start after the row of padding, whose id is `pad`.
     pub(super) fn with_positions_after(mut self, pad: u32) -> Self {
         self.embeddings.numbering = Numbering::AfterPadding(pad);
         self
@@ -286,7 +286,7 @@ impl Bert {
         format!("encoder.layer.{rest}")
     }
 
-    /// The states that each of `blocks` (1 is the lowest layer) gives, from `x`, what the block below gave.
+    /// Output of each of `blocks` (1 is the lowest layer), from `x`, the output of the block below.
     ///
     /// Nothing below the lowest trainable block needs a graph: it runs on plain tensors, which the blocks above take
     /// as constants.
@@ -312,12 +312,13 @@ impl Bert {
     }
 }
 
-/// Which row of the position table a token takes.
+/// Numbering of tokens in the position table.
 #[derive(Debug, Clone, Copy)]
 enum Numbering {
-    /// Its place in the text, from 0 on.
+    /// Position in the text, from 0.
     FromZero,
-    /// As in fairseq: padding takes the row of its id, every other token the row behind that of the token before it.
+    /// Numbering of fairseq: padding takes the row of its id, every other token the row after that of the token before
+    /// it.
     AfterPadding(u32),
 }
 
@@ -379,7 +380,7 @@ impl Embeddings {
         );
         let word = embedding(self.word.val(), batch.ids.clone()); // [batch, seq, hidden]
         let word = match &self.segment {
-            // A text that stands alone is of the first segment; so is everything where there is one only.
+            // A single text belongs to the first segment; so does everything if there is only one segment.
             Some(segment) if batch.apart || segment.dims()[0] == 1 => {
                 word + embedding(segment.val(), batch.type_ids.zeros_like())
             }
@@ -421,8 +422,8 @@ impl Layer {
         })
     }
 
-    /// `[batch, seq, hidden]` to the same shape; `bias` `[batch, 1, 1, seq]` is far below zero for padding, `block` says
-    /// where the layer lies.
+    /// `[batch, seq, hidden]` to the same shape; `bias` `[batch, 1, 1, seq]` is far below zero for padding, `block` is
+    /// the layer's index in the encoder.
     pub(crate) fn forward(
         &self,
         x: Tensor<3>,
@@ -435,8 +436,8 @@ impl Layer {
     }
 }
 
-/// The dropout of the low-rank update of the `n`th linear layer of a sublayer in `block`. Its seed comes from the sublayer's:
-/// a draw of its own would move every mask above.
+/// The dropout of the low-rank update of the `n`th linear layer of a sublayer in `block`. Its seed comes from the
+/// sublayer's: a draw of its own would change every mask above.
 fn updating(pass: &Pass, block: usize, seed: u64, n: u64) -> impl Fn(f64) -> Dropout + '_ {
     move |rate| Dropout {
         rate: pass.rate(block, rate),

@@ -33,7 +33,7 @@ pub struct DistilBertConfig {
 }
 
 impl DistilBertConfig {
-    /// The BERT it is.
+    /// Returns the equivalent BERT configuration.
     pub fn bert(&self) -> BertConfig {
         BertConfig {
             vocab_size: self.vocab_size,

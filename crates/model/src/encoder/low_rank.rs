@@ -6,7 +6,7 @@ use super::Encoder;
 use crate::layer::Linear;
 use crate::lora::{LowRank, LowRankSpec};
 
-/// The encoder with new updates on the linear layers that `spec` names, initialised from `seed`.
+/// Returns the encoder with new updates on the linear layers that `spec` names, initialised from `seed`.
 ///
 /// # Errors
 /// When a target is no linear layer of the encoder; the message lists those there are.
@@ -36,7 +36,7 @@ pub fn add_low_rank<E: Encoder>(mut encoder: E, spec: &LowRankSpec, seed: u64) -
     Ok(encoder)
 }
 
-/// The encoder with its low-rank updates added to the weights: it gives the same without them.
+/// Returns the encoder with its low-rank updates merged into the weights: without updates, it gives the same output.
 pub fn merge_low_rank<E: Encoder>(mut encoder: E) -> E {
     for (_, _, linear) in encoder.linears() {
         if let Some(update) = linear.lora.take() {
@@ -62,7 +62,7 @@ fn names(linears: &[(usize, String, &mut Linear)]) -> Vec<String> {
     names
 }
 
-/// Whether a target is this layer's path or the last parts of it.
+/// Returns true if `target` is this layer's path or the last components of it.
 fn is_meant(target: &str, name: &str) -> bool {
     name.strip_suffix(target)
         .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))

@@ -17,13 +17,13 @@ mod shape;
 
 pub use shape::{Shape, TokenizerKind};
 
-/// What an encoder makes of a batch.
+/// Output of an encoder for a batch.
 #[derive(Debug)]
 pub struct States {
-    /// Hidden states from the bottom up, each `[batch, seq, hidden]`: those the pass began with (the embeddings, when it
-    /// was a whole one), then one per layer above.
+    /// Hidden states from the bottom up, each `[batch, seq, hidden]`: those the pass began with (the embeddings, when
+    /// it was a whole one), then one per layer above.
     pub hidden: Vec<Tensor<3>>,
-    /// What the pretrained pooler makes of the first token, `[batch, hidden]`; none where the encoder has none.
+    /// Output of the pretrained pooler for the first token, `[batch, hidden]`; none if the encoder has no pooler.
     pub pooled: Option<Tensor<2>>,
 }
 
@@ -51,11 +51,11 @@ pub trait Encoder: Module + ModuleDisplay {
     /// `layers[i - 1]`.
     fn forward_to(&self, layer: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3>;
 
-    /// Passes `x`, the output of `layer` for this batch, through the layers above it. The states returned begin with `x`.
-    /// Dropout in those layers is the same whether `x` was computed in this pass or cached from another one.
+    /// Passes `x`, the output of `layer` for this batch, through the layers above it. The states returned start with
+    /// `x`. Dropout in those layers is the same whether `x` was computed in this pass or cached from another one.
     fn forward_from(&self, x: Tensor<3>, layer: usize, batch: &TokenBatch, pass: &Pass) -> States;
 
-    /// How many dropout seeds of a pass the layers `0..=layer` use up.
+    /// Number of dropout seeds that the layers `0..=layer` use in a pass.
     fn n_dropout_seeds(&self, layer: usize) -> u64;
 
     /// Number of layers above the embeddings.
@@ -64,7 +64,7 @@ pub trait Encoder: Module + ModuleDisplay {
     /// Width of the hidden states.
     fn hidden(&self) -> usize;
 
-    /// Whether [`States::pooled`] is there.
+    /// Returns true if [`States::pooled`] exists.
     fn has_pooler(&self) -> bool;
 
     /// The id that fills rows up to one length. Padding is masked, so that no state of a real token depends on it.
@@ -78,24 +78,24 @@ pub trait Encoder: Module + ModuleDisplay {
     /// The same encoder with the products of its layers at another precision; pooler and normalisations stay at f32.
     fn with_precision(self, precision: Precision) -> Self;
 
-    /// The linear layers that can carry a low-rank update: the index of the layer of the encoder, the path within it, such
-    /// as `attention.query`, and the layer itself. Their passes go through [`Linear`]'s own ways, so that an update is not
-    /// bypassed.
+    /// Linear layers that can carry a low-rank update: the index of the layer of the encoder, the path within it, such
+    /// as `attention.query`, and the layer itself. Their passes go through [`Linear`]'s own methods, so that an update
+    /// is not bypassed.
     fn linears(&mut self) -> Vec<(usize, String, &mut Linear)> {
         Vec::new()
     }
 
-    /// Whether a batch can begin with what the one before it left: [`Encoder::with_state`].
+    /// Returns true if a batch can start from the final state of the batch before: [`Encoder::with_state`].
     fn has_state(&self) -> bool {
         false
     }
 
-    /// The same encoder, with what each batch begins with; nothing is left of batches before. Without a state of its own
-    /// an encoder stays as it is.
+    /// Sets the initial state of each batch, and resets carried states. An encoder without a recurrent state is
+    /// returned unchanged.
     fn with_state(self, _state: LstmState) -> Self {
         self
     }
 
-    /// With [`LstmState::Carry`]: the next batch starts from a zero state, with every clone too.
+    /// Resets carried states: with [`LstmState::Carry`], the next batch starts from a zero state, also in every clone.
     fn reset_state(&self) {}
 }

@@ -1,6 +1,6 @@
 //! RoBERTa (Liu et al. 2019): BERT's layers, one segment, and positions counted as fairseq counts them.
 //!
-//! Its names are BERT's behind the prefix `roberta.`, so that there is one module for both. Published checkpoints have no
+//! Its names are BERT's with the prefix `roberta.`, so that there is one module for both. Published checkpoints have no
 //! pooler: nothing was trained to tell whether two sentences follow one another.
 
 use anyhow::Result;
@@ -35,7 +35,7 @@ pub struct RobertaConfig {
     pub hidden_dropout_prob: f64,
     /// Dropout on attention probabilities.
     pub attention_probs_dropout_prob: f64,
-    /// The id of `<pad>`; positions begin behind it.
+    /// Id of `<pad>`; positions start after it.
     pub pad_token_id: u32,
     /// The pooler on the first token of the top layer: none, unless someone trained it.
     #[serde(default = "no_pooler")]

@@ -1,4 +1,4 @@
-//! What an architecture owns.
+//! Shape of an architecture and everything derived from it.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use totune_checkpoint::Naming;
 use crate::init::INIT_SD;
 use crate::{RandomWeights, Weights};
 
-/// The shape of a network of one architecture, and what follows from it.
+/// The shape of a network of one architecture, with its tokenizer, tensors and weights.
 pub trait Shape: fmt::Debug {
     /// The network.
     type Encoder;
@@ -17,13 +17,13 @@ pub trait Shape: fmt::Debug {
     /// The architecture's name: `kind` in cards, `model_type` in a `config.json`.
     const LABEL: &'static str;
 
-    /// The names its checkpoints are published under.
+    /// Naming convention of its published checkpoints.
     const NAMING: Naming;
 
-    /// What makes ids of texts for it.
+    /// Tokenizer of the architecture.
     const TOKENIZER: TokenizerKind;
 
-    /// Every tensor that [`Shape::load`] takes: its published name, and its shape.
+    /// Published name and shape of every tensor that [`Shape::load`] takes.
     fn tensors(&self) -> Vec<(String, Vec<usize>)>;
 
     /// Takes all weights from `weights` and puts them on `device`.
@@ -32,19 +32,19 @@ pub trait Shape: fmt::Debug {
     /// When a tensor is missing or has another shape, or the shape is impossible.
     fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<Self::Encoder>;
 
-    /// The weights that pre-training would begin with: BERT's, unless the architecture has its own.
+    /// Initial weights for pre-training: BERT's, unless the architecture has its own.
     fn initial(&self, seed: u64) -> Box<dyn Weights> {
         Box::new(RandomWeights::new(seed, INIT_SD))
     }
 }
 
-/// What makes ids of texts; special tokens and the template of pairs go with it.
+/// Tokenizer of an architecture, with its special tokens and its template for pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenizerKind {
     /// BERT's WordPiece, `[CLS] a [SEP] b [SEP]`.
     Wordpiece,
     /// RoBERTa's byte-level BPE, `<s> a </s></s> b </s>`.
     ByteLevelBpe,
-    /// None: words are read by their characters.
+    /// No tokenizer: words are read by their characters.
     Characters,
 }

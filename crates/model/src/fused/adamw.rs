@@ -19,11 +19,11 @@ pub struct AdamWConfig {
     pub beta_2: f64,
     /// Added to the root of the second moment.
     pub epsilon: f64,
-    /// Whether moments are corrected for starting at zero; BERT's own optimiser does not.
+    /// Bias correction of the moments; BERT's own optimiser has none.
     pub bias_correction: bool,
 }
 
-/// How fast a parameter moves in this step.
+/// Learning rate and weight decay of a parameter in this step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     /// Learning rate.
@@ -63,7 +63,7 @@ impl AdamW {
         }
     }
 
-    /// Moves every parameter that has a gradient and for whose path `rates` gives a rate; others stay as they are.
+    /// Updates every parameter that has a gradient and for whose path `rates` gives a rate; others do not change.
     pub fn step<M: Module>(
         &mut self,
         module: M,
@@ -195,7 +195,7 @@ fn update<const D: usize>(
 }
 
 /// Scales all gradients by `max / (norm + 1e-6)` where that is below one, as PyTorch's `clip_grad_norm_`; returns the
-/// norm of all gradients together before clipping. With `max` none it only measures.
+/// norm of all gradients together before clipping. Without `max` it only measures.
 ///
 /// A norm that is not finite is returned, and the gradients stay as they are.
 pub fn clip_global_norm<M: Module>(

@@ -56,7 +56,7 @@ mod kernel {
     use crate::fused::dropout::dropped;
     use crate::fused::libtorch::{Input, Kernel, raw};
 
-    /// Whether the flash kernels for CPU can run; CUDA takes the explicit products.
+    /// Returns true if the flash kernels for CPU can run; CUDA takes the explicit products.
     pub fn on_cpu(inputs: &[Input; 3]) -> bool {
         inputs[0].on_cpu()
     }
@@ -65,7 +65,7 @@ mod kernel {
         TchTensor::new(raw(bias))
     }
 
-    /// Without dropout: LibTorch's flash kernels on CPU.
+    /// Attention without dropout: LibTorch's flash kernels on CPU.
     #[derive(Debug, Clone)]
     pub struct Flash {
         pub bias: Option<TchTensor>,
@@ -118,7 +118,7 @@ mod kernel {
         }
     }
 
-    /// With dropout (or on CUDA): the probabilities are kept, the mask is made again from its seed.
+    /// Attention with dropout (or on CUDA): the probabilities are stored, the mask is recomputed from its seed.
     #[derive(Debug, Clone)]
     pub struct Dropped {
         pub bias: Option<TchTensor>,

@@ -1,4 +1,4 @@
-//! Dropout whose mask is a function of a seed and the place of an element, and of nothing else.
+//! Dropout whose mask only depends on a seed and the position of an element.
 //!
 //! The same seed gives the same mask on every CPU device and with any number of threads, so it needs no storage:
 //! the backward pass makes it again. On CUDA, LibTorch's own generator is seeded instead.
@@ -10,7 +10,7 @@ use burn::tensor::{Tensor, TensorData};
 pub struct Dropout {
     /// 0 drops nothing.
     pub rate: f64,
-    /// Of the mask.
+    /// Seed of the mask.
     pub seed: u64,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn plain<const D: usize>(x: Tensor<D>, rate: f64, seed: u64) -> Tenso
     x * mask
 }
 
-/// What each of `n` elements is multiplied with: 0 or `1 / (1 - rate)`.
+/// Factors of `n` elements: 0 or `1 / (1 - rate)`.
 fn mask(n: usize, rate: f64, seed: u64) -> Vec<f32> {
     let scale = (1.0 / (1.0 - rate)) as f32;
     let (threshold, key) = (threshold(rate), key(seed));

@@ -1,10 +1,10 @@
-//! How a kernel written with tch becomes one node of burn's graph.
+//! Wraps a kernel written with tch as one node of burn's graph.
 //!
-//! A [`Kernel`] computes an output from N inputs and, given what it saved, the gradient of each input. [`apply`] runs
-//! it on burn tensors: where an input is tracked the backward pass is recorded, elsewhere only the forward pass runs.
+//! A [`Kernel`] computes an output from N inputs and, given its saved tensors, the gradient of each input. [`apply`]
+//! runs it on burn tensors: if an input is tracked the backward pass is recorded, otherwise only the forward pass runs.
 //!
-//! What a kernel saves are [`TchTensor`]s, never bare tch handles: their reference count is what tells burn that
-//! a buffer is shared and must not be overwritten in place.
+//! A kernel saves [`TchTensor`]s, never bare tch handles: their reference count tells burn that a buffer is shared and
+//! must not be overwritten in place.
 
 use burn::backend::autodiff::Autodiff;
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
@@ -18,7 +18,7 @@ use burn::tensor::{Device, Float, Int, Tensor};
 
 type Graph = Autodiff<LibTorch, NoCheckpointing>;
 
-/// Whether tensors on `device` are LibTorch's.
+/// Returns true if tensors on `device` are LibTorch's.
 pub fn owns(device: &Device) -> bool {
     matches!(
         device.clone().inner().as_dispatch(),
@@ -26,7 +26,7 @@ pub fn owns(device: &Device) -> bool {
     )
 }
 
-/// Whether tensors on `device` are LibTorch's on the CPU, where C++ of our own can read them.
+/// Returns true if tensors on `device` are LibTorch's on the CPU, where our own C++ can read them.
 pub fn owns_in_main_memory(device: &Device) -> bool {
     matches!(
         device.clone().inner().as_dispatch(),
@@ -36,10 +36,10 @@ pub fn owns_in_main_memory(device: &Device) -> bool {
 
 /// One operation with N differentiable inputs.
 pub trait Kernel<const N: usize>: Clone + Send + std::fmt::Debug + 'static {
-    /// What the backward pass needs.
+    /// State saved for the backward pass.
     type Saved: Clone + Send + std::fmt::Debug + 'static;
 
-    /// The output, and what to save for the backward pass.
+    /// Computes the output, and the state to save for the backward pass.
     fn forward(&self, inputs: [TchTensor; N]) -> (TchTensor, Self::Saved);
 
     /// The gradient of each input; one that is not `wanted` may be left out.
@@ -58,7 +58,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Whether the tensor is on the CPU.
+    /// Returns true if the tensor is on the CPU.
     pub fn on_cpu(&self) -> bool {
         self.value.primitive().tensor.device() == tch::Device::Cpu
     }
@@ -75,7 +75,7 @@ impl<const D: usize> From<Tensor<D>> for Input {
     }
 }
 
-/// Runs `kernel` on `inputs`; the result takes part in the graph if one of them does.
+/// Runs `kernel` on `inputs`; the result is part of the graph if one of them is.
 pub fn apply<const N: usize, const D: usize, K: Kernel<N>>(
     kernel: K,
     inputs: [Input; N],
@@ -128,7 +128,7 @@ impl<const N: usize, K: Kernel<N>> Backward<LibTorch, N> for Node<K> {
     }
 }
 
-/// The tch tensor behind a burn tensor, sharing its storage; any graph is left behind.
+/// Returns the tch tensor behind a burn tensor, sharing its storage; the graph is dropped.
 pub fn raw<const D: usize>(tensor: &Tensor<D>) -> tch::Tensor {
     tensor
         .clone()

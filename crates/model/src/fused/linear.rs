@@ -5,7 +5,7 @@ use burn::tensor::{DType, FloatDType, Tensor};
 #[cfg(feature = "tch")]
 use super::products::{Bf16Products, products};
 
-/// The numbers that products are made of; everything else is f32.
+/// Precision of the operands of products; everything else is f32.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Precision {
     /// 32-bit floats.
@@ -14,8 +14,8 @@ pub enum Precision {
     /// Both operands of each product are rounded to bfloat16 (8 significant bits), forward and backward; sums are f32.
     /// Weights stay f32 and are rounded anew in each step.
     ///
-    /// On the CPU, [`products`](super::products()) says how the rounded operands are multiplied; as bfloat16, each result
-    /// is rounded to bfloat16 once more. GPUs have units of their own.
+    /// On the CPU, [`products`](super::products()) says how the rounded operands are multiplied; as bfloat16, each
+    /// result is rounded to bfloat16 once more. GPUs have units of their own.
     Bf16,
 }
 
@@ -96,8 +96,8 @@ mod kernel {
     pub struct RoundedLinear;
 
     impl Kernel<3> for RoundedLinear {
-        /// As they came: they are shared with the rest of the graph, and rounding them again costs less than a second
-        /// copy.
+        /// Unrounded operands: they are shared with the rest of the graph, and rounding them again costs less than a
+        /// second copy.
         type Saved = (TchTensor, TchTensor);
 
         fn forward(&self, [x, weight, bias]: [TchTensor; 3]) -> (TchTensor, Self::Saved) {
@@ -129,7 +129,7 @@ mod kernel {
     pub struct Bf16Linear;
 
     impl Kernel<3> for Bf16Linear {
-        /// Half as wide as they came.
+        /// Operands in bfloat16, half as wide as the inputs.
         type Saved = (TchTensor, TchTensor);
 
         fn forward(&self, [x, weight, bias]: [TchTensor; 3]) -> (TchTensor, Self::Saved) {
@@ -173,7 +173,7 @@ mod kernel {
         mm(&x.reshape([-1, n_in]), &weight.tr(), bias).view(shape.as_slice())
     }
 
-    /// Products of fewer multiplications take longer to prepare than to compute.
+    /// Number of multiplications below which a product takes longer to prepare than to compute.
     const SMALL: i64 = 1 << 15;
 
     /// `a b + bias`, by the library that is faster here.
@@ -234,7 +234,7 @@ mod kernel {
             }
         }
 
-        /// Whichever of them this processor takes.
+        /// Checks whichever of the two this processor takes.
         #[test]
         fn both_ways_to_multiply_bf16_agree_with_plain() {
             let shapes = SHAPES.map(<[usize]>::to_vec);

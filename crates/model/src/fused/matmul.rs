@@ -1,9 +1,9 @@
-//! How fused operations multiply matrices on the CPU.
+//! Matrix products of fused operations on the CPU.
 
 use super::Precision;
 use super::products::{Bf16Products, F32Products, products};
 
-/// What multiplies matrices, and in which precision; the numbers are those of `products.h`.
+/// Library and precision of a matrix product; the numbers are those of `products.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matmul {
     /// f32, by LibTorch's choice.
@@ -15,7 +15,7 @@ pub enum Matmul {
 }
 
 impl Matmul {
-    /// The fastest for `precision`: f32 operands stay f32 where bfloat16 ones are not multiplied as such.
+    /// Returns the fastest for `precision`: f32 operands stay f32 if bfloat16 ones are not multiplied as such.
     pub fn of(precision: Precision) -> Self {
         let products = products();
         match (precision, products.bf16, products.f32) {

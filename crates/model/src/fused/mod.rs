@@ -1,7 +1,7 @@
 //! Operations that a backend can do in one go: forward and backward as single nodes of the graph.
 //!
 //! Each file holds one operation: its public function, the plain burn body that every device can run, and, with
-//! the feature `tch`, a [`libtorch`] kernel. Which one runs depends on the device of the tensors alone. A test in
+//! the feature `tch`, a [`libtorch`] kernel. Only the device of the tensors decides which one runs. A test in
 //! each file compares both in value and gradient.
 //!
 //! This is the only place in the project that names a backend.

@@ -1,9 +1,9 @@
-//! How this processor multiplies matrices fastest, measured once per process.
+//! The fastest matrix products on this processor, measured once per process.
 //!
-//! Two libraries inside LibTorch can do it, MKL and oneDNN, and bfloat16 operands can be multiplied as they are or as f32
-//! numbers. Which is fastest depends on the processor and on nothing a flag says reliably: MKL leaves the 512-bit units
-//! of AMD processors unused, where oneDNN is twice as fast; AVX512-BF16's `vdpbf16ps` does twice as many products a
-//! second as f32's `vfmadd` on one processor (AMD, family 26) and half as many on another (Intel Sapphire Rapids
+//! Two libraries inside LibTorch can do it, MKL and oneDNN, and bfloat16 operands can be multiplied as they are or as
+//! f32 numbers. Which is fastest depends on the processor and on nothing a flag says reliably: MKL leaves the 512-bit
+//! units of AMD processors unused, where oneDNN is twice as fast; AVX512-BF16's `vdpbf16ps` does twice as many products
+//! a second as f32's `vfmadd` on one processor (AMD, family 26) and half as many on another (Intel Sapphire Rapids
 //! without AMX). So a few products are timed on first use, on one thread, and a way that is not the default is taken
 //! where it is clearly faster: ratios near the threshold are rare, and runs repeat bit for bit as long as the choice
 //! does.
@@ -12,13 +12,13 @@ use std::fmt::Debug;
 
 use serde::Serialize;
 
-/// How bfloat16 operands are multiplied on the CPU.
+/// Implementation of products of bfloat16 operands on the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bf16Products {
-    /// As bfloat16, by oneDNN: AVX512-BF16 or tile units (AMX).
+    /// Operands stay bfloat16, by oneDNN: AVX512-BF16 or tile units (AMX).
     Native,
-    /// Widened to f32.
+    /// Operands widened to f32.
     AsF32,
 }
 
@@ -32,12 +32,12 @@ pub enum F32Products {
     OneDnn,
 }
 
-/// The fastest way of each kind, and what was measured.
+/// The fastest implementation of each kind, and the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Products {
-    /// For f32 operands.
+    /// Products of f32 operands.
     pub f32: F32Products,
-    /// For operands rounded to bfloat16.
+    /// Products of operands rounded to bfloat16.
     pub bf16: Bf16Products,
     /// Speeds on one thread; absent where nothing was measured.
     pub speeds: Option<Speeds>,
@@ -54,7 +54,7 @@ pub struct Speeds {
     pub bf16: f64,
 }
 
-/// A way other than the default is taken from this many times its speed on.
+/// Factor by which another implementation must be faster than the default to be chosen.
 const CLEARLY: f64 = 1.25;
 
 impl Products {
@@ -64,7 +64,7 @@ impl Products {
         speeds: None,
     };
 
-    /// What follows from the speeds.
+    /// Chooses the implementations by their speeds.
     #[cfg_attr(not(feature = "tch"), allow(dead_code))]
     fn fastest(speeds: Speeds) -> Self {
         let f32 = if speeds.onednn >= CLEARLY * speeds.default {
@@ -84,7 +84,8 @@ impl Products {
         }
     }
 
-    /// With what `TOTUNE_F32_PRODUCTS` (`default`, `onednn`) and `TOTUNE_BF16_PRODUCTS` (`native`, `as-f32`) ask for.
+    /// Applies the choices in `TOTUNE_F32_PRODUCTS` (`default`, `onednn`) and `TOTUNE_BF16_PRODUCTS` (`native`,
+    /// `as-f32`).
     #[cfg_attr(not(feature = "tch"), allow(dead_code))]
     fn overridden(mut self, variable: impl Fn(&str) -> Option<String>) -> Self {
         if let Some(value) = variable("TOTUNE_F32_PRODUCTS") {
@@ -105,7 +106,7 @@ impl Products {
     }
 }
 
-/// How products are computed on the CPU; measured by the first caller, which takes some 10 ms.
+/// Returns the implementations of products on the CPU; the first caller measures them, which takes about 10 ms.
 ///
 /// # Panics
 /// When an environment variable that overrides the measurement holds an unknown word.

@@ -1,4 +1,5 @@
-//! What tch does not expose, through a few lines of C++ (`shim.cpp`) compiled against the same libtorch.
+//! LibTorch functions that tch does not expose, through a few lines of C++ (`shim.cpp`) compiled against the same
+//! libtorch.
 
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_double, c_int, c_void};
@@ -42,12 +43,12 @@ pub fn check(message: *mut c_char) {
     }
 }
 
-/// As the C++ functions take it.
+/// Returns the handle as the C++ functions take it.
 pub fn handle(tensor: &Tensor) -> *mut c_void {
     tensor.as_ptr().cast_mut().cast()
 }
 
-/// The new tensors that a callee left.
+/// Takes ownership of the new tensors written by a callee.
 ///
 /// # Safety
 /// Each place is null or a tensor that nothing else owns.
@@ -96,8 +97,8 @@ pub fn rounded(x: &Tensor) -> Tensor {
     }
 }
 
-/// `a b + bias` by oneDNN: `a` `[m, k]` and `b` `[k, n]` are f32 or bfloat16 on the CPU and may be transposed views, `bias`
-/// is `[n]`. Sums are f32; the result has the type of `a` and `b`.
+/// `a b + bias` by oneDNN: `a` `[m, k]` and `b` `[k, n]` are f32 or bfloat16 on the CPU and may be transposed views,
+/// `bias` is `[n]`. Sums are f32; the result has the type of `a` and `b`.
 pub fn matmul(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Tensor {
     let mut out = ptr::null_mut();
     // SAFETY: `a`, `b` and `bias` are live tensors or null; the callee writes a new one.

@@ -1,4 +1,4 @@
-//! A biattentive classification network (McCann et al. 2017, section 5) in the shape that AllenNLP gives it.
+//! A biattentive classification network (McCann et al. 2017, section 5) in AllenNLP's variant.
 
 use anyhow::{Result, ensure};
 use burn::module::Module;
@@ -16,9 +16,9 @@ use crate::{BiLstm, Init, Pass, RandomWeights, Segment, Weights};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BcnSpec {
-    /// Which layers of the encoder it reads.
+    /// Encoder layers that it reads.
     pub layers: Layers,
-    /// Dropout on the states that come in.
+    /// Dropout on the encoder's states.
     pub input_dropout: f64,
     /// Width after the first layer.
     pub pre_encode: usize,
@@ -32,7 +32,7 @@ pub struct BcnSpec {
     pub maxout: Vec<usize>,
     /// Dropout after each of these.
     pub maxout_dropout: Vec<f64>,
-    /// Linear functions of which each maxout unit takes the largest.
+    /// Number of linear functions of which each maxout unit takes the largest.
     pub maxout_pool: usize,
 }
 

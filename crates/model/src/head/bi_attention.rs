@@ -11,15 +11,15 @@ use super::{HeadKind, Layers, Output, Reads, Representation};
 use crate::layer::Linear;
 use crate::{Init, Pass, RandomWeights, Segment, Weights};
 
-/// How a [`BiAttention`] looks.
+/// Settings of a [`BiAttention`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BiAttentionSpec {
-    /// Which layers of the encoder it reads.
+    /// Encoder layers that it reads.
     pub layers: Layers,
-    /// Whether the sides attend to each other.
+    /// Attention of each segment to the other.
     pub attention: Switch,
-    /// Dropout on the pooled vector; the paper tuned it and does not say what to.
+    /// Dropout on the pooled vector; the paper tuned it and does not report the value.
     pub dropout: f64,
 }
 

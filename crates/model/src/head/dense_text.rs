@@ -19,7 +19,7 @@ use crate::{Init, Pass, RandomWeights, Segment, Weights};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DenseTextSpec {
-    /// Which layers of the encoder it reads.
+    /// Encoder layers that it reads.
     pub layers: Layers,
     /// Tokens that each block's convolutions see at a time.
     pub kernels: Vec<usize>,
@@ -27,7 +27,7 @@ pub struct DenseTextSpec {
     pub depth: usize,
     /// Width of the states in a block.
     pub width: usize,
-    /// How a convolution's result joins what it read.
+    /// Skip connection around a convolution.
     pub skips: Skips,
     /// Width of one convolution's result where `skips` is `dense`; where they are added it is `width`.
     pub growth: usize,
@@ -39,13 +39,13 @@ pub struct DenseTextSpec {
     pub mlp_hidden: usize,
 }
 
-/// How a convolution's result joins what it read.
+/// Skip connection around a convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Skips {
-    /// They are added (He et al. 2016), "connected by residual".
+    /// Addition (He et al. 2016), "connected by residual".
     Additive,
-    /// They are concatenated (Huang et al. 2017), as the name says.
+    /// Concatenation (Huang et al. 2017), as the name says.
     Dense,
 }
 
@@ -66,7 +66,7 @@ impl Default for DenseTextSpec {
 }
 
 impl DenseTextSpec {
-    /// What a block gives for each token.
+    /// Width of a block's output for each token.
     fn block_width(&self) -> usize {
         match self.skips {
             Skips::Additive => self.width,
@@ -113,7 +113,7 @@ impl HeadKind for DenseText {
     }
 
     /// Takes `blocks.<i>.enter`, `blocks.<i>.convolutions.<j>`, `blocks.<i>.norms.<j>`, `hidden` and `output` from
-    /// `weights`; a convolution's weight is `[out, kernel * in]`, the place in the text varying slowest.
+    /// `weights`; a convolution's weight is `[out, kernel * in]`, the position in the text varying slowest.
     fn load(
         spec: &DenseTextSpec,
         width: usize,
@@ -155,7 +155,7 @@ impl DenseText {
 /// Convolutions of one kernel on top of each other.
 #[derive(Module, Debug)]
 struct Block {
-    /// To the width of the block, each token by itself.
+    /// Projection of each token to the width of the block.
     enter: Linear,
     convolutions: Vec<Linear>,
     norms: Vec<Norm>,
@@ -220,8 +220,8 @@ impl Block {
     }
 }
 
-/// Each token with its neighbours, `[batch, seq, kernel * width]`, zeros where there is none; of an even number of
-/// them one more lies to the right, as with PyTorch's `padding="same"`.
+/// Concatenates each token with its neighbours, `[batch, seq, kernel * width]`, with zeros beyond the ends; of an even
+/// number of tokens one more is to the right, as with PyTorch's `padding="same"`.
 fn windows(x: Tensor<3>, kernel: usize) -> Tensor<3> {
     let [batch, seq, width] = x.dims();
     let left = (kernel - 1) / 2;

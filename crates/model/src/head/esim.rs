@@ -1,4 +1,4 @@
-//! The enhanced sequential inference model for pairs (Chen et al. 2017), in the shape that AllenNLP gives it.
+//! The enhanced sequential inference model for pairs (Chen et al. 2017), in AllenNLP's variant.
 
 use anyhow::Result;
 use burn::module::Module;
@@ -16,11 +16,11 @@ use crate::{BiLstm, Init, Pass, RandomWeights, Segment, Weights};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct EsimSpec {
-    /// Which layers of the encoder it reads.
+    /// Encoder layers that it reads.
     pub layers: Layers,
     /// Width of each direction of both LSTMs.
     pub hidden: usize,
-    /// Width of what the second one reads.
+    /// Width of the second LSTM's input.
     pub projection: usize,
     /// Width between the two layers that score.
     pub mlp_hidden: usize,

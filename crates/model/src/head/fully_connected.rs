@@ -15,7 +15,7 @@ use crate::{Init, Pass, RandomWeights, Weights};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FullyConnectedSpec {
-    /// Which layers of the encoder it reads.
+    /// Encoder layers that it reads.
     pub layers: Layers,
     /// Width between the layers; not stated, BERT-base's own.
     pub mlp_hidden: usize,

@@ -15,9 +15,9 @@ use crate::{Init, Pass, RandomWeights, Segment, Weights};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HighwayLstmSpec {
-    /// Which layers of the encoder it reads.
+    /// Encoder layers that it reads.
     pub layers: Layers,
-    /// What the highway gate lets through.
+    /// Implementation of the highway gate.
     pub reading: HighwayReading,
     /// Layers on top of each other; not stated.
     pub recurrent_layers: usize,
@@ -29,7 +29,7 @@ pub struct HighwayLstmSpec {
     pub mlp_hidden: usize,
 }
 
-/// Which network is meant: the reference in the paper cannot be made out.
+/// Implementation of the highway gate: the paper's reference is ambiguous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HighwayReading {
@@ -70,7 +70,7 @@ pub struct HighwayLstm {
     dropout: f64,
 }
 
-/// Both directions of a layer; each reads both of the one below, and its way highway is from the same direction.
+/// Both directions of a layer; each reads both of the one below, and its highway gate is from the same direction.
 #[derive(Module, Debug)]
 struct Directions {
     forward: Cell,
@@ -165,7 +165,7 @@ impl HighwayLstm {
     }
 }
 
-/// What goes highway a cell.
+/// Kind of a cell's highway gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gate {
     None,

@@ -1,4 +1,4 @@
-//! What every kind of head has.
+//! Interface of every kind of head.
 
 use std::fmt::Debug;
 
@@ -10,21 +10,21 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Output, Reads};
 use crate::{Pass, Segment, TokenBatch, Weights};
 
-/// A kind of head: its settings, its weights, and the scores it gives.
+/// A kind of head: its settings, its weights, and its scores.
 pub trait HeadKind: Module {
-    /// Its settings. A key `layers` says which layers of the encoder it reads.
+    /// Settings of the head. The key `layers` names the encoder layers that it reads.
     type Spec: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
 
-    /// Its `kind` in settings, and the word for it in labels.
+    /// Its `kind` in settings, and its name in labels.
     const LABEL: &'static str;
 
-    /// Whether it gives a tag to each word instead of an answer to each example.
+    /// True if it predicts a tag for each word instead of a label or score for each example.
     const TAGS_WORDS: bool = false;
 
-    /// Whether it compares the two texts of a pair.
+    /// True if it compares the two texts of a pair.
     const COMPARES_PAIRS: bool = false;
 
-    /// What it reads of an encoder's states.
+    /// Returns the encoder states that it reads.
     fn reads(spec: &Self::Spec) -> Reads;
 
     /// Refuses values out of range, naming the key below `head`.
@@ -33,8 +33,8 @@ pub trait HeadKind: Module {
     /// Initial weights, drawn from `seed`.
     fn initial(spec: &Self::Spec, seed: u64) -> Box<dyn Weights>;
 
-    /// Takes the weights of a head with `outputs` outputs on vectors or states of `width` from `weights`; outputs are the
-    /// labels or tags, or one number.
+    /// Takes the weights of a head with `outputs` outputs on vectors or states of `width` from `weights`; outputs are
+    /// the labels or tags, or one number.
     ///
     /// # Errors
     /// When a setting is out of its range, or those of `weights`.
@@ -61,11 +61,11 @@ pub trait HeadKind: Module {
         Self::load(spec, width, outputs, &mut *weights, device)
     }
 
-    /// Scores what it reads of a batch.
+    /// Scores the representation of a batch.
     fn score(&self, read: Representation, pass: &Pass) -> Output;
 }
 
-/// What a head reads of a batch, its layers already mixed.
+/// Input of a head for a batch, its layers already mixed.
 #[derive(Debug)]
 pub enum Representation<'a> {
     /// One vector per example, `[batch, width]`.
@@ -74,7 +74,7 @@ pub enum Representation<'a> {
     Tokens {
         /// `[batch, seq, width]`.
         states: Tensor<3>,
-        /// Where the texts and the words lie in them.
+        /// Batch with the positions of texts and words.
         batch: &'a TokenBatch,
     },
 }

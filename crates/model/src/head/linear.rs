@@ -15,9 +15,9 @@ use crate::{Pass, RandomWeights, Weights};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LinearSpec {
-    /// Which vector represents an example.
+    /// Vector that represents an example.
     pub pooling: Pooling,
-    /// Which layers that vector is of.
+    /// Layers of that vector.
     #[serde(default)]
     pub layers: Layers,
     /// Dropout on that vector.

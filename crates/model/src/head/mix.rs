@@ -4,10 +4,11 @@ use burn::module::{Module, Param};
 use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Tensor};
 
-/// `gamma * sum_k softmax(w)_k h_k` (Peters et al. 2018, equation 1), with the layer normalisation that is optional there.
+/// `gamma * sum_k softmax(w)_k h_k` (Peters et al. 2018, equation 1), with the layer normalisation that is optional
+/// there.
 #[derive(Module, Debug)]
 pub struct ScalarMix {
-    /// One per layer before the softmax, `[layers]`; all zero at first, which makes the mean.
+    /// Weights of the layers before the softmax, `[layers]`; all zero at first, which gives the mean.
     pub weights: Param<Tensor<1>>,
     /// Scale of the whole, `[1]`; one at first.
     pub gamma: Param<Tensor<1>>,
@@ -24,8 +25,9 @@ impl ScalarMix {
 
     /// Mixes the states of tokens: `[batch, seq, layers * width]` to `[batch, seq, width]`.
     ///
-    /// Where a `mask` `[batch, seq]` is given, each layer is normalised before, as AllenNLP's `do_layer_norm` has it: by one
-    /// mean and one variance over all real tokens of the batch and all their numbers (1e-12 is added to the variance).
+    /// Where a `mask` `[batch, seq]` is given, each layer is normalised before, as AllenNLP's `do_layer_norm` has it:
+    /// by one mean and one variance over all real tokens of the batch and all their numbers (1e-12 is added to the
+    /// variance).
     pub fn of_tokens(&self, states: Tensor<3>, mask: Option<Tensor<2>>) -> Tensor<3> {
         let [batch, seq, all] = states.dims();
         let [layers] = self.weights.dims();
@@ -49,7 +51,7 @@ impl ScalarMix {
             .reshape([batch, seq, width])
     }
 
-    /// Mixes vectors that lie one layer after the other: `[batch, layers * width]` to `[batch, width]`.
+    /// Mixes the concatenated vectors of the layers: `[batch, layers * width]` to `[batch, width]`.
     ///
     /// Means over tokens and choices of one commute with it, so it may come after them; max pooling does not
     /// ([`crate::Pooling::commutes_with_a_mix`]).
@@ -81,7 +83,7 @@ mod tests {
         mixed.assert_approx_eq::<f32>(&expected, burn::tensor::Tolerance::absolute(1e-6));
     }
 
-    /// From PyTorch 2.11 (fixtures/make/heads.py).
+    /// Compares with PyTorch 2.11 (fixtures/make/heads.py).
     #[test]
     fn normalised_layers_are_those_of_pytorch() {
         let device = Device::flex();

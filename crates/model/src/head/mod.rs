@@ -1,8 +1,8 @@
 //! Heads: from an encoder's hidden states to scores.
 //!
-//! A [`HeadKind`] has its settings, its weights by name, and scores. Each lies in a file of its own, by its paper, and is
-//! held in value and gradient against what `fixtures/make/networks.py` made of the same equations. [`HeadSpec`] is one of
-//! them as settings, [`Head`] as a module, with the mix of the layers that it reads.
+//! A [`HeadKind`] has its settings, its weights by name, and scores. Each has a file of its own, named after its paper,
+//! and is compared in value and gradient with vectors that `fixtures/make/networks.py` made from the same equations.
+//! [`HeadSpec`] is one of them as settings, [`Head`] as a module, with the mix of the layers that it reads.
 
 mod bcn;
 mod bi_attention;

@@ -1,11 +1,11 @@
-//! What a model gives for a batch.
+//! Output of a model for a batch.
 
 use burn::tensor::Tensor;
 
 use crate::Crf;
 
-/// What a model gives for a batch.
-// One is made per batch, and holds handles of tensors alone.
+/// Output of a model for a batch.
+// One is made per batch, and holds only handles of tensors.
 #[expect(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 pub enum Output {
@@ -22,7 +22,7 @@ pub struct Tags {
     pub emissions: Tensor<3>,
     /// 1 for a word, 0 for padding, `[batch, words]`.
     pub mask: Tensor<2>,
-    /// What makes a path of them; none where each word is for itself.
+    /// CRF over the tags of a sentence; none if each word is tagged independently.
     pub crf: Option<Crf>,
 }
 

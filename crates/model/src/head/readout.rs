@@ -1,4 +1,4 @@
-//! What a head reads of an encoder's states.
+//! Inputs that a head reads from an encoder's states.
 
 use anyhow::{Result, ensure};
 use burn::tensor::Tensor;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Encoder, States, TokenBatch};
 
-/// Which vector represents an example, or a segment of it.
+/// Pooling: the vector that represents an example, or a segment of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pooling {
@@ -26,14 +26,14 @@ pub enum Pooling {
 }
 
 impl Pooling {
-    /// Whether taking it of each layer and mixing is the same as mixing and taking it of the mix, so that the mix may come
-    /// after it. The mix of max-pooled layers is not the max pooling of a mix.
+    /// Returns true if pooling each layer and mixing equals mixing and then pooling, so that the mix may come after it.
+    /// The mix of max-pooled layers is not the max pooling of a mix.
     pub fn commutes_with_a_mix(self) -> bool {
         matches!(self, Self::First | Self::Mean)
     }
 }
 
-/// Which layers that vector is of.
+/// Layers of that vector.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     tag = "kind",
@@ -45,12 +45,12 @@ pub enum Layers {
     /// The top one, or those that the pooling names.
     #[default]
     Top,
-    /// All of them, mixed by learned weights: [`crate::ScalarMix`].
+    /// All layers, mixed by learned weights: [`crate::ScalarMix`].
     #[serde(rename = "scalar-mix")]
     Mix {
-        /// Whether the embeddings are one of them: 13 layers of BERT-base with, 12 without.
+        /// Includes the embeddings: 13 layers of BERT-base with, 12 without.
         embeddings: bool,
-        /// Whether each layer is normalised before: [`crate::ScalarMix::of_tokens`].
+        /// Normalises each layer before the mix: [`crate::ScalarMix::of_tokens`].
         #[serde(default)]
         layer_norm: bool,
     },
@@ -65,7 +65,7 @@ impl Layers {
         }
     }
 
-    /// Whether layers are normalised before they are mixed.
+    /// Returns true if layers are normalised before they are mixed.
     pub fn normalised(&self) -> bool {
         matches!(
             self,
@@ -76,12 +76,12 @@ impl Layers {
         )
     }
 
-    /// Whether it is the top one.
+    /// Returns true for the top layer.
     pub fn is_top(&self) -> bool {
         *self == Self::Top
     }
 
-    /// How many there are of them, of an encoder with `n_layers`.
+    /// Number of these layers, for an encoder with `n_layers`.
     pub fn count(&self, n_layers: usize) -> usize {
         match self {
             Self::Top => 1,
@@ -89,7 +89,8 @@ impl Layers {
         }
     }
 
-    /// The states of each token in these layers, one layer after the other from the bottom up: `[batch, seq, layers * hidden]`.
+    /// The states of each token in these layers, one layer after the other from the bottom up:
+    /// `[batch, seq, layers * hidden]`.
     ///
     /// # Panics
     /// When a mix is wanted of states that do not begin with the embeddings.
@@ -104,13 +105,13 @@ impl Layers {
     }
 }
 
-/// The vectors that a head reads, before anything that is learned with it.
+/// Pooled inputs of a head, before any trained layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Readout {
-    /// Which vector represents an example.
+    /// Vector that represents an example.
     pub pooling: Pooling,
-    /// Which layers it is of.
+    /// Layers of that vector.
     pub layers: Layers,
 }
 
@@ -129,7 +130,7 @@ impl Readout {
         Ok(())
     }
 
-    /// How many layers are mixed, of an encoder with `n_layers`; none where it is one vector as it is.
+    /// Number of layers mixed, for an encoder with `n_layers`; none without a mix.
     pub fn mixed(&self, n_layers: usize) -> Option<usize> {
         match self.layers {
             Layers::Top => None,
@@ -137,7 +138,7 @@ impl Readout {
         }
     }
 
-    /// How many layers below the top it reads, of an encoder with `n_layers`.
+    /// Number of layers below the top that it reads, for an encoder with `n_layers`.
     pub fn depth(&self, n_layers: usize) -> usize {
         match (self.layers, self.pooling) {
             (Layers::Mix { .. }, _) => n_layers,
@@ -146,12 +147,12 @@ impl Readout {
         }
     }
 
-    /// Numbers in what is read of an example.
+    /// Width of the pooled input of an example.
     pub fn width(&self, hidden: usize, n_layers: usize) -> usize {
         hidden * self.mixed(n_layers).unwrap_or(self.vectors())
     }
 
-    /// How many vectors of the encoder's width lie one after the other, once layers are mixed.
+    /// Number of concatenated vectors of the encoder's width, once layers are mixed.
     fn vectors(&self) -> usize {
         match self.pooling {
             Pooling::Concat4 => 4,
@@ -160,7 +161,8 @@ impl Readout {
         }
     }
 
-    /// What is read of each example, `[batch, width]`; of a mix, one layer after the other from the bottom up.
+    /// Returns the pooled input of each example, `[batch, width]`; of a mix, one layer after the other from the bottom
+    /// up.
     ///
     /// # Panics
     /// When a mix is wanted of states that do not begin with the embeddings.
@@ -190,7 +192,7 @@ impl Readout {
     }
 }
 
-/// What a head reads of an encoder's states.
+/// Kind of input that a head reads from an encoder's states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
     /// One vector per example.
@@ -200,7 +202,7 @@ pub enum Reads {
 }
 
 impl Reads {
-    /// Which layers are read.
+    /// Layers that it reads.
     pub fn layers(&self) -> Layers {
         match self {
             Self::Vector(readout) => readout.layers,
@@ -208,7 +210,7 @@ impl Reads {
         }
     }
 
-    /// How many layers below the top are read, of an encoder with `n_layers`.
+    /// Number of layers below the top that it reads, for an encoder with `n_layers`.
     pub fn depth(&self, n_layers: usize) -> usize {
         match self {
             Self::Vector(readout) => readout.depth(n_layers),

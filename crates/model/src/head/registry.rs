@@ -15,7 +15,7 @@ use crate::{Encoder, Pass, States, TokenBatch};
 /// Declares [`HeadSpec`] and the modules behind it, with a variant for each kind.
 macro_rules! heads {
     ($($(#[$doc:meta])* $name:ident($head:ty),)*) => {
-        /// Settings of a head, by its `kind`; `linear` where none is said.
+        /// Settings of a head, by its `kind`; `linear` by default.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(remote = "Self", tag = "kind", rename_all = "kebab-case")]
         pub enum HeadSpec {
@@ -23,22 +23,22 @@ macro_rules! heads {
         }
 
         impl HeadSpec {
-            /// What such a head reads of an encoder's states.
+            /// Returns the encoder states that such a head reads.
             pub fn reads(&self) -> Reads {
                 match self { $(Self::$name(spec) => <$head>::reads(spec),)* }
             }
 
-            /// Whether it gives a tag to each word instead of an answer to each example.
+            /// Returns true if it predicts a tag for each word instead of a label or score for each example.
             pub fn is_tagger(&self) -> bool {
                 match self { $(Self::$name(_) => <$head>::TAGS_WORDS,)* }
             }
 
-            /// Whether it compares the two texts of a pair.
+            /// Returns true if it compares the two texts of a pair.
             pub fn compares_pairs(&self) -> bool {
                 match self { $(Self::$name(_) => <$head>::COMPARES_PAIRS,)* }
             }
 
-            /// The word for it in labels, which is its `kind`: `linear`, `esim`, …
+            /// Name in labels, which is its `kind`: `linear`, `esim`, …
             pub fn label(&self) -> &'static str {
                 match self { $(Self::$name(_) => <$head>::LABEL,)* }
             }
@@ -102,7 +102,7 @@ heads! {
 }
 
 impl HeadSpec {
-    /// Whether it reads what the pretrained pooler makes of the first token.
+    /// Returns true if it reads the output of the pretrained pooler.
     pub fn reads_pooler(&self) -> bool {
         matches!(self.reads(), Reads::Vector(readout) if readout.pooling == Pooling::Pooler)
     }
@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for HeadSpec {
     }
 }
 
-/// What is new in a classifier: a head, and the mix of the layers that it reads.
+/// The new part of a classifier: a head, and the scalar mix of the layers that it reads.
 #[derive(Module, Debug)]
 pub struct Head {
     mix: Option<ScalarMix>,
@@ -133,7 +133,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// A new head for `encoder` with `n_outputs` outputs, drawn from `seed`.
+    /// Creates a head for `encoder` with `n_outputs` outputs, initialised from `seed`.
     ///
     /// # Errors
     /// When the encoder does not have what the head reads.
@@ -157,7 +157,7 @@ impl Head {
         })
     }
 
-    /// What it makes of an encoder's states.
+    /// Returns the output for an encoder's states.
     pub fn forward(&self, states: &States, batch: &TokenBatch, pass: &Pass) -> Output {
         match self.reads {
             Reads::Vector(readout) => self.score_vectors(readout.of(states, batch), pass),
@@ -165,7 +165,7 @@ impl Head {
         }
     }
 
-    /// What it makes of the vector that it reads of each example, `[batch, layers * width]`.
+    /// Returns the output for the pooled input of each example, `[batch, layers * width]`.
     ///
     /// # Panics
     /// When it reads the states of all tokens.
@@ -177,7 +177,7 @@ impl Head {
         self.kind.score(Representation::Pooled(vectors), pass)
     }
 
-    /// What it makes of the states that it reads of each token, `[batch, seq, layers * width]`.
+    /// Returns the output for the states of each token, `[batch, seq, layers * width]`.
     ///
     /// # Panics
     /// When it reads one vector per example.

@@ -1,6 +1,6 @@
-//! What heads compute of the token states of a text without any weights.
+//! Operations without weights on the token states of a text, for heads.
 //!
-//! Padding is on the right and has no influence; of a row with nothing else it is all that is read, and zero.
+//! Padding is on the right and has no influence; a row with nothing but padding is read as zeros.
 
 use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
@@ -8,7 +8,7 @@ use burn::tensor::activation::softmax;
 use crate::Segment;
 
 impl Segment {
-    /// Other states of the same tokens.
+    /// Replaces the states of the same tokens.
     pub(super) fn with(&self, states: Tensor<3>) -> Self {
         Self {
             states,
@@ -79,7 +79,7 @@ pub(super) fn align(a: &Segment, b: &Segment) -> [Tensor<3>; 2] {
     [mix(scores, b), mix(back, a)]
 }
 
-/// The same of one text with itself.
+/// Aligns one text with itself, as [`align`].
 pub(super) fn align_self(x: &Segment) -> Tensor<3> {
     mix(dots(x, x), x)
 }

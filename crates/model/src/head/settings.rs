@@ -1,4 +1,4 @@
-//! What the settings of several networks have in common.
+//! Settings that several networks share.
 
 use anyhow::{Result, ensure};
 use burn::tensor::Tensor;
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Pass, fused};
 
-/// `"on"` or `"off"`: a part that is there or not, a setting that is in force or not.
+/// `"on"` or `"off"`: a part of a network or a setting that can be switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switch {
-    /// It is there, or in force.
+    /// Present, or in force.
     On,
-    /// It is not.
+    /// Absent, or not in force.
     Off,
 }
 
 impl Switch {
-    /// Whether it is on.
+    /// Returns true for [`Switch::On`].
     pub fn is_on(self) -> bool {
         self == Self::On
     }

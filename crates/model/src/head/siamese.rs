@@ -15,12 +15,12 @@ use crate::{Pass, RandomWeights, Segment, Weights};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SiameseSpec {
-    /// Which layers of the encoder it reads.
+    /// Encoder layers that it reads.
     #[serde(default)]
     pub layers: Layers,
-    /// Which vector represents a segment: `first`, `mean` or `max`.
+    /// Vector that represents a segment: `first`, `mean` or `max`.
     pub pooling: Pooling,
-    /// Dropout on what is made of the two.
+    /// Dropout on the combination of the two vectors.
     pub dropout: f64,
 }
 

@@ -16,58 +16,58 @@ use crate::{BiLstm, Crf, Init, Pass, RandomWeights, Segment, Weights, WordPlaces
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TaggerSpec {
-    /// Which layers of the encoder it reads.
+    /// Encoder layers that it reads.
     pub layers: Layers,
     /// BiLSTM layers, 0 to 2.
     pub recurrent_layers: usize,
-    /// What these go over.
+    /// Sequence that the BiLSTM layers read.
     pub recurrent_over: RecurrentOver,
-    /// Width of each direction of these; read where there are some.
+    /// Width of each direction of the BiLSTM layers; only read if there are any.
     pub hidden: usize,
-    /// Which of its subwords represent a word.
+    /// Subwords that represent a word.
     pub subwords: SubwordPooling,
-    /// Width of a layer with a ReLU between the representation of a word and its scores; 0 for none. Wang et al. 2019 have
-    /// "two fully connected layers" on BERT.
+    /// Width of a layer with a ReLU between the representation of a word and its scores; 0 for none. Wang et al. 2019
+    /// have "two fully connected layers" on BERT.
     pub mlp_hidden: usize,
     /// Initialisation of the weights.
     pub init: Init,
-    /// What makes tags of the scores.
+    /// Output layer: independent tags or a CRF.
     pub output: TagOutput,
-    /// Whether a CRF has scores for the first and the last tag of a sentence.
+    /// Scores of a CRF for the first and the last tag of a sentence.
     pub boundaries: Switch,
-    /// Dropout on the states that come in, between recurrent layers, and above them.
+    /// Dropout on the encoder's states, between recurrent layers, and above them.
     pub dropout: f64,
 }
 
-/// What the BiLSTM layers of a tagger go over.
+/// Sequence that the BiLSTM layers of a tagger read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecurrentOver {
-    /// All subwords of the text and the boundary tokens; a word is represented by the LSTM's states of its subwords (Peters
-    /// et al. 2019, A.1: "beneficial").
+    /// All subwords of the text and the boundary tokens; a word is represented by the LSTM's states of its subwords
+    /// (Peters et al. 2019, A.1: "beneficial").
     #[default]
     Subwords,
     /// The words that are tagged, each represented by the encoder's states of its subwords.
     Words,
 }
 
-/// Which of its subwords represent a word.
+/// Subwords that represent a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SubwordPooling {
-    /// Its first one (Devlin et al. 2019, section 5.3; Peters et al. 2019, A.1).
+    /// First subword (Devlin et al. 2019, section 5.3; Peters et al. 2019, A.1).
     First,
-    /// Its last one.
+    /// Last subword.
     Last,
     /// The mean over all of them.
     Mean,
 }
 
-/// What makes tags of the scores.
+/// Output layer of a tagger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TagOutput {
-    /// Each word for itself.
+    /// Softmax over the tags of each word, independently.
     Softmax,
     /// A CRF over the words of a sentence.
     Crf,
@@ -92,14 +92,14 @@ impl Default for TaggerSpec {
     }
 }
 
-/// BiLSTM layers over the subwords of a text or over its words, and one or two linear layers on the representation of each
-/// word.
+/// BiLSTM layers over the subwords of a text or over its words, and one or two linear layers on the representation of
+/// each word.
 #[derive(Module, Debug)]
 pub struct Tagger {
     recurrent: Vec<BiLstm>,
     projection: Option<Linear>,
     output: Linear,
-    /// What makes paths of the scores; none where each word is tagged for itself.
+    /// CRF over the tags; none if each word is tagged independently.
     pub crf: Option<Crf>,
     #[module(skip)]
     recurrent_over: RecurrentOver,
@@ -197,7 +197,7 @@ impl HeadKind for Tagger {
 impl Tagger {
     /// Scores of each tag for each word, `[batch, words, tags]`.
     ///
-    /// What `places` says where a row has fewer words is of no importance, as long as it is a place.
+    /// In rows with fewer words, the padding of `places` may be any valid position.
     pub fn emissions(&self, x: Segment, places: &WordPlaces, pass: &Pass) -> Tensor<3> {
         let states = drop(x.states.clone(), self.dropout, pass);
         let mut words = match self.recurrent_over {

@@ -1,4 +1,4 @@
-//! The bidirectional language model that ELMo is pre-trained as (Peters et al. 2018, section 3.1).
+//! Bidirectional language model for the pre-training of ELMo (Peters et al. 2018, section 3.1).
 //!
 //! A forward LSTM predicts each word from those before it, a backward one from those behind it. Both read the same
 //! character encoder and share one softmax over the vocabulary (Jozefowicz et al. 2016).
@@ -8,8 +8,8 @@
 //! | `encoder` | as [`Elmo`] |
 //! | `softmax.{weight, bias}` | the same, `[vocab, projection]` and `[vocab]` |
 //!
-//! Differences from the released training code: each segment begins with no state, where that code goes on from what the
-//! batch before it left; and a step draws its negative samples once for both directions, not for each.
+//! Differences from the released training code: each segment starts from a zero state, where that code carries over the
+//! state of the batch before; and a step draws its negative samples once for both directions, not for each.
 
 use anyhow::Result;
 use burn::module::Module;
@@ -34,7 +34,7 @@ pub struct BilmConfig {
 /// An ELMo encoder with the softmax that predicts words from its states.
 #[derive(Module, Debug)]
 pub struct Bilm {
-    /// The encoder, which is what pre-training is for.
+    /// The encoder, which is the result of pre-training.
     pub encoder: Elmo,
     softmax: Linear,
     dropout: f64,
@@ -43,9 +43,9 @@ pub struct Bilm {
 /// Negative log-likelihoods of held-out words by the full softmax, summed, in nats.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct BilmLikelihood {
-    /// Of the forward language model.
+    /// Likelihood of the forward language model.
     pub forward: f64,
-    /// Of the backward language model.
+    /// Likelihood of the backward language model.
     pub backward: f64,
     /// Predictions in each direction.
     pub n: u64,
@@ -55,7 +55,7 @@ impl BilmConfig {
     /// Takes all weights from `weights`, under the names of [`BilmConfig::tensors`], and puts them on `device`.
     ///
     /// # Errors
-    /// When a tensor is missing or has another shape, or the options cannot be meant.
+    /// When a tensor is missing or has another shape, or the options are invalid.
     pub fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<Bilm> {
         let width = self.encoder.lstm.projection_dim;
         Ok(Bilm {
@@ -65,8 +65,8 @@ impl BilmConfig {
         })
     }
 
-    /// Every tensor that [`BilmConfig::load`] takes: its published name, and its shape. Those of the encoder come first,
-    /// as [`ElmoOptions::tensors`] has them; with `options.json` next to them they are an encoder of their own.
+    /// Published name and shape of every tensor that [`BilmConfig::load`] takes. Those of the encoder come first, in
+    /// the order of [`ElmoOptions::tensors`]; with `options.json` next to them they are an encoder of their own.
     pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let mut tensors = self.encoder.tensors();
         let width = self.encoder.lstm.projection_dim;
@@ -92,8 +92,8 @@ impl Bilm {
         self
     }
 
-    /// The same model with the products of the LSTMs, those within a sequence included, and of the softmax in training at
-    /// another precision. Likelihoods are computed from states of this precision by an f32 softmax.
+    /// The same model with the products of the LSTMs, those within a sequence included, and of the softmax in training
+    /// at another precision. Likelihoods are computed from states of this precision by an f32 softmax.
     pub fn with_precision(mut self, precision: Precision) -> Self {
         self.encoder = self
             .encoder
@@ -135,7 +135,7 @@ impl Bilm {
         )
     }
 
-    /// How well the words of `batch` are predicted by the full softmax, without dropout.
+    /// Returns the negative log-likelihood of the words of `batch` under the full softmax, without dropout.
     ///
     /// # Panics
     /// When the batch has no words.
@@ -195,7 +195,7 @@ impl BilmLikelihood {
         ((self.forward + self.backward) / (2 * self.n) as f64).exp()
     }
 
-    /// Both counted together.
+    /// Adds the likelihoods and counts of both.
     pub fn plus(self, other: Self) -> Self {
         Self {
             forward: self.forward + other.forward,

@@ -1,4 +1,4 @@
-//! How a new bidirectional language model is initialised.
+//! Initialisation of a new bidirectional language model.
 
 use anyhow::{Result, bail};
 use burn::tensor::TensorData;
@@ -30,7 +30,7 @@ pub struct BilmInit {
 }
 
 impl BilmInit {
-    /// Weights that depend on `seed`; `activation` is that behind the convolution, `relu` or `tanh`.
+    /// Weights that depend on `seed`; `activation` is that after the convolution, `relu` or `tanh`.
     pub fn new(seed: u64, activation: &str) -> Self {
         Self {
             seed,

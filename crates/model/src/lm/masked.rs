@@ -31,12 +31,12 @@ pub struct MaskedLmConfig {
 /// A BERT encoder with the head that predicts masked wordpieces.
 #[derive(Module, Debug)]
 pub struct MaskedLm {
-    /// The encoder, which is what pre-training is for.
+    /// The encoder, which is the result of pre-training.
     pub encoder: Bert,
     head: Head,
 }
 
-/// What turns states into logits; the table of word embeddings does the rest.
+/// Layers between the states and the logits, whose last product is with the table of word embeddings.
 #[derive(Module, Debug)]
 struct Head {
     dense: Linear,
@@ -81,7 +81,7 @@ impl MaskedLmConfig {
         })
     }
 
-    /// Every tensor that [`MaskedLmConfig::load`] takes: its published name, and its shape.
+    /// Published name and shape of every tensor that [`MaskedLmConfig::load`] takes.
     pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let (hidden, vocab) = (self.encoder.hidden_size, self.encoder.vocab_size);
         let encoder = self.encoder.tensors().into_iter();

@@ -1,9 +1,9 @@
 //! Negative samples for a softmax over a large vocabulary, from the log-uniform distribution.
 //!
 //! TensorFlow's log-uniform candidate sampler, which the released biLM was trained with: ids are ordered from frequent
-//! to rare, `P(k) = ln((k + 2) / (k + 1)) / ln(V + 1)` approximates Zipf's law, and ids are drawn until enough different
-//! ones have been found. The expected count of an id among them, `1 - (1 - P(k))^tries` with the number of draws that it
-//! took, corrects its logit (Jean et al. 2015).
+//! to rare, `P(k) = ln((k + 2) / (k + 1)) / ln(V + 1)` approximates Zipf's law, and ids are drawn until enough
+//! different ones have been found. The expected count of an id among them, `1 - (1 - P(k))^tries` with the number of
+//! draws that it took, corrects its logit (Jean et al. 2015).
 
 use rand::Rng;
 
@@ -52,8 +52,8 @@ impl LogUniform {
 
     /// `n` different ids in the order in which they are first drawn.
     ///
-    /// The number of draws grows steeply as `n` nears the size of the vocabulary: of half of it some 2.5 `V` are needed,
-    /// of all of it some `V ln² V`.
+    /// The number of draws grows steeply as `n` nears the size of the vocabulary: of half of it some 2.5 `V` are
+    /// needed, of all of it some `V ln² V`.
     ///
     /// # Panics
     /// When `n` is more than the vocabulary.
@@ -82,7 +82,7 @@ impl LogUniform {
 }
 
 impl Samples {
-    /// Given ids as if drawn in `tries` draws, for holding a loss against that of another implementation.
+    /// Given ids as if drawn in `tries` draws, for comparing a loss with that of another implementation.
     pub fn given(ids: Vec<u32>, tries: u64, distribution: LogUniform) -> Self {
         Self {
             ids,

@@ -6,7 +6,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use crate::encoder::elmo::{CHARACTERS, Spelling};
 
-/// Segments of text (sentences, or pieces of paragraphs), each read between `<S>` and `</S>`.
+/// Segments of text (sentences, or parts of paragraphs), each read between `<S>` and `</S>`.
 ///
 /// Words are distinguished by their characters, not by their ids: words outside the vocabulary share an id but are read
 /// as they are spelled. The characters of a word are computed once, however often it occurs.
@@ -19,7 +19,7 @@ pub struct Segments {
     numbers: HashMap<Spelling, u32>,
     /// The distinct word at each place of all segments, one after the other.
     places: Vec<u32>,
-    /// Its id in the vocabulary.
+    /// Vocabulary id of the word at each place.
     ids: Vec<u32>,
     lengths: Vec<usize>,
 }
@@ -77,7 +77,7 @@ impl Segments {
         Tensor::from_data(TensorData::new(ids, [self.words.len(), CHARACTERS]), device)
     }
 
-    /// The id at `row`: that of the word there; behind the words come `<S>` and `</S>`.
+    /// The id at `row`: that of the word there; after the words come `<S>` and `</S>`.
     pub(crate) fn id(&self, row: usize) -> i64 {
         let n = self.ids.len();
         i64::from(match row {

@@ -39,8 +39,8 @@ fn the_fixture_is_loaded_by_its_card() {
     check(&reference, "skip", 0, &states, 0);
 }
 
-/// The biLM of bilm-tf's tests. Its sentences were read three at a time, the k-th of each of three files, and the states
-/// were carried on from batch to batch.
+/// The biLM of bilm-tf's tests. Its sentences were read three at a time, the k-th of each of three files, and the
+/// states were carried on from batch to batch.
 #[test]
 #[ignore = "needs the real checkpoints under TOTUNE_ENCODERS"]
 fn a_real_bilm_gives_its_published_outputs() {

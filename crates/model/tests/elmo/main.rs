@@ -1,4 +1,4 @@
-//! ELMo against a reference of its equations in numpy (`fixtures/make/elmo.py`), and against the outputs that were
+//! ELMo compared with a reference of its equations in numpy (`fixtures/make/elmo.py`), and with the outputs that were
 //! published with a biLM.
 
 mod checkpoints;
@@ -18,7 +18,7 @@ const TOLERANCE: f32 = 2e-6;
 
 type Words = Vec<String>;
 
-/// What fixtures/make/elmo.py wrote.
+/// Reference written by fixtures/make/elmo.py.
 struct Reference {
     stored: Stored,
     sentences: Vec<Words>,
@@ -52,7 +52,8 @@ fn load(options: &ElmoOptions, file: &Path, device: &Device) -> Elmo {
     elmo
 }
 
-/// Each row is one sentence, or two that are apart; `more` columns of padding behind the longest.
+/// Builds a batch of rows of one sentence, or of two that are encoded separately; `more` columns of padding behind the
+/// longest.
 fn batch(rows: &[Vec<&Words>], more: usize, device: &Device) -> TokenBatch {
     let length = |row: &Vec<&Words>| row.iter().map(|words| words.len()).sum::<usize>();
     let seq = rows.iter().map(length).max().expect("rows") + more;
@@ -99,7 +100,7 @@ fn near(what: &str, found: &[f32], expected: &[f32], tolerance: f32) {
     assert!(worst <= tolerance, "{what} differs by {worst}");
 }
 
-/// Holds row `row` of some states against what was stored of a sentence.
+/// Compares row `row` of some states with the stored states of a sentence.
 #[track_caller]
 fn check(reference: &Reference, case: &str, sentence: usize, states: &States, row: usize) {
     let n = reference.sentences[sentence].len();

@@ -25,7 +25,7 @@ impl Stored {
     }
 }
 
-/// Settings, weights, inputs, and what PyTorch makes of them.
+/// Settings, weights, inputs, and PyTorch's outputs and gradients for them.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Case<S> {
     pub spec: S,
@@ -77,7 +77,7 @@ impl<S> Case<S> {
     }
 }
 
-/// What a network reads.
+/// Inputs of a network.
 pub struct Inputs {
     /// `[batch, seq, width]`, or one vector per example.
     pub states: BTreeMap<String, Tensor<3>>,
@@ -134,7 +134,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// Whether the network took every one.
+    /// Asserts that the network took every weight.
     pub fn are_used(&self) {
         let left: Vec<_> = self
             .weights
@@ -177,8 +177,8 @@ pub fn near(found: &[f32], expected: &[f32], tolerance: f32, what: &str) {
     }
 }
 
-/// Holds the gradient of every parameter of `module` against the stored one. A parameter is told by its values, which
-/// no two weights of a case share, so that names are those of the file and not of the module.
+/// Compares the gradient of every parameter of `module` with the stored one. A parameter is identified by its values,
+/// which no two weights of a case share, so that names are those of the file and not of the module.
 pub fn check_gradients<M: Module, S>(
     module: &M,
     gradients: &Gradients,

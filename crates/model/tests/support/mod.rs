@@ -1,4 +1,4 @@
-//! What tests against stored references share.
+//! Helpers of tests against stored references.
 
 // Each test is a program of its own, and uses a part of this.
 #![allow(dead_code)]

@@ -1,4 +1,4 @@
-//! Whether a batch begins with what the one before it left in the LSTMs.
+//! LSTM states carried over from one batch to the next.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,26 +8,26 @@ use serde::{Deserialize, Serialize};
 use super::order::indices;
 use crate::fused::Memory;
 
-/// What each batch begins with.
+/// Initial LSTM state of each batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LstmState {
-    /// Nothing: the states of a sentence depend on that sentence alone.
+    /// Zero state: the states of a sentence depend only on that sentence.
     #[default]
     Reset,
-    /// What the batch before it left, as in the released code: the states of a sentence depend on all that was read
+    /// Final state of the batch before, as in the released code: the states of a sentence depend on all sentences read
     /// before it, in that order.
     Carry,
 }
 
 impl LstmState {
-    /// Whether each batch begins with nothing.
+    /// Returns true if each batch starts from the zero state.
     pub fn is_reset(&self) -> bool {
         *self == Self::Reset
     }
 }
 
-/// What is left of the batches so far, by layer and direction; clones share it.
+/// Final states of the batches so far, by layer and direction; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Carried(Arc<Mutex<Vec<[Option<Memory>; 2]>>>);
 
@@ -36,12 +36,12 @@ impl Carried {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets everything.
+    /// Resets all states to zero.
     pub fn clear(&self) {
         self.slots().clear();
     }
 
-    /// What the sentences with these numbers begin with, a row for each; nothing at the beginning.
+    /// Initial states of the sentences with these numbers, one row each; none before the first batch.
     pub fn get(&self, layer: usize, direction: usize, sentences: &[usize]) -> Option<Memory> {
         let slots = self.slots();
         let memory = slots.get(layer)?[direction].as_ref()?;
@@ -58,7 +58,7 @@ impl Carried {
         })
     }
 
-    /// Keeps what the sentences with these numbers ended with, and what was kept of others.
+    /// Stores the final states of the sentences with these numbers; the stored states of other sentences stay.
     pub fn put(&self, layer: usize, direction: usize, sentences: &[usize], after: Memory) {
         let mut slots = self.slots();
         if slots.len() <= layer {
@@ -75,7 +75,7 @@ impl Carried {
                 None => Tensor::zeros([most, width], &after.device()),
             };
             let kept = before.dims()[0];
-            // Rows of what was kept, then of what is new; each sentence takes its newest.
+            // Stored rows, then new rows; each sentence takes its newest.
             let mut newest: Vec<i64> = (0..kept as i64).collect();
             for (k, &i) in sentences.iter().enumerate() {
                 newest[i] = (kept + k) as i64;
@@ -92,7 +92,7 @@ impl Carried {
     }
 }
 
-/// At least `rows` rows, new ones zero.
+/// Pads `t` with zero rows to at least `rows` rows.
 fn padded(t: Tensor<2>, rows: usize) -> Tensor<2> {
     let [n, width] = t.dims();
     if n >= rows {

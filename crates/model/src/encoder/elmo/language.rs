@@ -8,8 +8,7 @@ use super::words::boundaries;
 use crate::fused::dropout;
 use crate::{Encoder, Pass};
 
-/// Segments of text, packed as the LSTMs read them. Rows are the words of all segments; behind them come `<S>` and
-/// `</S>`.
+/// Segments of text, packed as the LSTMs read them. Rows are the words of all segments, followed by `<S>` and `</S>`.
 #[derive(Debug)]
 pub(crate) struct Steps {
     order: Order,
@@ -36,7 +35,7 @@ impl Steps {
         }
     }
 
-    /// For each step of a direction the row that follows in it, which is what the state there predicts.
+    /// Row that follows each step of a direction, which is the one its state predicts.
     pub(crate) fn next(&self, direction: usize) -> Vec<usize> {
         let mut next = Vec::with_capacity(self.order.running.iter().sum());
         for (step, &running) in self.order.running.iter().enumerate() {
@@ -52,8 +51,8 @@ impl Steps {
         next
     }
 
-    /// For each step of a direction the row that it reads, of a table in which `places` says where each word lies, and
-    /// in which the boundary tokens come at `boundaries` and behind it.
+    /// Row that each step of a direction reads, of a table in which `places` gives the row of each word, and the
+    /// boundary tokens are at `boundaries` and after it.
     fn read(&self, direction: usize, places: &[u32], boundaries: usize) -> Vec<i64> {
         let read = self.order.read[direction].iter();
         read.map(|&row| match places.get(row as usize) {
@@ -69,7 +68,7 @@ impl Elmo {
     ///
     /// `characters` `[distinct, 50]` are those of the distinct words, `places` says which of them stands at each row of
     /// `steps`. In training a share `rate` of the input of each layer is dropped out, and of the top layer's output, as
-    /// in the released training code; what a layer adds to its output is then what is left of its input.
+    /// in the released training code; the residual connection then adds the input after dropout.
     pub(crate) fn language_states(
         &self,
         characters: Tensor<2, Int>,

@@ -7,9 +7,9 @@
 //! | `layers.<i>.{forward, backward}.input.{weight, bias}` | `{forward, backward}.<i>.{input.weight, bias}` |
 //! | `layers.<i>.{forward, backward}.{state, projection}` | `{forward, backward}.<i>.{state, projection}.weight` |
 //!
-//! The directions never meet: a state is the output of the forward LSTM followed by that of the backward one, and each goes on
-//! from its own half. Block 0 is the word twice. Each sentence is read between two boundary tokens, put around it here
-//! and whose states are left out.
+//! The directions never meet: a state is the output of the forward LSTM followed by that of the backward one, and each
+//! goes on from its own half. Block 0 is the word's vector twice. Each sentence is read between two boundary tokens,
+//! which are added here and whose states are left out.
 //!
 //! Padding is not computed, so it has no influence. Nothing is dropped out: the released network has no dropout inside.
 
@@ -38,12 +38,12 @@ pub use self::carry::LstmState;
 pub(crate) use self::language::Steps;
 pub use self::words::{CHARACTERS, Spelling};
 
-/// An ELMo encoder. Its batches have [`TokenBatch::characters`]; their ids are not read.
+/// An ELMo encoder. Its batches have [`TokenBatch::characters`]; it does not read their token ids.
 #[derive(Module, Debug)]
 pub struct Elmo {
     embeddings: CharacterEncoder,
     layers: Vec<Layer>,
-    /// Whether each layer but the first adds its input to its output.
+    /// Residual connections: each layer but the first adds its input to its output.
     skip: bool,
     #[module(skip)]
     state: LstmState,
@@ -56,7 +56,7 @@ pub struct Elmo {
 struct Layer {
     forward: Lstm,
     backward: Lstm,
-    /// Of the products within a sequence.
+    /// Precision of the products within a sequence.
     #[module(skip)]
     precision: Precision,
 }
@@ -114,7 +114,7 @@ impl Elmo {
     /// Takes all weights from `weights` and puts them on `device`.
     ///
     /// # Errors
-    /// When a tensor is missing or has another shape, or the options cannot be meant.
+    /// When a tensor is missing or has another shape, or the options are invalid.
     pub fn load(options: &ElmoOptions, weights: &mut dyn Weights, device: &Device) -> Result<Self> {
         options.check()?;
         let width = options.lstm.projection_dim;
@@ -150,8 +150,8 @@ impl Elmo {
         }
     }
 
-    /// The same encoder with the products within a sequence at another precision; [`Encoder::with_precision`] leaves these
-    /// as they are.
+    /// The same encoder with the products within a sequence at another precision; [`Encoder::with_precision`] leaves
+    /// these as they are.
     pub(crate) fn with_recurrent_precision(mut self, precision: Precision) -> Self {
         for layer in &mut self.layers {
             layer.precision = precision;
@@ -159,7 +159,7 @@ impl Elmo {
         self
     }
 
-    /// The states that each of `blocks` (1 is the lowest layer) gives, from `x`, what the block below gave.
+    /// Output of each of `blocks` (1 is the lowest layer), from `x`, the output of the block below.
     fn layers(
         &self,
         x: Tensor<3>,
@@ -199,7 +199,7 @@ impl Elmo {
         given
     }
 
-    /// What `block` makes of packed rows `[2 steps, width]`, those of the forward direction first.
+    /// Output of `block` for packed rows `[2 steps, width]`, those of the forward direction first.
     fn layer(&self, x: Tensor<2>, block: usize, running: &[usize], pass: &Pass) -> Tensor<2> {
         let layer = &self.layers[block - 1];
         let out = match block < pass.frozen_below {
@@ -210,8 +210,8 @@ impl Elmo {
         self.skipping(out, x, block)
     }
 
-    /// As [`Elmo::layer`], from what the batch before it left, and leaving what it ends with. No gradient goes from one
-    /// batch to another.
+    /// Output of [`Elmo::layer`] from the final states of the batch before; stores its own final states. No gradient
+    /// flows from one batch to another.
     fn carry(&self, x: Tensor<2>, block: usize, order: &Order, pass: &Pass) -> Tensor<2> {
         let layer = &self.layers[block - 1];
         let out = halves(&x)
@@ -238,9 +238,9 @@ impl Elmo {
         if self.skip && block > 1 { out + x } else { out }
     }
 
-    /// What `block` gives in each direction for the boundary tokens, each the first of its sentence: `[2, width]`. At its first
-    /// boundary a sentence is like any other, so this can be computed without it. Above the embeddings the row of the boundary
-    /// that comes last in this direction is none of a sentence's, and is not read.
+    /// Output of `block` in each direction for the boundary tokens, each the first of its sentence: `[2, width]`. The
+    /// first boundary token has the same state in every sentence, so it needs no sentence. Above the embeddings, the
+    /// row of the boundary token that comes last in this direction belongs to no sentence and is not read.
     fn boundaries(&self, block: usize, pass: &Pass) -> [Tensor<2>; 2] {
         let ids = boundaries(&self.embeddings.device());
         let x = match pass.frozen_below > 0 {
@@ -255,7 +255,7 @@ impl Elmo {
     }
 }
 
-/// The rows of the forward direction, and those of the backward one.
+/// Rows of the forward direction, and those of the backward one.
 fn halves(x: &Tensor<2>) -> [Tensor<2>; 2] {
     let [rows, _] = x.dims();
     DIRECTIONS.map(|direction| x.clone().narrow(0, direction * rows / 2, rows / 2))
@@ -296,7 +296,7 @@ impl Lstm {
         }
     }
 
-    /// What the recurrence needs, from packed rows `[.., width]`.
+    /// Inputs of the recurrence, from packed rows `[.., width]`.
     fn direction(&self, x: Tensor<2>) -> Direction {
         Direction {
             x: self.input.forward(x), // [.., 4 cell]
@@ -315,7 +315,7 @@ impl Lstm {
     }
 }
 
-/// In the released code a clip of 0 is none.
+/// Returns the bound of a clip; in the released code a clip of 0 means none.
 fn bound(clip: f64) -> f64 {
     if clip > 0.0 { clip } else { f64::INFINITY }
 }
@@ -365,7 +365,8 @@ impl Encoder for Elmo {
         self
     }
 
-    /// The products of the layers' inputs; those within a sequence, each made of the one before it, stay at f32.
+    /// Sets the precision of the products of the layers' inputs; those within a sequence, each computed from the one
+    /// before it, stay at f32.
     fn with_precision(mut self, precision: Precision) -> Self {
         for layer in &mut self.layers {
             for lstm in [&mut layer.forward, &mut layer.backward] {
@@ -390,8 +391,8 @@ impl Encoder for Elmo {
     }
 }
 
-/// The words of a batch, each twice, `[batch, seq, 2 width]`; zero at padding. A word that occurs more than once is computed
-/// once.
+/// The words of a batch, each twice, `[batch, seq, 2 width]`; zero at padding. A word that occurs more than once is
+/// computed once.
 fn read(embeddings: &CharacterEncoder, batch: &TokenBatch) -> Tensor<3> {
     let [rows, seq] = batch.shape();
     let characters: Tensor<3, Int> = batch

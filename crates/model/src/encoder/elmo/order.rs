@@ -1,4 +1,4 @@
-//! Which word each direction reads at which step.
+//! Order in which each direction reads the words of a batch.
 
 use std::cmp::Reverse;
 
@@ -6,7 +6,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use crate::TokenBatch;
 
-/// Where the words of one sentence lie among the rows `[batch * seq]` of a batch.
+/// Rows of the words of one sentence among the rows `[batch * seq]` of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sentence {
     pub first: usize,
@@ -14,8 +14,8 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    /// The sentences of a batch: the words of each row, or of each side of a pair where the sides are read apart.
-    /// A row without words is a sentence of none.
+    /// Returns the sentences of a batch: the words of each row, or of each segment of a pair if segments are encoded
+    /// separately. A row without words is an empty sentence.
     pub fn of(batch: &TokenBatch, apart: bool) -> Vec<Self> {
         let [rows, seq] = batch.shape();
         let integers = |t: Tensor<2, Int>| -> Vec<i64> {
@@ -54,17 +54,17 @@ impl Sentence {
 
 /// The sentences of a batch packed from long to short, as [`crate::fused::projected_lstm`] takes them.
 ///
-/// Each begins with the boundary token that a direction meets first; the other one follows its last word only where `closed`,
-/// since nothing that is kept depends on it.
+/// Each begins with the boundary token that a direction meets first; the other one follows its last word only where
+/// `closed`, since nothing that is kept depends on it.
 #[derive(Debug)]
 pub struct Order {
-    /// Sentences that have a step `t`.
+    /// Number of sentences that have a step `t`.
     pub running: Vec<usize>,
-    /// The sentence that each packed one is, by its number.
+    /// Number of the sentence at each packed position.
     pub sentences: Vec<usize>,
-    /// For each direction the row that is read, of `rows` words and the two boundary tokens behind them.
+    /// Row that each direction reads at each step, of `rows` words and the two boundary tokens after them.
     pub(super) read: [Vec<i64>; 2],
-    /// For each direction and each of `rows` the place of its output; one behind the last for padding.
+    /// Position of the output of each of `rows` in each direction; one past the last for padding.
     written: [Vec<i64>; 2],
 }
 
@@ -117,7 +117,7 @@ impl Order {
         rows.select(0, read)
     }
 
-    /// What `direction` gave, a row for each word, and zero for padding.
+    /// Output of `direction` with one row for each word, and zero for padding.
     pub fn unpack(&self, packed: Tensor<2>, direction: usize) -> Tensor<2> {
         let [_, width] = packed.dims();
         let device = packed.device();

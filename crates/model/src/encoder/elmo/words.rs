@@ -10,16 +10,17 @@ use crate::Weights;
 use crate::fused::char_cnn;
 use crate::layer::{Linear, parameter};
 
-/// Ids of a word.
+/// Number of character ids of a word.
 pub const CHARACTERS: usize = 50;
 /// A word as its ids: those of its bytes between a character for its beginning and one for its end, then padding.
 pub type Spelling = [u16; CHARACTERS];
-/// Rows of the embedding: the ids from 1 on. What id 0 stands for is no character and is all zero.
+/// Rows of the embedding: the ids from 1 on. Id 0 is no character, and its embedding is zero.
 const ROWS: usize = 261;
 
 /// The boundary tokens `<S>` and `</S>` of a sentence, each a word of one character, `[2, 50]`.
 pub fn boundaries(device: &Device) -> Tensor<2, Int> {
-    // As in the paper's code, one added: the characters of a word's beginning, of the sentence, of the word's end, padding.
+    // As in the paper's code, one added: the characters of a word's beginning, of the sentence, of the word's end,
+    // padding.
     let word = |boundary: i64| {
         let mut ids = [261; CHARACTERS];
         ids[..3].copy_from_slice(&[259, boundary, 260]);
@@ -29,14 +30,14 @@ pub fn boundaries(device: &Device) -> Tensor<2, Int> {
     Tensor::from_data(TensorData::new(ids, [2, CHARACTERS]), device)
 }
 
-/// From the characters of words to one vector for each.
+/// Character encoder of words: one vector for each.
 #[derive(Module, Debug)]
 pub struct CharacterEncoder {
     characters: Param<Tensor<2>>,
     filters: Vec<Filters>,
     highway: Vec<Highway>,
     projection: Linear,
-    /// Whether `tanh` stands behind the convolution, and not `relu`.
+    /// Activation after the convolution: `tanh` if true, else `relu`.
     tanh: bool,
 }
 
@@ -97,12 +98,12 @@ impl CharacterEncoder {
         })
     }
 
-    /// Width of what it makes of a word.
+    /// Width of the vector of a word.
     pub fn width(&self) -> usize {
         self.projection.bias.dims()[0]
     }
 
-    /// Where its weights lie.
+    /// Device of the weights.
     pub fn device(&self) -> Device {
         self.characters.device()
     }

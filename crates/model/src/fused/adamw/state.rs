@@ -1,4 +1,4 @@
-//! What an optimiser remembers, as plain numbers by parameter path: for files, and back.
+//! Optimizer state as plain numbers by parameter path, for files.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use burn::tensor::{Tensor, TensorData};
 
 use super::{AdamW, AdamWConfig, Moments};
 
-/// What the optimiser remembers of one parameter.
+/// Optimizer state of one parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParameterMoments {
     /// The moving average of the gradient, of the parameter's shape.
     pub first: TensorData,
     /// The moving average of the squared gradient, of the parameter's shape.
     pub second: TensorData,
-    /// Steps this parameter has taken.
+    /// Number of steps taken by this parameter.
     pub steps: i32,
 }
 
 impl AdamW {
-    /// What is remembered of each parameter of `module` that has taken a step, by path.
+    /// Returns the state of each parameter of `module` that has taken a step, by path.
     ///
     /// The numbers are copies: later steps do not change them.
     pub fn state<M: Module>(&self, module: &M) -> BTreeMap<String, ParameterMoments> {
@@ -33,7 +33,7 @@ impl AdamW {
         read.state
     }
 
-    /// An optimiser that goes on from `state`, as [`AdamW::state`] gave it for such a module.
+    /// Resumes an optimiser from `state`, as [`AdamW::state`] returned it for such a module.
     ///
     /// # Errors
     /// When a parameter of that path does not exist or has another shape.
@@ -93,8 +93,8 @@ impl ModuleVisitor for Read<'_> {
     }
 }
 
-/// The numbers of a tensor in a place of their own: those of [`Tensor::into_data`] may be shared with the tensor, which
-/// the next step changes.
+/// Copies the numbers of a tensor: those of [`Tensor::into_data`] may share memory with the tensor, which the next step
+/// changes.
 fn copied<const D: usize>(tensor: &Tensor<D>) -> TensorData {
     let data = tensor.clone().into_data();
     TensorData::from_bytes_vec(data.as_bytes().to_vec(), data.shape().clone(), data.dtype())

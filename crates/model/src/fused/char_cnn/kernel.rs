@@ -1,4 +1,4 @@
-//! On the CPU, through `char_cnn.cpp`.
+//! CPU kernel, through `char_cnn.cpp`.
 
 use std::os::raw::{c_char, c_void};
 use std::ptr;
@@ -27,7 +27,7 @@ impl CharCnn {
 }
 
 impl Kernel<3> for CharCnn {
-    /// Table, weight, and the places of the largest values.
+    /// Table, weight, and the positions of the largest values.
     type Saved = [TchTensor; 3];
 
     fn forward(&self, [table, weight, bias]: [TchTensor; 3]) -> (TchTensor, Self::Saved) {

@@ -1,10 +1,9 @@
-//! Filters over the characters of words, max-pooled over places: the convolution of ELMo's words
-//! (Kim et al. 2016).
+//! Filters over the characters of words, max-pooled over positions: the convolution of ELMo's words (Kim et al. 2016).
 //!
 //! Characters come from a small table, so on LibTorch's CPU each row of the table is multiplied with each column of a
-//! filter once, and a filter's value at a place is a sum of such products: one addition where a convolution needs as many
-//! products as the characters have dimensions. The padding behind a word is the same at every place and looked at once.
-//! Gradients pass through the places with the largest values alone.
+//! filter once, and a filter's value at a place is a sum of such products: one addition where a convolution needs as
+//! many products as the characters have dimensions. The padding behind a word is the same at every place and looked at
+//! once. Gradients pass only through the positions with the largest values.
 
 use burn::tensor::module::embedding;
 use burn::tensor::{Int, Tensor};
@@ -14,7 +13,7 @@ use super::{Precision, linear};
 #[cfg(feature = "tch")]
 mod kernel;
 
-/// Max pooling of each word and filter over all places, `[words, filters]`.
+/// Max pooling of each word and filter over all positions, `[words, filters]`.
 ///
 /// `table` is `[characters, dim]`, `ids` `[words, length]`, `weight` `[filters, dim, width]` with a width of at most
 /// `length`, `bias` `[filters]`.

@@ -1,4 +1,4 @@
-//! On the CPU: one pass over each row, rows in parallel (`crf.cpp`).
+//! CPU kernel: one pass over each row, rows in parallel (`crf.cpp`).
 //!
 //! The forward pass keeps, for each word and tag, how probable each tag of the word before is; the backward pass goes
 //! through these from the end and has the marginals without another exponential.
@@ -27,7 +27,7 @@ unsafe extern "C" {
     ) -> *mut c_char;
 }
 
-/// See [`super::crf_log_likelihood`].
+/// Kernel of [`super::crf_log_likelihood`].
 pub fn log_likelihood(
     emissions: BurnTensor<3>,
     weights: CrfWeights,

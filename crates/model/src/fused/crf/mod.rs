@@ -5,14 +5,14 @@ mod kernel;
 
 use burn::tensor::{Int, Tensor};
 
-/// What a CRF adds to the emissions of a path.
+/// Transition and boundary scores of a CRF.
 #[derive(Debug, Clone)]
 pub struct CrfWeights {
     /// `[tags, tags]`: from the row's tag to the column's.
     pub transitions: Tensor<2>,
-    /// Of the first word, `[tags]`.
+    /// Scores of the first word's tag, `[tags]`.
     pub start: Tensor<1>,
-    /// Of the last word, `[tags]`.
+    /// Scores of the last word's tag, `[tags]`.
     pub end: Tensor<1>,
 }
 

@@ -1,4 +1,4 @@
-//! All steps in one node of the graph, through `highway_lstm.cpp`.
+//! CPU kernel: all steps in one node of the graph, through `highway_lstm.cpp`.
 
 use std::os::raw::{c_char, c_int, c_void};
 use std::ptr;
@@ -29,7 +29,7 @@ unsafe extern "C" {
     ) -> *mut c_char;
 }
 
-/// See [`super::highway_lstm`].
+/// Kernel of [`super::highway_lstm`].
 pub fn highway_lstm(
     x: Tensor<3>,
     mask: Option<&Tensor<2>>,
@@ -60,7 +60,8 @@ const NONE: c_int = 0;
 const MEMORY: c_int = 1;
 const INPUT: c_int = 2;
 
-/// Products and state weights, and for the memory below its weights and itself, to states and memories side by side.
+/// Kernel from products and state weights, and for a gate on the memory below also its weights and itself, to states
+/// and memories, concatenated.
 #[derive(Debug, Clone)]
 struct Steps {
     mask: Option<TchTensor>,
@@ -112,8 +113,8 @@ impl<const N: usize> Kernel<N> for Steps {
         let mut inputs = vec![handle(&grad.tensor)];
         inputs.extend(saved.iter().map(|tensor| handle(&tensor.tensor)));
         let mut out = [ptr::null_mut(); N];
-        // SAFETY: the gradient and what the forward pass saved, all live; the callee writes a new tensor or nothing into
-        // each place.
+        // SAFETY: the gradient and what the forward pass saved, all live; the callee writes a new tensor or nothing
+        // into each place.
         let grads = unsafe {
             check(totune_highway_lstm_backward(
                 inputs.as_ptr(),

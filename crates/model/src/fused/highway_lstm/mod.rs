@@ -15,11 +15,11 @@ mod kernel;
 use burn::tensor::Tensor;
 use burn::tensor::activation::sigmoid;
 
-/// What the highway gate lets through.
+/// Source of the highway gate.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "one is made for each call")]
 pub enum HighwayGate {
-    /// Nothing: an LSTM. `x` is `[batch, seq, 4 hidden]`.
+    /// No gate: an LSTM. `x` is `[batch, seq, 4 hidden]`.
     None,
     /// The memory of the layer below (Zhang et al. 2016): `d = σ(x_d + own ⊙ c' + over ⊙ c_below)` and
     /// `c = d ⊙ c_below + f ⊙ c' + i ⊙ g`. `x` is `[batch, seq, 5 hidden]`, `d` the last of its gates.
@@ -47,19 +47,20 @@ impl HighwayGate {
     }
 }
 
-/// Which end of a row is read first.
+/// Direction in which a row is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// The first token.
+    /// Forward, from the first token.
     Forward,
-    /// The last one.
+    /// Backward, from the last token.
     Backward,
 }
 
 /// States and memories of all tokens, each `[batch, seq, hidden]`, zero at padding.
 ///
-/// `x` is `[batch, seq, gates * hidden]`, `state` `[gates * hidden, hidden]` with the gates that read it. `mask` `[batch, seq]`
-/// is 1 for what is real and 0 for padding, which lies on the right and is not read; none where nothing is padded.
+/// `x` is `[batch, seq, gates * hidden]`, `state` `[gates * hidden, hidden]` with the gates that read it. `mask`
+/// `[batch, seq]` is 1 for what is real and 0 for padding, which lies on the right and is not read; none where nothing
+/// is padded.
 ///
 /// # Panics
 /// When the shapes do not fit one another.
@@ -86,8 +87,8 @@ pub fn highway_lstm(
     plain(x, mask, state, highway, order)
 }
 
-/// The body that every device can run. Padding resets state and memory to zero, which is where the backward direction
-/// begins, and which nothing reads in the forward one.
+/// Plain implementation for every device. Padding resets state and memory to zero, which is where the backward
+/// direction begins, and which nothing reads in the forward one.
 fn plain(
     x: Tensor<3>,
     mask: Option<&Tensor<2>>,
@@ -172,7 +173,7 @@ mod tests {
         Tensor::<1>::from_data(values.as_slice(), &device.clone().inner()).reshape([BATCH, SEQ])
     }
 
-    /// States and memories side by side, so that the gradients of both are compared.
+    /// States and memories, concatenated, so that the gradients of both are compared.
     fn run(
         inputs: &[Tensor<1>],
         device: &Device,

@@ -1,4 +1,4 @@
-//! On the CPU: the products with the input over all real steps at once, the recurrence in registers (`lstm.cpp`).
+//! CPU kernel: the products with the input over all real steps at once, the recurrence in registers (`lstm.cpp`).
 //!
 //! Rows are independent of each other, and so are directions: threads share nothing until the weights' gradients.
 
@@ -49,8 +49,8 @@ impl Rows {
 }
 
 impl<const N: usize> Kernel<N> for Rows {
-    /// None where nothing is tracked, else the inputs, and what the forward pass kept: x of the real steps, and for each
-    /// direction the gates, the cells and the states of the step before.
+    /// Inputs and intermediate results of the forward pass, none if nothing is tracked: x of the real steps, and for
+    /// each direction the gates, the cells and the states of the step before.
     type Saved = Option<([TchTensor; N], Vec<TchTensor>)>;
 
     fn forward(&self, inputs: [TchTensor; N]) -> (TchTensor, Self::Saved) {

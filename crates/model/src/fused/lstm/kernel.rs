@@ -8,7 +8,7 @@ use super::layer::Layer;
 use super::library::Library;
 use crate::fused::libtorch::{Input, apply, owns_in_main_memory};
 
-/// See [`super::lstm`].
+/// Kernel of [`super::lstm`].
 pub fn lstm(x: Tensor<3>, mask: Option<&Tensor<2>>, w: LstmWeights) -> Tensor<3> {
     let layer = Layer::new(&x, mask, &[&w]);
     let ours = owns_in_main_memory(&x.device());
@@ -20,7 +20,7 @@ pub fn lstm(x: Tensor<3>, mask: Option<&Tensor<2>>, w: LstmWeights) -> Tensor<3>
     }
 }
 
-/// See [`super::bilstm`].
+/// Kernel of [`super::bilstm`].
 pub fn bilstm(x: Tensor<3>, mask: Option<&Tensor<2>>, weights: [LstmWeights; 2]) -> Tensor<3> {
     let [forward, backward] = weights;
     let layer = Layer::new(&x, mask, &[&forward, &backward]);

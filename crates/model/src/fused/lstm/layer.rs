@@ -1,4 +1,4 @@
-//! What both ways to compute a layer are told.
+//! Arguments shared by both implementations of an LSTM layer.
 
 use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor;
@@ -6,17 +6,17 @@ use burn::tensor::Tensor;
 use super::LstmWeights;
 use crate::fused::libtorch::raw;
 
-/// What a layer needs next to its inputs.
+/// Arguments of a layer other than its inputs.
 #[derive(Debug, Clone)]
 pub struct Layer {
     /// `[batch, seq]`.
     pub mask: Option<TchTensor>,
-    /// Whether a gradient may be asked for.
+    /// True if a gradient may be needed.
     pub tracked: bool,
 }
 
 impl Layer {
-    /// For `x` and the weights of each direction.
+    /// Collects the arguments for `x` and the weights of each direction.
     pub fn new(x: &Tensor<3>, mask: Option<&Tensor<2>>, weights: &[&LstmWeights]) -> Self {
         let tracked = weights.iter().any(|w| w.weight_ih.is_autodiff());
         Self {

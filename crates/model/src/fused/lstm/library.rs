@@ -51,7 +51,7 @@ impl Library {
     }
 }
 
-/// For each place the one to read so that the real part of a row is reversed, `[batch, seq, 1]`; its own inverse.
+/// Permutation that reverses the real part of each row, `[batch, seq, 1]`; its own inverse.
 fn reversed(mask: &Tensor) -> Tensor {
     let lengths = mask
         .sum_dim_intlist([1i64].as_slice(), true, Kind::Float)
@@ -66,7 +66,7 @@ fn pick(x: &Tensor, places: &Tensor) -> Tensor {
     x.gather(1, &places.expand_as(x), false)
 }
 
-/// What LibTorch recorded, and its leaves.
+/// Graph recorded by LibTorch, and its leaves.
 #[derive(Debug)]
 pub struct Tape {
     leaves: Vec<Tensor>,
@@ -74,8 +74,8 @@ pub struct Tape {
 }
 
 impl<const N: usize> Kernel<N> for Library {
-    /// None where nothing is tracked. The inputs and the output are kept so that burn does not overwrite what the tape
-    /// reads.
+    /// Tape of the forward pass, none if nothing is tracked. The inputs and the output are stored so that burn does not
+    /// overwrite the tensors that the tape reads.
     type Saved = Option<(Arc<Mutex<Tape>>, Vec<TchTensor>)>;
 
     fn forward(&self, inputs: [TchTensor; N]) -> (TchTensor, Self::Saved) {

@@ -19,24 +19,25 @@ use super::{Precision, linear};
 /// The weights of one direction: four gates below each other, in the order input, forget, cell, output.
 #[derive(Debug, Clone)]
 pub struct LstmWeights {
-    /// Of the input, `[4 hidden, in]`.
+    /// Weights of the input, `[4 hidden, in]`.
     pub weight_ih: Tensor<2>,
-    /// Of the state of the step before, `[4 hidden, hidden]`.
+    /// Weights of the state of the step before, `[4 hidden, hidden]`.
     pub weight_hh: Tensor<2>,
-    /// Added with the first, `[4 hidden]`.
+    /// Bias added with `weight_ih`, `[4 hidden]`.
     pub bias_ih: Tensor<1>,
-    /// Added with the second, `[4 hidden]`.
+    /// Bias added with `weight_hh`, `[4 hidden]`.
     pub bias_hh: Tensor<1>,
 }
 
-/// Which end of a row is read first.
+/// Direction in which a row is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     Forward,
     Backward,
 }
 
-/// The hidden state at each step, `[batch, seq, hidden]`, of `x` `[batch, seq, in]`; the state before the first is zero.
+/// The hidden state at each step, `[batch, seq, hidden]`, of `x` `[batch, seq, in]`; the state before the first is
+/// zero.
 ///
 /// `mask` `[batch, seq]` is 1 for what is real and 0 for padding, which lies on the right; none where nothing is
 /// padded. Padding is not read, and the states there are zero.
@@ -48,7 +49,8 @@ pub fn lstm(x: Tensor<3>, mask: Option<&Tensor<2>>, weights: LstmWeights) -> Ten
     plain(x, mask, weights, Order::Forward)
 }
 
-/// Both directions side by side, `[batch, seq, 2 hidden]`; the second begins at the last real step of each row.
+/// States of both directions, concatenated, `[batch, seq, 2 hidden]`; the second begins at the last real step of each
+/// row.
 pub fn bilstm(x: Tensor<3>, mask: Option<&Tensor<2>>, weights: [LstmWeights; 2]) -> Tensor<3> {
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&x.device()) {
@@ -67,8 +69,8 @@ fn plain_both(
     Tensor::cat(vec![forward, backward], 2)
 }
 
-/// The body that every device can run. Padding resets the state to zero, which is where the backward direction begins,
-/// and which nothing reads in the forward one.
+/// Plain implementation for every device. Padding resets the state to zero, which is where the backward direction
+/// begins, and which nothing reads in the forward one.
 fn plain(x: Tensor<3>, mask: Option<&Tensor<2>>, weights: LstmWeights, order: Order) -> Tensor<3> {
     let [_, seq, _] = x.dims();
     let bias = weights.bias_ih + weights.bias_hh;

@@ -1,4 +1,4 @@
-//! All steps in one node of the graph, through `projected_lstm.cpp`.
+//! LibTorch kernel: all steps in one node of the graph, through `projected_lstm.cpp`.
 
 use std::os::raw::{c_char, c_double, c_int, c_void};
 use std::ptr;
@@ -55,8 +55,8 @@ impl ProjectedLstm {
 }
 
 impl<const N: usize> Kernel<N> for ProjectedLstm {
-    /// Of each direction outputs, gates, cells and projections before clipping, what was projected, state weights,
-    /// projection; at the end the outputs of all directions.
+    /// Outputs, gates, cells and projections before clipping of each direction, the input of the projection, state
+    /// weights, projection; at the end the outputs of all directions.
     type Saved = Vec<TchTensor>;
 
     fn forward(&self, inputs: [TchTensor; N]) -> (TchTensor, Self::Saved) {
@@ -89,7 +89,7 @@ impl<const N: usize> Kernel<N> for ProjectedLstm {
             saved.extend(out.by_ref().take(5));
             saved.extend_from_slice(&own[1..]);
         }
-        // The first of each direction's tensors lies in this one: as long as it is here nobody writes to it.
+        // The first of each direction's tensors lies in this one: as long as it is alive nothing writes to it.
         saved.push(outputs.clone());
         (outputs, saved)
     }
@@ -104,8 +104,8 @@ impl<const N: usize> Kernel<N> for ProjectedLstm {
         inputs.extend(saved.iter().map(|tensor| handle(&tensor.tensor)));
         let wanted = wanted.map(c_int::from);
         let mut out = [ptr::null_mut(); N];
-        // SAFETY: the gradient and what the forward pass saved, all live; the callee writes a new tensor or nothing into
-        // each place.
+        // SAFETY: the gradient and what the forward pass saved, all live; the callee writes a new tensor or nothing
+        // into each place.
         let mut out = unsafe {
             check(totune_projected_lstm_backward(
                 inputs.as_ptr(),
@@ -233,8 +233,8 @@ mod tests {
         }
     }
 
-    /// Where bfloat16 numbers are multiplied as such. Without clips, beyond
-    /// which a gradient is zero and just within which it is not.
+    /// Compares bfloat16 products with f32, on processors that multiply bfloat16 natively. Without clips, beyond which
+    /// a gradient is zero and just within which it is not.
     #[test]
     fn bfloat16_is_near() {
         let clip = Clip {

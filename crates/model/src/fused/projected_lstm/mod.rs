@@ -19,16 +19,16 @@ use super::Precision;
 #[cfg(feature = "tch")]
 mod kernel;
 
-/// The bounds that cells and outputs are kept within; infinite where there are none.
+/// Bounds that cells and outputs are clipped to; infinite where there are none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clip {
-    /// Plus and minus this for the cells.
+    /// Bound of the cells, plus and minus.
     pub cell: f64,
-    /// Plus and minus this for what is projected.
+    /// Bound of the projected outputs, plus and minus.
     pub projection: f64,
 }
 
-/// What an LSTM remembers between two steps, a row for each sequence.
+/// State of an LSTM between two steps, one row for each sequence.
 #[derive(Debug, Clone)]
 pub struct Memory {
     /// Outputs, `[sequences, projection]`.
@@ -37,7 +37,7 @@ pub struct Memory {
     pub cell: Tensor<2>,
 }
 
-/// The outputs of all steps, `[rows, projection]`, from nothing remembered.
+/// Outputs of all steps, `[rows, projection]`, from a zero state.
 ///
 /// `x` is `[rows, 4 cell]`, gates in PyTorch's order; `state` is `[4 cell, projection]`, `projection` is
 /// `[projection, cell]`; `running` never rises and its sum is the number of rows.
@@ -65,7 +65,7 @@ pub fn projected_lstm(
     projected_lstm_from(own, running, clip, None).0
 }
 
-/// What one direction of a bidirectional layer computes with; shapes are those of [`projected_lstm`].
+/// Inputs of one direction of a bidirectional layer; shapes are those of [`projected_lstm`].
 #[derive(Debug, Clone)]
 pub struct Direction {
     /// Products of the input and the bias, `[rows, 4 cell]`, in the order in which this direction reads them.
@@ -78,9 +78,9 @@ pub struct Direction {
 
 /// The outputs of both directions, those of the first one above those of the second, `[2 rows, projection]`.
 ///
-/// As [`projected_lstm`] twice; on LibTorch's CPU the directions run side by side. With [`Precision::Bf16`] the operands of
-/// the products with states and of the projections are rounded to bfloat16, and their results once more, on a CPU that
-/// multiplies such numbers faster; elsewhere they stay f32.
+/// As [`projected_lstm`] twice; on LibTorch's CPU the directions run side by side. With [`Precision::Bf16`] the
+/// operands of the products with states and of the projections are rounded to bfloat16, and their results once more, on
+/// a CPU that multiplies such numbers faster; elsewhere they stay f32.
 ///
 /// # Panics
 /// When the shapes do not fit one another.
@@ -119,7 +119,7 @@ fn check(x: &Tensor<2>, state: &Tensor<2>, projection: &Tensor<2>, running: &[us
     );
 }
 
-/// As [`projected_lstm`], of one direction, from `before`, and with what each sequence remembers after its last step.
+/// Computes [`projected_lstm`] in one direction from the state `before`; also returns the final state of each sequence.
 ///
 /// Burn's own operations, one step after the other, on every device.
 pub fn projected_lstm_from(
@@ -137,7 +137,7 @@ pub fn projected_lstm_from(
     let [_, n_cell] = projection.dims();
     let (state, projection) = (state.transpose(), projection.transpose());
     let mut outputs = Vec::with_capacity(running.len());
-    // What sequences remember that have come to their end, the shortest first.
+    // States of the sequences that have ended, the shortest first.
     let mut ended: Vec<Memory> = Vec::new();
     let mut memory = before;
     let mut first = 0;

@@ -105,7 +105,7 @@ impl Kernel<3> for SoftmaxLoss {
     }
 }
 
-/// See [`super::softmax_losses`].
+/// Kernel of [`super::softmax_losses`].
 pub fn losses(
     states: &Tensor<2>,
     weight: &Tensor<2>,
@@ -143,7 +143,7 @@ mod tests {
         (inputs[0].clone().reshape([ROWS, WIDTH]) * 3.0, softmax)
     }
 
-    /// Where bfloat16 numbers are multiplied as such, logits have 8 bits.
+    /// Precisions and tolerances; processors that multiply bfloat16 natively give logits of 8 bits.
     const CASES: [(Precision, f32); 2] = [(Precision::F32, 2e-6), (Precision::Bf16, 5e-2)];
 
     fn targets(device: &Device) -> Tensor<1, Int> {

@@ -1,7 +1,7 @@
 //! Cross-entropy of a softmax over a large vocabulary, full or sampled, with its last linear layer.
 //!
-//! On LibTorch's CPU both are one node: logits exist only for a few rows at a time, and the gradients are computed along
-//! with the loss, so that nothing of size rows × vocabulary is stored.
+//! On LibTorch's CPU both are one node: logits exist only for a few rows at a time, and the gradients are computed
+//! along with the loss, so that nothing of size rows × vocabulary is stored.
 
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Int, Tensor};
@@ -15,7 +15,7 @@ mod kernel;
 #[cfg_attr(not(test), allow(dead_code))]
 const ROWS: usize = 256;
 
-/// What stands in for the vocabulary in a sampled softmax.
+/// Sampled candidates that replace the vocabulary in a sampled softmax.
 #[derive(Debug, Clone)]
 pub struct Candidates {
     /// Negative samples, all different, `[samples]`.
@@ -33,8 +33,8 @@ pub struct Softmax {
     pub weight: Tensor<2>,
     /// `[vocab]`.
     pub bias: Tensor<1>,
-    /// With [`Precision::Bf16`] the operands of its products are rounded to bfloat16, and logits and gradients once more,
-    /// on a CPU that multiplies such numbers faster; elsewhere they stay f32.
+    /// Precision of the products. With [`Precision::Bf16`] their operands are rounded to bfloat16, and logits and
+    /// gradients once more, on a CPU that multiplies such numbers faster; elsewhere they stay f32.
     pub precision: Precision,
 }
 

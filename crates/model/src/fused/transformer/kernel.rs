@@ -1,4 +1,4 @@
-//! Both sublayers through `sublayers.cpp`.
+//! CPU kernels of both sublayers, through `sublayers.cpp`.
 
 use std::os::raw::{c_char, c_int, c_void};
 use std::ptr;
@@ -41,7 +41,7 @@ impl Drop {
     };
 }
 
-/// How operands of products lie in memory, as in `passes.h`.
+/// Storage format of the operands of products, as in `passes.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub(super) enum Format {
@@ -127,7 +127,7 @@ fn handles(tensors: &[TchTensor]) -> Vec<*mut c_void> {
         .collect()
 }
 
-/// The result and what it left for the backward pass, from the places that a callee filled.
+/// The result and the tensors saved for the backward pass, from the places that a callee filled.
 ///
 /// # Safety
 /// As for [`taken`].

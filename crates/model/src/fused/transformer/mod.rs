@@ -1,14 +1,15 @@
 //! The two sublayers of a post-norm transformer layer (BERT), each as one operation.
 //!
-//! On the CPU with LibTorch a sublayer is one node of the graph: its products are LibTorch's, and what lies between them
-//! (bias and GELU; splitting heads; mask, softmax and dropout; dropout, residual and normalisation) is one pass over
-//! memory each, forward and backward (`passes.cpp`). With [`Precision::Bf16`] the operands of all its products are
-//! bfloat16, those of attention included, and are stored as such for the backward pass; the scores of attention, softmax,
-//! normalisation and the residual are f32. Where bfloat16 operands are multiplied as such, the results of products
-//! other than the scores are rounded to bfloat16 once more, also the gradients of weights, which come out as f32.
+//! On the CPU with LibTorch a sublayer is one node of the graph: its products are LibTorch's, and what lies between
+//! them (bias and GELU; splitting heads; mask, softmax and dropout; dropout, residual and normalisation) is one pass
+//! over memory each, forward and backward (`passes.cpp`). With [`Precision::Bf16`] the operands of all its products are
+//! bfloat16, those of attention included, and are stored as such for the backward pass; the scores of attention,
+//! softmax, normalisation and the residual are f32. Where bfloat16 operands are multiplied as such, the results of
+//! products other than the scores are rounded to bfloat16 once more, also the gradients of weights, which come out as
+//! f32.
 //!
-//! Elsewhere, and where a low-rank update drops out part of its input, a sublayer is made of the operations next to this
-//! folder, which round the operands of the products with weights alone.
+//! Elsewhere, and where a low-rank update drops out part of its input, a sublayer is made of the operations next to
+//! this folder, which round only the operands of the products with weights.
 
 #[cfg(feature = "tch")]
 mod kernel;
@@ -26,7 +27,7 @@ pub struct Affine {
     pub weight: Tensor<2>,
     /// `[out]`.
     pub bias: Tensor<1>,
-    /// What is added to the product, of a layer whose low-rank update has dropout on.
+    /// Low-rank update added to the product, if the update has dropout on.
     pub update: Option<Update>,
 }
 
@@ -61,12 +62,12 @@ pub struct FeedForwardWeights {
     pub inner: Affine,
     /// `[hidden, intermediate]`.
     pub outer: Affine,
-    /// Of the result.
+    /// Layer normalisation of the result.
     pub norm: NormWeights,
 }
 
 impl FeedForwardWeights {
-    /// Whether a low-rank update is kept separate from one of the weights.
+    /// Returns true if a low-rank update is kept separate from one of the weights.
     #[cfg_attr(
         not(feature = "tch"),
         expect(dead_code, reason = "asked before a kernel")
@@ -108,14 +109,14 @@ fn plain_feed_forward(
 pub struct SelfAttentionWeights {
     /// Queries, keys and values.
     pub projections: [Affine; 3],
-    /// Of the heads' results.
+    /// Product on the heads' results.
     pub output: Affine,
-    /// Of the result.
+    /// Layer normalisation of the result.
     pub norm: NormWeights,
 }
 
 impl SelfAttentionWeights {
-    /// Whether a low-rank update is kept separate from one of the weights.
+    /// Returns true if a low-rank update is kept separate from one of the weights.
     #[cfg_attr(
         not(feature = "tch"),
         expect(dead_code, reason = "asked before a kernel")
@@ -126,18 +127,18 @@ impl SelfAttentionWeights {
     }
 }
 
-/// What [`self_attention`] is told besides its weights.
+/// Arguments of [`self_attention`] other than its weights.
 #[derive(Debug, Clone)]
 pub struct SelfAttention {
     /// Attention heads; divides the width.
     pub heads: usize,
     /// `[batch, 1, 1, seq]`: zero for keys that are seen and very negative for others. It gets no gradient.
     pub mask: Option<Tensor<4>>,
-    /// On the probabilities.
+    /// Dropout on the probabilities.
     pub probabilities: Dropout,
-    /// On the output.
+    /// Dropout on the output.
     pub hidden: Dropout,
-    /// Of the products.
+    /// Precision of the products.
     pub precision: Precision,
 }
 

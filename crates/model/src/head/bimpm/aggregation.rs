@@ -1,4 +1,4 @@
-//! From the matches of a side's tokens to one vector.
+//! Aggregation of the matches of a segment's tokens into one vector.
 
 use anyhow::Result;
 use burn::module::Module;
@@ -19,7 +19,7 @@ impl Aggregation {
     }
 }
 
-/// One of the two is there.
+/// Either a BiLSTM or a transformer.
 #[derive(Module, Debug)]
 pub(super) struct Aggregator {
     recurrent: Option<BiLstm>,

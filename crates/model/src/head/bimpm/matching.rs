@@ -2,9 +2,9 @@
 //!
 //! Under a perspective `w` the cosine of `u` and `v` is that of `w * u` and `w * v`. Neither is ever made for all
 //! perspectives: the products and the squared lengths are `sum(w² * u * v)` and `sum(w² * u²)`, so that one matrix of
-//! squares gives those of all tokens and perspectives in one product. With 20 perspectives, 32 pairs of 2 x 64 tokens and
-//! a context of 100, a step forward and backward holds about 0.5 GiB, in AllenNLP's reading, which makes a vector for
-//! each pair of tokens, 1.1 GiB.
+//! squares gives those of all tokens and perspectives in one product. With 20 perspectives, 32 pairs of 2 x 64 tokens
+//! and a context of 100, a step forward and backward holds about 0.5 GiB, in AllenNLP's reading, which makes a vector
+//! for each pair of tokens, 1.1 GiB.
 
 use anyhow::Result;
 use burn::module::{Module, Param};
@@ -15,14 +15,14 @@ use super::{BimpmSpec, MatchReading};
 use crate::layer::parameter;
 use crate::{Segment, Weights};
 
-/// Which state represents a whole segment in full matching.
+/// State that represents a whole segment in full matching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     First,
     Last,
 }
 
-/// Numbers that a token gets from one direction.
+/// Width of the matches of a token in one direction.
 pub(super) fn width(spec: &BimpmSpec) -> usize {
     let n = spec.perspectives;
     match spec.reading {
@@ -35,7 +35,7 @@ pub(super) fn width(spec: &BimpmSpec) -> usize {
 /// The matching of one direction's states.
 #[derive(Module, Debug)]
 pub(super) struct Matching {
-    /// What the first segment is matched by, and the second where it is not the same.
+    /// Perspectives of the first segment, and of the second if they are not shared.
     sides: Vec<Ways>,
     #[module(skip)]
     reading: MatchReading,
@@ -95,7 +95,7 @@ impl Matching {
         })
     }
 
-    /// What each token of both segments gets, `[batch, seq, ..]` in parts.
+    /// Matches of each token of both segments, `[batch, seq, ..]` in parts.
     pub(super) fn both(&self, a: &Segment, b: &Segment) -> [Vec<Tensor<3>>; 2] {
         let cosines = unit(&a.states).matmul(unit(&b.states).swap_dims(1, 2)); // [batch, seq_a, seq_b]
         let back = cosines.clone().swap_dims(1, 2);
@@ -111,7 +111,7 @@ impl Matching {
         ]
     }
 
-    /// What each token of `x` gets from `other`: `cosines` is `[batch, seq, seq_other]`, `pairs` those under
+    /// Matches of each token of `x` with `other`: `cosines` is `[batch, seq, seq_other]`, `pairs` those under
     /// max-pooling's perspectives.
     fn one(
         &self,
@@ -185,8 +185,8 @@ impl Matching {
         let sum = shares.clone().matmul(other.states.clone()); // [batch, seq, width]
         match self.reading {
             MatchReading::Allennlp => softmax(sum, 2),
-            // The mean is this divided by the sum of the shares. A cosine sees no more of a divisor than its sign, which
-            // spares the division by what may be almost nothing.
+            // The mean is this divided by the sum of the shares. A cosine sees no more of a divisor than its sign,
+            // which spares the division by what may be almost nothing.
             _ => sum * shares.sum_dim(2).sign().detach(),
         }
     }
@@ -274,7 +274,7 @@ impl Attention {
         })
     }
 
-    /// For each token of `x` a mean of the states of `other`, `[batch, seq, width]`.
+    /// Mean of the states of `other` for each token of `x`, `[batch, seq, width]`.
     fn forward(&self, x: &Segment, other: &Segment) -> Tensor<3> {
         let project = |side: &Segment| {
             let weight = self.project.weight.val().transpose();
@@ -291,7 +291,7 @@ fn columns(x: Tensor<4>) -> Tensor<3> {
     x.squeeze_dim::<3>(3).swap_dims(1, 2)
 }
 
-/// Each vector of `x` `[batch, seq, width]` times `matrix` `[width, n]`: `[batch, seq, n]`.
+/// Multiplies each vector of `x` `[batch, seq, width]` by `matrix` `[width, n]`: `[batch, seq, n]`.
 fn times(x: Tensor<3>, matrix: Tensor<2>) -> Tensor<3> {
     let [batch, seq, width] = x.dims();
     let [_, n] = matrix.dims();
@@ -304,7 +304,7 @@ fn length(squares: Tensor<3>) -> Tensor<3> {
     squares.clamp_min(1e-12).sqrt()
 }
 
-/// Each vector of `x` divided by its length.
+/// Divides each vector of `x` by its length.
 fn unit(x: &Tensor<3>) -> Tensor<3> {
     x.clone() / length(x.clone().square().sum_dim(2))
 }

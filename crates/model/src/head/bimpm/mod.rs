@@ -1,4 +1,4 @@
-//! Bilateral multi-perspective matching of pairs (Wang, Hamza and Florian 2017), and what Wang et al. 2019 make of it.
+//! Bilateral multi-perspective matching of pairs (Wang, Hamza and Florian 2017), and its variant in Wang et al. 2019.
 
 mod aggregation;
 mod matching;
@@ -15,23 +15,23 @@ use crate::{BiLstm, Init, Pass, RandomWeights, Segment, Weights};
 use aggregation::Aggregator;
 use matching::{End, Matching};
 
-/// How a [`Bimpm`] looks.
+/// Settings of a [`Bimpm`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BimpmSpec {
-    /// Which layers of the encoder it reads.
+    /// Encoder layers that it reads.
     pub layers: Layers,
-    /// What the matched states are made by.
+    /// Context layer that computes the matched states.
     pub context: Context,
     /// Width of each direction of that; read where it is a BiLSTM.
     pub context_hidden: usize,
     /// Weightings of the dimensions under which two vectors are compared.
     pub perspectives: usize,
-    /// Whose matching it is.
+    /// Implementation of the matching layer.
     pub reading: MatchReading,
-    /// Width of the learned attention of the official code; read there alone.
+    /// Width of the learned attention of the official code; only read with `official`.
     pub attention: usize,
-    /// What makes one vector of the matches of a segment.
+    /// Aggregation of the matches of a segment into one vector.
     pub aggregation: Aggregation,
     /// Width between the two layers that score.
     pub mlp_hidden: usize,
@@ -39,42 +39,43 @@ pub struct BimpmSpec {
     pub dropout: f64,
 }
 
-/// What the matched states are made by.
+/// Context layer that computes the matched states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Context {
     /// A BiLSTM over each side, whose directions are matched separately.
     BiLstm,
-    /// Nothing: the states that come in are matched as they are (Wang et al. 2019: "removing the first bi-LSTM").
+    /// No layer: the encoder's states are matched as they are (Wang et al. 2019: "removing the first bi-LSTM").
     ///
     /// There is one direction then, and no last state that has read all of a side: full matching is with the first
     /// token.
     None,
 }
 
-/// Whose matching it is. All of them match each token of a side with the other side in four ways: with its last state
-/// (full), with the best of its tokens (max-pooling), with their mean weighted by cosines (attentive), and with the
-/// one whose cosine is largest (max-attentive).
+/// Implementation of the matching layer. All of them match each token of a segment with the other segment in four ways:
+/// with its last state (full), with the best of its tokens (max-pooling), with their mean weighted by cosines
+/// (attentive), and with the one whose cosine is largest (max-attentive).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MatchReading {
     /// The paper's equations: each match is a cosine under every perspective.
     Paper,
     /// AllenNLP's `BiMpmMatching`: also the largest and the mean cosine to all tokens, the mean of max-pooling's
-    /// cosines, and the cosine without a perspective in the three other ways; the attentive vector is a softmax over its
-    /// dimensions, the max-attentive one the largest value of each dimension among cosine times state.
+    /// cosines, and the cosine without a perspective in the three other ways; the attentive vector is a softmax over
+    /// its dimensions, the max-attentive one the largest value of each dimension among cosine times state.
     ///
-    /// Its matching of words and of a second BiLSTM's states is not here.
+    /// Its matching of words and of a second BiLSTM's states is not implemented.
     Allennlp,
     /// The authors' code of 2018: also the largest and the mean cosine to all tokens and the mean of max-pooling's
-    /// cosines; the others are `tanh(sum(w * u * v))`; attention is learned, `tanh(A u) . (d * tanh(A v))` and a softmax;
-    /// weights are not shared by the segments.
+    /// cosines; the others are `tanh(sum(w * u * v))`; attention is learned, `tanh(A u) . (d * tanh(A v))` and a
+    /// softmax; weights are not shared by the segments.
     ///
-    /// There padding takes part in means and in the softmax, and here it does not; its matching of words is not here.
+    /// There padding takes part in means and in the softmax, and here it does not; its matching of words is not
+    /// implemented.
     Official,
 }
 
-/// What makes one vector of the matches of a segment.
+/// Aggregation of the matches of a segment into one vector.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Aggregation {
@@ -83,8 +84,8 @@ pub enum Aggregation {
         /// Width of each direction.
         hidden: usize,
     },
-    /// The mean state of a transformer (Wang et al. 2019: "Sim-Transformer", of which no size is stated): a linear layer
-    /// to its width, then layers as in BERT, without positions of its own.
+    /// The mean state of a transformer (Wang et al. 2019: "Sim-Transformer", of which no size is stated): a linear
+    /// layer to its width, then layers as in BERT, without positions of its own.
     Transformer {
         /// Width of its states.
         width: usize,
@@ -115,7 +116,7 @@ impl Default for BimpmSpec {
 #[derive(Module, Debug)]
 pub struct Bimpm {
     context: Option<BiLstm>,
-    /// Of the forward and the backward states, or of the states as they came.
+    /// Matching of the forward and the backward states, or of the encoder's states.
     matching: Vec<Matching>,
     aggregator: Aggregator,
     output: FullyConnected,
