@@ -1,4 +1,4 @@
-//! From encoded examples to a padded batch on a device, and through a model.
+//! Batches: encoded examples padded on a device, and their pass through a model.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use totune_data::characters::CHARACTERS;
@@ -8,7 +8,7 @@ use totune_model::{Classifier, Encoder, Output, Pass, TokenBatch, Words};
 use crate::cache::EntryLayer;
 use crate::examples::{Examples, Row};
 
-/// Rows padded to the longest of them with `pad_id`, that of [`Encoder::pad_id`].
+/// Pads rows to the longest of them with `pad_id`, that of [`Encoder::pad_id`].
 pub(crate) fn padded(rows: &[&Encoded], pad_id: u32, device: &Device) -> TokenBatch {
     let padded = Padded::new(rows, pad_id);
     let shape = [padded.batch, padded.seq];
@@ -23,10 +23,10 @@ pub(crate) fn padded(rows: &[&Encoded], pad_id: u32, device: &Device) -> TokenBa
     batch
 }
 
-/// Where the batches of some examples come from, and where they go.
+/// Makes batches of examples on a device.
 pub(crate) struct Batches<'a> {
     examples: &'a Examples,
-    /// Where passes begin, if activations are cached for it.
+    /// Entry layer of the passes, if activations are cached for it.
     start: Option<EntryLayer>,
     device: &'a Device,
 }
@@ -44,8 +44,8 @@ impl<'a> Batches<'a> {
         }
     }
 
-    /// What `model` gives for the examples at `indices`: from the cached activations of its frozen part where there are
-    /// such, else from the tokens.
+    /// Output of `model` for the examples at `indices`: from the cached activations of its frozen part if there are
+    /// any, otherwise from the tokens.
     pub(crate) fn outputs<E: Encoder>(
         &self,
         model: &Classifier<E>,
@@ -62,7 +62,7 @@ impl<'a> Batches<'a> {
         }
     }
 
-    /// The examples at `indices`, padded to the longest of them.
+    /// Pads the examples at `indices` to the longest of them.
     fn tokens(&self, indices: &[usize], pad_id: u32) -> TokenBatch {
         let rows: Vec<&Row> = indices.iter().map(|&i| &self.examples.rows[i]).collect();
         let encoded: Vec<&Encoded> = rows.iter().map(|row| &row.encoded).collect();

@@ -9,7 +9,7 @@ use crate::parameters::{Values, copy};
 #[derive(Default)]
 pub(crate) struct Best(Option<Found>);
 
-/// An epoch's model: a copy of what is trained in any phase, and what the model predicted.
+/// An epoch's model: a copy of the parameters trained in any phase, and its predictions.
 pub(crate) struct Found {
     score: f64,
     pub epoch: usize,
@@ -20,7 +20,8 @@ pub(crate) struct Found {
 impl Best {
     /// The model after `epoch` with its score.
     ///
-    /// `trainable` says which parameters are trained in any phase: one whose training begins later has to come back too.
+    /// `trainable` says which parameters are trained in any phase: one whose training starts later must be restored
+    /// too.
     pub(crate) fn new<M: Module>(
         score: f64,
         epoch: usize,
@@ -35,7 +36,7 @@ impl Best {
         }))
     }
 
-    /// The same with what the model predicted.
+    /// Adds the model's predictions.
     pub(crate) fn with_predictions(mut self, predictions: &[Prediction]) -> Self {
         if let Some(found) = &mut self.0 {
             found.predictions = predictions.to_vec();
@@ -43,12 +44,12 @@ impl Best {
         self
     }
 
-    /// Whether a model with this score is better than all before.
+    /// Returns true if a model with this score is better than all before.
     pub(crate) fn is_below(&self, score: f64) -> bool {
         self.0.as_ref().is_none_or(|best| score > best.score)
     }
 
-    /// What was kept.
+    /// Returns the best epoch's model, if one was kept.
     pub(crate) fn into_found(self) -> Option<Found> {
         self.0
     }

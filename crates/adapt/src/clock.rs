@@ -10,7 +10,7 @@ use cpu_time::ProcessTime;
 pub(crate) struct Clock {
     device: Device,
     total: Duration,
-    /// Of all threads of the process, while the clock ran; `None` once the system did not say.
+    /// Processor time of all threads of the process, while the clock ran; `None` once the system did not report it.
     processor: Option<Duration>,
     running: Option<(Instant, Option<ProcessTime>)>,
 }
@@ -25,14 +25,14 @@ impl Clock {
         }
     }
 
-    /// Starts counting, once the device has done what it was asked before.
+    /// Starts counting once the device has finished all queued work.
     pub(crate) fn start(&mut self) -> Result<()> {
         self.wait()?;
         self.running = Some((Instant::now(), ProcessTime::try_now().ok()));
         Ok(())
     }
 
-    /// Stops counting, once the device has done what it was asked since.
+    /// Stops counting once the device has finished all queued work.
     pub(crate) fn stop(&mut self) -> Result<()> {
         self.wait()?;
         if let Some((started, processor)) = self.running.take() {
@@ -56,8 +56,8 @@ impl Clock {
         (self.total + running).as_secs_f64()
     }
 
-    /// Processor seconds of all threads of the process between starts and stops, without what was added; `None` where
-    /// the system does not say.
+    /// Processor seconds of all threads of the process between starts and stops, without added seconds; `None` where
+    /// the system does not report them.
     pub(crate) fn cpu_seconds(&self) -> Option<f64> {
         self.processor.map(|sum| sum.as_secs_f64())
     }

@@ -10,19 +10,20 @@ use crate::examples::{Examples, Row};
 use crate::objective::Objective;
 use crate::parameters::device_of;
 
-/// What a model says about a list of examples, in their order.
+/// Evaluation of a model on a list of examples, in their order.
 #[derive(Debug, Clone)]
 pub struct Evaluation {
     /// Mean loss: cross-entropy or squared error.
     pub loss: f64,
-    /// The prediction of each example: the most probable label, the first of them in a tie, the score, or a tag per word.
+    /// The prediction of each example: the most probable label, the first of them in a tie, the score, or a tag per
+    /// word.
     pub predicted: Vec<Target>,
-    /// Probabilities of all labels for each example, or its score alone; none of words.
+    /// Probabilities of all labels for each example, or only its score; empty for tags of words.
     pub scores: Vec<Vec<f32>>,
 }
 
-/// Scores `examples` in batches of `batch_size`, without dropout, from the activations cached for `start` where there are
-/// such.
+/// Scores `examples` in batches of `batch_size`, without dropout, from the activations cached for `start` if there are
+/// any.
 ///
 /// Where an encoder carries its state from batch to batch, the first one begins with nothing.
 ///
@@ -63,8 +64,8 @@ pub fn evaluate<E: Encoder>(
     })
 }
 
-/// What `model` gives for each of `examples` before any softmax, as one batch and without dropout: the outputs for an
-/// example, or word by word those for its tags, without what a CRF makes of them.
+/// Outputs of `model` for each of `examples` before any softmax, as one batch and without dropout: the outputs for an
+/// example, or those for its tags word by word, without the CRF.
 ///
 /// `model` is a validation snapshot, as for [`evaluate`].
 ///

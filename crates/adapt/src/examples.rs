@@ -4,25 +4,25 @@ use totune_data::{Encoded, Target};
 
 use crate::cache::{CachedActivations, EntryLayer};
 
-/// Where the scored words of a row lie.
+/// Positions of the scored words of a row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Places {
-    /// Of their first pieces.
+    /// Positions of their first subwords.
     pub starts: Vec<u32>,
-    /// Of their last pieces.
+    /// Positions of their last subwords.
     pub ends: Vec<u32>,
 }
 
-/// One example as a model reads it. Of a sentence whose words are tagged and which is too long for one input, a part.
+/// One example as a model reads it, or a part of a sentence whose words are tagged and which is too long for one input.
 #[derive(Debug, Clone)]
 pub struct Row {
     /// Name of the example, for predictions; the parts of a sentence share one.
     pub id: String,
-    /// Its tokens.
+    /// Tokens of the example.
     pub encoded: Encoded,
-    /// What is expected.
+    /// Gold target.
     pub target: Target,
-    /// Where the words lie that are tagged; none where an example has one label or score.
+    /// Positions of the words to be tagged; none if an example has one label or score.
     pub words: Option<Places>,
 }
 
@@ -36,12 +36,12 @@ pub struct Examples {
 }
 
 impl Examples {
-    /// How many there are.
+    /// Number of examples.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no examples.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -52,12 +52,12 @@ impl Examples {
         lengths.collect()
     }
 
-    /// What is expected of those at `indices`, in that order.
+    /// Targets of the examples at `indices`, in that order.
     pub(crate) fn targets(&self, indices: &[usize]) -> Vec<&Target> {
         indices.iter().map(|&i| &self.rows[i].target).collect()
     }
 
-    /// Those at `indices`, in that order.
+    /// Returns the examples at `indices`, in that order.
     pub fn part(&self, indices: &[usize]) -> Self {
         fn chosen<T: Clone>(all: &[T], indices: &[usize]) -> Vec<T> {
             indices.iter().map(|&i| all[i].clone()).collect()

@@ -3,13 +3,14 @@
 //! [`Training`] holds the settings of a run; a [`Recipe`] gives the usual ones of a [`Strategy`]. Its [`Adaptation`]
 //! turns them and the depth of the encoder into a [`Plan`]: module edits, and phases that say which parameters are
 //! trained, at what rate and for how long. [`fit`] executes the plan on [`TaskData`] and returns an [`Outcome`]: scores
-//! over time, predictions, parameter counts, seconds, and how it ended. A [`Watch`] hears of progress and can end the run.
+//! over time, predictions, parameter counts, seconds, and how it ended. A [`Watch`] is notified of progress and can end
+//! the run.
 //!
 //! ```text
 //! Training, n_layers ─► Plan ─► fit(encoder, TaskData, seed) ─► Outcome
 //! ```
 //!
-//! A strategy decides and never touches a gradient; the loop executes and never asks which strategy it serves.
+//! A strategy decides and never touches a gradient; the loop executes and does not know which strategy it serves.
 //! Everything random comes from the seed that [`fit`] is given.
 //!
 //! This crate does not know papers, grids, result files, or how a device was chosen.

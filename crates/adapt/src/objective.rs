@@ -14,38 +14,38 @@ mod tags;
 
 use tags::{names, padded, sentences, tagged, tags, tags_of};
 
-/// What a model predicts of each example, with its loss and its metrics.
+/// Prediction target of a model, with its loss and its metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Objective {
-    /// Which label; learned by cross-entropy.
+    /// Label; learned by cross-entropy.
     Class {
         /// Labels in the dataset's order; scores and predictions refer to them by index.
         labels: Vec<String>,
         /// The label that precision, recall and F1 are about, if the task has one.
         positive: Option<usize>,
     },
-    /// Which number; learned by the mean squared error of the bare score.
+    /// Number; learned by the mean squared error of the bare score.
     Score {},
-    /// Which tag for each word; learned by cross-entropy, the mean over words, or where the head has a conditional random
-    /// field by the negative log-likelihood of paths, the mean over sentences (AllenNLP sums over the batch).
+    /// Tag for each word; learned by cross-entropy, the mean over words, or if the head has a CRF by the negative
+    /// log-likelihood of paths, the mean over sentences (AllenNLP sums over the batch).
     Tags {
         /// Tags in the scheme BIO: `O`, `B-PER`, `I-PER`, …
         labels: Vec<String>,
     },
 }
 
-/// What a model says about one example.
+/// Prediction of a model for one example.
 #[derive(Debug, Clone)]
 pub(crate) struct Predicted {
-    /// 0 where nobody knows what is right.
+    /// Loss; 0 if the target is unknown.
     pub loss: f64,
     pub predicted: Target,
-    /// Probability of each label, or the score alone; none of words.
+    /// Probability of each label, or only the score; empty for tags of words.
     pub scores: Vec<f32>,
 }
 
 impl Objective {
-    /// That of a dataset: its tags, its labels, or a score where it has neither.
+    /// Objective of a dataset: its tags, its labels, or a score if it has neither.
     pub fn of(dataset: &Dataset) -> Self {
         let labels = dataset.labels.clone();
         match dataset.task() {
@@ -58,7 +58,7 @@ impl Objective {
         }
     }
 
-    /// Outputs of a head for it.
+    /// Number of outputs of a head for it.
     pub fn n_outputs(&self) -> usize {
         match self {
             Self::Class { labels, .. } | Self::Tags { labels } => labels.len(),
@@ -66,7 +66,7 @@ impl Objective {
         }
     }
 
-    /// Whether it is about words.
+    /// Returns true if it predicts tags of words.
     pub fn is_about_words(&self) -> bool {
         matches!(self, Self::Tags { .. })
     }
@@ -111,7 +111,7 @@ impl Objective {
         Ok(())
     }
 
-    /// The mean loss of what a model gave against the targets of the batch; `[1]`.
+    /// Mean loss of a model's output against the targets of the batch; `[1]`.
     pub(crate) fn loss(&self, output: Output, targets: &[&Target], device: &Device) -> Tensor<1> {
         let n = targets.len();
         let of = |classes: Vec<i64>| {
@@ -151,7 +151,7 @@ impl Objective {
         }
     }
 
-    /// The predictions from what a model gave for a batch with these targets.
+    /// Predictions from a model's output for a batch with these targets.
     pub(crate) fn predictions(
         &self,
         output: Output,
@@ -208,7 +208,7 @@ impl Objective {
         }
     }
 
-    /// What is recorded of `outputs` `[batch, n_outputs]`: log-probabilities of the labels, or the scores as they are.
+    /// Recorded form of `outputs` `[batch, n_outputs]`: log-probabilities of the labels, or the scores as they are.
     fn report(&self, outputs: Tensor<2>) -> Tensor<2> {
         match self {
             Self::Score {} => outputs,
@@ -237,7 +237,7 @@ impl Objective {
         }
     }
 
-    /// Every metric of the predictions, by the names of result rows; some are there only if `asked` for.
+    /// Computes every metric of the predictions, by the names of result rows; some only if they are in `asked`.
     pub(crate) fn scores(
         &self,
         examples: &Examples,
@@ -257,8 +257,8 @@ impl Objective {
         }
     }
 
-    /// Every metric of `predicted` against `gold`, one target for each example, by the names of result rows; some are
-    /// there only if `asked` for. Of tags, a target is that of a whole sentence.
+    /// Computes every metric of `predicted` against `gold`, one target for each example, by the names of result rows;
+    /// some only if they are in `asked`. Of tags, a target is that of a whole sentence.
     ///
     /// # Panics
     /// When a target is of another kind, or the two differ in number.

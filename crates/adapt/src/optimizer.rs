@@ -9,11 +9,11 @@ use totune_model::fused::AdamWConfig;
 
 use crate::phase::matcher;
 
-/// Which update rule turns gradients into new parameters.
+/// Update rule of an optimiser.
 ///
 /// Both decouple weight decay from the gradient and multiply it by the learning rate:
-/// `p ← p − lr · (update + weight-decay · p)`. With `m` and `v` the moving averages of the gradient and of its
-/// square, they differ in the update alone.
+/// `p ← p − lr · (update + weight-decay · p)`. With `m` and `v` the moving averages of the gradient and of its square,
+/// they differ only in the update.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Optimizer {
@@ -23,7 +23,7 @@ pub enum Optimizer {
     BertAdam(Adam),
 }
 
-/// The numbers of an Adam optimiser.
+/// Settings of an Adam optimiser.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Adam {
@@ -51,7 +51,7 @@ impl Optimizer {
         })
     }
 
-    /// The values of the released BERT code.
+    /// Returns the values of the released BERT code.
     pub fn bert_adam() -> Self {
         Self::BertAdam(Adam {
             betas: [0.9, 0.999],
@@ -61,14 +61,14 @@ impl Optimizer {
         })
     }
 
-    /// The numbers that both kinds have.
+    /// Returns the settings that both kinds share.
     pub fn adam(&self) -> &Adam {
         match self {
             Self::AdamW(adam) | Self::BertAdam(adam) => adam,
         }
     }
 
-    /// What the arithmetic needs to know.
+    /// Returns the constants of the update.
     pub fn config(&self) -> AdamWConfig {
         let adam = self.adam();
         AdamWConfig {

@@ -1,4 +1,4 @@
-//! What a run leaves behind: scores over time, final predictions, costs, and how it ended.
+//! Outcome of a run: scores over time, final predictions, costs, and the reason it ended.
 
 use totune_data::Target;
 use totune_model::{Classifier, Encoder};
@@ -10,49 +10,49 @@ pub struct Outcome<E: Encoder> {
     pub model: Classifier<E>,
     /// Scores in the order they were taken.
     pub scores: Vec<Score>,
-    /// Predictions of the final model for dev (if there is one), test and what was to be predicted only; none after a
+    /// Predictions of the final model for dev (if there is one), test and splits without evaluation; none after a
     /// divergence or an interruption.
     pub predictions: Vec<Prediction>,
-    /// Why training ended.
+    /// Reason why training ended.
     pub stop: Stop,
-    /// Parameters of the whole model.
+    /// Number of parameters of the whole model.
     pub params_total: usize,
-    /// Parameters that could change in at least one phase.
+    /// Number of parameters trained in at least one phase.
     pub params_trainable: usize,
     /// Epochs finished, over all phases.
     pub epochs: usize,
     /// Optimiser steps taken, over all phases.
     pub steps: usize,
-    /// Seconds in training, evaluation excluded (monotonic clock). What it took to compute cached activations of the
-    /// training examples is part of it, whichever run computed them.
+    /// Seconds in training, evaluation excluded (monotonic clock), including the time to compute cached activations of
+    /// the training examples, whichever run computed them.
     pub train_seconds: f64,
-    /// That part.
+    /// Seconds of `train_seconds` spent on cached activations.
     pub cache_seconds: f64,
-    /// Processor seconds of all threads of the process in training, cached activations excluded; `None` where the system
-    /// does not say.
+    /// Processor seconds of all threads of the process in training, cached activations excluded; `None` where the
+    /// system does not say.
     pub cpu_seconds: Option<f64>,
-    /// What each phase that was begun took, in order.
+    /// Time of each phase that was started, in order.
     pub phases: Vec<PhaseTime>,
     /// Seconds in evaluation.
     pub eval_seconds: f64,
 }
 
-/// What a phase of training took.
+/// Time of a phase of training.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseTime {
-    /// Seconds it took to compute the cached activations that the phase begins with and the one before did not, whichever
-    /// run computed them.
+    /// Seconds it took to compute the cached activations that the phase uses and the one before did not, whichever run
+    /// computed them.
     pub cache_seconds: f64,
-    /// Each finished epoch, evaluation excluded.
+    /// Time of each finished epoch, evaluation excluded.
     pub epochs: Vec<EpochTime>,
 }
 
-/// What the training steps of an epoch took.
+/// Time of the training steps of an epoch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EpochTime {
-    /// On a monotonic clock.
+    /// Seconds on a monotonic clock.
     pub seconds: f64,
-    /// Of all threads of the process; `None` where the system does not say.
+    /// Processor seconds of all threads of the process; `None` where the system does not report them.
     pub cpu_seconds: Option<f64>,
 }
 
@@ -65,8 +65,8 @@ pub struct Score {
     pub epoch: usize,
     /// Optimiser steps taken so far.
     pub step: usize,
-    /// `train` (the mean loss of the epoch's steps, and what a rule of a gap measured), `dev` or `test`; `cross-validation` where
-    /// the score is that of other models with the same settings.
+    /// `train` (the mean loss of the epoch's steps, and the score that a generalisation-gap rule measured), `dev` or
+    /// `test`; `cross-validation` where the score is that of other models with the same settings.
     pub split: &'static str,
     /// `loss`, `gap` (train minus dev), or a name that [`totune_stats::classification_scores_with`],
     /// [`totune_stats::regression_scores`] or [`totune_stats::tagging_scores`] gives.
@@ -77,42 +77,42 @@ pub struct Score {
     pub n: usize,
     /// Seconds of training up to this moment.
     pub train_seconds: f64,
-    /// Whether it is a score of the selected epoch.
+    /// Marks a score of the selected epoch.
     pub is_final: bool,
 }
 
-/// What the final model predicts of one example.
+/// Prediction of the final model for one example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// `dev`, `test`, or the name of a split that was predicted only.
+    /// `dev`, `test`, or the name of a split without evaluation.
     pub split: String,
     /// Name of the example in the dataset.
     pub example_id: String,
-    /// What was expected.
+    /// Gold target.
     pub gold: Target,
-    /// What the model predicted.
+    /// Predicted target.
     pub predicted: Target,
-    /// Probability of each label, or the score alone.
+    /// Probability of each label, or only the score.
     pub scores: Vec<f32>,
 }
 
-/// Why training ended; of several phases, the last.
+/// Reason why training ended; of several phases, the last.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
     /// All epochs were run.
     Epochs,
-    /// The score on dev no longer improved.
+    /// Early stopping: the score on dev no longer improved.
     EarlyStopping,
-    /// The score on train came to lie too far above the one on dev, or dev no longer improved.
+    /// Generalisation gap: the score on train was too far above the one on dev, or dev no longer improved.
     GeneralisationGap,
     /// A number that should be finite was not.
     Diverged(Divergence),
-    /// Whoever watched it ended it.
+    /// Interruption by the [`Watch`](crate::Watch).
     Interrupted,
 }
 
 impl Stop {
-    /// As it is written in rows, whose words are older.
+    /// Name in result rows, which keep older words.
     pub fn label(&self) -> &'static str {
         match self {
             Self::Epochs => "epochs",
@@ -123,7 +123,7 @@ impl Stop {
         }
     }
 
-    /// Whether training came to its end, so that the run has a result.
+    /// Returns true if training was completed, so that the run has a result.
     pub fn is_an_end(&self) -> bool {
         match self {
             Self::Epochs | Self::EarlyStopping | Self::GeneralisationGap => true,
@@ -132,12 +132,12 @@ impl Stop {
     }
 }
 
-/// Where training left the finite numbers.
+/// First number of a run that was not finite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Divergence {
-    /// What was not finite: `loss`, `gradient norm`, `dev loss` or `test loss`.
+    /// Name of the number: `loss`, `gradient norm`, `dev loss` or `test loss`.
     pub what: &'static str,
-    /// What it was instead.
+    /// Value of the number.
     pub value: f64,
     /// Phase of training, from 0.
     pub phase: usize,

@@ -1,4 +1,4 @@
-//! Parameters by path: their names, their number, and which of them ask for a gradient.
+//! Parameters by path: names, sizes, values and gradients.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ pub fn sizes<M: Module>(module: &M) -> BTreeMap<String, usize> {
     visitor.sizes
 }
 
-/// The device that a module lies on, without autodiff.
+/// Returns the device of a module, without autodiff.
 pub(crate) fn device_of<M: Module>(module: &M) -> Result<Device> {
     let device = module.devices().into_iter().next();
     Ok(device.context("the encoder has no parameters")?.inner())
 }
 
-/// The module with gradients asked for where `trainable` says so, and nowhere else.
+/// Requires gradients of the parameters for which `trainable` returns true, and of no others.
 pub fn require_gradients<M: Module>(module: M, trainable: &dyn Fn(&str) -> bool) -> M {
     let mut mapper = RequireGradients {
         path: Vec::new(),
@@ -31,7 +31,7 @@ pub fn require_gradients<M: Module>(module: M, trainable: &dyn Fn(&str) -> bool)
 /// Values of parameters by path, outside the device: no step of an optimiser that works in place reaches them.
 pub type Values = BTreeMap<String, TensorData>;
 
-/// The values of the parameters for whose path `wanted` says so.
+/// Copies the values of the parameters for whose path `wanted` returns true.
 pub fn copy<M: Module>(module: &M, wanted: &dyn Fn(&str) -> bool) -> Values {
     let mut visitor = Copy {
         path: Vec::new(),
@@ -42,7 +42,7 @@ pub fn copy<M: Module>(module: &M, wanted: &dyn Fn(&str) -> bool) -> Values {
     visitor.values
 }
 
-/// The module with these values for these parameters.
+/// Returns the module with these values for these parameters.
 pub(crate) fn restore<M: Module>(module: M, values: Values) -> M {
     let mut mapper = Restore {
         path: Vec::new(),

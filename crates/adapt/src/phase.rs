@@ -1,8 +1,8 @@
-//! What a strategy says: which parameters are trained, at what learning rate, and for how long.
+//! Plans of strategies: parameters to train, learning rates, and epochs.
 //!
 //! A [`Plan`] is data. It names parameters by patterns over their paths and never sees a tensor. Matched against the
-//! paths of a model it gives an [`Assignment`] per phase, from which everything else follows: what is counted as
-//! trainable, what runs without a graph, and where a pass can begin when activations are cached.
+//! paths of a model it gives an [`Assignment`] per phase, from which everything else follows: the count of trainable
+//! parameters, the part that runs without a graph, and the entry layer of passes from cached activations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use crate::schedule::Schedule;
 use crate::setup::ModuleEdit;
 use crate::stop::StopRule;
 
-/// What a run does to an encoder.
+/// Module edits and training phases of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// What is changed in its modules before training, in order.
+    /// Edits of the encoder's modules before training, in order.
     pub setup: Vec<ModuleEdit>,
     /// The phases of training, in order; each starts from the parameters the one before left. At least one.
     pub phases: Vec<Phase>,
@@ -26,47 +26,47 @@ pub struct Plan {
 /// A stretch of training in which the same parameters are trained under one schedule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
-    /// Which parameters are trained. Where several patterns match a path, the last one counts.
+    /// Parameters to train. If several patterns match a path, the last one counts.
     pub groups: Vec<Group>,
-    /// Patterns of parameters that are not decayed, whatever their group says.
+    /// Patterns of parameters without weight decay, whatever their group says.
     pub no_decay: Vec<String>,
-    /// The learning rate over the steps of this phase.
+    /// Learning rate over the steps of this phase.
     pub schedule: Schedule,
-    /// The most epochs the phase takes.
+    /// Number of epochs of the phase, at most.
     pub epochs: usize,
-    /// What may end it sooner.
+    /// Stopping rule of the phase.
     pub stop: StopRule,
-    /// What its optimizer begins with.
+    /// Initial state of the optimizer.
     pub optimizer_state: OptimizerState,
 }
 
-/// What the phases of a run have in common, but for what a strategy says otherwise.
+/// Defaults of the phases of a run, unless the strategy sets its own values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Defaults {
     /// Weight decay per unit of learning rate.
     pub weight_decay: f64,
     /// Patterns of parameters that are not decayed.
     pub no_decay: Vec<String>,
-    /// The learning rate over the steps.
+    /// Learning rate over the steps.
     pub schedule: Schedule,
-    /// Epochs, at most.
+    /// Number of epochs, at most.
     pub epochs: usize,
-    /// What may end training sooner.
+    /// Stopping rule of training.
     pub stop: StopRule,
-    /// Whether the head reads the pretrained pooler. One that it does not read has no gradient, so it is no part of the
+    /// True if the head reads the pretrained pooler. A pooler that is not read has no gradient, so it is no part of the
     /// model.
     pub reads_pooler: bool,
 }
 
-/// What the optimizer of a phase begins with.
+/// Initial state of the optimizer in a phase.
 ///
-/// Moments and step counts belong to parameters. Carried, those of a parameter that is trained on go on, and one whose
-/// training begins has none yet, as in PyTorch where gradients are switched on during training.
+/// Moments and step counts belong to parameters. With `Carried`, those of a parameter that stays trained continue, and
+/// a newly trained one starts without, as in PyTorch where gradients are switched on during training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptimizerState {
-    /// Nothing.
+    /// New state without moments.
     Reset,
-    /// What the phase before left.
+    /// Final state of the phase before.
     Carried,
 }
 
@@ -81,7 +81,7 @@ pub struct Group {
     pub weight_decay: f64,
 }
 
-/// What a phase decided for one parameter.
+/// Learning rate and weight decay that a phase assigns to one parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assigned {
     /// Peak learning rate.
@@ -90,18 +90,18 @@ pub struct Assigned {
     pub weight_decay: f64,
 }
 
-/// What a phase decided for the parameters of one model.
+/// Learning rates and weight decays that a phase assigns to the parameters of one model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assignment {
     /// The parameters that are trained, by path; all others are frozen.
     pub parameters: BTreeMap<String, Assigned>,
-    /// The lowest block with a trained parameter: 0 for the embeddings, `i` for `layers[i-1]`, one more than the number of
-    /// layers if none has one. No block below it needs a gradient.
+    /// The lowest block with a trained parameter: 0 for the embeddings, `i` for `layers[i-1]`, one more than the number
+    /// of layers if none has one. No block below it needs a gradient.
     pub frozen_below: usize,
 }
 
 impl Plan {
-    /// `encoder` with all that the plan changes in its modules; what is new is drawn from `seed`, that of the run.
+    /// Applies the plan's module edits to `encoder`; new parameters are initialised from `seed`, that of the run.
     ///
     /// # Errors
     /// When the encoder lacks a module that is named; the message lists those it has.
@@ -110,7 +110,8 @@ impl Plan {
         edits.try_fold(encoder, |encoder, edit| edit.apply(encoder, seed))
     }
 
-    /// What each phase decides for the parameters at `paths`, of an encoder of `n_layers` layers with its head.
+    /// Returns the assignment of each phase for the parameters at `paths`, of an encoder of `n_layers` layers with its
+    /// head.
     ///
     /// # Errors
     /// When a pattern matches no parameter.
@@ -126,7 +127,7 @@ impl Plan {
 }
 
 impl Assignment {
-    /// Whether any of the pretrained pooler is trained.
+    /// Returns true if any parameter of the pretrained pooler is trained.
     pub(crate) fn trains_pooler(&self) -> bool {
         let mut paths = self.parameters.keys();
         paths.any(|path| path.starts_with("encoder.pooler."))
@@ -168,7 +169,7 @@ impl Phase {
     }
 }
 
-/// The beginnings of paths, by what they belong to.
+/// Prefixes of paths, by the part of the model.
 const AREAS: [&str; 4] = [
     "encoder.embeddings.",
     "encoder.layers.",
@@ -176,8 +177,8 @@ const AREAS: [&str; 4] = [
     "head.",
 ];
 
-/// The modules that a pattern could have meant: those that have parameters where it looks for some, with `<i>` for the
-/// number of a layer, each once.
+/// Lists candidate modules for a pattern without a match: those with parameters in the part of the model that it names,
+/// with `<i>` for the number of a layer, each once.
 fn modules(pattern: &str, paths: &[String]) -> String {
     let meant = |area: &&&str| pattern.starts_with(&format!("^{}", area.replace('.', r"\.")));
     let area = AREAS.iter().find(meant).copied();
@@ -199,7 +200,7 @@ fn modules(pattern: &str, paths: &[String]) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// The block of the encoder that a parameter belongs to, counted as in [`Assignment::frozen_below`].
+/// Block of the encoder that a parameter belongs to, counted as in [`Assignment::frozen_below`].
 fn block(path: &str) -> Option<usize> {
     let path = path.strip_prefix("encoder.")?;
     if path.starts_with("embeddings.") {
@@ -209,12 +210,12 @@ fn block(path: &str) -> Option<usize> {
     layer_idx.parse().ok().map(|layer_idx: usize| layer_idx + 1)
 }
 
-/// A regular expression over parameter paths.
+/// Compiles a regular expression over parameter paths.
 pub(crate) fn matcher(pattern: &str) -> Result<impl Fn(&str) -> bool> {
     let group = ParamGroup::from_regex(pattern)
         .ok()
         .with_context(|| format!("`{pattern}` is not a regular expression"))?;
-    // A pattern looks at the path alone; the interface asks for an id beside it.
+    // A pattern only looks at the path; the interface also requires an id.
     let id = ParamId::new();
     Ok(move |path: &str| group.matches(&id, Some(path)))
 }

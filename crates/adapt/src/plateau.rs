@@ -1,28 +1,28 @@
-//! A learning rate that falls where the score on dev no longer rises.
+//! Learning rate that is reduced when the score on dev no longer rises.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 /// PyTorch's `ReduceLROnPlateau` with `mode="max"`: after more than `patience` epochs in a row without a rise the rate
-/// is multiplied by `factor`, and the counting begins again.
+/// is multiplied by `factor`, and the count restarts.
 ///
 /// A rise is a score above `best · 1.0001`, as there. It needs no epochs to be known in advance, and starts anew in
 /// each phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Plateau {
-    /// What the rate is multiplied by.
+    /// Factor of each reduction of the learning rate.
     #[serde(default = "half")]
     pub factor: f64,
-    /// Epochs without a rise that are let pass.
+    /// Epochs without a rise that are tolerated.
     #[serde(default)]
     pub patience: usize,
-    /// Which of the dataset's metrics; its main one where this is left out.
+    /// Name of one of the dataset's metrics; by default its main one.
     #[serde(default)]
     pub metric: Option<String>,
 }
 
-/// As AllenNLP's configurations have it.
+/// Default factor of AllenNLP's configurations.
 fn half() -> f64 {
     0.5
 }
@@ -31,7 +31,7 @@ fn half() -> f64 {
 const RISE: f64 = 1e-4;
 
 impl Plateau {
-    /// What the rate is multiplied by after epochs with these scores.
+    /// Factor of the learning rate after epochs with these scores.
     pub(crate) fn scale(&self, scores: &[f64]) -> f64 {
         let mut scale = 1.0;
         let (mut best, mut bad) = (f64::NEG_INFINITY, 0);
@@ -95,7 +95,7 @@ mod tests {
         check(1, &[0.5, 0.4, 0.6, 0.5, 0.7], &[1.0; 5]);
     }
 
-    /// `fixtures/make/schedules.py` made them.
+    /// Reference written by `fixtures/make/schedules.py`.
     const REFERENCE: &str = include_str!("../../../fixtures/adapt/schedules.json");
 
     #[derive(Deserialize)]

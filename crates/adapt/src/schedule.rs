@@ -73,26 +73,25 @@ pub struct SlantedTriangular {
     /// Share of the steps spent rising.
     #[serde(default = "tenth")]
     pub cut_frac: f64,
-    /// How many times the peak is larger than the lowest rate.
+    /// Ratio of the peak to the lowest rate.
     #[serde(default = "thirty_two")]
     pub ratio: f64,
 }
 
-/// Howard and Ruder's.
+/// Default of Howard and Ruder.
 fn tenth() -> f64 {
     0.1
 }
 
-/// Howard and Ruder's.
+/// Default of Howard and Ruder.
 fn thirty_two() -> f64 {
     32.0
 }
 
 impl Schedule {
-    /// The learning rate of step `step` (from 0) of `steps`, where the group's own rate is `peak`.
+    /// Learning rate of step `step` (from 0) of `steps`, where the group's own rate is `peak`.
     ///
-    /// From `step = steps` on the rate stays where the schedule ends. What depends on scores is not part of it:
-    /// [`Schedule::scale`].
+    /// From `step = steps` on the rate keeps its final value. The part that depends on scores is [`Schedule::scale`].
     pub fn rate(&self, peak: f64, step: usize, steps: usize) -> f64 {
         let (t, total) = (step.min(steps) as f64, steps.max(1) as f64);
         match self {
@@ -132,7 +131,7 @@ impl Schedule {
         }
     }
 
-    /// Whether it looks at scores on dev.
+    /// Returns true if it depends on scores on dev.
     pub(crate) fn looks_at_dev(&self) -> bool {
         match self {
             Self::Constant(_)
@@ -144,7 +143,7 @@ impl Schedule {
         }
     }
 
-    /// What the rate is multiplied by after epochs of this phase with these scores on dev.
+    /// Factor of the learning rate after epochs of this phase with these scores on dev.
     pub(crate) fn scale(&self, scores: impl FnOnce(&Plateau) -> Result<Vec<f64>>) -> Result<f64> {
         match self {
             Self::Plateau(plateau) => Ok(plateau.scale(&scores(plateau)?)),

@@ -1,11 +1,11 @@
-//! What a strategy changes in an encoder's modules before training.
+//! Edits of an encoder's modules before training.
 
 use anyhow::{Context, Result};
 use rand::Rng;
 use totune_data::stream;
 use totune_model::{Encoder, LowRankSpec, add_low_rank};
 
-/// A change of an encoder's modules. What it adds has paths of its own, by which phases train it.
+/// Edit of an encoder's modules. New parameters have paths of their own, by which phases train them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModuleEdit {
     /// Low-rank updates of linear layers, at `<path of the layer>.lora.{a,b}`.
@@ -13,7 +13,7 @@ pub enum ModuleEdit {
 }
 
 impl ModuleEdit {
-    /// The encoder with this change; what is new is drawn from `seed`, that of the run.
+    /// Applies the edit to the encoder; new parameters are initialised from `seed`, that of the run.
     pub(crate) fn apply<E: Encoder>(&self, encoder: E, seed: u64) -> Result<E> {
         match self {
             Self::LowRank(spec) => {

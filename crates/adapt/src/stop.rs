@@ -1,9 +1,9 @@
-//! What may end a phase before its epochs are over.
+//! Stopping rules of a phase.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-/// What may end a phase before its epochs are over.
+/// Stopping rule of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "kind",
@@ -12,36 +12,37 @@ use serde::{Deserialize, Serialize};
     deny_unknown_fields
 )]
 pub enum StopRule {
-    /// Nothing: all epochs are run.
+    /// No early stopping: all epochs are run.
     Epochs {},
-    /// The score on dev has not improved by more than `threshold` on the best before for `patience` epochs in a row.
+    /// Early stopping: the score on dev has not improved by more than `threshold` on the best before for `patience`
+    /// epochs in a row.
     EarlyStopping {
-        /// Epochs without an improvement.
+        /// Number of epochs without an improvement.
         patience: usize,
-        /// What counts as an improvement, in units of the metric.
+        /// Smallest improvement that counts, in units of the metric.
         threshold: f64,
-        /// Which of the dataset's metrics; its main one where this is left out.
+        /// Name of one of the dataset's metrics; by default its main one.
         #[serde(default)]
         metric: Option<String>,
     },
-    /// The generalisation gap, by which the score on examples of `train` lies above the one on dev, is larger than
-    /// `max_gap`, or dev has improved by less than `min_improvement` on its best before.
+    /// Generalisation gap: the score on examples of `train` is more than `max_gap` above the one on dev, or dev has
+    /// improved by less than `min_improvement` on its best before.
     ///
     /// Both are taken after the epoch, without dropout, on equally many examples: those of `train` are drawn once with
     /// the run's seed, as many as dev has.
     GeneralisationGap {
-        /// Largest gap at which training goes on, in units of the metric.
+        /// Largest gap at which training continues, in units of the metric.
         max_gap: f64,
-        /// Smallest improvement at which it goes on, in units of the metric.
+        /// Smallest improvement at which it continues, in units of the metric.
         min_improvement: f64,
-        /// Which of the dataset's metrics; its main one where this is left out.
+        /// Name of one of the dataset's metrics; by default its main one.
         #[serde(default)]
         metric: Option<String>,
     },
 }
 
 impl StopRule {
-    /// Whether it looks at scores on dev.
+    /// Returns true if it depends on scores on dev.
     pub(crate) fn looks_at_dev(&self) -> bool {
         match self {
             Self::Epochs {} => false,
@@ -49,7 +50,7 @@ impl StopRule {
         }
     }
 
-    /// The metric it names, if it names one.
+    /// Name of its metric, if it is set.
     pub(crate) fn metric(&self) -> Option<&String> {
         match self {
             Self::Epochs {} => None,
@@ -59,7 +60,7 @@ impl StopRule {
         }
     }
 
-    /// Refuses values out of range, naming the key, which begins with `at`.
+    /// Refuses values out of range, naming the key, which starts with `at`.
     pub(crate) fn validate(&self, at: &str) -> Result<()> {
         let not_negative = |key: &str, found: f64| {
             ensure!(
@@ -93,7 +94,7 @@ impl StopRule {
     }
 }
 
-/// Whether the last `patience` of these scores did not improve by more than `threshold` above the best before.
+/// Returns true if the last `patience` of these scores did not improve by more than `threshold` above the best before.
 pub(crate) fn has_stopped_improving(scores: &[f64], patience: usize, threshold: f64) -> bool {
     let mut best = f64::NEG_INFINITY;
     let mut stalled = 0;
@@ -108,8 +109,8 @@ pub(crate) fn has_stopped_improving(scores: &[f64], patience: usize, threshold: 
     stalled >= patience
 }
 
-/// Whether the last of these scores on dev improved by less than `min_improvement` on the best before, or `train` lies more
-/// than `max_gap` above it.
+/// Returns true if the last of these scores on dev improved by less than `min_improvement` on the best before, or
+/// `train` is more than `max_gap` above it.
 pub(crate) fn overfits(dev: &[f64], train: f64, max_gap: f64, min_improvement: f64) -> bool {
     let Some((&last, before)) = dev.split_last() else {
         return false;

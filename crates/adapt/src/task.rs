@@ -1,4 +1,4 @@
-//! What a run learns and is evaluated on: examples in named splits.
+//! Data of a run: training and evaluation examples in named splits.
 
 use anyhow::{Result, ensure};
 
@@ -8,9 +8,9 @@ use crate::objective::Objective;
 /// The data of one run.
 #[derive(Debug, Clone)]
 pub struct TaskData {
-    /// What is predicted of each example.
+    /// Prediction target of each example.
     pub objective: Objective,
-    /// Metrics to report, the main one first: it decides where training may end sooner.
+    /// Metrics to report, the main one first, which is the default of stopping rules.
     pub metrics: Vec<String>,
     /// The training examples.
     pub train: Examples,
@@ -18,18 +18,18 @@ pub struct TaskData {
     pub dev: Option<Examples>,
     /// The test examples, on which the result is measured.
     pub test: Examples,
-    /// What the final model predicts without being evaluated on it, by the names of the splits.
+    /// Splits that the final model predicts without being evaluated on them, by name.
     pub predict: Vec<(String, Examples)>,
 }
 
 impl TaskData {
-    /// The parts to score after each epoch, dev before test.
+    /// Returns the splits to score after each epoch, dev before test.
     pub(crate) fn scored(&self) -> impl Iterator<Item = (&'static str, &Examples)> {
         let dev = self.dev.iter().map(|examples| ("dev", examples));
         dev.chain([("test", &self.test)])
     }
 
-    /// Refuses data that the loop could not make sense of.
+    /// Refuses data that the loop cannot handle.
     pub(crate) fn check(&self) -> Result<()> {
         let parts = [("train", &self.train)].into_iter().chain(self.scored());
         for (split, examples) in parts {

@@ -1,4 +1,4 @@
-//! What the unit tests of several files share.
+//! Helpers of the unit tests of several files.
 
 use totune_data::{Pairs, WordContext};
 use totune_model::{HeadSpec, LinearSpec, LstmState, Pooling, Switch};
@@ -61,19 +61,20 @@ pub(crate) fn paths(n_layers: usize) -> Vec<String> {
     both.collect()
 }
 
-/// What each phase of a plan trains of such a model.
+/// Parameters of such a model that each phase of a plan trains.
 pub(crate) fn assignments(plan: &Plan, n_layers: usize) -> Vec<Assignment> {
     let assigned = plan.assign(&paths(n_layers), n_layers);
     assigned.expect("patterns match")
 }
 
-/// What the first phase of these settings trains of such a model.
+/// Parameters of such a model that the first phase of these settings trains.
 pub(crate) fn assigned(settings: &Training, n_layers: usize) -> Assignment {
     let plan = settings.plan(n_layers).expect("a valid strategy");
     assignments(&plan, n_layers).swap_remove(0)
 }
 
-/// Checks the one phase of a strategy: which patterns are trained, all at its learning rate, and what lies frozen below.
+/// Checks the one phase of a strategy: which patterns are trained, all at its learning rate, and what lies frozen
+/// below.
 #[track_caller]
 pub(crate) fn check_plan(
     adaptation: Adaptation,

@@ -1,4 +1,4 @@
-//! Everything one fine-tuning run needs to know that is not data, encoder or seed.
+//! Settings of a fine-tuning run, without data, encoder and seed.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -14,57 +14,57 @@ use crate::schedule::Schedule;
 use crate::stop::StopRule;
 use crate::strategy::Adaptation;
 
-/// The settings of a run, fully resolved: every field is written down, none has a silent default.
+/// Settings of a run, fully resolved: every field is written down, none has a silent default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Training {
-    /// What turns the encoder's states into scores.
+    /// Head on the encoder's states.
     pub head: HeadSpec,
-    /// Which parameters are trained, and at what learning rate.
+    /// Adaptation strategy: the parameters to train, and their learning rates.
     pub adaptation: Adaptation,
-    /// How gradients become updates.
+    /// Optimiser and its settings.
     pub optimizer: Optimizer,
-    /// The learning rate over the steps.
+    /// Learning rate over the steps.
     pub schedule: Schedule,
-    /// Examples per step; the last batch of an epoch may be smaller.
+    /// Number of examples per step; the last batch of an epoch may be smaller.
     pub batch_size: usize,
-    /// Examples per batch when scoring; scores differ between sizes by rounding only.
+    /// Number of examples per batch when scoring; scores differ between sizes only by rounding.
     pub evaluation_batch_size: usize,
-    /// Passes over the training examples, at most.
+    /// Number of epochs, at most.
     pub epochs: usize,
-    /// What may end training sooner.
+    /// Stopping rule.
     pub stop: StopRule,
-    /// Wordpieces per example, `[CLS]` and `[SEP]` included; longer inputs are cut.
+    /// Number of wordpieces per example, including `[CLS]` and `[SEP]`; longer inputs are truncated.
     pub max_length: usize,
     /// Dropout inside the encoder, on hidden states and on attention probabilities.
     pub dropout: f64,
-    /// Whether that dropout stays on in the blocks below the lowest trained one. PyTorch's and Keras's frozen layers
-    /// keep theirs; without it these blocks give the same output each time.
+    /// Dropout in the blocks below the lowest trained one. PyTorch's and Keras's frozen layers keep theirs; without it
+    /// these blocks give the same output each time.
     pub frozen_dropout: Switch,
-    /// What limits the gradient.
+    /// Gradient clipping.
     pub clip: Clip,
-    /// Whether training batches are made of examples of similar length.
+    /// Length bucketing: training batches of examples of similar length.
     pub bucketing: Switch,
     /// Dtype of the arithmetic.
     pub dtype: Dtype,
-    /// Whether outputs of frozen layers are computed once and cached.
+    /// Activation cache: outputs of frozen layers are computed once.
     #[serde(default)]
     pub cache: Cache,
-    /// Examples that pass through the model at once, where that is fewer than `batch-size`: the gradients of a batch are
-    /// added up over its pieces. 0 stands for the whole batch.
+    /// Number of examples that pass through the model at once, if fewer than `batch-size`: the gradients of a batch are
+    /// accumulated over its parts. 0 means the whole batch.
     #[serde(default)]
     pub micro_batch_size: usize,
-    /// Checkpoint selection: which epoch's model is the result.
+    /// Checkpoint selection: the epoch whose model is the result.
     #[serde(default)]
     pub select: Select,
-    /// How the two texts of a pair are read.
+    /// Joint or separate encoding of the two texts of a pair.
     #[serde(default)]
     pub pairs: Pairs,
-    /// What is read beside the sentence whose words are tagged.
+    /// Context of the sentence whose words are tagged.
     #[serde(default = "sentence")]
     pub context: WordContext,
-    /// What the recurrent layers of an encoder begin a batch with: nothing, or what the batch before left in them. Every
-    /// pass over a part (an epoch of training, the scoring of a split) begins with nothing.
+    /// Initial state of the encoder's recurrent layers in a batch: zero, or the final state of the batch before. Every
+    /// pass over a split (an epoch of training, the scoring of a split) starts from zero.
     #[serde(default)]
     pub state: LstmState,
 }
@@ -73,16 +73,16 @@ fn sentence() -> WordContext {
     WordContext::Sentence
 }
 
-/// Whether outputs of frozen layers are computed once and cached.
+/// Activation cache: outputs of frozen layers are computed once.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Cache {
-    /// They are computed in every pass.
+    /// No cache: activations are computed in every pass.
     #[default]
     Off,
-    /// They are cached where the strategy leaves layers frozen, and `frozen-dropout` does not forbid it.
+    /// Activations are cached where the strategy freezes layers, and `frozen-dropout` does not forbid it.
     On {
-        /// Dtype they are stored in.
+        /// Dtype of the stored activations.
         dtype: StoredDtype,
     },
 }
@@ -93,34 +93,34 @@ impl Cache {
     }
 }
 
-/// Checkpoint selection: which epoch's model is the result of a run.
+/// Checkpoint selection: the epoch whose model is the result of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Select {
-    /// The last one's.
+    /// The last epoch.
     #[default]
     Last,
-    /// That of the epoch with the best score on dev, over all phases and the first of several: its scores are the final
-    /// ones, and predictions are its. The metric is the one that `stop` names, or the dataset's main one.
+    /// The epoch with the best score on dev, over all phases and the first of several: its scores are the final ones,
+    /// and its predictions are recorded. The metric is the one that `stop` names, or the dataset's main one.
     BestDev,
 }
 
-/// What is done to a gradient before the update.
+/// Gradient clipping before the update.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Clip {
-    /// Nothing.
+    /// No clipping.
     None {},
     /// PyTorch's `clip_grad_norm_`: all gradients are scaled by `max / (norm + 1e-6)` where that is below 1, with
     /// `norm` the length of all of them taken as one vector.
     GlobalNorm {
-        /// Longest gradient that passes unchanged.
+        /// Largest norm that passes unchanged.
         max: f64,
     },
 }
 
 impl Clip {
-    /// The longest gradient that passes unchanged, if there is a limit.
+    /// Returns the largest norm that passes unchanged, if there is a limit.
     pub fn max(&self) -> Option<f64> {
         match self {
             Self::None {} => None,
@@ -140,7 +140,7 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// As it is written in settings and rows.
+    /// Name in settings and rows.
     pub fn label(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -148,7 +148,7 @@ impl Dtype {
         }
     }
 
-    /// What the products of the encoder's layers are made of.
+    /// Precision of the products of the encoder's layers.
     pub fn precision(self) -> Precision {
         match self {
             Self::F32 => Precision::F32,
@@ -158,7 +158,7 @@ impl Dtype {
 }
 
 impl Training {
-    /// The phases of this run for an encoder of `n_layers` layers.
+    /// Returns the phases of this run for an encoder of `n_layers` layers.
     ///
     /// # Errors
     /// When a value is out of range, for any encoder or for one of this depth.
@@ -176,7 +176,7 @@ impl Training {
         self.adaptation.plan(&defaults, n_layers)
     }
 
-    /// The setting by which training looks at scores on dev, if there is one: such a run needs a dev split.
+    /// Key of the setting that depends on scores on dev, if there is one: such a run needs a dev split.
     pub fn looks_at_dev(&self) -> Option<&'static str> {
         if self.select == Select::BestDev {
             Some("select")
@@ -189,7 +189,7 @@ impl Training {
         }
     }
 
-    /// Where its phases enter the model when outputs of frozen layers of `encoder` are cached, each place once.
+    /// Entry layers of its phases when outputs of frozen layers of `encoder` are cached, each once.
     ///
     /// # Errors
     /// When a value is out of range for this encoder, or it lacks a parameter that is to be trained.
@@ -209,7 +209,7 @@ impl Training {
         Ok(starts)
     }
 
-    /// Where a phase enters the model, for an encoder of `n_layers` layers; `None` where nothing that costs time is frozen.
+    /// Entry layer of a phase, for an encoder of `n_layers` layers; `None` if nothing that costs time is frozen.
     ///
     /// A frozen layer with dropout gives another output each time, so there is nothing to cache of it.
     pub(crate) fn entry_layer(&self, phase: &Assignment, n_layers: usize) -> Option<EntryLayer> {
@@ -218,7 +218,7 @@ impl Training {
         if drops_out { None } else { entry() }
     }
 
-    /// Refuses values out of range, naming the key; what depends on the encoder is left to [`Training::plan`].
+    /// Refuses values out of range, naming the key; checks that depend on the encoder are left to [`Training::plan`].
     pub fn validate(&self) -> Result<()> {
         for (key, found) in [
             ("batch-size", self.batch_size),

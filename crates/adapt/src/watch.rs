@@ -1,26 +1,26 @@
-//! Watching a run go by. A watcher is told what happened; it can end the run and influence nothing else.
+//! Observers of a run. A watcher is notified of every event; it can end the run and influence nothing else.
 
 use std::ops::ControlFlow;
 
 use crate::outcome::Score;
 
-/// Hears of every step and epoch, and says whether the run goes on: one that is broken off ends as
+/// Observer of every step and epoch that decides if the run continues: an interrupted run ends as
 /// [`Stop::Interrupted`](crate::Stop::Interrupted).
 pub trait Watch {
-    /// After an optimiser step.
+    /// Called after an optimiser step.
     fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
         let _ = event;
         ControlFlow::Continue(())
     }
 
-    /// After the evaluation that ends an epoch.
+    /// Called after the evaluation that ends an epoch.
     fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
         let _ = event;
         ControlFlow::Continue(())
     }
 }
 
-/// Nobody watches.
+/// Observes nothing.
 impl Watch for () {}
 
 /// One optimiser step, as it has just been taken.

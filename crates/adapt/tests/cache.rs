@@ -1,4 +1,4 @@
-//! What kept states of frozen layers change: time, and nothing else.
+//! Cached activations of frozen layers change the time of a run, and nothing else.
 
 mod common;
 
@@ -12,7 +12,7 @@ use totune_adapt::{
 };
 use totune_model::{Layers, Pooling};
 
-/// The task with what is kept of all its examples.
+/// Returns the task with the cached activations of all its examples.
 fn with_kept(task: &TaskData, activations: Arc<Activations>) -> TaskData {
     let mut task = task.clone();
     for examples in [&mut task.train, &mut task.test] {

@@ -1,4 +1,4 @@
-//! Which parameters a strategy moves, seen in the parameters themselves.
+//! Parameters changed by each strategy, compared value by value.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! A learning rate of the head's own: in PyTorch's numbers, and in what it leaves as it was.
+//! Separate learning rate of the head, compared with PyTorch's numbers; all else stays as it was.
 
 mod common;
 
@@ -16,7 +16,8 @@ use totune_adapt::{
 };
 use totune_model::fused::{AdamW, Rate};
 
-/// `fixtures/make/optimizers.py` made them: steps of a head and an encoder of two layers, in one phase or several.
+/// Reference written by `fixtures/make/optimizers.py`: steps of a head and an encoder of two layers, in one phase or
+/// several.
 const VECTORS: &str = include_str!("../../../fixtures/adapt/head-lr.json");
 
 #[derive(Deserialize)]
@@ -32,13 +33,13 @@ struct Vectors {
 #[derive(Deserialize)]
 struct Case {
     adaptation: Adaptation,
-    /// Steps of each phase.
+    /// Number of steps of each phase.
     steps: usize,
-    /// After each step of each phase.
+    /// Values after each step of each phase.
     after: Vec<Parts>,
 }
 
-/// By the name of a part.
+/// Values by the name of a part.
 type Parts = BTreeMap<String, Values>;
 
 #[derive(Deserialize)]
@@ -204,7 +205,7 @@ fn compare(model: &Model, after: &Parts, at: &str) {
     }
 }
 
-/// Every strategy that takes one, at 1e-2 with this rate of the head.
+/// All strategies with a learning rate of the head, at 1e-2 with this rate of the head.
 fn strategies(head_lr: Option<f64>) -> [Adaptation; 7] {
     let lr = 1e-2;
     [

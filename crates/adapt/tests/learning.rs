@@ -1,4 +1,4 @@
-//! The loop from outside: it learns, it repeats itself, and it says what happened.
+//! The training loop from outside: it learns, it is repeatable, and it reports what happened.
 
 mod common;
 
@@ -292,7 +292,7 @@ fn a_watcher_hears_every_step_and_epoch_and_changes_nothing() {
 
 #[test]
 fn a_watcher_ends_a_run_after_a_step_or_an_epoch() {
-    /// Breaks at the step or the epoch with this number.
+    /// Interrupts at the step or the epoch with this number.
     struct Breaks {
         step: usize,
         epoch: usize,
@@ -398,7 +398,7 @@ fn first(examples: &Examples, n: usize) -> Examples {
     examples.part(&(0..n).collect::<Vec<_>>())
 }
 
-/// What two equal runs have in common: everything but the clock.
+/// Results that two equal runs share: everything but the clock.
 fn rows(outcome: Outcome<Bert>) -> (Vec<Score>, Vec<Prediction>) {
     let mut scores = outcome.scores;
     scores

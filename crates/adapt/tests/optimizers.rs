@@ -1,4 +1,4 @@
-//! The optimisers and the clipping that the loop uses, against stored vectors; `fixtures/make/optimizers.py` made them.
+//! The optimisers and the clipping of the training loop, compared with vectors from `fixtures/make/optimizers.py`.
 
 mod common;
 

@@ -1,7 +1,7 @@
-//! Runs of several phases, and the epoch a run stands for, seen in parameters, rates and rows.
+//! Runs of several phases, and checkpoint selection, checked in parameters, rates and rows.
 //!
-//! A run that keeps its best epoch also gives a look into the middle of training: a dev split whose labels are what the
-//! model says after an epoch, and before that not, makes it the best one.
+//! A run that selects its best epoch also allows checks in the middle of training: a dev split labelled with the
+//! predictions after an epoch, which differ from those before, makes that epoch the best one.
 
 mod common;
 
@@ -30,7 +30,7 @@ fn with_dev(labels: &[usize]) -> TaskData {
     task
 }
 
-/// What the model says about each sentence after each epoch.
+/// Predictions of the model for each sentence after each epoch.
 fn answers(device: &Device, settings: &Training, seed: u64) -> Vec<Vec<usize>> {
     let mut answers = Vec::new();
     for example in 0..8 {
@@ -50,7 +50,7 @@ fn answers(device: &Device, settings: &Training, seed: u64) -> Vec<Vec<usize>> {
     answers
 }
 
-/// A seed whose model answers otherwise after each epoch, and those answers.
+/// Finds a seed whose model's predictions differ after each epoch, and returns these predictions.
 fn telling_seed(device: &Device, settings: &Training) -> (u64, Vec<Vec<usize>>) {
     let mut found = (0..40).map(|seed| (seed, answers(device, settings, seed)));
     found
@@ -58,7 +58,7 @@ fn telling_seed(device: &Device, settings: &Training) -> (u64, Vec<Vec<usize>>) 
         .expect("one of forty seeds")
 }
 
-/// The run that stands for each epoch in turn.
+/// Runs that select each epoch in turn.
 fn each_epoch(device: &Device, settings: &Training) -> (u64, Vec<(TaskData, Outcome<Bert>)>) {
     let (seed, answers) = telling_seed(device, settings);
     let mut settings = settings.clone();
@@ -81,7 +81,7 @@ fn over_time(device: &Device, settings: &Training) -> Vec<Parameters> {
     [before].into_iter().chain(after).collect()
 }
 
-/// The parts of the model, `head` and so on, of which anything changed.
+/// Parts of the model, `head` and so on, of which anything changed.
 fn moved(before: &Parameters, after: &Parameters) -> Vec<String> {
     let changed = before
         .iter()
@@ -98,7 +98,7 @@ fn moved(before: &Parameters, after: &Parameters) -> Vec<String> {
     parts.into_iter().collect()
 }
 
-/// One step per epoch, at a rate that changes answers.
+/// Settings with one step per epoch, at a rate that changes predictions.
 fn one_step(adaptation: Adaptation, epochs: usize) -> Training {
     let mut settings = training(adaptation);
     (settings.batch_size, settings.epochs) = (8, epochs);
@@ -129,7 +129,7 @@ fn unfreezing_moves_exactly_the_layers_that_are_open() {
     }
 }
 
-/// How far each value of the parameters below `part` moved, in units of `rate`.
+/// Distances that the values of the parameters below `part` moved, in units of `rate`.
 fn distances(before: &Parameters, after: &Parameters, part: &str, rate: f32) -> Vec<f32> {
     let below = before.iter().filter(|(path, _)| path.starts_with(part));
     let pairs = below.flat_map(|(path, values)| values.iter().zip(&after[path]));
@@ -138,7 +138,8 @@ fn distances(before: &Parameters, after: &Parameters, part: &str, rate: f32) -> 
         .collect()
 }
 
-/// Adam's first step is the whole rate for every value, whatever its gradient; a later one is not.
+/// Returns true if every value moved by the whole rate, as in Adam's first step, whatever its gradient; a later one
+/// does not.
 fn is_first_step(distances: &[f32]) -> bool {
     assert!(!distances.is_empty());
     let whole = distances.iter().filter(|d| (**d - 1.0).abs() < 0.01);
@@ -215,7 +216,7 @@ fn the_best_epoch_gives_the_model_the_scores_and_the_predictions() {
             let said = outcome.predictions.iter().filter(|p| p.split == "dev");
             let said: Vec<_> = said.map(|p| p.scores.clone()).collect();
             assert_eq!(again.scores, said);
-            // Dev asks for what this epoch answered.
+            // The labels of dev are the predictions of this epoch.
             let expected = dev.rows.iter().map(|row| row.target.clone());
             assert_eq!(again.predicted, expected.collect::<Vec<_>>());
         }
@@ -338,7 +339,7 @@ fn stacking_ends_where_train_and_dev_part_and_fine_tuning_runs_its_epochs() {
     let (last, before) = gap.split_last().expect("an epoch");
     assert!(before.len() < 29 && *last > 0.3, "{gap:?}");
     assert!(before.iter().all(|gap| *gap <= 0.3), "{gap:?}");
-    // Nothing of the kind is measured where no rule asks for it.
+    // Without such a rule, no gap is measured.
     let asked = |s: &&totune_adapt::Score| s.split == "train" && s.metric != "loss";
     assert!(outcome.scores.iter().filter(asked).all(|s| s.phase == 0));
 

@@ -1,4 +1,4 @@
-//! What an ELMo's batches begin with: nothing, or what the batch before left.
+//! Initial LSTM states of an ELMo's batches: zero, or the final state of the batch before.
 
 mod common;
 
@@ -75,7 +75,7 @@ fn carried_states_change_the_scores_and_are_the_same_each_time() {
     }
 }
 
-/// Otherwise what was scored first would be scored differently the second time.
+/// Checks that a split's scores do not depend on the splits scored before it.
 #[test]
 fn the_scoring_of_a_part_begins_with_nothing() {
     let device = Device::flex();

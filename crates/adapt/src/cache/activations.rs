@@ -18,7 +18,7 @@ use crate::parameters::device_of;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoredDtype {
-    /// As computed.
+    /// 32-bit floats, without rounding.
     F32,
     /// 11 significant bits, up to 65,504.
     F16,
@@ -60,7 +60,7 @@ impl StoredDtype {
         }
     }
 
-    /// Reads what [`StoredDtype::write`] wrote into `to`, whose length says how much.
+    /// Reads what [`StoredDtype::write`] wrote into `to`, whose length determines the number of values.
     fn read(self, bytes: &[u8], to: &mut [f32]) {
         match self {
             Self::F32 => {
@@ -90,27 +90,27 @@ fn pairs(bytes: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
 pub(super) struct Shape {
     pub start: EntryLayer,
     pub dtype: StoredDtype,
-    /// Numbers per token, or per example where there is one vector for each.
+    /// Width of a token's vector, or of an example's if there is one vector for each.
     pub width: usize,
-    /// Tokens of each example; 1 where there is one vector for each.
+    /// Number of tokens of each example; 1 if there is one vector for each.
     pub lengths: Vec<u32>,
-    /// What it took to compute them.
+    /// Seconds it took to compute them.
     pub seconds: f64,
 }
 
 impl Shape {
-    /// Bytes of all states.
+    /// Size of all states in bytes.
     pub fn n_bytes(&self) -> usize {
         let tokens: usize = self.lengths.iter().map(|&n| n as usize).sum();
         tokens * self.width * self.dtype.size()
     }
 }
 
-/// What the frozen part of a model gave for each example of a dataset.
+/// Outputs of the frozen part of a model for each example of a dataset.
 #[derive(Debug)]
 pub struct Activations {
     pub(super) shape: Shape,
-    /// Where each example begins, in tokens; one more than there are examples.
+    /// Offset of each example, in tokens; one more than there are examples.
     offsets: Vec<usize>,
     pub(super) bytes: Bytes,
 }
@@ -159,7 +159,7 @@ impl Activations {
             },
             seconds: 0.0,
         };
-        // In one piece from the beginning: a second copy would double what filling takes.
+        // Allocated at once: a second copy would double the memory needed.
         let mut bytes = vec![0; shape.n_bytes()];
         let mut kept = Self::new(shape, Bytes::Memory(Vec::new()));
         let size = kept.shape.width * dtype.size(); // of one token
@@ -187,7 +187,7 @@ impl Activations {
         Ok(kept)
     }
 
-    /// How many bytes the activations of `rows` would take, before anything is computed.
+    /// Size in bytes of the activations of `rows`, before anything is computed.
     pub fn estimate<E: Encoder>(
         encoder: &E,
         rows: &[Encoded],
@@ -203,17 +203,17 @@ impl Activations {
         vectors * width(encoder, start) * dtype.size()
     }
 
-    /// Where a run begins with them.
+    /// Entry layer of a run that uses them.
     pub fn start(&self) -> EntryLayer {
         self.shape.start
     }
 
-    /// Examples.
+    /// Number of examples.
     pub fn len(&self) -> usize {
         self.shape.lengths.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no examples.
     pub fn is_empty(&self) -> bool {
         self.shape.lengths.is_empty()
     }
@@ -223,12 +223,12 @@ impl Activations {
         self.shape.seconds
     }
 
-    /// Bytes they take.
+    /// Size in bytes.
     pub fn n_bytes(&self) -> usize {
         self.shape.n_bytes()
     }
 
-    /// All of them as f32, one example after the other.
+    /// Returns all activations as f32, one example after the other.
     pub fn vectors(&self) -> Vec<f32> {
         let bytes = self.bytes.as_slice();
         let mut values = vec![0f32; bytes.len() / self.shape.dtype.size()];
@@ -272,7 +272,7 @@ fn given<E: Encoder>(encoder: &E, batch: &TokenBatch, start: EntryLayer) -> Resu
     }
 }
 
-/// Numbers per token, or per example where there is one vector for each.
+/// Width of a token's vector, or of an example's if there is one vector for each.
 fn width<E: Encoder>(encoder: &E, start: EntryLayer) -> usize {
     let (hidden, n_layers) = (encoder.hidden(), encoder.n_layers());
     match start {

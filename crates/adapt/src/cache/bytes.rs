@@ -1,18 +1,18 @@
-//! Where the numbers of cached activations lie.
+//! Storage of cached activations: in memory or in a mapped file.
 
 use memmap2::Mmap;
 
-/// Where the numbers lie.
+/// Storage of the numbers.
 #[derive(Debug)]
 pub(super) enum Bytes {
-    /// In this process.
+    /// Memory of this process.
     Memory(Vec<u8>),
-    /// In a mapped file, from the given byte on.
+    /// A mapped file, from the given byte on.
     File(Mmap, usize),
 }
 
 impl Bytes {
-    /// All of them.
+    /// Returns all bytes.
     pub fn as_slice(&self) -> &[u8] {
         match self {
             Self::Memory(bytes) => bytes,

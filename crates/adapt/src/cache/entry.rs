@@ -5,21 +5,21 @@ use totune_model::{Layers, Readout, Reads};
 
 use crate::phase::Assignment;
 
-/// Where a pass enters the model.
+/// Layer at which a pass enters the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryLayer {
-    /// With what block `i` gave, that is `layers[i - 1]`.
+    /// Output of block `i`, that is `layers[i - 1]`.
     Block(usize),
-    /// With what the head reads of each example.
+    /// Pooled input of the head for each example.
     Pooled(Readout),
-    /// With what the head reads of each token.
+    /// Input of the head for each token.
     Tokens(Layers),
 }
 
 impl EntryLayer {
-    /// Where a phase enters the model, for an encoder of `n_layers` layers whose head `reads` this of it; `None` where
-    /// nothing that costs time is frozen. Dropout in frozen layers is not looked at.
+    /// Entry layer of a phase, for an encoder of `n_layers` layers whose head reads `reads`; `None` if nothing that
+    /// costs time is frozen. Ignores dropout in frozen layers.
     pub(crate) fn of(phase: &Assignment, reads: Reads, n_layers: usize) -> Option<Self> {
         if phase.frozen_below > n_layers && !phase.trains_pooler() {
             return Some(match reads {

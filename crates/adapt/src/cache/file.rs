@@ -1,7 +1,7 @@
 //! Cached activations in a file that many runs and processes share.
 //!
-//! The file is written under another name and renamed when it is whole, so that one that was cut off is never seen
-//! under its own. It is mapped, not read: processes share its pages, and the system may drop them when memory is short.
+//! The file is written under another name and renamed when it is whole, so that a truncated one never appears under its
+//! own name. It is mapped, not read: processes share its pages, and the system may drop them when memory is short.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -30,9 +30,9 @@ impl CacheFile {
         }
     }
 
-    /// What the file holds, or what `compute` gives, which is then put into the file.
+    /// Loads the activations from the file, or computes them with `compute` and writes the file.
     ///
-    /// Of several processes that ask at once, one computes and the others wait. A file that is damaged is made again.
+    /// If several processes need it at once, one computes and the others wait. A damaged file is written anew.
     pub fn get(&self, compute: impl FnOnce() -> Result<Activations>) -> Result<Activations> {
         if let Ok(activations) = self.open() {
             return Ok(activations);

@@ -1,11 +1,11 @@
 //! The activation cache: outputs of frozen layers are computed once per example.
 //!
-//! The layers below the lowest trained one give the same output for the same example, as long as none of them drops out.
-//! [`EntryLayer`] says where a run enters the model, [`Activations`] hold the outputs of the frozen layers, without padding,
-//! in memory or in a mapped file, and [`CachedActivations`] tie a run's examples to them.
+//! The layers below the lowest trained one give the same output for the same example, as long as none of them has
+//! dropout. [`EntryLayer`] says where a run enters the model, [`Activations`] hold the outputs of the frozen layers,
+//! without padding, in memory or in a mapped file, and [`CachedActivations`] tie a run's examples to them.
 //!
 //! With k of L layers trainable an epoch then costs k forward and k backward passes of a layer instead of L and k;
-//! with none, the head alone.
+//! with none, only the head.
 
 mod activations;
 mod bytes;
@@ -21,12 +21,12 @@ pub use activations::{Activations, StoredDtype};
 pub use entry::EntryLayer;
 pub use file::CacheFile;
 
-/// Where in [`Activations`] the examples of a run lie.
+/// Cached activations of the examples of a run.
 #[derive(Debug, Clone)]
 pub struct CachedActivations {
     /// The activations, of this run's examples and maybe of others.
     pub activations: Arc<Activations>,
-    /// For each example of the run, its place.
+    /// Position of each example of the run in the activations.
     pub places: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What follows from scores on dev: an end, another learning rate, the epoch that a run is scored by.
+//! Decisions based on scores on dev: early stopping, the learning rate, checkpoint selection.
 
 use anyhow::{Result, ensure};
 use totune_model::{Classifier, Encoder};
@@ -11,7 +11,7 @@ use crate::stop::{StopRule, has_stopped_improving, overfits};
 use crate::training::Select;
 
 impl Run<'_> {
-    /// Why the phase is over, if the scores say so.
+    /// Returns the reason to end the phase, if the scores on dev give one.
     pub(super) fn ends(&self, rule: &StopRule) -> Result<Option<Stop>> {
         let purpose = "stop: training is to end where %s on dev does";
         let dev = || self.dev(rule.metric(), purpose);
@@ -35,7 +35,7 @@ impl Run<'_> {
         })
     }
 
-    /// What the rate is multiplied by in the epochs that follow.
+    /// Factor of the learning rate in the epochs that follow.
     pub(super) fn scale_after(&self, schedule: &Schedule) -> Result<f64> {
         schedule.scale(|plateau| {
             let purpose = "schedule: the rate is to fall where %s on dev no longer rises";
@@ -43,7 +43,7 @@ impl Run<'_> {
         })
     }
 
-    /// Keeps the model after this epoch where the best one on dev is selected and it is the best so far.
+    /// Stores the model after this epoch if the best one on dev is selected and it is the best so far.
     pub(super) fn offer<E: Encoder>(&mut self, model: &Classifier<E>) -> Result<()> {
         match self.training.select {
             Select::Last => Ok(()),
@@ -61,7 +61,7 @@ impl Run<'_> {
         }
     }
 
-    /// The model of the selected epoch, whose scores become the final ones and whose predictions are kept.
+    /// Returns the model of the selected epoch, whose scores become the final ones and whose predictions are stored.
     pub(super) fn select<E: Encoder>(&mut self, mut model: Classifier<E>) -> Classifier<E> {
         let mut selected = self.epoch;
         if let Some(best) = std::mem::take(&mut self.best).into_found() {
@@ -74,14 +74,14 @@ impl Run<'_> {
         model
     }
 
-    /// What a decision looks at: the metric it names, or the dataset's main one.
+    /// Metric of a decision: the one it names, or the dataset's main one.
     pub(super) fn metric<'m>(&'m self, named: Option<&'m String>) -> &'m str {
         named
             .or(self.task.metrics.first())
             .map_or("the score", String::as_str)
     }
 
-    /// The scores of this phase, in the order they were taken.
+    /// Scores of this phase, in the order they were taken.
     pub(super) fn of_phase(&self, split: &str, metric: &str) -> Vec<f64> {
         let scores = self.scores.iter().filter(|score| {
             score.split == split && score.phase == self.phase && score.metric == metric
@@ -89,8 +89,8 @@ impl Run<'_> {
         scores.map(|score| score.value).collect()
     }
 
-    /// The scores of this phase on dev; an error that begins with `purpose` (where `%s` stands for the metric) if there
-    /// are none.
+    /// Scores of this phase on dev; if there are none, an error that starts with `purpose` (where `%s` is replaced by
+    /// the metric).
     fn dev(&self, named: Option<&String>, purpose: &str) -> Result<Vec<f64>> {
         let metric = self.metric(named);
         let scores = self.of_phase("dev", metric);

@@ -1,7 +1,8 @@
-//! The training loop: one loop for every strategy, which executes what the phases say.
+//! The training loop: one loop for every strategy, which executes the phases of a plan.
 //!
-//! [`fit`] sets a run up and goes through its phases; a [`Run`] knows where it stands. What an epoch does lies in
-//! files of its own: `train.rs` takes the steps, `score.rs` scores and records, `decide.rs` says what follows from scores on dev.
+//! [`fit`] sets a run up and goes through its phases; a [`Run`] holds its state. The parts of an epoch have files of
+//! their own: `train.rs` takes the steps, `score.rs` scores and records, `decide.rs` makes the decisions based on
+//! scores on dev.
 
 mod decide;
 mod score;
@@ -32,14 +33,14 @@ use crate::watch::Watch;
 
 pub use timing::time_phases;
 
-/// Puts a new head on `encoder`, trains as `training` says, and scores after every epoch.
+/// Puts a new head on `encoder`, trains with the settings `training`, and scores after every epoch.
 ///
-/// A phase goes on with the model the one before left, and with its optimiser or a fresh one, as it says.
+/// Each phase starts from the model of the one before, with its optimizer state or a new one, as it specifies.
 ///
-/// The run takes place on the device that the encoder lies on, which is one without autodiff. All randomness comes from
-/// `seed`: the head's initialisation and that of what the strategy adds, the order of the examples, dropout. A loss or
-/// gradient that is not finite ends the run before its step is applied, and so does `watch` when it breaks; both are
-/// outcomes, not errors.
+/// The run takes place on the encoder's device, which is one without autodiff. All randomness comes from `seed`: the
+/// head's initialisation and that of what the strategy adds, the order of the examples, dropout. A loss or gradient
+/// that is not finite ends the run before its step is applied, and so does a break of `watch`; both are outcomes, not
+/// errors.
 ///
 /// # Errors
 /// When a setting is out of range for this encoder, a split is empty, or the device fails.
@@ -54,7 +55,7 @@ pub fn fit<E: Encoder>(
     execute(encoder, (task, training, seed), &plan, watch)
 }
 
-/// As [`fit`], by this plan.
+/// Executes [`fit`] with this plan.
 fn execute<E: Encoder>(
     encoder: E,
     (task, training, seed): (&TaskData, &Training, u64),
@@ -81,7 +82,7 @@ fn execute<E: Encoder>(
     Ok(run.outcome(model, stop, &sizes))
 }
 
-/// Refuses what does not fit together.
+/// Refuses combinations of encoder, task and settings that do not fit together.
 fn check<E: Encoder>(encoder: &E, task: &TaskData, training: &Training) -> Result<()> {
     task.check()?;
     ensure!(
@@ -119,13 +120,13 @@ fn classifier<E: Encoder>(
     Ok(model.train())
 }
 
-/// A phase of a plan, and what it trains of this model.
+/// A phase of a plan, and its assignment of this model's parameters.
 struct Stage<'p> {
     phase: &'p Phase,
     assigned: &'p Assignment,
 }
 
-/// Where a run stands and what it has found so far.
+/// State of a run, and its results so far.
 struct Run<'a> {
     task: &'a TaskData,
     training: &'a Training,
@@ -135,21 +136,21 @@ struct Run<'a> {
     batches: BatchPlan,
     lengths: Vec<usize>,
     steps_per_epoch: usize,
-    /// Of all phases, at most.
+    /// Number of epochs of all phases, at most.
     epochs: usize,
-    /// The parameters that are trained in any phase.
+    /// Parameters that are trained in any phase.
     trainable: BTreeSet<String>,
     phase: usize,
-    /// Where its passes begin.
+    /// Entry layer of its passes.
     start: Option<EntryLayer>,
-    /// What a schedule that looks at scores multiplies the rate by.
+    /// Factor of the learning rate from a schedule that depends on scores.
     scale: f64,
-    /// Some examples of train, to compare with dev.
+    /// Sample of the training examples, to compare with dev.
     sample: Option<Examples>,
     best: Best,
-    /// Finished, over all phases.
+    /// Number of finished epochs, over all phases.
     epoch: usize,
-    /// Taken, over all phases.
+    /// Number of steps taken, over all phases.
     step: usize,
     scores: Vec<Score>,
     predictions: Vec<Prediction>,
@@ -199,7 +200,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Goes through the phases; the model they leave, and why the last one ended.
+    /// Runs the phases; returns the final model, and the reason why the last one ended.
     fn phases<E: Encoder>(
         &mut self,
         mut model: Classifier<E>,
@@ -225,7 +226,8 @@ impl<'a> Run<'a> {
         Ok((model, stop))
     }
 
-    /// Turns to a phase whose passes may begin at `start`. The first one that uses cached activations pays for them.
+    /// Starts a phase whose passes may enter at `start`. The time to compute cached activations counts towards the
+    /// first phase that uses them.
     fn begin(&mut self, phase: usize, start: Option<EntryLayer>) {
         let paid = self.start;
         self.phase = phase;
@@ -278,7 +280,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// What the run leaves; `sizes` are those of all parameters.
+    /// Outcome of the run; `sizes` are those of all parameters.
     fn outcome<E: Encoder>(
         self,
         model: Classifier<E>,

@@ -1,4 +1,4 @@
-//! Scoring after an epoch, and what is recorded of it.
+//! Scoring and recording after an epoch.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use crate::stop::StopRule;
 use crate::watch::EpochScores;
 
 impl Run<'_> {
-    /// Scores a snapshot of the model on everything but the training examples, and keeps its predictions.
+    /// Scores a snapshot of the model on everything but the training examples, and stores its predictions.
     pub(super) fn score<E: Encoder>(
         &mut self,
         model: &Classifier<E>,
@@ -54,7 +54,7 @@ impl Run<'_> {
         Ok(heard.map_break(|()| Stop::Interrupted))
     }
 
-    /// Scores some examples of train, and says how far the score lies above the one on dev.
+    /// Scores a sample of the training examples, and records how far the score is above the one on dev.
     fn compare<E: Encoder>(
         &mut self,
         model: &Classifier<E>,
@@ -77,7 +77,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// As many examples of train as dev has, drawn with the run's seed.
+    /// Samples as many training examples as dev has, with the run's seed.
     fn sampled(&self) -> Examples {
         let n_dev = self.task.dev.as_ref().map_or(0, Examples::len);
         let mut indices: Vec<usize> = (0..self.task.train.len()).collect();
@@ -86,7 +86,7 @@ impl Run<'_> {
         self.task.train.part(&indices)
     }
 
-    /// Predicts what the final model is to predict without being scored on it.
+    /// Predicts the splits on which the final model is not evaluated.
     pub(super) fn predict<E: Encoder>(&mut self, model: &Classifier<E>) -> Result<()> {
         for (split, examples) in &self.task.predict {
             let found = self.evaluated(model, examples)?;
@@ -110,7 +110,7 @@ impl Run<'_> {
         )
     }
 
-    /// Keeps what the model said about the examples of a split.
+    /// Stores the predictions for the examples of a split.
     fn keep(&mut self, split: &str, examples: &Examples, found: Evaluation) {
         let said = found.predicted.into_iter().zip(found.scores);
         let rows = examples.rows.iter().zip(said);

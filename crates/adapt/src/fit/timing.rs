@@ -1,4 +1,4 @@
-//! What the epochs of a run take, without the run.
+//! Timing of the epochs of a run, without the run.
 
 use anyhow::{Result, bail, ensure};
 use totune_model::Encoder;
@@ -12,7 +12,7 @@ use crate::task::TaskData;
 use crate::training::{Select, Training};
 use crate::watch::Watch;
 
-/// Rates are this small a part of the run's: no step takes longer or shorter for it, and no kind of run diverges.
+/// Factor of the learning rates: so small that no run diverges; the duration of a step does not depend on it.
 const PART_OF_RATE: f64 = 1e-3;
 
 /// Times `epochs` epochs of each phase, after one that warms up and is left out; `None` when `watch` ended it.

@@ -15,17 +15,17 @@ use crate::outcome::{EpochTime, Stop};
 use crate::phase::{Assigned, Assignment};
 use crate::watch::StepEvent;
 
-/// What a batch gives before its step is taken.
+/// Loss and gradient of a batch before its step is taken.
 struct Gradient {
     gradients: GradientsParams,
-    /// Mean over the examples.
+    /// Mean loss over the examples.
     loss: f64,
-    /// Before it was clipped.
+    /// Norm before clipping.
     norm: f64,
 }
 
 impl Run<'_> {
-    /// One pass over the training examples; the mean of their losses, each taken before its step.
+    /// Trains one epoch; returns the mean of the examples' losses, each taken before its step.
     pub(super) fn train<E: Encoder>(
         &mut self,
         mut model: Classifier<E>,
@@ -91,7 +91,7 @@ impl Run<'_> {
         (self.train_clock.seconds(), self.train_clock.cpu_seconds())
     }
 
-    /// Notes what the epoch took that began when the clocks stood at `before`.
+    /// Records the time of the epoch that started when the clocks stood at `before`.
     fn note_epoch(&mut self, (seconds, cpu_seconds): (f64, Option<f64>)) {
         let now = self.clocks();
         let time = EpochTime {
@@ -102,8 +102,8 @@ impl Run<'_> {
         phase.epochs.push(time);
     }
 
-    /// The clipped gradient of the mean loss over the examples at `indices`, summed over pieces where a batch passes in
-    /// pieces; a divergence where it or the loss is not finite.
+    /// The clipped gradient of the mean loss over the examples at `indices`, summed over micro-batches if there are
+    /// any; a divergence if it or the loss is not finite.
     fn gradient<E: Encoder>(
         &self,
         model: &Classifier<E>,
@@ -142,7 +142,7 @@ impl Run<'_> {
         })
     }
 
-    /// A batch as it passes through the model: whole, or in pieces.
+    /// Micro-batches of a batch, or the whole batch.
     fn pieces<'b>(&self, indices: &'b [usize]) -> std::slice::Chunks<'b, usize> {
         indices.chunks(match self.training.micro_batch_size {
             0 => indices.len(),

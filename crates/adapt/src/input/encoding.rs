@@ -1,4 +1,4 @@
-//! How much of an example an encoder reads, and in which form.
+//! Form in which an encoder reads examples, and their maximum length.
 
 use serde::Serialize;
 use totune_data::{Dataset, Pairs, WordContext};
@@ -8,16 +8,16 @@ use crate::Training;
 /// The form in which an encoder reads examples.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct InputEncoding {
-    /// Most tokens of an input, special ones included.
+    /// Maximum length of an input in tokens, special ones included.
     pub max_length: usize,
-    /// Whether the two texts of a pair are encoded jointly or separately.
+    /// Joint or separate encoding of the two texts of a pair.
     pub pairs: Pairs,
-    /// Of sentences whose words are tagged, the context that is read with them; none of other tasks.
+    /// Context that is read with sentences whose words are tagged; none in other tasks.
     pub tagged: Option<WordContext>,
 }
 
 impl InputEncoding {
-    /// That of a training on `dataset`.
+    /// Input encoding of a training on `dataset`.
     pub fn of(training: &Training, dataset: &Dataset) -> Self {
         Self {
             max_length: training.max_length,
@@ -26,7 +26,7 @@ impl InputEncoding {
         }
     }
 
-    /// That of whole texts or pairs of texts.
+    /// Input encoding of whole texts or pairs of texts.
     pub fn of_texts(max_length: usize, pairs: Pairs) -> Self {
         Self {
             max_length,

@@ -1,4 +1,4 @@
-//! From texts to the rows that an encoder reads.
+//! Inputs of an encoder, made from texts.
 
 mod encoding;
 mod reader;

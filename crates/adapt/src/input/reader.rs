@@ -14,7 +14,7 @@ use super::{InputEncoding, Rows};
 /// Makes the inputs of an encoder from examples: subwords, or the characters of words.
 #[derive(Debug)]
 pub struct Reader {
-    /// None where words are read by their characters.
+    /// Tokenizer; none where words are read by their characters.
     tokenizer: Option<Tokenizer>,
 }
 
@@ -22,8 +22,8 @@ pub struct Reader {
 type EncodeTexts<'a> = dyn Fn(&Tokenizer, usize) -> Result<Vec<Encoded>> + 'a;
 
 impl Reader {
-    /// What an encoder was trained with: the tokenizer of its architecture in the folder `dir`. `pad_id` is the id that the
-    /// encoder takes for padding.
+    /// Opens the tokenizer that an encoder was trained with: that of its architecture in the folder `dir`. `pad_id` is
+    /// the encoder's padding id.
     ///
     /// # Errors
     /// When there is none, it is one of another architecture, or its padding is not the encoder's.
@@ -59,7 +59,7 @@ impl Reader {
         self.tokenizer.as_ref()
     }
 
-    /// What identifies it.
+    /// Hash of the tokenizer.
     pub fn hash(&self) -> &str {
         self.tokenizer
             .as_ref()
@@ -81,7 +81,7 @@ impl Reader {
         self.encode(examples, encoding, threads, &encode)
     }
 
-    /// As [`Reader::rows`], for a dataset whose texts may have been tokenized before: those come from `cache`.
+    /// Returns [`Reader::rows`] of a dataset whose texts may have been tokenized before: those come from `cache`.
     ///
     /// # Errors
     /// As [`Reader::rows`].

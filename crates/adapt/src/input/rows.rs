@@ -11,22 +11,22 @@ use crate::examples::{Places, Row};
 pub struct Rows {
     /// The inputs, in the order of the examples.
     pub encoded: Vec<Encoded>,
-    /// Of windows over sentences, what each is about; none where each row is an example.
+    /// Sentence and scored words of each window; none where each row is an example.
     windows: Vec<About>,
 }
 
-/// What a window is about.
+/// Sentence and scored words of a window.
 #[derive(Debug)]
 struct About {
     /// Index of its sentence; in ascending order over windows.
     example: usize,
-    /// The words that are scored in it.
+    /// Words that are scored in it.
     words: Range<usize>,
     places: Places,
 }
 
 impl Rows {
-    /// One row for each example.
+    /// Makes one row for each example.
     pub(super) fn of_texts(encoded: Vec<Encoded>) -> Self {
         Self {
             encoded,
@@ -34,7 +34,7 @@ impl Rows {
         }
     }
 
-    /// One window or more for each sentence.
+    /// Makes one or more windows for each sentence.
     pub(super) fn of_windows(windows: Vec<Window>) -> Self {
         let about = |window: &Window| About {
             example: window.example,
@@ -67,8 +67,8 @@ impl Rows {
         indices.iter().flat_map(|&example| place(example)).collect()
     }
 
-    /// A row as a model reads it, with its target: of a window over a sentence, the tags of its words. `examples` are those
-    /// that these rows were made of.
+    /// A row as a model reads it, with its target: of a window over a sentence, the tags of its words. `examples` are
+    /// those that these rows were made of.
     pub fn row(&self, row: usize, examples: &[Example]) -> Row {
         let window = self.windows.get(row);
         let example = &examples[window.map_or(row, |window| window.example)];
@@ -84,7 +84,7 @@ impl Rows {
         }
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub fn all(&self, examples: &[Example]) -> Vec<Row> {
         let rows = 0..self.encoded.len();
         rows.map(|row| self.row(row, examples)).collect()

@@ -45,7 +45,7 @@ pub(super) fn names<'a>(tags: &Target, labels: &'a [String]) -> Vec<&'a str> {
     tags.map(|&tag| labels[tag].as_str()).collect()
 }
 
-/// Rows of tags as `[batch, words]`, zeros behind the shorter ones.
+/// Rows of tags as `[batch, words]`, zeros after the shorter ones.
 pub(super) fn padded<'a>(
     rows: impl Iterator<Item = &'a [usize]>,
     [batch, words]: [usize; 2],

@@ -1,4 +1,4 @@
-//! What each objective makes of outputs.
+//! Losses and predictions of each objective.
 
 use super::*;
 use crate::examples::Row;
@@ -86,7 +86,7 @@ fn a_field_is_learned_and_answered_by_paths() {
         start: None,
         end: None,
     };
-    // `O I-A` alone would be best for each word, but no path goes there; `B-A I-A` has 1 + 3 + 2, `O O` has 1.5.
+    // `O I-A` would be best word by word, but no path goes there; `B-A I-A` has 1 + 3 + 2, `O O` has 1.5.
     let emissions = Tensor::<3>::from_data([[[1.5, 1.0, 0.0], [0.0, 0.0, 3.0]]], &device);
     let output = || {
         Output::Tags(Tags {

@@ -1,4 +1,4 @@
-//! Settings of a training from the name of a strategy, the encoder and a few facts of the data.
+//! Default settings of a training from the name of a strategy, the encoder and a few facts of the data.
 //!
 //! `totune train` and `totune compare` take their defaults from here, so that a model that one of them found is the
 //! model that the other trains.
@@ -23,19 +23,19 @@ mod strategy;
 
 pub use strategy::{Strategy, UnknownStrategy};
 
-/// Training examples from which a batch has 32 of them instead of 16.
+/// Number of training examples from which a batch has 32 examples instead of 16.
 const MANY: usize = 5000;
 /// Peak learning rate of the head before the encoder is fine-tuned.
 const HEAD_LR: f64 = 1e-3;
 /// Epochs of the head before the encoder is fine-tuned.
 const HEAD_EPOCHS: usize = 1;
 
-/// The settings of a training that a person chooses; the rest follows from the strategy, the encoder and the data.
+/// Settings of a training that a person chooses; the rest follows from the strategy, the encoder and the data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recipe {
-    /// Which parameters are trained.
+    /// Strategy: the parameters to train.
     pub strategy: Strategy,
-    /// What is put on the encoder.
+    /// Head on the encoder.
     pub head: HeadChoice,
     /// Peak learning rate; of two phases, of the second.
     pub lr: Option<f64>,
@@ -45,7 +45,7 @@ pub struct Recipe {
     pub epochs: Option<usize>,
     /// Examples per step.
     pub batch_size: Option<usize>,
-    /// Most tokens of an input.
+    /// Maximum length of an input in tokens.
     pub max_length: Option<usize>,
     /// The vector that a simple head reads, where whole texts are labelled.
     pub pooling: Option<Pooling>,
@@ -61,29 +61,29 @@ pub enum HeadChoice {
     TaskSpecific,
 }
 
-/// What a recipe has to know of the data.
+/// Facts of the data that a recipe depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataFacts {
-    /// What is predicted.
+    /// Kind of task.
     pub task: Task,
-    /// Training examples.
+    /// Number of training examples.
     pub n_train: usize,
-    /// Whether there are dev examples.
+    /// True if there are dev examples.
     pub has_dev: bool,
-    /// Tokens of a long training input, such as the 99th percentile.
+    /// Length in tokens of a long training input, such as the 99th percentile.
     pub length: usize,
 }
 
 impl DataFacts {
-    /// Most tokens of an input where nobody asks for more: longer ones cost much, and what lies beyond seldom matters.
+    /// Default maximum length of an input, in tokens: longer ones cost much, and the text beyond it seldom matters.
     pub const LONGEST: usize = 256;
 
-    /// The usual number of examples per step.
+    /// Default number of examples per step.
     pub fn batch_size(&self) -> usize {
         if self.n_train < MANY { 16 } else { 32 }
     }
 
-    /// The usual limit of an input's tokens: whole inputs but for the longest ones, and no more than `encoder` reads.
+    /// Default maximum length of an input: whole inputs except the longest ones, and no more than `encoder` reads.
     pub fn max_length(&self, encoder: &EncoderCard) -> usize {
         let length = self.length.min(Self::LONGEST).next_multiple_of(8).max(16);
         length.min(encoder.architecture.max_length())
@@ -91,7 +91,7 @@ impl DataFacts {
 }
 
 impl Recipe {
-    /// A strategy with everything as usual.
+    /// Creates a recipe for a strategy with default settings.
     pub fn new(strategy: Strategy) -> Self {
         Self {
             strategy,
@@ -105,7 +105,7 @@ impl Recipe {
         }
     }
 
-    /// All settings.
+    /// Returns all settings.
     ///
     /// # Errors
     /// When a value is out of range, for any encoder or for this one.

@@ -1,40 +1,40 @@
-//! Strategies by name: their names for people, their learning rates, their epochs.
+//! Strategies by name: their display names, learning rates and epochs.
 
 use std::fmt;
 use std::str::FromStr;
 
 use totune_model::EncoderCard;
 
-/// Which parameters are trained.
+/// Adaptation strategy, by the parameters that it trains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strategy {
-    /// The head.
+    /// Trains only the head.
     Frozen,
-    /// The head and all layers.
+    /// Trains the head and all layers.
     Full,
-    /// The head and so many top layers.
+    /// Trains the head and this number of top layers.
     LastK(usize),
-    /// The head for an epoch, then everything.
+    /// Trains the head for an epoch, then everything.
     TwoPhase,
-    /// Low-rank updates of queries and values, and the head.
+    /// Trains low-rank updates of queries and values, and the head.
     Lora,
-    /// One more layer each epoch, from the top; the embeddings stay frozen.
+    /// Unfreezes one more layer each epoch, from the top; the embeddings stay frozen.
     Gradual,
-    /// Biases, and the head.
+    /// Trains biases, and the head.
     BitFit,
 }
 
-/// Parameters below which an encoder takes the learning rates of small encoders: MiniLM and the BERT miniatures, not
-/// DistilBERT and BERT-base.
+/// Number of parameters below which an encoder takes the learning rates of small encoders: MiniLM and the BERT
+/// miniatures, not DistilBERT and BERT-base.
 const SMALL: u64 = 50_000_000;
-/// Parameters from which an encoder takes the learning rates of BERT-large.
+/// Number of parameters from which an encoder takes the learning rates of BERT-large.
 const LARGE: u64 = 200_000_000;
 
 impl Strategy {
-    /// All names, of those that are for any encoder.
+    /// All names of strategies that work for any encoder.
     pub const NAMES: [&str; 6] = ["frozen", "full", "two-phase", "lora", "gradual", "bitfit"];
 
-    /// What one does, as an imperative: the end of "the best was to …".
+    /// Description as an imperative: the end of "the best was to …".
     pub fn advice(self) -> String {
         match self {
             Self::Frozen => "train a head on the frozen encoder".into(),
@@ -48,7 +48,7 @@ impl Strategy {
         }
     }
 
-    /// Its name as a noun: the subject of "… is as good".
+    /// Name as a noun: the subject of "… is as good".
     pub fn noun(self) -> String {
         match self {
             Self::Frozen => "a head on the frozen encoder".into(),
@@ -62,7 +62,7 @@ impl Strategy {
         }
     }
 
-    /// Peak learning rates to choose from: the usual one and about three times it.
+    /// Peak learning rates to choose from: the default and about three times it.
     ///
     /// Smaller encoders take higher ones.
     pub fn learning_rates(self, encoder: &EncoderCard) -> [f64; 2] {
@@ -88,7 +88,7 @@ impl Strategy {
         }
     }
 
-    /// Passes over the training examples, of all phases together, where nobody gives a number.
+    /// Default number of epochs of all phases together.
     pub(super) fn epochs(self, n_layers: usize) -> usize {
         match self {
             // Devlin et al. 2019, appendix A.3: 2 to 4.

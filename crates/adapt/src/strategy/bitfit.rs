@@ -6,54 +6,54 @@ use serde::{Deserialize, Serialize};
 use super::{Adaptation, Strategy, Trainable};
 use crate::phase::{Defaults, Plan};
 
-/// The biases of the encoder and the whole head are trained.
+/// Trains the biases of the encoder and the whole head.
 ///
-/// The authors' code takes every parameter with `bias` in its name, the shifts of layer norms and the pooler included; what
-/// the paper calls a subset (section 4.2: those of queries and of the intermediate layer) is `biases = ["attention.query",
-/// "feed_forward.intermediate"]`.
+/// The authors' code takes every parameter with `bias` in its name, including the shifts of layer norms and the pooler;
+/// the paper's subset (section 4.2: biases of queries and of the intermediate layer) is
+/// `biases = ["attention.query", "feed_forward.intermediate"]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BitFit {
     /// Peak learning rate of the biases.
     pub lr: f64,
-    /// Peak learning rate of the head; `lr` where it is left out.
+    /// Peak learning rate of the head; `lr` by default.
     #[serde(default)]
     pub head_lr: Option<f64>,
-    /// Which biases of a layer.
+    /// Biases to train in a layer.
     pub biases: Biases,
-    /// Layers whose biases are trained, counted from the top; all layers where it is left out.
+    /// Number of layers whose biases are trained, counted from the top; all layers by default.
     #[serde(default)]
     pub k: Option<usize>,
     /// The bias of the tanh layer over `[CLS]`.
     pub pooler: Trainable,
-    /// The shift of the embeddings' layer norm, or whatever biases stand in its place. When it is trained, gradients pass
-    /// through all layers.
+    /// The shift of the embeddings' layer norm, or the biases in its place. When it is trained, gradients pass through
+    /// all layers.
     pub embeddings: Trainable,
 }
 
-/// Which biases of a layer are trained.
+/// Biases of a layer that are trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
     expecting = "expected `biases = \"all\"` or a list of modules of a layer, such as [\"attention.query\"]"
 )]
 pub enum Biases {
-    /// Those of all its modules.
+    /// Biases of all its modules.
     All(All),
-    /// Those of the modules with these paths, or ends of paths: `attention.query`, `query`.
+    /// Biases of the modules with these paths, or ends of paths: `attention.query`, `query`.
     Of(Vec<String>),
 }
 
-/// The word `all`.
+/// The word `all` in settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum All {
-    /// All there are.
+    /// Biases of all modules.
     All,
 }
 
 impl BitFit {
-    /// As the authors' code has it: every bias.
+    /// Creates the settings of the authors' code: every bias.
     pub fn new(lr: f64) -> Self {
         Self {
             lr,
@@ -65,7 +65,7 @@ impl BitFit {
         }
     }
 
-    /// Patterns of the trained biases of layer `layer_idx`: one for each module, since each has to exist.
+    /// Patterns of the trained biases of layer `layer_idx`: one for each module, since each must exist.
     fn of_layer(&self, layer_idx: usize) -> Vec<String> {
         let layer = format!(r"^encoder\.layers\.{layer_idx}\.");
         match &self.biases {

@@ -1,4 +1,4 @@
-//! Feature extraction: a head on an encoder that stays as it is.
+//! Feature extraction: a head on a frozen encoder.
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::{Adaptation, Strategy, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Plan};
 
-/// Only the head is trained.
+/// Trains only the head.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Frozen {
     /// Peak learning rate.
     pub lr: f64,
-    /// Peak learning rate of the head; `lr` where it is left out.
+    /// Peak learning rate of the head; `lr` by default.
     #[serde(default)]
     pub head_lr: Option<f64>,
     /// The tanh layer over `[CLS]`. It came with the checkpoint, so the papers' feature extraction freezes it too.
@@ -20,7 +20,7 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    /// As the papers have it: everything pretrained is frozen, the pooler included.
+    /// Creates the settings of the papers: everything pretrained is frozen, including the pooler.
     pub fn new(lr: f64) -> Self {
         Self {
             lr,

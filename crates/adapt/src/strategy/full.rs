@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 use super::{Adaptation, Strategy, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Plan};
 
-/// The head and all layers are trained.
+/// Trains the head and all layers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Full {
     /// Peak learning rate.
     pub lr: f64,
-    /// Peak learning rate of the head; `lr` where it is left out.
+    /// Peak learning rate of the head; `lr` by default.
     #[serde(default)]
     pub head_lr: Option<f64>,
     /// The tanh layer over `[CLS]`.
     pub pooler: Trainable,
     /// Word, position and type vectors and their layer norm.
     pub embeddings: Trainable,
-    /// What the rate of each layer is multiplied by to give that of the next lower one, down to the embeddings; the
-    /// pooler and the top layer have `lr`.
+    /// Factor of the learning rate from each layer to the next lower one, down to the embeddings; the pooler and the
+    /// top layer have `lr`.
     #[serde(default = "super::no_decay")]
     pub layer_decay: f64,
 }
 
 impl Full {
-    /// As the papers have it: every parameter is trained.
+    /// Creates the settings of the papers: every parameter is trained.
     pub fn new(lr: f64) -> Self {
         Self {
             lr,

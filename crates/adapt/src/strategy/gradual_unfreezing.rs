@@ -7,38 +7,38 @@ use super::{Adaptation, Full, Strategy, Trainable, TrainedLayers};
 use crate::phase::{Defaults, OptimizerState, Plan};
 use crate::stop::StopRule;
 
-/// The head learns first; then one more layer joins at a time, the top one first and the embeddings last.
+/// Trains the head first; then unfreezes one more layer at a time, the top one first and the embeddings last.
 ///
-/// Each opening is a phase with a schedule of its own, and the last one, in which everything is trained, takes all epochs
-/// that are left. With a slanted triangle this is what AllenNLP does: one triangle per epoch while something is
-/// frozen, one over the rest. The optimizer state is carried from phase to phase. A stopping rule holds in the last
-/// one only.
+/// Each opening is a phase with a schedule of its own, and the last one, in which everything is trained, takes all
+/// epochs that are left. With a slanted triangle this is what AllenNLP does: one triangle per epoch while something is
+/// frozen, one over the rest. The optimizer state is carried from phase to phase. A stopping rule holds in the last one
+/// only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct GradualUnfreezing {
     /// Peak learning rate of the pooler and the top layer.
     pub lr: f64,
-    /// Peak learning rate of the head, in every phase; `lr` where it is left out.
+    /// Peak learning rate of the head, in every phase; `lr` by default.
     #[serde(default)]
     pub head_lr: Option<f64>,
-    /// What the rate of each layer is multiplied by to give that of the next lower one; 1 for the same rate in all.
+    /// Factor of the learning rate from each layer to the next lower one; 1 for the same rate in all.
     pub layer_decay: f64,
-    /// Epochs before the next layer joins.
+    /// Number of epochs before the next layer is unfrozen.
     #[serde(default = "one")]
     pub epochs_per_layer: usize,
-    /// Word, position and type vectors and their layer norm, or whatever stands in their place.
+    /// Word, position and type embeddings and their layer norm, or the modules in their place.
     pub embeddings: Trainable,
     /// The tanh layer over `[CLS]`; it is trained with the head.
     pub pooler: Trainable,
 }
 
-/// Howard and Ruder's.
+/// Default of Howard and Ruder.
 fn one() -> usize {
     1
 }
 
 impl GradualUnfreezing {
-    /// Everything opens, one layer per epoch.
+    /// Creates settings that unfreeze everything, one layer per epoch.
     pub fn new(lr: f64, layer_decay: f64) -> Self {
         Self {
             lr,
@@ -69,7 +69,8 @@ impl Strategy for GradualUnfreezing {
         Adaptation::Full(Full::new(self.lr))
     }
 
-    /// One phase with the head only and one per opening; an error if the epochs do not suffice to open everything.
+    /// Returns one phase with only the head and one per unfrozen layer; an error if the epochs do not suffice to
+    /// unfreeze everything.
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let openings = n_layers + usize::from(self.embeddings == Trainable::Yes);
         let before = openings * self.epochs_per_layer;
@@ -128,7 +129,7 @@ mod tests {
         training.plan(n_layers)
     }
 
-    /// Epochs, lowest open block, and patterns with their rates.
+    /// Epochs, lowest unfrozen block, and patterns with their rates.
     type Row<'a> = (usize, usize, Vec<(&'a str, f64)>);
 
     /// Epochs, the frozen line, and the patterns with their rates, of each phase.

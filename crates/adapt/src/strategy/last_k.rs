@@ -6,30 +6,31 @@ use serde::{Deserialize, Serialize};
 use super::{Adaptation, Strategy, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Plan};
 
-/// The head and the `k` layers nearest to it are trained.
+/// Trains the head and the `k` layers nearest to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LastK {
-    /// Trained layers, from 1 to the depth of the encoder.
+    /// Number of trained layers, from 1 to the depth of the encoder.
     pub k: usize,
     /// Peak learning rate.
     pub lr: f64,
-    /// Peak learning rate of the head; `lr` where it is left out.
+    /// Peak learning rate of the head; `lr` by default.
     #[serde(default)]
     pub head_lr: Option<f64>,
     /// The tanh layer over `[CLS]`.
     pub pooler: Trainable,
-    /// Word, position and type vectors and their layer norm. When they are trained, the frozen layers between them and the
-    /// top still carry gradients, so nothing is saved but the update.
+    /// Word, position and type embeddings and their layer norm. When they are trained, the frozen layers between them
+    /// and the top still carry gradients, so freezing them only saves their updates.
     pub embeddings: Trainable,
-    /// What the rate of each layer is multiplied by to give that of the next lower one, down to the embeddings; the
-    /// pooler and the top layer have `lr`.
+    /// Factor of the learning rate from each layer to the next lower one, down to the embeddings; the pooler and the
+    /// top layer have `lr`.
     #[serde(default = "super::no_decay")]
     pub layer_decay: f64,
 }
 
 impl LastK {
-    /// As the papers have it: the pooler is trained, the embeddings are frozen like every layer below the top `k`.
+    /// Creates the settings of the papers: the pooler is trained, the embeddings are frozen like every layer below the
+    /// top `k`.
     pub fn new(k: usize, lr: f64) -> Self {
         Self {
             k,

@@ -8,7 +8,7 @@ use super::{Adaptation, Strategy, Trainable};
 use crate::phase::{Defaults, Plan};
 use crate::setup::ModuleEdit;
 
-/// New low-rank updates of some linear layers are trained, and the head; the pretrained weights stay as they are.
+/// Trains new low-rank updates of some linear layers, and the head; the pretrained weights stay frozen.
 ///
 /// Arithmetic and initialisation are PEFT's; see [`totune_model::LowRank`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,19 +16,19 @@ use crate::setup::ModuleEdit;
 pub struct Lora {
     /// Peak learning rate of the updates.
     pub lr: f64,
-    /// Peak learning rate of the head; `lr` where it is left out.
+    /// Peak learning rate of the head; `lr` by default.
     #[serde(default)]
     pub head_lr: Option<f64>,
     /// Rank of an update.
     pub rank: usize,
-    /// An update is multiplied by `alpha / rank`.
+    /// Scaling of an update, which is multiplied by `alpha / rank`.
     pub alpha: f64,
-    /// Linear layers that get one: paths within a layer of the encoder, or ends of paths, such as `attention.query` or
-    /// `query`.
+    /// Linear layers that get an update: paths within a layer of the encoder, or ends of paths, such as
+    /// `attention.query` or `query`.
     pub targets: Vec<String>,
     /// Dropout on the input of an update.
     pub dropout: f64,
-    /// Layers of the encoder that get updates, counted from the top; all layers where it is left out.
+    /// Number of layers of the encoder that get updates, counted from the top; all layers by default.
     #[serde(default)]
     pub k: Option<usize>,
     /// The tanh layer over `[CLS]`, all of it.
@@ -36,7 +36,7 @@ pub struct Lora {
 }
 
 impl Lora {
-    /// Updates of queries and values in all layers, as Hu et al. 2021 have it (section 4.2), with `alpha = rank`.
+    /// Creates updates of queries and values in all layers, as in Hu et al. 2021 (section 4.2), with `alpha = rank`.
     pub fn new(rank: usize, lr: f64) -> Self {
         Self {
             lr,

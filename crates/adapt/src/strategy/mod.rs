@@ -27,11 +27,11 @@ pub use last_k::LastK;
 pub use lora::Lora;
 pub use stack_and_finetune::StackAndFinetune;
 
-/// Which parameters of a pretrained encoder are trained.
+/// Adaptation strategy: the parameters of a pretrained encoder that are trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Adaptation {
-    /// Feature extraction: the encoder stays as it is.
+    /// Feature extraction: the encoder is frozen.
     Frozen(Frozen),
     /// Full fine-tuning.
     Full(Full),
@@ -39,7 +39,7 @@ pub enum Adaptation {
     LastK(LastK),
     /// Fine-tuning in which one more layer is unfrozen at a time.
     GradualUnfreezing(GradualUnfreezing),
-    /// The head first, then everything.
+    /// Training of the head first, then of everything.
     StackAndFinetune(StackAndFinetune),
     /// Fine-tuning of biases.
     #[serde(rename = "bitfit")]
@@ -48,47 +48,48 @@ pub enum Adaptation {
     Lora(Lora),
 }
 
-/// Whether a named part of the encoder is trained.
+/// Training of a named part of the encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trainable {
-    /// It is trained with the rest.
+    /// Trained with the rest.
     #[serde(rename = "trainable")]
     Yes,
-    /// It stays as the checkpoint has it.
+    /// Frozen, as in the checkpoint.
     #[serde(rename = "frozen")]
     No,
 }
 
-/// What a strategy is. The defaults are those of one phase without settings of its own that have a range.
+/// Interface of a strategy. The defaults are those of one phase without settings of its own that have a range.
 trait Strategy {
-    /// Its short name in tables and figures.
+    /// Short name in tables and figures.
     fn label(&self) -> String;
 
-    /// The peak learning rate; of several phases, that of the last.
+    /// Peak learning rate; of several phases, that of the last.
     fn lr(&self) -> f64;
 
-    /// The head's own peak learning rate in the phase that has [`Strategy::lr`], if it has one.
+    /// Peak learning rate of the head in the phase that has [`Strategy::lr`], if it is set.
     fn head_lr(&self) -> Option<f64>;
 
-    /// The setting that [`Strategy::head_lr`] is, as it is written.
+    /// Key of [`Strategy::head_lr`] in the settings.
     fn head_lr_key(&self) -> &'static str {
         "head-lr"
     }
 
-    /// Epochs of all phases, at most, where a run is given `epochs`.
+    /// Number of epochs of all phases, at most, for a run with `epochs`.
     fn epochs(&self, epochs: usize) -> usize {
         epochs
     }
 
-    /// The setting of its own by which training looks at scores on dev, if there is one.
+    /// Key of the strategy's setting that depends on scores on dev, if there is one.
     fn looks_at_dev(&self) -> Option<&'static str> {
         None
     }
 
-    /// A strategy of one phase that trains what this one trains at most, for timing a step.
+    /// Strategy of one phase that trains the largest set of parameters that this one trains in a phase, for timing a
+    /// step.
     fn in_one_phase(&self) -> Adaptation;
 
-    /// What it does to an encoder of `n_layers` layers, with everything else as `defaults` say.
+    /// Returns the plan for an encoder of `n_layers` layers, with `defaults` for everything else.
     ///
     /// # Errors
     /// When a value is out of range for this depth.
@@ -113,43 +114,44 @@ impl Adaptation {
         }
     }
 
-    /// The strategy's short name in tables and figures: `frozen`, `full`, `last-2`, `full, rates x0.9`.
+    /// Short name in tables and figures: `frozen`, `full`, `last-2`, `full, rates x0.9`.
     pub fn label(&self) -> String {
         self.strategy().label()
     }
 
-    /// The peak learning rate; of several phases, that of the last.
+    /// Peak learning rate; of several phases, that of the last.
     pub fn lr(&self) -> f64 {
         self.strategy().lr()
     }
 
-    /// The peak learning rate of the head where it is not [`Adaptation::lr`] in the same phase.
+    /// Peak learning rate of the head where it differs from [`Adaptation::lr`] in the same phase.
     pub fn head_lr(&self) -> Option<f64> {
         self.strategy().head_lr()
     }
 
-    /// The setting that [`Adaptation::head_lr`] is, as it is written: `head-lr`, or what a strategy of several phases calls
+    /// Key of [`Adaptation::head_lr`] in the settings: `head-lr`, or the name that a strategy of several phases has for
     /// it in that one.
     pub fn head_lr_key(&self) -> &'static str {
         self.strategy().head_lr_key()
     }
 
-    /// Epochs of all phases, at most, where a run is given `epochs`.
+    /// Number of epochs of all phases, at most, for a run with `epochs`.
     pub fn epochs(&self, epochs: usize) -> usize {
         self.strategy().epochs(epochs)
     }
 
-    /// The setting of the strategy by which training looks at scores on dev, if there is one.
+    /// Key of the strategy's setting that depends on scores on dev, if there is one.
     pub fn looks_at_dev(&self) -> Option<&'static str> {
         self.strategy().looks_at_dev()
     }
 
-    /// A strategy of one phase that trains what this one trains at most: a step of this one takes no longer.
+    /// Strategy of one phase that trains the largest set of parameters that this one trains in a phase: a step of this
+    /// one takes no longer.
     pub fn in_one_phase(&self) -> Self {
         self.strategy().in_one_phase()
     }
 
-    /// What this strategy does to an encoder of `n_layers` layers, with everything else as `defaults` say.
+    /// Returns the plan for an encoder of `n_layers` layers, with `defaults` for everything else.
     pub fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         self.strategy().plan(defaults, n_layers)
     }
@@ -164,7 +166,7 @@ impl Adaptation {
     }
 }
 
-/// How lower layers differ from the top one, where they do.
+/// Label of the layer decay; empty without one.
 fn decaying(layer_decay: f64) -> String {
     if layer_decay == 1.0 {
         String::new()
@@ -202,7 +204,7 @@ fn check_k(k: usize, n_layers: usize) -> Result<()> {
     Ok(())
 }
 
-/// Refuses no top layers, where a strategy is for all of them unless it says how many.
+/// Refuses 0 top layers; `None` means all layers.
 fn check_optional_k(k: Option<usize>) -> Result<()> {
     ensure!(
         k != Some(0),
@@ -211,7 +213,7 @@ fn check_optional_k(k: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what cannot be the path of a module, or the end of one.
+/// Refuses strings that cannot be the path of a module, or the end of one.
 fn check_modules(key: &str, modules: &[String]) -> Result<()> {
     ensure!(
         !modules.is_empty(),
@@ -227,14 +229,14 @@ fn check_modules(key: &str, modules: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The parts of a classifier that are trained together, from the head down.
+/// Parts of a classifier that are trained together, from the head down.
 struct TrainedLayers {
     /// Rate of the pooler and the top layer.
     lr: f64,
-    /// Rate of the head; `lr` where there is none.
+    /// Rate of the head; `lr` by default.
     head_lr: Option<f64>,
-    /// What the rate of each layer is multiplied by to give that of the next lower one (Howard and Ruder 2018, section
-    /// 3.1); the embeddings are the lowest.
+    /// Factor of the learning rate from each layer to the next lower one (Howard and Ruder 2018, section 3.1); the
+    /// embeddings are the lowest.
     layer_decay: f64,
     pooler: Trainable,
     /// Indices of the trained layers, from the lowest up to the top of the encoder.
@@ -243,7 +245,7 @@ struct TrainedLayers {
 }
 
 impl TrainedLayers {
-    /// One phase of the training, in which exactly these parts are trained.
+    /// Returns one training phase, in which exactly these parts are trained.
     fn phase(self, defaults: &Defaults) -> Phase {
         let n_layers = self.layers.end;
         let rate = |layers_above: usize| self.lr * self.layer_decay.powi(layers_above as i32);
@@ -269,7 +271,7 @@ fn rates(lr: f64, head_lr: Option<f64>, patterns: Vec<String>) -> Vec<(String, f
     [head].into_iter().chain(others).collect()
 }
 
-/// One phase of the training in which the parameters of these patterns are trained, each at its rate.
+/// Returns one training phase in which the parameters of these patterns are trained, each at its rate.
 fn phase(defaults: &Defaults, patterns: Vec<(String, f64)>) -> Phase {
     let group = |(pattern, lr)| Group {
         pattern,

@@ -1,4 +1,4 @@
-//! Stack, then fine-tune: the head until it begins to overfit, then everything (Wang et al. 2019).
+//! Stack, then fine-tune: the head until it starts to overfit, then everything (Wang et al. 2019).
 //!
 //! With a linear head this is linear probing, then fine-tuning (Kumar et al. 2022).
 
@@ -9,7 +9,7 @@ use super::{Adaptation, Full, Strategy, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Plan};
 use crate::stop::StopRule;
 
-/// Two phases, each with the run's schedule from its beginning and a fresh optimizer state.
+/// Two phases, each with the run's schedule from its start and a new optimizer state.
 ///
 /// The run's `epochs` and `stop` are those of the second one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,27 +17,27 @@ use crate::stop::StopRule;
 pub struct StackAndFinetune {
     /// Peak learning rate of the first phase, that of the head.
     pub head_lr: f64,
-    /// Epochs of the first phase, at most.
+    /// Number of epochs of the first phase, at most.
     pub head_epochs: usize,
-    /// What ends them sooner.
+    /// Stopping rule of the first phase.
     pub head_stop: StopRule,
     /// Peak learning rate of the second phase.
     pub lr: f64,
-    /// Peak learning rate of the head in the second phase; `lr` where it is left out.
+    /// Peak learning rate of the head in the second phase; `lr` by default.
     #[serde(default)]
     pub finetune_head_lr: Option<f64>,
     /// The tanh layer over `[CLS]`, in the second phase; in the first it is frozen.
     pub pooler: Trainable,
-    /// Word, position and type vectors and their layer norm, in the second phase.
+    /// Word, position and type embeddings and their layer norm, in the second phase.
     pub embeddings: Trainable,
-    /// What the rate of each layer is multiplied by to give that of the next lower one, in the second phase.
+    /// Factor of the learning rate from each layer to the next lower one, in the second phase.
     #[serde(default = "super::no_decay")]
     pub layer_decay: f64,
 }
 
 impl StackAndFinetune {
-    /// Everything is trained in the second phase; the first one ends at a generalisation gap of a point or an improvement of
-    /// less than a fifth.
+    /// Creates settings that train everything in the second phase; the first one ends at a generalisation gap of a
+    /// point or an improvement of less than a fifth.
     pub fn new(head_lr: f64, head_epochs: usize, lr: f64) -> Self {
         Self {
             head_lr,
@@ -66,7 +66,7 @@ impl Strategy for StackAndFinetune {
         self.lr
     }
 
-    /// That of the second phase; the one of the first is always given.
+    /// Returns the rate of the second phase; that of the first is always set.
     fn head_lr(&self) -> Option<f64> {
         self.finetune_head_lr
     }

@@ -1,4 +1,4 @@
-//! A tiny encoder and tiny tasks, and what the numeric tests ask of a model.
+//! A tiny encoder and tiny tasks, and helpers of the numeric tests.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::collections::BTreeMap;
@@ -120,12 +120,12 @@ pub fn eight() -> TaskData {
     }
 }
 
-/// Runs on flex with nobody watching.
+/// Runs on flex without a watcher.
 pub fn run(task: &TaskData, training: &Training, seed: u64) -> Outcome<Bert> {
     run_on(&Device::flex(), task, training, seed)
 }
 
-/// Runs with nobody watching.
+/// Runs without a watcher.
 pub fn run_on(device: &Device, task: &TaskData, training: &Training, seed: u64) -> Outcome<Bert> {
     fit(encoder(1, device), task, training, seed, &mut ()).expect("valid settings and data")
 }
