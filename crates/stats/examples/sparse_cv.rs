@@ -1,4 +1,4 @@
-//! Scores and times sparse features with logistic regression beside scikit-learn, on the same folds.
+//! Compares sparse features with logistic regression in scores and times with scikit-learn, on the same folds.
 //!
 //! ```text
 //! python fixtures/make/bench_sklearn_sparse.py train.csv folds.json
@@ -42,7 +42,7 @@ struct Measured {
     steps: f64,
     seconds_serial: f64,
     cpu_seconds_serial: f64,
-    /// Left out with `--serial`.
+    /// Absent with `--serial`.
     seconds_two_workers: Option<f64>,
 }
 
@@ -149,7 +149,7 @@ struct Seconds {
     cpu: f64,
 }
 
-/// Runs a few times; the median seconds of each kind, and what it gave.
+/// Runs a few times; returns the median seconds of each kind, and the result.
 fn medians(run: impl Fn() -> Vec<[f64; 3]>) -> (Seconds, Vec<[f64; 3]>) {
     let mut seconds = Vec::new();
     loop {

@@ -1,12 +1,12 @@
-//! How much two texts differ in the words they use.
+//! Divergence between the words of two texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often each term occurs.
+/// Frequency of each term.
 pub type Terms = BTreeMap<String, u64>;
 
-/// Adds the terms of `text` to `counts`: runs of letters and digits, in lower case. A word that an apostrophe or a hyphen
-/// divides is two, so texts count alike whether their marks stand apart or not.
+/// Adds the terms of `text` to `counts`: runs of letters and digits, in lower case. A word that an apostrophe or a
+/// hyphen divides is two, so texts count alike whether their punctuation is separated or not.
 pub fn count_terms(text: &str, counts: &mut Terms) {
     let terms = text.split(|c: char| !c.is_alphanumeric());
     for term in terms.filter(|term| !term.is_empty()) {

@@ -1,6 +1,6 @@
-//! Several classifiers as one: what they predict together from each one's probabilities.
+//! Ensembles of classifiers: joint predictions from the probabilities of each.
 
-/// How members come to one answer.
+/// Rule that combines the predictions of an ensemble's members.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Vote<'w> {
     /// The class with the highest mean probability.
@@ -12,7 +12,7 @@ pub enum Vote<'w> {
     Majority,
 }
 
-/// The class that `members` predict together for one example; each has a probability per class.
+/// Class that `members` predict together for one example; each has a probability per class.
 ///
 /// The first of equals, as NumPy's `argmax` takes it.
 ///
@@ -39,7 +39,7 @@ pub fn predict_together(members: &[&[f32]], vote: Vote) -> usize {
     }
 }
 
-/// The mean over members of the probability of each class, by `weights` where there are any.
+/// Mean over members of the probability of each class, weighted by `weights` if there are any.
 ///
 /// # Panics
 /// As [`predict_together`].
@@ -69,7 +69,7 @@ pub fn mean_probabilities(members: &[&[f32]], weights: Option<&[f64]>) -> Vec<f6
     (0..classes).map(of).collect()
 }
 
-/// Where the highest of `scores` stands, the first of equals.
+/// Index of the highest of `scores`, the first of equals.
 fn highest<T: PartialOrd>(scores: &[T]) -> usize {
     let mut best = 0;
     for (class, score) in scores.iter().enumerate() {

@@ -40,7 +40,7 @@ pub struct Dense<'a, T> {
     values: &'a [T],
     n_rows: usize,
     n_columns: usize,
-    /// From the beginning of a row to that of the next.
+    /// Distance from the start of a row to that of the next.
     stride: usize,
 }
 
@@ -64,7 +64,7 @@ impl<'a, T: Real> Dense<'a, T> {
         }
     }
 
-    /// Some of the columns, those of `range`.
+    /// Returns the columns in `range`.
     ///
     /// # Panics
     /// If the range is empty or ends beyond the last column.
@@ -94,12 +94,12 @@ impl<'a, T: Real> Dense<'a, T> {
         }
     }
 
-    /// How many rows.
+    /// Number of rows.
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
 
-    /// How many columns.
+    /// Number of columns.
     pub fn n_columns(&self) -> usize {
         self.n_columns
     }
@@ -146,12 +146,12 @@ impl<T: Real> Matrix<T> {
         Self { values, n_columns }
     }
 
-    /// Itself, borrowed.
+    /// Borrows the matrix.
     pub fn view(&self) -> Dense<'_, T> {
         Dense::new(&self.values, self.n_columns)
     }
 
-    /// The matrix of some rows, in the order of `rows`.
+    /// Returns the matrix of some rows, in the order of `rows`.
     ///
     /// # Panics
     /// If there is no such row.

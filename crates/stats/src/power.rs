@@ -1,22 +1,22 @@
-//! What a comparison can see: power, the smallest difference or margin it could show, and the seeds that would do.
+//! Power of a comparison, its smallest detectable difference or margin, and the number of seeds needed.
 //!
-//! Standard errors are taken as known when planning: T then follows the noncentral t distribution with the degrees of freedom
-//! of the [`Estimate`] and noncentrality difference / standard error.
+//! Standard errors are taken as known when planning: T then follows the noncentral t distribution with the degrees of
+//! freedom of the [`Estimate`] and noncentrality difference / standard error.
 
 use statrs::function::gamma::ln_gamma;
 
 use crate::significance::Estimate;
 use crate::student::{assert_level, normal_tail, quantile};
 
-/// More seeds than anyone runs; beyond it [`Estimate::seeds_needed`] gives up.
+/// Upper limit of the number of seeds, beyond which [`Estimate::seeds_needed`] returns `None`.
 const MOST_SEEDS: usize = 1000;
 
-/// One of two samples that are to be compared, before they are taken.
+/// A planned sample of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlannedSample {
     /// Standard deviation of its values.
     pub sd: f64,
-    /// How many values it will have.
+    /// Number of values.
     pub n: usize,
 }
 
@@ -101,8 +101,8 @@ impl Estimate {
             * smallest(|sizes| self.equivalence_power(0.0, sizes * self.error, alpha) >= power)
     }
 
-    /// With how many seeds on each side, in place of `n`, `decides` holds of the estimate, whose variance is that of this
-    /// one by n/m and whose degrees of freedom are by (m - 1)/(n - 1); `None` where 1,000 do not.
+    /// Smallest number of seeds m on each side, in place of `n`, at which `decides` returns true for the estimate, with
+    /// its variance multiplied by n/m and its degrees of freedom by (m - 1)/(n - 1); `None` if 1,000 are not enough.
     pub fn seeds_needed(&self, n: f64, decides: impl Fn(&Self) -> bool) -> Option<usize> {
         let with = |m: usize| Self {
             error: self.error * (n / m as f64).sqrt(),
@@ -126,9 +126,10 @@ impl Estimate {
 
     /// The mean over S = √(χ²/df) of `value` up to `until`, of 0 beyond; its features are about 1/`steepness` wide.
     ///
-    /// Given S, T is (Z + δ) / S, so that probabilities of T are such means of normal ones. With S = eˣ the integrand vanishes
-    /// at both ends faster than exponentially, and the trapezoidal rule with a step of a quarter of its narrowest feature is
-    /// exact to rounding (Trefethen and Weideman 2014). Where it ends before, Simpson's rule is good to six digits.
+    /// Given S, T is (Z + δ) / S, so that probabilities of T are such means of normal ones. With S = eˣ the integrand
+    /// vanishes at both ends faster than exponentially, and the trapezoidal rule with a step of a quarter of its
+    /// narrowest feature is exact to rounding (Trefethen and Weideman 2014). Where it ends before, Simpson's rule is
+    /// good to six digits.
     fn mean_over_spread(&self, steepness: f64, until: f64, value: impl Fn(f64) -> f64) -> f64 {
         let df = self.df;
         // ln of the density of x: 2 (df/2)^(df/2) / Γ(df/2) · e^(df x - df e^(2x) / 2).
@@ -156,7 +157,7 @@ impl Estimate {
     }
 }
 
-/// The smallest x > 0 from which on `holds` does, by bisection.
+/// Smallest x > 0 from which on `holds` is true, by bisection.
 fn smallest(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while !holds(high) {
@@ -218,7 +219,8 @@ mod tests {
 
     #[test]
     fn three_five_and_ten_seeds_show_differences_of_3_2_and_1_3_standard_deviations() {
-        // With equal spreads, whose degrees of freedom Welch's test has to estimate; margins as `estimates.py` integrates them.
+        // With equal spreads, whose degrees of freedom Welch's test has to estimate; margins as `estimates.py`
+        // integrates them.
         for (n, difference, margin) in [(3.0, 3.07, 2.922), (5.0, 2.02, 2.032), (10.0, 1.33, 1.361)]
         {
             let found = unpaired(n);

@@ -1,4 +1,4 @@
-//! What a sample of scores looks like: mean, spread, interval, quartiles.
+//! Summary of a sample of scores: mean, standard deviation, interval, quartiles.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
@@ -53,7 +53,7 @@ impl Interval {
         }
     }
 
-    /// Whether `value` lies within, ends included.
+    /// Returns true if `value` is within the interval, ends included.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }

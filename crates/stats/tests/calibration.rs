@@ -1,4 +1,4 @@
-//! Calibration of probabilities beside scikit-learn's, from `fixtures/make/calibration.py`.
+//! Calibration of probabilities compared with scikit-learn's, from `fixtures/make/calibration.py`.
 
 use std::collections::BTreeMap;
 

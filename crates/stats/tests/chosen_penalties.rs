@@ -1,4 +1,5 @@
-//! Regressions with penalties chosen by cross-validation beside scikit-learn's, from `fixtures/make/chosen_penalties.py`.
+//! Regressions with penalties chosen by cross-validation compared with scikit-learn's, from
+//! `fixtures/make/chosen_penalties.py`.
 
 use serde::Deserialize;
 use totune_stats::{Csr, Design, Logistic, Matrix, Solver, logistic_cv, ridge_cv};

@@ -1,4 +1,5 @@
-//! Time against score beside numpy, scipy and pandas, from `fixtures/make/curves.py`; and what holds of any curve.
+//! Curves of scores over time compared with numpy, scipy and pandas, from `fixtures/make/curves.py`; and properties of
+//! any curve.
 
 use proptest::prelude::*;
 use serde::Deserialize;

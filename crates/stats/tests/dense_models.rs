@@ -1,4 +1,4 @@
-//! Regressions on dense features beside scikit-learn's, from `fixtures/make/dense.py`.
+//! Regressions on dense features compared with scikit-learn's, from `fixtures/make/dense.py`.
 
 use serde::Deserialize;
 use totune_stats::{Dense, Linear, Logistic, Solver};

@@ -1,4 +1,4 @@
-//! Hedges' g and its interval beside scipy's noncentral t, from `fixtures/make/effect.py`.
+//! Hedges' g and its interval compared with scipy's noncentral t, from `fixtures/make/effect.py`.
 
 use serde::Deserialize;
 use totune_stats::hedges_g;

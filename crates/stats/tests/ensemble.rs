@@ -1,4 +1,4 @@
-//! Votes beside those of scikit-learn's VotingClassifier, from `fixtures/make/ensemble.py`.
+//! Votes compared with those of scikit-learn's VotingClassifier, from `fixtures/make/ensemble.py`.
 
 use serde::Deserialize;
 use totune_stats::{Vote, mean_probabilities, predict_together};

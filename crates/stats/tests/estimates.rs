@@ -1,5 +1,5 @@
-//! Tests, intervals, equivalence and clusters as scipy, statsmodels and other packages have them; the values of the file are
-//! from `fixtures/make/estimates.py`, the others are quoted.
+//! Tests, intervals, equivalence and clusters compared with scipy, statsmodels and other packages; the values of the
+//! file are from `fixtures/make/estimates.py`, the others are quoted.
 
 use serde::Deserialize;
 use totune_stats::{Estimate, Interval, holm, mean};
@@ -80,7 +80,8 @@ fn equivalence_is_that_of_toster() {
 
 #[test]
 fn folds_of_one_cross_validation_are_those_of_baycomp() {
-    // tests/test_single.py: mean 1 and variance 13.3333 of the posterior on 2 degrees of freedom; two runs of two folds: 3.
+    // tests/test_single.py: mean 1 and variance 13.3333 of the posterior on 2 degrees of freedom; two runs of two
+    // folds: 3.
     for (x, y, share, df) in [
         (&[4.0, 2.0, 6.0][..], &[5.0, 7.0, 3.0][..], 1.0 / 2.0, 2.0),
         (&[4.0, 2.0, 6.0, 4.0], &[5.0, 7.0, 3.0, 5.0], 1.0, 3.0),

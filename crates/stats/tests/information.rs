@@ -1,4 +1,4 @@
-//! Mutual information beside a program of the definition, `fixtures/make/edge.py`, and beside known answers.
+//! Mutual information compared with a program of the definition, `fixtures/make/edge.py`, and with known values.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -68,7 +68,7 @@ fn edge_of_wide_matrices_is_that_of_the_definition() {
     }
 }
 
-/// The matrix that the script's `made` makes.
+/// The matrix of the script's function `made`.
 fn made(case: &Made) -> (Vec<f64>, Vec<usize>) {
     let classes: Vec<usize> = (0..case.rows).map(|i| (i * 7919 % 101) % 2).collect();
     let value = |i: usize, j: usize| {
@@ -97,8 +97,8 @@ fn gaussians(rows: usize, columns: usize, apart: f64, seed: u64) -> (Vec<f32>, V
     (x, classes)
 }
 
-/// What the classes of [`gaussians`] and their rows share, in bits: 1 - E[log2(1 + exp(-z))] with the log-odds z of the
-/// own class, which are normal with mean apart² / 2 and spread `apart`.
+/// Mutual information of the classes of [`gaussians`] and their rows, in bits: 1 - E[log2(1 + exp(-z))] with the
+/// log-odds z of the own class, which are normal with mean apart² / 2 and standard deviation `apart`.
 fn shared(apart: f64) -> f64 {
     let steps = 20_000;
     let at = |i: usize| (i as f64 + 0.5) / f64::from(steps) * 16.0 - 8.0;
@@ -131,12 +131,12 @@ fn neighbours(x: &Dense<f32>, classes: &[usize], k: usize) -> f64 {
     sum / std::f64::consts::LN_2
 }
 
-/// ψ of a whole number: the harmonic number before it, less Euler's constant.
+/// ψ of a whole number: the harmonic number before it, minus Euler's constant.
 fn digamma(n: usize) -> f64 {
     (1..n).map(|i| 1.0 / i as f64).sum::<f64>() - 0.577_215_664_901_532_9
 }
 
-/// What decided between the two estimators, and what EDGE does with the same rows.
+/// Comparison that decided between the two estimators, with EDGE on the same rows.
 #[test]
 fn the_bound_is_near_zero_without_dependence_and_rises_with_it() {
     let (rows, columns) = (400, 384);

@@ -1,4 +1,4 @@
-//! What holds whatever the numbers are.
+//! Properties that hold for any numbers.
 
 use proptest::prelude::*;
 use totune_stats::{
@@ -59,7 +59,8 @@ proptest! {
         }
     }
 
-    /// Whatever columns are merged or left out in the search, the answer must be the minimum in the original ones.
+    /// Checks that the solution is the minimum in the original columns, whatever columns are merged or left out in the
+    /// search.
     #[test]
     fn at_the_minimum_the_gradient_of_every_column_vanishes(
         rows in prop::collection::vec(prop::collection::vec((0..12u32, -2.0..2.0f64), 0..6), 4..20),

@@ -1,4 +1,4 @@
-//! Scores, words, features and logistic regression beside scikit-learn's, from `fixtures/make/stats.py`.
+//! Scores, words, features and logistic regression compared with scikit-learn's, from `fixtures/make/stats.py`.
 
 use std::collections::BTreeMap;
 

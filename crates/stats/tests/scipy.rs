@@ -1,4 +1,4 @@
-//! Statistics beside scipy's and numpy's, from `fixtures/make/stats.py`.
+//! Statistics compared with scipy's and numpy's, from `fixtures/make/stats.py`.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -267,7 +267,7 @@ fn read<T: DeserializeOwned>(text: &str) -> T {
     serde_json::from_str(text).expect("the fixture has the shape its script gives it")
 }
 
-/// Relative to the expected value.
+/// Checks a difference relative to the expected value.
 #[track_caller]
 fn check(name: &str, found: f64, expected: f64, tolerance: f64) {
     check_scaled(name, found, expected, tolerance, expected.abs());

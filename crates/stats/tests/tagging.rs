@@ -1,4 +1,4 @@
-//! Spans and their scores beside conlleval's and seqeval's, from `fixtures/make/tagging.py`.
+//! Spans and their scores compared with conlleval's and seqeval's, from `fixtures/make/tagging.py`.
 
 use serde::Deserialize;
 use totune_stats::{Counts, Reading, Scheme, SpanScores, parse_tag, spans};
@@ -48,8 +48,7 @@ fn spans_are_those_of_conlleval_and_of_both_modes_of_seqeval() {
     }
 }
 
-/// The sequences people ask about, so that they can be checked without the fixture: what conlleval, seqeval and strict
-/// seqeval find in them.
+/// Checks well-known sequences without the fixture: the spans that conlleval, seqeval and strict seqeval find in them.
 #[test]
 fn the_readings_differ_on_ill_formed_sequences() {
     use Scheme::{Bio, Bioes, Iob1, Ioe2};

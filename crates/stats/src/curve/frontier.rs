@@ -1,30 +1,30 @@
-//! Which of several curves is best within a time, for every time.
+//! Upper envelope of several curves: the best of them within a time, for every time.
 
 use crate::curve::Curve;
 
 /// A stretch of time over which one curve is best.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reign {
-    /// Position of the curve in the list that was given.
+    /// Position of the curve in the given list.
     pub curve: usize,
     /// Corners of its running best over the stretch, from its first to its last moment.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Reign {
-    /// Seconds at which it begins.
+    /// Start of the stretch in seconds.
     pub fn from(&self) -> f64 {
         self.points[0].0
     }
 
-    /// Seconds at which it ends.
+    /// End of the stretch in seconds.
     pub fn until(&self) -> f64 {
         self.points[self.points.len() - 1].0
     }
 }
 
-/// The upper envelope of the running bests of `curves`, as stretches that follow each other without a gap, from the
-/// first moment at which any has a score until the end of the longest.
+/// Upper envelope of the running bests of `curves`, as consecutive stretches without a gap, from the first moment at
+/// which any has a score until the end of the longest.
 ///
 /// Where two curves are level, the one that was best before stays so, and the earlier in the list begins. From
 /// one stretch to the next the height may jump, where a curve begins above the others.
@@ -104,7 +104,7 @@ fn between(curves: &[Curve], (left, right): (f64, f64), reigns: &mut Vec<Reign>)
     }
 }
 
-/// Begins a stretch at `seconds` with the highest curve there, unless the one that was best still is.
+/// Starts a stretch at `seconds` with the highest curve there, unless the one that was best still is.
 fn begin(curves: &[Curve], seconds: f64, holder: Option<usize>, reigns: &mut Vec<Reign>) {
     let here = |curve: usize| curves[curve].best_within(seconds);
     let held = holder.and_then(here);

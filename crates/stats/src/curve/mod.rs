@@ -1,14 +1,12 @@
-//! Time against score: what a run had reached by when, what repeats of it reach on average, and which of several
-//! is best within a time.
+//! Scores over time: the best score of a run within a time, the mean over repeats, and the best of several curves.
 //!
-//! A run is scored after each epoch, so what is known of it are points: seconds of training, and a score there.
-//! Whoever has a budget of time keeps the best model so far, so most questions are about a curve's
-//! *running best*, the highest score up to each point, joined by straight lines. That is how scores at
-//! times between two epochs are compared; [`Curve::completed_within`] is what could in fact be had there, since
-//! nobody stops in the middle of an epoch and has a score.
+//! A run is scored after each epoch, so what is known of it are points: seconds of training, and a score there. With a
+//! time budget one keeps the best model so far, so most comparisons use a curve's *running best*, the highest score up
+//! to each point, joined by straight lines, which also gives scores between two epochs. [`Curve::completed_within`] is
+//! the score available in practice, since a run has no score in the middle of an epoch.
 //!
-//! The highest score on test is nothing that anybody could choose. A [`Curve::in_hand`] is never better than its last
-//! point: its scores are those of the checkpoint that would be used after each epoch.
+//! The highest score on test is not available for selection. A [`Curve::in_hand`] is never better than its last point:
+//! its scores are those of the checkpoint that would be used after each epoch.
 
 mod frontier;
 mod repeats;
@@ -23,12 +21,12 @@ pub use repeats::{Epoch, Spread, Stopped, best_within, epochs};
 pub struct Curve {
     /// Seconds and score after each epoch.
     points: Vec<(f64, f64)>,
-    /// What one has at each point: the highest score so far, or the score there.
+    /// Score of each point in the running best: the highest score so far, or for a curve in hand the score there.
     running: Vec<f64>,
 }
 
 impl Curve {
-    /// A curve through `(seconds, score)` after each epoch; `None` without points, or where a number is not
+    /// Creates a curve through `(seconds, score)` after each epoch; `None` without points, or where a number is not
     /// finite, the first time is not positive, or a time is not later than the one before.
     pub fn new(points: Vec<(f64, f64)>) -> Option<Self> {
         let mut curve = Self::in_hand(points)?;
@@ -40,8 +38,8 @@ impl Curve {
         Some(curve)
     }
 
-    /// The same where each point is the score of the checkpoint that one would use there, which may be lower than an
-    /// earlier one: wherever another curve reads the highest score so far, this one reads the line through its points,
+    /// Creates a curve in hand: each point is the score of the checkpoint that one would use there, which may be lower
+    /// than an earlier one. Where other curves use the highest score so far, this one uses the line through its points,
     /// and its last score is its best.
     pub fn in_hand(points: Vec<(f64, f64)>) -> Option<Self> {
         let finite = |&(seconds, score): &(f64, f64)| seconds.is_finite() && score.is_finite();
@@ -69,7 +67,7 @@ impl Curve {
         self.points[self.points.len() - 1].0
     }
 
-    /// The highest score of all, or of a curve in hand the last one.
+    /// Highest score; of a curve in hand, the last score.
     pub fn best(&self) -> f64 {
         self.running[self.running.len() - 1]
     }
@@ -96,7 +94,7 @@ impl Curve {
         Some(self.running[finished.checked_sub(1)?])
     }
 
-    /// The first time at which the running best is at least `score`; `None` where it never is.
+    /// First time at which the running best is at least `score`; `None` if it never is.
     pub fn time_to(&self, score: f64) -> Option<f64> {
         let at = self.running.iter().position(|&best| best >= score)?;
         let Some(before) = at.checked_sub(1) else {
@@ -135,7 +133,7 @@ impl Curve {
         area / seconds
     }
 
-    /// How many points lie at `seconds` or before.
+    /// Number of points at `seconds` or before.
     fn finished(&self, seconds: f64) -> usize {
         self.points.partition_point(|&(at, _)| at <= seconds)
     }

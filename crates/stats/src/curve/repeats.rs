@@ -1,4 +1,4 @@
-//! Several runs of one kind as one curve.
+//! Mean curves of several runs of one kind.
 
 use crate::curve::Curve;
 use crate::summary::mean;
@@ -19,7 +19,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of at least one value; `None` of none.
+    /// Summarises at least one value; `None` for none.
     pub fn of(values: &[f64]) -> Option<Self> {
         (!values.is_empty()).then(|| Self {
             mean: mean(values),
@@ -49,14 +49,14 @@ pub struct Epoch {
     pub reached: usize,
 }
 
-/// What becomes of a run in the means of the epochs after its last.
+/// Treatment of a stopped run in the means of the epochs after its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// It is left out: means are over the runs that finished the epoch, as in a table of epochs.
+    /// Left out: means are over the runs that finished the epoch, as in a table of epochs.
     Leaves,
-    /// It stays with its last score and time: means are over all runs, and say what training for at most so
-    /// many epochs costs and gives. The curve through them does not bend where a run that was better or worse
-    /// than the others leaves, and its seconds always ascend.
+    /// Kept with its last score and time: means are over all runs, and give the cost and the score of training for at
+    /// most so many epochs. The curve through them does not bend where a run that was better or worse than the others
+    /// leaves, and its seconds always ascend.
     Stays,
 }
 

@@ -1,4 +1,4 @@
-//! Mutual information with classes, bounded from below by what a linear model can tell.
+//! Lower bound of the mutual information with classes, from a linear model.
 //!
 //! I(X; Y) = H(Y) - H(Y | X), and for any model q the cross-entropy E[-log2 q(Y | X)] on examples it was not fitted to
 //! is at least H(Y | X) on average. So H(Y) minus the cross-entropy of a logistic regression in cross-validation is a
@@ -11,11 +11,11 @@
 use crate::linear::Logistic;
 use crate::matrix::{Dense, Real};
 
-/// Parts of the cross-validation.
+/// Number of folds of the cross-validation.
 const FOLDS: usize = 5;
 /// Strengths of the penalty to choose from, as scikit-learn's C on features of unit spread.
 const STRENGTHS: [f64; 5] = [1e-4, 1e-3, 1e-2, 1e-1, 1.0];
-/// Steps of a fit at most. A fit is judged by its answers, not by how near it is to its own minimum.
+/// Number of steps of a fit, at most. A fit is judged by its predictions, not by its distance from its own minimum.
 const STEPS: usize = 60;
 
 /// A lower bound of the mutual information of the rows of `x` and their classes, in bits, at least 0.
@@ -92,7 +92,7 @@ pub fn information_bound<T: Real>(x: &Dense<T>, classes: &[usize]) -> Option<f64
     Some((entropy - bits / n).max(0.0))
 }
 
-/// Some rows and their classes.
+/// Rows and their classes.
 struct Part {
     values: Vec<f32>,
     classes: Vec<usize>,

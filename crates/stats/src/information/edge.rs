@@ -1,15 +1,15 @@
 //! Mutual information by dependence graphs: the EDGE estimator (Noshad, Zeng and Hero 2019, arXiv 1801.09125), as
 //! version 4.3.1 of its authors' program computes it with the settings it has by default.
 //!
-//! Both sides are projected at random to a few dimensions, the dimensions are cut into cells, and
-//! Î = (1/N) Σ N_ij · clip(log2(N N_ij / (N_i M_j)), 0.001, U) over the occupied pairs of cells: the plug-in estimate of
-//! the mutual information of the two cells, in bits, with each term kept between a floor and a bound. Ten cuttings
-//! with other widths and offsets are made, and their median taken. That is the first pass; the second one makes the
-//! cells wider or narrower by what the first one found.
+//! Both sides are projected at random to a few dimensions, the dimensions are cut into cells, and Î = (1/N) Σ N_ij ·
+//! clip(log2(N N_ij / (N_i M_j)), 0.001, U) over the occupied pairs of cells: the plug-in estimate of the mutual
+//! information of the two cells, in bits, with each term kept between a floor and a bound. Ten cuttings with other
+//! widths and offsets are made, and their median taken. That is the first pass; the second one makes the cells wider or
+//! narrower by what the first one found.
 //!
-//! Little information makes the second pass's cells so wide that all examples fall into one of them, and the estimate is
-//! the floor: with a first pass below about 0.2 bits the answer is 0.001 whether there is a dependence or not. So both
-//! passes are returned.
+//! Little information makes the second pass's cells so wide that all examples fall into one of them, and the estimate
+//! is the floor: with a first pass below about 0.2 bits the estimate is 0.001 whether there is a dependence or not. So
+//! both passes are returned.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,9 +17,9 @@ use std::hash::Hash;
 use super::random_state::RandomState;
 use crate::matrix::{Dense, Real};
 
-/// Seed of the projections and of the points whose neighbours are looked at.
+/// Seed of the projections and of the points whose neighbours are used.
 const SEED: u32 = 3334;
-/// Points whose neighbours are looked at.
+/// Number of points whose neighbours are used.
 const POINTS: usize = 500;
 /// The least a pair of cells adds for each example in it, in bits.
 const FLOOR: f64 = 0.001;
@@ -31,13 +31,13 @@ const FEWEST: usize = 20;
 /// Settings of the estimator; the defaults are those of version 4.3.1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
-    /// Upper bound of what a pair of cells adds, in bits.
+    /// Upper bound of the contribution of a pair of cells, in bits.
     pub upper: f64,
     /// Smoothness of the two sides: cells are wider for smoother densities.
     pub gamma: [f64; 2],
-    /// Cuttings the median is taken over.
+    /// Number of cuttings that the median is taken over.
     pub members: usize,
-    /// How much wider the cells of the last cutting are than those of the first.
+    /// Relative increase of the cell widths from the first cutting to the last.
     pub range: f64,
 }
 
@@ -52,17 +52,17 @@ impl Default for Edge {
     }
 }
 
-/// What the estimator found, in bits.
+/// Estimates of both passes, in bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EdgeEstimate {
-    /// With cells as wide as the distances of neighbours say.
+    /// Estimate with cells as wide as the distances of neighbours suggest.
     pub first_pass: f64,
-    /// With cells adapted to the first pass: the answer of the program.
+    /// Estimate with cells adapted to the first pass: the result of the authors' program.
     pub second_pass: f64,
 }
 
 impl Edge {
-    /// The mutual information of the rows of `x` and those of `y`; `None` for fewer than 20 rows.
+    /// Mutual information of the rows of `x` and those of `y`; `None` for fewer than 20 rows.
     ///
     /// # Panics
     /// If the numbers of rows differ, or there are no members.
@@ -84,7 +84,7 @@ impl Edge {
         })
     }
 
-    /// As [`Edge::estimate`], with classes on one side, which stand for their numbers.
+    /// Computes [`Edge::estimate`] with classes on one side, represented by their numbers.
     ///
     /// # Panics
     /// If there are not as many classes as rows.
@@ -97,7 +97,7 @@ impl Edge {
         self.estimate(x, &Dense::new(&numbers, 1))
     }
 
-    /// The median over the cuttings.
+    /// Median over the cuttings.
     fn pass(&self, sides: &[Side; 2], gamma: [f64; 2]) -> f64 {
         let mut members: Vec<f64> = (0..self.members)
             .map(|member| {

@@ -1,4 +1,4 @@
-//! How much vectors tell about classes: estimators of mutual information, in bits.
+//! Estimators of the mutual information between vectors and classes, in bits.
 
 mod bound;
 mod edge;

@@ -17,14 +17,14 @@ impl RandomState {
         }
     }
 
-    /// From 0 to below 1, with 53 bits.
+    /// Draws a uniform number from 0 to below 1, with 53 bits.
     fn uniform(&mut self) -> f64 {
         let high = self.bits.next_u32() >> 5;
         let low = self.bits.next_u32() >> 6;
         (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
     }
 
-    /// A standard normal number, by Marsaglia's polar method.
+    /// Draws a standard normal number, by Marsaglia's polar method.
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
@@ -41,7 +41,7 @@ impl RandomState {
         }
     }
 
-    /// A whole number below `n`: masked bits, drawn again while they are too large.
+    /// Draws a whole number below `n`: masked bits, drawn again while they are too large.
     pub fn below(&mut self, n: usize) -> usize {
         let largest = u32::try_from(n - 1).expect("fewer than 2³² numbers to choose from");
         if largest == 0 {

@@ -10,7 +10,7 @@ use crate::matrix::{Dense, Real};
 /// Rows worked on at a time.
 pub(super) const BLOCK: usize = 4;
 
-/// Four rows from `from` on; beyond the last row the last one stands again, and has to be given the factor 0.
+/// Four rows from `from` on; beyond the last row the last one is repeated, and must get the factor 0.
 #[inline(always)]
 pub(super) fn rows_from<'a, T: Real>(x: &Dense<'a, T>, from: usize) -> [&'a [T]; BLOCK] {
     let last = x.n_rows() - 1;

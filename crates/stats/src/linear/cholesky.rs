@@ -6,19 +6,19 @@ use super::wide::{LANES, Unit, Work, wide};
 /// L of A = L Lᵀ.
 pub(super) struct Cholesky {
     n: usize,
-    /// `[n, n]`, of which what is above the diagonal means nothing.
+    /// `[n, n]`, whose entries above the diagonal are unused.
     l: Vec<f64>,
 }
 
 impl Cholesky {
-    /// Takes `a` apart, a full matrix `[n, n]`; `None` where it is not positive definite.
+    /// Factorises `a`, a full matrix `[n, n]`; `None` if it is not positive definite.
     pub fn new(a: Vec<f64>, n: usize) -> Option<Self> {
         assert_eq!(a.len(), n * n, "the matrix is square");
         let l = wide(Factor { a, n })?;
         Some(Self { n, l })
     }
 
-    /// Rows of the matrix.
+    /// Number of rows of the matrix.
     pub fn n(&self) -> usize {
         self.n
     }
@@ -48,7 +48,7 @@ impl Cholesky {
     }
 }
 
-/// Row after row, four at a time: what the rows before them take is read once for the four.
+/// Row after row, four at a time: the contributions of earlier rows are read once for the four.
 struct Factor {
     a: Vec<f64>,
     n: usize,

@@ -8,8 +8,8 @@ use super::rows::Rows;
 use crate::sparse::Csr;
 
 impl Logistic {
-    /// Fits to the rows of a sparse matrix, with classes from 0 to below `n_classes`: as [`Logistic::fit`] with two, with
-    /// the softmax of [`Logistic::fit_dense`] with more.
+    /// Fits to the rows of a sparse matrix, with classes from 0 to below `n_classes`: as [`Logistic::fit`] with two,
+    /// with the softmax of [`Logistic::fit_dense`] with more.
     ///
     /// # Panics
     /// If `x` and `y` differ in length, a class is out of range, fewer than two classes occur, or the solver is one for
@@ -53,15 +53,15 @@ impl Logistic {
     }
 }
 
-/// The objective. Of each output its parameters are the weights of the shared columns, then one for each row, and at last
-/// the intercept.
+/// The objective. Of each output its parameters are the weights of the shared columns, then one for each row, and at
+/// last the intercept.
 struct Loss<'a> {
     rows: Rows,
     y: &'a [usize],
     /// Parameters of an output.
     n: usize,
     strength: f64,
-    /// Of each output, first the logit of each row, then its part in the gradient.
+    /// Logit of each row and output, then its part in the gradient.
     by_row: Vec<Vec<f64>>,
 }
 

@@ -12,9 +12,9 @@ use crate::sparse::Csr;
 
 /// Features of examples, a row for each, to which linear models are fitted.
 pub trait Design: Sized + Sync {
-    /// Examples.
+    /// Number of examples.
     fn n_rows(&self) -> usize;
-    /// Those of some examples, in the order of `rows`.
+    /// Features of some examples, in the order of `rows`.
     fn select(&self, rows: &[usize]) -> Self;
     /// Logistic regressions of the classes `y`, one for each C of `cs`.
     fn logistic(
@@ -122,13 +122,15 @@ pub struct Chosen<M> {
     pub scores: Vec<f64>,
 }
 
-/// A logistic regression whose C is the one of `cs` with the best mean accuracy over `n_folds` stratified folds: scikit-learn's
-/// `LogisticRegressionCV`, but that every fit begins at zero. With a single C there is nothing to choose, and no folds.
+/// A logistic regression whose C is the one of `cs` with the best mean accuracy over `n_folds` stratified folds:
+/// scikit-learn's `LogisticRegressionCV`, except that every fit starts from zero. With a single C there is nothing to
+/// choose, and no folds.
 ///
 /// A fold without which only one class is left says nothing and is passed over.
 ///
 /// # Panics
-/// As [`Logistic::fit_dense`]; if there is no C, or with several of them fewer examples than folds, or fewer than two folds.
+/// As [`Logistic::fit_dense`]; if there is no C, or with several of them fewer examples than folds, or fewer than two
+/// folds.
 pub fn logistic_cv<D: Design>(
     x: &D,
     (y, n_classes): (&[usize], usize),
@@ -157,9 +159,9 @@ pub fn logistic_cv<D: Design>(
     }
 }
 
-/// A ridge regression whose α is the one of `alphas` with the best mean R² over `n_folds` folds of consecutive examples:
-/// scikit-learn's `GridSearchCV(Ridge(), {"alpha": alphas}, cv=n_folds)`. With a single α there is nothing to choose, and no
-/// folds.
+/// A ridge regression whose α is the one of `alphas` with the best mean R² over `n_folds` folds of consecutive
+/// examples: scikit-learn's `GridSearchCV(Ridge(), {"alpha": alphas}, cv=n_folds)`. With a single α there is nothing to
+/// choose, and no folds.
 ///
 /// # Panics
 /// As [`ridge_path`]; if there is no α, or with several of them fewer examples than folds, or fewer than two folds.
@@ -183,7 +185,7 @@ pub fn ridge_cv<D: Design>(x: &D, y: &[f64], alphas: &[f64], n_folds: usize) -> 
     }
 }
 
-/// The place of the first penalty with the best mean score over the folds, and these means.
+/// Returns the index of the first penalty with the best mean score over the folds, and these means.
 fn choose(
     penalties: &[f64],
     folds: impl Fn() -> Vec<usize>,
@@ -217,8 +219,8 @@ fn choose(
     (best, means)
 }
 
-/// The fold of each of `n` examples: consecutive ones are together, and the first folds have one more where they cannot be
-/// equal (scikit-learn's `KFold`).
+/// The fold of each of `n` examples: consecutive ones are together, and the first folds have one more where they cannot
+/// be equal (scikit-learn's `KFold`).
 fn folds(n: usize, n_folds: usize) -> Vec<usize> {
     check_folds(n, n_folds);
     let (each, more) = (n / n_folds, n % n_folds);
@@ -228,7 +230,7 @@ fn folds(n: usize, n_folds: usize) -> Vec<usize> {
         .collect()
 }
 
-/// The fold of each example, so that every class is spread evenly: scikit-learn's `StratifiedKFold`, which deals out the
+/// The fold of each example, so that every class is spread evenly: scikit-learn's `StratifiedKFold`, which assigns the
 /// examples class by class and gives each fold its number of a class in the order of the examples.
 fn stratified_folds(y: &[usize], n_folds: usize) -> Vec<usize> {
     check_folds(y.len(), n_folds);
@@ -272,7 +274,8 @@ fn picked<T: Copy>(of: &[T], rows: &[usize]) -> Vec<T> {
     rows.iter().map(|&row| of[row]).collect()
 }
 
-/// R² as scikit-learn's `r2_score`: 1 - Σ (y - ŷ)² / Σ (y - ȳ)², and where all values are the same 1 if they are met, else 0.
+/// R² as scikit-learn's `r2_score`: 1 - Σ (y - ŷ)² / Σ (y - ȳ)², and where all values are the same 1 if they are met,
+/// else 0.
 fn determination(y: &[f64], predicted: &[f64]) -> f64 {
     let mean = y.iter().sum::<f64>() / y.len() as f64;
     let left: f64 = y.iter().zip(predicted).map(|(y, p)| (y - p).powi(2)).sum();

@@ -24,7 +24,7 @@ impl Logistic {
         fitted.pop().expect("one for each C")
     }
 
-    /// As [`Logistic::fit_dense`], once for each C of `cs` in place of its own.
+    /// Fits [`Logistic::fit_dense`] once for each C of `cs` in place of its own.
     ///
     /// # Panics
     /// As [`Logistic::fit_dense`].
@@ -67,10 +67,10 @@ impl Logistic {
 
 /// The classes of some examples, numbered by those that occur.
 pub(super) struct Occurring {
-    /// Those that occur, in order.
+    /// Classes that occur, in order.
     classes: Vec<usize>,
     n_classes: usize,
-    /// Of each example, the place of its class among them.
+    /// Position of each example's class among them.
     pub y: Vec<usize>,
 }
 
@@ -98,7 +98,7 @@ impl Occurring {
         }
     }
 
-    /// One output with two classes, else one for each.
+    /// Number of outputs: one with two classes, else one for each.
     pub fn outputs(&self) -> usize {
         match self.classes.len() {
             2 => 1,
@@ -106,7 +106,7 @@ impl Occurring {
         }
     }
 
-    /// The model whose weights, output after output with the intercept last, are those of a minimum.
+    /// Returns the model whose weights, output after output with the intercept last, are those of a minimum.
     pub fn fitted(&self, minimum: Minimum, n_columns: usize) -> FittedClasses {
         FittedClasses {
             weights: minimum.x,
@@ -122,15 +122,15 @@ impl Occurring {
 /// A logistic regression of two or more classes, fitted to dense or sparse features.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FittedClasses {
-    /// Of each output: the weight of each column, then the intercept.
+    /// Weights of each output: one for each column, then the intercept.
     weights: Vec<f64>,
     n_columns: usize,
-    /// Those that occurred, in order.
+    /// Classes that occurred, in order.
     classes: Vec<usize>,
     n_classes: usize,
-    /// Steps taken.
+    /// Number of steps taken.
     pub iterations: usize,
-    /// Whether the search stopped by itself, and not because it ran out of steps.
+    /// True if the search met a stopping criterion, false if it ran out of steps or its line search failed.
     pub converged: bool,
 }
 
@@ -150,7 +150,7 @@ impl FittedClasses {
         self.softmax(self.logits(x))
     }
 
-    /// As [`FittedClasses::probabilities`], of sparse rows.
+    /// Probabilities of [`FittedClasses::probabilities`], for sparse rows.
     ///
     /// # Panics
     /// As [`FittedClasses::probabilities`].
@@ -166,7 +166,7 @@ impl FittedClasses {
         self.likeliest(self.logits(x))
     }
 
-    /// As [`FittedClasses::predict`], of sparse rows.
+    /// Predictions of [`FittedClasses::predict`], for sparse rows.
     ///
     /// # Panics
     /// As [`FittedClasses::probabilities`].
@@ -201,7 +201,7 @@ impl FittedClasses {
         logits.into_iter().map(best).collect()
     }
 
-    /// Numbers whose softmax over the classes that occurred is their probability, row by row.
+    /// Logits of the classes that occurred, row by row: their softmax is the probability.
     fn logits<T: Real>(&self, x: &Dense<T>) -> Vec<Vec<f64>> {
         self.check(x.n_columns());
         let products = |(coef, b): (&[f64], f64)| T::products(x, coef, b);
@@ -232,7 +232,7 @@ impl FittedClasses {
     }
 }
 
-/// The objective; its parameters lie as [`FittedClasses::weights`] do.
+/// Objective; its parameters are in the order of [`FittedClasses::weights`].
 struct Loss<'a, T> {
     x: &'a Dense<'a, T>,
     y: &'a [usize],
@@ -281,7 +281,7 @@ pub(super) fn loss<T: Real>(
     })
 }
 
-/// One look at every row: the sum of -ln p; the gradient of its mean is added to `gradient`.
+/// One pass over all rows: the sum of -ln p; the gradient of its mean is added to `gradient`.
 struct Pass<'a, T> {
     x: &'a Dense<'a, T>,
     y: &'a [usize],
@@ -337,7 +337,7 @@ fn two_classes<T: Real, U: Unit>(
     loss + odds.ln()
 }
 
-/// As [`two_classes`], with a softmax over `outputs` classes.
+/// Computes [`two_classes`] with a softmax over `outputs` classes.
 #[inline(always)]
 fn many_classes<T: Real, U: Unit>(
     unit: U,

@@ -5,9 +5,10 @@ use crate::matrix::{Dense, Real};
 
 /// Rows copied, centred, into one block, which stays in the second cache, two panels of it in the first.
 const ROWS: usize = 128;
-/// Columns of a panel, in which the block lies row after row.
+/// Number of columns of a panel, in which the block is stored row by row.
 const WIDE: usize = 2 * LANES;
-/// Columns of one panel times a whole panel are a tile of products, kept in registers over a block.
+/// Number of columns of one panel that are multiplied with a whole panel at a time, as a tile of products kept in
+/// registers over a block.
 const TALL: usize = 8;
 
 /// A row of a panel.

@@ -1,8 +1,8 @@
 //! The pseudo-inverse of a symmetric positive semi-definite matrix of the products of features.
 //!
 //! Most such matrices are regular, or have one or two directions without spread: each layer normalisation takes one.
-//! Those directions are found by inverse iteration, and what is left is solved by Cholesky's triangles, in a tenth of the
-//! time that all eigenvalues take. Where it is not plain which directions have no spread, the eigenvalues decide.
+//! Those directions are found by inverse iteration, and what is left is solved by Cholesky's triangles, in a tenth of
+//! the time that all eigenvalues take. Where it is not plain which directions have no spread, the eigenvalues decide.
 
 use super::cholesky::Cholesky;
 use super::memory::{add_scaled, dot};
@@ -10,33 +10,34 @@ use super::symmetric::Symmetric;
 use crate::matrix::Dense;
 use crate::matrix::Kernels;
 
-/// Directions looked at; fewer than these may have no spread.
+/// Number of directions to search; fewer than these may have no spread.
 const DIRECTIONS: usize = 4;
 /// Inverse iterations. A direction of ten times the least spread that counts leaves the others by 11⁸.
 const ROUNDS: usize = 8;
-/// Steps of the power iteration. Its answer is a lower bound, so that none are too few.
+/// Number of steps of the power iteration. Its result is a lower bound, so that no number is too small.
 const POWERS: usize = 10;
-/// How much smaller than the least eigenvalue that counts one has to be to be nothing, and how much larger another.
+/// Thresholds of a clear decision, relative to the least eigenvalue that counts: smaller than the first is zero, larger
+/// than the second is not.
 const CLEAR: [f64; 2] = [0.5, 10.0];
-/// Fewest columns for which all this is worth while.
+/// Fewest columns for which inverse iteration is worthwhile.
 const FEWEST: usize = 32;
 
-/// Something to multiply with.
+/// Pseudo-inverse, to be multiplied with vectors.
 pub(super) struct Inverse {
-    /// Directions that count.
+    /// Number of directions that count.
     pub rank: usize,
     by: By,
 }
 
 enum By {
-    /// The matrix and a little of each direction without spread; these.
+    /// Triangle of the matrix plus a little of each direction without spread, and these directions.
     Triangle(Cholesky, Vec<Vec<f64>>),
-    /// And the least eigenvalue that counts.
+    /// Eigenvalues, and the least of them that counts.
     Eigenvalues(Symmetric, f64),
 }
 
 impl Inverse {
-    /// Of a full matrix `[n, n]`; eigenvalues of at most `share` of the largest are taken for zero.
+    /// Inverts a full matrix `[n, n]`; eigenvalues of at most `share` of the largest are taken for zero.
     pub fn new(a: Vec<f64>, n: usize, share: f64) -> Self {
         let by_triangle = if n < FEWEST {
             None
@@ -74,8 +75,8 @@ impl Inverse {
     }
 }
 
-/// The matrix by a triangle, and unit vectors of its directions without spread; `None` where these are too many, or not
-/// plain.
+/// Triangle of the matrix, and unit vectors of its directions without spread; `None` if these are too many, or not
+/// clearly separated.
 fn triangle(a: &[f64], n: usize, share: f64) -> Option<(Cholesky, Vec<Vec<f64>>)> {
     let trace: f64 = (0..n).map(|i| a[i * n + i]).sum();
     let matrix = Dense::new(a, n);
@@ -131,7 +132,7 @@ fn triangle(a: &[f64], n: usize, share: f64) -> Option<(Cholesky, Vec<Vec<f64>>)
     Some((Cholesky::new(regular, n)?, nothing))
 }
 
-/// Where an iteration starts: numbers from -0.5 to 0.5 without order, the same each time.
+/// Start of an iteration: pseudo-random numbers from -0.5 to 0.5, the same each time.
 fn start(n: usize, k: usize) -> Vec<f64> {
     let golden = 0.618_033_988_749_894_9;
     (0..n)
@@ -139,7 +140,7 @@ fn start(n: usize, k: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Makes `x` one long; `None` where it has no direction.
+/// Scales `x` to length one; `None` if it has no direction.
 fn unit(x: &mut [f64]) -> Option<()> {
     let length = dot(x, x).sqrt();
     if !(length > 0.0 && length.is_finite()) {
@@ -149,7 +150,7 @@ fn unit(x: &mut [f64]) -> Option<()> {
     Some(())
 }
 
-/// Takes what lies along `directions` from `x`.
+/// Subtracts the components along `directions` from `x`.
 fn without(x: &mut [f64], directions: &[Vec<f64>]) {
     for direction in directions {
         let along = dot(x, direction);

@@ -1,7 +1,7 @@
-//! What is hot in a fit, compiled for each number type here.
+//! Hot loops of a fit, compiled for each number type here.
 //!
-//! A generic function is compiled where it is called, at the optimisation of that crate, which is low for most. A method
-//! of a type that is known is compiled in this crate, at full optimisation.
+//! A generic function is compiled where it is called, at the optimisation of that crate, which is low for most. A
+//! method of a known type is compiled in this crate, at full optimisation.
 
 use super::wide::{LANES, Unit};
 use super::{blocks, columns, dense, gram};

@@ -4,36 +4,36 @@
 //! L-BFGS-B comes to; first step, line search, skipped updates, restarts and stopping tests are those of
 //! L-BFGS-B 3.0. So the iterates follow scipy's up to rounding, and stopping early stops at the same place.
 //!
-//! The general crate argmin (0.11) has the recursion and the line search as well. It tries a first step of 1, stops
-//! on the Euclidean norm of the gradient, evaluates value and gradient apart, and makes a new vector for each
-//! sum; at this tolerance its answers would be others.
+//! The general crate argmin (0.11) has the recursion and the line search as well. It tries a first step of 1, stops on
+//! the Euclidean norm of the gradient, evaluates value and gradient separately, and makes a new vector for each sum; at
+//! this tolerance its results would differ.
 
 use super::line_search::{LineSearch, Next, Point};
 use super::memory::{Memory, add_scaled, dot};
 
-/// Trials in one line search, scikit-learn's `maxls`.
+/// Number of trials in one line search, scikit-learn's `maxls`.
 const MAX_TRIALS: usize = 50;
-/// A relative decrease below this ends the search, scikit-learn's `ftol`.
+/// Relative decrease below which the search ends, scikit-learn's `ftol`.
 const LEAST_DECREASE: f64 = 64.0 * f64::EPSILON;
 /// Longest step of a line search.
 const LARGEST_STEP: f64 = 1e10;
 
 /// A function to minimise.
 pub(super) trait Objective {
-    /// Its value at `x`; its gradient there goes into `gradient`.
+    /// Evaluates it at `x`, and writes its gradient there into `gradient`.
     fn evaluate(&mut self, x: &[f64], gradient: &mut [f64]) -> f64;
 
-    /// The largest absolute entry of a gradient, in the coordinates the tolerance is meant in.
+    /// Largest absolute entry of a gradient, in the coordinates that the tolerance applies to.
     fn largest(&self, gradient: &[f64]) -> f64;
 
-    /// The share of the first direction that is tried first. Steepest descent says nothing of how far to go, so that it is
-    /// a step one long.
+    /// Share of the first direction that is tried first. Steepest descent does not determine a length, so that it is a
+    /// step of length one.
     fn first_step(&self, direction: &[f64]) -> f64 {
         1.0 / dot(direction, direction).sqrt()
     }
 }
 
-/// Where a search ended.
+/// Result of a search.
 #[derive(Debug)]
 pub(super) struct Minimum {
     pub x: Vec<f64>,

@@ -7,7 +7,8 @@ use crate::matrix::{Dense, Real};
 /// Directions in which the features spread less than this share of the widest are taken for no spread at all,
 /// scikit-learn's `tol`. In a mean of layer-normalised states one direction has no spread but rounding.
 const LEAST_SPREAD: f64 = 1e-6;
-/// Corrections by what the first solution leaves, whose error is the square of the features' condition.
+/// Number of corrections by the residuals of the first solution, whose error grows with the square of the features'
+/// condition number.
 const CORRECTIONS: usize = 3;
 
 /// A fitted linear regression.
@@ -17,7 +18,7 @@ pub struct Linear {
     pub coef: Vec<f64>,
     /// The intercept.
     pub intercept: f64,
-    /// Directions of the features that were used.
+    /// Number of directions of the features that were used.
     pub rank: usize,
 }
 

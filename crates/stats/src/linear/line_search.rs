@@ -4,9 +4,9 @@
 //! holds one and choosing the next trial by cubic and quadratic interpolation. The tolerances are those of
 //! L-BFGS-B 3.0 (Byrd, Lu, Nocedal, Zhu), so that the steps taken are those scipy takes.
 
-/// A step must lower the function by at least this share of what its slope at the start promises.
+/// Share of the decrease predicted by the slope at the start that a step must reach at least.
 const DECREASE: f64 = 1e-3;
-/// A step must flatten the slope to this share.
+/// Share of the slope at the start that a step must flatten the slope to.
 const CURVATURE: f64 = 0.9;
 /// An interval relatively narrower than this is not divided further.
 const NARROW: f64 = 0.1;
@@ -19,7 +19,7 @@ pub(super) struct Point {
     pub slope: f64,
 }
 
-/// What to do after a trial.
+/// Action after a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Next {
     /// Try this step.
@@ -28,7 +28,7 @@ pub(super) enum Next {
     Accept,
 }
 
-/// A search under way.
+/// State of a search.
 #[derive(Debug)]
 pub(super) struct LineSearch {
     start: Point,
@@ -37,7 +37,7 @@ pub(super) struct LineSearch {
     best: Point,
     other: Point,
     bracketed: bool,
-    /// In the first stage the search works on the function minus the decrease asked for.
+    /// True in the first stage, in which the search works on the function minus the required decrease.
     first_stage: bool,
     /// Bounds for the next trial.
     low: f64,
@@ -68,7 +68,7 @@ impl LineSearch {
         }
     }
 
-    /// Takes in the trial just made.
+    /// Processes the trial just made.
     pub fn advance(&mut self, trial: Point) -> Next {
         let promised = DECREASE * self.start.slope;
         let allowed = self.start.value + trial.step * promised;
@@ -232,12 +232,13 @@ fn cubic_beyond(best: Point, trial: Point, low: f64, high: f64) -> f64 {
     }
 }
 
-/// Where between `from` and `to` the parabola through both values with the slope at `from` is lowest.
+/// Minimiser of the parabola through both values with the slope at `from`, as a step relative to the distance between
+/// `from` and `to`.
 fn quadratic_share(from: Point, to: Point) -> f64 {
     from.slope / ((from.value - to.value) / (to.step - from.step) + from.slope) / 2.0
 }
 
-/// Where the line through both slopes meets zero.
+/// Step at which the line through both slopes is zero.
 fn secant(trial: Point, best: Point) -> f64 {
     trial.step + trial.slope / (trial.slope - best.slope) * (best.step - trial.step)
 }

@@ -12,23 +12,23 @@ use crate::sparse::Csr;
 pub struct Logistic {
     /// Inverse strength of the penalty.
     pub c: f64,
-    /// Steps of L-BFGS at most.
+    /// Number of L-BFGS steps, at most.
     pub max_iter: usize,
-    /// The largest entry of the gradient at which to stop.
+    /// Largest entry of the gradient at which to stop.
     pub tol: f64,
-    /// How the minimum is looked for.
+    /// Solver of the minimisation.
     pub solver: Solver,
 }
 
-/// How the minimum of a regression is looked for. The minimum is the same; where a search stops short of it is not.
+/// Solver of a regression. The minimum is the same; the point at which a search stops short of it is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Solver {
     /// L-BFGS, step for step as scikit-learn takes it.
     #[default]
     Lbfgs,
-    /// L-BFGS in coordinates in which the objective curves alike in all directions. It takes a quarter of the steps, and at
-    /// the same tolerance stops nearer to the minimum. On dense features alone.
+    /// L-BFGS in coordinates in which the objective curves alike in all directions. It takes a quarter of the steps,
+    /// and at the same tolerance stops nearer to the minimum. Only for dense features.
     Preconditioned,
 }
 
@@ -46,10 +46,9 @@ impl Default for Logistic {
 impl Logistic {
     /// Fits to the rows of `x`, of class 0 or 1 as `y` says.
     ///
-    /// Minimises, from zero and by L-BFGS, what scikit-learn 1.9 does:
-    /// (1/n) Σ [ln(1 + exp zᵢ) - yᵢ zᵢ] + ‖w‖² / (2 n C) with zᵢ = w · xᵢ + b; the intercept b is not penalised.
-    /// The tolerance applies to the gradient of this mean, so with many examples the search stops well before
-    /// the minimum, and where it stops is part of the answer.
+    /// Minimises, from zero and by L-BFGS, what scikit-learn 1.9 does: (1/n) Σ [ln(1 + exp zᵢ) - yᵢ zᵢ] + ‖w‖² / (2 n
+    /// C) with zᵢ = w · xᵢ + b; the intercept b is not penalised. The tolerance applies to the gradient of this mean,
+    /// so with many examples the search stops well before the minimum, and where it stops is part of the result.
     ///
     /// # Panics
     /// If `x` and `y` differ in length, a class is neither 0 nor 1, only one of them occurs (then the best intercept is
@@ -87,9 +86,9 @@ pub struct Fitted {
     pub coef: Vec<f64>,
     /// The intercept.
     pub intercept: f64,
-    /// Steps taken.
+    /// Number of steps taken.
     pub iterations: usize,
-    /// Whether the search stopped by itself, and not because it ran out of steps.
+    /// True if the search met a stopping criterion, false if it ran out of steps or its line search failed.
     pub converged: bool,
 }
 

@@ -1,13 +1,13 @@
-//! What L-BFGS remembers, and the direction it draws from that.
+//! Memory of L-BFGS, and the search direction computed from it.
 
 use std::collections::VecDeque;
 
-/// Pairs of steps and gradient changes kept, scipy's `maxcor`.
+/// Number of pairs of steps and gradient changes stored, scipy's `maxcor`.
 const MEMORY: usize = 10;
 /// Entries worked on at a time, few enough to stay in the first cache.
 const BLOCK: usize = 1024;
 
-/// The last few steps and what they did to the gradient: an estimate of the inverse Hessian.
+/// The last few steps and the changes of the gradient over them: an estimate of the inverse Hessian.
 ///
 /// The recursion needs each vector only in products with others, so it runs on a table of products (Chen, Wang
 /// and Zhou 2014): one pass over the pairs for their products with the gradient, and one to add up the
@@ -15,9 +15,9 @@ const BLOCK: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pairs: Vec<Pair>,
-    /// Where the pairs stand in `pairs`, oldest first.
+    /// Indices of the pairs in `pairs`, oldest first.
     order: VecDeque<usize>,
-    /// The pair taken in since the last direction, whose products with the others are not known yet.
+    /// The pair added since the last direction, whose products with the others are not known yet.
     fresh: Option<usize>,
     /// `step_change[i][j]` = stepᵢ · changeⱼ, where i is older than j.
     step_change: [[f64; MEMORY]; MEMORY],
@@ -186,8 +186,8 @@ mod tests {
         assert_eq!(direction, [-3.0, 1.0]);
     }
 
-    /// With as many pairs as dimensions, exact line searches and a quadratic bowl, the estimate is exact along the
-    /// steps: the direction leads to the minimum.
+    /// Checks that with as many pairs as dimensions, exact line searches and a quadratic bowl, the estimate is exact
+    /// along the steps: the direction leads to the minimum.
     #[test]
     fn two_steps_in_a_bowl_of_two_dimensions_show_the_way_to_its_bottom() {
         // f = (x² + 4 y²) / 2, from (4, 1): gradient (4, 4).

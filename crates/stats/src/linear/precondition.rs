@@ -1,9 +1,9 @@
 //! Coordinates in which a logistic regression on dense features is quickly minimised.
 //!
-//! Features that vary much along few directions and little along many make a long valley, which L-BFGS follows in hundreds
-//! of steps. With H ≈ the second derivative taken apart as L Lᵀ, the objective as a function of Lᵀ w curves about alike in
-//! all directions. An exact H would cost more than the steps it saves: some of the rows are enough, since any
-//! L gives the same minimum.
+//! Features that vary much along few directions and little along many make a long valley, which L-BFGS follows in
+//! hundreds of steps. With H ≈ the second derivative factorised as L Lᵀ, the objective as a function of Lᵀ w curves
+//! about alike in all directions. An exact H would cost more than the steps it saves: some of the rows are enough,
+//! since any L gives the same minimum.
 
 use super::cholesky::Cholesky;
 use super::lbfgs::{Minimum, Objective};
@@ -14,8 +14,8 @@ const ROWS: usize = 2;
 /// The least that H curves along each direction, as a share of its mean.
 const LEAST: f64 = 1e-10;
 
-/// H of one output, its intercept the last coordinate, but for what the penalty adds: the mean over some rows of
-/// p (1 - p) (x, 1)(x, 1)ᵀ with p the classes' shares. The same for all outputs and for every penalty.
+/// H of one output, its intercept the last coordinate, without the penalty's part: the mean over some rows of p (1 - p)
+/// (x, 1)(x, 1)ᵀ with p the classes' shares. The same for all outputs and for every penalty.
 pub(super) struct Curvature {
     h: Vec<f64>,
     columns: usize,
@@ -47,7 +47,7 @@ impl Curvature {
         Self { h, columns }
     }
 
-    /// With a penalty of this `strength`, taken apart. `None` where the numbers are beyond it.
+    /// Triangle of H with a penalty of this `strength`. `None` if the factorisation fails.
     pub fn triangle(&self, strength: f64) -> Option<Cholesky> {
         let (mut h, n) = (self.h.clone(), self.columns + 1);
         let trace: f64 = h.iter().step_by(n + 1).sum();

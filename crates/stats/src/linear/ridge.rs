@@ -9,7 +9,7 @@ use crate::sparse::Csr;
 
 /// Length of the gradient, as a share of that at zero, at which conjugate gradients stop.
 const TOLERANCE: f64 = 1e-11;
-/// Steps of conjugate gradients, at most; word counts take some hundred.
+/// Number of steps of conjugate gradients, at most; word counts take some hundred.
 const STEPS: usize = 10_000;
 
 /// Ridge regressions as scikit-learn 1.9's `Ridge`: each minimises Σ (yᵢ - w · xᵢ - b)² + α ‖w‖², the intercept b not
@@ -41,7 +41,7 @@ pub fn ridge_path<T: Real>(x: &Dense<T>, y: &[f64], alphas: &[f64]) -> Vec<Linea
     alphas.iter().map(fit).collect()
 }
 
-/// As [`ridge_path`], of sparse rows, by conjugate gradients: the columns are centred in thought only.
+/// Fits [`ridge_path`] to sparse rows, by conjugate gradients: the columns are centred implicitly.
 ///
 /// # Panics
 /// As [`ridge_path`].
@@ -93,9 +93,9 @@ fn transposed(x: &Csr, means: &[f64], r: &[f64]) -> Vec<f64> {
     sum
 }
 
-/// Minimises ‖r - (X - 1 mᵀ) w‖² + α ‖w‖² by conjugate gradients in the form for least squares (CGLS; Björck 1996, section
-/// 7.4), whose rounding errors are those of X and not of its products. Every step lies in
-/// the span of the rows, so that columns that outnumber them make nothing worse.
+/// Minimises ‖r - (X - 1 mᵀ) w‖² + α ‖w‖² by conjugate gradients in the form for least squares (CGLS; Björck 1996,
+/// section 7.4), whose rounding errors are those of X and not of its products. Every step lies in the span of the rows,
+/// so that columns that outnumber them make nothing worse.
 fn least_squares(x: &Csr, means: &[f64], r: &[f64], alpha: f64) -> Vec<f64> {
     let slope = |r: &[f64], w: &[f64]| -> Vec<f64> {
         let along = transposed(x, means, r).into_iter();

@@ -1,8 +1,8 @@
-//! A matrix in coordinates made for fitting a penalised linear model.
+//! Coordinates of a matrix that speed up the fit of a penalised linear model.
 
 use crate::sparse::Csr;
 
-/// Instead of a number: one row's own column, or nobody's.
+/// Marker of columns without a shared number: one row's own column, or an empty one.
 const OWN: u32 = u32::MAX;
 
 /// The rows of a matrix in fewer coordinates, in which the search takes the same steps.
@@ -15,9 +15,9 @@ const OWN: u32 = u32::MAX;
 pub(super) struct Rows {
     /// The new number of each column that has more than one entry; `OWN` for the others.
     number: Vec<u32>,
-    /// How many have more than one.
+    /// Number of columns with more than one entry.
     shared: usize,
-    /// Where the shared entries of each row end.
+    /// End of the shared entries of each row.
     ends: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<f64>,
@@ -145,7 +145,7 @@ impl Rows {
 mod tests {
     use super::*;
 
-    /// Columns 0 and 3 are shared, 1 and 4 belong to the first row, and 2 is nobody's.
+    /// Columns 0 and 3 are shared, 1 and 4 belong to the first row, and 2 is empty.
     fn matrix() -> Csr {
         let mut x = Csr::new(5);
         x.push_row(&mut [(0, 2.0), (1, 3.0), (3, 1.0), (4, -4.0)]);

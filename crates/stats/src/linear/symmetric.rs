@@ -7,10 +7,10 @@
 use super::memory::dot;
 use super::wide::{LANES, Unit, Work, wide};
 
-/// Steps for one eigenvalue at most; two or three are usual.
+/// Number of steps for one eigenvalue, at most; two or three are usual.
 const MAX_STEPS: usize = 60;
 
-/// A symmetric matrix taken apart: A = Q J diag(eigenvalues) Jᵀ Qᵀ.
+/// Factorisation of a symmetric matrix: A = Q J diag(eigenvalues) Jᵀ Qᵀ.
 pub(super) struct Symmetric {
     n: usize,
     /// Q: unit vectors u of the reflections I - 2uuᵀ, the k-th of the entries after k.
@@ -21,7 +21,7 @@ pub(super) struct Symmetric {
 }
 
 impl Symmetric {
-    /// Takes `a` apart, a full matrix `[n, n]`.
+    /// Factorises `a`, a full matrix `[n, n]`.
     pub fn new(mut a: Vec<f64>, n: usize) -> Self {
         let mut reflections = Vec::with_capacity(n.saturating_sub(2));
         let (mut diagonal, mut beside) = (vec![0.0; n], vec![0.0; n]);
@@ -63,7 +63,7 @@ impl Symmetric {
         self.eigenvalues.iter().copied().fold(0.0, f64::max)
     }
 
-    /// How many eigenvalues are larger than `least`.
+    /// Number of eigenvalues larger than `least`.
     pub fn rank(&self, least: f64) -> usize {
         self.eigenvalues
             .iter()
@@ -102,7 +102,7 @@ fn reflect(u: &[f64], x: &mut [f64]) {
     x.iter_mut().zip(u).for_each(|(x, u)| *x -= twice * u);
 }
 
-/// H A H with H = I - 2uuᵀ on the rows and columns from `from` on; what is outside that square is not needed again.
+/// H A H with H = I - 2uuᵀ on the rows and columns from `from` on; the rest is not needed again.
 struct Reflection<'a> {
     a: &'a mut [f64],
     n: usize,
@@ -141,13 +141,13 @@ impl Work for Reflection<'_> {
     }
 }
 
-/// Turns a tridiagonal matrix into its eigenvalues on the diagonal, and says by which rotations.
+/// Diagonalises a tridiagonal matrix; returns the rotations, and leaves the eigenvalues on the diagonal.
 fn diagonalise(diagonal: &mut [f64], beside: &mut [f64]) -> Vec<(u32, f64, f64)> {
     let n = diagonal.len();
     let mut rotations = Vec::new();
     for first in 0..n {
         for _ in 0..MAX_STEPS {
-            // Where the block that begins here ends: at the first negligible number beside the diagonal.
+            // Where the block that begins here ends: at the first negligible off-diagonal number.
             let negligible = |i: &usize| {
                 beside[*i].abs() <= f64::EPSILON * (diagonal[*i].abs() + diagonal[*i + 1].abs())
             };
@@ -234,7 +234,7 @@ mod tests {
         for (found, expected) in times(&a, &shortest).iter().zip(&b) {
             assert!((found - expected).abs() < 1e-8, "{found} {expected}");
         }
-        // The shortest one has nothing in the null space: the projection onto the range leaves it alone.
+        // The shortest one has nothing in the null space: the projection onto the range does not change it.
         for (found, expected) in apart
             .solve(&times(&a, &shortest), least)
             .iter()

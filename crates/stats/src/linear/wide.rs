@@ -8,20 +8,20 @@ use std::array;
 /// Numbers in a vector.
 pub const LANES: usize = 8;
 
-/// A unit that works on eight numbers at once.
+/// Vector unit that works on eight numbers at once.
 pub trait Unit: Copy {
     type Vector: Copy;
 
-    /// The same number eight times.
+    /// Repeats a number eight times.
     fn splat(self, value: f64) -> Self::Vector;
     fn load(self, values: &[f64; LANES]) -> Self::Vector;
-    /// Numbers of single precision, as they are.
+    /// Loads numbers of single precision.
     fn load_single(self, values: &[f32; LANES]) -> Self::Vector;
     fn store(self, from: Self::Vector, to: &mut [f64; LANES]);
     /// a b + c, rounded once.
     fn multiply_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
 
-    /// The sum of the eight: of the halves, then of the halves of that.
+    /// Sum of the eight: of the halves, then of the halves of that.
     fn sum(self, of: Self::Vector) -> f64;
 
     /// a · b
@@ -44,16 +44,16 @@ pub trait Unit: Copy {
     }
 }
 
-/// Work to be compiled once for each unit; `run` has to be `#[inline(always)]`, with all it calls in its loops. A closure
-/// is compiled for any machine, so that no closure may use the unit.
+/// Work to be compiled once for each unit; `run` has to be `#[inline(always)]`, with all it calls in its loops. A
+/// closure is compiled for any machine, so that no closure may use the unit.
 pub(super) trait Work {
     type Output;
 
     fn run<U: Unit>(self, unit: U) -> Self::Output;
 }
 
-/// Does the work with the widest vector unit there is. The results are the same with each, but for processors of the
-/// x86 family from before 2013, which round a product before it is added to.
+/// Runs the work on the widest vector unit of the machine. The results are the same with each, except on x86 processors
+/// from before 2013, which round a product before the addition.
 pub(super) fn wide<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     {
@@ -70,7 +70,7 @@ pub(super) fn wide<W: Work>(work: W) -> W::Output {
     work.run(Plain)
 }
 
-/// What the compiler makes of it.
+/// Scalar code, vectorised by the compiler.
 #[derive(Clone, Copy)]
 struct Plain;
 
@@ -135,7 +135,7 @@ mod x86 {
     /// (a + c) + (b + d)
     #[inline(always)]
     unsafe fn sum_of_four(of: __m256d) -> f64 {
-        // SAFETY: whoever calls has the instructions.
+        // SAFETY: the caller has the instructions.
         unsafe {
             let halves = [_mm256_castpd256_pd128(of), _mm256_extractf128_pd::<1>(of)];
             let two = _mm_add_pd(halves[0], halves[1]);
@@ -143,7 +143,7 @@ mod x86 {
         }
     }
 
-    /// Made only where the processor has it, which is what each `unsafe` below relies on.
+    /// AVX-512 unit, only made on a processor that has it, which is what each `unsafe` below relies on.
     #[derive(Clone, Copy)]
     struct Avx512(());
 
@@ -190,7 +190,7 @@ mod x86 {
         }
     }
 
-    /// As [`Avx512`], with two vectors for one.
+    /// AVX2 unit: [`Avx512`] with two vectors for one.
     #[derive(Clone, Copy)]
     struct Avx2(());
 

@@ -1,8 +1,8 @@
-//! How far the probabilities of a classifier can be trusted.
+//! Calibration of a classifier's probabilities.
 
-/// Brier score (Brier 1950): the mean over examples of Σₖ (pₖ - yₖ)², where y is 1 for the gold class and 0 elsewhere; from 0
-/// for all right and certain to 2 for all wrong and certain. scikit-learn's `brier_score_loss` with `scale_by_half=False`.
-/// `None` without examples.
+/// Brier score (Brier 1950): the mean over examples of Σₖ (pₖ - yₖ)², where y is 1 for the gold class and 0 elsewhere;
+/// from 0 for all right and certain to 2 for all wrong and certain. scikit-learn's `brier_score_loss` with
+/// `scale_by_half=False`. `None` without examples.
 ///
 /// `probabilities`: `[examples][classes]`.
 ///
@@ -30,8 +30,8 @@ pub fn brier_score(probabilities: &[Vec<f64>], gold: &[usize]) -> Option<f64> {
     (!gold.is_empty()).then(|| sum / gold.len() as f64)
 }
 
-/// Expected calibration error (Naeini et al. 2015): the mean over examples of how far accuracy and mean confidence lie apart
-/// in the example's bin, one of `n_bins` equal parts of [0, 1]. `None` without examples.
+/// Expected calibration error (Naeini et al. 2015): the mean over examples of the distance between accuracy and mean
+/// confidence in the example's bin, one of `n_bins` equal parts of [0, 1]. `None` without examples.
 ///
 /// `confidence` is the probability of the predicted class and `right` whether it is the gold one. The bins are those of
 /// scikit-learn's `calibration_curve` with `strategy="uniform"`: a confidence on a border belongs to the bin below it.
@@ -51,7 +51,7 @@ pub fn expected_calibration_error(
         right.len()
     );
     assert!(n_bins > 0, "found 0 bins, expected at least one");
-    // Of each bin: right answers less the sum of confidences, which is its share of the error times all examples.
+    // Of each bin: right predictions minus the sum of confidences, which is its share of the error times all examples.
     let mut gaps = vec![0.0; n_bins];
     for (&p, &right) in confidence.iter().zip(right) {
         assert!(

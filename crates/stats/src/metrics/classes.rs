@@ -24,7 +24,7 @@ pub fn for_class(gold: &[usize], predicted: &[usize], class: usize) -> Precision
     Counts::of(gold, predicted, class).scores()
 }
 
-/// How scores of several classes become one.
+/// Average of scores over classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Average {
     /// The unweighted mean over the classes.

@@ -1,7 +1,7 @@
 //! Scores of a regression: gold and predicted numbers in, correlations and errors out.
 //!
-//! A correlation of fewer than two pairs, of a slice that does not vary, or of a number that is not finite has no
-//! answer and is `None`; scipy gives NaN for the latter two and refuses the first.
+//! A correlation of fewer than two pairs, of a slice that does not vary, or of a number that is not finite is undefined
+//! and `None`; scipy gives NaN for the latter two and refuses the first.
 
 use super::counts::assert_same_length;
 
@@ -68,7 +68,7 @@ pub fn mean_squared_error(gold: &[f64], predicted: &[f64]) -> Option<f64> {
     mean.is_finite().then_some(mean)
 }
 
-/// A sample less its mean, at length 1.
+/// A sample minus its mean, scaled to length 1.
 struct Direction(Vec<f64>);
 
 impl Direction {

@@ -1,26 +1,26 @@
-//! What all scores of things found and missed come from: three counts.
+//! The three counts behind precision, recall and F1.
 
-/// How often something is in gold, in the predictions, and in both: examples of a class, or spans.
+/// Frequencies of examples of a class, or of spans, in gold, in the predictions, and in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// TP + FN: how often it is in gold.
+    /// TP + FN: number in gold.
     pub gold: usize,
-    /// TP + FP: how often it was predicted.
+    /// TP + FP: number predicted.
     pub predicted: usize,
-    /// TP: how often it is in both.
+    /// TP: number in both.
     pub both: usize,
 }
 
 /// Precision, recall and F1 of one class against all others, of spans, or of an average over classes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrecisionRecallF1 {
-    /// TP / (TP + FP): how much of what was predicted as this class belongs to it.
+    /// TP / (TP + FP): share of the predictions of this class that are right.
     pub precision: f64,
-    /// TP / (TP + FN): how much of this class was found.
+    /// TP / (TP + FN): share of this class that was found.
     pub recall: f64,
     /// 2 TP / (2 TP + FP + FN), the harmonic mean of the two.
     pub f1: f64,
-    /// TP + FN: how many examples belong to this class.
+    /// TP + FN: number of examples of this class.
     pub support: usize,
 }
 

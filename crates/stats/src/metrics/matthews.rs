@@ -6,7 +6,7 @@ use super::counts::assert_same_length;
 ///
 /// For two classes (TP TN - FP FN) / √((TP+FP)(TP+FN)(TN+FP)(TN+FN)) (Matthews 1975), for more Gorodkin's R_K (2004),
 /// which is the same for two. With c right of n examples, and gₖ and pₖ how often class k is in gold and predicted:
-/// (c n - Σ gₖ pₖ) / √((n² - Σ gₖ²)(n² - Σ pₖ²)). 0 where gold or predictions hold one class alone or nothing, as in
+/// (c n - Σ gₖ pₖ) / √((n² - Σ gₖ²)(n² - Σ pₖ²)). 0 where gold or predictions hold only one class or nothing, as in
 /// scikit-learn.
 ///
 /// # Panics

@@ -1,9 +1,9 @@
 //! Scores: gold and predicted values in, numbers out.
 //!
 //! One file for each family: [`accuracy`], F1 and the like of single-label classifiers ([`averaged`]), [`matthews`],
-//! correlations and errors of regressions ([`pearson`]), calibration of probabilities ([`brier_score`]), and spans of taggers ([`SpanScores`], under a [`Reading`] of
-//! the tags). [`classification_scores`], [`regression_scores`] and [`tagging_scores`] give all of a family under the
-//! names of the result rows.
+//! correlations and errors of regressions ([`pearson`]), calibration of probabilities ([`brier_score`]), and spans of
+//! taggers ([`SpanScores`], under a [`Reading`] of the tags). [`classification_scores`], [`regression_scores`] and
+//! [`tagging_scores`] give all of a family under the names of the result rows.
 
 mod calibration;
 mod classes;

@@ -1,7 +1,7 @@
 //! The names that result rows use, and the scores of one evaluation under them.
 //!
-//! What is stored for a run is part of the results, so [`classification_scores`] never gains a row by itself: what came
-//! later is in [`classification_scores_with`], for the callers that ask by name, such as a dataset's card.
+//! What is stored for a run is part of the results, so [`classification_scores`] never gains a row by itself: later
+//! additions are in [`classification_scores_with`], for callers that request them by name, such as a dataset's card.
 
 use super::classes::{accuracy, f1_batch_mean, f1_macro, f1_micro, f1_weighted, for_class};
 use super::correlation::{
@@ -14,7 +14,7 @@ use super::tags::Reading;
 /// Batch size of `f1-batch-mean`, the batch Hart (2020) most likely trained with (BERT's default).
 const BATCH: usize = 32;
 
-/// What [`classification_scores_with`] adds to the scores that are always there.
+/// Optional scores of [`classification_scores_with`], in addition to those that are always there.
 pub const CLASSIFICATION_EXTRAS: [&str; 3] = ["matthews", "f1-weighted", "accuracy-f1"];
 
 /// All scores of one evaluation under the names the result rows use.
@@ -56,10 +56,10 @@ pub fn classification_scores(
     scores
 }
 
-/// The scores of [`classification_scores`], then those of [`CLASSIFICATION_EXTRAS`] that are `asked` for.
+/// Computes [`classification_scores`], then those of [`CLASSIFICATION_EXTRAS`] that are in `asked`.
 ///
-/// `matthews` is what GLUE reports for CoLA, `accuracy-f1` the mean of accuracy and the F1 of the positive class that it
-/// reports for MRPC and QQP; without a positive class it is left out. Other names in `asked` add nothing.
+/// `matthews` is what GLUE reports for CoLA, `accuracy-f1` the mean of accuracy and the F1 of the positive class that
+/// it reports for MRPC and QQP; without a positive class it is left out. Other names in `asked` add nothing.
 ///
 /// # Panics
 /// As [`classification_scores`], or if a class is not below `n_classes`.
@@ -93,7 +93,7 @@ pub fn classification_scores_with<'a>(
 /// All scores of a regression under the names the result rows use: `pearson`, `spearman`, `spearman-textbook`,
 /// `pearson-spearman` (their mean, the first two) and `mse`.
 ///
-/// A score that has no answer, such as a correlation with predictions that do not vary or are not finite, is left out.
+/// An undefined score, such as a correlation with predictions that do not vary or are not finite, is left out.
 ///
 /// # Panics
 /// If the slices differ in length.

@@ -7,11 +7,11 @@ use super::tags::{Kind, Reading, Scheme};
 /// A span of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span<T> {
-    /// Its type, such as `PER`.
+    /// Type, such as `PER`.
     pub span_type: T,
-    /// Its first token.
+    /// Index of the first token.
     pub start: usize,
-    /// The token after its last.
+    /// Index after the last token.
     pub end: usize,
 }
 
@@ -37,15 +37,15 @@ where
     }
 }
 
-/// What [`spans`] gives.
+/// Iterator over the spans of a sentence, returned by [`spans`].
 #[derive(Clone, Debug)]
 pub struct Spans<I, T> {
     tags: I,
     reading: Reading,
-    /// The number of the next tag.
+    /// Index of the next tag.
     at: usize,
     before: Option<(Kind, T)>,
-    /// Start and type of the span that has not ended.
+    /// Start and type of the open span.
     open: Option<(usize, T)>,
     done: bool,
 }

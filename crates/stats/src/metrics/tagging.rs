@@ -21,7 +21,7 @@ pub struct SpanScores<T> {
 }
 
 impl<T: Copy + Ord + Debug> SpanScores<T> {
-    /// No sentence yet.
+    /// Creates counts of no sentences.
     pub fn new(reading: Reading) -> Self {
         Self {
             reading,
@@ -111,7 +111,7 @@ impl<T: Copy + Ord + Debug> SpanScores<T> {
             .map(|(span_type, counts)| (*span_type, *counts))
     }
 
-    /// How many tokens there are.
+    /// Number of tokens.
     pub fn tokens(&self) -> usize {
         self.tokens
     }
@@ -123,8 +123,8 @@ impl<T: Copy + Ord + Debug> SpanScores<T> {
 }
 
 impl<T: Copy + Ord + Debug + Display> SpanScores<T> {
-    /// The scores under the names the result rows use: `span-f1`, `span-precision`, `span-recall`, `token-accuracy`, and
-    /// `span-f1:PER` for each type that gold or predictions hold.
+    /// The scores under the names the result rows use: `span-f1`, `span-precision`, `span-recall`, `token-accuracy`,
+    /// and `span-f1:PER` for each type that gold or predictions hold.
     pub fn rows(&self) -> Vec<(String, f64)> {
         let PrecisionRecallF1 {
             precision,
@@ -158,7 +158,7 @@ impl<'a> SpanScores<&'a str> {
     }
 }
 
-/// The report of `conlleval`, in percent: line for line what the script prints.
+/// The report of `conlleval`, in percent, line for line as the script prints it.
 impl<T: Ord + Display> Display for SpanScores<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let Counts {

@@ -1,10 +1,10 @@
-//! Tags of tokens, and how a sequence of them is read as spans.
+//! Tags of tokens, and their evaluation as spans.
 //!
 //! A tag is a [`Kind`] and a type: `B-PER` begins a span of type `PER`. Well-formed sequences of a scheme mean the same
 //! to everybody. A model also predicts ill-formed ones, such as an `I-PER` after `O`, and there evaluation scripts
 //! differ; a [`Reading`] names whose rules count.
 
-/// What a tag says about the place of its token in a span.
+/// Kind of a tag: the position of its token in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// `O`: in no span.
@@ -35,7 +35,7 @@ pub fn parse_tag(name: &str) -> Option<(Kind, &str)> {
     Some((kind, span_type))
 }
 
-/// How tags are meant to be written.
+/// Tagging scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// `I` throughout, `B` only where a span follows one of its type: CoNLL-2003 as released.
@@ -50,7 +50,7 @@ pub enum Scheme {
     Bioes,
 }
 
-/// Whose rules turn tags into spans.
+/// Span evaluation: the rules that turn tags into spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// The rules of `conlleval`, the script of the CoNLL shared tasks (Tjong Kim Sang, version of 2004-01-26): the
@@ -60,7 +60,7 @@ pub enum Reading {
     /// `I`, and after an `E` but for a `B`. It ends where the next starts or is `O`. So an `I` with nothing before it
     /// starts a span, and an `I` of another type ends one. BIO, IOB1, IOE1 and IOE2 are all read without saying which.
     ///
-    /// The script knows no `S`, and nobody who mixes `B` and `E`: of both, only a change of type or an `O` before them
+    /// The script knows neither `S` nor mixtures of `B` and `E`: of both, only a change of type or an `O` before them
     /// starts a span. For BIOES this is the wrong reading.
     Conlleval,
     /// The default mode of `seqeval` 1.2.2: `conlleval`, but a `B` always starts a span and an `E` always ends one, and
@@ -68,14 +68,14 @@ pub enum Reading {
     Seqeval,
     /// `seqeval` 1.2.2 with `mode="strict"`: spans that the scheme allows, and nothing else.
     ///
-    /// In BIO an `I` with no `B` before it is in no span. In BIOES a span that is not closed is none. In IOB1 a `B` that
-    /// does not touch a span of its type starts nothing. In IOE1 `seqeval` also loses a closed span before an `O`, which
-    /// its authors call unfinished; it is kept, so that numbers compare.
+    /// In BIO an `I` with no `B` before it is in no span. In BIOES a span that is not closed is none. In IOB1 a `B`
+    /// that does not touch a span of its type starts nothing. In IOE1 `seqeval` also loses a closed span before an `O`,
+    /// which its authors call unfinished; it is kept, so that numbers compare.
     Strict(Scheme),
 }
 
 impl Reading {
-    /// The reading under which well-formed tags of `scheme` mean what they should.
+    /// Returns the evaluation that finds the intended spans in well-formed tags of `scheme`.
     pub fn of(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Iob1 | Scheme::Bio | Scheme::Ioe1 | Scheme::Ioe2 => Reading::Conlleval,
@@ -83,7 +83,7 @@ impl Reading {
         }
     }
 
-    /// Whether a span that is open at `before` goes on at `now`.
+    /// Returns true if a span that is open at `before` continues at `now`.
     pub(super) fn goes_on<T: PartialEq>(self, before: (Kind, T), now: (Kind, T)) -> bool {
         use Kind::{Begin as B, End as E, Inside as I, Outside as O};
         let same = before.1 == now.1;
@@ -99,7 +99,7 @@ impl Reading {
         }
     }
 
-    /// Whether a span starts at `now`.
+    /// Returns true if a span starts at `now`.
     pub(super) fn starts<T: PartialEq>(self, before: (Kind, T), now: (Kind, T)) -> bool {
         use Kind::{Begin as B, End as E, Inside as I, Outside as O, Single as S};
         let same = before.1 == now.1;
@@ -133,7 +133,7 @@ impl Reading {
         }
     }
 
-    /// Whether a span whose last token is `last` counts, `next` being the token that does not go on with it.
+    /// Returns true if a span whose last token is `last` counts; `next` is the token that does not continue it.
     pub(super) fn counts<T: PartialEq>(self, last: (Kind, T), next: (Kind, T)) -> bool {
         use Kind::{Begin as B, End as E, Inside as I, Outside as O, Single as S};
         let same = last.1 == next.1;

@@ -1,4 +1,4 @@
-//! The paired bootstrap: draw examples again, with replacement, and see how the difference moves.
+//! Paired bootstrap: resampling of examples, with replacement, to estimate the variation of a difference.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -6,16 +6,16 @@ use rand_chacha::ChaCha8Rng;
 use crate::student::assert_level;
 use crate::summary::{Interval, mean, quantile_of_sorted};
 
-/// A difference and how it varies over redrawn samples.
+/// A difference and its variation over resampled examples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bootstrap {
     /// The difference on the sample itself.
     pub difference: f64,
-    /// Percentile interval of the redrawn differences.
+    /// Percentile interval of the resampled differences.
     pub interval: Interval,
     /// Two-sided p-value for no difference.
     pub p: f64,
-    /// How many samples were redrawn.
+    /// Number of resamples.
     pub rounds: usize,
 }
 

@@ -1,22 +1,22 @@
-//! Is a correlation more than chance?
+//! Significance tests of correlations.
 
 use crate::metrics::{pearson, spearman};
 use crate::student::{normal_quantile, t_two_sided_p};
 use crate::summary::Interval;
 
-/// Pairs up to which every order of the ranks is looked at: 8! = 40,320 of them.
+/// Number of pairs up to which every order of the ranks is tried: 8! = 40,320 of them.
 const EXACT: usize = 8;
 
 /// A correlation with its two-sided test against none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correlation {
-    /// From -1 to 1.
+    /// Correlation coefficient, from -1 to 1.
     pub r: f64,
     /// Two-sided p-value for no correlation.
     pub p: f64,
     /// Interval by Fisher's transformation; `None` for fewer than four pairs or where `r` is 1 or -1.
     pub interval: Option<Interval>,
-    /// Whether `p` counts orders of the pairs instead of being read off Student's t.
+    /// True if `p` counts orders of the pairs, false if it is taken from Student's t.
     pub exact: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How large a difference is, apart from how sure we are of it.
+//! Effect sizes: the size of a difference, independent of its significance.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -25,15 +25,15 @@ pub fn cohens_d(a: &[f64], b: &[f64]) -> Option<f64> {
 pub struct HedgesG {
     /// The effect size.
     pub g: f64,
-    /// Where it may lie.
+    /// Confidence interval of the effect size.
     pub interval: Interval,
 }
 
 /// Hedges' g: Cohen's d without its bias upwards, which is a quarter for twice three values (Hedges 1981, eq. 6e):
 /// d Γ(m/2) / (√(m/2) Γ((m - 1)/2)) with m = nₐ + n_b - 2 degrees of freedom.
 ///
-/// The interval takes all values as independent: t = d √(nₐ n_b / (nₐ + n_b)) is of a noncentral t distribution, and its ends
-/// are the noncentralities that leave (1 - `level`)/2 on either side of t (Cumming and Finch 2001).
+/// The interval takes all values as independent: t = d √(nₐ n_b / (nₐ + n_b)) is of a noncentral t distribution, and
+/// its ends are the noncentralities that leave (1 - `level`)/2 on either side of t (Cumming and Finch 2001).
 ///
 /// `None` where [`cohens_d`] is.
 pub fn hedges_g(a: &[f64], b: &[f64], level: f64) -> Option<HedgesG> {
@@ -71,8 +71,8 @@ fn noncentrality(t: f64, df: f64, below: f64) -> f64 {
 /// Steps of Simpson's rule.
 const STEPS: usize = 600;
 
-/// P(T ≤ t) for T = (Z + `delta`) / S, where Z is normal and S² is chi-squared over its `df` degrees of freedom: the mean of
-/// Φ(t S - `delta`) over the density of S, 2 (df/2)^(df/2) / Γ(df/2) s^(df-1) e^(-df s²/2).
+/// P(T ≤ t) for T = (Z + `delta`) / S, where Z is normal and S² is chi-squared over its `df` degrees of freedom: the
+/// mean of Φ(t S - `delta`) over the density of S, 2 (df/2)^(df/2) / Γ(df/2) s^(df-1) e^(-df s²/2).
 fn noncentral_t(t: f64, df: f64, delta: f64) -> f64 {
     let half = 0.5 * df;
     let scale = std::f64::consts::LN_2 + half * half.ln() - ln_gamma(half);

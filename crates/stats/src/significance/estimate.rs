@@ -1,4 +1,4 @@
-//! A number with its standard error and degrees of freedom: what every test by Student's t is read off.
+//! An estimate with its standard error and degrees of freedom, the basis of every test by Student's t.
 
 use crate::student::{quantile, t_upper_p};
 use crate::summary::{Interval, mean, variance};
@@ -6,19 +6,19 @@ use crate::t_two_sided_p;
 
 /// A mean, a difference of means or another weighted sum of means, with its uncertainty.
 ///
-/// It answers by Student's t with [`Self::df`] degrees of freedom, so that superiority, equivalence, intervals and power of one
-/// comparison agree with each other.
+/// Its tests and intervals use Student's t with [`Self::df`] degrees of freedom, so that superiority, equivalence,
+/// intervals and power of one comparison agree with each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The estimate, in units of the values.
     pub value: f64,
-    /// Its standard error; above 0.
+    /// Standard error of the estimate; above 0.
     pub error: f64,
     /// Degrees of freedom of the standard error, a fraction where variances were summed.
     pub df: f64,
 }
 
-/// What two one-sided tests say about a value within a margin of 0.
+/// Two one-sided tests of a value within a margin of 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tost {
     /// (value + margin) / standard error, and its one-sided p of a value above `-margin`.
@@ -37,9 +37,9 @@ impl Tost {
 impl Estimate {
     /// Σ w ā over independent samples with weights w.
     ///
-    /// With v = w² s²/n of each sample its variance is V = Σ v, with V² / Σ v²/(n - 1) degrees of freedom (Satterthwaite
-    /// 1946). One sample of weight 1 is Student's test, weights 1 and -1 are Welch's test, and 1/k and -1/k for two samples
-    /// on each of k tasks are the mean over the tasks of differences of means.
+    /// With v = w² s²/n of each sample its variance is V = Σ v, with V² / Σ v²/(n - 1) degrees of freedom
+    /// (Satterthwaite 1946). One sample of weight 1 is Student's test, weights 1 and -1 are Welch's test, and 1/k and
+    /// -1/k for two samples on each of k tasks are the mean over the tasks of differences of means.
     ///
     /// `None` where there is no sample, one has fewer than two values, or nothing varies but by rounding.
     pub fn of_samples(samples: &[(f64, &[f64])]) -> Option<Self> {
@@ -123,7 +123,7 @@ impl Estimate {
         self.spread(self.error, level)
     }
 
-    /// Where the value of another study of the same thing lies, whose standard error is `other`.
+    /// Prediction interval of the value in another study of the same effect, whose standard error is `other`.
     ///
     /// # Panics
     /// If `level` is not between 0 and 1.

@@ -1,4 +1,4 @@
-//! Correction for making several comparisons at once.
+//! Correction for multiple comparisons.
 
 /// Holm's step-down adjusted p-values, in the order given.
 ///

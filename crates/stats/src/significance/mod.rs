@@ -1,4 +1,4 @@
-//! Is the difference between two samples more than chance?
+//! Significance, effect sizes and intervals of the difference between two samples.
 
 mod bootstrap;
 mod correlation;

@@ -5,25 +5,25 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::summary::mean;
 
-/// Which labels may be exchanged.
+/// Labels that may be exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
     /// `a[i]` and `b[i]` belong to the same example or seed and are exchanged with each other only.
     Paired,
-    /// The values are independent and may be dealt out anew in any way.
+    /// The values are independent and may be reassigned in any way.
     Unpaired,
 }
 
-/// What the permutation test says about `mean(a) - mean(b)`.
+/// Permutation test of `mean(a) - mean(b)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Permutation {
     /// `mean(a) - mean(b)`.
     pub difference: f64,
     /// Two-sided p-value.
     pub p: f64,
-    /// How many exchanges were looked at.
+    /// Number of exchanges that were tried.
     pub rounds: u64,
-    /// Whether these were all there are.
+    /// True if these were all possible exchanges.
     pub exact: bool,
 }
 
@@ -73,7 +73,7 @@ pub fn permutation_test(
     })
 }
 
-/// Counts exchanged differences on either side of the observed one.
+/// Counts of exchanged differences on either side of the observed one.
 struct Tally {
     observed: f64,
     slack: f64,
@@ -104,7 +104,7 @@ impl Tally {
     }
 }
 
-/// Exchanging a pair turns the sign of its difference.
+/// Counts exchanges within pairs, each of which flips the sign of a difference.
 fn exchange_within_pairs(
     a: &[f64],
     b: &[f64],
@@ -164,7 +164,7 @@ fn deal_out_anew(a: &[f64], b: &[f64], rounds: u64, mut random: impl Rng, tally:
     }
 }
 
-/// Moves on to the next ascending choice out of `n`; false after the last.
+/// Advances to the next ascending choice out of `n`; returns false after the last.
 fn next_combination(chosen: &mut [usize], n: usize) -> bool {
     let k = chosen.len();
     let Some(i) = (0..k).rev().find(|&i| chosen[i] < n - k + i) else {

@@ -4,14 +4,14 @@
 #[derive(Clone, Debug, PartialEq)]
 pub struct Csr {
     n_columns: usize,
-    /// Where each row starts in `columns` and `values`, and at last where the last one ends.
+    /// Start of each row in `columns` and `values`, followed by the end of the last row.
     starts: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<f64>,
 }
 
 impl Csr {
-    /// A matrix of no rows yet.
+    /// Creates a matrix without rows.
     pub fn new(n_columns: usize) -> Self {
         assert!(
             n_columns <= u32::MAX as usize,
@@ -79,7 +79,7 @@ impl Csr {
         (0..self.n_rows()).map(|row| self.row(row))
     }
 
-    /// The matrix of some rows, in the order of `rows`.
+    /// Returns the matrix of some rows, in the order of `rows`.
     ///
     /// # Panics
     /// If there is no such row.

@@ -1,6 +1,6 @@
 //! MurmurHash3 for x86, 32 bits (Austin Appleby, public domain), which scikit-learn's hashing uses.
 
-/// The hash of `bytes`, as the signed number scikit-learn takes it for.
+/// The hash of `bytes`, as a signed number like scikit-learn's.
 pub(crate) fn murmur3_32(bytes: &[u8], seed: u32) -> i32 {
     const C1: u32 = 0xcc9e_2d51;
     const C2: u32 = 0x1b87_3593;

@@ -53,7 +53,7 @@ pub(crate) fn for_each_token(text: &str, lower: &mut String, mut visit: impl FnM
     }
 }
 
-/// Python's `\w`.
+/// Tests for Python's `\w`.
 fn is_word_character(character: char) -> bool {
     use GeneralCategoryGroup::{Letter, Number};
     character == '_' || matches!(character.general_category_group(), Letter | Number)
@@ -129,8 +129,8 @@ mod tests {
         lower: std::collections::HashMap<char, String>,
     }
 
-    /// What Python 3.11 thinks of every character (`fixtures/make/stats.py`), apart from those Unicode 14 had
-    /// not assigned yet.
+    /// Compares with Python 3.11's classification of every character (`fixtures/make/stats.py`), except those that
+    /// Unicode 14 had not assigned yet.
     #[test]
     fn every_character_is_classed_and_lower_cased_as_python_does() {
         let python: Characters =

@@ -1,4 +1,4 @@
-//! From texts to a matrix: one row for each text, one column for each word.
+//! Text vectorisers: one row for each text, one column for each word.
 
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
@@ -10,20 +10,20 @@ use super::tokens::for_each_token;
 /// Columns of the hashed features, scikit-learn's default.
 pub const HASH_COLUMNS: usize = 1 << 20;
 
-/// How a text becomes a vector. Each kind is scikit-learn's vectoriser of that name with its defaults.
+/// Features of a text. Each kind is scikit-learn's vectoriser of that name with its defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Features {
     /// `TfidfVectorizer`: count times ln((1 + n) / (1 + df)) + 1, rows of length one.
     TfIdf,
-    /// `CountVectorizer`: how often each word occurs.
+    /// `CountVectorizer`: the count of each word.
     Count,
     /// `HashingVectorizer`: a word adds 1 or -1, by the sign of its hash, to the column |hash| mod 2²⁰; rows of
     /// length one.
     Hash,
 }
 
-/// What was learnt from the texts a [`Vectorizer`] was fitted to: nothing from any other.
+/// Vocabulary and weights learnt from the texts a [`Vectorizer`] was fitted to, and from no others.
 #[derive(Clone, Debug)]
 pub struct Vectorizer {
     features: Features,
@@ -34,7 +34,7 @@ pub struct Vectorizer {
 }
 
 impl Vectorizer {
-    /// Learns from `texts`, and gives their matrix.
+    /// Fits to `texts`, and returns their matrix.
     ///
     /// Texts without a single word give a matrix without columns, which scikit-learn refuses ("empty
     /// vocabulary").
