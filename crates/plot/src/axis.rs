@@ -1,11 +1,11 @@
-//! Where values lie: round ticks and the way from a value to a place.
+//! Linear axes: round ticks, and the position of a value between the ends.
 
 /// A linear axis whose ends are ticks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// Tick values, ascending; the first and last are the ends.
     pub ticks: Vec<f64>,
-    /// Digits after the point that tell the ticks apart.
+    /// Number of decimal places needed to distinguish the ticks.
     pub decimals: usize,
 }
 
@@ -34,7 +34,7 @@ impl Axis {
         }
     }
 
-    /// How far along the axis `value` lies, from 0 to 1.
+    /// Position of `value` along the axis, from 0 to 1.
     pub fn share(&self, value: f64) -> f64 {
         let (low, high) = (self.ticks[0], self.ticks[self.ticks.len() - 1]);
         (value - low) / (high - low)

@@ -1,4 +1,4 @@
-//! Shares of a whole side by side: a bar across for each label and series.
+//! Shares of a whole next to each other: a horizontal bar for each label and series.
 
 use plotters::style::text_anchor::HPos;
 use totune_stats::number::count;
@@ -8,7 +8,7 @@ use crate::canvas::{Canvas, Frame, RULE, Text, series_colour};
 /// One panel of bars.
 #[derive(Debug, Clone)]
 pub struct BarPanel {
-    /// What the panel shows.
+    /// Title of the panel.
     pub title: String,
     /// Names of the labels, from top to bottom.
     pub labels: Vec<String>,
@@ -25,7 +25,7 @@ pub struct BarSeries {
     pub counts: Vec<usize>,
 }
 
-/// Labels that have room; the others are named as left out.
+/// Number of labels that have room; the others are named as left out.
 const ROOM: usize = 12;
 
 impl BarPanel {

@@ -1,4 +1,4 @@
-//! Distributions side by side: a box with whiskers, every run as a dot, and what the paper reports.
+//! Distributions next to each other: a box with whiskers, every run as a dot, and the value that the paper reports.
 
 use plotters::style::text_anchor::HPos;
 use totune_stats::number::fixed;
@@ -10,7 +10,7 @@ use crate::canvas::{Canvas, Frame, INK, MUTED, PAPER, RULE, Text, series_colour}
 /// One panel of box plots over a shared axis.
 #[derive(Debug, Clone)]
 pub struct BoxPanel {
-    /// What the axis measures, with its unit.
+    /// Quantity on the axis, with its unit.
     pub measure: String,
     /// Distributions, from left to right.
     pub boxes: Vec<BoxSeries>,
@@ -21,7 +21,7 @@ pub struct BoxPanel {
 pub struct BoxSeries {
     /// Name under the box.
     pub title: String,
-    /// One value per run; none leaves the place empty and says so.
+    /// One value per run; without any, the place is empty and labelled so.
     pub values: Vec<f64>,
     /// The mean the paper reports, drawn as a diamond.
     pub paper: Option<f64>,
@@ -33,9 +33,9 @@ struct Summary {
     q1: f64,
     median: f64,
     q3: f64,
-    /// The lowest value within 1.5 interquartile ranges of the box.
+    /// Lowest value within 1.5 interquartile ranges of the box.
     low: f64,
-    /// The highest such value.
+    /// Highest value within 1.5 interquartile ranges of the box.
     high: f64,
 }
 
@@ -230,7 +230,7 @@ fn wrap(title: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Spreads dots over (-1, 1) so that neighbours in order lie apart: multiples of the golden ratio, modulo 1.
+/// Spreads dots over (-1, 1) so that consecutive ones do not overlap: multiples of the golden ratio, modulo 1.
 fn jitter(number: usize) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     2.0 * ((number as f64 + 0.5) * GOLDEN).fract() - 1.0

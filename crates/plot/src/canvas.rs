@@ -1,4 +1,5 @@
-//! The few strokes a panel needs, over any plotters backend, in units that do not depend on the resolution.
+//! The few drawing operations that a panel needs, over any plotters backend, in units that do not depend on the
+//! resolution.
 
 use std::sync::Once;
 
@@ -12,22 +13,22 @@ use plotters::style::{
     Color as _, FontFamily, FontStyle, IntoFont, RGBColor, ShapeStyle, register_font,
 };
 
-/// A colour with the share of it that covers what is below.
+/// A colour with its opacity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Colour(pub u8, pub u8, pub u8, pub f64);
 
 /// Text and axes.
 pub const INK: Colour = Colour(0x1B, 0x1F, 0x24, 1.0);
-/// Text that steps back.
+/// Secondary text.
 pub const MUTED: Colour = Colour(0x5B, 0x65, 0x70, 1.0);
 /// Grid lines.
 pub const RULE: Colour = Colour(0xDD, 0xE1, 0xE6, 1.0);
-/// What everything lies on.
+/// Background.
 pub const PAPER: Colour = Colour(0xFF, 0xFF, 0xFF, 1.0);
 /// Warnings drawn into a picture.
 const ALARM: Colour = Colour(0xB4, 0x23, 0x18, 1.0);
 
-/// Series colours that stay apart in colour-blind eyes and in grey (Okabe and Ito 2008).
+/// Series colours that colour-blind readers and grey-scale prints can distinguish (Okabe and Ito 2008).
 const SERIES: [Colour; 6] = [
     Colour(0x00, 0x72, 0xB2, 1.0),
     Colour(0xD5, 0x5E, 0x00, 1.0),
@@ -43,7 +44,7 @@ pub fn series_colour(place: usize) -> Colour {
 }
 
 impl Colour {
-    /// The same colour, covering less.
+    /// Returns the same colour with opacity `share`.
     pub fn faint(self, share: f64) -> Self {
         Self(self.0, self.1, self.2, share)
     }
@@ -59,7 +60,7 @@ impl Colour {
     }
 }
 
-/// Replaces the fixed ink, rule and paper of an SVG by those of the page it is put into.
+/// Replaces the fixed ink, rule and paper of an SVG by those of the page that it is put into.
 pub fn adopt_page_colours(svg: &str) -> String {
     [
         (INK, "var(--ink)"),
@@ -93,7 +94,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// Centred text of the size of axis labels.
+    /// Returns centred text of the size of axis labels.
     pub fn label() -> Self {
         Self {
             size: 15.0,
@@ -103,7 +104,7 @@ impl Text {
         }
     }
 
-    /// The heading of a panel, from its left edge.
+    /// Returns the heading of a panel, from its left edge.
     pub fn heading() -> Self {
         Self {
             size: 17.0,
@@ -113,7 +114,7 @@ impl Text {
         }
     }
 
-    /// Smaller and paler than a label.
+    /// Returns text smaller and paler than a label.
     pub fn note() -> Self {
         Self {
             size: 13.5,
@@ -123,7 +124,7 @@ impl Text {
         }
     }
 
-    /// A warning.
+    /// Returns the text of a warning.
     pub fn stamp() -> Self {
         Self {
             size: 14.5,
@@ -133,35 +134,35 @@ impl Text {
         }
     }
 
-    /// The same, anchored elsewhere.
+    /// Returns the same text, anchored elsewhere.
     pub fn anchored(self, across: HPos) -> Self {
         Self { across, ..self }
     }
 }
 
-/// What panels draw on; coordinates grow to the right and down.
+/// Drawing surface of panels; coordinates grow to the right and down.
 pub trait Canvas {
-    /// Covers everything with paper.
+    /// Covers everything with the background colour.
     fn background(&mut self);
-    /// A straight line.
+    /// Draws a straight line.
     fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: Colour, width: f64);
-    /// A line through points.
+    /// Draws a line through points.
     fn path(&mut self, points: &[(f64, f64)], colour: Colour, width: f64);
-    /// A closed shape, filled.
+    /// Draws a closed shape, filled.
     fn polygon(&mut self, corners: &[(f64, f64)], fill: Colour);
-    /// A rectangle between two corners, filled and outlined.
+    /// Draws a rectangle between two corners, filled and outlined.
     fn rectangle(&mut self, from: (f64, f64), to: (f64, f64), fill: Colour, outline: Colour);
-    /// A filled circle.
+    /// Draws a filled circle.
     fn dot(&mut self, centre: (f64, f64), radius: f64, fill: Colour);
-    /// A diamond, filled with one colour and outlined with another.
+    /// Draws a diamond, filled with one colour and outlined with another.
     fn diamond(&mut self, centre: (f64, f64), radius: f64, fill: Colour, outline: Colour);
-    /// A text, vertically centred on `y`.
+    /// Draws a text, vertically centred on `y`.
     fn text(&mut self, x: f64, y: f64, text: &str, style: &Text);
-    /// What a reader is told who points at a place; pixels do not tell.
+    /// Adds a tooltip to a point; pixel images have none.
     fn tip(&mut self, centre: (f64, f64), text: &str);
 }
 
-/// A text at a place of a picture.
+/// A tooltip at a point of a picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tip {
     pub x: i32,
@@ -169,34 +170,35 @@ pub struct Tip {
     pub text: String,
 }
 
-/// How strokes become a picture.
+/// Output medium, vector or pixel image.
 #[derive(Debug, Clone, Copy)]
 pub struct Medium {
-    /// Pixels to one unit.
+    /// Number of pixels per unit.
     scale: f64,
-    /// How much lower text goes, in shares of its size, to sit around its middle.
+    /// Offset of text downwards that centres it vertically, as a share of its size.
     drop: f64,
 }
 
-/// Strokes as text; the reader's program paints them.
+/// Vector image; the reader's program renders it.
 pub const SVG: Medium = Medium {
     scale: 1.0,
     drop: 0.0,
 };
-/// Strokes as pixels, two to a unit for print and dense screens; glyphs sit high in the boxes plotters gives them.
+/// Pixel image, two pixels to a unit for print and dense screens; glyphs sit high in the boxes plotters gives them.
 pub const PNG: Medium = Medium {
     scale: 2.0,
     drop: 0.13,
 };
 
 impl Medium {
-    /// Pixels of so many units.
+    /// Converts a size in units to pixels.
     pub fn pixels(self, (width, height): (f64, f64)) -> (u32, u32) {
         ((width * self.scale) as u32, (height * self.scale) as u32)
     }
 }
 
-/// Gives `draw` a canvas over `backend` and finishes the picture; its tips. The first stroke that fails is the error.
+/// Gives `draw` a canvas over `backend` and finishes the picture; returns its tooltips. The first operation that fails
+/// is the error.
 pub fn on_drawing_area<DB: DrawingBackend>(
     backend: DB,
     medium: Medium,
@@ -220,7 +222,7 @@ pub fn on_drawing_area<DB: DrawingBackend>(
     Ok(tips)
 }
 
-/// The family an SVG names: the reader's own, since the embedded one is only there to be measured and painted.
+/// Font family named in an SVG: the reader's own, since the embedded one is only used for measuring and rendering.
 const FAMILY: FontFamily<'static> = FontFamily::SansSerif;
 
 fn register_fonts() {

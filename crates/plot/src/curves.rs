@@ -11,13 +11,13 @@ use crate::series::{Level, draw_dashed};
 /// One panel of lines over a shared axis.
 #[derive(Debug, Clone, Default)]
 pub struct CurvePanel {
-    /// What the panel shows.
+    /// Title of the panel.
     pub title: String,
-    /// What the upright axis measures.
+    /// Quantity on the vertical axis.
     pub measure: String,
-    /// What the axis below measures.
+    /// Quantity on the horizontal axis.
     pub across: String,
-    /// Lines, the first one drawn first.
+    /// Lines, drawn in this order.
     pub curves: Vec<Curve>,
     /// Numbers to compare all lines with.
     pub levels: Vec<Level>,
@@ -28,7 +28,7 @@ pub struct CurvePanel {
 pub struct Curve {
     /// Name in the key.
     pub title: String,
-    /// From left to right.
+    /// Points from left to right.
     pub points: Vec<(f64, f64)>,
 }
 

@@ -1,11 +1,12 @@
-//! What an SVG says to those who do not see it, or point at it: a role, a title, a description, and tips.
+//! Accessibility of an SVG: a role, a title, a description, and tooltips.
 
 use crate::canvas::Tip;
 
-/// Radius around a point within which its tip shows.
+/// Radius around a point within which its tooltip shows.
 const REACH: u32 = 9;
 
-/// An SVG with its title and description first and a tip over each point; `svg` begins with its only `<svg …>`.
+/// Returns an SVG with its title and description first and a tooltip over each point; `svg` starts with its only
+/// `<svg …>`.
 pub(crate) fn described(svg: &str, [title, words]: [&str; 2], tips: &[Tip]) -> String {
     let (Some(open), Some(close)) = (svg.find('>'), svg.rfind("</svg>")) else {
         return svg.to_owned();

@@ -1,4 +1,4 @@
-//! Differences from one thing: a point with its interval in a row of its own for each of the others.
+//! Differences from a reference: a point with its interval in a row of its own for each of the others.
 
 use plotters::style::text_anchor::HPos;
 use totune_stats::number::{fixed, signed};
@@ -7,35 +7,35 @@ use crate::axis::Axis;
 use crate::canvas::{Canvas, Frame, INK, PAPER, RULE, Text, series_colour};
 use crate::key::{LETTER, small};
 
-/// One panel of rows over a shared axis, with an upright line at 0.
+/// One panel of rows over a shared axis, with a vertical line at 0.
 #[derive(Debug, Clone, Default)]
 pub struct IntervalPanel {
-    /// What the panel shows.
+    /// Title of the panel.
     pub title: String,
-    /// What the axis measures.
+    /// Quantity on the axis.
     pub measure: String,
-    /// From top to bottom.
+    /// Rows from top to bottom.
     pub rows: Vec<IntervalRow>,
-    /// Digits of the numbers.
+    /// Number of decimal places.
     pub decimals: usize,
 }
 
 /// One row.
 #[derive(Debug, Clone, Default)]
 pub struct IntervalRow {
-    /// Its name, above its point.
+    /// Name, above the point.
     pub title: String,
-    /// To the right of its point.
+    /// Note, to the right of the point.
     pub note: String,
-    /// Where the point is.
+    /// Value of the point.
     pub value: f64,
-    /// The ends of its interval, if it has one.
+    /// Ends of the interval, if there is one.
     pub interval: Option<(f64, f64)>,
 }
 
 /// Width of a panel.
 const WIDTH: f64 = 480.0;
-/// Height of a row, and of what is above and below all rows.
+/// Height of a row, and of the space above and below all rows.
 const ROW: f64 = 46.0;
 const ABOVE: f64 = 56.0;
 const BELOW: f64 = 52.0;
@@ -75,7 +75,7 @@ impl IntervalPanel {
                 colour: INK,
                 ..small(HPos::Left)
             };
-            // A name lies on paper, so that no line runs through its letters.
+            // A name has a background, so that no line runs through its letters.
             let (corner, wide) = (left - 6.0, LETTER * row.title.chars().count() as f64);
             let other = (corner + wide, above + 21.0);
             canvas.rectangle((corner, above + 5.0), other, PAPER, PAPER);
@@ -116,13 +116,13 @@ impl IntervalPanel {
     }
 }
 
-/// With a true minus sign.
+/// Replaces the hyphen by a true minus sign.
 fn minus(text: &str) -> String {
     text.replace('-', "\u{2212}")
 }
 
 impl IntervalRow {
-    /// Its interval and its point at height `y`.
+    /// Draws its interval and its point at height `y`.
     fn draw(&self, canvas: &mut dyn Canvas, (x, y): (&dyn Fn(f64) -> f64, f64)) {
         let colour = series_colour(0);
         if let Some((low, high)) = self.interval {
@@ -137,7 +137,7 @@ impl IntervalRow {
         }
     }
 
-    /// Whether its interval lies on one side of 0.
+    /// Returns true if its interval excludes 0.
     fn is_decided(&self) -> bool {
         self.interval
             .is_some_and(|(low, high)| low > 0.0 || high < 0.0)

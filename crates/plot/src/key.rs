@@ -1,4 +1,4 @@
-//! The key below a panel of lines: where its names stand.
+//! Key (legend) below a panel of lines: the positions of its names.
 
 use plotters::style::text_anchor::HPos;
 

@@ -1,7 +1,7 @@
-//! Figures: what is drawn is data ([`Figure`]), how it is drawn is one module per kind of panel.
+//! Figures: the content is data ([`Figure`]), and each kind of panel is drawn by a module of its own.
 //!
-//! A panel knows its own picture in a frame of given size; this module lays panels side by side and turns
-//! them into SVG or PNG. Glyphs come from an embedded font, so a figure is the same on every machine.
+//! A panel draws itself in a frame of given size; this module puts panels next to each other and turns them into SVG or
+//! PNG. Glyphs come from an embedded font, so a figure is the same on every machine.
 //!
 //! This crate knows nothing of runs, groups, papers or files of results: a panel is numbers and their titles.
 
@@ -37,14 +37,14 @@ use crate::steps::StepPanel;
 
 /// Width and height of one panel, in the units of an SVG pixel.
 const PANEL: (f64, f64) = (440.0, 400.0);
-/// The same for lines, whose key stands below them.
+/// Width and height of a panel of lines, whose key is below it.
 const LINES: (f64, f64) = (480.0, 430.0);
-/// Panels side by side in a file; further ones stand below.
+/// Number of panels next to each other in a file; further ones are below.
 const ACROSS: usize = 4;
 /// Height of the strip under the panels of a file, which holds the stamp.
 const STRIP: f64 = 26.0;
 
-/// A figure: panels side by side, and a stamp that says what the picture must not be taken for.
+/// A figure: panels next to each other, and a stamp with a warning about the picture.
 #[derive(Debug, Clone)]
 pub struct Figure {
     /// Panels, from left to right, then down.
@@ -53,14 +53,14 @@ pub struct Figure {
     pub stamp: Option<String>,
 }
 
-/// The kinds of panel; to add one, write its module and name it here.
+/// Kinds of panel; to add one, write its module and name it here.
 #[derive(Debug, Clone)]
 pub enum Panel {
-    /// Distributions side by side.
+    /// Distributions next to each other.
     Boxes(BoxPanel),
-    /// Shares of a whole side by side.
+    /// Shares of a whole next to each other.
     Bars(BarPanel),
-    /// How numbers are spread.
+    /// Distributions as outlines over bins.
     Steps(StepPanel),
     /// Scores over time.
     Lines(LinePanel),
@@ -95,7 +95,7 @@ impl Panel {
 }
 
 impl Panel {
-    /// What the picture is, for those who do not see it.
+    /// Title of the picture for screen readers.
     fn title(&self) -> String {
         let (title, measure) = match self {
             Self::Boxes(panel) => (&panel.measure, ""),
@@ -110,7 +110,7 @@ impl Panel {
         format!("{title}{colon}{measure}")
     }
 
-    /// Its numbers in words, one entry for each thing drawn.
+    /// Numbers of the panel in words, one entry for each thing drawn.
     fn words(&self) -> Vec<String> {
         match self {
             Self::Boxes(panel) => panel.words_of_boxes(),
@@ -124,7 +124,7 @@ impl Panel {
     }
 }
 
-/// Width and height of panels side by side.
+/// Width and height of panels next to each other.
 fn row_size(row: &[Panel]) -> (f64, f64) {
     let sizes = || row.iter().map(Panel::size);
     let width = sizes().map(|(width, _)| width).sum();
@@ -168,12 +168,12 @@ impl Figure {
         }
     }
 
-    /// The whole figure as an SVG file.
+    /// Renders the whole figure as an SVG file.
     pub fn svg(&self) -> Result<String> {
         svg(self.size(), &self.panels, |canvas| self.draw(canvas))
     }
 
-    /// Each panel as an SVG of its own, for a page that stacks them where the screen is narrow.
+    /// Renders each panel as an SVG of its own, for a page that stacks them on narrow screens.
     ///
     /// Ink, rules and paper take the colours of the page.
     pub fn inline(&self) -> Result<Vec<String>> {
@@ -198,7 +198,7 @@ impl Figure {
             .collect()
     }
 
-    /// The whole figure as a PNG file.
+    /// Writes the whole figure as a PNG file.
     pub fn write_png(&self, path: &Path) -> Result<()> {
         let size = self.size();
         let pixels = canvas::PNG.pixels(size);
@@ -209,7 +209,7 @@ impl Figure {
     }
 }
 
-/// A picture that says what it shows: its role, a title, its numbers in words, and a tip at each point.
+/// Renders a picture that describes itself: its role, a title, its numbers in words, and a tooltip at each point.
 fn svg(size: (f64, f64), panels: &[Panel], draw: impl FnOnce(&mut dyn Canvas)) -> Result<String> {
     let mut text = String::new();
     let tips = on_drawing_area(

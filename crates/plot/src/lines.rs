@@ -14,13 +14,13 @@ use crate::time::{Time, TimeAxis};
 /// One panel of lines over a shared axis of time.
 #[derive(Debug, Clone)]
 pub struct LinePanel {
-    /// What the panel shows.
+    /// Title of the panel.
     pub title: String,
-    /// What the upright axis measures.
+    /// Quantity on the vertical axis.
     pub measure: String,
-    /// Linear, or by powers of ten.
+    /// Scale of the time axis: linear, or by powers of ten.
     pub time: Time,
-    /// Lines, the first one drawn first.
+    /// Lines, drawn in this order.
     pub lines: Vec<LineSeries>,
     /// The highest of the lines at any time; empty for none.
     pub frontier: Vec<Reign>,
@@ -33,15 +33,15 @@ pub struct LinePanel {
 pub struct LineSeries {
     /// Name in the key.
     pub title: String,
-    /// Points from left to right; none leaves the name in the key, where it says so.
+    /// Points from left to right; a line without points only appears in the key, which says so.
     pub epochs: Vec<Epoch>,
-    /// Runs that the line stands for; a marker is hollow where fewer reached the epoch.
+    /// Number of runs behind the line; a marker is hollow where fewer reached the epoch.
     pub runs: usize,
     /// Seconds after which a run went on to its next phase.
     pub switches: Vec<f64>,
 }
 
-/// The best within a time lies under everything, wide and pale.
+/// Width of the best-within-time line, which is drawn below everything, wide and pale.
 const FRONTIER: f64 = 9.0;
 /// Half the height of a tick.
 const TICK: f64 = 8.0;
@@ -121,7 +121,7 @@ impl LinePanel {
         }
     }
 
-    /// Dashed lines, whose names take turns on the right, in the middle and on the left, since they may be near each other.
+    /// Draws dashed lines, whose names alternate between right, middle and left, since they may be near each other.
     fn draw_levels(&self, canvas: &mut dyn Canvas, place: &Place) {
         let (left, width) = (place.plot.left, place.plot.width);
         for (number, level) in self.levels.iter().enumerate() {
@@ -150,7 +150,7 @@ impl LinePanel {
         self.lines.iter().flat_map(|line| &line.epochs)
     }
 
-    /// What the marks mean, in one row or two.
+    /// Explanations of the marks, in one row or two.
     fn words(&self) -> Vec<String> {
         let several = self.lines.iter().any(|line| line.runs > 1);
         let left = self.lines.iter().any(LineSeries::loses_runs);
@@ -203,11 +203,11 @@ impl LinePanel {
 /// A name in the key.
 #[derive(Debug, PartialEq)]
 struct KeyItem {
-    /// Number of the line; none for the best within the time.
+    /// Index of the line; none for the best within the time.
     line: Option<usize>,
     text: String,
     row: usize,
-    /// From the left end of the row.
+    /// Offset from the left end of the row.
     offset: f64,
 }
 
@@ -283,7 +283,7 @@ impl LineSeries {
     }
 }
 
-/// The height of a line through `points` at a time; its first point before that.
+/// Height of a line through `points` at a time; that of its first point before it.
 fn between(points: &[(f64, f64)], seconds: f64) -> Option<f64> {
     let first = points.first()?;
     let on = |pair: &[(f64, f64)]| {
@@ -297,7 +297,7 @@ fn between(points: &[(f64, f64)], seconds: f64) -> Option<f64> {
     found.or_else(|| (seconds <= first.0).then_some(first.1))
 }
 
-/// From seconds and scores to the picture.
+/// Transformation from seconds and scores to the picture.
 struct Place<'a> {
     across: &'a TimeAxis,
     up: &'a Axis,
@@ -317,8 +317,8 @@ impl Place<'_> {
         (self.x(seconds), self.y(score))
     }
 
-    /// Points joined by lines that are straight in time: on an axis by powers they bend, and where two of them cross
-    /// is where their numbers do.
+    /// Joins points by lines that are straight in time: on a logarithmic axis they bend, and two of them cross where
+    /// their numbers do.
     fn trace(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let mut trace: Vec<(f64, f64)> = Vec::new();
         for pair in points.windows(2) {

@@ -2,14 +2,14 @@
 
 use crate::canvas::{Canvas, PAPER, series_colour};
 
-/// How a mark is filled.
+/// Fill of a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     Full,
     Hollow,
 }
 
-/// The mark of line `number`: its shape tells it apart where its colour does not.
+/// Draws the mark of line `number`: its shape distinguishes it where its colour does not.
 pub fn mark(canvas: &mut dyn Canvas, (x, y): (f64, f64), number: usize, kind: Mark) {
     let colour = series_colour(number);
     let shape = |radius: f64| -> Vec<(f64, f64)> {

@@ -12,31 +12,31 @@ use crate::mark::{Mark, mark};
 /// One panel of lines over the same whole numbers.
 #[derive(Debug, Clone, Default)]
 pub struct SeriesPanel {
-    /// What the panel shows.
+    /// Title of the panel.
     pub title: String,
-    /// What the upright axis measures.
+    /// Quantity on the vertical axis.
     pub measure: String,
-    /// What the whole numbers are, such as `Layer`.
+    /// Quantity of the whole numbers, such as `Layer`.
     pub across: String,
-    /// How they are spaced.
+    /// Spacing of the whole numbers.
     pub scale: Scale,
-    /// Lines, the first one drawn first.
+    /// Lines, drawn in this order.
     pub lines: Vec<Series>,
-    /// Places across that mean something to all lines.
+    /// Vertical reference lines.
     pub uprights: Vec<Upright>,
-    /// Numbers to hold all lines against.
+    /// Numbers to compare all lines with.
     pub levels: Vec<Level>,
-    /// What strokes mean, one row each, below the key.
+    /// Explanations of strokes, one row each, below the key.
     pub words: Vec<String>,
 }
 
-/// How whole numbers are spaced.
+/// Spacing of whole numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly.
+    /// Even spacing.
     #[default]
     Even,
-    /// By the logarithm of one more: equal distances are nearly equal ratios, and 0 has a place.
+    /// Logarithm of one more: equal distances are nearly equal ratios, and 0 has a position.
     Logarithmic,
 }
 
@@ -52,18 +52,18 @@ impl Scale {
 /// A dashed line from top to bottom, with a text at its head.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Upright {
-    /// Where, on the axis below.
+    /// Position on the horizontal axis.
     pub at: f64,
-    /// At its head.
+    /// Text at its head.
     pub text: String,
 }
 
 /// A dashed line from left to right, with a text above it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
-    /// Where, on the axis to the left.
+    /// Position on the vertical axis.
     pub at: f64,
-    /// Above it.
+    /// Text above it.
     pub text: String,
 }
 
@@ -72,26 +72,26 @@ pub struct Level {
 pub struct Series {
     /// Name in the key.
     pub title: String,
-    /// Numbers from left to right; none leaves the name in the key, where it says so.
+    /// Numbers from left to right; a line without points only appears in the key, which says so.
     pub points: Vec<(u32, Spread)>,
     /// Colour and mark: lines that belong together share them.
     pub colour: usize,
-    /// Solid, or dashed for what is shown for comparison.
+    /// Solid, or dashed for a line shown for comparison.
     pub stroke: Stroke,
     /// Single runs, drawn thin.
     pub traces: Vec<Vec<(u32, f64)>>,
-    /// Places on these to mark with a short upright tick.
+    /// Positions on the traces to mark with a short vertical tick.
     pub ticks: Vec<(f64, f64)>,
 }
 
-/// How a line is drawn.
+/// Stroke of a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stroke {
-    /// Drawn through, with a full mark at each number.
+    /// Solid line, with a full mark at each number.
     #[default]
     Solid,
-    /// In dashes, with hollow marks: a number to hold another against.
+    /// Dashed line with hollow marks: a number to compare another with.
     Dashed,
 }
 
@@ -99,7 +99,7 @@ pub enum Stroke {
 const DASH: (f64, f64) = (7.0, 5.0);
 /// Half the height of a tick.
 const TICK: f64 = 8.0;
-/// Steps that the longest axis is labelled at.
+/// Number of steps at which the longest axis is labelled.
 const LABELS: u32 = 13;
 /// A range of whole numbers beyond which these are amounts and not layers or epochs.
 const APART: u32 = 100;
@@ -214,7 +214,7 @@ impl SeriesPanel {
         self.lines.iter().flat_map(|line| &line.points)
     }
 
-    /// The whole numbers with a label: each, or every so many of them; of a few numbers far apart, such as 1,000 and 5,000
+    /// Whole numbers with a label: each, or every few of them; of a few numbers with wide gaps, such as 1,000 and 5,000
     /// examples, those that have points.
     fn labelled(&self, first: u32, last: u32) -> Vec<u32> {
         let mut own: Vec<u32> = self.points().map(|(at, _)| *at).collect();
@@ -227,7 +227,7 @@ impl SeriesPanel {
         (first..=last).step_by(step as usize).collect()
     }
 
-    /// The first and the last whole number of any line; 0 and 1 where there is none, and never the same.
+    /// First and last whole number of any line; 0 and 1 if there is none, and never the same.
     fn ends(&self) -> (u32, u32) {
         let traced = || self.traces().map(|(at, _)| *at);
         let all = || self.points().map(|(at, _)| *at).chain(traced());
@@ -241,7 +241,7 @@ impl SeriesPanel {
             .flat_map(|line| line.traces.iter().flatten())
     }
 
-    /// What strokes mean.
+    /// Explanations of strokes.
     fn words(&self) -> Vec<String> {
         let band = self.points().any(|(_, spread)| spread.low < spread.high);
         let band = band.then(|| "band: lowest to highest run".to_owned());
@@ -346,7 +346,7 @@ pub(crate) fn draw_dashed(canvas: &mut dyn Canvas, points: &[(f64, f64)], colour
     }
 }
 
-/// The pieces of a line that are drawn where it is dashed.
+/// Drawn parts of a dashed line.
 fn dashes(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
     let (on, off) = DASH;
     let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
@@ -387,7 +387,7 @@ fn dashes(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
     pieces
 }
 
-/// From whole numbers and scores to the picture.
+/// Transformation from whole numbers and scores to the picture.
 struct Place<'a> {
     scale: Scale,
     first: u32,

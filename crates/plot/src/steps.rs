@@ -1,4 +1,4 @@
-//! How numbers are spread: an outline over bins for each series, in shares of the series.
+//! Distributions of numbers: an outline over bins for each series, in shares of the series.
 
 use plotters::style::text_anchor::HPos;
 use totune_stats::number::{count, fixed};
@@ -9,17 +9,17 @@ use crate::canvas::{Canvas, Frame, MUTED, RULE, Text, series_colour};
 /// One panel of outlines over a shared axis.
 #[derive(Debug, Clone)]
 pub struct StepPanel {
-    /// What the panel shows.
+    /// Title of the panel.
     pub title: String,
-    /// What the axis measures.
+    /// Quantity on the axis.
     pub measure: String,
-    /// Outlines, the first one drawn first.
+    /// Outlines, drawn in this order.
     pub series: Vec<StepSeries>,
-    /// Places on the axis to mark with a line.
+    /// Positions on the axis to mark with a line.
     pub marks: Vec<f64>,
-    /// The end of the axis where the values go on beyond it; what lies beyond is counted in the key.
+    /// End of the axis if there are values beyond it, which are counted in the key.
     pub end: Option<f64>,
-    /// Whether all values are whole numbers; a bin then holds as many of them as any other.
+    /// True if all values are whole numbers; each bin then spans equally many of them.
     pub whole: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct StepPanel {
 pub struct StepSeries {
     /// Name in the key.
     pub title: String,
-    /// Values and how often each occurs.
+    /// Values and their counts.
     pub values: Vec<(f64, usize)>,
 }
 
@@ -37,7 +37,7 @@ impl StepSeries {
         self.values.iter().map(|(_, count)| count).sum()
     }
 
-    /// The share of all values in each of `bins` bins from `low` to `high`; values beyond are in none.
+    /// Share of all values in each of `bins` bins from `low` to `high`; values beyond are in none.
     fn shares(&self, low: f64, high: f64, bins: usize) -> Vec<f64> {
         let mut shares = vec![0.0; bins];
         let total = self.total().max(1) as f64;

@@ -1,18 +1,18 @@
-//! The axis of time: in seconds, minutes or hours, from 0 on or by powers.
+//! Time axes: in seconds, minutes or hours, linear from 0 or by powers of ten.
 
 use serde::Deserialize;
 use totune_stats::number::{count, decimals, fixed};
 
 use crate::axis::Axis;
 
-/// How time runs along an axis.
+/// Scale of a time axis.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Time {
-    /// Evenly, from 0.
+    /// Linear, from 0.
     #[default]
     Linear,
-    /// By powers of ten, for times that lie far apart.
+    /// Logarithmic, by powers of ten, for times of different orders of magnitude.
     Log,
 }
 
@@ -24,7 +24,7 @@ pub struct TimeAxis {
     ends: (f64, f64),
     /// Seconds and label of each tick.
     pub ticks: Vec<(f64, String)>,
-    /// `Training time (minutes)`.
+    /// Title with the unit: `Training time (minutes)`.
     pub title: String,
 }
 
@@ -74,7 +74,7 @@ impl TimeAxis {
         }
     }
 
-    /// How far along the axis `seconds` lie, from 0 to 1.
+    /// Position of `seconds` along the axis, from 0 to 1.
     pub fn share(&self, seconds: f64) -> f64 {
         let (low, high) = self.ends;
         match self.time {
@@ -83,13 +83,13 @@ impl TimeAxis {
         }
     }
 
-    /// Whether a straight line in time is one on the axis.
+    /// Returns true if a straight line in time is one on the axis.
     pub fn is_even(&self) -> bool {
         self.time == Time::Linear
     }
 }
 
-/// Decades up to which 2 and 5 stand between the powers of ten.
+/// Number of decades up to which there are ticks at 2 and 5 between the powers of ten.
 const FINE: f64 = 3.0;
 
 /// Ticks around `low` and `high` by powers of ten, with 2 and 5 between them where there is room.
