@@ -1,7 +1,8 @@
 //! Bidirectional language modelling over a corpus of words.
 //!
-//! A step reads segments of similar length, up to as many words as `length · batch-size` of its stage: the segments of an
-//! epoch are shuffled, sorted by length within pools of a hundred batches, cut into batches, and these shuffled again.
+//! A step reads segments of similar length, up to as many words as `length · batch-size` of its stage: the segments of
+//! an epoch are shuffled, sorted by length within pools of a hundred batches, cut into batches, and these shuffled
+//! again.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -18,29 +19,29 @@ use crate::Stage;
 use crate::objective::{Likelihood, Objective};
 use crate::words::{END, START, WordCorpus};
 
-/// Batches within which segments are sorted by length.
+/// Number of batches within which segments are sorted by length.
 const POOL: usize = 100;
 
-/// Predicts each word from those before it, and from those behind it.
+/// Objective that predicts each word from those before it, and from those after it.
 #[derive(Debug)]
 pub struct BidirectionalLanguageModel<'a> {
     corpus: &'a WordCorpus,
     config: BilmConfig,
-    /// Negative samples of a step.
+    /// Number of negative samples of a step.
     samples: usize,
     stages: Vec<Stage>,
     seed: u64,
     dropout: f64,
     dtype: Dtype,
-    /// Batches of every epoch so far, and the latest epoch itself.
+    /// Number of batches of every epoch so far, and the latest epoch itself.
     epochs: RefCell<Epochs>,
 }
 
-/// What is known of the epochs of a run.
+/// Cached epochs of a run.
 #[derive(Debug, Default)]
 struct Epochs {
     latest: Option<(usize, Rc<Epoch>)>,
-    /// Batches of epochs 0, 1, ….
+    /// Number of batches of epochs 0, 1, ….
     n_batches: Vec<usize>,
 }
 
@@ -50,15 +51,15 @@ struct Epoch {
     /// Segments in the order of the batches' ranges.
     order: Vec<u32>,
     batches: Vec<Range<u32>>,
-    /// Words in the batches before each.
+    /// Number of words in the batches before each.
     words_before: Vec<u64>,
 }
 
 impl<'a> BidirectionalLanguageModel<'a> {
-    /// The objective over `corpus` for an encoder of the shape of `config`.
+    /// Creates the objective over `corpus` for an encoder of the shape of `config`.
     ///
     /// # Errors
-    /// When more samples are asked for than there are words, or there are several stages.
+    /// When more samples are required than there are words, or there are several stages.
     pub fn new(
         corpus: &'a WordCorpus,
         config: BilmConfig,
@@ -91,7 +92,7 @@ impl<'a> BidirectionalLanguageModel<'a> {
         &self.stages[0]
     }
 
-    /// Epoch number `epoch`; all before it have been asked for.
+    /// Returns epoch number `epoch`; all before it must have been requested.
     fn epoch(&self, epoch: usize) -> Rc<Epoch> {
         let mut epochs = self.epochs.borrow_mut();
         if let Some((number, latest)) = &epochs.latest
@@ -149,7 +150,7 @@ impl<'a> BidirectionalLanguageModel<'a> {
         }
     }
 
-    /// The epoch of a step, and its batch within it.
+    /// Returns the epoch of a step, and its batch within it.
     fn place(&self, step: usize) -> (usize, usize) {
         let (mut epoch, mut within) = (0, step);
         loop {
@@ -163,7 +164,7 @@ impl<'a> BidirectionalLanguageModel<'a> {
         }
     }
 
-    /// Segments as the model reads them.
+    /// Builds a batch of segments as the model reads them.
     fn batch<'s>(&self, segments: impl Iterator<Item = &'s [u32]>) -> Segments {
         let mut batch = Segments::new(START, END);
         for segment in segments {
@@ -196,7 +197,8 @@ impl Objective for BidirectionalLanguageModel<'_> {
         Bilm::published(path)
     }
 
-    /// A step reads a few words fewer than it may, so that the words read are a little fewer than those asked for.
+    /// Returns the number of steps. A step reads slightly fewer words than its limit, so that the words read are
+    /// slightly fewer than configured.
     fn steps(&self) -> usize {
         self.stage().steps()
     }
@@ -224,7 +226,7 @@ impl Objective for BidirectionalLanguageModel<'_> {
         self.corpus.held_out.names()
     }
 
-    /// By the full softmax, over both directions. `limit` counts segments.
+    /// Scores by the full softmax, over both directions. `limit` counts segments.
     fn likelihood(&self, model: &Bilm, text: &str, _device: &Device) -> Likelihood {
         let mut likelihood = Likelihood::default();
         let segments = self.corpus.held_out.text(text);

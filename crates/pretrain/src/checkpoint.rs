@@ -1,4 +1,4 @@
-//! Checkpoints of a run: weights, optimizer state and the step, in one safetensors file that appears whole or not at all.
+//! Checkpoints of a run: weights, optimizer state and the step, in one safetensors file that is written atomically.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -14,28 +14,28 @@ use totune_model::Weights;
 use totune_model::fused::ParameterMoments;
 use totune_record::write_atomically;
 
-/// How many checkpoints are kept: the newest, and the one before it.
+/// Number of checkpoints kept: the newest, and the one before it.
 const KEPT: usize = 2;
 
-/// The key of [`About`] in the file's metadata.
+/// Key of [`About`] in the file's metadata.
 const ABOUT: &str = "totune.pretraining";
 
 /// The state of a run after some step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkpoint {
-    /// What is not a tensor.
+    /// Metadata of the checkpoint.
     pub about: About,
     /// Parameters by published name.
     pub weights: BTreeMap<String, TensorData>,
-    /// What the optimizer remembers of each, by published name.
+    /// Optimizer state of each parameter, by published name.
     pub moments: BTreeMap<String, ParameterMoments>,
 }
 
-/// What a checkpoint says besides tensors.
+/// Metadata of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct About {
-    /// Steps that were taken.
+    /// Number of steps taken.
     pub step: usize,
     /// The settings of the run, as its file has them.
     pub settings: Value,
@@ -45,7 +45,7 @@ pub struct About {
     pub corpus: String,
     /// Seconds of training so far.
     pub seconds: f64,
-    /// Commits of the code that trained it, in order, each with `+` behind it where the checkout had changes.
+    /// Commits of the code that trained it, in order, each with `+` after it if the checkout had changes.
     pub commits: Vec<String>,
     /// Devices that trained it, in order.
     pub devices: Vec<String>,
@@ -54,12 +54,12 @@ pub struct About {
 /// The folder of a run.
 #[derive(Debug, Clone)]
 pub struct Folder {
-    /// Where it is.
+    /// Path of the folder.
     pub path: PathBuf,
 }
 
 impl Folder {
-    /// The folder `path`, which is made if it is not there.
+    /// Opens the folder `path`, and creates it if it does not exist.
     pub fn open(path: &Path) -> Result<Self> {
         fs::create_dir_all(path).with_context(|| format!("{}: cannot be made", path.display()))?;
         Ok(Self {
@@ -70,7 +70,7 @@ impl Folder {
     /// Writes a checkpoint, and removes those that are older than the one before it.
     ///
     /// # Errors
-    /// When it cannot be written whole, such as on a full disk; those before it stay as they are.
+    /// When it cannot be written completely, such as on a full disk; earlier checkpoints are kept.
     pub fn save(&self, checkpoint: &Checkpoint) -> Result<PathBuf> {
         let name = format!("step-{:08}.safetensors", checkpoint.about.step);
         let path = self.path.join(name);
@@ -82,10 +82,10 @@ impl Folder {
         Ok(path)
     }
 
-    /// The newest checkpoint; none where there is none.
+    /// Reads the newest checkpoint; none if there is none.
     ///
     /// # Errors
-    /// When it cannot be read. The one before it is named, which can be used by removing the newest.
+    /// When it cannot be read. The error names the one before it, which can be used by removing the newest.
     pub fn latest(&self) -> Result<Option<Checkpoint>> {
         let checkpoints = self.checkpoints()?;
         let Some((_, path)) = checkpoints.last() else {
@@ -101,7 +101,7 @@ impl Folder {
         })
     }
 
-    /// Steps and files of all checkpoints, the oldest first.
+    /// Lists steps and files of all checkpoints, the oldest first.
     fn checkpoints(&self) -> Result<Vec<(usize, PathBuf)>> {
         let shown = self.path.display();
         let entries =
@@ -209,7 +209,7 @@ impl Checkpoint {
     }
 }
 
-/// Its weights under published names, which stay in the checkpoint.
+/// Weights of the checkpoint under published names; they also stay in the checkpoint.
 impl Weights for &Checkpoint {
     fn take(&mut self, name: &str, shape: &[usize]) -> Result<TensorData> {
         let Some(data) = self.weights.get(name) else {

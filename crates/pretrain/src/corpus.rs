@@ -10,17 +10,17 @@ use crate::packing::{Documents, HeldOut, Marks};
 /// All text of a run under one vocabulary.
 #[derive(Debug)]
 pub struct Corpus {
-    /// What is trained on, of all cards.
+    /// Training text of all cards.
     pub train: Documents,
-    /// What is never trained on.
+    /// Held-out text, which is never trained on.
     pub held_out: HeldOut,
-    /// Words that are trained on, cut at white space.
+    /// Number of training words, split at white space.
     pub words: u64,
-    /// `[CLS]` and `[SEP]`.
+    /// Boundary tokens `[CLS]` and `[SEP]`.
     pub marks: Marks,
-    /// The vocabulary as masking sees it.
+    /// Vocabulary as masking uses it.
     pub pieces: Pieces,
-    /// How often each wordpiece stands in `train`.
+    /// Frequency of each wordpiece in `train`.
     pub counts: Vec<u64>,
 }
 
@@ -80,13 +80,12 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// Wordpieces in the vocabulary.
+    /// Number of wordpieces in the vocabulary.
     pub fn vocab_size(&self) -> usize {
         self.counts.len()
     }
 
-    /// The entropy of masked wordpieces under the frequencies of `train` (add-one smoothed): the negative
-    /// log-probability of `id`, in nats.
+    /// Negative log-probability of `id` under the frequencies of `train` (add-one smoothed), in nats.
     pub fn unigram_nats(&self, id: u16) -> f64 {
         let total: u64 = self.counts.iter().sum();
         let smoothed = (self.counts[usize::from(id)] + 1) as f64;
@@ -94,12 +93,12 @@ impl Corpus {
     }
 }
 
-/// `[CLS]`, `[unused7]` and the like.
+/// Tests for special tokens: `[CLS]`, `[unused7]` and the like.
 fn is_special(piece: &str) -> bool {
     piece.len() > 2 && piece.starts_with('[') && piece.ends_with(']')
 }
 
-/// Words of all documents, cut at white space.
+/// Number of words of all documents, split at white space.
 fn count_words(documents: &[Document]) -> u64 {
     documents
         .par_iter()
@@ -110,7 +109,7 @@ fn count_words(documents: &[Document]) -> u64 {
 
 /// Adds the wordpieces of each document, its paragraphs one after the other.
 fn encode(documents: &[Document], tokenizer: &Tokenizer, to: &mut Documents) -> Result<()> {
-    // A share at a time: the ids as the tokenizer gives them are twice as wide as those that are kept.
+    // A share at a time: the tokenizer's ids are twice as wide as the stored ones.
     for share in documents.chunks(4096) {
         let paragraphs: Vec<&str> = share
             .iter()

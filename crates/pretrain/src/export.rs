@@ -1,4 +1,4 @@
-//! A trained encoder as a folder that totune and transformers load.
+//! Export of a trained encoder as a folder that totune and transformers load.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -17,21 +17,21 @@ use totune_record::write_atomically;
 
 use crate::Checkpoint;
 
-/// An encoder as it was written.
+/// Summary of an exported encoder.
 #[derive(Debug, Clone)]
 pub struct Exported {
     /// SHA-256 of `model.safetensors`.
     pub sha256: String,
-    /// Parameters of the encoder, those of the head of pre-training left out.
+    /// Number of parameters of the encoder, without the head of pre-training.
     pub parameters: u64,
-    /// Bytes of `model.safetensors`.
+    /// Size of `model.safetensors` in bytes.
     pub bytes: u64,
 }
 
 /// Writes a BERT as `transformers` reads it: `model.safetensors` (f16), `config.json`, `vocab.txt` and
-/// `tokenizer_config.json`. The head of pre-training goes along under its published names, so that the folder is a
-/// `BertForMaskedLM` too. `reading` is the vocabulary, and whether text is lower-cased. Of the positions, the first ones that
-/// `config` has are kept.
+/// `tokenizer_config.json`. The head of pre-training is included under its published names, so that the folder is a
+/// `BertForMaskedLM` too. `reading` holds the vocabulary, and true for lower-cased text. Only the first
+/// positions are written, as many as `config` has.
 ///
 /// # Errors
 /// When a weight does not fit into f16 (it is named), or a file cannot be written.
@@ -91,7 +91,8 @@ fn first_rows(table: &TensorData, n: usize) -> TensorData {
     TensorData::new(values, [n, width])
 }
 
-/// Writes an ELMo: `model.safetensors` (f16) and `options.json`, as AllenNLP has it. The softmax over words is left out.
+/// Writes an ELMo: `model.safetensors` (f16) and `options.json`, as AllenNLP has it. The softmax over words is left
+/// out.
 ///
 /// # Errors
 /// When a weight does not fit into f16 (it is named), or a file cannot be written.
@@ -168,7 +169,7 @@ fn weights(
         };
         tensors.push((name.clone(), half));
     }
-    // What PyTorch's tools ask for before they read a file.
+    // PyTorch's tools require this before they read a file.
     let metadata = HashMap::from([("format".to_string(), "pt".to_string())]);
     let bytes = safetensors::serialize(tensors, Some(metadata)).context("weights as bytes")?;
     write_atomically(&to.join("model.safetensors"), &bytes)?;

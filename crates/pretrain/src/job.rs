@@ -1,4 +1,4 @@
-//! Everything a run needs, made from its settings and the files they name.
+//! A pre-training job, made from its settings and the files they name.
 
 use std::path::Path;
 
@@ -15,16 +15,16 @@ use crate::words::WordCorpus;
 /// A run with its text in memory.
 #[derive(Debug)]
 pub struct Job {
-    /// What is trained, and how.
+    /// Settings of the run.
     pub settings: Settings,
-    /// The same as its file has it.
+    /// Settings as JSON, as in their file.
     pub json: Value,
-    /// The text, as the objective reads it.
+    /// Text in the form that the objective reads.
     pub text: Text,
 }
 
 impl Job {
-    /// Reads the text, and trains the vocabulary or takes it from `folder` or from the encoder that training begins with.
+    /// Reads the text, and trains the vocabulary or takes it from `folder` or from the initial encoder.
     ///
     /// # Errors
     /// When a card or file is missing or damaged, or the parts do not fit together.
@@ -68,7 +68,7 @@ impl Job {
         })
     }
 
-    /// What the first checkpoint of the run says.
+    /// Metadata of the run's first checkpoint.
     pub fn about(&self, commit: &str, device: &str) -> About {
         let (vocabulary, corpus): (Vec<String>, Vec<u8>) = match &self.text {
             Text::Pieces(pieces) => {
@@ -95,7 +95,7 @@ impl Job {
 }
 
 impl Job {
-    /// The card of the encoder that was written to `folder`, for `encoders/<name>.toml`.
+    /// Returns the card of the encoder that was written to `folder`, for `encoders/<name>.toml`.
     pub fn card(&self, checkpoint: &Checkpoint, exported: &Exported, folder: &Path) -> String {
         let about = &checkpoint.about;
         let (vocabulary, architecture) = match &self.text {

@@ -1,12 +1,12 @@
 //! Pre-training of encoders on plain text.
 //!
-//! [`Settings`] say what is trained on which text. A [`Corpus`] holds the text as wordpieces, [`packing`] cuts it into
-//! sequences without padding, an [`Objective`](objective::Objective) turns a step's sequences into a loss, a
-//! [`Trainer`] takes the steps and writes checkpoints from which it goes on bit for bit, [`perplexity`] scores held-out
-//! text, and [`export`] writes the encoder as a folder that other tools load.
+//! [`Settings`] name the encoder, the text and the objective. A [`Corpus`] holds the text as wordpieces, [`packing`]
+//! cuts it into sequences without padding, an [`Objective`](objective::Objective) turns a step's sequences into a loss,
+//! a [`Trainer`] takes the steps and writes checkpoints from which it goes on bit for bit, [`perplexity`] scores
+//! held-out text, and [`export`] writes the encoder as a folder that other tools load.
 //!
-//! Everything random comes from the seed and the number of the step, so nothing but weights, moments and a step count has
-//! to be kept.
+//! Everything random comes from the seed and the number of the step, so nothing but weights, moments and a step count
+//! has to be kept.
 //!
 //! This crate knows neither tasks nor strategies, and chooses no device.
 

@@ -1,20 +1,20 @@
-//! What is written down of a run: a row for every some steps.
+//! Training log of a run: one row for every few steps.
 
 use std::time::Instant;
 
 use totune_record::PretrainingRow;
 
-/// Adds up the steps between two rows.
+/// Accumulates the steps between two rows.
 #[derive(Debug)]
 pub struct Meter {
     run: String,
-    /// Seconds of training before this process began.
+    /// Seconds of training in earlier processes.
     before: f64,
     began: Instant,
     since: Since,
 }
 
-/// What came since the last row.
+/// Sums since the last row.
 #[derive(Debug, Default)]
 struct Since {
     losses: f64,
@@ -25,7 +25,7 @@ struct Since {
 }
 
 impl Meter {
-    /// Counts from now on, `before` seconds having been trained already.
+    /// Starts counting now, after `before` seconds of training in earlier processes.
     pub fn new(run: &str, before: f64) -> Self {
         Self {
             run: run.to_string(),
@@ -38,7 +38,7 @@ impl Meter {
         }
     }
 
-    /// Adds a step with its loss, the norm of its gradient and the units it read.
+    /// Adds a step with its loss, the norm of its gradient and the number of tokens it read.
     pub fn add(&mut self, loss: f64, norm: f64, tokens: u64) {
         self.since.losses += loss;
         self.since.norms += norm;
@@ -46,12 +46,12 @@ impl Meter {
         self.since.tokens += tokens;
     }
 
-    /// Seconds of training so far, those of earlier processes included.
+    /// Seconds of training so far, including earlier processes.
     pub fn seconds(&self) -> f64 {
         self.before + self.began.elapsed().as_secs_f64()
     }
 
-    /// The row of the steps since the last one; none where there was no step.
+    /// Returns the row of the steps since the last one; none without a step.
     pub fn row(&mut self, step: usize, tokens: u64, learning_rate: f64) -> Option<PretrainingRow> {
         let seconds = self.seconds();
         let since = std::mem::take(&mut self.since);

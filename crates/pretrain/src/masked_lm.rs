@@ -16,10 +16,10 @@ use crate::packing::Packed;
 use crate::settings::BertShape;
 use crate::{Corpus, Masking, Stage};
 
-/// Sequences that are scored at once.
+/// Number of sequences that are scored at once.
 const SCORED_AT_ONCE: usize = 32;
 
-/// Predicts hidden wordpieces of packed text.
+/// Objective that predicts masked wordpieces of packed text.
 #[derive(Debug)]
 pub struct MaskedLanguageModel<'a> {
     corpus: &'a Corpus,
@@ -30,7 +30,7 @@ pub struct MaskedLanguageModel<'a> {
     dropout: f64,
     dtype: Dtype,
     initializer_range: f64,
-    /// The epoch that the latest step read, cut into sequences; made again when a step needs another.
+    /// The epoch that the latest step read, cut into sequences; replaced when a step needs another.
     epoch: RefCell<Option<Rc<Epoch<'a>>>>,
 }
 
@@ -40,22 +40,22 @@ struct Epoch<'a> {
     stage: usize,
     epoch: usize,
     packed: Packed<'a>,
-    /// Its sequences in the order they are read.
+    /// Sequences in the order they are read.
     order: Vec<u32>,
 }
 
-/// Where a step lies.
+/// Position of a step in the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     stage: usize,
     epoch: usize,
-    /// Batch within the epoch.
+    /// Index of the batch within the epoch.
     batch: usize,
-    /// Sequences of all steps before.
+    /// Number of sequences of all steps before.
     sequences: u64,
 }
 
-/// The sequences of a batch with what is hidden in them.
+/// Sequences of a batch with their masked wordpieces.
 struct Batch {
     ids: Vec<i64>,
     shape: [usize; 2],
@@ -64,7 +64,7 @@ struct Batch {
 }
 
 impl<'a> MaskedLanguageModel<'a> {
-    /// The objective over `corpus` for an encoder of the shape of `config`.
+    /// Creates the objective over `corpus` for an encoder of the shape of `config`.
     ///
     /// # Errors
     /// When the vocabulary does not fit the encoder, or the text is shorter than a batch of some stage.
@@ -153,7 +153,7 @@ impl<'a> MaskedLanguageModel<'a> {
         made
     }
 
-    /// The sequences of a step, with what is hidden in them.
+    /// Sequences of a step, with their masked wordpieces.
     fn batch(&self, step: usize) -> Batch {
         let place = self.place(step);
         let epoch = self.epoch(place.stage, place.epoch);
@@ -247,7 +247,8 @@ impl Objective for MaskedLanguageModel<'_> {
         self.corpus.held_out.names()
     }
 
-    /// In sequences as long as those of most of the training. Masks depend on the number of the sequence alone; every hidden wordpiece is replaced by `[MASK]`.
+    /// Scores in sequences as long as those of most of the training. Masks depend only on the number of the sequence;
+    /// every masked wordpiece is replaced by `[MASK]`.
     fn likelihood(&self, model: &MaskedLm, text: &str, device: &Device) -> Likelihood {
         let mut likelihood = Likelihood::default();
         let documents = self.corpus.held_out.text(text);

@@ -1,4 +1,4 @@
-//! Which wordpieces of a sequence are hidden and predicted.
+//! Masking: the choice of wordpieces of a sequence to hide and predict.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -6,31 +6,31 @@ use totune_data::random;
 
 use crate::settings::Masking;
 
-/// What masking has to know of a vocabulary.
+/// Vocabulary as masking uses it.
 #[derive(Debug, Clone)]
 pub struct Pieces {
-    /// Whether each wordpiece goes on with the word before it (`##ing`).
+    /// Wordpieces that continue the word before them (`##ing`), by id.
     pub continues: Vec<bool>,
-    /// Whether each is a special token, which is never hidden.
+    /// Special tokens, which are never masked, by id.
     pub special: Vec<bool>,
     /// The id of `[MASK]`.
     pub mask: u16,
 }
 
-/// Places of a sequence to be predicted, in order, and what stood there.
+/// Masked positions of a sequence, in order, and their original wordpieces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hidden {
-    /// Places in the sequence.
+    /// Positions in the sequence.
     pub places: Vec<usize>,
-    /// The wordpieces that stood there.
+    /// Original wordpieces at these positions.
     pub targets: Vec<u16>,
 }
 
-/// Hides wordpieces of `ids`, drawing from `rng`.
+/// Masks wordpieces of `ids`, drawing from `rng`.
 ///
 /// As in the released BERT code: candidates (wordpieces or whole words) are shuffled and taken while they fit into
-/// `round(share · pieces)`, at least one. Each hidden piece is then replaced by `[MASK]`, by any wordpiece, or left as it
-/// is, each by its own draw.
+/// `round(share · pieces)`, at least one. Each masked wordpiece is then replaced by `[MASK]`, by any wordpiece, or left
+/// as it is, each by its own draw.
 pub fn hide(ids: &mut [u16], pieces: &Pieces, how: &Masking, rng: &mut ChaCha8Rng) -> Hidden {
     let mut words = candidates(ids, pieces, how.whole_words);
     let total: usize = words.iter().map(|word| word.len()).sum();
@@ -58,7 +58,7 @@ pub fn hide(ids: &mut [u16], pieces: &Pieces, how: &Masking, rng: &mut ChaCha8Rn
     Hidden { places, targets }
 }
 
-/// Places that are hidden together.
+/// Ranges of positions that are masked together.
 fn candidates(ids: &[u16], pieces: &Pieces, whole_words: bool) -> Vec<std::ops::Range<usize>> {
     let mut words: Vec<std::ops::Range<usize>> = Vec::new();
     for (place, &id) in ids.iter().enumerate() {
@@ -67,7 +67,8 @@ fn candidates(ids: &[u16], pieces: &Pieces, whole_words: bool) -> Vec<std::ops::
             continue;
         }
         match words.last_mut() {
-            // The first piece of a sequence may go on with a word that was cut off; it then stands for itself.
+            // The first wordpiece of a sequence may continue a word that was cut off; it then counts as a word of its
+            // own.
             Some(word) if whole_words && pieces.continues[id] && word.end == place => word.end += 1,
             _ => words.push(place..place + 1),
         }
@@ -75,7 +76,7 @@ fn candidates(ids: &[u16], pieces: &Pieces, whole_words: bool) -> Vec<std::ops::
     words
 }
 
-/// Uniform from 0 to 1, without 1.
+/// Draws a uniform number from 0 to 1, without 1.
 fn unit(rng: &mut ChaCha8Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
     use totune_data::stream;
 
-    /// Ids 0 and 1 are special, 2 is `[MASK]`, even ones from 4 on begin a word and odd ones go on with it.
+    /// Ids 0 and 1 are special, 2 is `[MASK]`, even ones from 4 on start a word and odd ones continue it.
     fn pieces() -> Pieces {
         Pieces {
             continues: (0..100).map(|id| id >= 4 && id % 2 == 1).collect(),
@@ -129,8 +130,8 @@ mod tests {
             );
             hidden += found.places.len();
         }
-        // Binomial with n = 9,500: four standard deviations are 1.6 and 1.2 points. A random piece is the old one, or
-        // `[MASK]`, once in a hundred draws.
+        // Binomial with n = 9,500: four standard deviations are 1.6 and 1.2 points. A random wordpiece is the old one,
+        // or `[MASK]`, once in a hundred draws.
         let share = |n: usize| n as f64 / hidden as f64;
         assert!((share(masked) - 0.801).abs() < 0.017, "{}", share(masked));
         assert!((share(kept) - 0.101).abs() < 0.013, "{}", share(kept));

@@ -1,11 +1,11 @@
-//! Text as sequences without padding.
+//! Packing of text into sequences without padding.
 //!
 //! The documents of an epoch are put one after the other in an order of its own, a `[SEP]` after each, and cut into
-//! pieces of `length - 2`; each is a sequence `[CLS] piece [SEP]` (FULL-SENTENCES of Liu et al. 2019, section 4.2, but
-//! cut at any wordpiece). What is left at the end of an epoch is less than a sequence, or less than a batch, and is not
-//! trained on.
+//! chunks of `length - 2`; each becomes a sequence `[CLS] chunk [SEP]` (FULL-SENTENCES of Liu et al. 2019, section 4.2,
+//! but cut at any wordpiece). What is left at the end of an epoch is less than a sequence, or less than a batch, and is
+//! not trained on.
 //!
-//! A sequence depends on seed, stage, epoch and number alone, so a run can go on from any step without a state.
+//! A sequence only depends on seed, stage, epoch and number, so a run can resume at any step without a state.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use totune_data::{random, stream};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Documents<Id = u16> {
     ids: Vec<Id>,
-    /// Where each document ends.
+    /// End of each document.
     ends: Vec<usize>,
 }
 
@@ -38,27 +38,27 @@ impl<Id> Documents<Id> {
         }
     }
 
-    /// How many documents there are.
+    /// Number of documents.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no documents.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Ids of all documents.
+    /// Number of ids of all documents.
     pub fn n_tokens(&self) -> usize {
         self.ids.len()
     }
 
-    /// The ids of all documents.
+    /// Returns the ids of all documents.
     pub fn ids(&self) -> &[Id] {
         &self.ids
     }
 
-    /// The same documents with each id replaced.
+    /// Returns the same documents with each id replaced.
     pub fn map(mut self, to: impl Fn(Id) -> Id) -> Self
     where
         Id: Copy,
@@ -67,7 +67,7 @@ impl<Id> Documents<Id> {
         self
     }
 
-    /// The ids of document `i`.
+    /// Returns the ids of document `i`.
     pub fn document(&self, i: usize) -> &[Id] {
         &self.ids[self.range(i)]
     }
@@ -83,7 +83,7 @@ impl<Id> Documents<Id> {
 pub struct HeldOut<Id = u16>(Vec<(String, Documents<Id>)>);
 
 impl<Id> FromIterator<(String, Documents<Id>)> for HeldOut<Id> {
-    /// Texts without documents are left out.
+    /// Collects the texts that have documents.
     fn from_iter<T: IntoIterator<Item = (String, Documents<Id>)>>(texts: T) -> Self {
         let texts = texts.into_iter();
         Self(
@@ -100,7 +100,7 @@ impl<Id> HeldOut<Id> {
         self.0.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// The documents of one of them.
+    /// Returns the documents of one of them.
     ///
     /// # Panics
     /// When there is no such text.
@@ -111,7 +111,7 @@ impl<Id> HeldOut<Id> {
     }
 }
 
-/// The tokens that stand around pieces.
+/// Boundary tokens of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
     /// `[CLS]`.
@@ -120,27 +120,27 @@ pub struct Marks {
     pub last: u16,
 }
 
-/// Documents in one order, cut into sequences of one length.
+/// Documents in a given order, cut into sequences of one length.
 #[derive(Debug)]
 pub struct Packed<'a> {
     documents: &'a Documents,
     marks: Marks,
-    /// Wordpieces of a sequence between its marks.
+    /// Number of wordpieces of a sequence between its boundary tokens.
     body: usize,
     /// Documents in their order.
     order: Vec<u32>,
-    /// Where each of them ends in the stream, its `[SEP]` included.
+    /// End of each document in the stream, its `[SEP]` included.
     ends: Vec<usize>,
 }
 
 impl<'a> Packed<'a> {
-    /// The documents in the order they have.
+    /// Packs the documents in their own order.
     pub fn in_order(documents: &'a Documents, marks: Marks, length: usize) -> Self {
         let order = (0..documents.len() as u32).collect();
         Self::new(documents, marks, length, order)
     }
 
-    /// The documents in the order of one epoch of one stage.
+    /// Packs the documents in the order of one epoch of one stage.
     pub fn shuffled(
         documents: &'a Documents,
         marks: Marks,
@@ -172,12 +172,12 @@ impl<'a> Packed<'a> {
         }
     }
 
-    /// How many sequences there are.
+    /// Number of sequences.
     pub fn len(&self) -> usize {
         self.ends.last().map_or(0, |end| end / self.body)
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no sequences.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! A page over all pre-training runs: settings, losses, perplexities, and a figure for each objective.
+//! Report page of all pre-training runs: settings, losses, perplexities, and a figure for each objective.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,24 +14,24 @@ use totune_stats::number::{count, fixed};
 
 use crate::settings::{Objective, Settings, Stage};
 
-/// Points of a curve; rows are averaged down to so many.
+/// Number of points of a curve, to which rows are averaged down.
 const POINTS: usize = 200;
 
-/// What is known of one run.
+/// Results of one run.
 #[derive(Debug)]
 pub struct Run {
-    /// Its name, and that of its folder.
+    /// Name of the run, and of its folder.
     pub name: String,
-    /// How it was trained, where its configuration is still there.
+    /// Settings of the run, if its configuration still exists.
     pub settings: Option<Settings>,
-    /// Its log.
+    /// Training log of the run.
     pub log: Vec<PretrainingRow>,
-    /// Perplexity of held-out texts; none before the run is exported.
+    /// Perplexity of held-out texts; empty before the run is exported.
     pub perplexity: Vec<PerplexityRow>,
 }
 
 impl Run {
-    /// All runs below `results`, by name, with the settings that lie in one of the folders `configs`.
+    /// Reads all runs below `results`, by name, with the settings found in one of the folders `configs`.
     ///
     /// # Errors
     /// When a table or a configuration cannot be read.

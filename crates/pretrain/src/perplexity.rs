@@ -6,18 +6,20 @@ use totune_record::PerplexityRow;
 
 use crate::objective::{Likelihood, Objective};
 
-/// A model and how far it was trained.
+/// A model and its training step.
 #[derive(Debug)]
 pub struct Trained<'m, M> {
     /// The model.
     pub model: &'m M,
-    /// Steps it has taken.
+    /// Number of steps taken.
     pub step: usize,
 }
 
-/// The perplexity of each held-out text: three rows each, for the trained model, for random weights and for unigrams.
+/// Computes the perplexity of each held-out text: three rows each, for the trained model, for random weights and for
+/// unigrams.
 ///
-/// `watch` is told the name of each text before it is scored: the full softmax over a vocabulary of words takes minutes.
+/// `watch` is called with the name of each text before it is scored: the full softmax over a vocabulary of words takes
+/// minutes.
 ///
 /// # Errors
 /// When fresh weights cannot be made.

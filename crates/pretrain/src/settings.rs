@@ -1,4 +1,4 @@
-//! Settings of a pre-training run, as `experiments/pretraining/<name>.toml` has them.
+//! Settings of a pre-training run, as in `experiments/pretraining/<name>.toml`.
 
 use std::path::Path;
 
@@ -10,48 +10,48 @@ use totune_checkpoint::ElmoOptions;
 use totune_data::{read_extended, read_extended_table};
 use totune_model::{BertConfig, PoolerKind};
 
-/// A pre-training run: what is trained, on which text, and how.
+/// Settings of a pre-training run: the encoder, its text, and its training.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Settings {
-    /// Name of the encoder that comes out; also the name of the settings' file.
+    /// Name of the resulting encoder; also the name of the settings' file.
     pub name: String,
     /// Display name of that encoder.
     pub title: String,
-    /// Seed of the first weights, the order of the text, masks and dropout.
+    /// Seed of initial weights, the order of the text, masks and dropout.
     pub seed: u64,
     /// Cards in `datasets/texts/` whose text is trained on, and whose held-out parts are scored.
     pub texts: Vec<String>,
-    /// Where the weights come from.
+    /// Source of the initial weights.
     pub start: Start,
-    /// What is learned from the text.
+    /// Pre-training objective.
     pub objective: Objective,
-    /// Parts of the run, one after the other, each with its own length of sequences.
+    /// Stages of the run, one after the other, each with its own length of sequences.
     #[serde(rename = "stage")]
     pub stages: Vec<Stage>,
     /// Peak learning rate.
     pub learning_rate: f64,
-    /// The learning rate over all steps.
+    /// Learning rate over all steps.
     pub schedule: Schedule,
-    /// How gradients become updates.
+    /// Optimiser and its settings.
     pub optimizer: Optimizer,
-    /// What limits the gradient.
+    /// Gradient clipping.
     pub clip: Clip,
     /// Dropout in the encoder; 0 where no text is seen often.
     pub dropout: f64,
-    /// Number type of the arithmetic.
+    /// Dtype of the arithmetic.
     pub dtype: Dtype,
-    /// Steps between two rows of the log.
+    /// Number of steps between two rows of the log.
     pub log_every: usize,
-    /// Steps between two checkpoints.
+    /// Number of steps between two checkpoints.
     pub checkpoint_every: usize,
 }
 
-/// Where the weights come from.
+/// Source of the initial weights.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Start {
-    /// Fresh weights, and a vocabulary taken from the same text.
+    /// New weights, and a vocabulary made from the same text.
     New(New),
     /// A pretrained BERT and its vocabulary: continued pre-training (Gururangan et al. 2020).
     Encoder {
@@ -61,7 +61,7 @@ pub enum Start {
 }
 
 impl Start {
-    /// The shape of a new BERT.
+    /// Returns the shape of a new BERT.
     pub fn bert(&self) -> Option<&BertShape> {
         match self {
             Self::New(new) => new.bert.as_ref(),
@@ -88,9 +88,9 @@ pub struct New {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct VocabularySettings {
-    /// How many, special tokens included.
+    /// Number of words or wordpieces, special tokens included.
     pub size: usize,
-    /// Whether text is lower-cased and stripped of accents; never for an ELMo, which reads the case of each character.
+    /// Lower-casing and stripping of accents; never for an ELMo, which reads the case of each character.
     pub lowercase: bool,
 }
 
@@ -114,14 +114,14 @@ pub struct BertShape {
 }
 
 impl BertShape {
-    /// `initializer_range` of the released BERT.
+    /// Default `initializer_range`, that of the released BERT.
     pub(crate) fn initializer_range() -> f64 {
         0.02
     }
 
-    /// The configuration of such an encoder over `vocab` wordpieces, without a pooler: nothing trains one.
+    /// Returns the configuration of such an encoder over `vocab` wordpieces, without a pooler: nothing trains one.
     ///
-    /// Its dropout is what BERT is fine-tuned with, whatever it is pre-trained with.
+    /// Its dropout is the one BERT is fine-tuned with, whatever it is pre-trained with.
     pub fn config(&self, vocab: usize) -> BertConfig {
         let dropout = 0.1;
         BertConfig {
@@ -140,57 +140,59 @@ impl BertShape {
     }
 }
 
-/// What is learned from the text.
+/// Pre-training objective.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Objective {
-    /// Wordpieces are hidden and predicted (Devlin et al. 2019, section 3.1). Masks are drawn anew for each sequence.
+    /// Masked language modelling (Devlin et al. 2019, section 3.1). Masks are drawn anew for each sequence.
     MaskedLm(Masking),
-    /// Words are predicted from those before them and from those behind them (Peters et al. 2018, section 3.1).
+    /// Bidirectional language modelling: each word is predicted from those before it and from those after it (Peters et
+    /// al. 2018, section 3.1).
     Bilm(Sampling),
 }
 
-/// How a softmax over many words is trained.
+/// Sampling of a softmax over many words.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Sampling {
-    /// Negative samples of a step, from the log-uniform distribution; both directions share them.
+    /// Number of negative samples of a step, from the log-uniform distribution; both directions share them.
     pub samples: usize,
 }
 
-/// Which wordpieces are hidden, and behind what.
+/// Selection and replacement of masked wordpieces.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Masking {
     /// Share of the wordpieces that are predicted.
     pub share: f64,
-    /// Whether all pieces of a word are predicted together.
+    /// Whole-word masking: all wordpieces of a word are predicted together.
     pub whole_words: bool,
-    /// Of the predicted ones, the share replaced by `[MASK]`.
+    /// Share of the predicted wordpieces replaced by `[MASK]`.
     pub masked: f64,
-    /// Of the predicted ones, the share replaced by any wordpiece; the rest is left as it is.
+    /// Share of the predicted wordpieces replaced by any wordpiece; the rest is left as it is.
     pub random: f64,
 }
 
-/// A part of the run with sequences of one length.
+/// A stage of the run with sequences of one length.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Stage {
-    /// Wordpieces of a sequence, `[CLS]` and `[SEP]` included.
+    /// Number of wordpieces of a sequence, including `[CLS]` and `[SEP]`.
     pub length: usize,
-    /// Sequences of a step.
+    /// Number of sequences of a step.
     pub batch_size: usize,
-    /// Wordpieces to train on, rounded up to whole steps.
+    /// Number of wordpieces to train on, rounded up to whole steps.
     pub tokens: u64,
 }
 
 impl Stage {
-    /// Wordpieces of one step.
+    /// Number of wordpieces of one step.
     pub fn tokens_per_step(&self) -> u64 {
         (self.length * self.batch_size) as u64
     }
 
-    /// The stage that trains on the most wordpieces, the earliest of several: its length is what the encoder is scored at.
+    /// Returns the stage that trains on the most wordpieces, the earliest of several: the encoder is scored at its
+    /// length.
     ///
     /// # Panics
     /// When there is none, which [`Settings::read`] refuses.
@@ -199,7 +201,7 @@ impl Stage {
         most.expect("settings have a stage")
     }
 
-    /// Steps of the stage.
+    /// Number of steps of the stage.
     pub fn steps(&self) -> usize {
         self.tokens.div_ceil(self.tokens_per_step()) as usize
     }
@@ -224,7 +226,7 @@ impl Stage {
     }
 }
 
-/// Keys that may change between a run and its resumption: they change nothing but what is written down.
+/// Keys that may change between a run and its resumption, because they do not affect training.
 const FREE: [&str; 3] = ["title", "log-every", "checkpoint-every"];
 
 impl Settings {
@@ -285,7 +287,7 @@ impl Settings {
         self.check_start()
     }
 
-    /// Whether the objective can train what training begins with.
+    /// Refuses an objective that cannot train from the initial weights.
     fn check_start(&self) -> Result<()> {
         if let Some(range) = self.start.bert().map(|bert| bert.initializer_range) {
             ensure!(
@@ -353,7 +355,7 @@ impl Masking {
     }
 }
 
-/// Refuses to go on from a run whose settings were `before` with those of `now`, naming the first key that differs.
+/// Refuses to resume a run whose settings were `before` with those of `now`, naming the first key that differs.
 pub fn check_unchanged(before: &Value, now: &Value) -> Result<()> {
     if let Some((key, was, is)) = difference("", before, now) {
         bail!(
@@ -364,7 +366,7 @@ pub fn check_unchanged(before: &Value, now: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The first key whose values differ, with both.
+/// Returns the first key whose values differ, with both.
 fn difference(at: &str, before: &Value, now: &Value) -> Option<(String, String, String)> {
     if let (Value::Object(before), Value::Object(now)) = (before, now) {
         let mut keys: Vec<&String> = before.keys().chain(now.keys()).collect();

@@ -17,12 +17,12 @@ use crate::settings::{BertShape, Masking, Settings, VocabularySettings};
 use crate::words::WordCorpus;
 use crate::{BidirectionalLanguageModel, Corpus, MaskedLanguageModel, train_vocabulary};
 
-/// Where the files of a run are looked for.
+/// Folders in which the files of a run are searched.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
-    /// Folders with `datasets/`, `encoders/` and `fixtures/` in them; what is in several counts in the first.
+    /// Folders with `datasets/`, `encoders/` and `fixtures/` in them; the first that has a file counts.
     pub card_folders: &'a [PathBuf],
-    /// The folder that the paths of text cards begin in.
+    /// Base folder of the paths in text cards.
     pub data: &'a Path,
     /// Folders with pretrained encoders.
     pub encoders: &'a [PathBuf],
@@ -37,28 +37,28 @@ pub enum Text {
     Words(Words),
 }
 
-/// What masked language modelling needs.
+/// Text and encoder shape of masked language modelling.
 #[derive(Debug)]
 pub struct Pieces {
     /// The text.
     pub corpus: Corpus,
     /// The wordpieces, in the order of their ids.
     pub vocabulary: Vec<String>,
-    /// Whether text is lower-cased.
+    /// Lower-casing of the text.
     pub lowercase: bool,
     /// The shape of the encoder.
     pub encoder: BertConfig,
-    /// Positions that are exported: of a new encoder those of the last stage, since what training did not end with is not
-    /// worth keeping.
+    /// Number of positions that are exported: of a new encoder those of the last stage, since only these are trained to
+    /// the end.
     pub(crate) positions: usize,
     masking: Masking,
-    /// The weights that training begins with, where they are not new.
+    /// File of the initial weights, if they are not new.
     start: Option<PathBuf>,
-    /// What these weights were trained on.
+    /// Training data of these weights.
     pub(crate) before: Vec<String>,
 }
 
-/// What bidirectional language modelling needs.
+/// Text and encoder shape of bidirectional language modelling.
 #[derive(Debug)]
 pub struct Words {
     /// The text.
@@ -68,11 +68,11 @@ pub struct Words {
     pub(crate) samples: usize,
 }
 
-/// A text card's name, what is trained on and what is held out.
+/// Name of a text card, its training documents and its held-out documents.
 pub(crate) type Read = (String, Vec<Document>, Vec<Document>);
 
 impl Text {
-    /// The loss of guessing among everything that can be predicted, in nats.
+    /// Loss of a uniform guess among everything that can be predicted, in nats.
     pub fn guessing(&self) -> f64 {
         let n = match self {
             Self::Pieces(pieces) => pieces.vocabulary.len(),
@@ -81,7 +81,7 @@ impl Text {
         (n as f64).ln()
     }
 
-    /// "47.8 M words in 96,404 documents, 69.0 M wordpieces of a vocabulary of 8192".
+    /// Description of the text: "47.8 M words in 96,404 documents, 69.0 M wordpieces of a vocabulary of 8192".
     pub fn described(&self) -> String {
         let millions = |n: u64| format!("{:.1} M", n as f64 / 1e6);
         match self {
@@ -103,12 +103,12 @@ impl Text {
     }
 }
 
-/// `part` of each of these folders.
+/// Joins `part` to each of these folders.
 fn below(folders: &[PathBuf], part: &str) -> Vec<PathBuf> {
     folders.iter().map(|folder| folder.join(part)).collect()
 }
 
-/// The documents of all texts of a run.
+/// Reads the documents of all texts of a run.
 pub(crate) fn read(settings: &Settings, places: Places) -> Result<Vec<Read>> {
     let cards = TextCatalogue::read_all(&below(places.card_folders, "datasets/texts"))?;
     let mut texts = Vec::new();
@@ -209,7 +209,7 @@ impl Pieces {
         })
     }
 
-    /// What the run learns.
+    /// Returns the objective of the run.
     ///
     /// # Errors
     /// When the vocabulary does not fit the encoder, or there is too little text.
@@ -218,10 +218,10 @@ impl Pieces {
         MaskedLanguageModel::new(&self.corpus, config, self.masking.clone(), settings)
     }
 
-    /// The weights that training begins with, where they are not `fresh`.
+    /// Returns the initial weights of the run: `fresh` unless it starts from an encoder.
     ///
     /// # Errors
-    /// When the encoder it begins with cannot be read.
+    /// When the initial encoder cannot be read.
     pub fn start(&self, fresh: Box<dyn Weights>) -> Result<Box<dyn Weights>> {
         let Some(file) = &self.start else {
             return Ok(fresh);
@@ -240,7 +240,7 @@ impl Pieces {
         export::bert(checkpoint, &self.exported(), reading, to)
     }
 
-    /// The shape of the encoder that is exported.
+    /// Returns the shape of the exported encoder.
     pub(crate) fn exported(&self) -> BertConfig {
         BertConfig {
             max_position_embeddings: self.positions,
@@ -250,10 +250,10 @@ impl Pieces {
 }
 
 impl Words {
-    /// What the run learns.
+    /// Returns the objective of the run.
     ///
     /// # Errors
-    /// When more samples are asked for than there are words, or there are several stages.
+    /// When more samples are required than there are words, or there are several stages.
     pub fn objective(&self, settings: &Settings) -> Result<BidirectionalLanguageModel<'_>> {
         let config = BilmConfig {
             encoder: self.encoder.clone(),
@@ -271,7 +271,7 @@ impl Words {
     }
 }
 
-/// The weights of a published BERT; the head of pre-training is fresh where the file has none.
+/// Weights of a published BERT; the head of pre-training is initialised if the file has none.
 struct Continued {
     published: Published,
     fresh: Box<dyn Weights>,

@@ -1,4 +1,4 @@
-//! The loop of a pre-training run.
+//! Training loop of a pre-training run.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -16,50 +16,50 @@ use crate::objective::Objective;
 use crate::settings::check_unchanged;
 use crate::{Meter, Settings};
 
-/// A loss this many times that of guessing among all wordpieces is no loss that training comes back from.
+/// Ratio of the loss to that of guessing among all wordpieces above which a run counts as diverged.
 const DIVERGED: f64 = 4.0;
 
-/// Takes the steps of a run.
+/// Training loop of a run.
 pub struct Trainer<'a, O> {
-    /// What is learned.
+    /// Objective of the run.
     pub objective: &'a O,
-    /// How.
+    /// Settings of the run.
     pub settings: &'a Settings,
-    /// Where checkpoints and the log go.
+    /// Folder of checkpoints and the log.
     pub folder: &'a Folder,
-    /// The plain device that the model lies on.
+    /// Device of the model, without autodiff.
     pub device: &'a Device,
-    /// What the first checkpoint says; its step and seconds are those that training goes on from.
+    /// Metadata of the first checkpoint; its step and seconds are the starting point of training.
     pub about: About,
     /// Loss of guessing among all predictions with equal probability, in nats.
     pub guessing: f64,
 }
 
-/// What is heard of a run.
+/// Event of a run, for its watcher.
 #[derive(Debug)]
 pub enum Event<'e> {
-    /// A row of the log was made.
+    /// New row of the log.
     Row(&'e PretrainingRow),
-    /// A checkpoint was written after this many steps.
+    /// New checkpoint after this number of steps.
     Saved(usize),
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Ended<M> {
-    /// The model as it is.
+    /// Model after the last step.
     pub model: M,
-    /// Steps it has taken.
+    /// Number of steps taken.
     pub step: usize,
-    /// Whether these are all steps of the run; otherwise it was asked to stop.
+    /// True if the run took all its steps, false if its watcher interrupted it.
     pub finished: bool,
 }
 
 impl<O: Objective> Trainer<'_, O> {
-    /// Trains from the newest checkpoint in the folder, or from the objective's fresh weights, or from `start`.
+    /// Trains from the newest checkpoint in the folder, or from the objective's initial weights, or from `start`.
     ///
-    /// `watch` hears of each row and checkpoint, and of each step by asking [`ControlFlow`]: after a break the run writes
-    /// a checkpoint and ends.
+    /// `watch` is called with each row and checkpoint, and without an event after each step: when it returns
+    /// [`ControlFlow::Break`], the run writes a checkpoint and ends.
     ///
     /// # Errors
     /// When the settings are not those of the checkpoint (the key is named), the loss or gradient is no number or the
@@ -126,7 +126,7 @@ impl<O: Objective> Trainer<'_, O> {
         })
     }
 
-    /// One step: the model after it, the loss before it, and the norm of its gradient.
+    /// Takes one step; returns the model after it, the loss before it, and the norm of its gradient.
     fn step(
         &self,
         model: O::Model,
@@ -214,7 +214,7 @@ impl<O: Objective> Trainer<'_, O> {
         Ok(by_path)
     }
 
-    /// The rows of the log up to `step`; those behind it belong to steps that were lost and are taken again.
+    /// Returns the rows of the log up to `step`; later rows belong to steps that were lost and are taken again.
     fn log_until(&self, step: usize) -> Result<Vec<PretrainingRow>> {
         if step == 0 {
             return Ok(Vec::new());
@@ -229,7 +229,7 @@ impl<O: Objective> Trainer<'_, O> {
 }
 
 impl About {
-    /// Takes up where `before` ended, keeping what trained it.
+    /// Continues from `before`, keeping its commits and devices.
     fn go_on_from(&mut self, before: &About) {
         self.step = before.step;
         self.seconds = before.seconds;
@@ -247,7 +247,7 @@ impl About {
     }
 }
 
-/// The model with a gradient for every parameter.
+/// Requires a gradient for every parameter of the model.
 fn trainable<M: Module>(model: M) -> M {
     require_gradients(model.train(), &|_| true)
 }

@@ -20,17 +20,17 @@ use crate::settings::VocabularySettings;
 /// Special tokens, in the order of their ids; `[PAD]` is 0 as in every published BERT.
 const SPECIAL: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 
-/// Characters that stand in the vocabulary, the most frequent ones; a word with another becomes `[UNK]`.
+/// Number of characters in the vocabulary, the most frequent ones; a word with another becomes `[UNK]`.
 const ALPHABET: usize = 500;
 
-/// The wordpieces of `documents`, one per line of the `vocab.txt` they make.
+/// Trains the wordpieces of `documents`, one per line of the resulting `vocab.txt`.
 ///
-/// Words are cut as BERT cuts them, and pieces are merged by frequency, as `tokenizers` trains wordpieces. That library
-/// numbers the pieces inside words in the order of a hash map and settles ties by number, so here they are numbered
-/// beforehand: the same text gives the same vocabulary.
+/// Words are split as BERT splits them, and wordpieces are merged by frequency, as `tokenizers` trains wordpieces. That
+/// library numbers the wordpieces inside words in the order of a hash map and settles ties by number, so here they are
+/// numbered beforehand: the same text gives the same vocabulary.
 ///
 /// # Errors
-/// When the text is too small for so many pieces.
+/// When the text is too small for so many wordpieces.
 pub fn train_vocabulary(
     documents: &[&Document],
     settings: &VocabularySettings,
@@ -70,7 +70,7 @@ pub fn train_vocabulary(
     Ok(pieces.into_values().collect())
 }
 
-/// How often each word stands in the text.
+/// Counts each word of the text.
 fn count_words(documents: &[&Document], lowercase: bool) -> Result<HashMap<String, u64>> {
     let normalizer = BertNormalizer::new(true, true, None, lowercase);
     let count = |counts: &mut HashMap<String, u64>, text: &str| -> tokenizers::Result<()> {
@@ -105,7 +105,7 @@ fn count_words(documents: &[&Document], lowercase: bool) -> Result<HashMap<Strin
         })
 }
 
-/// The most frequent characters; of equally frequent ones those that come first in Unicode.
+/// Returns the most frequent characters; of equally frequent ones those that come first in Unicode.
 fn alphabet(words: &HashMap<String, u64>) -> BTreeSet<char> {
     let mut counts: BTreeMap<char, u64> = BTreeMap::new();
     for (word, count) in words {

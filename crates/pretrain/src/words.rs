@@ -16,13 +16,14 @@ const SPECIAL: [&str; 3] = ["</S>", "<S>", "<UNK>"];
 pub struct WordCorpus {
     /// Different words, the most frequent first; of equally frequent ones those first in Unicode.
     pub types: Vec<String>,
-    /// How often each of them is trained on.
+    /// Number of occurrences of each word in the training text.
     counts: Vec<u64>,
-    /// Segments as numbers of words.
+    /// Training segments as numbers of words.
     pub train: Documents<u32>,
-    /// Segments that are never trained on. A word of theirs that is not trained on has a number behind those that are.
+    /// Held-out segments, which are never trained on. A word that only occurs in them has a number after those of the
+    /// training text.
     pub held_out: HeldOut<u32>,
-    /// Words that are predicted as themselves, special ones among them.
+    /// Number of words that are predicted as themselves, including special ones.
     pub vocab: usize,
 }
 
@@ -82,7 +83,7 @@ impl WordCorpus {
         })
     }
 
-    /// The vocabulary, by id.
+    /// Returns the vocabulary, by id.
     pub fn vocabulary(&self) -> Vec<String> {
         let words = self.types.iter().map(String::as_str);
         SPECIAL
@@ -93,7 +94,7 @@ impl WordCorpus {
             .collect()
     }
 
-    /// The id in the vocabulary of word `i`.
+    /// Returns the id in the vocabulary of word `i`.
     pub fn id(&self, i: u32) -> u32 {
         let id = i + SPECIAL.len() as u32;
         if (id as usize) < self.vocab {
@@ -103,8 +104,8 @@ impl WordCorpus {
         }
     }
 
-    /// The sum of `-ln p` over the words of a segment and one boundary, in nats, under word frequencies (add-one
-    /// smoothed); all words outside the vocabulary count as one.
+    /// Sum of `-ln p` over the words of a segment and one boundary, in nats, under word frequencies (add-one smoothed);
+    /// all words outside the vocabulary count as one.
     pub fn unigram_nats(&self, segment: &[u32]) -> f64 {
         let segments = self.train.len() as u64;
         let total = (self.train.n_tokens() as u64 + segments + self.vocab as u64) as f64;
@@ -166,7 +167,7 @@ impl Seen {
     }
 }
 
-/// The words of each sentence; sentences of more than `longest` words are cut.
+/// Splits a document into the words of each sentence; sentences of more than `longest` words are cut.
 ///
 /// A sentence ends behind `.`, `!` or `?` and what closes behind it. Abbreviations end one too: it is read as a shorter
 /// one.

@@ -24,7 +24,7 @@ fn devices() -> Vec<Device> {
     devices
 }
 
-/// The job of a fixture, with some of its settings changed.
+/// Prepares the job of a fixture, with some of its settings changed.
 fn job(fixture: &str, folder: &Folder, change: impl Fn(&mut serde_json::Value)) -> Job {
     let path = project().join(format!("experiments/pretraining/{fixture}.toml"));
     let (_, mut json) = Settings::read(&path).expect("the fixture's settings");
@@ -38,10 +38,10 @@ fn job(fixture: &str, folder: &Folder, change: impl Fn(&mut serde_json::Value)) 
     Job::prepare(settings, json, places, folder).expect("the fixture's text")
 }
 
-/// The rows of the log, and the names and bits of all weights.
+/// Rows of the log, and the names and bits of all weights.
 type Trace = (Vec<PretrainingRow>, Vec<u8>);
 
-/// Trains until `most` steps more are taken.
+/// Trains until at most `most` further steps are taken.
 fn train(
     fixture: &str,
     folder: &Folder,
