@@ -1,4 +1,4 @@
-//! Which examples go through a model together, and as what rectangle.
+//! Batches: the order and grouping of examples, and padding to a rectangle.
 
 use std::ops::Range;
 
@@ -13,15 +13,15 @@ pub struct Padded {
     pub ids: Vec<i64>,
     /// Token types; padding has 0.
     pub type_ids: Vec<i64>,
-    /// Whether a place holds a real token.
+    /// Mask of real tokens: false at padding.
     pub mask: Vec<bool>,
     /// Rows.
     pub batch: usize,
     /// Columns.
     pub seq: usize,
-    /// Where the texts of each row lie.
+    /// Positions of the texts of each row, without special tokens.
     pub texts: Vec<Vec<Range<usize>>>,
-    /// Whether the texts of pairs do not see each other.
+    /// True if the texts of a pair are encoded separately.
     pub apart: bool,
     /// Character ids, `[batch, seq, 50]`, zeros where there is no word; none where no row has any.
     pub characters: Vec<u16>,
@@ -61,17 +61,18 @@ impl Padded {
     }
 }
 
-/// How examples are put into batches.
+/// Batch size and length bucketing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchPlan {
     /// Examples per batch; the last batch may have fewer.
     pub size: usize,
-    /// Whether examples of like length go together, so that less padding is computed.
+    /// Length bucketing: examples of similar length share a batch, which saves padding.
     pub bucketing: bool,
 }
 
-/// How many batches' worth of shuffled examples are sorted by length together. More saves padding, fewer leaves more
-/// to chance; at 50 the padding left is small and a batch still draws from thousands of examples.
+/// Size in batches of the pools within which shuffled examples are sorted by length. A larger pool saves padding, a
+/// smaller one keeps the order more random; at 50 little padding is left and a batch still comes from thousands of
+/// examples.
 const POOL: usize = 50;
 
 impl BatchPlan {
@@ -84,7 +85,7 @@ impl BatchPlan {
         self.cut(&order)
     }
 
-    /// Every index once, in an order that depends on `seed` and `epoch` alone.
+    /// Every index once, in an order that depends only on `seed` and `epoch`.
     ///
     /// With bucketing the shuffled indices are sorted by length within pools of 50 batches, and the batches are
     /// shuffled again, so that an epoch stays complete and its order stays random. A short last batch stays last.
@@ -111,7 +112,7 @@ impl BatchPlan {
     }
 }
 
-/// How much of what is computed is real.
+/// Tokens of the examples compared with the places computed for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill {
     /// Tokens of the examples.
@@ -121,7 +122,7 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// What `batches` of examples with these lengths cost.
+    /// Counts the tokens and places of `batches` of examples with these lengths.
     pub fn of(batches: &[Vec<usize>], lengths: &[usize]) -> Self {
         let mut fill = Self {
             real: 0,

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-/// What `datasets/<name>.toml` says about a dataset.
+/// The contents of `datasets/<name>.toml`: the description of a dataset.
 ///
 /// A corrected dataset or a changed meaning is a new card under a new name, so that old results keep theirs.
 #[derive(Clone, Debug, Deserialize)]
@@ -20,14 +20,14 @@ pub struct Card {
     pub name: String,
     /// The display name.
     pub title: String,
-    /// What a model predicts.
+    /// The kind of target that a model predicts.
     pub task: Task,
-    /// Whether the files are committed fixtures, found in `fixtures/data` beside the folder of cards instead of below
-    /// the data root.
+    /// True for committed fixtures, whose files are in `fixtures/data` next to the folder of cards instead of below the
+    /// data root.
     #[serde(default)]
     pub fixture: bool,
-    /// Whether the paths are below the card's own folder instead of the data root, as is handy for your own data. Where a
-    /// card has this key from one that it extends, they are below the folder of that one.
+    /// True if the paths are below the card's own folder instead of the data root, as is handy for your own data. If a
+    /// card inherits this key from one that it extends, the paths are below the folder of that one.
     #[serde(default, rename = "relative-to-card")]
     pub relative_to_card: bool,
     /// Metrics to report, the main one first, by the names of the result rows.
@@ -41,36 +41,36 @@ pub struct Card {
     /// The lowest and the highest score of a regression.
     #[serde(default)]
     pub range: Option<[f64; 2]>,
-    /// What must be true of each split, whatever layout it is read from.
+    /// Expected facts about each split, whatever layout it is read from.
     #[serde(default)]
     pub splits: BTreeMap<String, SplitFacts>,
     /// Splits of which only a sample is used.
     #[serde(default)]
     pub sample: BTreeMap<String, Sample>,
-    /// What a benchmark's site calls the file of predictions of a split.
+    /// The file name of each split's predictions on the benchmark's site.
     #[serde(default)]
     pub submission: BTreeMap<String, String>,
     /// The layouts the dataset circulates in; a split is read from the first one whose file is there.
     pub layouts: Vec<Layout>,
-    /// Which rows belong to the dataset, of every file: those that have one of these values in each of these columns.
+    /// Row filter for every file: rows that have one of these values in each of these columns belong to the dataset.
     #[serde(default, rename = "where")]
     pub rows: BTreeMap<String, OneOf>,
     /// Licence or terms of use.
     #[serde(default)]
     pub licence: String,
-    /// How to cite it.
+    /// Citation.
     #[serde(default)]
     pub citation: String,
-    /// Where it is described.
+    /// Homepage: the address of a description.
     #[serde(default)]
     pub homepage: String,
-    /// How to get the files by hand and where to put them.
+    /// Instructions for getting the files by hand and where to put them.
     #[serde(default)]
     pub instructions: String,
-    /// Where the files can be fetched; nothing where they are not to be had without a person.
+    /// Downloads of the files; empty where they cannot be had without a person.
     #[serde(default)]
     pub fetch: Vec<totune_fetch::Fetch>,
-    /// What a reader of results should know: that this is a subset, that rows were converted.
+    /// Note for readers of results: for instance that this is a subset, or that rows were converted.
     #[serde(default)]
     pub note: Option<String>,
     /// The card's own file.
@@ -81,7 +81,7 @@ pub struct Card {
     relative_to: PathBuf,
 }
 
-/// What must be true of a split. What is not stated is not checked.
+/// Expected facts about a split. Facts that are not stated are not checked.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SplitFacts {
@@ -96,12 +96,12 @@ pub struct SplitFacts {
     /// Words of a tagging dataset.
     #[serde(default)]
     pub words: Option<usize>,
-    /// Whether the answers are published; where they are not, the split can be read and predicted, but not scored.
+    /// True if the targets are published; otherwise the split can be read and predicted, but not scored.
     #[serde(default = "yes")]
     pub labelled: bool,
 }
 
-/// As many examples of each label, drawn at random, in file order.
+/// A random sample with the same number of examples of each label, in file order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Sample {
@@ -119,7 +119,7 @@ fn yes() -> bool {
 }
 
 impl Card {
-    /// Whether its examples are pairs of texts.
+    /// Returns whether its examples are pairs of texts.
     pub fn is_of_pairs(&self) -> bool {
         let mut layouts = self.layouts.iter();
         layouts.any(|layout| layout.columns_of("train").second.is_some())
@@ -155,12 +155,12 @@ impl Card {
         files.map(String::as_str).collect()
     }
 
-    /// Where `split` lies, if it does: the first layout whose file exists, and that file.
+    /// Finds `split` on disk, if it is there: the first layout whose file exists, and that file.
     pub fn locate(&self, root: &Path, split: &str) -> Option<(&Layout, PathBuf)> {
         self.found(root, split).into_iter().next()
     }
 
-    /// Where `split` lies, in each layout whose files exist, in the order of preference.
+    /// Finds `split` in each layout whose files exist, in the order of preference.
     pub fn found(&self, root: &Path, split: &str) -> Vec<(&Layout, PathBuf)> {
         let mut places = self.places(root, split);
         let root = self.root(root);
@@ -171,7 +171,7 @@ impl Card {
         places
     }
 
-    /// Where `split` would lie in each layout that has it, in the order of preference.
+    /// The path of `split` in each layout that has it, present or not, in the order of preference.
     pub fn places(&self, root: &Path, split: &str) -> Vec<(&Layout, PathBuf)> {
         let root = self.root(root);
         let place = |layout: &'_ Layout| Some(root.join(&layout.files.get(split)?.path));
@@ -181,8 +181,8 @@ impl Card {
             .collect()
     }
 
-    /// One message saying which of `splits` are missing, how to get them and where to put them; nothing if all are
-    /// there.
+    /// A message that lists the missing ones among `splits`, with how to get them and where to put them; none if all
+    /// are there.
     pub fn missing(&self, root: &Path, splits: &[&str]) -> Option<String> {
         let absent: Vec<String> = splits
             .iter()
@@ -212,7 +212,7 @@ impl Card {
         })
     }
 
-    /// The index of the positive label, where the card names one.
+    /// The index of the positive label, if the card names one.
     pub fn positive_index(&self) -> Option<usize> {
         let positive = self.positive.as_ref()?;
         self.labels.iter().position(|label| label == positive)
@@ -236,7 +236,7 @@ impl Card {
             .join("data")
     }
 
-    /// Hands the card's own `where` on to each of its files.
+    /// Copies the card's own `where` to each of its files.
     fn narrow(&mut self) {
         let files = self
             .layouts

@@ -29,7 +29,10 @@ impl Catalogue {
         Ok(Self { cards })
     }
 
-    /// The card called `name`; an unknown name is answered with the near one and with all that exist.
+    /// The card called `name`.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest one and all that exist.
     pub fn find(&self, name: &str) -> Result<&Card> {
         match self.cards.iter().find(|card| card.name == name) {
             Some(card) => Ok(card),
@@ -54,8 +57,8 @@ impl Catalogue {
     }
 }
 
-/// The `.toml` files of `dirs`, sorted by name, where the first of several folders with the same file counts; `of` says what
-/// they should be.
+/// The `.toml` files of `dirs`, sorted by name; of files with the same name in several folders the first counts. `of`
+/// is the kind of card, for errors.
 pub(crate) fn card_files(dirs: &[PathBuf], of: &str) -> Result<Vec<PathBuf>> {
     let mut files = BTreeMap::new();
     let is_there = |dir: &&PathBuf| dir.is_dir();

@@ -1,11 +1,11 @@
-//! Which column of a file is what.
+//! The roles of a file's columns.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
 use crate::task::Task;
 
-/// Which column is what.
+/// The role of each column.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Columns {
@@ -22,10 +22,10 @@ pub struct Columns {
     pub second: Option<Joined>,
     /// The label or the score; of a tagging dataset, the tags.
     pub label: String,
-    /// What the row belongs to; an empty field means nothing.
+    /// The column with the group a row belongs to; an empty field means no group.
     #[serde(default)]
     pub group: Option<String>,
-    /// What is put between joined fields; empty fields are left out.
+    /// The text between joined fields; empty fields are left out.
     #[serde(default = "space")]
     pub join: String,
 }

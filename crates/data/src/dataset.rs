@@ -14,10 +14,10 @@ use std::path::Path;
 pub struct Dataset {
     /// The card's name.
     pub name: String,
-    /// SHA-256 of what was read: label names, and id, text, label and group of every example. Two files that read the
-    /// same have the same hash, and a card that reads the same file differently has another.
+    /// Hash of the content: SHA-256 of the label names, and of id, text, label and group of every example. Two files
+    /// with the same examples have the same hash, and a card that reads the same file differently has another.
     pub hash: String,
-    /// Label names in the order of their indices; none of a regression; of a tagging dataset its tags: `O`, `B-PER`,
+    /// Label names in the order of their indices; empty for a regression; for a tagging dataset its tags: `O`, `B-PER`,
     /// `I-PER`, …
     pub labels: Vec<String>,
     /// The index of the positive label, where the card names one.
@@ -26,12 +26,12 @@ pub struct Dataset {
     pub metrics: Vec<String>,
     /// Examples in file order.
     pub examples: Vec<Example>,
-    /// Of a tagging dataset, what its labels are and how the file's tags were read.
+    /// The tags of a tagging dataset, and facts about those of the file.
     pub tagging: Option<Tagging>,
 }
 
 impl Dataset {
-    /// What is predicted of its examples.
+    /// The task: classification, regression or tagging.
     pub fn task(&self) -> Task {
         if self.tagging.is_some() {
             Task::Tagging
@@ -117,8 +117,8 @@ impl Card {
         Ok(dataset)
     }
 
-    /// What is in `bytes`, which came from `path`, the file of `split` in `layout`: the rows that belong to the split, or
-    /// the sample of them that the card asks for; of a tagging dataset also how its tags were read.
+    /// Reads `bytes`, which came from `path`, the file of `split` in `layout`: the rows that belong to the split, or
+    /// the card's sample of them; for a tagging dataset also the scheme and the number of ill-formed tags.
     pub(crate) fn read_as(
         &self,
         root: &Path,
@@ -164,7 +164,7 @@ impl Card {
 }
 
 impl Dataset {
-    /// How many examples each label has.
+    /// The number of examples of each label.
     pub fn counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.labels.len()];
         for class in self
@@ -177,7 +177,7 @@ impl Dataset {
         counts
     }
 
-    /// How many spans each type has; nothing unless this is a tagging dataset.
+    /// The number of spans of each type; empty unless this is a tagging dataset.
     pub fn span_counts(&self) -> Vec<usize> {
         let Some(Tagging { set, .. }) = &self.tagging else {
             return Vec::new();
@@ -195,7 +195,7 @@ impl Dataset {
         counts
     }
 
-    /// What a card counts, by name: examples of each label, or of a tagging dataset spans of each type.
+    /// The counts that a card states, by name: examples of each label, or for a tagging dataset spans of each type.
     pub fn named_counts(&self) -> Vec<(String, usize)> {
         match &self.tagging {
             Some(Tagging { set, .. }) => {
@@ -206,7 +206,7 @@ impl Dataset {
         }
     }
 
-    /// How many words there are; none unless this is a tagging dataset.
+    /// The number of words; 0 unless this is a tagging dataset.
     pub fn n_words(&self) -> usize {
         let words = |example: &Example| example.input.words().map_or(0, <[String]>::len);
         self.examples.iter().map(words).sum()
@@ -232,14 +232,14 @@ impl Dataset {
         self
     }
 
-    /// How often texts are repeated.
+    /// Counts repeated texts.
     pub fn repeats(&self) -> Repeats {
         Repeats::of(&self.examples)
     }
 }
 
 impl SplitFacts {
-    /// Whether `dataset` is what this card entry says.
+    /// Checks `dataset` against this card entry.
     fn agree(&self, dataset: &Dataset) -> Result<()> {
         let rows = dataset.examples.len();
         ensure!(rows == self.rows, "{rows} rows; expected {}", self.rows);

@@ -3,10 +3,10 @@
 use crate::{Example, Input};
 use std::collections::HashMap;
 
-/// What a dataset repeats.
+/// The number of repeated texts of a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
-    /// Rows whose text an earlier row already has: rows less distinct texts.
+    /// Rows whose text an earlier row already has: rows minus distinct texts.
     pub rows: usize,
     /// Distinct texts that occur more than once.
     pub texts: usize,

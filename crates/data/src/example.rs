@@ -5,15 +5,15 @@
 pub struct Example {
     /// Unique within its split; predictions are stored under it.
     pub id: String,
-    /// What the model reads.
+    /// The model's input.
     pub input: Input,
-    /// What it should answer.
+    /// The gold target.
     pub target: Target,
-    /// What the example belongs to, if anything: a keyword, a document, a genre. Grouped folds keep a group whole.
+    /// The group of the example, if any: a keyword, a document, a genre. Grouped folds keep a group whole.
     pub group: Option<String>,
 }
 
-/// What a model reads.
+/// A model's input.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Input {
     /// One text.
@@ -51,10 +51,10 @@ impl Input {
     }
 }
 
-/// What a model should answer.
+/// A gold target or a prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// The answer is not published.
+    /// The target is not published.
     Unknown,
     /// An index into the dataset's labels.
     Class(usize),

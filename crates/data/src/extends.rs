@@ -1,4 +1,4 @@
-//! `extends = "<name>"`: a TOML file that says only what differs from another one.
+//! `extends = "<name>"`: TOML files that hold only their differences from another one.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Which rows of a file belong to a split.
+//! Row filters: the rows of a file that belong to a split.
 
 use crate::Card;
 use crate::format::{Delimited, Format, Row, Table};
@@ -15,7 +15,7 @@ pub(crate) struct Lists {
     except: Option<HashSet<Vec<String>>>,
 }
 
-/// Which rows of a table belong to the split.
+/// A filter for the rows of a table that belong to the split.
 pub(crate) struct Filter<'a> {
     values: Vec<(usize, &'a [String])>,
     only: Option<(Vec<usize>, &'a HashSet<Vec<String>>)>,
@@ -89,7 +89,7 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// The columns that decide which rows of `file` belong to the split.
+/// The columns by which rows of `file` are filtered.
 pub(crate) fn columns(file: &LayoutFile) -> impl Iterator<Item = &String> {
     let lists = file.only.iter().chain(&file.except);
     let listed = lists.flat_map(|list| &list.columns);

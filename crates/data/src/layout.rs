@@ -1,4 +1,4 @@
-//! One of the layouts a dataset circulates in: a format, what its columns mean, and its files.
+//! One of the layouts a dataset circulates in: a format, the roles of its columns, and its files.
 
 use crate::columns::Columns;
 use crate::contents::{contents, decoded, encoding};
@@ -15,21 +15,21 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
-    /// What people call it: `glue`, `hub`, `original`.
+    /// The layout's usual name: `glue`, `hub`, `original`.
     #[serde(default)]
     pub name: String,
-    /// How its files are laid out.
+    /// The format of its files.
     pub format: Format,
-    /// Which column is what.
+    /// The role of each column.
     pub columns: Columns,
-    /// The value of each label in this layout, in the order of the card's `labels`; the labels' names when not given. Of a
-    /// tagging dataset, the tag that each integer stands for, from 0; nothing where the file has the tags themselves.
+    /// The value of each label in this layout, in the order of the card's `labels`; the labels' names when not given.
+    /// For a tagging dataset, the tag of each integer, from 0; empty where the file has the tags themselves.
     #[serde(default)]
     pub values: Vec<String>,
-    /// The value that stands for "no label", such as the Hub's `-1`.
+    /// The value that means "no label", such as the Hub's `-1`.
     #[serde(default)]
     pub unlabelled: Option<String>,
-    /// What becomes of a row whose text, or second text, is empty.
+    /// Handling of rows whose text, or second text, is empty.
     #[serde(default)]
     pub empty: Empty,
     /// The scheme that the tags of its files are in; when not given, the one that writes every tag as it is.
@@ -38,7 +38,7 @@ pub struct Layout {
     /// The encoding of its files by its label on the Web, such as `windows-1252`; UTF-8 when not given.
     #[serde(default)]
     pub encoding: Option<String>,
-    /// Whether white space at the end of texts is cut off.
+    /// True if white space at the end of texts is removed.
     #[serde(default, rename = "trim-end")]
     pub trim_end: bool,
     /// Its files, by split.
@@ -58,7 +58,7 @@ pub struct RowList {
     pub columns: Vec<String>,
 }
 
-/// What becomes of a row whose text, or second text, is empty.
+/// Handling of rows whose text, or second text, is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Empty {
@@ -71,7 +71,7 @@ pub enum Empty {
     Keep,
 }
 
-/// One value, or several of which each will do.
+/// One value, or several alternatives.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum OneOf {
@@ -87,10 +87,10 @@ pub enum OneOf {
 pub struct LayoutFile {
     /// Path below the data root.
     pub path: PathBuf,
-    /// SHA-256 of the file; not given where nobody here has seen it, and then only the split's facts are checked.
+    /// SHA-256 of the file; not given if the file was not available to us, and then only the split's facts are checked.
     #[serde(default)]
     pub sha256: Option<String>,
-    /// How this file is laid out, where it differs from the others of the layout.
+    /// The format of this file, where it differs from the others of the layout.
     #[serde(default)]
     pub format: Option<Format>,
     /// Tags that the layout's scheme would not write for the spans they are read as; checked where given.
@@ -99,7 +99,7 @@ pub struct LayoutFile {
     /// Columns that have another meaning in this file than in the others of the layout.
     #[serde(default)]
     pub columns: Option<Columns>,
-    /// Which rows of the file belong to the split: those that have one of these values in each of these columns.
+    /// Row filter: the rows of the file that have one of these values in each of these columns belong to the split.
     #[serde(default)]
     pub r#where: BTreeMap<String, OneOf>,
     /// Of those, the ones that a second file lists.
@@ -133,7 +133,7 @@ impl Layout {
         own.unwrap_or(&self.format)
     }
 
-    /// What the file `bytes`, which came from `path`, stands for: decompressed, and text as UTF-8.
+    /// The contents of the file `bytes`, which came from `path`: decompressed, and text as UTF-8.
     pub(crate) fn contents<'a>(&self, path: &Path, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>> {
         decoded(path, contents(path, bytes)?, self.encoding.as_deref())
     }

@@ -1,4 +1,4 @@
-//! Which metrics a card may ask for.
+//! The metrics that a card may list.
 
 use anyhow::{Result, bail, ensure};
 
@@ -35,7 +35,7 @@ const TAGGING: [&str; 4] = ["span-f1", "span-precision", "span-recall", "token-a
 impl Task {
     /// The names of all metrics that results of such a task can have, whatever its labels are.
     ///
-    /// A tagging dataset has `span-f1:<type>` besides.
+    /// A tagging dataset also has `span-f1:<type>`.
     pub fn metrics(self) -> Vec<&'static str> {
         match self {
             Self::Classification => {
@@ -49,7 +49,7 @@ impl Task {
 }
 
 impl Card {
-    /// Whether results will have each of the metrics.
+    /// Checks that results of this task and these labels have each of the metrics.
     pub(crate) fn check_metrics(&self) -> Result<()> {
         ensure!(
             !self.metrics.is_empty(),

@@ -1,7 +1,7 @@
 //! The name somebody probably meant.
 
-/// The candidate nearest to `name`, if one is near enough to be a likely slip: at most a third of the letters differ
-/// (two for short names), or one name is a part of the other.
+/// The candidate nearest to `name`, if it is near enough for a likely typo: at most a third of the letters differ (two
+/// for short names), or one name is a part of the other.
 pub fn near<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     let slip = (wanted.chars().count() / 3).max(2);
@@ -26,7 +26,7 @@ pub(crate) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.join(", ")
 }
 
-/// `` ; did you mean `x`? `` or a bare semicolon, to stand between what is unknown and what is known.
+/// `` ; did you mean `x`? `` or a bare semicolon, to join an unknown name and the list of known ones.
 pub(crate) fn did_you_mean<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,

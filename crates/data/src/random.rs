@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 /// The random stream `name` number `index` of a run with seed `seed`.
 ///
-/// The ChaCha8 key is the SHA-256 of seed and index (eight bytes each, least significant first) and then the name, so
-/// a stream depends on nothing but these three: drawing more from one never moves another.
+/// The ChaCha8 key is the SHA-256 of seed and index (eight bytes each, least significant first) and then the name, so a
+/// stream depends on nothing but these three: drawing more from one never shifts another.
 pub fn stream(seed: u64, name: &str, index: u64) -> ChaCha8Rng {
     let mut hash = Sha256::new();
     hash.update(seed.to_le_bytes());
@@ -16,7 +16,7 @@ pub fn stream(seed: u64, name: &str, index: u64) -> ChaCha8Rng {
     ChaCha8Rng::from_seed(hash.finalize().into())
 }
 
-/// Shuffles `items` (Fisher and Yates, from the end), with our own drawing so that an order never depends on the
+/// Shuffles `items` (Fisher and Yates, from the end), with our own random indices so that an order never depends on the
 /// version of a library.
 pub fn shuffle<T>(items: &mut [T], rng: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
@@ -24,7 +24,7 @@ pub fn shuffle<T>(items: &mut [T], rng: &mut ChaCha8Rng) {
     }
 }
 
-/// A uniform number in `0..bound`: draws beyond the largest multiple of `bound` are drawn again.
+/// A uniform number in `0..bound`: numbers beyond the largest multiple of `bound` are rejected.
 fn below(bound: u64, rng: &mut ChaCha8Rng) -> u64 {
     let surplus = (u64::MAX % bound + 1) % bound;
     loop {

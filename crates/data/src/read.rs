@@ -1,4 +1,4 @@
-//! From rows to examples: what a card's columns and labels make of a file.
+//! Conversion of rows to examples, by a card's columns and labels.
 
 use crate::columns::{Columns, Joined};
 use crate::filter::{self, Filter, Lists};
@@ -112,11 +112,11 @@ fn join(row: &Row, columns: &[usize], between: &str) -> String {
     fields.join(between)
 }
 
-/// How the label column of a table is read.
+/// Reader of a table's label column.
 struct Answers<'a> {
     table: &'a Table<'a>,
     name: &'a str,
-    /// No column where the split has no answers.
+    /// The label column; none if the split has no labels.
     column: Option<usize>,
     unlabelled: Option<&'a str>,
     /// The class of each value; nothing for a regression.

@@ -5,9 +5,9 @@ use crate::{Example, Sample};
 use anyhow::{Result, ensure};
 
 impl Sample {
-    /// As many of `examples` as the card says for each of `labels`, in the order they came in.
+    /// Draws the card's number of `examples` for each of `labels`, and keeps them in their order.
     ///
-    /// Each label has a random stream of its own, so what is drawn of one does not depend on the others.
+    /// Each label has a random stream of its own, so the sample of one label does not depend on the others.
     pub(crate) fn draw(
         &self,
         split: &str,

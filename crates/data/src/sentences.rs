@@ -1,4 +1,4 @@
-//! From sentences to examples: what a card's types of span make of a tagging file.
+//! Conversion of sentences to examples, by a card's types of span.
 
 use crate::format::{FormatError, Sentence, Sentences};
 use crate::layout::Layout;
@@ -58,8 +58,8 @@ impl Card {
     }
 }
 
-/// The tags of each sentence as text: those of the file, or what its integers stand for; nothing where they are not
-/// published.
+/// The tags of each sentence as text: those of the file, or those that its integers are indices of; none where they are
+/// not published.
 fn tags_of<'a>(
     layout: &'a Layout,
     sentences: &'a Sentences,
@@ -107,7 +107,7 @@ struct Reading {
     first: Option<(usize, usize)>,
 }
 
-/// Where in the file a tag is none of a scheme: sentence, word, problem.
+/// The first tag of a file that the scheme does not have: sentence, word, problem.
 type Stranger = (usize, usize, String);
 
 impl TaggedFile<'_> {

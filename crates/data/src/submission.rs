@@ -1,4 +1,4 @@
-//! Predictions of a test set in the form in which a benchmark takes them.
+//! Predictions of a test set in the benchmark's format.
 
 use crate::{Card, Target, Task};
 use anyhow::{Context, Result, bail, ensure};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// A file to send in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
-    /// Its name, by which the benchmark knows the task.
+    /// Its name, which identifies the task for the benchmark.
     pub file: String,
     /// Its content.
     pub bytes: Vec<u8>,

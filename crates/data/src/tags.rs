@@ -21,7 +21,7 @@ pub struct Span {
     pub class: usize,
 }
 
-/// What the reading of a tagging file found.
+/// The tags of a dataset, and the scheme and ill-formed tags of the file they were read from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tagging {
     /// The tags that the labels of the dataset are.

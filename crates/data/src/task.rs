@@ -1,8 +1,8 @@
-//! What is predicted.
+//! Kinds of tasks.
 
 use serde::Deserialize;
 
-/// What a model predicts.
+/// A kind of task: the type of target that a model predicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {

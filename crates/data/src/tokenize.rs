@@ -24,10 +24,10 @@ use crate::Input;
 #[derive(Clone, Debug)]
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
-    /// Cuts words that come one by one, where that is not the same as cutting texts.
+    /// The tokenizer of words that come one by one, where that differs from tokenising texts.
     of_words: Option<Box<tokenizers::Tokenizer>>,
     template: Template,
-    /// Where texts may be cut; nothing where each has to be read as a whole.
+    /// Safe cutting points in texts; none if each text has to be tokenised as a whole.
     cutting: Option<Cutting>,
     hash: String,
     unk: u32,
@@ -42,7 +42,7 @@ impl Tokenizer {
         self.template
     }
 
-    /// What identifies this tokenizer: the SHA-256 of its `tokenizer.json`, or of its `vocab.txt` and how that is read.
+    /// Identifies this tokenizer: the SHA-256 of its `tokenizer.json`, or of its `vocab.txt` and the way that is read.
     pub fn hash(&self) -> &str {
         &self.hash
     }
@@ -52,19 +52,19 @@ impl Tokenizer {
         self.pad
     }
 
-    /// The id of the token for what the vocabulary lacks.
+    /// The id of the unknown token.
     pub fn unknown_id(&self) -> u32 {
         self.unk
     }
 
-    /// The token of `id`; of an id that is none, the number itself.
+    /// The token of `id`; the number itself if there is no such token.
     pub fn piece(&self, id: u32) -> String {
         self.inner
             .id_to_token(id)
             .unwrap_or_else(|| format!("#{id}"))
     }
 
-    /// How many tokens there are.
+    /// The number of tokens in the vocabulary.
     pub fn vocab_size(&self) -> usize {
         self.inner.get_vocab_size(true)
     }
@@ -87,7 +87,7 @@ impl Tokenizer {
         })
     }
 
-    /// How many tokens an input may have next to the special ones.
+    /// The number of tokens left for an input after the special ones.
     fn room(&self, input: &Input, max_length: usize) -> Result<usize> {
         let specials = self.template.n_specials(input.second().is_some());
         ensure!(
@@ -147,7 +147,7 @@ impl Tokenizer {
         Ok(encoding.get_ids().to_vec())
     }
 
-    /// The pieces of a word that comes alone, as with transformers' `is_split_into_words`.
+    /// The wordpieces of a word on its own, as with transformers' `is_split_into_words`.
     fn word_pieces(&self, word: &str) -> Result<Vec<u32>> {
         let Some(of_words) = &self.of_words else {
             return self.pieces(word);
@@ -159,11 +159,12 @@ impl Tokenizer {
     }
 }
 
-/// How many pieces of a pair are kept in `room`: the last one is taken off the longer text, and off the second when both
-/// are as long, as in `_truncate_seq_pair` of BERT's released `run_classifier.py`. A single text has a second of none.
+/// The number of pieces of each text of a pair that are kept in `room`: the last piece of the longer text is removed,
+/// or of the second when both are equally long, as in `_truncate_seq_pair` of BERT's released `run_classifier.py`. A
+/// single text has a second of length 0.
 fn shorten(mut first: usize, mut second: usize, room: usize) -> (usize, usize) {
     let over = (first + second).saturating_sub(room);
-    // What makes the longer one as long as the other one comes off it alone; the rest in turns, the second one first.
+    // The longer one is cut to the length of the other first; the rest comes off both in turns, the second one first.
     let alone = over.min(first.abs_diff(second));
     if first > second {
         first -= alone;

@@ -1,4 +1,4 @@
-//! Reading a TOML file into a type, with errors that name the file, the line and the key that was probably meant.
+//! Reading of TOML files into types, with errors that name the file, the line and the key that was probably meant.
 
 use crate::near::did_you_mean;
 use anyhow::{Context, Result, anyhow};
@@ -46,7 +46,7 @@ pub fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
     })
 }
 
-/// One error whose text is the whole chain, so that file, line and finding stand together.
+/// One error whose text is the whole chain, so that file, line and finding are shown together.
 fn flatten(error: anyhow::Error) -> anyhow::Error {
     anyhow!("{error:#}")
 }

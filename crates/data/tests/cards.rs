@@ -1,4 +1,4 @@
-//! The committed cards, and what is asserted of every card.
+//! The committed cards, and facts that hold for every card.
 
 use std::path::{Path, PathBuf};
 use totune_data::{Catalogue, Repeats};

@@ -1,4 +1,4 @@
-//! What `docs/data.md` shows is what these functions print on the fixtures.
+//! `docs/data.md` shows exactly what these functions print on the fixtures.
 
 use std::path::{Path, PathBuf};
 

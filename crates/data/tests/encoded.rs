@@ -24,7 +24,7 @@ empty = "keep"
 files.train.path = "glue/MNLI/train.tsv"
 "#;
 
-/// How often the file's rows are taken, for a time that can be measured.
+/// Copies of the file's rows, for a time that can be measured.
 const TIMES: usize = 7;
 
 #[test]
@@ -57,7 +57,7 @@ fn real_pairs_have_the_ids_of_the_library_and_are_read_back_fast() {
         alone
     );
 
-    // The hash stands for the examples, so a repeated dataset needs another one.
+    // The hash identifies the examples, so a repeated dataset needs another one.
     dataset.examples = vec![dataset.examples; TIMES].concat();
     dataset.hash = format!("{} x {TIMES}", dataset.hash);
     let n_tokens = |rows: &[Encoded]| rows.iter().map(|row| row.ids.len()).sum::<usize>();

@@ -1,10 +1,10 @@
-//! Folds against scikit-learn 1.9.1, example for example; `fixtures/make/splits.py` wrote what is expected.
+//! Folds compared with scikit-learn 1.9.1, example for example; `fixtures/make/splits.py` wrote the expected ones.
 
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use totune_data::{Catalogue, Dataset, Example, Input, Split, Target};
 
-/// What `splits.py` writes.
+/// The output of `splits.py`.
 #[derive(Deserialize)]
 struct Witness {
     columns: Option<Columns>,

@@ -1,9 +1,9 @@
-//! What can be wrong with the files of each format and with the settings that choose their rows.
+//! Errors in the files of each format and in the settings that choose their rows.
 
 use std::path::Path;
 use totune_data::Card;
 
-/// What loading `bytes` says with a card of one layout, without the folder.
+/// The result of loading `bytes` with a card of one layout; errors without the folder.
 fn load(layout: &str, facts: &str, bytes: &[u8]) -> Result<Vec<String>, String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let write = |name: &str, bytes: &[u8]| {

@@ -154,8 +154,8 @@ fn scores_are_read_alike_from_text_and_from_floats() {
     }
 }
 
-/// Files below the data root that are not what a card is about, and what is said of them: subsets in the place of the
-/// whole, and a public copy of MRPC that lacks a pair.
+/// Files below the data root that differ from the card's, and the error for each: subsets in the place of the whole,
+/// and a public copy of MRPC that lacks a pair.
 const STAND_INS: [(&str, &str, &str, &str); 16] = [
     ("mnli", "glue", "train", "15130 rows; expected 392702"),
     ("mnli", "glue", "dev-matched", "1000 rows; expected 9815"),

@@ -1,4 +1,4 @@
-//! Files for GLUE's site, compared with what `fixtures/make/tables.py` writes with Python's csv module.
+//! Files for GLUE's site, compared with those that `fixtures/make/tables.py` writes with Python's csv module.
 
 use std::path::{Path, PathBuf};
 use totune_data::{Catalogue, Target, Task};
@@ -7,7 +7,7 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What the Python script predicts too: classes in turn, and scores that grow.
+/// The same predictions as the Python script: classes in turn, and scores that grow.
 fn predict(task: Task, n_labels: usize, index: usize) -> Target {
     match task {
         Task::Regression => Target::Value(index as f64 * 0.7 + 0.12345),

@@ -1,4 +1,4 @@
-//! Tag schemes: what each writes, how what no scheme writes is read, and that nothing is lost on the way.
+//! Tag schemes: the tags each writes, the reading of ill-formed tags, and lossless conversion.
 
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -150,7 +150,7 @@ fn ill_formed_sequences_have_the_spans_of_conlleval() {
     assert!(compared >= 40, "{compared} sequences");
 }
 
-/// Spans in order without overlap, and how many words they lie in.
+/// Spans in order without overlap, and the number of words of the sentence.
 fn spans() -> impl Strategy<Value = (Vec<Span>, usize)> {
     let gaps = prop::collection::vec((0..3usize, 1..5usize, 0..2usize), 0..12);
     (gaps, 0..3usize).prop_map(|(gaps, rest)| {
@@ -188,7 +188,7 @@ proptest! {
         prop_assert_eq!(b.convert(&converted, &a), tags);
     }
 
-    /// Any sequence at all has a reading in which the same words are outside, and rewriting it mends every tag.
+    /// Any sequence can be read without a change of the words outside, and rewriting it corrects every tag.
     #[test]
     fn any_sequence_is_read_and_mended(scheme in scheme(), seeds in prop::collection::vec(0..1000usize, 0..20)) {
         let set = set(scheme);

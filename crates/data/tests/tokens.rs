@@ -1,4 +1,5 @@
-//! Ids against transformers' tokenizers; `fixtures/make/tokens.py` (BERT) and `roberta.py` wrote what is expected.
+//! Ids compared with transformers' tokenizers; `fixtures/make/tokens.py` (BERT) and `roberta.py` wrote the expected
+//! ones.
 
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,7 @@ use totune_data::{
     Alignment, Catalogue, Example, Input, Piece, Target, Template, Tokenizer, WordContext,
 };
 
-/// What `tokens.py` writes.
+/// The output of `tokens.py`.
 #[derive(Deserialize)]
 struct Witness {
     cases: Vec<Case>,
@@ -51,7 +52,7 @@ fn ids_and_types_are_those_of_transformers() {
     }
 }
 
-/// What `roberta.py` writes.
+/// The output of `roberta.py`.
 #[derive(Deserialize)]
 struct RobertaWitness {
     cases: Vec<RobertaCase>,

@@ -32,7 +32,7 @@ fn alignment(piece: Piece, context: WordContext, max_length: usize) -> Alignment
     }
 }
 
-/// What `fixtures/make/words.py` writes.
+/// The output of `fixtures/make/words.py`.
 #[derive(Deserialize)]
 struct Witness {
     cases: Vec<Case>,
@@ -234,7 +234,7 @@ proptest! {
             .collect();
         prop_assert_eq!(scored, all);
 
-        // The pieces of each word alone, as the witness has them, cut to what a window holds.
+        // The pieces of each word on its own, as the witness has them, cut to the length of a window.
         let room = max_length - 2;
         let pieces = |word: &String| -> Vec<u32> {
             let alone = UNCASED.encode(&Input::Text(word.clone()), 64).expect("ids").ids;
@@ -270,7 +270,7 @@ proptest! {
                 .collect();
             let seen = &ids[1..ids.len() - 1];
             prop_assert!(run.windows(seen.len()).any(|part| part == seen));
-            // And no less than fits: all that there is, or about as much as there is room.
+            // At least as much as fits: all that there is, or about as much as there is room.
             let own = sentences[window.example].0.iter().map(|word| pieces(word).len()).sum::<usize>();
             if document && own <= room {
                 prop_assert!(seen.len() == run.len() || seen.len() + 9 > room, "{} of {}", seen.len(), room);

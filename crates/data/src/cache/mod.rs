@@ -1,4 +1,4 @@
-//! Encoded datasets on disk, found by what they are made of.
+//! Encoded datasets on disk, under a hash of their ingredients.
 //!
 //! An entry is one file whose name is a hash of everything its content depends on: the examples, the tokenizer, the
 //! maximum length and how this version of the program encodes. So an entry is never stale, only unused, and the folder
@@ -16,11 +16,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// What the ids of a text depend on beside the tokenizer's files; to be raised when the same text gets other ids.
+/// Version of the encoding, which the ids of a text depend on as well as on the tokenizer's files; to be raised when
+/// the same text gets other ids.
 const ENCODING: &str = "1";
 /// The library that cuts words, whose next version may cut differently.
 const LIBRARY: &str = "tokenizers 0.23.2";
-/// Smaller datasets are encoded in less time than a file takes.
+/// Fewest rows of a cached dataset: smaller ones are encoded in less time than a file takes.
 const LEAST_ROWS: usize = 1024;
 /// Unfinished files that are older were left behind by a process that was killed.
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
@@ -32,14 +33,14 @@ pub struct EncodedCache {
     least_rows: usize,
 }
 
-/// Where encoded texts came from.
+/// The source of encoded texts: the cache or the encoder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Read from this file.
     Cache(PathBuf),
     /// Encoded anew; the note says what was wrong with the cache, if anything was.
     Encoder {
-        /// What a person should know.
+        /// A note for the user.
         note: Option<String>,
     },
 }
@@ -134,7 +135,7 @@ impl EncodedCache {
         written
     }
 
-    /// Removes what killed processes left; another process may do the same, so nothing here is an error.
+    /// Removes files left by killed processes; another process may do the same, so nothing here is an error.
     fn remove_left_behind(&self) {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         for entry in
@@ -149,7 +150,7 @@ impl EncodedCache {
     }
 }
 
-/// What an entry is made of.
+/// The cache key: a hash of everything that an entry depends on.
 fn key(tokenizer: &Tokenizer, dataset: &Dataset, max_length: usize) -> String {
     let mut hash = FieldHash::new();
     for part in [
@@ -312,7 +313,7 @@ mod tests {
         assert!(matches!(bench.run(8), Source::Cache(_)));
     }
 
-    /// Whoever updates the library changes the constant, and old entries are no longer found.
+    /// After an update of the library the constant has to change, so that old entries are no longer found.
     #[test]
     fn the_library_is_the_one_that_is_locked() {
         let lock = include_str!("../../../../Cargo.lock");

@@ -16,17 +16,17 @@ const DOCUMENT: &str = "-DOCSTART-";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conll {
-    /// What the columns are called, in the order of the file.
+    /// The names of the columns, in the order of the file.
     pub columns: Vec<String>,
-    /// What stands between them.
+    /// The separator between columns.
     #[serde(default)]
     pub separator: Separator,
-    /// How a line begins that is not read where a sentence could begin; inside a sentence such a line is a word.
+    /// Prefix of lines that are skipped where a sentence could begin; inside a sentence such a line is a word.
     #[serde(default)]
     pub comment: Option<String>,
 }
 
-/// What stands between the columns of a line.
+/// The separator between the columns of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Separator {
@@ -110,9 +110,9 @@ struct Reader<'a> {
     word: &'a str,
     tag: &'a str,
     labelled: bool,
-    /// The columns of this file: those of the format, but for the tags where they are absent.
+    /// The columns of this file: those of the format, without the tags where they are absent.
     names: Vec<&'a str>,
-    /// Whether a word has been read.
+    /// True once a word has been read.
     started: bool,
     open: Sentence,
     document: usize,
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What stands between runs of `blanks`.
+/// The fields between runs of `blanks`.
 fn pieces<'a>(line: &'a str, blanks: &[char]) -> Vec<&'a str> {
     let fields = line.split(|letter| blanks.contains(&letter));
     fields.filter(|field| !field.is_empty()).collect()

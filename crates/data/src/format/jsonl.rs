@@ -31,7 +31,7 @@ impl Jsonl {
         rows(path, lines, wanted, empty)
     }
 
-    /// As [`Jsonl::read`], from one array of objects.
+    /// Like [`Jsonl::read`], from one array of objects.
     pub(super) fn read_array<'a>(
         &self,
         path: &Path,
@@ -46,7 +46,7 @@ impl Jsonl {
     }
 }
 
-/// A row for each of these objects, which come with their lines; `empty` is said where there are none.
+/// A row for each of these objects, which come with their lines; `empty` is the message if there are none.
 fn rows<'a>(
     path: &Path,
     objects: impl Iterator<Item = (usize, &'a str)>,
@@ -89,7 +89,7 @@ fn rows<'a>(
     Ok(table)
 }
 
-/// What serde says, without the line, which is 1 in a text of one line.
+/// serde's message without the line, which is 1 in a text of one line.
 fn explain(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let place = format!(" at line 1 column {}", error.column());

@@ -20,7 +20,7 @@ pub(super) fn read(
     sentences(path, lines, columns, labelled)
 }
 
-/// As [`read`], from one array of objects.
+/// Like [`read`], from one array of objects.
 pub(super) fn read_array(
     path: &Path,
     bytes: &[u8],

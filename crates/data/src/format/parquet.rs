@@ -19,7 +19,7 @@ use std::path::Path;
 #[serde(deny_unknown_fields)]
 pub struct Parquet {}
 
-/// How many rows are decoded at a time, so that a count in the file that is not true costs no memory.
+/// Rows decoded at a time, so that a false row count in the file costs no memory.
 const ROWS: usize = 4096;
 
 impl Parquet {
@@ -103,7 +103,7 @@ fn leaf(columns: &[::parquet::schema::types::ColumnDescPtr], field: &Type) -> Op
     (flat && readable(column)).then_some(leaf)
 }
 
-/// Whether a column has values of a kind that is written as text in one way only.
+/// Returns whether a column's values are of a kind that is written as text in only one way.
 fn readable(column: &ColumnDescriptor) -> bool {
     let logical = column.logical_type_ref();
     match column.physical_type() {

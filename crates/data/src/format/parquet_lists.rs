@@ -77,13 +77,13 @@ fn sentences(bytes: &[u8], columns: &Columns, labelled: bool) -> Result<Vec<Sent
             words: list(words)?,
             tags: label.map(list).transpose()?,
         };
-        // At once, so that a count of rows that is not true does not go on for ever.
+        // Checked for each row, so that a false count of rows does not keep the loop running for ever.
         sentences.push(sentence.checked().map_err(at(number))?);
     }
     Ok(sentences)
 }
 
-/// The schema of the wanted columns alone, so that the others may be of any type and are not decoded.
+/// The schema of only the wanted columns, so that the others may be of any type and are not decoded.
 fn projection(file: &SerializedFileReader<Bytes>, wanted: &[&str]) -> Result<Type, String> {
     let root = file.metadata().file_metadata().schema_descr();
     let fields = root.root_schema().get_fields();

@@ -50,7 +50,7 @@ impl Sentences {
         }
     }
 
-    /// Where a line, or else a row, of this file is: `line 7`.
+    /// The position of a line, or else a row, of this file in words: `line 7`.
     pub fn place(&self, line: usize) -> String {
         format!("{} {line}", self.unit.name())
     }

@@ -1,4 +1,4 @@
-//! Rows under column names, and what is wrong with a file.
+//! Rows under column names, and errors in files.
 
 use crate::near::{did_you_mean, quoted};
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ pub struct Row<'t, 'a> {
     pub fields: &'t [Cow<'a, str>],
 }
 
-/// What a place in a file is counted in.
+/// The unit in which positions in a file are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Lines of a text.
@@ -34,17 +34,17 @@ pub enum Unit {
     Row,
 }
 
-/// What is wrong with a file, and where.
+/// A problem in a file, and its position.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}: {} {line}: {problem}", path.display(), unit.name())]
 pub struct FormatError {
     /// The file.
     pub path: PathBuf,
-    /// What `line` counts.
+    /// The unit of `line`.
     pub unit: Unit,
     /// The line, counted from one.
     pub line: usize,
-    /// What was found and what was expected.
+    /// The finding and the expectation.
     pub problem: String,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Table<'a> {
         &self.columns
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn n_rows(&self) -> usize {
         self.lines.len()
     }
@@ -89,7 +89,7 @@ impl<'a> Table<'a> {
         self.rows().map(move |row| row.fields[column].as_ref())
     }
 
-    /// The index of the column called `name`, which was wanted.
+    /// The index of the required column called `name`.
     pub fn index(&self, name: &str) -> usize {
         let found = self.columns.iter().position(|column| column == name);
         found.expect("a table has the columns that were wanted")
@@ -127,7 +127,10 @@ impl Unit {
     }
 }
 
-/// Where each of the columns `wanted` is among `names`, all of them if none are named; or what is wrong with the names.
+/// The index of each of the columns `wanted` among `names`; all of them if none is named.
+///
+/// # Errors
+/// A description of what is wrong with the names.
 pub(super) fn select<N: AsRef<str>>(
     names: &[N],
     wanted: Option<&[&str]>,

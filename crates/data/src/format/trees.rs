@@ -12,36 +12,36 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SentimentTrees {
-    /// Which nodes become rows.
+    /// The nodes that become rows.
     pub phrases: Phrases,
-    /// Which labels there are.
+    /// The set of labels.
     pub granularity: Granularity,
-    /// What is done with what the Penn Treebank writes for brackets, slashes and asterisks.
+    /// Handling of the Penn Treebank's escapes for brackets, slashes and asterisks.
     #[serde(default)]
     pub escapes: Escapes,
 }
 
-/// Which nodes of a tree become rows.
+/// The nodes of a tree that become rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phrases {
-    /// Every node, single words included, from the root down and from the left; what is there twice is there twice.
+    /// Every node, single words included, from the root down and from the left; repeated phrases are kept.
     All,
     /// The root.
     Whole,
 }
 
-/// Which labels there are.
+/// The set of labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Granularity {
-    /// `0` for 0 and 1, `1` for 3 and 4; what is neutral is left out.
+    /// `0` for 0 and 1, `1` for 3 and 4; neutral nodes are left out.
     TwoClass,
     /// `0` to `4`, as in the file.
     FiveClass,
 }
 
-/// What is done with escapes.
+/// Handling of escapes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Escapes {
@@ -54,11 +54,11 @@ pub enum Escapes {
 
 const COLUMNS: [&str; 4] = ["text", "label", "sentence", "depth"];
 
-/// How deep a tree may be. Those of the treebank have about thirty levels; where every node becomes a row, the rows of
-/// a line grow with the square of its depth.
+/// The greatest depth of a tree. Those of the treebank have about thirty levels; where every node becomes a row, the
+/// rows of a line grow with the square of its depth.
 const MAX_DEPTH: usize = 1000;
 
-/// A node of a tree: its label, how deep it is, and which of the tree's tokens are below it.
+/// A node of a tree: its label, its depth, and the range of the tree's tokens below it.
 struct Node {
     label: u8,
     depth: usize,

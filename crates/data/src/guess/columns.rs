@@ -1,4 +1,4 @@
-//! Which column of a table is what.
+//! Guesses of the roles of a table's columns.
 
 use super::{Findings, Hints, listed};
 use crate::Task;
@@ -7,7 +7,7 @@ use crate::near::near;
 use anyhow::{Result, bail, ensure};
 use std::collections::{BTreeMap, HashSet};
 
-/// Names of columns, in lower case and without what is not a letter or a digit, the likelier ones first.
+/// Names of columns, in lower case and only their letters and digits, the likelier ones first.
 const PAIRS: [(&str, &str); 8] = [
     ("sentence1", "sentence2"),
     ("sentencea", "sentenceb"),
@@ -67,7 +67,7 @@ fn plain(name: &str) -> String {
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Whether a field is the name of a column rather than a value.
+/// Returns whether a field is the name of a column rather than a value.
 pub(super) fn is_telling(field: &str) -> bool {
     let name = plain(field);
     let pair = PAIRS
@@ -78,7 +78,7 @@ pub(super) fn is_telling(field: &str) -> bool {
         || IDS.contains(&name.as_str())
 }
 
-/// What the columns of `table` are.
+/// Guesses the roles of the columns of `table`.
 pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
     let names = table.columns();
     ensure!(table.n_rows() > 0, "no rows; expected at least one");
@@ -144,7 +144,7 @@ fn all_differ(table: &Table, column: usize) -> bool {
     table.column(column).all(|value| seen.insert(value))
 }
 
-/// The text, its pair where it has one, and why.
+/// The text column, its pair if there is one, and the reason.
 fn guess_text(table: &Table, taken: &[Option<usize>]) -> Result<(usize, Option<usize>, String)> {
     let names = table.columns();
     let free = |column: &usize| !taken.contains(&Some(*column));
@@ -238,7 +238,7 @@ fn guess_label(table: &Table, taken: &[Option<usize>]) -> Result<(usize, String)
     }
 }
 
-/// The most distinct whole numbers that are classes without being asked for.
+/// The most distinct whole numbers that are taken for classes without a hint.
 const FEW_NUMBERS: usize = 20;
 
 fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {

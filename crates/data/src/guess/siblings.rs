@@ -1,4 +1,4 @@
-//! Files of other splits beside a file.
+//! Files of other splits next to a file.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ const NAMES: [(&str, &str); 6] = [
     ("val", "dev"),
 ];
 
-/// `file` and the files beside it that only the name of a split tells apart from it, `train` first; a file without such
-/// a name is `train`, alone.
+/// `file` and the files next to it whose names differ only in the name of the split, `train` first; for a file without
+/// such a name, only itself as `train`.
 pub(super) fn splits(file: &Path) -> Vec<(String, PathBuf)> {
     let name = file_name(file);
     let Some((at, own, split)) = part(&name) else {
@@ -59,7 +59,7 @@ pub(super) fn dataset_name(file: &Path) -> String {
     }
 }
 
-/// Where in `name` a split is named, between letters that are none, and which.
+/// Finds the name of a split in `name` that has no letters next to it: its position, itself, and the split it names.
 fn part(name: &str) -> Option<(usize, &'static str, &'static str)> {
     let lower = name.to_ascii_lowercase();
     let alone = |at: usize, end: usize| {

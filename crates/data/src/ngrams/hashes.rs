@@ -5,7 +5,7 @@ use ahash::RandomState;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// What n-grams are hashed with: `n` words into 64 bits.
+/// The hash function of n-grams: `n` words into 64 bits.
 ///
 /// An n-gram `w_1 … w_n` has the hash `Σ h(w_i) b^(n - i)` modulo 2^64 with an odd `b`, so that the next one follows
 /// from it. Two different n-grams share a hash with a probability of about 2^-64; no list of them is kept.

@@ -27,7 +27,7 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Words of an n-gram where nothing else is asked for (Brown et al. 2020, appendix C).
+/// Default number of words of an n-gram (Brown et al. 2020, appendix C).
 pub const WORDS: usize = 13;
 
 /// The n-grams of evaluation data, to look up those of other texts.
@@ -48,7 +48,7 @@ struct Split {
     rows: usize,
     /// N-grams of the rows that have any, one row after the other.
     ngrams: Vec<u32>,
-    /// Where each such row ends in `ngrams`.
+    /// The end of each such row in `ngrams`.
     ends: Vec<usize>,
 }
 
@@ -125,7 +125,7 @@ impl Overlap {
         self.splits.push(added);
     }
 
-    /// Whether `text`, such as a paragraph to train on, has an n-gram of the evaluation data.
+    /// Returns whether `text`, such as a paragraph to train on, has an n-gram of the evaluation data.
     pub fn paragraph(&self, text: &str) -> bool {
         let mut found = false;
         self.hashes
@@ -138,7 +138,7 @@ impl Overlap {
         self.numbers.len()
     }
 
-    /// Whether the evaluation data has no n-gram.
+    /// Returns whether the evaluation data has no n-gram.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
@@ -148,8 +148,8 @@ impl Overlap {
         self.report_with(texts, &[], root)
     }
 
-    /// As [`Overlap::report`], and after the texts the rows of `data`, each under its name: data that a model was trained
-    /// on. Each text of a row is a paragraph.
+    /// Like [`Overlap::report`], with the rows of `data` after the texts, each under its name: data that a model was
+    /// trained on. Each text of a row is a paragraph.
     pub fn report_with(
         &self,
         texts: &[TextCard],
@@ -229,7 +229,7 @@ impl Overlap {
     }
 }
 
-/// What was found of one text, filled in by several threads.
+/// The shared n-grams of one text, filled in by several threads.
 #[derive(Debug)]
 struct Scan {
     found: Vec<AtomicBool>,

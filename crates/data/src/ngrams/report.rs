@@ -1,10 +1,10 @@
-//! How much of each evaluation set a text has, as a table for a terminal and as Markdown.
+//! Reports of the overlap of evaluation sets with texts, as a table for a terminal and as Markdown.
 
 use crate::survey::{Grid, thousands};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// What evaluation data shares with texts.
+/// The overlap of evaluation data with texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OverlapReport {
     /// Words of an n-gram.
@@ -31,7 +31,7 @@ pub struct TextOverlap {
 pub struct RowOverlap {
     /// The dataset.
     pub dataset: String,
-    /// The split; all of them where several are counted together.
+    /// The split, or all of them if several are counted together.
     pub split: String,
     /// All rows.
     pub rows: usize,
@@ -133,7 +133,7 @@ pub fn overlap_table(report: &OverlapReport) -> String {
     format!("{datasets}\n{}", grid(&header, rows))
 }
 
-/// The same of several lengths of n-grams as a page of Markdown, with the definitions and `command`, which makes it
+/// The reports of several lengths of n-grams as a page of Markdown, with the definitions and `command`, which makes it
 /// again.
 pub fn overlap_markdown(reports: &[OverlapReport], command: &str) -> String {
     let mut page = format!(

@@ -1,4 +1,4 @@
-//! Words as n-grams are made of: lower-cased runs of letters or digits.
+//! The words of n-grams: lower-cased runs of letters or digits.
 
 /// Calls `f` with each word of `text` in order: a longest run of letters or digits (Unicode's alphabetic and numeric
 /// characters), lower-cased. Everything else divides words: `Don't` is `don` and `t`.

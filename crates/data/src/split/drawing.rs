@@ -1,4 +1,4 @@
-//! Drawing a share of every class.
+//! Stratified sampling: a share of every class.
 
 use crate::Dataset;
 use crate::random::{shuffle, stream};
@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Whether dev is part of the limited number of examples.
+/// The order in which dev is sampled and the limit applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DevDrawn {
@@ -65,8 +65,8 @@ pub(super) fn limited(
     all.into_iter().filter(|&index| chosen[index]).collect()
 }
 
-/// Which examples are among the `share` of those at `indices` that is drawn from every class. Those without a class are
-/// drawn as if they had the same.
+/// A mask of the examples sampled: the `share` of those at `indices`, stratified by class. Examples without a class
+/// form one class.
 pub(super) fn drawn(
     dataset: &Dataset,
     indices: &[usize],
@@ -90,8 +90,8 @@ pub(super) fn drawn(
     chosen
 }
 
-/// How many of each stratum are held out: the share of each rounded down, and what is missing from the share of all,
-/// rounded, given to those that lost most (the method of the largest remainder).
+/// The number of examples held out of each stratum: the share of each rounded down, and the remainder of the rounded
+/// total given to those that lost most (the largest remainder method).
 pub(super) fn quotas(sizes: &[usize], share: f64) -> Vec<usize> {
     let exact: Vec<f64> = sizes.iter().map(|&size| size as f64 * share).collect();
     let mut quotas: Vec<usize> = exact.iter().map(|exact| exact.floor() as usize).collect();

@@ -12,27 +12,28 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 pub struct Files {
     /// The split to evaluate on, such as `dev`.
     pub test: String,
-    /// Share of `train` that is held out, from 0 (none) to less than 1; of a classification, of every class.
+    /// Share of `train` that is held out, from 0 (none) to less than 1; stratified for a classification.
     pub dev: f64,
-    /// A split to validate on instead of a share of `train`, such as `dev` where `test` has published answers.
+    /// A split to validate on instead of a share of `train`, such as `dev` where `test` has published targets.
     #[serde(default)]
     pub dev_split: Option<String>,
-    /// The seed of the drawing; not the seed of a run, so that runs can share a split.
+    /// The seed of the sampling; not the seed of a run, so that runs can share a split.
     pub seed: u64,
-    /// Splits without published answers that the final model answers, such as a `test` for a submission.
+    /// Splits without published targets for which the final model writes predictions, such as a `test` for a
+    /// submission.
     #[serde(default)]
     pub predict: Vec<String>,
-    /// How many examples of `train` are used, dev included unless it is drawn before; all where it is left out. They are
-    /// drawn with the seed, with the same share of every class, and those of a smaller number are among those of a larger.
+    /// The number of examples of `train` that are used, dev included unless it is sampled before; all if left out. The
+    /// sample depends on the seed, is stratified, and a smaller one is part of a larger one.
     #[serde(default)]
     pub train_limit: Option<usize>,
-    /// Whether `train-limit` counts dev.
+    /// The order of sampling dev and applying `train-limit`: whether the limit counts dev.
     #[serde(default)]
     pub dev_drawn: DevDrawn,
-    /// How many examples of `dev-split` are used, drawn likewise; all where it is left out.
+    /// The number of examples of `dev-split` that are used, sampled in the same way; all if left out.
     #[serde(default)]
     pub dev_limit: Option<usize>,
-    /// How many examples of the split to evaluate on are used, drawn likewise; all where it is left out.
+    /// The number of examples of the test split that are used, sampled in the same way; all if left out.
     #[serde(default)]
     pub test_limit: Option<usize>,
 }

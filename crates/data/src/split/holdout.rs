@@ -1,4 +1,4 @@
-//! A stratified test set, drawn once.
+//! A stratified random test set.
 
 use super::drawing::{DevOf, limited, quotas};
 use super::{Duplicates, HoldOut};
@@ -8,11 +8,11 @@ use anyhow::{Result, ensure};
 use std::collections::BTreeMap;
 
 impl HoldOut {
-    /// Which examples are held out.
+    /// A mask of the examples held out.
     ///
-    /// Examples are drawn in units: single ones, or with `duplicates = "group"` all rows of one text, which count
+    /// Examples are sampled in units: single ones, or with `duplicates = "group"` all rows of one text, which count
     /// towards the class most of them have. Each class is shuffled on its own and filled up to its quota, so the two
-    /// settings draw alike until the first repeated text.
+    /// settings give the same sample until the first repeated text.
     pub(super) fn tested(&self, classes: &[usize], first: &[usize]) -> Result<Vec<bool>> {
         let mut units: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (index, &first) in first.iter().enumerate() {
@@ -71,7 +71,7 @@ impl HoldOut {
     }
 }
 
-/// The class most of `unit` has; the first of them when it is a draw.
+/// The most frequent class of `unit`; the first of them in a tie.
 fn majority(unit: &[usize], classes: &[usize]) -> usize {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     unit.iter()

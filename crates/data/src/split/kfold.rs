@@ -43,7 +43,7 @@ impl KFold {
     }
 }
 
-/// `StratifiedKFold`: sorted classes are dealt to the folds in turn, which says how many of each class a fold gets;
+/// `StratifiedKFold`: sorted classes are dealt to the folds in turn, which gives the number of each class in a fold;
 /// then each class is cut in file order, or its fold numbers are shuffled.
 fn stratified(
     classes: &[usize],
@@ -76,7 +76,8 @@ fn stratified(
     folds
 }
 
-/// Classes numbered in the order they first appear, which is the order they are dealt in; and how many appear.
+/// Classes numbered in the order they first appear, which is the order they are dealt in; and the number of classes
+/// that appear.
 fn by_first_appearance(classes: &[usize], n_classes: usize) -> (Vec<usize>, usize) {
     let mut number = vec![None; n_classes];
     let mut seen = 0;
@@ -93,7 +94,7 @@ fn by_first_appearance(classes: &[usize], n_classes: usize) -> (Vec<usize>, usiz
 }
 
 /// `StratifiedGroupKFold`: groups, the most one-sided first, each go to the fold where the classes end up most evenly
-/// spread over the folds, and to the smaller fold when that is a draw.
+/// spread over the folds, and to the smaller fold in a tie.
 fn stratified_groups(
     classes: &[usize],
     counts: &[usize],

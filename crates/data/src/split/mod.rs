@@ -1,4 +1,4 @@
-//! Dividing a dataset into train, dev and test.
+//! Splits of a dataset into train, dev and test.
 
 mod drawing;
 mod files;
@@ -18,11 +18,11 @@ use anyhow::{Result, anyhow, bail, ensure};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::collections::HashSet;
 
-/// How a dataset is divided.
+/// A way to split a dataset into train, dev and test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Split {
-    /// One test set, drawn once.
+    /// One random test set.
     #[serde(deserialize_with = "HoldOut::checked")]
     HoldOut(HoldOut),
     /// Every example is tested once.
@@ -33,29 +33,28 @@ pub enum Split {
     Files(Files),
 }
 
-/// One test set drawn at random, with the same share of every class where there are classes.
+/// One random test set, stratified where there are classes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HoldOut {
     /// Share of the examples that is held out, between 0 and 1.
     pub test: f64,
-    /// Share of the others that is dev, from 0 (none) to less than 1; of every class.
+    /// Share of the others that is dev, from 0 (none) to less than 1; stratified.
     #[serde(default)]
     pub dev: f64,
-    /// The seed of the drawing; not the seed of a run, so that runs can share a split.
+    /// The seed of the sampling; not the seed of a run, so that runs can share a split.
     pub seed: u64,
-    /// Whether equal texts may be on both sides; between train and dev they may.
+    /// Handling of duplicates between test and the rest; between train and dev they are always allowed.
     #[serde(default)]
     pub duplicates: Duplicates,
-    /// How many of those that are not held out are used, dev included unless it is drawn before; all where it is left out.
-    /// They are drawn with the seed, with the same share of every class, and those of a smaller number are among those of
-    /// a larger.
+    /// The number of examples not held out that are used, dev included unless it is sampled before; all if left out.
+    /// The sample depends on the seed, is stratified, and a smaller one is part of a larger one.
     #[serde(default)]
     pub train_limit: Option<usize>,
-    /// Whether `train-limit` counts dev.
+    /// The order of sampling dev and applying `train-limit`: whether the limit counts dev.
     #[serde(default)]
     pub dev_drawn: DevDrawn,
-    /// How many of those held out are test, drawn likewise; all where it is left out.
+    /// The number of held-out examples that are test, sampled in the same way; all if left out.
     #[serde(default)]
     pub test_limit: Option<usize>,
 }
@@ -64,19 +63,19 @@ pub struct HoldOut {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KFold {
-    /// How many; at least 2.
+    /// The number of folds; at least 2.
     pub folds: usize,
-    /// How examples come into them.
+    /// The assignment of examples to folds.
     pub by: FoldKind,
     /// The seed of the shuffling; only for `by = "shuffled"`, and at most 2^32 - 1 as in NumPy.
     #[serde(default)]
     pub seed: Option<u64>,
-    /// Whether equal texts may be on both sides.
+    /// Handling of duplicates between test and train.
     #[serde(default)]
     pub duplicates: Duplicates,
 }
 
-/// How examples come into folds.
+/// The assignment of examples to folds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FoldKind {
@@ -88,7 +87,7 @@ pub enum FoldKind {
     Group,
 }
 
-/// What happens to equal texts.
+/// Handling of duplicates: examples with equal texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplicates {
@@ -99,10 +98,10 @@ pub enum Duplicates {
     Group,
 }
 
-/// The sides of a division, as ascending indices into the examples of `train`.
+/// The parts of one split, as ascending indices into the examples of `train`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// To learn from.
+    /// Training examples.
     pub train: Vec<usize>,
     /// For validation during training; often none.
     pub dev: Vec<usize>,
@@ -113,7 +112,7 @@ pub struct Parts {
 }
 
 impl Split {
-    /// How many divisions there are.
+    /// The number of folds; 1 unless it is a k-fold split.
     pub fn n_folds(&self) -> usize {
         match self {
             Split::HoldOut(_) | Split::Files(_) => 1,
@@ -121,7 +120,7 @@ impl Split {
         }
     }
 
-    /// The split of the dataset that is evaluated on; `train` where a part of it is.
+    /// The split of the dataset that is evaluated on; `train` if test is a part of it.
     pub fn test_split(&self) -> &str {
         match self {
             Split::HoldOut(_) | Split::KFold(_) => "train",
@@ -141,7 +140,7 @@ impl Split {
         }
     }
 
-    /// Whether there is a dev part.
+    /// Returns whether there is a dev part.
     pub fn has_dev(&self) -> bool {
         match self {
             Split::HoldOut(hold_out) => hold_out.dev > 0.0,
@@ -150,7 +149,7 @@ impl Split {
         }
     }
 
-    /// Which examples of `test`, the split that [`Split::test_split`] names, are evaluated on; all of them but where a
+    /// The indices of `test`, the split that [`Split::test_split`] names, that are evaluated on: all of them unless a
     /// limit is set.
     pub fn tested(&self, test: &Dataset) -> Vec<usize> {
         match self {
@@ -159,7 +158,7 @@ impl Split {
         }
     }
 
-    /// The split of the dataset that is dev, where that is a file of its own.
+    /// The split of the dataset that is dev, if that is a file of its own.
     pub fn dev_split(&self) -> Option<&str> {
         match self {
             Split::HoldOut(_) | Split::KFold(_) => None,
@@ -167,7 +166,7 @@ impl Split {
         }
     }
 
-    /// Which examples of `dev`, the split that [`Split::dev_split`] names, are used.
+    /// The indices of `dev`, the split that [`Split::dev_split`] names, that are used.
     pub fn decided(&self, dev: &Dataset) -> Vec<usize> {
         match self {
             Split::HoldOut(_) | Split::KFold(_) => Vec::new(),
@@ -175,7 +174,7 @@ impl Split {
         }
     }
 
-    /// The splits that the final model answers without being evaluated on them.
+    /// The splits for which the final model writes predictions without being evaluated on them.
     pub fn predicted(&self) -> &[String] {
         match self {
             Split::HoldOut(_) | Split::KFold(_) => &[],
@@ -183,7 +182,7 @@ impl Split {
         }
     }
 
-    /// Division number `fold`, counted from zero, of `dataset`, the `train` split.
+    /// Fold number `fold`, counted from zero, of `dataset`, the `train` split.
     pub fn divide(&self, dataset: &Dataset, fold: usize) -> Result<Parts> {
         self.check()?;
         ensure!(
@@ -201,7 +200,7 @@ impl Split {
             });
         }
         let classes = match self {
-            // Scores and tags are drawn from as one class.
+            // Examples with scores or tags are sampled as one class.
             Split::HoldOut(_) if dataset.labels.is_empty() || dataset.tagging.is_some() => {
                 vec![0; dataset.examples.len()]
             }
@@ -244,7 +243,7 @@ impl Split {
         })
     }
 
-    /// Whether every setting is in its range; reading a split checks it too.
+    /// Checks that every setting is in its range; reading a split checks it too.
     pub fn check(&self) -> Result<()> {
         match self {
             Split::HoldOut(hold_out) => hold_out.check(),

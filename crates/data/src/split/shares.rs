@@ -8,7 +8,8 @@ use crate::random::{shuffle, stream};
 use crate::{Dataset, Input, sha256_hex};
 
 impl Dataset {
-    /// A random split into as many parts as there are `shares`, which add up to 1: ascending indices, each in one part.
+    /// Splits the examples at random into one part per share; `shares` add up to 1. Returns ascending indices, each in
+    /// one part.
     ///
     /// Examples of one group, and examples with the same text, stay together. Of a classification it is stratified: each
     /// part has about the same share of every class. Sampled with `seed`.
@@ -65,7 +66,8 @@ impl Dataset {
     }
 }
 
-/// What has to stay together: examples of one group, examples with the same text, and whatever these tie to each other.
+/// Units that have to stay together: examples of one group, examples with the same text, and examples linked through
+/// others.
 fn units(dataset: &Dataset) -> Vec<Vec<usize>> {
     let n = dataset.examples.len();
     let mut parent: Vec<usize> = (0..n).collect();

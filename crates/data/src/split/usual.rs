@@ -1,4 +1,4 @@
-//! The splits of a dataset where nobody says: labelled files of its own, and parts of `train` for what is missing.
+//! Default splits of a dataset: labelled files of its own, and parts of `train` for what is missing.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::{Card, Dataset};
 
-/// Share of `train` that is held out as dev, and the most examples: more would take time from training and decide little.
+/// Share of `train` that is held out as dev, and the most examples: more would take time from training and add little.
 const DEV: (f64, usize) = (0.15, 1000);
 /// Share of `train` that is held out as test, and the most examples.
 const TEST: (f64, usize) = (0.2, 2000);
@@ -24,7 +24,7 @@ pub struct LabelledFiles {
     pub test: Option<Dataset>,
 }
 
-/// Train, dev and test examples, none of which has the text or the group of another split where they come from one file.
+/// Train, dev and test examples. Parts of one file share no text and no group.
 #[derive(Debug, Clone)]
 pub struct Splits {
     /// The training examples.
@@ -56,9 +56,9 @@ impl Card {
 }
 
 impl LabelledFiles {
-    /// The usual splits: the files, and for what is missing 15 % of `train` (at most 1,000 examples) as dev and 20 % (at
-    /// most 2,000) as test, as [`Dataset::split_by_shares`] draws them. A single file besides `train` is test, whatever
-    /// its name.
+    /// The usual splits: the files, and for what is missing 15 % of `train` (at most 1,000 examples) as dev and 20 %
+    /// (at most 2,000) as test, as [`Dataset::split_by_shares`] samples them. A single file in addition to `train` is
+    /// test, whatever its name.
     ///
     /// # Errors
     /// When there are too few examples to hold some out.

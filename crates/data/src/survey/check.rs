@@ -1,4 +1,4 @@
-//! Whether files agree with their card, and if not, where they differ.
+//! Checks of files against their card, with the differences.
 
 use super::grid::Grid;
 use super::measured::{Measured, shown};
@@ -8,20 +8,20 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// How a file compares with its card.
+/// The result of comparing a file with its card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It is what the card says.
+    /// It agrees with the card.
     Agrees,
-    /// It can be read, and something is not what the card says.
+    /// It can be read, and some fact differs from the card.
     Differs,
-    /// It cannot be read as the card says.
+    /// It cannot be read with the card's settings.
     Unreadable,
 }
 
 impl Verdict {
-    /// The word that stands in a line about a file.
+    /// The word for it in a line about a file.
     pub(super) fn mark(self) -> &'static str {
         match self {
             Verdict::Agrees => "agrees",
@@ -42,31 +42,31 @@ pub struct Checked {
     pub layout: String,
     /// The file.
     pub path: PathBuf,
-    /// How it compares.
+    /// The result of the comparison.
     pub verdict: Verdict,
     /// SHA-256 of the file.
     pub sha256: String,
-    /// What was counted, where it could be read.
+    /// The counts, if the file can be read.
     pub measured: Option<Measured>,
-    /// Each fact that is not as the card says.
+    /// The facts that differ from the card.
     pub differences: Vec<Difference>,
-    /// Why it cannot be read.
+    /// The reason why the file cannot be read.
     pub problem: Option<String>,
-    /// The values in the column of labels where one of them is no label: each with how often it was found and whether
-    /// the card lists it, the most frequent first.
+    /// The values of the label column, if one of them is no label: each with its count and whether the card lists it,
+    /// the most frequent first.
     pub values: Vec<FoundValue>,
-    /// What was measured and the card does not state, as lines of a card; empty where it states all.
+    /// Facts that were measured and the card does not state, as lines of a card; empty if it states all.
     pub unstated: String,
 }
 
 /// A fact that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Which fact: `rows`, `counts.<label>`, `sha256`.
+    /// The name of the fact: `rows`, `counts.<label>`, `sha256`.
     pub fact: String,
-    /// What the card says.
+    /// The card's value.
     pub expected: String,
-    /// What the file has.
+    /// The file's value.
     pub found: String,
 }
 
@@ -77,7 +77,7 @@ pub struct FoundValue {
     pub value: String,
     /// Rows that have it.
     pub rows: usize,
-    /// Whether the card lists it.
+    /// True if the card lists it.
     pub listed: bool,
 }
 
@@ -165,7 +165,8 @@ fn check_file(
     }
 }
 
-/// Whether two layouts give the same example. Groups may be missing in one, and scores may be rounded to 32 bits.
+/// Returns whether two layouts give the same example. Groups may be missing in one, and scores may be rounded to 32
+/// bits.
 fn same(a: &Example, b: &Example) -> bool {
     let targets = match (&a.target, &b.target) {
         (Target::Value(a), Target::Value(b)) => (a - b).abs() <= 1e-6 * a.abs().max(1.0),
@@ -217,7 +218,8 @@ impl Checked {
         compare("words", facts.words, measured.words.unwrap_or(0));
     }
 
-    /// What a person is shown: one line where the file agrees, else what differs side by side; `path` as it is shown.
+    /// The text for the user: one line if the file agrees, else its differences as a table; `path` is the path as
+    /// shown.
     pub fn text(&self, path: &str) -> String {
         let mark = self.verdict.mark();
         let counted = self
@@ -256,7 +258,7 @@ impl Checked {
 /// Values shown of a column that has some that are no labels; a column of texts has thousands.
 const SHOWN_VALUES: usize = 20;
 
-/// What differs side by side, then why the file cannot be read.
+/// A table of the differences, then the reason why the file cannot be read.
 pub(super) fn found(differences: &[Difference], problem: Option<&str>) -> String {
     let mut text = String::new();
     if !differences.is_empty() {
@@ -274,7 +276,7 @@ pub(super) fn found(differences: &[Difference], problem: Option<&str>) -> String
     text + &problem.map_or_else(String::new, indented)
 }
 
-/// What was measured and can be pasted into the card.
+/// Measured facts that can be pasted into the card.
 pub(super) fn left_out(unstated: &str) -> String {
     if unstated.is_empty() {
         return String::new();
@@ -294,8 +296,8 @@ fn indented(text: &str) -> String {
         .collect()
 }
 
-/// What is in the column of labels, where the reason may be that a value is no label; nothing where the file is no
-/// table or all values are labels.
+/// The values of the label column, if one of them is no label, which may be the reason of the problem; empty if the
+/// file is no table or all values are labels.
 fn values(card: &Card, layout: &Layout, split: &str, path: &Path, bytes: &[u8]) -> Vec<FoundValue> {
     let known = if layout.values.is_empty() {
         &card.labels

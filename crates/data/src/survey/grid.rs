@@ -6,7 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Rows of cells under a header.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// Whether each column is set to the right, as numbers are.
+    /// Columns that are right-aligned, as numbers are.
     right: Vec<bool>,
     rows: Vec<Vec<String>>,
 }
@@ -28,7 +28,7 @@ impl Grid {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Whether there is nothing below the header.
+    /// Returns whether there is nothing below the header.
     pub fn is_empty(&self) -> bool {
         self.rows.len() == 1
     }
@@ -88,7 +88,7 @@ pub fn clipped(text: &str, width: usize) -> String {
     short + "…"
 }
 
-/// How many bytes of `text` fit into `width` columns.
+/// The number of bytes of `text` that fit into `width` columns.
 fn fitting(text: &str, width: usize) -> usize {
     let mut used = 0;
     let over = text.char_indices().find(|(_, letter)| {
@@ -98,8 +98,8 @@ fn fitting(text: &str, width: usize) -> usize {
     over.map_or(text.len(), |(at, _)| at)
 }
 
-/// `text` in lines of at most `width` columns, broken between words where there are any; a line break of the text is
-/// shown as `⏎`, so that what is shown can be told from how it is shown.
+/// `text` in lines of at most `width` columns, broken between words where possible; a line break in the text is shown
+/// as `⏎`, to distinguish it from one that wrapping adds.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let text = text
         .replace("\r\n", "⏎ ")

@@ -1,4 +1,4 @@
-//! What can be counted in any dataset, in the terms of a card.
+//! Counts that any dataset has, in the terms of a card.
 
 use super::grid::thousands;
 use crate::{Dataset, Input};
@@ -15,7 +15,7 @@ pub struct Measured {
     pub repeats: usize,
     /// Words of a tagging dataset.
     pub words: Option<usize>,
-    /// Examples without an answer.
+    /// Examples without a target.
     pub unlabelled: usize,
     /// [`Dataset::hash`].
     pub hash: String,

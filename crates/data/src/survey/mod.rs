@@ -1,7 +1,7 @@
-//! What people ask about datasets before they train: which there are, whether they agree with their cards, how their
-//! labels and lengths are distributed, and what a model gets to see.
+//! Surveys of datasets before training: the datasets there are, checks against their cards, the distribution of labels
+//! and lengths, and the model's input.
 //!
-//! Each question has a type with the whole answer, which can be written as JSON, and a text for a terminal.
+//! Each survey has a type with the whole result, which can be written as JSON, and a text for a terminal.
 
 mod check;
 mod grid;

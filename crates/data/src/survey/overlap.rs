@@ -4,7 +4,7 @@ use crate::{Dataset, Input};
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// How much of one split another one already has.
+/// The rows of one split whose text is also in another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Overlap {
     /// The split whose rows are counted.
@@ -47,7 +47,7 @@ pub fn overlaps(splits: &[(String, Dataset)]) -> Vec<Overlap> {
     overlaps
 }
 
-/// The text in lower case with single spaces; a control character keeps the texts of a pair apart.
+/// The text in lower case with single spaces; a control character separates the texts of a pair.
 pub(super) fn folded(input: &Input) -> String {
     let between = if input.second().is_some() {
         "\u{1}"

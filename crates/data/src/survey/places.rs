@@ -1,4 +1,4 @@
-//! Which splits of which datasets exist, and in which layout they were found.
+//! The splits of each dataset, and the layouts in which they were found.
 
 use super::grid::{Grid, thousands};
 use crate::{Card, Task};
@@ -10,24 +10,24 @@ use std::path::{Path, PathBuf};
 pub struct Listed {
     /// The card's name.
     pub name: String,
-    /// The name for people.
+    /// The display name.
     pub title: String,
     /// The task, such as `classification`.
     pub task: &'static str,
-    /// Whether it is a committed fixture.
+    /// True for a committed fixture.
     pub fixture: bool,
-    /// Its splits by name; `train` first, then what is held out.
+    /// Its splits by name; `train` first, then the held-out ones.
     pub splits: Vec<ListedSplit>,
 }
 
-/// A split and every place it may lie in.
+/// A split and its possible places.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ListedSplit {
     /// The split's name.
     pub split: String,
     /// Examples, where the card says so.
     pub rows: Option<usize>,
-    /// Whether its answers are published.
+    /// True if its targets are published.
     pub labelled: bool,
     /// Its file in each layout that has it, in the order of preference; the first one found is read.
     pub places: Vec<Place>,
@@ -38,9 +38,9 @@ pub struct ListedSplit {
 pub struct Place {
     /// The layout's name.
     pub layout: String,
-    /// Where the file lies, or would.
+    /// The path of the file, present or not.
     pub path: PathBuf,
-    /// Whether it is there.
+    /// True if the file exists.
     pub found: bool,
 }
 
@@ -55,7 +55,7 @@ impl Task {
     }
 }
 
-/// Where the splits of `card` are below `root`.
+/// The splits of `card` and their paths below `root`.
 pub fn listed(card: &Card, root: &Path) -> Listed {
     let mut names: Vec<&str> = card.split_names().into_iter().collect();
     names.sort_by_key(|name| (split_order(name), *name));
@@ -91,7 +91,7 @@ pub(crate) fn split_order(name: &str) -> usize {
     found.unwrap_or(held_out.len())
 }
 
-/// A line for each file that was found, and one for each split of which none was; paths as `shown` gives them.
+/// A table with a line for each file that was found, and one for each split without any; paths as `shown` gives them.
 pub fn places_table(datasets: &[Listed], shown: &dyn Fn(&Path) -> String) -> String {
     let mut grid = Grid::new(&["dataset", "task", "split", "#rows", "layout", "file"]);
     for dataset in datasets {

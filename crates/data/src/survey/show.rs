@@ -11,20 +11,20 @@ use unicode_width::UnicodeWidthStr;
 pub struct Shown {
     /// Its id.
     pub id: String,
-    /// What it belongs to.
+    /// Its group.
     pub group: Option<String>,
     /// Its texts: one, or the two of a pair; of a tagging dataset, the words.
     pub texts: Vec<String>,
-    /// What a model should answer: a label, a score, or a tag for each word; nothing where that is not published.
+    /// The gold target: a label, a score, or a tag for each word; none where it is not published.
     pub answer: Option<Answer>,
-    /// What the tokenizer makes of it.
+    /// Its tokens and padding.
     pub tokens: Option<Tokens>,
-    /// Whether `texts` are the words of a sentence.
+    /// True if `texts` are the words of a sentence.
     #[serde(skip)]
     words: bool,
 }
 
-/// What a model should answer.
+/// A gold target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Answer {
@@ -47,7 +47,7 @@ pub struct Tokens {
     pub type_ids: Vec<u8>,
     /// 1 for a real piece, 0 for padding.
     pub mask: Vec<u8>,
-    /// For each piece the word it is of, counted from zero; only where the example is a list of words.
+    /// The word that each piece belongs to, counted from zero; only if the example is a list of words.
     pub words: Option<Vec<Option<usize>>>,
     /// Pieces the example has without a maximum length.
     pub untruncated: usize,
@@ -143,7 +143,7 @@ fn tokens(example: &Example, tokenizer: &Tokenizer, max_length: usize) -> Result
     })
 }
 
-/// The word of each of `n` pieces; the special ones at both ends are of none.
+/// The word that each of `n` pieces belongs to; none for the special ones at both ends.
 fn align(words: &[String], tokenizer: &Tokenizer, n: usize) -> Result<Vec<Option<usize>>> {
     let mut aligned = vec![None];
     for (index, word) in words.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How lengths are spread.
+//! The distribution of lengths.
 
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// How `lengths` are spread.
+    /// The distribution of `lengths`.
     pub fn of(lengths: &[usize]) -> Self {
         let mut sorted = lengths.to_vec();
         sorted.sort_unstable();
@@ -68,7 +68,7 @@ impl Spread {
     }
 }
 
-/// How many of `lengths` are over `limit`.
+/// The number of `lengths` above `limit`.
 pub(super) fn share_over(lengths: &[usize], limit: usize) -> usize {
     lengths.iter().filter(|length| **length > limit).count()
 }

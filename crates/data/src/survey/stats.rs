@@ -1,4 +1,4 @@
-//! What a person wants to know about a split before training on it.
+//! Statistics of a split, to read before training on it.
 
 use super::overlap::folded;
 use super::spread::{Spread, share_over};
@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// Lengths at which texts are commonly cut off, in wordpieces.
+/// Common maximum lengths, in wordpieces.
 pub const LIMITS: [usize; 3] = [128, 256, 512];
 /// Longest rows that are named.
 const LONGEST: usize = 5;
@@ -23,9 +23,9 @@ pub struct Statistics {
     pub split: String,
     /// Examples.
     pub rows: usize,
-    /// Examples without an answer.
+    /// Examples without a target.
     pub unlabelled: usize,
-    /// What the answers are.
+    /// The distribution of the targets.
     pub answers: Answers,
     /// Words per example, as white space divides them; of a pair, of both texts.
     pub words: Spread,
@@ -39,7 +39,7 @@ pub struct Statistics {
     pub longest: Vec<Long>,
 }
 
-/// What the answers are.
+/// The distribution of the targets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answers {
@@ -62,7 +62,7 @@ pub enum Answers {
 pub struct Count {
     /// The label.
     pub label: String,
-    /// How often it occurs.
+    /// The number of occurrences.
     pub count: usize,
 }
 
@@ -86,7 +86,7 @@ pub struct Pieces {
     pub cut: Vec<Cut>,
     /// Wordpieces per word, without the special ones.
     pub per_word: f64,
-    /// Wordpieces that stand for something the vocabulary does not have.
+    /// Unknown wordpieces: those of text that the vocabulary does not cover.
     pub unknown: usize,
 }
 
@@ -99,14 +99,14 @@ pub struct Cut {
     pub rows: usize,
 }
 
-/// [`Repeats`], and the texts that only case and white space tell apart.
+/// [`Repeats`], and the texts that differ only in case and white space.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RepeatCounts {
     /// Rows whose text an earlier row already has.
     pub rows: usize,
     /// Distinct texts that occur more than once.
     pub texts: usize,
-    /// Of those, texts with different answers.
+    /// Of those, texts with different targets.
     pub contradicting: usize,
     /// Rows that repeat an earlier one when letters are lowered and white space is squeezed.
     pub folded: usize,

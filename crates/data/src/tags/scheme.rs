@@ -3,7 +3,7 @@
 use super::Span;
 use serde::{Deserialize, Serialize};
 
-/// How spans are written as tags. Every scheme writes `O` outside of spans.
+/// A way to write spans as tags. Every scheme writes `O` outside of spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheme {
@@ -23,7 +23,7 @@ pub enum Scheme {
     Bioul,
 }
 
-/// Where a word stands in its span, as far as a letter says it.
+/// The position of a word in its span, as far as a letter says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Begin,
@@ -67,7 +67,7 @@ impl Scheme {
         }
     }
 
-    /// The place of each word of `span`, which stands between `before` and `after`.
+    /// The position of each word of `span`, between its neighbours `before` and `after`.
     pub(super) fn places(
         self,
         before: Option<&Span>,
@@ -91,7 +91,7 @@ impl Scheme {
     }
 }
 
-/// The spans of a sequence of places and types, `None` being outside: conlleval's rule.
+/// The spans of a sequence of positions and types, `None` being outside: conlleval's rule.
 pub(super) fn read(tags: impl Iterator<Item = Option<(Place, usize)>>) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut open: Option<Span> = None;

@@ -46,7 +46,10 @@ impl TagSet {
         &self.labels
     }
 
-    /// The index of `tag`, or what is wrong with it.
+    /// The index of `tag`.
+    ///
+    /// # Errors
+    /// A description of what is wrong with it.
     pub fn parse(&self, tag: &str) -> Result<usize, String> {
         let known = self.indices.get(tag).copied();
         known.ok_or_else(|| self.wrong(tag))
@@ -78,7 +81,7 @@ impl TagSet {
         tags
     }
 
-    /// The words whose tags are not what the scheme writes for the spans that `tags` are read as.
+    /// The words with ill-formed tags: those that the scheme would not write for the spans that `tags` are read as.
     pub fn ill_formed(&self, tags: &[usize]) -> Vec<usize> {
         let expected = self.tags(&self.spans(tags), tags.len());
         let pairs = tags.iter().zip(&expected).enumerate();

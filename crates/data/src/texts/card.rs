@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
 
-/// What `datasets/texts/<name>.toml` says about a collection of plain text.
+/// The contents of `datasets/texts/<name>.toml`: the description of a collection of plain text.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TextCard {
@@ -14,25 +14,25 @@ pub struct TextCard {
     pub name: String,
     /// Display name.
     pub title: String,
-    /// Whether the files are committed fixtures, found in `fixtures/data`.
+    /// True for committed fixtures, whose files are in `fixtures/data`.
     #[serde(default)]
     pub fixture: bool,
-    /// What the files are like.
+    /// The format of the files.
     pub format: TextFormat,
     /// The files in order.
     pub files: Vec<TextFile>,
     /// Licence or terms of use.
     pub licence: String,
-    /// How to cite it.
+    /// Citation.
     pub citation: String,
-    /// Where it is described.
+    /// Homepage: the address of a description.
     pub homepage: String,
-    /// How to get the files by hand and where to put them.
+    /// Instructions for getting the files by hand and where to put them.
     pub instructions: String,
-    /// The public repositories a text was gathered from, where its files are not published as such.
+    /// The public repositories a text was gathered from, if its files are not published as such.
     #[serde(default)]
     pub sources: Vec<TextSource>,
-    /// What a reader of results should know.
+    /// Note for readers of results.
     #[serde(default)]
     pub note: Option<String>,
     /// The card's own file.
@@ -40,25 +40,25 @@ pub struct TextCard {
     pub file: PathBuf,
 }
 
-/// One file of a collection, and what must be true of it. What is not stated is not checked.
+/// One file of a collection, with the facts expected of it. Facts that are not stated are not checked.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TextFile {
     /// Path below the data root; a file whose name ends in `.zst` is decompressed.
     pub path: PathBuf,
-    /// What the file is for.
+    /// The use of the file: training or held out.
     #[serde(default)]
     pub part: TextPart,
-    /// SHA-256 of the file as it lies there, compressed where it is.
+    /// SHA-256 of the file on disk, which may be compressed.
     #[serde(default)]
     pub sha256: Option<String>,
-    /// How many documents it has.
+    /// The expected number of documents.
     #[serde(default)]
     pub documents: Option<usize>,
-    /// How many paragraphs it has.
+    /// The expected number of paragraphs.
     #[serde(default)]
     pub paragraphs: Option<usize>,
-    /// How many words it has, as divided by white space.
+    /// The expected number of words, as divided by white space.
     #[serde(default)]
     pub words: Option<usize>,
 }
@@ -81,7 +81,7 @@ pub struct TextSource {
     pub words: usize,
 }
 
-/// What a file of a collection is for.
+/// The use of a file of a collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TextPart {
@@ -92,7 +92,7 @@ pub enum TextPart {
     HeldOut,
 }
 
-/// What a file of plain text is like, and with it what a document is.
+/// The format of a file of plain text, and with it the definition of a document.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum TextFormat {
@@ -149,7 +149,7 @@ impl TextCard {
         Ok(card)
     }
 
-    /// Whether the card at `path` is of a text: it lists `[[files]]` and has no `[[layouts]]`.
+    /// Returns whether the card at `path` is of a text: it lists `[[files]]` and has no `[[layouts]]`.
     pub fn is_at(path: &Path) -> Result<bool> {
         let card: toml::Table = read_toml(path)?;
         Ok(card.contains_key("files") && !card.contains_key("layouts"))
@@ -160,12 +160,12 @@ impl TextCard {
         self.files.iter().filter(move |file| file.part == part)
     }
 
-    /// Where `file` lies.
+    /// The path of `file`.
     pub fn path_of(&self, file: &TextFile, root: &Path) -> PathBuf {
         self.root(root).join(&file.path)
     }
 
-    /// One message saying which files are missing, how to get them and where to put them; nothing if all are there.
+    /// A message that lists the missing files, with how to get them and where to put them; none if all are there.
     pub fn missing(&self, root: &Path) -> Option<String> {
         let paths = self.files.iter().map(|file| self.path_of(file, root));
         let absent = paths.filter(|path| !path.is_file());

@@ -27,7 +27,10 @@ impl TextCatalogue {
         })
     }
 
-    /// The card called `name`; an unknown name is answered with the near one and with all that exist.
+    /// The card called `name`.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest one and all that exist.
     pub fn find(&self, name: &str) -> Result<&TextCard> {
         match self.cards.iter().find(|card| card.name == name) {
             Some(card) => Ok(card),

@@ -1,4 +1,4 @@
-//! Books of Project Gutenberg: the text between a line that says where it starts and one that says where it ends.
+//! Books of Project Gutenberg: the text between the lines that mark its start and its end.
 
 use super::Document;
 use crate::format::FormatError;
@@ -10,14 +10,15 @@ use std::path::Path;
 #[serde(deny_unknown_fields)]
 pub struct Gutenberg {}
 
-/// How the line before a book starts, without spaces and in capitals: files of today, of about 2000 and of the 1990s.
+/// Beginnings of the line before a book, without spaces and in capitals: files of today, of about 2000 and of the
+/// 1990s.
 const STARTS: [&str; 3] = [
     "***STARTOFTHEPROJECTGUTENBERGEBOOK",
     "***STARTOFTHISPROJECTGUTENBERGEBOOK",
     "*END*THESMALLPRINT!",
 ];
 
-/// How the line after a book starts, in the same way.
+/// Beginnings of the line after a book, in the same form.
 const ENDS: [&str; 5] = [
     "***ENDOFTHEPROJECTGUTENBERGEBOOK",
     "***ENDOFTHISPROJECTGUTENBERGEBOOK",

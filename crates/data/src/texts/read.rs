@@ -16,8 +16,10 @@ impl TextCard {
         self.part(root, TextPart::Train)
     }
 
-    /// The documents that are held out for evaluation, read as [`TextCard::documents`] reads; an error where the card
-    /// has no such file.
+    /// The documents held out for evaluation, read as by [`TextCard::documents`].
+    ///
+    /// # Errors
+    /// When the card has no such file, or one cannot be read.
     pub fn held_out(&self, root: &Path) -> Result<Vec<Document>> {
         ensure!(
             self.files_of(TextPart::HeldOut).next().is_some(),
@@ -53,7 +55,7 @@ impl TextCard {
         Ok(documents)
     }
 
-    /// The documents in the bytes of a file that came from `path`, whatever the card says of its hash and counts.
+    /// The documents in the bytes of a file that came from `path`; the card's hash and counts are not checked.
     pub(crate) fn parse(&self, path: &Path, bytes: &[u8]) -> Result<Vec<Document>> {
         let contents = contents(path, bytes)?;
         let text = crate::format::text(path, &contents)?;

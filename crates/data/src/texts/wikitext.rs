@@ -9,14 +9,14 @@ use serde::Deserialize;
 pub struct WikiText {
     /// Lines such as ` = Title = ` and ` = = Section = = `; kept without their signs, or left out.
     pub headings: Switch,
-    /// The token `<unk>`, which stands for a rare word.
+    /// The token `<unk>`, which replaces a rare word.
     pub unknown: Switch,
     /// The spaces and signs of ` @-@ `, ` @,@ ` and ` @.@ `, which cut numbers and hyphenated words into tokens; left
     /// out, the parts are joined again: `guest-starring`, `1,000`, `2.5`.
     pub joints: Switch,
 }
 
-/// Whether something stays in the text.
+/// A choice between keeping something in the text and dropping it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switch {

@@ -1,13 +1,14 @@
-//! ELMo's characters: a word as the bytes of its UTF-8 form, between marks.
+//! ELMo's characters: a word as the bytes of its UTF-8 form, between boundary characters.
 //!
-//! A word is fifty ids: a mark for its beginning, its bytes (the first 48 of a longer one), a mark for its end, padding.
-//! Each is one higher than in the paper's code, so that 0 is left for places where no word is. Sentences begin and end
-//! with words of their own, [`SENTENCE_START`] and [`SENTENCE_END`]; the encoder adds them, so no row of words holds them.
+//! A word is fifty ids: a boundary for its beginning, its bytes (the first 48 of a longer one), a boundary for its end,
+//! padding. Each is one higher than in the paper's code, so that 0 is left for places where no word is. Sentences begin
+//! and end with words of their own, [`SENTENCE_START`] and [`SENTENCE_END`]; the encoder adds them, so no row of words
+//! holds them.
 //!
 //! A text becomes words as in BERT's basic tokenizer, with its case and its accents kept: control characters are left
-//! out, it is cut at white space, and each mark of punctuation and each Chinese character is a word. The paper's corpora
-//! were cut by other means (the Moses tokenizer before the language model's training, each dataset's own elsewhere);
-//! words that a dataset brings are taken as they are.
+//! out, it is cut at white space, and each punctuation mark and each Chinese character is a word. The paper's corpora
+//! were tokenised by other means (the Moses tokenizer before the language model's training, each dataset's own for the
+//! tasks); words that a dataset brings are taken as they are.
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
@@ -24,7 +25,7 @@ use crate::{Example, Input};
 
 pub use super::encoded::{CHARACTERS, WordCharacters};
 
-/// What identifies this way of reading a text, as the hash of a tokenizer does; another one gets another name.
+/// Identifies this way of reading a text, like the hash of a tokenizer; a change of it needs another name.
 pub const NAME: &str = "elmo-characters-1";
 
 /// The first word of each sentence, added by the encoder.
@@ -45,7 +46,7 @@ const fn sentence_mark(mark: u16) -> WordCharacters {
     ids
 }
 
-/// The ids of `word`, as many as it takes of its bytes.
+/// The ids of `word`, with as many of its bytes as fit.
 pub fn spell(word: &str) -> WordCharacters {
     let mut ids = [PADDING + 1; CHARACTERS];
     let bytes = &word.as_bytes()[..word.len().min(CHARACTERS - 2)];
@@ -121,7 +122,7 @@ fn encoded(characters: Vec<WordCharacters>, n_first: usize, apart: bool) -> Enco
     }
 }
 
-/// Encodes `examples` on `threads` threads, whose number changes nothing.
+/// Encodes `examples` on `threads` threads; the result does not depend on their number.
 pub fn encode_all(
     examples: &[Example],
     max_length: usize,
@@ -142,11 +143,11 @@ fn pool(threads: usize) -> Result<rayon::ThreadPool> {
         .context("cannot start threads")
 }
 
-/// The sentences `examples` as windows in which every word is scored once, as [`super::Tokenizer::windows`] makes them,
+/// The sentences `examples` as windows in which every word is scored once, like those of [`super::Tokenizer::windows`],
 /// each word at its own place.
 ///
 /// # Errors
-/// When an example is a text, or `context` asks for more than the sentence.
+/// When an example is a text, or `context` is more than the sentence.
 pub fn windows(
     examples: &[Example],
     context: Context,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Ids of a word.
 pub const CHARACTERS: usize = 50;
 
-/// A word as ELMo reads it: byte `b` is `b + 1`, marks lie above, and 0 is no character.
+/// A word as ELMo reads it: byte `b` is `b + 1`, boundary characters lie above, and 0 is no character.
 pub type WordCharacters = [u16; CHARACTERS];
 
 /// One example as ids, without padding: `[CLS] a [SEP]`, `[CLS] a [SEP] b [SEP]` or, where the texts of a pair are encoded
@@ -18,16 +18,16 @@ pub struct Encoded {
     pub ids: Vec<u32>,
     /// The segment of each token: 0 up to the first separator, 1 after it.
     pub type_ids: Vec<u8>,
-    /// Whether a second text begins with a special token: where [`Template::ROBERTA`] is used, or texts are `apart`.
+    /// True if a second text begins with a special token: where [`Template::ROBERTA`] is used, or texts are `apart`.
     pub second_opened: bool,
-    /// Whether the texts of a pair, though in one row, do not see each other.
+    /// True if the texts of a pair, though in one row, are encoded separately.
     pub apart: bool,
     /// Of an encoder that reads characters, those of each word; such rows have no special tokens.
     pub characters: Vec<WordCharacters>,
 }
 
 impl Encoded {
-    /// Where its texts lie, without special tokens: one range, or the two of a pair.
+    /// The positions of its texts, without special tokens: one range, or the two of a pair.
     pub fn texts(&self) -> Vec<Range<usize>> {
         let n = self.ids.len();
         let first = self.type_ids.iter().position(|&kind| kind == 1);
@@ -45,21 +45,21 @@ impl Encoded {
     }
 }
 
-/// How the two texts of a pair are read. A single text is read the same way with either.
+/// The encoding of pairs, jointly or separately. A single text is encoded in the same way with either.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Pairs {
-    /// As one input, `[CLS] a [SEP] b [SEP]`: every layer relates the one to the other.
+    /// Encoded jointly as one input, `[CLS] a [SEP] b [SEP]`: every layer attends across the texts.
     #[default]
     Joint,
-    /// Each as if it stood alone.
+    /// Encoded separately, each like a single text.
     Separate,
 }
 
 impl Pairs {
-    /// Whether it is the way of BERT's released code.
+    /// Returns whether pairs are encoded jointly, as in BERT's released code.
     pub fn is_joint(&self) -> bool {
         *self == Self::Joint
     }

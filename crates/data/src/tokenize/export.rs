@@ -69,7 +69,7 @@ mod tests {
             .join(path)
     }
 
-    /// What the written file makes of a text or a pair, special tokens included.
+    /// The ids and segments that the written file gives a text or a pair, special tokens included.
     fn ids(json: &str, first: &str, second: Option<&str>) -> (Vec<u32>, Vec<u32>) {
         let read: tokenizers::Tokenizer = json.parse().expect("a tokenizer");
         let encoding = match second {

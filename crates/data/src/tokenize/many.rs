@@ -1,4 +1,4 @@
-//! Many examples at once, on several threads: words that were cut before are remembered.
+//! Parallel encoding of many examples, with a memo of the words that were cut before.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::{Example, Input};
 
 impl Tokenizer {
     /// Encodes `examples` on `threads` threads of its own; the result is that of [`Tokenizer::encode`] for each,
-    /// whatever their number.
+    /// whatever the number of threads.
     pub fn encode_all(
         &self,
         examples: &[Example],
@@ -70,7 +70,7 @@ impl Tokenizer {
     }
 }
 
-/// Encodes one input after the other, with what it learnt from the ones before.
+/// An encoder of one input after the other, which reuses the wordpieces of earlier ones.
 struct Encoder<'a> {
     tokenizer: &'a Tokenizer,
     memo: Option<Memo<'a>>,

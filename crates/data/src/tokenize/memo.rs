@@ -1,7 +1,7 @@
-//! The wordpieces of words that came before.
+//! A memo of the wordpieces of earlier words.
 //!
 //! A tokenizer spends its time on aligning, normalising and looking up one text after the other, while most words of a
-//! dataset come again and again. A [`Memo`] keeps the wordpieces of each, and asks the tokenizer only for new ones, so
+//! dataset come again and again. A [`Memo`] keeps the wordpieces of each, and calls the tokenizer only for new ones, so
 //! that the ids are those of the tokenizer by construction. This holds where the pieces of a word do not depend on its
 //! neighbours, which [`Cutting::of`] decides:
 //!
@@ -17,10 +17,10 @@ use tokenizers::{NormalizerWrapper, PreTokenizerWrapper};
 
 /// Distinct words a memo keeps; a word takes about 60 bytes. English text of a million words has some 50,000.
 const WORDS: usize = 1 << 18;
-/// The longest word that is kept, in bytes: what is longer does not come again.
+/// The longest word that is kept, in bytes: longer ones seldom come again.
 const LONGEST: usize = 48;
 
-/// What a byte means for cutting.
+/// The effect of a byte on cutting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Space,
@@ -32,14 +32,14 @@ enum Kind {
     Whole,
 }
 
-/// Where a text may be cut without changing its wordpieces.
+/// The positions at which a text may be cut without changing its wordpieces.
 #[derive(Clone, Debug)]
 pub(super) struct Cutting {
     kinds: [Kind; 256],
 }
 
 impl Cutting {
-    /// How the texts of `tokenizer` may be cut; nothing where it is not known to be safe.
+    /// The cutting of `tokenizer`'s texts; none if it is not known to be safe.
     pub(super) fn of(tokenizer: &tokenizers::Tokenizer) -> Option<Self> {
         let bert = matches!(
             (tokenizer.get_normalizer(), tokenizer.get_pre_tokenizer()),
@@ -84,7 +84,7 @@ impl Cutting {
 pub(super) struct Memo<'a> {
     tokenizer: &'a tokenizers::Tokenizer,
     cutting: &'a Cutting,
-    /// Where the pieces of a word lie in `pieces`.
+    /// The range in `pieces` of the pieces of each word.
     words: AHashMap<Box<str>, (u32, u32)>,
     pieces: Vec<u32>,
 }

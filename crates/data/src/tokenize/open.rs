@@ -147,8 +147,9 @@ impl Tokenizer {
     }
 }
 
-/// What cuts words that come one by one: a byte-level BPE makes a space part of the token behind it, and transformers
-/// reads lists of words with `add_prefix_space` alone. A WordPiece cuts words and texts alike.
+/// The tokenizer for words that come one by one: a byte-level BPE makes a space part of the token behind it, and
+/// transformers reads lists of words only with `add_prefix_space`. A WordPiece cuts words and texts alike, so it needs
+/// none.
 fn of_words(
     path: &Path,
     inner: &tokenizers::Tokenizer,

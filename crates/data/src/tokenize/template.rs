@@ -1,6 +1,6 @@
-//! Special tokens, and where they stand around one text or two.
+//! Special tokens, and their places around one text or two.
 
-/// How a family of encoders cuts texts and marks their boundaries.
+/// A family of encoders' tokenizer model and special tokens.
 ///
 /// | | one text | two texts |
 /// |---|---|---|
@@ -16,9 +16,9 @@ pub struct Template {
     pub(super) sep: &'static str,
     /// The token that fills rows up to one length.
     pub(super) pad: &'static str,
-    /// The token of what the vocabulary lacks.
+    /// The unknown token.
     pub(super) unk: &'static str,
-    /// Whether a separator stands before the second text too.
+    /// True if a separator comes before the second text too.
     pub(super) opens_second: bool,
 }
 
@@ -59,7 +59,7 @@ impl Template {
             .join(" or ")
     }
 
-    /// How many special tokens stand around one text, or around the two of a pair.
+    /// The number of special tokens of one text, or of a pair.
     pub(super) fn n_specials(&self, is_pair: bool) -> usize {
         match is_pair {
             false => 2,
@@ -67,7 +67,7 @@ impl Template {
         }
     }
 
-    /// Whether the second text of a pair begins with a special token even if both are encoded jointly.
+    /// Returns whether the second text of a pair begins with a special token even if both are encoded jointly.
     pub fn opens_second(&self) -> bool {
         self.opens_second
     }

@@ -1,4 +1,4 @@
-//! Ids of texts, words and pairs, and what is refused.
+//! Ids of texts, words and pairs, and errors.
 
 use std::ops::Range;
 

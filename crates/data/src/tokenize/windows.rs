@@ -1,20 +1,20 @@
-//! Which words a model sees together, and which of them are scored there: arithmetic on lengths alone.
+//! Windows of words that a model sees together, and the words scored in each: arithmetic on lengths only.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What a model sees next to the sentence whose words are scored.
+/// The context a model sees around the sentence whose words are scored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Context {
     /// Nothing.
     Sentence,
-    /// As much of its document as fits: whole words, half of the free places before the sentence (the odd one
-    /// included) and half after it; what one side does not have goes to the other. No token stands between sentences.
+    /// The part of its document that fits: whole words, half of the free places before the sentence (the odd one
+    /// included) and half after it; places that one side does not use go to the other. No token separates sentences.
     Document,
 }
 
-/// What a window holds, in words of a document.
+/// The contents of a window, in words of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     /// The words in it.
@@ -50,7 +50,7 @@ pub(super) fn cut(
     }]
 }
 
-/// A sentence and the words around it that fit into `spare` pieces, as [`Context::Document`] says.
+/// A sentence and the words around it that fit into `spare` pieces, by the rule of [`Context::Document`].
 fn surrounded(before: &[usize], sentence: &Range<usize>, spare: usize) -> Range<usize> {
     let (from, to) = (before[sentence.start], before[sentence.end]);
     let following = before[before.len() - 1] - to;

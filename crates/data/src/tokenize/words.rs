@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// Which of its subwords represents a word. Devlin et al. 2019 and Peters et al. 2019 take the first; AllenNLP 0.8's
+/// The subword that represents a word. Devlin et al. 2019 and Peters et al. 2019 take the first; AllenNLP 0.8's
 /// `use_starting_offsets` is off by default, and takes the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -20,13 +20,13 @@ pub enum Piece {
     Last,
 }
 
-/// How sentences become windows. Each is a setting of a run.
+/// The settings by which sentences become windows. Each is a setting of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Alignment {
-    /// Which of its subwords represents a word.
+    /// The subword that represents a word.
     pub piece: Piece,
-    /// What is seen next to a sentence.
+    /// The context around a sentence.
     pub context: Context,
     /// Most ids in a window, special ones included.
     pub max_length: usize,
@@ -48,14 +48,14 @@ pub struct Window {
 }
 
 impl Tokenizer {
-    /// The sentences `examples` as windows in which every word is scored once, in the order of the examples; on
-    /// `threads` threads, whose number changes nothing.
+    /// The sentences `examples` as windows in which every word is scored once, in the order of the examples; the result
+    /// does not depend on the number of `threads`.
     ///
-    /// The pieces of a word are those it has alone, as with transformers' `is_split_into_words`. A word without any (of
-    /// control characters, say) is one `[UNK]`, and of a word with more pieces than a window holds only the first ones
-    /// are read (or the last, if the last represents it). A sentence that is longer than a window is read in several
-    /// that overlap by half, without context from outside of it, and each word is scored where least is cut off around
-    /// it.
+    /// The pieces of a word are those it has on its own, as with transformers' `is_split_into_words`. A word without
+    /// any (of control characters, say) is one `[UNK]`, and of a word with more pieces than a window holds only the
+    /// first ones are read (or the last, if the last represents it). A sentence that is longer than a window is read in
+    /// several that overlap by half, without context from outside of it, and each word is scored in the window that has
+    /// most context around it.
     ///
     /// A document is a run of neighbouring examples of one group; an example without a group has no context. So all of
     /// a split is passed at once, and windows are selected by their `example` afterwards.
@@ -226,7 +226,7 @@ impl Document {
 }
 
 impl Window {
-    /// Where the states of the scored words of a batch are among the rows `[batch * seq, hidden]`, for windows padded to
+    /// The indices of the scored words' states among the rows `[batch * seq, hidden]` of a batch, for windows padded to
     /// `seq` columns; in the order of the windows and of their words.
     pub fn rows(windows: &[&Window], seq: usize) -> Vec<i64> {
         let rows = windows.iter().enumerate().flat_map(|(row, window)| {

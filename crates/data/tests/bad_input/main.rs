@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a card, a file or a setting, and what is said about it.
+//! Everything that can be wrong with a card, a file or a setting, and the error for it.
 
 #![expect(clippy::too_many_lines, reason = "tables of cases")]
 
@@ -31,7 +31,7 @@ repeats = 0
 
 const GOOD: &str = "id,text,label\n1,one,0\n2,two,1\n";
 
-/// Writes a card and its file and gives what loading them says, without the folder.
+/// Writes a card and its file and gives the result of loading them; errors without the folder.
 fn load(card: &str, bytes: &[u8]) -> Result<Vec<String>, String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("toy.toml");

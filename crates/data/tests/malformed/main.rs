@@ -1,8 +1,8 @@
-//! Malformed files of every raw format, and broken cards: what is said of each.
+//! Malformed files of every raw format, and broken cards: the error for each.
 //!
-//! A row is what is wrong, the bytes, and the words its error must have, in this order, `..` standing for anything.
-//! `bad_input/` holds whole messages of the commonest slips; here it is that no slip goes without file and line, what
-//! was found and what was expected.
+//! A row is the fault, the bytes, and the words its error must have, in this order, with `..` for anything.
+//! `bad_input/` holds whole messages for the commonest mistakes; here each error must have the file and the line, the
+//! finding and the expectation.
 
 #![expect(clippy::too_many_lines, reason = "tables of cases")]
 
@@ -44,7 +44,7 @@ fn all_right(rows: impl Iterator<Item = Option<String>>) {
     );
 }
 
-/// What is wrong with an error that should begin with `words`.
+/// The difference, if any, between an error and `words` that it should begin with.
 fn differs(what: &str, error: &str, words: &str) -> Option<String> {
     let mut rest = error;
     for (number, part) in words.split(" .. ").enumerate() {

@@ -1,4 +1,4 @@
-//! Fields divided by a character, and the formats of Quora and Yahoo! built on them.
+//! Fields separated by a character, and the formats of Quora and Yahoo! built on them.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Files of words and tags in every scheme, and what is wrong with some.
+//! Files of words and tags in every scheme, some of them faulty.
 
 use totune_data::{Card, Dataset};
 
@@ -17,7 +17,7 @@ columns = { text = "word", label = "ner" }
 files.train = { path = "toy.txt" }
 "#;
 
-/// Writes a card and its file; the sentences as text, or what is said about it without the folder.
+/// Writes a card and its file; returns the sentences as text, or the error without the folder.
 fn load(card: &str, bytes: impl AsRef<[u8]>) -> Result<String, String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("toy.toml");

@@ -1,4 +1,4 @@
-//! Tagging datasets: the committed cards, the schemes and layouts they are read in, and what is wrong with a file.
+//! Tagging datasets: the committed cards, the schemes and layouts they are read in, and errors in files.
 
 mod files;
 mod real;

@@ -187,7 +187,7 @@ fn what_is_wrong_is_said_with_its_line() {
 }
 
 proptest! {
-    /// What is written is read back, each word on its line, whatever the line ends and the gaps are.
+    /// Written sentences are read back, each word on its line, whatever the line ends and the gaps are.
     #[test]
     fn written_sentences_are_read_back(
         documents in prop::collection::vec(
@@ -219,7 +219,7 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 
-    /// Any bytes at all give sentences of as many words as tags, or an error, never a panic.
+    /// Any bytes give sentences with as many tags as words, or an error, never a panic.
     #[test]
     fn no_bytes_panic(
         bytes in prop::collection::vec(prop::sample::select(b"aO# \t\r\n-\xef\xbb\xbf\xff".to_vec()), 0..40),

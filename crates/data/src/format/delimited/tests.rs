@@ -197,7 +197,7 @@ fn settings_that_cannot_be_meant_are_refused() {
 }
 
 proptest! {
-    /// What the `csv` crate writes is read back, each row on its line.
+    /// Fields written by the `csv` crate are read back, each row on its line.
     #[test]
     fn written_fields_are_read_back(
         rows in prop::collection::vec(("[a-z0-9]{1,3}", "[a\",;\r\n é\u{feff}]{0,12}"), 0..8),

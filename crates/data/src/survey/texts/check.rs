@@ -1,4 +1,4 @@
-//! Whether the files of a text agree with their card.
+//! Checks of a text's files against their card.
 
 use super::{TextCounts, word};
 use crate::hash::sha256_hex;
@@ -14,21 +14,22 @@ use std::path::{Path, PathBuf};
 pub struct CheckedText {
     /// The card's name.
     pub text: String,
-    /// What the file is for.
+    /// The use of the file: training or held out.
     pub part: TextPart,
     /// The file.
     pub path: PathBuf,
-    /// How it compares.
+    /// The result of the comparison.
     pub verdict: Verdict,
     /// SHA-256 of the file.
     pub sha256: String,
-    /// What was counted, where it could be read.
+    /// The counts, if the file can be read.
     pub counts: Option<TextCounts>,
     /// Each fact that is not as the card says.
     pub differences: Vec<Difference>,
-    /// Why it cannot be read.
+    /// The reason why the file cannot be read.
     pub problem: Option<String>,
-    /// What was measured and the card does not state, as lines of the file's `[[files]]`; empty where it states all.
+    /// Facts that were measured and the card does not state, as lines of the file's `[[files]]`; empty if it states
+    /// all.
     pub unstated: String,
 }
 
@@ -121,7 +122,8 @@ fn check_file(card: &TextCard, file: &TextFile, path: PathBuf) -> CheckedText {
 }
 
 impl CheckedText {
-    /// What a person is shown: one line where the file agrees, else what differs side by side; `path` as it is shown.
+    /// The text for the user: one line if the file agrees, else its differences as a table; `path` is the path as
+    /// shown.
     pub fn text(&self, path: &str) -> String {
         let mark = self.verdict.mark();
         let counts = self.counts.map(|counts| {

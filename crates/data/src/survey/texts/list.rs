@@ -1,4 +1,4 @@
-//! Which texts exist, how large they are, and whether their files were found.
+//! The list of texts, with their sizes and the files found.
 
 use super::word;
 use crate::survey::grid::{Grid, thousands};
@@ -15,20 +15,20 @@ pub struct ListedText {
     pub title: String,
     /// The format's name.
     pub format: &'static str,
-    /// Whether it is a committed fixture.
+    /// True for a committed fixture.
     pub fixture: bool,
-    /// What is trained on, then what is held out.
+    /// The training files, then the held-out files.
     pub parts: Vec<ListedPart>,
 }
 
 /// The files of a text that are trained on, or those that are held out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ListedPart {
-    /// What the files are for.
+    /// The use of the files: training or held out.
     pub part: TextPart,
-    /// How many there are.
+    /// The number of files.
     pub files: usize,
-    /// How many were found.
+    /// The number of files found.
     pub found: usize,
     /// Documents, where the card states them for every file.
     pub documents: Option<usize>,

@@ -1,4 +1,4 @@
-//! What people ask about texts before they train language models: the same questions as of datasets.
+//! Surveys of texts before language models are trained on them: the same ones as of datasets.
 
 mod check;
 mod list;
@@ -13,7 +13,7 @@ pub use stats_table::text_statistics_text;
 use crate::{Document, TextPart};
 use serde::Serialize;
 
-/// How much text there is.
+/// The size of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TextCounts {
     /// Documents.

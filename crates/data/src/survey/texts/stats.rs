@@ -1,4 +1,4 @@
-//! What the text of a language model consists of: words, lengths, types, the most frequent words.
+//! Statistics of a language model's text: words, lengths, types, the most frequent words.
 
 use super::TextCounts;
 use crate::ngrams::for_each_word;
@@ -30,20 +30,20 @@ pub struct TextStatistics {
     pub types: usize,
     /// Types that occur once.
     pub once: usize,
-    /// The share of tokens that the most frequent types cover.
+    /// The tokens that the most frequent types cover.
     pub top_shares: Vec<ShareOfTop>,
     /// The most frequent types.
     pub top: Vec<TopWord>,
-    /// Of a held-out part: what of it the training part has.
+    /// For a held-out part: its words that the training part lacks.
     pub known: Option<HeldOutWords>,
     #[serde(skip)]
     frequencies: AHashMap<String, usize>,
 }
 
-/// How many tokens the most frequent types cover.
+/// The tokens that the most frequent types cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ShareOfTop {
-    /// How many types.
+    /// The number of types.
     pub types: usize,
     /// Tokens of these types.
     pub tokens: usize,
@@ -116,7 +116,7 @@ impl TextStatistics {
         }
     }
 
-    /// Fills in what of this held-out part the training part `train` has.
+    /// Counts the words of this held-out part that the training part `train` lacks.
     pub fn against(&mut self, train: &Self) {
         let unknown = self
             .frequencies
@@ -134,7 +134,7 @@ impl TextStatistics {
     }
 }
 
-/// How often each type occurs.
+/// The number of occurrences of each type.
 fn frequencies(documents: &[Document]) -> AHashMap<String, usize> {
     let count = |mut counts: AHashMap<String, usize>, document: &Document| {
         for paragraph in &document.paragraphs {
