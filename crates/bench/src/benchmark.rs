@@ -8,15 +8,15 @@ use crate::desk::Desk;
 use crate::worker::Worker;
 use crate::{bf16, cache, data, peer, pretrain, probes, recurrent, transformer};
 
-/// A comparison that can be asked for by name.
+/// A comparison that can be run by its name.
 pub struct Benchmark {
     /// Its name, also that of its files of results.
     pub name: &'static str,
-    /// What it times, in a line.
+    /// A one-line description.
     pub about: &'static str,
-    /// What it needs besides this program, in a line.
+    /// One-line list of needs besides this program.
     pub needs: &'static str,
-    /// Rounds of alternation where none are asked for.
+    /// Default number of rounds of alternation.
     pub rounds: usize,
     make: fn(&Desk, usize) -> Result<Comparison>,
 }

@@ -11,7 +11,7 @@ use crate::comparison::{Case, Comparison, SideSpec, Steps, Target};
 use crate::desk::Desk;
 use crate::transformer::{Case as Step, Head, Mode, Shape};
 
-/// What goes through which network.
+/// A network and the batches it is timed on.
 struct Input {
     name: String,
     seq: usize,
@@ -146,7 +146,7 @@ fn inputs(desk: &Desk) -> Result<(Vec<Input>, Option<tempfile::TempDir>)> {
     Ok((inputs, Some(scratch)))
 }
 
-/// How this processor multiplies matrices.
+/// The way this processor multiplies matrices, in words.
 fn matmuls() -> String {
     let found = fused::products();
     let bf16 = match found.bf16 {

@@ -1,16 +1,16 @@
-//! What a benchmark is: cases, their sides, and what counts as agreement.
+//! Comparisons: cases, their sides, and the tolerance within which results agree.
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// All cases of a benchmark, and what its page says of them.
+/// All cases of a benchmark, and the texts of its page.
 pub struct Comparison {
     /// Heading of the page.
     pub title: String,
     /// Sentences above the table, a line each.
     pub notes: Vec<String>,
-    /// Sides whose time the others' is divided by, a column each.
+    /// Baselines: sides by whose time the others' is divided, a column each.
     pub baselines: Vec<String>,
     /// Cases in the order of the table.
     pub cases: Vec<Case>,
@@ -26,33 +26,33 @@ pub struct Comparison {
 pub struct Case {
     /// Its name in the table.
     pub name: String,
-    /// Who does it.
+    /// The sides that do it.
     pub sides: Vec<SideSpec>,
-    /// How many steps are taken.
+    /// The number of steps.
     pub steps: Steps,
-    /// What a lap works through, where it is counted.
+    /// The unit of a lap's work, where it is counted.
     pub unit: Option<Unit>,
     /// Threads of every side.
     pub threads: usize,
-    /// How far apart the values of the sides may be; without one they are not compared.
+    /// The largest difference allowed between the sides' values; without one they are not compared.
     pub tolerance: Option<Tolerance>,
-    /// What is to be reached.
+    /// The speed-ups to reach.
     pub targets: Vec<Target>,
     /// Writes what the sides read, right before they start.
     pub prepare: Option<Box<dyn Fn() -> Result<()>>>,
 }
 
-/// How many steps a side takes. A lap is the number of steps after which work repeats itself: one, or all batches of an
-/// epoch. Medians are over laps.
+/// The number of steps that a side takes. A lap is the number of steps after which work repeats itself: one, or all
+/// batches of an epoch. Medians are over laps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Steps {
-    /// As many laps of one step in a round as take a side about three seconds, after a warm-up.
+    /// Laps of one step, in each round as many as take a side about three seconds, after a warm-up.
     Timed,
     /// Rounds of one lap of this many steps, after a lap to warm up.
     Lap(usize),
-    /// Rounds of one lap of this many steps, begun cold, because a step is not repeatable; sides take turns every 16.
+    /// Rounds of one lap of this many steps, started cold, because a step is not repeatable; sides take turns every 16.
     Cold(usize),
-    /// One round of a single step, begun cold, because it takes long.
+    /// One round of a single step, started cold, because it takes long.
     Once,
 }
 
@@ -60,15 +60,15 @@ pub enum Steps {
 pub struct SideSpec {
     /// Name in tables.
     pub name: String,
-    /// What runs.
+    /// The program.
     pub program: Program,
-    /// What it is told, as JSON.
+    /// Its case, passed as JSON.
     pub case: Value,
-    /// Whether its values are compared with those of the first side.
+    /// True if its values are compared with those of the first side.
     pub compared: bool,
 }
 
-/// What a side runs.
+/// The program of a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
     /// This program as the [`worker`](crate::worker()) of this kind.
@@ -77,12 +77,12 @@ pub enum Program {
     Python(&'static str),
 }
 
-/// What is counted.
+/// A unit of work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unit {
     /// In the plural, such as `tokens`.
     pub name: String,
-    /// How many a lap has.
+    /// The number of units in a lap.
     pub per_lap: f64,
 }
 
@@ -91,14 +91,14 @@ pub struct Unit {
 pub struct Tolerance {
     /// In the units of the values.
     pub absolute: f64,
-    /// As a share.
+    /// Relative to the value.
     pub relative: f64,
 }
 
-/// A speed-up that is to be reached.
+/// A target speed-up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// The side that is to be faster.
+    /// The faster side.
     pub side: String,
     /// Than this one.
     pub than: String,
@@ -107,7 +107,7 @@ pub struct Target {
 }
 
 impl SideSpec {
-    /// This program as the worker `kind`, told `case`.
+    /// This program as the worker `kind` with `case`.
     ///
     /// # Errors
     /// When `case` has no form as JSON.
@@ -115,7 +115,7 @@ impl SideSpec {
         Self::new(name, Program::Ours(kind), case)
     }
 
-    /// The script `bench/<script>`, told `case`.
+    /// The script `bench/<script>` with `case`.
     ///
     /// # Errors
     /// When `case` has no form as JSON.
@@ -154,7 +154,7 @@ impl Case {
         }
     }
 
-    /// The same case, a lap of which works through so many of `unit`.
+    /// The same case, with `per_lap` of `unit` in a lap.
     pub fn counting(mut self, per_lap: usize, unit: &str) -> Self {
         self.unit = Some(Unit {
             name: unit.to_string(),

@@ -14,7 +14,7 @@ use crate::desk::Desk;
 use crate::synthetic::Words;
 use crate::worker::{Worker, answer};
 
-/// What is read and how. `bench/data.py` reads the same.
+/// A file to read and encode, with the settings. `bench/data.py` reads the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Reading {
     /// The file.
@@ -23,7 +23,7 @@ pub struct Reading {
     card: PathBuf,
     /// Folder with the tokenizer's files.
     vocabulary: PathBuf,
-    /// A folder for what a side writes.
+    /// A folder for a side's files.
     scratch: PathBuf,
     /// The most ids of a row.
     max_length: usize,
@@ -116,7 +116,7 @@ fn vocabulary(desk: &Desk) -> Result<PathBuf> {
         .unwrap_or_else(|| desk.project.root.join("fixtures/data")))
 }
 
-/// Writes `rows` rows to `file`: those of `source` again and again, or synthetic ones where it is not there.
+/// Writes `rows` rows to `file`: those of `source` again and again, or synthetic ones if it is not there.
 fn fill(file: &Path, source: &Path, rows: usize) -> Result<String> {
     let mut out = BufWriter::new(File::create(file)?);
     let Ok(text) = fs::read_to_string(source) else {
@@ -154,7 +154,8 @@ fn synthetic(out: &mut impl Write, rows: usize) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Reads and encodes the file when asked; the number of ids, and the sum of those in rows that were not truncated.
+/// Reads and encodes the file on request; returns the number of ids, and the sum of those in rows that were not
+/// truncated.
 pub fn work(case: &Reading, _: &Worker) -> Result<()> {
     let card = Card::read(&case.card)?;
     let tokenizer = Tokenizer::open(&case.vocabulary, true)?;

@@ -1,4 +1,4 @@
-//! What was asked for, and how sides start.
+//! The settings of a benchmark, and how sides start.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,15 +13,15 @@ use crate::side::Side;
 /// Starts this program as a worker with so many threads; the worker's kind and case are added.
 pub type StartWorker = Box<dyn Fn(usize) -> Command>;
 
-/// What was asked for, and where things are.
+/// The settings of a benchmark, and its paths.
 pub struct Desk {
     /// The checkout, with `bench/` and the cards.
     pub project: Project,
-    /// Where datasets and encoders lie.
+    /// The folders of datasets and encoders.
     pub roots: Roots,
     /// Python with the packages that a benchmark needs.
     pub python: PathBuf,
-    /// Where results go.
+    /// The folder for results.
     pub out: PathBuf,
     /// Rounds of alternation, instead of the benchmark's.
     pub rounds: Option<usize>,
@@ -29,9 +29,9 @@ pub struct Desk {
     pub steps: Option<usize>,
     /// Threads of each side.
     pub threads: usize,
-    /// Only cases whose name contains one of these; all where there is none.
+    /// Only cases whose name contains one of these; all if empty.
     pub only: Vec<String>,
-    /// Only sides whose name contains one of these; all where there is none.
+    /// Only sides whose name contains one of these; all if empty.
     pub sides: Vec<String>,
     /// Cases that take a moment, and show no more than that everything works.
     pub tiny: bool,
@@ -40,7 +40,7 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// Rounds of a benchmark that usually has so many.
+    /// Rounds of a benchmark with this default.
     pub fn rounds(&self, usual: usize) -> usize {
         self.rounds.unwrap_or(if self.tiny { 1 } else { usual })
     }

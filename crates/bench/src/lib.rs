@@ -1,10 +1,10 @@
-//! Benchmarks: totune next to PyTorch, scikit-learn, `datasets` and itself with other settings.
+//! Benchmarks: totune compared with PyTorch, scikit-learn, `datasets` and itself with other settings.
 //!
 //! A [`Benchmark`] makes a [`Comparison`], a list of cases with their sides. Each side is a process of its own
-//! ([`side`]): this program again as a [`worker`](worker()), or a Python script of `bench/`. The [`runner`] lets them take turns and
-//! keeps the seconds of every step, and [`Results`] are written as one JSON file and one Markdown page.
+//! ([`side`]): this program again as a [`worker`](worker()), or a Python script of `bench/`. The [`runner`] lets them
+//! take turns and keeps the seconds of every step, and [`Results`] are written as one JSON file and one Markdown page.
 //!
-//! This crate chooses no device and knows no command line: a [`Desk`] says what was asked for and how a worker starts.
+//! This crate chooses no device and knows no command line: a [`Desk`] has the settings and starts workers.
 
 mod batches;
 mod benchmark;

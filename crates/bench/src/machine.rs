@@ -1,4 +1,4 @@
-//! What a page says of the machine it was measured on.
+//! The description of the machine on a page of results.
 
 use std::fmt;
 use std::fs;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Machine {
     /// Model name, such as `AMD EPYC`.
     pub model: String,
-    /// Family and model number, which tell apart what shares a name.
+    /// Family and model number, which distinguish processors of the same name.
     #[serde(default)]
     pub family: String,
     /// Cores that may be used.

@@ -25,7 +25,7 @@ impl Results {
     }
 }
 
-/// The page: what ran where, a table of all cases, and which targets were reached.
+/// The page: machine and settings, a table of all cases, and the targets that were reached.
 pub fn markdown(results: &Results) -> String {
     let mut text = format!(
         "# {}\n\nWritten by `./justw bench {}`.\nMachine: {}.\n",
@@ -146,7 +146,7 @@ fn table(text: &mut String, results: &Results) {
     }
 }
 
-/// How much longer a side takes than the baseline; nothing for baselines themselves.
+/// The time of a side divided by the baseline's; empty for baselines themselves.
 fn ratio(outcome: &Outcome, timing: &Timing, baseline: &str) -> String {
     let ratio = outcome.ratio(&timing.side, baseline);
     match ratio.filter(|_| timing.side != baseline) {
@@ -195,7 +195,7 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-/// Four significant digits, or an exponent where that would be long.
+/// Four significant digits, or an exponent if that would be long.
 fn number(value: &f64) -> String {
     match value.abs() {
         0.0 => "0".to_string(),

@@ -134,7 +134,7 @@ fn bilm(desk: &Desk, folder: &Path) -> Result<Case> {
     Ok(Case::new(name, desk.threads, sides).counting(words, "tokens"))
 }
 
-/// Takes steps of the bidirectional language model when asked.
+/// Takes steps of the bidirectional language model on request.
 pub fn work(step: &BilmStep, worker: &Worker) -> Result<()> {
     let text = fs::read_to_string(&step.text)
         .with_context(|| format!("{}: cannot be read", step.text.display()))?;

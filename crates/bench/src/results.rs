@@ -1,4 +1,4 @@
-//! What was measured: `<benchmark>.json`.
+//! Measurements: `<benchmark>.json`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,9 +19,9 @@ pub struct Results {
     pub title: String,
     /// Sentences above the table.
     pub notes: Vec<String>,
-    /// Sides whose time the others' is divided by.
+    /// Baselines: sides by whose time the others' is divided.
     pub baselines: Vec<String>,
-    /// Where it ran.
+    /// The machine.
     pub machine: Machine,
     /// Cases in the order in which they were first measured.
     pub outcomes: Vec<Outcome>,
@@ -30,7 +30,7 @@ pub struct Results {
     pub appendix: String,
 }
 
-/// A case with what each side took.
+/// A case with the measurements of each side.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Name of the case.
@@ -40,28 +40,28 @@ pub struct Outcome {
     /// Load average when it began; work of others makes timings approximate.
     #[serde(default)]
     pub load: Option<f64>,
-    /// What a lap works through, where it is counted.
+    /// The unit of a lap's work, where it is counted.
     #[serde(default)]
     pub unit: Option<Unit>,
-    /// What is to be reached.
+    /// The speed-ups to reach.
     #[serde(default)]
     pub targets: Vec<Target>,
     /// In the order of the case.
     pub sides: Vec<Timing>,
 }
 
-/// What a side took.
+/// The measurements of a side.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// Name of the side.
     pub side: String,
-    /// What ran, with versions.
+    /// The program, with versions.
     pub version: String,
     /// Seconds of every lap after the warm-up.
     pub seconds: Vec<f64>,
     /// Peak resident memory of the process in bytes.
     pub peak_memory: u64,
-    /// What it computed.
+    /// The computed values.
     #[serde(default)]
     pub values: Vec<f64>,
     /// Other numbers that it reported.
@@ -82,15 +82,14 @@ impl Outcome {
         self.sides.iter().find(|timing| timing.side == name)
     }
 
-    /// How many times as long as `other` the side `name` takes.
+    /// The time of the side `name` divided by that of `other`.
     pub fn ratio(&self, name: &str, other: &str) -> Option<f64> {
         Some(self.side(name)?.median() / self.side(other)?.median())
     }
 }
 
 impl Results {
-    /// The results of a run that begins now: those in `folder` of other cases of the same machine stay, others are left
-    /// behind.
+    /// The results of a new run, with those in `folder` of other cases that were measured on the same machine.
     ///
     /// # Errors
     /// When the file is there and cannot be read.

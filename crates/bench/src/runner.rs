@@ -19,8 +19,8 @@ const MOST: usize = 200;
 const CHUNK: usize = 16;
 
 impl Desk {
-    /// Runs `benchmark` and writes its results after each case, so that what was measured survives an interruption;
-    /// the page.
+    /// Runs `benchmark` and writes its results after each case, so that measurements survive an interruption; returns
+    /// the path of the page.
     ///
     /// # Errors
     /// When something that it needs is not there, no case is left, a side fails, or sides do not agree.
@@ -142,14 +142,14 @@ impl Desk {
     }
 }
 
-/// The name of a case with its threads, by which it is chosen.
+/// The name of a case with its threads, which selects it.
 fn titled(case: &Case) -> String {
     let s = if case.threads == 1 { "" } else { "s" };
     format!("{}, {} thread{s}", case.name, case.threads)
 }
 
-/// Takes so many `steps` on each side, `chunk` at a time, so that what disturbs the machine for a while disturbs all of
-/// them; the seconds of each step, side by side.
+/// Takes the number of `steps` of each side, `chunk` at a time in turns, so that a disturbance of the machine affects
+/// all sides; returns the seconds of each step, by side.
 fn alternate(sides: &mut [Side], steps: &[usize], chunk: usize) -> Result<Vec<Vec<f64>>> {
     let mut seconds: Vec<Vec<f64>> = vec![Vec::new(); sides.len()];
     let most = steps.iter().copied().max().unwrap_or(0);
@@ -164,7 +164,7 @@ fn alternate(sides: &mut [Side], steps: &[usize], chunk: usize) -> Result<Vec<Ve
     Ok(seconds)
 }
 
-/// That the sides computed the same thing.
+/// Checks that the sides computed the same values.
 fn check(case: &Case, specs: &[&SideSpec], timings: &[Timing]) -> Result<()> {
     let (Some(tolerance), Some(first)) = (case.tolerance, timings.first()) else {
         return Ok(());

@@ -12,37 +12,37 @@ use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// A process that takes steps when asked.
+/// A process that takes steps on request.
 pub struct Side {
     /// Name in tables.
     pub name: String,
-    /// What runs, with versions.
+    /// The program, with versions.
     pub version: String,
     process: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
-/// What a side says first.
+/// The first message of a side.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Hello {
-    /// What runs, with versions.
+    /// The program, with versions.
     pub version: String,
 }
 
-/// What a side says of the steps that it was asked for.
+/// A side's answer to a request for steps.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Answer {
     /// Of each step.
     pub seconds: Vec<f64>,
 }
 
-/// What a side says last.
+/// The last message of a side.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct LastWords {
     /// Peak resident memory in bytes.
     pub peak_memory: u64,
-    /// What was computed, to be compared with other sides.
+    /// The computed values, to be compared with those of other sides.
     #[serde(default)]
     pub values: Vec<f64>,
     /// Other numbers for the table, by the heading of their column.
@@ -95,7 +95,7 @@ impl Side {
         Ok(seconds)
     }
 
-    /// Ends the process; what it says last.
+    /// Ends the process, and returns its last message.
     ///
     /// # Errors
     /// When it says nothing.
@@ -119,7 +119,7 @@ impl Side {
 }
 
 impl Drop for Side {
-    /// Nobody is left waiting for a request when a comparison fails.
+    /// Closes the pipe, so that no process is left waiting for a request when a comparison fails.
     fn drop(&mut self) {
         self.input = None;
         if matches!(self.process.try_wait(), Ok(None)) {

@@ -16,7 +16,7 @@ pub fn synthetic(n: usize, offset: usize, scale: f64) -> Vec<f32> {
         .collect()
 }
 
-/// Weights that every side makes alike: those of each tensor go on where the one before ended.
+/// Weights that every side makes alike: the values of each tensor continue the sequence of the one before.
 pub struct SyntheticWeights {
     taken: usize,
     scale: f64,

@@ -17,12 +17,12 @@ use totune_model::{
 use crate::batches;
 use crate::worker::{Worker, answer};
 
-/// What is timed: a shape, a batch and a way to run it. `bench/transformer.py` reads the same.
+/// A case to time: a shape, a batch and a way to run it. `bench/transformer.py` reads the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Case {
-    /// What a step does.
+    /// The contents of a step: training or inference.
     pub mode: Mode,
-    /// What is on top of the encoder.
+    /// The head on top of the encoder.
     pub head: Head,
     /// The encoder.
     pub shape: Shape,
@@ -78,7 +78,7 @@ impl Shape {
     }
 }
 
-/// What is on top of the encoder.
+/// The head on top of the encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Head {
@@ -88,7 +88,7 @@ pub enum Head {
     MaskedLm,
 }
 
-/// What a step does.
+/// The contents of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -99,7 +99,8 @@ pub enum Mode {
 }
 
 impl Case {
-    /// One token in so many is predicted by [`Head::MaskedLm`], about BERT's 15 %; `bench/transformer.py` has it too.
+    /// Every so many tokens, one is predicted by [`Head::MaskedLm`], about BERT's 15 %; `bench/transformer.py` has it
+    /// too.
     pub const MASKED: usize = 7;
 
     fn config(&self) -> BertConfig {
@@ -119,7 +120,7 @@ impl Case {
     }
 }
 
-/// Takes steps when asked.
+/// Takes steps on request.
 pub fn work(case: &Case, worker: &Worker) -> Result<()> {
     let mut steps = Steps::new(case, &worker.machine.device)?;
     answer(&worker.machine.device_name, || {
@@ -185,7 +186,7 @@ impl Network {
         Ok(Self::Classifier(if train { model.train() } else { model }))
     }
 
-    /// Scores of what is predicted, `[examples or masked tokens, labels or vocab]`.
+    /// Scores of the predictions, `[examples or masked tokens, labels or vocab]`.
     fn logits(&self, batch: &Batch, pass: &Pass) -> Tensor<2> {
         match self {
             Self::Classifier(model) => model.forward(&batch.tokens, pass).labels(),
@@ -214,7 +215,7 @@ struct Steps {
     /// Taken and put back by each step.
     network: Option<Network>,
     optimizer: AdamW,
-    /// Gone through in turn, one for each step.
+    /// The batches, used in turn, one for each step.
     batches: Vec<Batch>,
     taken: u64,
 }

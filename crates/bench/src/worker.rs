@@ -1,4 +1,4 @@
-//! Our sides: processes that take steps when asked on standard input, see [`crate::side`].
+//! Our sides: processes that take steps on request, by lines on standard input, see [`crate::side`].
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -10,18 +10,18 @@ use totune_sweep::{Machine, Project, Roots};
 
 use crate::side::{Answer, Hello, LastWords};
 
-/// What a worker works with, as the command line chose it.
+/// The settings of a worker, from the command line.
 pub struct Worker {
     /// The checkout.
     pub project: Project,
-    /// Where datasets and encoders lie.
+    /// The folders of datasets and encoders.
     pub roots: Roots,
     /// Device and threads.
     pub machine: Machine,
 }
 
-/// Says `version`; then for each number on standard input takes as many steps and says the seconds of each, until the
-/// input ends; then what `values` the last step gave.
+/// Sends `version`; then for each number on standard input takes as many steps and sends the seconds of each, until the
+/// input ends; then the `values` of the last step.
 pub fn answer(version: &str, mut step: impl FnMut() -> Result<Vec<f64>>) -> Result<()> {
     say(&Hello {
         version: version.to_string(),
@@ -40,7 +40,7 @@ pub fn answer(version: &str, mut step: impl FnMut() -> Result<Vec<f64>>) -> Resu
     say(&last_words(values, BTreeMap::new()))
 }
 
-/// What a worker says last.
+/// The last message of a worker.
 pub fn last_words(values: Vec<f64>, facts: BTreeMap<String, f64>) -> LastWords {
     LastWords {
         peak_memory: totune_sweep::peak_memory(),
@@ -49,7 +49,7 @@ pub fn last_words(values: Vec<f64>, facts: BTreeMap<String, f64>) -> LastWords {
     }
 }
 
-/// Prints a line of JSON at once.
+/// Prints a line of JSON and flushes it.
 pub fn say(value: &impl Serialize) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", serde_json::to_string(value)?)?;

@@ -1,4 +1,4 @@
-//! The committed pages are what their results say: no figure on them was typed.
+//! The committed pages agree with their results: no figure on them was typed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Our side of the epochs: one run of the training loop that continues when it is asked to.
+//! Our side of the epochs: one run of the training loop that pauses until steps are requested.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, StdinLock};
@@ -15,7 +15,7 @@ use super::grid::BATCH;
 use crate::side::{Answer, Hello};
 use crate::worker::{Worker, last_words, say};
 
-/// What a worker runs.
+/// The case of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Case {
     /// The run.
@@ -24,8 +24,8 @@ pub struct Case {
     pub activations: PathBuf,
 }
 
-/// Prepares the run, fills the cache if it asks for one, says so, and takes as many steps as each line on standard input
-/// says.
+/// Prepares the run, fills the cache if the run has one, says hello, and takes the number of steps on each line of
+/// standard input.
 pub fn work(case: &Case, worker: &Worker) -> Result<()> {
     let machine = &worker.machine;
     let environment = Environment {
@@ -62,7 +62,7 @@ pub fn work(case: &Case, worker: &Worker) -> Result<()> {
     say(&last_words(scores.chain(probabilities).collect(), facts))
 }
 
-/// What it took to fill the cache with the training examples, and how large it is.
+/// Seconds of filling the cache with the training examples, and its size.
 fn filled(train: &Examples) -> BTreeMap<String, f64> {
     let mut facts = BTreeMap::new();
     for kept in &train.cached {
@@ -88,7 +88,7 @@ fn first(examples: &Examples, n: usize) -> Examples {
     examples.part(&(0..n).collect::<Vec<_>>())
 }
 
-/// Sleeps in between two steps until more are asked for.
+/// A watch that pauses between two steps until more are requested.
 struct Paced<'a> {
     lines: StdinLock<'a>,
     /// Steps of this request.
@@ -97,7 +97,7 @@ struct Paced<'a> {
     seconds: Vec<f64>,
     /// Seconds of training at the last step.
     seen: f64,
-    /// Of which this many were slept since.
+    /// Seconds slept since then.
     waited: f64,
 }
 
@@ -124,7 +124,7 @@ impl Watch for Paced<'_> {
         let heard = say(&Answer { seconds }).is_ok() && self.wait();
         self.waited = asleep.elapsed().as_secs_f64();
         if !heard && event.step < event.steps {
-            // Whoever asked has what was wanted, or is gone.
+            // The other side has all it needs, or is gone.
             return ControlFlow::Break(());
         }
         if !heard {

@@ -24,18 +24,18 @@ pub const RATES: [f64; 2] = [2e-5, 1e-3];
 /// Seeds of the sweep.
 pub const SEEDS: u64 = 10;
 
-/// What differs between the grids.
+/// The settings in which the grids differ.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Grid {
     /// Dataset card.
     pub dataset: String,
     /// Encoder card.
     pub encoder: String,
-    /// How many seeds, from 1 on.
+    /// The number of seeds, from 1 on.
     pub seeds: u64,
     /// Learning rates.
     pub rates: Vec<f64>,
-    /// 0 stands for `frozen`, k for `last-k`.
+    /// Numbers of trainable layers: 0 for `frozen`, k for `last-k`.
     pub strategies: Vec<usize>,
     /// Passes over the training examples.
     pub epochs: usize,
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!((runs.len(), ids.len()), (40, 40));
     }
 
-    /// As deep as the benchmark's, and narrow.
+    /// An encoder as deep as the benchmark's, and narrow.
     fn encoder() -> Bert {
         let config = serde_json::json!({
             "vocab_size": 3, "hidden_size": 2, "num_hidden_layers": LAYERS, "num_attention_heads": 1,

@@ -24,14 +24,14 @@ pub use sweep::work as sweep;
 
 /// Scores and probabilities with the cache and without differ by no more.
 const TOLERANCE: f64 = 1e-4;
-/// How many times faster an epoch of `frozen` is to be with the cache.
+/// Target speed-up by the cache of an epoch of `frozen`.
 const FROZEN: f64 = 20.0;
 /// An epoch of `last-k` may miss the speed-up by the arithmetic by this share.
 const OFF: f64 = 0.15;
-/// How many times faster than PyTorch a sweep is to be.
+/// Target speed-up of a sweep over PyTorch.
 const SWEEP: f64 = 4.0;
 
-/// Where things are.
+/// The encoder and the paths of the benchmark.
 struct Setting<'a> {
     desk: &'a Desk,
     /// Encoder card, and the folder of its files.
@@ -89,7 +89,10 @@ pub fn comparison(desk: &Desk, rounds: usize) -> Result<Comparison> {
     Ok(comparison)
 }
 
-/// Says what is missing before anything is begun; the folder of the encoder.
+/// The folder of the encoder.
+///
+/// # Errors
+/// When files are missing, before anything is measured.
 fn files(desk: &Desk, tasks: &[&str], encoder: &str, folder: &Path) -> Result<PathBuf> {
     let (scratch, _) = scratch(&folder.join("check"))?;
     let mut specs = Vec::new();
@@ -107,7 +110,7 @@ fn files(desk: &Desk, tasks: &[&str], encoder: &str, folder: &Path) -> Result<Pa
 }
 
 impl Setting<'_> {
-    /// Epochs of one run whose last `k` layers (0: the head alone) are trained.
+    /// Epochs of one run whose last `k` layers (0: only the head) are trained.
     fn epochs_of(&self, task: &str, k: usize) -> Result<Case> {
         let grid = Grid::new(task, self.encoder.0, &[k], self.epochs);
         let run = |cache: Option<&str>| -> Result<epochs::Case> {

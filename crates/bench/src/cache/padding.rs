@@ -1,4 +1,4 @@
-//! How much of what is computed is real, with length bucketing and without.
+//! Shares of real tokens among those computed, with length bucketing and without.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! A whole sweep with the cache, and what PyTorch needs to do the same without.
+//! A whole sweep with the cache, compared with PyTorch's time for the same without.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub struct Case {
     pub folder: PathBuf,
 }
 
-/// What `bench/cache.py` is told.
+/// The case of `bench/cache.py`.
 #[derive(Debug, Serialize)]
 pub struct Peer {
     /// Folder of the encoder.
@@ -30,7 +30,7 @@ pub struct Peer {
     pub rows: PathBuf,
     /// Numbers of trainable layers.
     pub strategies: Vec<usize>,
-    /// How often an epoch of each strategy comes.
+    /// Epochs of each strategy in the sweep.
     pub times: usize,
     /// Examples in a batch that is evaluated.
     pub evaluation_batch: usize,
@@ -56,7 +56,7 @@ struct Row {
     label: usize,
 }
 
-/// Runs the sweep on a store of its own when asked.
+/// Runs the sweep on a store of its own on request.
 pub fn work(case: &Case, worker: &Worker) -> Result<()> {
     let mut taken = 0;
     answer(&worker.machine.device_name, || {
@@ -84,7 +84,7 @@ pub fn work(case: &Case, worker: &Worker) -> Result<()> {
     })
 }
 
-/// Writes what PyTorch reads.
+/// Writes the input of PyTorch's side.
 pub fn write_rows(setting: &Setting, task: &str, file: &Path) -> Result<()> {
     let (labels, train) = rows(setting, task, "train")?;
     let (_, dev) = rows(setting, task, "dev")?;

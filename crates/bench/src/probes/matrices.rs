@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use totune_data::stream;
 use totune_stats::Solver;
 
-/// What is done with every layer.
+/// The computation on every layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
@@ -24,12 +24,12 @@ pub enum What {
     Edge,
 }
 
-/// What a side works on.
+/// The case of a side.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Case {
     /// Folder with `train.f32`, `test.f32` (`[layers, rows, columns]`), `train.gold` and `test.gold` (f64).
     pub folder: PathBuf,
-    /// What is done.
+    /// The computation.
     pub what: What,
     /// Of our side: how a logistic regression is fitted.
     pub solver: Solver,
@@ -52,7 +52,7 @@ pub struct Task {
     pub train: usize,
     /// Test rows.
     pub test: usize,
-    /// Whether a number is asked for instead of one of two classes.
+    /// True for a regression instead of a classification into two classes.
     pub scores: bool,
 }
 
@@ -67,7 +67,7 @@ impl Task {
         }
     }
 
-    /// The same task asking for a number.
+    /// The same task as a regression.
     pub const fn with_scores(mut self) -> Self {
         self.scores = true;
         self
@@ -84,7 +84,7 @@ impl Task {
 const FACTORS: usize = 24;
 
 /// Writes synthetic matrices of a task: vectors around a mean that varies by column, which vary along a few directions
-/// strongly and along all a little, as means over tokens do. The answer depends on some of the directions, more so in
+/// strongly and along all a little, as means over tokens do. The target depends on some of the directions, more so in
 /// higher layers.
 pub fn write(folder: &Path, task: &Task, layers: usize, columns: usize) -> Result<()> {
     fs::create_dir_all(folder)?;

@@ -24,8 +24,8 @@ const TASKS: [Task; 4] = [
     Task::new("STS-B", 5749, 1500).with_scores(),
 ];
 
-/// How far apart the scores of a layer may be: a few rows answered otherwise where a search stops early, and a few
-/// cells whose border a rounded number lies on.
+/// The largest difference allowed between the scores of a layer: a few rows are predicted differently where a search
+/// stops early, and a few cells have a rounded number on their border.
 const TOLERANCE: f64 = 0.02;
 
 /// Every task with each kind of probe.

@@ -1,4 +1,4 @@
-//! Our side: goes over all layers when asked on standard input.
+//! Our side: computes all layers on request, by lines on standard input.
 
 use anyhow::Result;
 use rayon::prelude::*;
@@ -7,7 +7,7 @@ use totune_stats::{Dense, Edge, Linear, Logistic, accuracy, pearson};
 use super::matrices::{Case, What, read_f32, read_f64};
 use crate::worker::{Worker, answer};
 
-/// Goes over all layers when asked.
+/// Computes all layers on request.
 pub fn work(case: &Case, _: &Worker) -> Result<()> {
     let matrix = |split: &str| read_f32(&case.folder.join(format!("{split}.f32")));
     let gold = |split: &str| read_f64(&case.folder.join(format!("{split}.gold")));

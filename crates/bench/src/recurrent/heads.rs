@@ -11,7 +11,7 @@ use totune_model::{
 use super::{Body, Layer, Step};
 use crate::synthetic::{SyntheticWeights, synthetic};
 
-/// Which head.
+/// A head to time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Head {
@@ -60,7 +60,7 @@ impl Network {
         Ok(Self::Highway(network))
     }
 
-    /// Scores `[batch, labels]` of texts, or of each text beside the one that `b` has.
+    /// Scores `[batch, labels]` of texts, or of each text and the one that `b` pairs it with.
     fn forward(&self, a: Segment, b: Segment) -> Tensor<2> {
         let pass = Pass::evaluation();
         match self {

@@ -10,7 +10,7 @@ use totune_model::{BiLstm, Constraints, Crf, Linear, Lstm, LstmCell};
 use super::{Body, Layer, Step, heads};
 use crate::synthetic::{SyntheticWeights, synthetic};
 
-/// A step of `case`; the loss, or a sum of what it computed.
+/// A step of `case`, which returns the loss, or a sum of the values computed.
 pub fn prepare(case: &Layer, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
     match case.step {
         Step::LstmTrain | Step::LstmStates => lstm(case, device),

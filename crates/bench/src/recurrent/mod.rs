@@ -11,7 +11,7 @@ use crate::comparison::{Case, Comparison, SideSpec};
 use crate::desk::Desk;
 use crate::worker::{Worker, answer};
 
-/// What a step does.
+/// The contents of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
@@ -19,9 +19,9 @@ pub enum Step {
     LstmTrain,
     /// The hidden states, without a graph.
     LstmStates,
-    /// As `LstmTrain`, of an LSTM with a projection and clipping.
+    /// Like `LstmTrain`, of an LSTM with a projection and clipping.
     ElmoTrain,
-    /// As `LstmStates`, of such an LSTM.
+    /// Like `LstmStates`, of such an LSTM.
     ElmoStates,
     /// The mean negative log likelihood, and its gradient in emissions and transitions.
     CrfLoss,
@@ -33,7 +33,7 @@ pub enum Step {
     HeadScores,
 }
 
-/// Whose layers run in our process.
+/// The implementation of the layers in our process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Body {
@@ -43,18 +43,18 @@ pub enum Body {
     Burn,
 }
 
-/// What is timed. The scripts of `bench/` read the same.
+/// A case to time. The scripts of `bench/` read the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Layer {
-    /// What a step does.
+    /// The contents of a step.
     step: Step,
-    /// Whose layers run, on our side.
+    /// The implementation of the layers, on our side.
     body: Body,
-    /// Which head, where one is timed.
+    /// The head, where one is timed.
     head: Option<heads::Head>,
     /// One direction, or both.
     bidirectional: bool,
-    /// Real steps of each row; all the same where nothing is padded.
+    /// Real steps of each row; all the same if nothing is padded.
     lengths: Vec<usize>,
     /// Width of the input; with a projection, of the hidden states too.
     input: usize,
@@ -87,7 +87,7 @@ impl Layer {
         self.lengths.iter().copied().max().unwrap_or(0)
     }
 
-    /// Whether rows differ in length.
+    /// Returns whether rows differ in length.
     fn is_padded(&self) -> bool {
         self.lengths.iter().any(|&n| n != self.seq())
     }
@@ -102,7 +102,7 @@ impl Layer {
         Tensor::from_data(TensorData::new(values, [self.lengths.len(), seq]), device)
     }
 
-    /// The case that ours, PyTorch's `script` and, where it has such a layer, burn compute.
+    /// The case with our side, PyTorch's `script` and, if burn has such a layer, burn's.
     fn case(&self, name: String, script: &'static str, in_burn: Option<Compared>) -> Result<Case> {
         let mut sides = vec![
             SideSpec::ours("totune", "recurrent", self)?,
@@ -123,14 +123,14 @@ impl Layer {
     }
 }
 
-/// Whether burn's layer computes the same.
+/// The comparison of values with burn's layer: made only where it computes the same.
 #[derive(Clone, Copy)]
 enum Compared {
     Yes,
     No,
 }
 
-/// Takes steps when asked.
+/// Takes steps on request.
 pub fn work(layer: &Layer, worker: &Worker) -> Result<()> {
     let device = &worker.machine.device_name;
     let version = match layer.body {
@@ -236,7 +236,7 @@ pub fn crf(desk: &Desk) -> Result<Comparison> {
     Ok(comparison)
 }
 
-/// Whole heads over as many texts or pairs as a batch of the paper's profile has.
+/// Whole heads on as many texts or pairs as a batch of the paper's profile has.
 pub fn heads(desk: &Desk) -> Result<Comparison> {
     use heads::Head;
     let mut comparison = Comparison::new("Heads of wang2019: totune next to PyTorch", &["totune"])
