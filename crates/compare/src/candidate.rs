@@ -1,4 +1,4 @@
-//! Strategies that compete, and which of them stay in the race.
+//! Strategies that compete, and the selection of those that stay in the race.
 
 use std::ops::RangeInclusive;
 
@@ -26,7 +26,7 @@ pub(crate) struct Candidate {
     pub lr: f64,
     /// Trials of the last stage, one for each seed.
     pub finals: Vec<TrialResult>,
-    /// Why it left before the last stage.
+    /// The reason why it was dropped before the last stage.
     pub dropped: Option<String>,
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn leaders(runner: &Runner, candidates: &[Candidate]) -> Vec<usize> {
     [first].into_iter().chain(close).collect()
 }
 
-/// Whether a candidate of the last stage is significantly worse than the best one there.
+/// Returns whether a candidate of the last stage is significantly worse than the best one there.
 pub(crate) fn is_behind(runner: &Runner, candidates: &[Candidate], at: usize) -> bool {
     let ended = candidates.iter().filter(|one| !one.finals.is_empty());
     let best = ended.max_by(|a, b| a.dev().unwrap_or(0.0).total_cmp(&b.dev().unwrap_or(0.0)));
@@ -146,7 +146,7 @@ pub(crate) fn is_behind(runner: &Runner, candidates: &[Candidate], at: usize) ->
     })
 }
 
-/// Whether a candidate is significantly worse than the best one, on dev.
+/// Returns whether a candidate is significantly worse than the best one, on dev.
 fn is_worse(runner: &Runner, candidate: &Candidate, best: &Candidate) -> bool {
     let predictions = |candidate: &Candidate| -> Vec<_> {
         let trials = candidate.best_trials().into_iter();

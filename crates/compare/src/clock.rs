@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Time that is given, and how much of it is gone.
+/// A time budget, and the part of it that is spent.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     start: Instant,
@@ -30,7 +30,7 @@ impl Clock {
         (self.budget() * share - self.spent()).max(0.0)
     }
 
-    /// When this share of the budget is used up.
+    /// The time at which this share of the budget is used up.
     pub fn end_of(&self, share: f64) -> Instant {
         self.start + self.budget.mul_f64(share)
     }

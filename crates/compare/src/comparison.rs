@@ -1,4 +1,4 @@
-//! The result of a comparison: which strategy, how sure that is, and what the others would have given.
+//! The result of a comparison: the chosen strategy, its uncertainty, and the scores of the others.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::scorer::Scorer;
 use crate::sentence::{examples_note, sentence};
 use crate::{DatasetSplits, Outcome, Request};
 
-/// Numbers of training examples, and the dev score after training on as many.
+/// Numbers of training examples, and the dev score after training on each.
 pub type LearningCurve = Vec<(usize, f64)>;
 
 /// The result of a comparison.
@@ -21,7 +21,7 @@ pub struct Comparison {
     pub dataset: String,
     /// Its display name.
     pub title: String,
-    /// Whether committed fixtures were read, so that scores mean nothing.
+    /// True if committed fixtures were read, so that scores mean nothing.
     pub fixture: bool,
     /// Names of the encoders.
     pub encoders: Vec<String>,
@@ -37,19 +37,19 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// Dev scores of the chosen strategy after training on a part of the data, all of it last.
     pub learning_curve: LearningCurve,
-    /// What a reader should know of the data and its splits.
+    /// Notes for the reader about the data and its splits.
     pub notes: Vec<String>,
     /// Seconds of the budget.
     pub budget_seconds: f64,
     /// Seconds that the comparison took.
     pub spent_seconds: f64,
-    /// Whether it was stopped before its end.
+    /// True if it was stopped before its end.
     pub stopped: bool,
 }
 
 impl Comparison {
-    /// The row of the strategy whose model is kept: the choice, or where that is a floor the best strategy by the scores that
-    /// the choice is made on.
+    /// The row of the strategy whose model is kept: the choice, or if that is a floor the best strategy by the scores
+    /// that the choice is based on.
     pub fn kept(&self) -> Option<&Row> {
         let score = |row: &Row| row.dev.or(row.test.map(|test| test.value));
         let strategies = self.rows.iter();
@@ -62,7 +62,7 @@ impl Comparison {
     }
 }
 
-/// What a comparison is made of.
+/// The ingredients of a [`Comparison`].
 pub(crate) struct Parts<'a> {
     pub scorer: &'a Scorer,
     /// Floors, then strategies.
@@ -123,12 +123,12 @@ pub(crate) fn conclude(
     })
 }
 
-/// Marks the strategies that are no better than the most frequent answer by more than `margin`: that they lose to others would
-/// be a statement about their time and not about them.
+/// Flags the strategies that are no better than the most frequent answer by more than `margin`: that they lose to
+/// others would be a statement about their time and not about them.
 fn mark_unlearned(rows: &mut [ScoredRow], margin: f64) {
     let score = |row: &Row| row.dev.or(row.test.map(|test| test.value));
     let majority = rows.iter().find(|scored| scored.row.name == MAJORITY);
-    // A correlation of one answer for all is none.
+    // The correlation is undefined if all predictions are equal.
     let floor = majority.and_then(|scored| score(&scored.row));
     let floor = floor.filter(|score| score.is_finite()).unwrap_or(0.0);
     for row in rows.iter_mut().map(|scored| &mut scored.row) {

@@ -1,4 +1,4 @@
-//! What a strategy costs on this machine and this data, measured before anything is decided.
+//! The cost of a strategy on this machine and this data, measured before the race.
 
 use std::ops::RangeInclusive;
 use std::time::Instant;
@@ -20,7 +20,7 @@ pub(crate) struct Cost {
     pub predict: f64,
 }
 
-/// What is predicted during and after training.
+/// Numbers of examples predicted during and after training.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Evaluated {
     /// Examples after each epoch.
@@ -49,8 +49,8 @@ impl Cost {
         n * (self.cache + epochs * self.step) + predicted * self.predict
     }
 
-    /// The largest size that fits into `seconds`: all `n` examples for as many of `epochs` as fit; where the fewest do not,
-    /// as many examples as fit for the fewest epochs. `None` where these are fewer than `least`.
+    /// The largest size that fits into `seconds`: all `n` examples for the most `epochs` that fit; if the fewest do not
+    /// fit, as many examples as do for the fewest epochs. `None` if these are fewer than `least`.
     pub fn fitting(
         &self,
         seconds: f64,
@@ -70,7 +70,8 @@ impl Cost {
     }
 }
 
-/// Measures a strategy on an encoder, with a sample of the data; `None` where it was stopped from outside, or it was not over in time.
+/// Measures a strategy on an encoder, with a sample of the data; `None` if it was stopped from outside, or did not end
+/// in time.
 pub(crate) fn measure(
     runner: &Runner,
     entrant: Entrant,

@@ -1,4 +1,4 @@
-//! A person's data with its splits.
+//! A user's data with its splits.
 
 use std::path::Path;
 
@@ -19,17 +19,17 @@ pub struct DatasetSplits {
     pub name: String,
     /// Display name.
     pub title: String,
-    /// Whether committed fixtures are read, so that scores mean nothing.
+    /// True if committed fixtures are read, so that scores mean nothing.
     pub fixture: bool,
-    /// What identifies the content of its training file.
+    /// Hash of the content of its training file.
     pub hash: String,
     /// The splits.
     pub splits: SplitKind,
-    /// What a reader of the comparison should know of them.
+    /// Notes about them for the reader of the comparison.
     pub notes: Vec<String>,
 }
 
-/// How strategies are chosen and evaluated on a dataset.
+/// The splits on which strategies are chosen and evaluated.
 #[derive(Debug, Clone)]
 pub enum SplitKind {
     /// Trained on train, chosen on dev, evaluated on test.
@@ -92,7 +92,7 @@ impl DatasetSplits {
     }
 }
 
-/// The splits of these files, and what a reader should know of them.
+/// The splits of these files, and notes about them for the reader.
 fn split(files: LabelledFiles) -> Result<(SplitKind, Vec<String>)> {
     let n = files.train.examples.len();
     ensure!(n >= 50, "found {n} training examples, expected at least 50");

@@ -20,7 +20,7 @@ pub struct Errors {
     /// For each label: precision, recall, F1 and support.
     classes: Vec<Class>,
     worst: Vec<Misprediction>,
-    /// Whether they are in the order of how wrong they are: a classifier without probabilities knows no more or less.
+    /// True if they are sorted, the worst first; a classifier without probabilities gives no such order.
     ranked: bool,
 }
 
@@ -104,7 +104,8 @@ impl Errors {
     }
 }
 
-/// How wrong a prediction is: 0 where it is right; of labels, its probability.
+/// The error of a prediction: 0 where it is right; for a label, its probability; for a score, the absolute difference;
+/// for tags, the number of wrong ones.
 fn distance(gold: &Target, predicted: &Target, probability: Option<f32>) -> f64 {
     match (gold, predicted) {
         (Target::Value(gold), Target::Value(predicted)) => (gold - predicted).abs(),

@@ -8,7 +8,7 @@ use totune_sweep::{Floor, FloorWork, ProbeInput, Regression, RunSpec, Work};
 use crate::predictions::Predictions;
 use crate::runner::{EncoderOfData, Runner};
 
-/// The name of the most frequent answer, or of the mean.
+/// The name of the floor that predicts the most frequent label, or the mean.
 pub(crate) const MAJORITY: &str = "majority";
 
 /// A floor and its predictions.
@@ -16,7 +16,7 @@ pub(crate) const MAJORITY: &str = "majority";
 pub(crate) struct FloorResult {
     /// Its name in results.
     pub name: String,
-    /// What one does, as the end of "the best was to …".
+    /// Its description as a method, as the end of "the best was to …".
     pub title: String,
     /// Its name as the subject of a sentence.
     pub noun: String,

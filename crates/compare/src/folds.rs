@@ -22,13 +22,13 @@ use crate::scorer::Scorer;
 use crate::sentence::sentence;
 use crate::trial::{Size, Trial};
 
-/// Share of the budget at which training has to be over, and where the model is kept, which is trained after that.
+/// Share of the budget at which training has to be over, and the same if a model is kept, which is trained after that.
 const LAST: f64 = 0.94;
 const LAST_BEFORE_MODEL: f64 = 0.86;
-/// Fewest epochs that say something of a strategy.
+/// Fewest epochs after which a strategy's score is informative.
 const LEAST_EPOCHS: usize = 3;
 
-/// Where the score of a model is from that was trained on all examples.
+/// The source of the score of a model that was trained on all examples.
 const CROSS_VALIDATION: &str = "cross-validation";
 
 /// The folds of a dataset: the name of each in the runner, whose splits are `train` and `test`.
@@ -115,7 +115,8 @@ impl<'a> Folds<'a> {
         }
     }
 
-    /// All learning rates of all strategies on all folds, as many as fit; then the best ones again with other seeds.
+    /// Runs all learning rates of all strategies on all folds, as many as fit; then the best ones again with other
+    /// seeds.
     pub fn run(&self, race: &Race, candidates: Vec<Candidate>) -> Result<Vec<FoldCandidate>> {
         let mut found: Vec<FoldCandidate> = candidates
             .iter()
@@ -177,8 +178,8 @@ impl<'a> Folds<'a> {
         Ok(())
     }
 
-    /// The model of [`Comparison::kept`], trained on all examples with the settings that were chosen; none where it was stopped
-    /// from outside. Its score is that of cross-validation.
+    /// The model of [`Comparison::kept`], trained on all examples with the chosen settings; none if it was stopped from
+    /// outside. Its score is that of cross-validation.
     pub fn model(
         &self,
         race: &Race,
@@ -240,7 +241,7 @@ impl<'a> Folds<'a> {
         })
     }
 
-    /// One trial on each fold; `None` where there was no time for one of them.
+    /// Runs one trial on each fold; `None` if there was no time for one of them.
     fn all_folds(
         &self,
         race: &Race,

@@ -1,11 +1,11 @@
-//! Which strategy for a person's own data.
+//! Comparison of strategies on a user's own data.
 //!
 //! [`compare`] takes a dataset with its splits ([`DatasetSplits`]) and a time budget, and returns a [`Comparison`]:
 //! floors first, then strategies in a race by time, each with learning rates of its own. The strategy is chosen on dev
 //! and scored on test, with confidence intervals; undecided differences are reported as undecided.
 //!
 //! Runs are those of `sweep`, without a store: nothing here is a paper's. This crate opens no file of data and knows no
-//! command line; a [`Progress`] is told how it goes.
+//! command line; progress is reported to a [`Progress`].
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -69,7 +69,7 @@ pub struct Request {
     pub most_seeds: usize,
     /// Differences up to this one do not matter.
     pub margin: f64,
-    /// Whether a model is kept: that of the chosen strategy, or of the best one where a floor was chosen.
+    /// True to keep a model: that of the chosen strategy, or of the best one where a floor was chosen.
     pub keeps_model: bool,
 }
 
@@ -80,7 +80,7 @@ pub struct Outcome {
     pub comparison: Comparison,
     /// The test examples and their predictions; none where nothing was chosen.
     pub test: Option<(Dataset, Predictions)>,
-    /// The model of [`Comparison::kept`], where it was asked for and there was time for one.
+    /// The model of [`Comparison::kept`], if one was requested and there was time for it.
     pub model: Option<Model>,
 }
 

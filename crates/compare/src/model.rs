@@ -7,10 +7,10 @@ use totune_adapt::{Examples, Score};
 use totune_model::AnyEncoder;
 use totune_sweep::{RunSpec, Work};
 
-/// Examples by which a saved model is compared with the one in memory.
+/// Number of examples on which a saved model is compared with the one in memory.
 pub(crate) const SAMPLE: usize = 32;
 
-/// A trained model, and what it was made of.
+/// A trained model, with the settings and the data it is from.
 #[derive(Debug)]
 pub struct Model {
     /// Its run.
@@ -23,7 +23,7 @@ pub struct Model {
     pub sample: Examples,
     /// The folder with the encoder's tokenizer.
     pub dir: PathBuf,
-    /// What identifies the weights that training started from.
+    /// Identifier of the weights that training started from.
     pub checkpoint: String,
 }
 
@@ -39,8 +39,8 @@ impl Model {
         }
     }
 
-    /// Replaces what was scored on test during training, if it was, by `value`, the score of the final model on `n` examples of
-    /// `split`.
+    /// Replaces the score on test during training, if there is one, by `value`, the score of the final model on `n`
+    /// examples of `split`.
     pub(crate) fn scored(&mut self, (split, metric): (&'static str, &str), value: f64, n: usize) {
         let outcome = &mut self.outcome;
         outcome.scores.retain(|score| score.split != "test");

@@ -19,7 +19,7 @@ use crate::sentence::relation;
 /// `command` is the one that made the page, `train` the one that trains the chosen model, if there is one.
 ///
 /// # Errors
-/// When a figure cannot be drawn.
+/// When a figure cannot be made.
 pub fn page(
     comparison: &Comparison,
     errors: &Errors,

@@ -14,12 +14,12 @@ pub struct Predictions {
     pub gold: Vec<Target>,
     /// The predicted ones.
     pub predicted: Vec<Target>,
-    /// Of labels, the probability of the predicted one; empty where it is not known.
+    /// For labels, the probability of the predicted one; empty if unknown.
     pub probabilities: Vec<f32>,
 }
 
 impl Predictions {
-    /// The predictions of a floor for `split`, which is `dataset`; `None` where it has none for it.
+    /// The predictions of a floor for `split`, which is `dataset`; `None` if it has none for it.
     ///
     /// # Errors
     /// When a predicted label is none of the dataset's.
@@ -94,7 +94,7 @@ impl Predictions {
         self.gold.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.gold.is_empty()
     }

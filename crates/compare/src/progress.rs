@@ -1,4 +1,4 @@
-//! What a comparison reports while it runs.
+//! Progress reports of a running comparison.
 
 use totune_adapt::StepEvent;
 
@@ -37,7 +37,7 @@ impl Stage {
     }
 }
 
-/// Is told how a comparison goes, and influences nothing.
+/// Receives progress reports of a comparison, without influence on it.
 pub trait Progress {
     /// A stage begins.
     fn stage(&self, _stage: &Stage) {}

@@ -1,9 +1,9 @@
 //! The race: learning rates are eliminated within a strategy before strategies are, by time and not by epochs.
 //!
-//! Each trial is a complete short schedule and never the beginning of a longer one, so its score is that of a model that
-//! somebody could have. First all learning rates of all strategies have the same time, those of late learners twice as
-//! much; the better one of each goes on with more time; the strategies that are not significantly worse than the best on
-//! dev reach the last stage, where seeds are added until one is ahead or the time is over.
+//! Each trial is a complete short schedule and never the beginning of a longer one, so its score is that of a model
+//! that could be used. First all learning rates of all strategies have the same time, those of late learners twice as
+//! much; the better one of each continues with more time; the strategies that are not significantly worse than the best
+//! on dev reach the last stage, where seeds are added until one is ahead or the time is over.
 
 use std::collections::BTreeMap;
 
@@ -30,12 +30,13 @@ const SECOND: f64 = 0.60;
 const CURVE: f64 = 0.95;
 /// Seeds before candidates of the last stage are compared.
 const SEEDS: usize = 3;
-/// Training examples that a trial sees at least, over all epochs. After fewer steps nothing that moves an encoder has learned
-/// anything, and its score says nothing about it; strategies for which that does not fit make room for others.
+/// The smallest number of training examples that a trial goes through, over all epochs. After fewer steps no strategy
+/// that trains the encoder has learned anything, and its score says nothing about it; strategies without time for that
+/// many make room for others.
 const LEAST_SEEN: usize = 2000;
 /// Factor on the estimated time of a trial: one that would take longer than what is left is not started.
 pub(crate) const SLACK: f64 = 1.15;
-/// Why most candidates have no score.
+/// The usual reason why a candidate has no score.
 pub(crate) const NO_TIME: &str = "no time for it within the budget";
 
 /// A race of candidates on one dataset.
@@ -86,7 +87,8 @@ impl Race<'_> {
         self.last(candidates)
     }
 
-    /// All learning rates of all strategies for the same time. What does not fit is dropped from the end of the list.
+    /// Runs all learning rates of all strategies for the same time. Strategies that do not fit are dropped from the end
+    /// of the list.
     fn first(&self, candidates: &mut [Candidate]) -> Result<()> {
         let weight = |candidate: &Candidate| match learns_late(candidate.entrant.strategy) {
             true => 2.0,
@@ -121,8 +123,8 @@ impl Race<'_> {
         Ok(())
     }
 
-    /// The better learning rate of each strategy for more time, with predictions of test; where that does not fit for all,
-    /// the lowest on dev make room.
+    /// Runs the better learning rate of each strategy for more time, with predictions of test; if that does not fit for
+    /// all, the lowest on dev are dropped.
     fn second(&self, candidates: &mut [Candidate]) -> Result<()> {
         let mut order = by_dev(candidates);
         let sizes = loop {
@@ -177,8 +179,8 @@ impl Race<'_> {
         Ok(())
     }
 
-    /// The size of a trial of each candidate in `running`. Where three seeds of all do not fit, there are fewer of them, and
-    /// where one does not, fewer candidates.
+    /// The size of a trial of each candidate in `running`. If three seeds of all do not fit, there are fewer of them,
+    /// and if one does not, fewer candidates.
     fn sizes_of_last(
         &self,
         candidates: &[Candidate],
@@ -200,8 +202,8 @@ impl Race<'_> {
         BTreeMap::new()
     }
 
-    /// Dev scores of a strategy that was trained on a quarter, on half and on all of the data: what more labels would
-    /// bring. Empty where there is no time for it.
+    /// Dev scores of a strategy that was trained on a quarter, on half and on all of the data: the benefit of more
+    /// labels. Empty if there is no time for it.
     pub fn learning_curve(&self, candidate: &Candidate) -> Result<LearningCurve> {
         let Some(full) = candidate.finals.first().map(|trial| trial.size) else {
             return Ok(Vec::new());
@@ -256,8 +258,8 @@ impl Race<'_> {
         }
     }
 
-    /// One trial. It is interrupted only where the time of all of them is over: one that takes longer than estimated has
-    /// still a result.
+    /// Runs one trial. It is interrupted only when the time of all of them is over: one that takes longer than
+    /// estimated still has a result.
     fn trial(
         &self,
         candidate: &Candidate,

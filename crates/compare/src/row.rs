@@ -17,11 +17,11 @@ use crate::trial::TrialResult;
 pub struct Row {
     /// Its name in results; that of a strategy is the one on the command line.
     pub name: String,
-    /// What one does, as the end of "the best was to …".
+    /// Its description as a method, as the end of "the best was to …".
     pub title: String,
     /// Its name as the subject of a sentence.
     pub noun: String,
-    /// Whether it trains the encoder, or a head on it.
+    /// True for a strategy, which trains the encoder or a head on it; false for a floor.
     pub is_strategy: bool,
     /// The name of the encoder; none of a floor that reads words.
     pub encoder: Option<String>,
@@ -46,9 +46,9 @@ pub struct Row {
     pub train_seconds: Option<f64>,
     /// Share of the parameters that are trained.
     pub trained_share: Option<f64>,
-    /// Whether it is a strategy that learned nothing in the time it had: it scores like the most frequent answer.
+    /// True for a strategy that learned nothing in the time it had: it scores like the most frequent answer.
     pub unlearned: bool,
-    /// Why it has no scores, or fewer models than others.
+    /// The reason why it has no scores, or fewer models than others.
     pub note: Option<String>,
     /// Seconds of training and dev score after each epoch, of the trial with the median score.
     pub learning: Vec<(f64, f64)>,

@@ -42,7 +42,7 @@ pub(crate) struct Runner<'a> {
     pub machine: &'a Machine,
     pub encoders: Vec<EncoderOfData>,
     pub scorer: Scorer,
-    /// Whether trials that predict test keep their models.
+    /// True if trials that predict test keep their models.
     pub keeps_models: bool,
     /// By the name of the data and of the split.
     splits: BTreeMap<(String, String), Dataset>,
@@ -97,7 +97,7 @@ impl<'a> Runner<'a> {
         format!("{}{}", entrant.strategy, self.on_encoder(entrant.encoder))
     }
 
-    /// Whether the comparison was stopped from outside.
+    /// Returns whether the comparison was stopped from outside.
     pub fn is_stopped(&self) -> bool {
         self.machine.stop.load(Ordering::Relaxed)
     }
@@ -149,7 +149,7 @@ impl<'a> Runner<'a> {
         Ok(RunSpec::unlisted(&arm, (data, split), trial.seed, work))
     }
 
-    /// Trains; `None` where there was no time to end it, or it was stopped from outside.
+    /// Trains and evaluates; `None` if there was no time to end it, or it was stopped from outside.
     pub fn run(&self, trial: Trial, step: &dyn Fn(&StepEvent)) -> Result<Option<TrialResult>> {
         let began = Instant::now();
         let spec = self.spec(&trial)?;

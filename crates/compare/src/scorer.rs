@@ -52,7 +52,7 @@ impl Scorer {
         self.of_sample(predictions, &(0..predictions.len()).collect::<Vec<_>>())
     }
 
-    /// The score of a sample of them, which may have an example more than once.
+    /// The score of a sample of them, in which an example may occur more than once.
     pub fn of_sample(&self, predictions: &Predictions, sample: &[usize]) -> f64 {
         let gold = || sample.iter().map(|&at| &predictions.gold[at]);
         let predicted = || sample.iter().map(|&at| &predictions.predicted[at]);

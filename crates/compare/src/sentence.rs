@@ -6,7 +6,7 @@ use crate::floors::MAJORITY;
 use crate::row::Row;
 use crate::scorer::Estimate;
 
-/// Names of the rows that everybody asks about.
+/// Names of the rows that the sentence always mentions.
 const ALWAYS: [&str; 4] = ["full", "frozen", "vectors", "words"];
 
 /// The result in a sentence.
@@ -36,7 +36,7 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
     let others = rows.iter().enumerate();
     let others = others.filter(|(at, row)| *at != chosen && row.name != MAJORITY);
     let mut others: Vec<&Row> = others.map(|(_, row)| row).collect();
-    // The second best on dev may be one that nobody asked about.
+    // The second best on dev is mentioned even if it is not one of those.
     others.sort_by(|a, b| b.dev.unwrap_or(-1.0).total_cmp(&a.dev.unwrap_or(-1.0)));
     let second = others.first().map(|row| row.name.clone());
     for row in others {
@@ -54,7 +54,7 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
     Ok(format!("{}.", parts.join("; ")))
 }
 
-/// What a difference from the choice means.
+/// A difference from the choice in words.
 pub(crate) fn relation(found: Estimate, margin: f64) -> String {
     let Estimate { value, low, high } = found;
     if low > 0.0 {
@@ -78,8 +78,8 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// How many more test examples would decide a difference, if it is as large as it looks: the interval shrinks with the root
-/// of their number. `None` where it is decided or close to zero.
+/// The number of additional test examples that would decide a difference, if it is as large as it looks: the interval
+/// shrinks with the square root of their number. `None` where it is decided or close to zero.
 fn examples_to_decide(found: Estimate, n: usize) -> Option<usize> {
     let half = (found.high - found.low) / 2.0;
     let decided = found.low > 0.0 || found.high < 0.0;
@@ -89,7 +89,8 @@ fn examples_to_decide(found: Estimate, n: usize) -> Option<usize> {
     })
 }
 
-/// How many more than `n` test examples would decide between the choice and a row, where that is open.
+/// A note with the number of test examples, in addition to `n`, that would decide between the choice and a row; none
+/// where that is decided or close to zero.
 pub(crate) fn examples_note(row: &Row, n: usize) -> Option<String> {
     let found = row.difference.filter(|_| row.name != MAJORITY)?;
     let more = examples_to_decide(found, n)?;

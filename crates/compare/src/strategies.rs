@@ -1,4 +1,4 @@
-//! What comparing adds to the strategies: which there are, how long each is trained, which learn late.
+//! Strategies in a comparison: the usual ones, their recipes, their numbers of epochs, and those that learn late.
 
 use std::ops::RangeInclusive;
 
@@ -26,7 +26,8 @@ pub(crate) fn usual(n_layers: usize) -> Vec<Strategy> {
     ]
 }
 
-/// A strategy as it is tried: on a frozen encoder a linear head would be little more than the floor of its vectors.
+/// The recipe of a strategy in a comparison: on a frozen encoder a linear head would be little more than the floor of
+/// its vectors.
 pub(crate) fn recipe(strategy: Strategy, lr: f64, epochs: usize) -> Recipe {
     Recipe {
         head: match strategy {
@@ -39,8 +40,8 @@ pub(crate) fn recipe(strategy: Strategy, lr: f64, epochs: usize) -> Recipe {
     }
 }
 
-/// Whether a strategy learns slowly at first, so that it is given twice the time before its learning rates are judged: LoRA
-/// and BitFit stay near the majority class for an epoch in which full fine-tuning is nearly done.
+/// Returns whether a strategy learns slowly at first, so that it is given twice the time before its learning rates are
+/// compared: LoRA and BitFit stay near the majority class for an epoch in which full fine-tuning is nearly done.
 pub(crate) fn learns_late(strategy: Strategy) -> bool {
     matches!(strategy, Strategy::Lora | Strategy::BitFit)
 }

@@ -23,15 +23,15 @@ pub(crate) struct Trial<'a> {
     pub size: Size,
     /// Name of the data, whose splits are `train`, `test` and perhaps `dev`.
     pub data: &'a str,
-    /// Whether the final model predicts test.
+    /// True if the final model predicts test.
     pub predicts_test: bool,
-    /// Whether the final model may be the one that is kept.
+    /// True if the final model may be the one that is kept.
     pub keeps_model: bool,
     /// The latest time to end.
     pub until: Instant,
 }
 
-/// How much a trial is trained.
+/// The amount of training of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     /// Training examples, at most.
