@@ -1,7 +1,7 @@
-//! Downloads: what a card says of them, and the fetching itself.
+//! Downloads: their description in cards, and the fetching itself.
 //!
-//! A [`Fetch`] is an entry `[[fetch]]` of a dataset or encoder card: which bytes, from where, and where they go.
-//! The feature `net` adds the fetching; without it the crate is these types alone, which is all that cards need.
+//! A [`Fetch`] is an entry `[[fetch]]` of a dataset or encoder card: which bytes, from where, and where they go. The
+//! feature `net` adds the fetching; without it the crate is only these types, which is all that cards need.
 //!
 //! This is the only crate of the project that opens a socket, and it knows neither datasets nor encoders.
 

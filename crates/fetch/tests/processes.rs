@@ -15,7 +15,7 @@ use support::server::{Answer, Server};
 use support::{MIB, bytes, fetch, files, job, settings, sha256};
 use totune_fetch::Fetcher;
 
-/// What a child fetches: the card, the root, and whether it is offline.
+/// Variables with the input of a child process: the card, the root, and whether it is offline.
 const CARD: &str = "TOTUNE_TEST_CARD";
 const ROOT: &str = "TOTUNE_TEST_ROOT";
 const OFFLINE: &str = "TOTUNE_TEST_OFFLINE";

@@ -1,4 +1,4 @@
-//! The Hub's cache is shared with Python: what either writes the other finds without a network.
+//! Sharing of the Hub's cache with Python: each finds without a network what the other has written.
 //!
 //! Needs a Python with huggingface_hub, named by `TOTUNE_PYTHON`, else `python3`.
 #![cfg(feature = "net")]
@@ -15,7 +15,7 @@ use totune_fetch::{Fetcher, Job, Kind, State};
 
 const SMALL: &[u8] = b"{\"hidden_size\": 8}\n";
 
-/// What a Python program prints. Its environment has no settings of the Hub but these.
+/// Runs a Python program and returns its output. Its environment has no settings of the Hub but `variables`.
 fn python(program: &str, variables: &[(&str, &str)]) -> String {
     let name = std::env::var("TOTUNE_PYTHON").unwrap_or_else(|_| "python3".into());
     let mut command = Command::new(&name);

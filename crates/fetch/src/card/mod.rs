@@ -1,4 +1,4 @@
-//! What cards say of downloads, as TOML.
+//! The description of downloads in cards, as TOML.
 //!
 //! ```toml
 //! # A file at an address, with other addresses to try in turn.
@@ -70,7 +70,7 @@ pub struct UrlFetch {
     pub then: Then,
 }
 
-/// What becomes of a file that was fetched from a plain address.
+/// The handling of a file that was fetched from a plain address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Then {
     /// It goes to this place below the root: the key `to`.
@@ -140,7 +140,7 @@ pub struct HubFile {
     pub sha256: Option<Sha256>,
     /// Its size in bytes.
     pub size: Option<u64>,
-    /// Where a copy goes below the root. Without `to` and `unpack` the file stays in the Hub's cache.
+    /// The place of a copy below the root. Without `to` and `unpack` the file stays in the Hub's cache.
     pub to: Option<Below>,
     /// The file is an archive, unpacked below the root.
     pub unpack: Option<Unpack>,
@@ -149,19 +149,19 @@ pub struct HubFile {
 /// One file to fetch, whatever kind of entry it is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Download {
-    /// Where the bytes are.
+    /// The source of the bytes.
     pub source: Source,
     /// SHA-256 of the file.
     pub sha256: Option<Sha256>,
     /// Its size in bytes.
     pub size: Option<u64>,
-    /// Where the file goes below the root.
+    /// The place of the file below the root.
     pub to: Option<Below>,
-    /// What is unpacked from it below the root.
+    /// The members to unpack from it below the root.
     pub unpack: Option<Unpack>,
 }
 
-/// Where the bytes of a download are.
+/// The source of a download's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// At any of these addresses, in the order in which they are tried.
@@ -179,7 +179,7 @@ pub enum Source {
     },
 }
 
-/// What a repository on the Hub holds.
+/// The contents of a repository on the Hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepoKind {
     /// A model.

@@ -20,7 +20,7 @@ pub struct Sha256(String);
 #[serde(try_from = "String")]
 pub struct Revision(String);
 
-/// A repository on the Hub: `owner/name`, or `name` alone.
+/// A repository on the Hub: `owner/name`, or only `name`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Repo(String);
@@ -48,7 +48,7 @@ impl Below {
     }
 }
 
-/// Why `text` is not a path that stays below its folder on every system; nothing if it is one.
+/// The reason why `text` is not a path that stays below its folder on every system; none if it is one.
 pub(crate) fn leaves(text: &str) -> Option<&'static str> {
     if text.is_empty() {
         return Some("it is empty");

@@ -1,10 +1,10 @@
-//! What a card says of an archive: what is taken out of it, and how much of it at most.
+//! The description of an archive in a card: the members to take, and limits on their number and size.
 
 use serde::Deserialize;
 
 use super::{Below, Sha256};
 
-/// How an archive is unpacked below the root.
+/// The settings for unpacking an archive below the root.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawUnpack")]
 pub struct Unpack {
@@ -42,7 +42,7 @@ pub enum ArchiveFormat {
 pub struct Member {
     /// Its path in the archive.
     pub path: Below,
-    /// Where it goes below the root.
+    /// Its place below the root.
     pub to: Below,
     /// SHA-256 of the unpacked file.
     pub sha256: Option<Sha256>,

@@ -11,13 +11,13 @@ use sha2::{Digest as _, Sha256 as Sha256Hasher};
 use super::error::{Error, Result};
 use crate::Sha256;
 
-/// What a file must hash to.
+/// A hash that a file must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Digest {
     /// Its SHA-256.
     Sha256(String),
     /// Its name as a git blob: the SHA-1 of `blob <length>\0` and the bytes. The Hub has nothing better for files that
-    /// are not in LFS; it holds against faults, and no longer against people.
+    /// are not in LFS; it protects against faults, but no longer against attackers.
     GitBlob(String),
 }
 
@@ -75,11 +75,11 @@ fn git_blob_of(path: &Path) -> Result<String> {
     Ok(hex(&hasher.into_inner().finalize()))
 }
 
-/// SHA-256 of what passes through.
+/// SHA-256 of a stream of bytes.
 pub struct Hashing(Sha256Hasher);
 
 impl Hashing {
-    /// Nothing has passed yet.
+    /// The hash of no bytes yet.
     pub fn new() -> Self {
         Self(Sha256Hasher::new())
     }

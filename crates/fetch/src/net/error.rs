@@ -1,10 +1,10 @@
-//! What can go wrong, sorted by what a person or a script can do about it.
+//! Errors of fetching, sorted by what a user or a script can do about them.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Why something was not fetched.
+/// An error of fetching.
 #[derive(Debug)]
 pub struct Error {
     /// The sort of it.
@@ -17,27 +17,28 @@ pub struct Error {
 pub enum Kind {
     /// The network is needed and must not be used.
     Offline,
-    /// The server asks for a login or an agreement: 401, 403, or a gated repository.
+    /// The server requires a login or an agreement: 401, 403, or a gated repository.
     Denied,
     /// There is nothing at the address.
     NotFound,
     /// The server did not answer, broke off, or was overloaded, in every attempt.
     Network,
-    /// The server's answer makes no sense: a loop of redirects, a range nobody asked for, headers that are missing.
+    /// The server's answer makes no sense: a loop of redirects, a range that was not requested, headers that are
+    /// missing.
     Protocol,
-    /// The bytes that came, or that lie there, are not the ones expected.
+    /// The bytes received, or those on disk, are not the ones expected.
     Wrong,
-    /// Nothing says what the bytes must be, and nobody has accepted that.
+    /// No hash is known for the bytes, and the user has not accepted that.
     Unverified,
-    /// A file that is not this download lies in its place.
+    /// A file that is not this download is in its place.
     InTheWay,
     /// An archive has an entry that must not be unpacked, or is damaged.
     Archive,
     /// There is no space left.
     DiskFull,
-    /// Another fault of reading or writing files.
+    /// Another error of reading or writing files.
     Disk,
-    /// Someone asked to stop.
+    /// A stop was requested.
     Stopped,
 }
 
@@ -67,7 +68,7 @@ impl Error {
         Self::new(Kind::Stopped, "interrupted; the same command resumes")
     }
 
-    /// Whether no other attempt and no other address can help.
+    /// Returns whether no other attempt and no other address can help.
     pub(crate) fn is_final(&self) -> bool {
         use Kind::{Archive, Disk, DiskFull, InTheWay, Offline, Stopped, Unverified};
         matches!(

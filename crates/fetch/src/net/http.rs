@@ -11,7 +11,7 @@ use url::Url;
 use super::error::{Error, Kind, Result};
 use super::settings::{Settings, Token};
 
-/// As many as browsers and curl follow, and some.
+/// The most redirects that are followed: a few more than browsers and curl follow.
 const MOST_REDIRECTS: usize = 10;
 
 /// Sends requests, and follows redirects without carrying the token to another host.
@@ -32,7 +32,7 @@ pub struct Reply {
     pub body: Box<dyn Read>,
 }
 
-/// Which part of a file comes: `bytes 2-7/8`, or `bytes */8` when none does.
+/// The part of a file that is sent: `bytes 2-7/8`, or `bytes */8` when none is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
     /// The first and the last byte, counted from 0.
@@ -41,7 +41,7 @@ pub struct Range {
     pub total: Option<u64>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug)]
 pub enum Failure {
     /// Trying again may help.
@@ -50,12 +50,12 @@ pub enum Failure {
     Lasting(Error),
 }
 
-/// How far a redirect is followed.
+/// The end of following redirects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
     /// To wherever it leads.
     Anywhere,
-    /// Up to the first answer of the Hub that says which commit it is about: what it redirects to is storage.
+    /// Up to the first answer of the Hub that names the commit: its redirects lead to storage.
     ToTheCommit,
 }
 
@@ -188,14 +188,14 @@ impl Client {
         })
     }
 
-    /// Whether `url` is on the same scheme, host and port as the Hub.
+    /// Returns whether `url` is on the same scheme, host and port as the Hub.
     fn is_hub(&self, url: &Url) -> bool {
         self.hub
             .as_ref()
             .is_some_and(|hub| hub.origin() == url.origin())
     }
 
-    /// Whether a token would be sent to `url`.
+    /// Returns whether a token would be sent to `url`.
     pub fn has_token_for(&self, url: &Url) -> bool {
         self.token.is_some() && self.is_hub(url)
     }
@@ -227,7 +227,7 @@ fn failure(url: &Url, error: &ureq::Error) -> Failure {
     }
 }
 
-/// An address without what may be a secret in it: user, password, and the query that signs a link to storage.
+/// An address without possible secrets: user, password, and the query that signs a link to storage.
 pub fn plain(url: &Url) -> String {
     let mut url = url.clone();
     let _ = url.set_username("");
@@ -249,7 +249,7 @@ impl Reply {
         self.headers.get(name)?.to_str().ok().map(str::trim)
     }
 
-    /// The length of the body as the server says it.
+    /// The length of the body as stated by the server.
     pub fn length(&self) -> Option<u64> {
         self.header("content-length")?.parse().ok()
     }
@@ -272,7 +272,7 @@ impl Reply {
         })
     }
 
-    /// How long the server asks to wait, where it says so in seconds.
+    /// The wait that the server requests, where it says so in seconds.
     pub fn retry_after(&self) -> Option<Duration> {
         self.header("retry-after")?
             .parse()
@@ -280,7 +280,7 @@ impl Reply {
             .map(Duration::from_secs)
     }
 
-    /// Whether the server calls the body a web page.
+    /// Returns whether the server calls the body a web page.
     pub fn is_page(&self) -> bool {
         let kind = self
             .header("content-type")

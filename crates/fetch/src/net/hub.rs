@@ -21,7 +21,7 @@ use super::status;
 use super::transfer::{Transfer, Wish};
 use crate::{Below, Download, Repo, RepoKind, Revision, Sha256};
 
-/// One file of the Hub, and where a cache keeps it.
+/// One file of the Hub, and its place in the cache.
 #[derive(Debug)]
 pub struct HubPlace<'a> {
     cache: &'a Path,
@@ -33,7 +33,7 @@ pub struct HubPlace<'a> {
     size: Option<u64>,
 }
 
-/// What the Hub says of a file.
+/// The Hub's description of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
     /// Name of the blob.
@@ -42,19 +42,19 @@ pub struct Described {
     pub size: Option<u64>,
 }
 
-/// What the cache has of a file.
+/// The state of a file in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cached {
-    /// It is there; with what hash it agrees, if there is anything to hold it against.
+    /// It is there; with the hash that it agrees with, if one is known.
     Whole(Option<Digest>),
-    /// It is there, and its bytes are not what they should be.
+    /// It is there, and its bytes are not those expected: the hash found, and the one expected.
     Wrong(Digest, Digest),
     /// It is not there.
     Missing,
 }
 
 impl<'a> HubPlace<'a> {
-    /// The place of a file of the Hub in `cache`; the download's own size and hash are what it must have.
+    /// The place of a file of the Hub in `cache`; the download states its size and hash.
     pub fn new(
         cache: &'a Path,
         download: &'a Download,
@@ -84,7 +84,7 @@ impl<'a> HubPlace<'a> {
         self.cache.join(self.folder_name())
     }
 
-    /// Where programs find the file.
+    /// The path under which programs find the file.
     pub fn pointer(&self) -> PathBuf {
         self.path
             .under(&self.folder().join("snapshots").join(self.revision.as_str()))
@@ -114,7 +114,7 @@ impl<'a> HubPlace<'a> {
         )
     }
 
-    /// What the cache has, without asking anyone. A blob from another commit with the same bytes counts.
+    /// Checks the cache, without the network. A blob from another commit with the same bytes counts.
     pub fn look(&self) -> Result<Cached> {
         let pointer = self.pointer();
         if pointer.is_file() {
@@ -153,7 +153,7 @@ impl<'a> HubPlace<'a> {
         })
     }
 
-    /// An error if an earlier answer of the Hub was that the commit has no such file.
+    /// An error if the Hub has answered before that the commit has no such file.
     pub fn check_exists(&self) -> Result<()> {
         if self.no_exist().is_file() {
             return Err(Error::new(
@@ -167,7 +167,7 @@ impl<'a> HubPlace<'a> {
         Ok(())
     }
 
-    /// Asks the Hub for the name and size of the blob.
+    /// Requests the name and size of the blob from the Hub.
     pub fn describe(&self, transfer: &Transfer<'_>) -> Result<Described> {
         let address = self.address(&transfer.settings.endpoint);
         let reply = transfer.ask(self.path.as_str(), &address)?;
@@ -247,7 +247,7 @@ impl<'a> HubPlace<'a> {
         }
     }
 
-    /// Brings the file into the cache, and returns the bytes that came over the wire for it.
+    /// Downloads the file into the cache, and returns the bytes that came over the wire for it.
     pub fn fetch(
         &self,
         transfer: &Transfer<'_>,
@@ -297,7 +297,7 @@ impl<'a> HubPlace<'a> {
         Ok(bytes)
     }
 
-    /// Makes the snapshot's file a link to the blob, or the blob itself where there are no links.
+    /// Makes the snapshot's file a link to the blob, or the blob itself if there are no links.
     fn point(&self, etag: &str) -> Result<()> {
         let pointer = self.pointer();
         let up = self.path.parts().count() + 1;

@@ -11,10 +11,10 @@ use super::hub::HubPlace;
 use super::place;
 use crate::{Below, Download, Sha256, Source, WebUrl};
 
-/// A download, and where its files go.
+/// A download, and the places of its files.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// What the card says.
+    /// The download as the card describes it.
     pub download: Download,
     /// The folder that the card's places are below.
     pub root: PathBuf,
@@ -22,20 +22,20 @@ pub struct Job {
     pub cache: PathBuf,
     /// Folders that may have the repository's files under their plain names, such as `bert-base-uncased/`.
     pub folders: Vec<PathBuf>,
-    /// What else the card says of files below the root, such as the SHA-256 of a dataset's split.
+    /// SHA-256 of files below the root that the card states elsewhere, such as that of a dataset's split.
     pub known: BTreeMap<String, Sha256>,
 }
 
-/// A file that a job brings, and what it must be.
+/// A file that a job writes, and its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Where it goes.
+    /// Its path.
     pub path: PathBuf,
-    /// Its SHA-256, where the card or an earlier fetch says it.
+    /// Its SHA-256, if the card or an earlier fetch states it.
     pub sha256: Option<Sha256>,
 }
 
-/// What an earlier fetch found where the card has no hash: kept in the root, under `.fetch/`.
+/// The hashes that an earlier fetch found where the card has none: kept in the root, under `.fetch/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// SHA-256 of each file, by its place below the root.
@@ -43,7 +43,7 @@ pub struct Receipt {
 }
 
 impl Job {
-    /// The name for people: the last part of the address, or the path in the repository.
+    /// The display name: the last part of the address, or the path in the repository.
     pub fn name(&self) -> String {
         match &self.download.source {
             Source::Urls(urls) => last_part(&urls[0]),
@@ -51,7 +51,7 @@ impl Job {
         }
     }
 
-    /// Where it is from, for people: the first address, or the repository, file and commit.
+    /// The origin for display: the first address, or the repository, file and commit.
     pub fn origin(&self, endpoint: &str) -> String {
         match &self.download.source {
             Source::Urls(urls) => urls[0].to_string(),
@@ -79,7 +79,7 @@ impl Job {
         }
     }
 
-    /// Whether the file stays in the Hub's cache and goes nowhere else.
+    /// Returns whether the file stays in the Hub's cache and goes nowhere else.
     pub(super) fn stays_in_cache(&self) -> bool {
         self.download.to.is_none() && self.download.unpack.is_none()
     }
@@ -114,7 +114,7 @@ impl Job {
         }
     }
 
-    /// Whether there is a hash that the download can be compared with.
+    /// Returns whether there is a hash that the download can be compared with.
     pub(super) fn is_verifiable(&self) -> bool {
         if self.download.sha256.is_some() || self.hub_place().is_some() {
             return true;
@@ -162,7 +162,7 @@ impl Job {
         serde_json::from_slice(&std::fs::read(self.own(".receipt.json")).ok()?).ok()
     }
 
-    /// Notes what was fetched.
+    /// Writes the receipt.
     pub(super) fn note(&self, receipt: &Receipt) -> Result<()> {
         let text = serde_json::to_vec_pretty(receipt).expect("a receipt is plain text");
         place::write(&self.own(".receipt.json"), &text)

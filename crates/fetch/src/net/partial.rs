@@ -1,4 +1,4 @@
-//! A file that is not yet whole, and what tells that the rest of it is still to be had.
+//! Incomplete files, with the facts by which the rest of the same file can be requested.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -10,20 +10,20 @@ use super::error::{Error, Result};
 use super::http::Reply;
 use super::place;
 
-/// The bytes so far, at `path`, and beside it as `path.json` what they are the beginning of.
+/// The bytes received so far, at `path`, and next to it as `path.json` their origin.
 #[derive(Debug)]
 pub struct Partial {
     path: PathBuf,
-    /// What the bytes are the beginning of; nothing as long as there are none.
+    /// The file that the bytes are the beginning of; none as long as there are no bytes.
     pub origin: Option<Origin>,
 }
 
-/// What the server said of the file when its first byte came.
+/// The server's description of the file when its first byte came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The address as the card has it, before redirects.
     pub address: String,
-    /// What the card or the Hub wants the file to be; bytes of another wish are not gone on with.
+    /// The identity of the file that the card or the Hub expects; bytes of another one are not continued.
     pub wish: String,
     /// The ETag as it was sent.
     pub etag: Option<String>,
@@ -34,7 +34,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// What `reply` says of itself.
+    /// The origin that `reply` states.
     pub fn new(address: &str, wish: &str, reply: &Reply, total: Option<u64>) -> Self {
         Self {
             address: address.to_string(),
@@ -45,13 +45,13 @@ impl Origin {
         }
     }
 
-    /// The value of `If-Range`: what the server must still have for the range to be of the same file.
+    /// The value of `If-Range`: the version that the server must still have for the range to be of the same file.
     pub fn validator(&self) -> Option<&str> {
         let strong = self.etag.as_deref().filter(|etag| !etag.starts_with("W/"));
         strong.or(self.modified.as_deref())
     }
 
-    /// Whether `reply` names another version of the file.
+    /// Returns whether `reply` is of another version of the file.
     pub fn is_changed(&self, reply: &Reply) -> bool {
         let differs = |ours: &Option<String>, theirs: Option<&str>| matches!((ours, theirs), (Some(ours), Some(theirs)) if ours != theirs);
         match reply.header("etag") {
@@ -62,7 +62,7 @@ impl Origin {
 }
 
 impl Partial {
-    /// The partial file at `path`, if it is the beginning of what is wished for; else an empty one.
+    /// The partial file at `path`, if it is the beginning of the wanted file; else an empty one.
     pub fn open(path: PathBuf, wish: &str) -> Self {
         let mut partial = Self { path, origin: None };
         let text = fs::read(partial.note()).unwrap_or_default();
@@ -75,7 +75,7 @@ impl Partial {
         partial
     }
 
-    /// Where the bytes are.
+    /// The path of the bytes.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -86,7 +86,7 @@ impl Partial {
         self.origin.as_ref().map_or(0, |_| found)
     }
 
-    /// Begins anew with bytes of `origin`. The note comes first: bytes without one are never gone on with.
+    /// Starts anew with bytes of `origin`. The note comes first: bytes without one are never continued.
     pub fn begin(&mut self, origin: Origin) -> Result<File> {
         self.discard();
         let note = serde_json::to_vec(&origin).expect("a note is plain text and numbers");
@@ -95,7 +95,7 @@ impl Partial {
         File::create_new(&self.path).map_err(|error| Error::disk(&self.path, "written", &error))
     }
 
-    /// Goes on behind the last byte.
+    /// Continues after the last byte.
     pub fn go_on(&self) -> Result<File> {
         let open = || -> io::Result<File> {
             let mut file = File::options().write(true).open(&self.path)?;
@@ -118,7 +118,7 @@ impl Partial {
         place::remove(&self.note());
     }
 
-    /// The whole and verified file moves to `to`.
+    /// Moves the whole and verified file to `to`.
     pub fn publish(self, to: &Path) -> Result<()> {
         place::publish(&self.path, to)?;
         place::remove(&self.note());

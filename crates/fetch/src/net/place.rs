@@ -14,7 +14,7 @@ pub fn make_folder(path: &Path) -> Result<()> {
 
 /// Moves the finished file `from` to `to`, replacing what is there.
 ///
-/// The bytes reach the disk before the name does. Where the two are on different file systems, a copy beside `to` is
+/// The bytes reach the disk before the name does. Where the two are on different file systems, a copy next to `to` is
 /// made first, so that `to` still appears whole.
 pub fn publish(from: &Path, to: &Path) -> Result<()> {
     let folder = to.parent().unwrap_or(Path::new("."));
@@ -123,7 +123,7 @@ fn sync_folder(folder: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-/// A name beside `path` that no other process and no other thread uses.
+/// A name next to `path` that no other process and no other thread uses.
 fn temporary(path: &Path) -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);

@@ -1,14 +1,14 @@
-//! Who hears how a download goes.
+//! Progress reports of downloads.
 
 use std::time::Duration;
 
-/// Hears of a download while it runs, and cannot change anything.
+/// Receives the events of a download while it runs, and cannot change anything.
 pub trait Progress: Sync {
     /// Something happened.
     fn hear(&self, event: &Event<'_>);
 }
 
-/// What happens to a file; `file` is its name as people know it.
+/// An event of a file's download; `file` is its display name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// Another process fetches the same file; it is waited for.
@@ -16,7 +16,7 @@ pub enum Event<'a> {
         /// The file.
         file: &'a str,
     },
-    /// A server is asked for the bytes from `done` on.
+    /// A server is sent a request for the bytes from `done` on.
     Attempt {
         /// The file.
         file: &'a str,
@@ -42,7 +42,7 @@ pub enum Event<'a> {
     Trouble {
         /// The file.
         file: &'a str,
-        /// Why.
+        /// The reason.
         why: &'a str,
         /// The pause before the next attempt; none when the next address is tried, or none is left.
         pause: Option<Duration>,
@@ -59,7 +59,7 @@ pub enum Event<'a> {
     },
 }
 
-/// Hears nothing.
+/// Ignores all events.
 pub struct Silent;
 
 impl Progress for Silent {

@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where the Hub is when `HF_ENDPOINT` does not say otherwise.
+/// The default of `HF_ENDPOINT`: the address of the Hub.
 pub const HUB: &str = "https://huggingface.co";
 
-/// What the environment says about fetching.
+/// The settings of fetching, from the environment.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The Hub's cache: `HF_HUB_CACHE`, else `HF_HOME/hub`, else `~/.cache/huggingface/hub`.
@@ -29,7 +29,7 @@ pub struct Settings {
     pub attempts: u32,
     /// Pause after the first failed attempt; it doubles from one to the next.
     pub pause: Duration,
-    /// Longest pause, also when a server asks for a longer one.
+    /// Longest pause, also when a server requests a longer one.
     pub longest_pause: Duration,
 }
 
@@ -38,7 +38,7 @@ pub struct Settings {
 pub struct Token(String);
 
 impl Token {
-    /// A token, without the spaces and line ends around it; nothing if nothing is left.
+    /// A token, without the spaces and line ends around it; none if it is empty.
     pub fn new(text: &str) -> Option<Self> {
         let text: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
         let text = text.trim();
@@ -109,12 +109,12 @@ impl Settings {
     }
 }
 
-/// As huggingface_hub reads a switch.
+/// Reads a switch like huggingface_hub.
 fn is_true(value: &str) -> bool {
     ["1", "ON", "YES", "TRUE"].contains(&value.to_uppercase().as_str())
 }
 
-/// Replaces a leading `~`, and `$NAME` and `${NAME}` where they are set.
+/// Replaces a leading `~`, and `$NAME` and `${NAME}` if they are set.
 fn expand(text: &str, home: &str, look_up: impl Fn(&str) -> Option<String>) -> String {
     let text = match text.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),

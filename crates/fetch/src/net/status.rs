@@ -1,9 +1,9 @@
-//! What a status means for the person who waits.
+//! The meaning of HTTP statuses for the user.
 
 use super::error::{Error, Kind};
 use super::http::{Client, Reply, shown};
 
-/// Whether the same request may be answered otherwise a little later.
+/// Returns whether the same request may be answered differently a little later.
 pub fn is_passing(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }

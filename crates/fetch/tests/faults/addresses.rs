@@ -1,4 +1,4 @@
-//! Several addresses of one file, and addresses that lead elsewhere.
+//! Several addresses of one file, and redirects to other addresses.
 
 use super::*;
 

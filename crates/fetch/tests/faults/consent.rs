@@ -1,4 +1,4 @@
-//! What a person may allow, forbid or stop.
+//! Permissions, prohibitions and stops by the user.
 
 use super::*;
 

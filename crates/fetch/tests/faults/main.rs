@@ -1,4 +1,4 @@
-//! A server with every fault that can be thought of: nothing wrong gets into place, and what was got is kept.
+//! A server with every conceivable fault: nothing wrong gets into place, and received bytes are kept.
 #![cfg(feature = "net")]
 #![allow(clippy::unwrap_used)]
 
@@ -54,7 +54,7 @@ impl Scene {
         ))
     }
 
-    /// With the hash alone.
+    /// A job with only the hash.
     fn hashed(&self) -> Job {
         self.job(&format!("sha256 = '{}'", sha256(&self.file)))
     }

@@ -1,4 +1,4 @@
-//! What is in the Hub's cache already, and beside it.
+//! Files that the Hub's cache has already, and files next to it.
 
 use super::*;
 

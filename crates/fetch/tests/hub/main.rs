@@ -1,4 +1,4 @@
-//! Files of the Hub: in its cache's layout, verified against what it says of them, and without a token elsewhere.
+//! Files of the Hub: in its cache's layout, verified against its hashes, and without a token for other hosts.
 #![cfg(feature = "net")]
 #![allow(clippy::unwrap_used)]
 
@@ -105,7 +105,7 @@ fn files_lie_where_python_looks() {
             .join(format!("hub/.locks/models--own--er/{blob}.lock"))
             .is_file()
     );
-    // From now on nobody is asked.
+    // From now on no server is contacted.
     let before = hub.hub.accepted() + hub.storage.accepted();
     let offline = hub.fetcher(&[("HF_HUB_OFFLINE", "1")]);
     for job in [hub.large(), hub.small()] {

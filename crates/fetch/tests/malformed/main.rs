@@ -1,6 +1,6 @@
-//! Malformed and hostile archives: what is said of each, and that nothing of them is left behind.
+//! Malformed and hostile archives: the error for each, and that nothing of them is left behind.
 //!
-//! A row is what is wrong, the bytes, and the words its error must have, in this order, `..` standing for anything.
+//! A row is the fault, the bytes, and the words its error must have, in this order, with `..` for anything.
 
 #![expect(clippy::too_many_lines, reason = "tables of cases")]
 

@@ -1,4 +1,4 @@
-//! What the tests share: a server that misbehaves as told, and files to serve.
+//! Shared by the tests: a server that misbehaves on command, and files to serve.
 #![allow(dead_code, clippy::unwrap_used, missing_docs)]
 
 pub mod server;
@@ -33,7 +33,7 @@ pub fn sha256(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// What git calls a file of these bytes.
+/// The name that git gives a file of these bytes.
 pub fn git_blob(bytes: &[u8]) -> String {
     use sha1::Digest as _;
     let mut hash = sha1::Sha1::new();
@@ -45,7 +45,7 @@ pub fn git_blob(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Settings with short pauses, and nothing from the environment but what is given.
+/// Settings with short pauses, and nothing from the environment but `variables`.
 pub fn settings(variables: &[(&str, &str)]) -> Settings {
     let mut settings = Settings::read(|name| {
         let found = variables.iter().find(|(known, _)| *known == name);

@@ -1,4 +1,4 @@
-//! A server on 127.0.0.1 that misbehaves as it is told, and remembers what it was asked.
+//! A server on 127.0.0.1 that misbehaves on command, and remembers its requests.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// How a request is answered.
+/// A way to answer a request.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// As a good server does, with `Range` and `If-Range`.
+    /// A correct answer, with `Range` and `If-Range`.
     Well,
     /// Well, but the connection ends after so many bytes of the body.
     Broken(usize),
@@ -23,11 +23,11 @@ pub enum Answer {
     Length(u64),
     /// Well, but slowly: a piece of so many bytes every millisecond.
     Slow(usize),
-    /// The whole file, whatever range is asked for.
+    /// The whole file, whatever range is requested.
     Whole,
-    /// The range asked for, whatever `If-Range` says.
+    /// The requested range, whatever `If-Range` says.
     RangeAnyway,
-    /// A range of this start, whatever is asked for.
+    /// A range of this start, whatever is requested.
     RangeFrom(usize),
     /// These bytes instead of the file's.
     Other(Vec<u8>),
@@ -110,7 +110,7 @@ impl Server {
             .insert(path.to_string(), served);
     }
 
-    /// The next requests for `path` are answered so, in this order; those after them well.
+    /// Sets the answers to the next requests for `path`, in this order; later ones are answered correctly.
     pub fn answer(&self, path: &str, answers: &[Answer]) {
         self.shared
             .answers
@@ -169,7 +169,7 @@ impl Server {
         let headers = [
             (
                 "Location",
-                // Another host by name, as storage is: Python looks at the name alone.
+                // Another host by name, as storage is: Python looks only at the name.
                 format!("http://localhost:{}{blob}?Signature=secret", storage.port),
             ),
             ("X-Repo-Commit", super::COMMIT.to_string()),
@@ -236,7 +236,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
     shared.asked.lock().unwrap()[index].sent = sent;
     let _ = stream.flush();
     let _ = stream.shutdown(Shutdown::Write);
-    // Whoever closes with something unread resets the connection, and the other side may lose what is under way.
+    // Closing with something unread resets the connection, and the other side may lose what is under way.
     let _ = stream.set_read_timeout(Some(Duration::from_secs(2)));
     let _ = stream.read(&mut [0; 64]);
 }

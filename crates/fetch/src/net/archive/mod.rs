@@ -1,4 +1,4 @@
-//! Archives: what a card declares comes out, into a folder of its own, and nothing else does.
+//! Archives: the members that a card declares are unpacked, into a folder of their own, and nothing else is.
 //!
 //! Entries are read as streams and written by this module; no library unpacks. Every name is checked, links and
 //! devices are refused, and files, bytes and their ratio to the archive are counted while they are read, since what
@@ -24,7 +24,7 @@ use sink::Sink;
 pub struct Unpacked {
     /// Its place below the root.
     pub to: Below,
-    /// Where it is now.
+    /// Its path now.
     pub staged: PathBuf,
     /// SHA-256.
     pub sha256: String,
@@ -32,7 +32,7 @@ pub struct Unpacked {
     pub size: u64,
 }
 
-/// What an entry of an archive is.
+/// The kind of an archive's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EntryKind {
     File,
@@ -60,7 +60,7 @@ pub fn unpack(
     sink.finish()
 }
 
-/// Decides, entry by entry, where it goes.
+/// The places of an archive's entries, one by one.
 struct Names<'a> {
     archive: &'a Path,
     rules: &'a Unpack,
@@ -80,7 +80,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Where an entry goes, and the member it is; nothing where it is not wanted.
+    /// The place of an entry, and the member it is; none if it is not wanted.
     fn place(
         &mut self,
         raw: &[u8],
@@ -131,7 +131,7 @@ impl<'a> Names<'a> {
             EntryKind::Folder => return Err(self.refuse(text, "it is a folder; expected a file")),
             EntryKind::File => {}
         }
-        // Names that differ in case alone are one file on some systems.
+        // Names that differ only in case are one file on some systems.
         if !self.seen.insert(name.to_lowercase()) {
             return Err(self.refuse(text, "it is there twice; expected once"));
         }

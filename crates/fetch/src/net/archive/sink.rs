@@ -1,4 +1,4 @@
-//! Where the bytes of an archive go: counted, hashed, capped.
+//! The output of an archive's bytes: counted, hashed, capped.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -49,7 +49,7 @@ impl<'a> Sink<'a> {
         })
     }
 
-    /// Where an entry goes; nothing where it is not wanted.
+    /// The place of an entry, and the member it is; none if it is not wanted.
     pub fn wanted(
         &mut self,
         raw: &[u8],
@@ -110,7 +110,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Counts bytes that came out of the archive against what may come out.
+    /// Checks the bytes unpacked so far against the limit.
     fn count(&mut self, name: &str, bytes: u64) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::stopped());
@@ -135,7 +135,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Bytes that may still come out; readers of streams stop there even where they pass over an entry.
+    /// Bytes that may still be unpacked; readers of streams stop there even if they skip an entry.
     pub fn cap(&self) -> u64 {
         self.cap
     }

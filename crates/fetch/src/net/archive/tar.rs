@@ -17,7 +17,7 @@ pub fn open(path: &Path) -> Result<impl Read> {
 
 /// Hands each entry of `stream` to `sink`.
 pub fn read(stream: impl Read, sink: &mut Sink<'_>) -> Result<()> {
-    // What is passed over is unpacked too, so the stream as a whole is capped; headers and padding come on top.
+    // Skipped entries are unpacked too, so the stream as a whole is capped; headers and padding come on top.
     let room = sink
         .cap()
         .saturating_add(sink.rules.max_files.saturating_mul(1024))

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A folder with an archive in it, and a file beside the staging folder that must stay as it is.
+/// A folder with an archive in it, and a file next to the staging folder that must stay as it is.
 struct Scene {
     folder: TempDir,
 }
@@ -264,7 +264,7 @@ fn bombs_are_stopped() {
             "format = 'tar-gz', to = 'x'",
             "more than 1",
         ),
-        // What is passed over is unpacked, too.
+        // Skipped entries are unpacked, too.
         (
             gz(&tar(&[
                 (b"skipped", FILE, &vec![0; 64 << 20], ""),

@@ -19,7 +19,7 @@ pub fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
         return Err(sink.damaged("", &"a name is there twice; expected once"));
     }
     for index in 0..archive.len() {
-        // The name alone first: an entry that nobody wants may be encrypted or packed in any way.
+        // The name comes first: an entry that is not wanted may be encrypted or packed in any way.
         let (name, kind, size) = {
             let entry = archive
                 .by_index_raw(index)

@@ -1,4 +1,4 @@
-//! What is there of a job.
+//! Checks of a job's files on disk.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -12,20 +12,20 @@ use crate::net::hub::Cached;
 use crate::net::job::Job;
 use crate::net::progress::Silent;
 
-/// What is there of a job.
+/// The state of a job's files on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// All of it, and the bytes are right.
     Verified(Vec<PathBuf>),
-    /// All of it, and nothing says what the bytes must be.
+    /// All of it, and no hash is known for the bytes.
     Unverified(Vec<PathBuf>),
     /// A file is there that is not the one expected.
     Wrong {
         /// The file.
         path: PathBuf,
-        /// What it hashes to.
+        /// Its hash.
         found: String,
-        /// What it should hash to.
+        /// The hash it should have.
         expected: String,
     },
     /// At least one file is missing.
@@ -33,7 +33,7 @@ pub enum State {
 }
 
 impl Fetcher {
-    /// What is there of `job`. Files are read and hashed; no socket is opened.
+    /// Checks the files of `job`. Files are read and hashed; no socket is opened.
     pub fn look(&self, job: &Job) -> Result<State> {
         if job.stays_in_cache() {
             return self.look_in_cache(job);
@@ -126,7 +126,7 @@ impl Fetcher {
         match self.look(job)? {
             State::Verified(files) | State::Unverified(files) => Ok(Some(files)),
             State::Missing => Ok(None),
-            // The cache is ours to mend; what lies below the root may be a person's own.
+            // The cache is ours to repair; files below the root may be the user's own.
             State::Wrong { .. } if allow.replacing || job.stays_in_cache() => Ok(None),
             State::Wrong {
                 path,

@@ -1,4 +1,4 @@
-//! What is there, what is missing, and bringing it.
+//! Fetching: checks what is there, and downloads what is missing.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -20,13 +20,13 @@ mod place;
 
 pub use look::State;
 
-/// Brings files.
+/// Downloads files.
 pub struct Fetcher {
     settings: Settings,
     client: OnceLock<Client>,
 }
 
-/// What a person may allow.
+/// Permissions of the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allow {
     /// Downloads without a known hash are accepted.
@@ -35,7 +35,7 @@ pub struct Allow {
     pub replacing: bool,
 }
 
-/// What a job brought.
+/// The result of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fetched {
     /// The files, all of them in place.
@@ -44,7 +44,7 @@ pub struct Fetched {
     pub from: Option<String>,
     /// Bytes that came over the wire.
     pub bytes: u64,
-    /// SHA-256 of the download, where nothing said what it must be, so that it can go into the card.
+    /// SHA-256 of the download, if no hash was known for it, so that it can go into the card.
     pub sha256: Option<String>,
 }
 
@@ -62,7 +62,8 @@ impl Fetcher {
         &self.settings
     }
 
-    /// Brings what is missing of `job`. What is there and right is left alone, and then no socket is opened.
+    /// Downloads what is missing of `job`. Files that are there and right stay as they are, and then no socket is
+    /// opened.
     pub fn fetch(
         &self,
         job: &Job,
@@ -127,7 +128,7 @@ impl Fetcher {
         }
     }
 
-    /// Brings a file of the Hub into its cache.
+    /// Downloads a file of the Hub into its cache.
     fn cached(
         &self,
         job: &Job,
@@ -149,7 +150,7 @@ impl Fetcher {
         )
     }
 
-    /// Brings a file from a plain address.
+    /// Downloads a file from a plain address.
     fn plain(
         &self,
         job: &Job,
@@ -185,7 +186,7 @@ impl Fetcher {
         let mut partial = received.partial;
         if job.download.unpack.is_some() {
             let placed = self.put(job, allow, partial.path(), progress, stop);
-            // Without a hash of its own the archive may be what is wrong, and is not to be gone on with.
+            // Without a hash the archive itself may be wrong, so its bytes are discarded.
             let suspect = |error: &Error| {
                 wish.digests.is_empty() && matches!(error.kind, Kind::Archive | Kind::Wrong)
             };
@@ -206,7 +207,7 @@ impl Fetcher {
         Ok(fetched)
     }
 
-    /// What it takes to use the network, unless it must not be used.
+    /// A transfer over the network, unless the network must not be used.
     fn online<'a>(
         &'a self,
         job: &Job,

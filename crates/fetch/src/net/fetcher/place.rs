@@ -12,7 +12,7 @@ use crate::net::place;
 use crate::net::progress::{Event, Progress};
 
 impl Fetcher {
-    /// Puts a whole and verified file, or what is in it, below the root.
+    /// Puts a whole and verified file, or its members, below the root.
     pub(super) fn put(
         &self,
         job: &Job,
@@ -43,7 +43,7 @@ impl Fetcher {
         placed
     }
 
-    /// Moves the files of an archive into place, once every one of them may go there.
+    /// Moves the files of an archive into place, once all of them are permitted there.
     fn place_all(&self, job: &Job, allow: Allow, files: &[Unpacked]) -> Result<Vec<PathBuf>> {
         for file in files {
             self.check_known(job, file.to.as_str(), &file.sha256)?;
@@ -68,7 +68,7 @@ impl Fetcher {
         Ok(files.iter().map(|file| file.to.under(&job.root)).collect())
     }
 
-    /// What the card says of the file at `to` elsewhere must hold, too.
+    /// Checks the hash of the file at `to` against what the card says elsewhere.
     fn check_known(&self, job: &Job, to: &str, found: &str) -> Result<()> {
         match job
             .known

@@ -1,4 +1,4 @@
-//! One reply: whether it is the file or the rest of it, its bytes, and what they hash to.
+//! One reply: the file or the rest of it, its bytes, and their hash.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,13 +11,13 @@ use crate::net::partial::{Origin, Partial};
 use crate::net::place;
 use crate::net::progress::Event;
 
-/// A file whose size nobody knows ends here: the largest checkpoints are split below this.
+/// The limit for a file of unknown size: the largest checkpoints are split below this.
 const MOST_BYTES: u64 = 64 << 30;
 
 /// A reply that is being written down.
 pub(super) struct Body {
     pub(super) reply: Reply,
-    /// Where its bytes go.
+    /// The file its bytes go to.
     pub(super) file: File,
     /// Bytes of the whole file, where that is known.
     pub(super) total: Option<u64>,
@@ -36,7 +36,7 @@ impl Transfer<'_> {
         let origin = partial.origin.as_ref()?;
         let here = origin.address == address;
         let validator = origin.validator().filter(|_| here).map(str::to_string);
-        // Without a hash nobody would notice that two versions, or two servers' files, were put together.
+        // Without a hash, a mixture of two versions, or of two servers' files, would go unnoticed.
         if wish.digests.is_empty() && validator.is_none() {
             partial.discard();
             return None;
@@ -191,7 +191,7 @@ impl Transfer<'_> {
         }
     }
 
-    /// Holds what is on the disk now against size and hashes.
+    /// Compares the bytes on disk with size and hashes.
     pub(super) fn verify(&self, address: &str, wish: &Wish<'_>, partial: &Partial) -> Result<()> {
         self.progress.hear(&Event::Verifying { file: wish.file });
         let wrong = |found: String, expected: String| {

@@ -1,4 +1,4 @@
-//! Getting the bytes: attempts, pauses, mirrors, and going on where the last attempt broke off.
+//! Transfers: attempts, pauses, mirrors, and resuming where the last attempt broke off.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,13 +19,13 @@ mod body;
 
 use body::Body;
 
-/// The same bytes are asked for once more when they hash wrongly: memory and proxies err, too.
+/// Downloads with a wrong hash after which an address is given up: more than one, since memory and proxies err, too.
 const MOST_WRONG: u32 = 2;
 
-/// What is asked for.
+/// A request for a file.
 #[derive(Debug)]
 pub struct Wish<'a> {
-    /// Its name for people.
+    /// Its display name.
     pub file: &'a str,
     /// Addresses, in the order they are tried.
     pub addresses: &'a [String],
@@ -35,22 +35,22 @@ pub struct Wish<'a> {
     pub size: Option<u64>,
 }
 
-/// Who asks, and who may stop it.
+/// The context of a request, and the way to stop it.
 pub struct Transfer<'a> {
     /// Sends requests.
     pub client: &'a Client,
     /// Attempts and pauses.
     pub settings: &'a Settings,
-    /// Hears how it goes.
+    /// Receives the events.
     pub progress: &'a dyn Progress,
-    /// Set from elsewhere to stop.
+    /// Set by another thread to stop.
     pub stop: &'a AtomicBool,
 }
 
 /// A file that is whole, verified, and still under its partial name.
 #[derive(Debug)]
 pub struct Received {
-    /// Where it is.
+    /// Its partial file.
     pub partial: Partial,
     /// The address it is from.
     pub address: String,
@@ -58,9 +58,9 @@ pub struct Received {
     pub bytes: u64,
 }
 
-/// How an attempt failed.
+/// The failure of an attempt.
 enum Trouble {
-    /// Another attempt may help, after the pause a server asked for.
+    /// Another attempt may help, after the pause that a server requested.
     Passing(String, Option<Duration>),
     /// Only another address may help.
     Lasting(Error),
@@ -82,7 +82,7 @@ impl From<Error> for Trouble {
 }
 
 impl Wish<'_> {
-    /// What tells this wish from another one for the same partial file.
+    /// Identifies this request among others for the same partial file.
     fn identity(&self) -> String {
         match self.digests.first() {
             Some(digest) => digest.to_string(),
@@ -92,10 +92,10 @@ impl Wish<'_> {
 }
 
 impl Transfer<'_> {
-    /// Fetches what is wished for to `path`, from the first address that has it.
+    /// Downloads the wanted file to `path`, from the first address that has it.
     ///
-    /// What an attempt got is kept for the next one, also for that of another process, as long as it can be told to be
-    /// the beginning of the same file.
+    /// Bytes that an attempt received are kept for the next one, also for that of another process, as long as they are
+    /// known to be the beginning of the same file.
     pub fn run(&self, wish: &Wish<'_>, path: PathBuf) -> Result<Received> {
         place::make_folder(path.parent().unwrap_or(Path::new(".")))?;
         let mut partial = Partial::open(path, &wish.identity());
@@ -125,7 +125,7 @@ impl Transfer<'_> {
         Err(worst(wish.file, errors))
     }
 
-    /// Asks for a file's headers, with as many attempts as for a file.
+    /// Requests a file's headers, with as many attempts as for a file.
     pub fn ask(&self, file: &str, address: &str) -> Result<Reply> {
         let mut failed = 0;
         loop {
@@ -304,7 +304,7 @@ impl Transfer<'_> {
     }
 }
 
-/// The error that says most: the only one, or all of them, of the kind of the first.
+/// The most informative error: the only one, or all of them, of the kind of the first.
 fn worst(file: &str, mut errors: Vec<Error>) -> Error {
     if errors.len() == 1 {
         return errors.remove(0);
