@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use memmap2::Mmap;
 use sha2::{Digest, Sha256};
 
-/// Bytes that many readers share. Those of a file are mapped: what is never taken is never read.
+/// Bytes that many readers share. Those of a file are mapped: parts that are not used are not read from disk.
 #[derive(Debug, Clone)]
 pub struct Bytes(Arc<Storage>);
 
@@ -20,8 +20,8 @@ enum Storage {
 }
 
 impl Bytes {
-    /// Maps the file at `path`. It must not be changed in place while it is open; replacing it by renaming, as all
-    /// that writes here does, leaves the mapped bytes alone.
+    /// Maps the file at `path`. It must not be changed in place while it is open; replacing it by renaming, as every
+    /// writer here does, leaves the mapped bytes as they are.
     pub fn map(path: &Path) -> Result<Self> {
         let shown = path.display();
         let file = File::open(path).with_context(|| format!("{shown}: cannot be read"))?;
@@ -32,8 +32,8 @@ impl Bytes {
         if metadata.len() == 0 {
             return Ok(Vec::new().into()); // nothing to map
         }
-        // SAFETY: a read-only private mapping of a regular file. That nobody cuts the file short while it is mapped
-        // is asked of the user above, as every reader of mapped weights does.
+        // SAFETY: a read-only private mapping of a regular file. The caller must see to it that the file is not cut
+        // short while it is mapped (see above), as for every reader of mapped weights.
         let mapped =
             unsafe { Mmap::map(&file) }.with_context(|| format!("{shown}: cannot be mapped"))?;
         Ok(Self(Arc::new(Storage::Mapped(mapped))))

@@ -11,7 +11,7 @@ use crate::format::{Kind, Tensors, hdf5, read_single, recognise, shards, tensorf
 use crate::stored::{Place, Stored};
 use crate::{Dtype, Format, dtype, folder};
 
-/// Pretrained weights, opened: what is in them is known, and each tensor is read when it is asked for.
+/// Opened pretrained weights: names, shapes and types are known, and each tensor is read on request.
 #[derive(Debug)]
 pub struct Checkpoint {
     path: PathBuf,
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Hdf5 {
     }
 }
 
-/// What is known of a tensor without reading it.
+/// A tensor's name, shape and type, known without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorInfo<'a> {
     /// Name in the file.
@@ -123,7 +123,7 @@ impl Checkpoint {
         })
     }
 
-    /// A checkpoint of one file, from its bytes; `name` is what errors call it.
+    /// A checkpoint of one file, from its bytes; `name` is its name in errors.
     ///
     /// # Errors
     /// As [`Checkpoint::open`].
@@ -152,7 +152,7 @@ impl Checkpoint {
         &self.path
     }
 
-    /// How the weights are stored.
+    /// The format of the weights.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -162,7 +162,7 @@ impl Checkpoint {
         self.files.iter().map(|file| file.len() as u64).sum()
     }
 
-    /// What identifies the weights: the SHA-256 of the file, in hexadecimal.
+    /// Identifies the weights: the SHA-256 of the file, in hexadecimal.
     ///
     /// Of several files (shards; TensorFlow's index and data) it is the SHA-256 of their hashes in hexadecimal,
     /// sorted, each followed by a line feed, so that neither their names nor the order of a listing matters. The JSON
@@ -184,7 +184,7 @@ impl Checkpoint {
         })
     }
 
-    /// What is known of the tensor `name`, if there is one.
+    /// The shape and type of the tensor `name`, if there is one.
     pub fn info(&self, name: &str) -> Option<TensorInfo<'_>> {
         let (name, stored) = self.tensors.get_key_value(name)?;
         Some(TensorInfo {

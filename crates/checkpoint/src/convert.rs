@@ -1,4 +1,4 @@
-//! Any checkpoint to a folder of safetensors, which every tool of today reads.
+//! Conversion of any checkpoint to a folder of safetensors, which all current tools read.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ use crate::dtype::from_f32;
 use crate::names::{Change, elmo::ElmoOptions};
 use crate::{Checkpoint, Dtype, Format, Naming};
 
-/// Files that go with weights, and what they are called afterwards.
+/// Files that go with weights, and their names after the conversion.
 const COMPANIONS: [(&str, &str); 11] = [
     ("config.json", "config.json"),
     ("bert_config.json", "config.json"),
@@ -28,18 +28,18 @@ const COMPANIONS: [(&str, &str); 11] = [
     ("README.md", "README.md"),
 ];
 
-/// What is converted, and where to.
+/// The input and output of a conversion.
 #[derive(Debug)]
 pub struct Conversion<'a> {
     /// The weights.
     pub from: &'a Checkpoint,
     /// The new folder; it must not exist, or be empty.
     pub to: &'a Path,
-    /// How floats are written; integers stay as they are.
+    /// The dtype in which floats are written; integers stay as they are.
     pub dtype: Dtype,
 }
 
-/// What was written.
+/// The files written.
 #[derive(Debug, Clone)]
 pub struct Converted {
     /// The file with the weights.
@@ -50,7 +50,7 @@ pub struct Converted {
     pub bytes: u64,
     /// Tensors in it.
     pub n_tensors: usize,
-    /// Files copied beside it, by their new names.
+    /// Files copied next to it, by their new names.
     pub companions: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ impl Conversion<'_> {
         Ok(converted)
     }
 
-    /// What is written, under which names. Prefixes and heads stay: the new file says what the old one said.
+    /// The tensors to write, with their names. Prefixes and heads stay: the new file has all that the old one had.
     fn tensors(&self) -> Result<Vec<(String, Lazy<'_>)>> {
         let from = self.from;
         let naming = match from.format() {
@@ -151,7 +151,7 @@ impl Conversion<'_> {
         Ok(tensors)
     }
 
-    /// ELMo's options say what the weights alone do not, and must fit them.
+    /// Checks that the tensors are those that ELMo's options describe; the options have facts that the weights lack.
     fn check_options(&self, tensors: &[(String, Lazy)]) -> Result<()> {
         if self.from.format() != Format::Hdf5 {
             return Ok(());
@@ -211,7 +211,7 @@ struct Lazy<'a> {
     change: Change,
     dtype: Dtype,
     shape: Vec<usize>,
-    /// The library asks for bytes, and takes no error for an answer: it is kept here.
+    /// The error of a failed read: the library's request for bytes cannot return one, so it is kept here.
     failed: RefCell<Option<Error>>,
 }
 
@@ -260,7 +260,7 @@ impl View for &Lazy<'_> {
 }
 
 fn write_tensors(path: &Path, tensors: Vec<(String, Lazy)>) -> Result<()> {
-    // What PyTorch's tools ask for before they read a file.
+    // PyTorch's tools require this before they read a file.
     let metadata = HashMap::from([("format".to_string(), "pt".to_string())]);
     let views = tensors.iter().map(|(name, lazy)| (name, lazy));
     let written = safetensors::serialize_to_file(views, Some(metadata), path);
@@ -270,14 +270,14 @@ fn write_tensors(path: &Path, tensors: Vec<(String, Lazy)>) -> Result<()> {
         }
     }
     written.with_context(|| format!("{}: cannot be written", path.display()))?;
-    // The library makes a file for its owner alone; weights are for whoever may read the folder.
+    // The library creates a file that only its owner may read; weights are for whoever may read the folder.
     #[cfg(unix)]
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))
         .with_context(|| format!("{}: cannot be opened to others", path.display()))?;
     Ok(())
 }
 
-/// Flushes what was written and gives it its name.
+/// Flushes the written file and renames it to `to`.
 fn publish(unfinished: &Path, to: &Path) -> Result<()> {
     let shown = to.display();
     for entry in fs::read_dir(unfinished).with_context(|| format!("{shown}: cannot be written"))? {

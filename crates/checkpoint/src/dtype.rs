@@ -1,4 +1,4 @@
-//! How numbers are stored, and what they are as f32.
+//! Types of stored numbers, and their conversion to f32.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ impl Dtype {
         }
     }
 
-    /// Whether it is a number a network computes with.
+    /// Returns whether it is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F64 | Self::F32 | Self::F16 | Self::BF16)
     }

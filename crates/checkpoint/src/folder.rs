@@ -1,4 +1,4 @@
-//! Which file of a folder holds the weights.
+//! The search for the file with the weights in a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};

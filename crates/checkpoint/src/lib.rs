@@ -1,9 +1,9 @@
 //! Pretrained weights from every format they circulate in; safetensors out.
 //!
-//! A [`Checkpoint`] is an opened file or folder of any [`Format`]: names, shapes and types are known, a tensor is
-//! read when it is asked for, and [`Checkpoint::hash`] says which weights these are. [`Published`] shows it under the
-//! names that architectures are published with ([`Naming`] maps those of TensorFlow, of older files, of DistilBERT and
-//! of ELMo) and hands out each tensor once. [`Conversion`] writes any of it as safetensors.
+//! A [`Checkpoint`] is an opened file or folder of any [`Format`]: names, shapes and types are known, a tensor is read
+//! on request, and [`Checkpoint::hash`] identifies the weights. [`Published`] shows it under the names that
+//! architectures are published with ([`Naming`] maps those of TensorFlow, of older files, of DistilBERT and of ELMo)
+//! and hands out each tensor once. [`Conversion`] writes any of it as safetensors.
 //!
 //! ```no_run
 //! use totune_checkpoint::{Checkpoint, Naming, Published};

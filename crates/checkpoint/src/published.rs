@@ -14,7 +14,7 @@ use crate::{Checkpoint, Naming, Tensor};
 pub struct Published {
     checkpoint: Checkpoint,
     prefix: &'static str,
-    /// What has not been taken yet, by its name without the prefix.
+    /// The tensors not taken yet, by their names without the prefix.
     left: BTreeMap<String, Entry>,
 }
 
@@ -26,7 +26,7 @@ struct Entry {
     change: Change,
 }
 
-/// One way in which a checkpoint is not what was expected.
+/// A difference between a checkpoint and its architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
     /// A tensor is not there; perhaps another is, under a similar name.
@@ -40,16 +40,16 @@ pub enum Difference {
     Shape {
         /// Its name.
         name: String,
-        /// As it is.
+        /// The shape found.
         found: Vec<usize>,
-        /// As it should be.
+        /// The shape expected.
         expected: Vec<usize>,
     },
-    /// A tensor that nobody asked for, and that is not to be ignored.
+    /// A tensor that was not requested, and that is not to be ignored.
     Unexpected {
         /// Its name in the file.
         name: String,
-        /// As it is published.
+        /// Its shape as published.
         shape: Vec<usize>,
     },
 }
@@ -167,7 +167,7 @@ impl Published {
         Ok(tensor)
     }
 
-    /// Says that everything wanted has been taken.
+    /// Checks that everything wanted has been taken.
     ///
     /// # Errors
     /// When tensors are left that `ignored` (exact names, or prefixes ending in a point) does not name.
@@ -188,7 +188,7 @@ impl Published {
         Ok(())
     }
 
-    /// Everything in which the tensors differ from those `expected`, by name and shape, without reading them.
+    /// All differences of the tensors from those `expected`, by name and shape, without reading them.
     pub fn differences(
         &self,
         expected: &[(String, Vec<usize>)],

@@ -1,4 +1,4 @@
-//! Where one tensor lies in the files of a checkpoint, and how its elements are found there.
+//! The place of a tensor in the files of a checkpoint, and the layout of its elements there.
 
 use std::borrow::Cow;
 
@@ -26,15 +26,15 @@ pub(crate) enum Place {
 /// Elements in a range of a file's bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
-    /// Which of the checkpoint's files.
+    /// Index of the file among the checkpoint's.
     pub file: usize,
     /// First byte of the range.
     pub start: usize,
     /// Bytes in the range.
     pub len: usize,
-    /// What the whole range must sum up to.
+    /// The checksum of the whole range.
     pub checksum: Checksum,
-    /// Where the elements are in the range; none where they follow one another and fill it.
+    /// The layout of the elements in the range; none if they follow one another and fill it.
     pub view: Option<View>,
 }
 

@@ -1,5 +1,5 @@
-//! Files of every format, cut short and with bytes changed: an error or an answer, never a panic, and never more memory
-//! than the file could fill.
+//! Damaged files of every format, cut short and with bytes changed: an error or a result, never a panic, and never more
+//! memory than the file could fill.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use totune_checkpoint::{Checkpoint, Format};
 
-/// Notes the largest piece of memory that a thread ever asked for.
+/// An allocator that notes the largest piece of memory that a thread requested.
 struct Noting;
 
 thread_local! {
@@ -16,7 +16,7 @@ thread_local! {
 }
 
 fn note(size: usize) {
-    // A thread that ends may free and ask once more.
+    // A thread that ends may free and allocate once more.
     let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(size)));
 }
 
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Noting {
 #[global_allocator]
 static ALLOCATOR: Noting = Noting;
 
-/// Asserts that nothing since the last time asked for much more memory than a file of at most 40 kB can fill.
+/// Asserts that no request since the last time was for much more memory than a file of at most 40 kB can fill.
 #[track_caller]
 fn check_memory(format: Format) {
     let most = match format {
@@ -119,7 +119,7 @@ fn a_file_cut_short_anywhere_is_an_error() {
     check_memory(Format::Tensorflow);
 }
 
-/// About as many places as asked for, evenly spread, and the first and last 100 bytes one by one.
+/// About `n` places, evenly spread, and the first and last 100 bytes one by one.
 fn places(len: usize, n: usize) -> impl Iterator<Item = usize> {
     let step = (len / n).max(1) | 1; // odd, so that it meets every part of fields of 2, 4 and 8 bytes
     (0..len).filter(move |&at| at < 100 || at + 100 >= len || at.is_multiple_of(step))

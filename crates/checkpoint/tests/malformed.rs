@@ -1,7 +1,7 @@
-//! Malformed files of weights: what is said of each.
+//! Malformed files of weights, and the error for each.
 //!
-//! A row is what is wrong, the bytes, and the words its error must have, in this order, `..` standing for anything.
-//! Numbers in them are sizes and offsets of the bytes beside them.
+//! A row is the fault, the bytes, and the words its error must have, in this order, with `..` for anything. Numbers in
+//! them are sizes and offsets of the bytes next to them.
 
 #![expect(clippy::too_many_lines, reason = "tables of cases")]
 

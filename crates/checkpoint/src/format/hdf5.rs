@@ -8,11 +8,11 @@ use crate::Dtype;
 use crate::bytes::Bytes;
 use crate::stored::{Place, Stored, n_elements};
 
-/// Groups within groups; ELMo's lie five deep.
+/// Deepest nesting of groups; ELMo's are five deep.
 const MAX_DEPTH: usize = 16;
 /// Groups and datasets in all; ELMo has about fifty. Links may make a small file look endless.
 const MAX_MEMBERS: usize = 10_000;
-/// How much larger than the file a compressed dataset may be.
+/// The largest size of a dataset in memory, as a multiple of the file's size.
 const MAX_RATIO: usize = 16;
 
 /// Lists the datasets of a file, by their paths without a leading slash.

@@ -16,7 +16,7 @@ pub(crate) mod shards;
 pub(crate) mod tensorflow;
 pub(crate) mod torch;
 
-/// How a checkpoint is stored.
+/// A storage format of checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -26,7 +26,7 @@ pub enum Format {
     Pytorch,
     /// A TensorFlow checkpoint, such as `bert_model.ckpt.index` with `bert_model.ckpt.data-00000-of-00001`.
     Tensorflow,
-    /// ELMo's `…weights.hdf5`, with `…options.json` beside it.
+    /// ELMo's `…weights.hdf5`, with `…options.json` next to it.
     Hdf5,
 }
 
@@ -61,10 +61,10 @@ impl fmt::Display for Format {
     }
 }
 
-/// What a reader makes of a file, by the names in it.
+/// A reader's result: the tensors of a file, by the names in it.
 pub(crate) type Tensors = BTreeMap<String, Stored>;
 
-/// What a file turns out to be.
+/// The kind of a file: weights, or the index of shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Single(Format),

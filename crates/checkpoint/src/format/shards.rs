@@ -1,4 +1,4 @@
-//! The index of a checkpoint in several files: which tensor lies in which.
+//! The index of a checkpoint in several files: the file of each tensor.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

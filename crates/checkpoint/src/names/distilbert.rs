@@ -7,7 +7,7 @@
 //! | `transformer.layer.<i>.ffn.{lin1, lin2}` | `encoder.layer.<i>.{intermediate, output}.dense` |
 //! | `transformer.layer.<i>.output_layer_norm` | `encoder.layer.<i>.output.LayerNorm` |
 
-/// Parts of a layer's name, and what they are called in BERT.
+/// Parts of a layer's name, and their names in BERT.
 const PARTS: [(&str, &str); 8] = [
     ("attention.q_lin", "attention.self.query"),
     ("attention.k_lin", "attention.self.key"),
@@ -19,7 +19,7 @@ const PARTS: [(&str, &str); 8] = [
     ("output_layer_norm", "output.LayerNorm"),
 ];
 
-/// The name in BERT's words; what is no part of a layer keeps its own.
+/// The name in BERT's scheme; names outside layers stay as they are.
 pub(super) fn published(name: &str) -> String {
     let in_layer = || {
         let (layer, part) = name.strip_prefix("transformer.layer.")?.split_once('.')?;
@@ -30,8 +30,8 @@ pub(super) fn published(name: &str) -> String {
     in_layer().unwrap_or_else(|| name.to_string())
 }
 
-/// The name a DistilBERT is published under, of a tensor with this name in BERT's words; what is no part of a layer keeps
-/// its own.
+/// The name under which DistilBERT publishes a tensor with this name in BERT's scheme; names outside layers stay as
+/// they are.
 pub fn distilbert_name(name: &str) -> String {
     let in_layer = || {
         let (layer, part) = name.strip_prefix("encoder.layer.")?.split_once('.')?;

@@ -10,7 +10,7 @@ pub mod distilbert;
 pub mod elmo;
 mod tensorflow;
 
-/// Whose names a checkpoint is to be seen under.
+/// The naming scheme under which a checkpoint is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Naming {
@@ -25,7 +25,7 @@ pub enum Naming {
     Elmo,
 }
 
-/// What is done to a stored tensor before it is handed out.
+/// The change of a stored tensor before it is handed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     None,
@@ -43,7 +43,7 @@ pub(crate) struct Renamed {
 }
 
 impl Naming {
-    /// The prefix that checkpoints of a whole task have and those of the encoder alone lack.
+    /// The prefix that checkpoints of a whole task have and those of only the encoder lack.
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Self::Bert => "bert.",
@@ -53,7 +53,7 @@ impl Naming {
         }
     }
 
-    /// What a stored tensor is published as: nothing (the optimiser's), one tensor, or several.
+    /// The published form of a stored tensor: nothing (the optimiser's), one tensor, or several.
     pub(crate) fn published(
         self,
         format: Format,

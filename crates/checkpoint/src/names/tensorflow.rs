@@ -11,7 +11,7 @@
 
 use super::{Change, Renamed};
 
-/// What a variable is published as; none where it is the optimiser's.
+/// The published form of a variable; none if it is the optimiser's.
 pub(super) fn published(name: &str, shape: &[usize]) -> Option<Renamed> {
     let parts: Vec<&str> = name.split('/').collect();
     let of_optimizer = |part: &&str| {

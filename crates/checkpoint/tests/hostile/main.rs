@@ -1,4 +1,4 @@
-//! Files made to do harm: each is refused, and the message says what was found.
+//! Hostile files: each is refused, and the message describes the finding.
 
 #![expect(clippy::too_many_lines, reason = "tables of cases")]
 
@@ -18,7 +18,7 @@ fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// What is said of bytes when they are opened and all is read.
+/// The error of opening these bytes and reading every tensor.
 fn error(format: Format, bytes: Vec<u8>) -> String {
     let read = || -> anyhow::Result<()> {
         let checkpoint = Checkpoint::read("weights", format, bytes)?;

@@ -1,4 +1,4 @@
-//! Safetensors, alone and as shards with an index.
+//! Safetensors, as single files and as shards with an index.
 
 use super::*;
 

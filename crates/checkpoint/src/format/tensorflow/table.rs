@@ -45,7 +45,7 @@ pub(super) fn read(bytes: &[u8], mut see: impl FnMut(&[u8], &[u8]) -> Result<()>
     })
 }
 
-/// Where a block lies.
+/// The position of a block.
 #[derive(Debug, Clone, Copy)]
 struct Handle {
     offset: u64,

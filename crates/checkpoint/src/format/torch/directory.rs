@@ -1,4 +1,4 @@
-//! The directory of a zip archive: which entries lie where. Nothing is ever unpacked.
+//! The directory of a zip archive: the positions of its entries. Nothing is ever unpacked.
 //!
 //! PyTorch stores its entries as they are, so that this little is all that is needed; a crate for zip archives sets
 //! memory aside for as many entries as a file claims to have before it looks for the first.
@@ -11,13 +11,13 @@ use crate::format::index;
 const END: usize = 22;
 /// Its longest comment.
 const MAX_COMMENT: usize = 65_535;
-/// The record that says where that of a large archive lies; it stands before the end.
+/// The record with the position of a large archive's end record; it comes before the end.
 const LOCATOR: usize = 20;
 /// The record of a large archive.
 const LARGE_END: usize = 56;
 /// An entry of the directory, without its name.
 const ENTRY: usize = 46;
-/// What stands before an entry's bytes, without its name.
+/// The header before an entry's bytes, without its name.
 const LOCAL: usize = 30;
 
 /// One file in an archive.
@@ -32,7 +32,7 @@ pub(super) struct Entry<'a> {
     pub crc32: u32,
 }
 
-/// Passes every entry to `see`, in the directory's order. Folders are passed over.
+/// Passes every entry to `see`, in the directory's order. Folders are skipped.
 pub(super) fn entries<'a>(
     bytes: &'a [u8],
     mut see: impl FnMut(Entry<'a>) -> Result<()>,
@@ -50,7 +50,7 @@ pub(super) fn entries<'a>(
     Ok(())
 }
 
-/// How many entries there are, and where the first is described.
+/// The number of entries, and the position of the first one's description.
 fn find(bytes: &[u8]) -> Result<(u64, u64)> {
     let last = bytes
         .len()
@@ -81,7 +81,7 @@ fn find(bytes: &[u8]) -> Result<(u64, u64)> {
     ))
 }
 
-/// The entry described at `at`, unless it is a folder, and where the next is described.
+/// The entry described at `at`, unless it is a folder, and the position of the next description.
 fn entry(bytes: &[u8], at: usize) -> Result<(Option<Entry<'_>>, usize)> {
     let head = piece(bytes, at, ENTRY)?;
     ensure!(
@@ -131,7 +131,7 @@ fn entry(bytes: &[u8], at: usize) -> Result<(Option<Entry<'_>>, usize)> {
     Ok((Some(entry), next))
 }
 
-/// Packed size, size and offset; those that do not fit into 32 bits stand in the extra field 1, in this order.
+/// Packed size, size and offset; those that do not fit into 32 bits are in the extra field 1, in this order.
 fn sizes(head: &[u8], extra: &[u8]) -> Result<[u64; 3]> {
     let [packed, len, offset] = [20, 24, 42].map(|at| u32_at(head, at));
     let (packed, len, offset) = (packed?, len?, offset?);

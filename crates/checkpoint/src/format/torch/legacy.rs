@@ -11,10 +11,10 @@ use crate::stored::{Checksum, Span};
 const MAGIC: [u8; 15] = [
     0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, b'.',
 ];
-/// What the second pickle holds.
+/// The content of the second pickle.
 const VERSION: i64 = 1001;
 
-/// Whether bytes begin with PyTorch's number.
+/// Returns whether bytes begin with PyTorch's magic number.
 pub(crate) fn is_legacy(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }

@@ -22,7 +22,7 @@ use crate::stored::{Place, Span, Stored, View};
 pub(crate) use self::legacy::is_legacy;
 pub(crate) use self::zip::is_zip;
 
-/// Where each storage lies, by its key.
+/// The position of each storage, by its key.
 type Storages = HashMap<String, Span>;
 
 /// Lists the tensors of a file.
@@ -39,7 +39,7 @@ pub(crate) fn read(file: usize, bytes: &Bytes) -> Result<Tensors> {
     }
 }
 
-/// Joins what the pickle says about tensors with where the storages were found.
+/// Joins the pickle's description of tensors with the positions of the storages.
 fn join(tensors: Vec<(String, pickle::View)>, storages: &Storages) -> Result<Tensors> {
     let mut joined = Tensors::new();
     for (name, view) in tensors {

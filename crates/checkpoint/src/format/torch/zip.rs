@@ -10,7 +10,7 @@ use crate::bytes::Bytes;
 use crate::format::Tensors;
 use crate::stored::{Checksum, Span};
 
-/// Whether bytes begin as a zip archive does.
+/// Returns whether bytes begin as a zip archive does.
 pub(crate) fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04")
 }
@@ -19,7 +19,7 @@ pub(crate) fn is_zip(bytes: &[u8]) -> bool {
 pub(super) fn read(file: usize, bytes: &Bytes) -> Result<Tensors> {
     let mut entries: HashMap<&str, Span> = HashMap::new();
     directory::entries(bytes, |entry| {
-        // Two entries of one name are two answers to one question: readers differ in which they give.
+        // Two entries of one name are ambiguous: readers differ in which of them they return.
         ensure!(
             entries.insert(entry.name, span(file, &entry)).is_none(),
             "the archive has two entries `{}`",
@@ -64,7 +64,7 @@ pub(super) fn read(file: usize, bytes: &Bytes) -> Result<Tensors> {
     join(tensors, &storages)
 }
 
-/// Where an entry's bytes lie; the directory's reader has checked that it is within the file.
+/// The position of an entry's bytes; the directory's reader has checked that it is within the file.
 fn span(file: usize, entry: &Entry) -> Span {
     Span {
         file,

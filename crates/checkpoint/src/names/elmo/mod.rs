@@ -30,10 +30,10 @@ mod part;
 pub use self::options::{CharCnn, ElmoOptions, Lstm};
 pub(crate) use self::part::Part;
 
-/// Characters an embedding is stored for: 256 bytes, and marks of words and sentences.
+/// Characters that have an embedding: 256 bytes, and boundaries of words and sentences.
 const N_CHARACTERS: usize = 261;
 
-/// What a dataset of the HDF5 file is published as.
+/// The published tensors of a dataset of the HDF5 file.
 pub(super) fn published(path: &str, shape: &[usize]) -> Result<Vec<Renamed>> {
     let found = Found { path, shape };
     let parts: Vec<&str> = path.split('/').collect();
@@ -145,7 +145,8 @@ fn one(name: String, shape: Vec<usize>, change: Change) -> Vec<Renamed> {
     }]
 }
 
-/// The input's and the state's weights lie in one matrix, one above the other; both are as wide as the projection.
+/// The gates' weights of the input and of the state, which are stored in one matrix, one above the other; both are as
+/// wide as the projection.
 fn gates(path: &str, shape: &[usize], at: &str) -> Result<Vec<Renamed>> {
     let &[rows, columns] = shape else {
         bail!("dataset `{path}` has shape {shape:?}, expected two dimensions");

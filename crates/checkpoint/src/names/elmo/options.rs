@@ -1,4 +1,4 @@
-//! ELMo's `options.json`, and the tensors it asks for.
+//! ELMo's `options.json`, and the tensors it describes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::N_CHARACTERS;
 
-/// `options.json`, as it is published with the weights. Keys that training alone needs are passed over.
+/// `options.json`, as it is published with the weights. Keys that only training needs are skipped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ElmoOptions {
     /// The encoder of words.
@@ -28,7 +28,7 @@ pub struct CharCnn {
     pub filters: Vec<[usize; 2]>,
     /// Highway layers above the convolution.
     pub n_highway: usize,
-    /// Characters with the marks: 261 as trained, or 262 with padding.
+    /// Characters with the boundaries: 261 as trained, or 262 with padding.
     pub n_characters: usize,
     /// Longer words are cut.
     pub max_characters_per_token: usize,
@@ -54,7 +54,7 @@ pub struct Lstm {
     pub cell_clip: f64,
     /// Outputs are kept within plus and minus this.
     pub proj_clip: f64,
-    /// Whether each layer but the first adds its input to its output.
+    /// True if each layer but the first adds its input to its output.
     #[serde(default)]
     pub use_skip_connections: bool,
 }
@@ -82,7 +82,7 @@ impl ElmoOptions {
             .find(|path| path.is_file())
     }
 
-    /// Says whether the numbers can be meant.
+    /// Checks that the numbers are possible.
     pub fn check(&self) -> Result<()> {
         let characters = self.char_cnn.n_characters;
         ensure!(

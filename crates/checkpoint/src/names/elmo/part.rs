@@ -1,9 +1,9 @@
-//! What is done to ELMo's stored numbers before a network computes with them.
+//! Changes to ELMo's stored numbers before a network computes with them.
 
 use crate::Tensor;
 use crate::names::transposed;
 
-/// Which part of a stored tensor is wanted, and what is done to it.
+/// A part of a stored tensor, and its change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     /// `[1, width, dim, n]` to `[n, dim, width]`.
@@ -18,7 +18,8 @@ pub(crate) enum Part {
     GateBias,
 }
 
-/// Where PyTorch's gates (input, forget, candidate, output) lie among TensorFlow's (input, candidate, forget, output).
+/// The index of each of PyTorch's gates (input, forget, candidate, output) among TensorFlow's (input, candidate,
+/// forget, output).
 const GATES: [usize; 4] = [0, 2, 1, 3];
 /// The forget gate among PyTorch's.
 const FORGET: usize = 1;

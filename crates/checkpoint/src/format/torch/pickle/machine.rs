@@ -1,4 +1,4 @@
-//! The stack machine: what each operation does to the stack.
+//! The stack machine: the effect of each operation on the stack.
 
 use std::collections::HashMap;
 
@@ -47,7 +47,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Protocol, frames, marks, and what is dropped; whether `op` is one of these.
+    /// Executes protocol, frames, marks, and operations that drop values; returns whether `op` is one of these.
     fn control(&mut self, op: u8) -> Result<bool> {
         match op {
             0x80 => {
@@ -65,7 +65,7 @@ impl<'a> Machine<'a> {
         Ok(true)
     }
 
-    /// None, booleans and numbers; whether `op` is one of these.
+    /// Executes operations for None, booleans and numbers; returns whether `op` is one of these.
     fn constant(&mut self, op: u8) -> Result<bool> {
         match op {
             b'N' => self.stack.push(Value::None),
@@ -159,7 +159,7 @@ impl<'a> Machine<'a> {
         Ok(true)
     }
 
-    /// What is remembered and recalled; whether `op` is one of these.
+    /// Executes operations of the memo, which store and load values; returns whether `op` is one of these.
     fn memory(&mut self, op: u8) -> Result<bool> {
         match op {
             b'q' => {
@@ -187,7 +187,7 @@ impl<'a> Machine<'a> {
         Ok(true)
     }
 
-    /// Globals, storages, and what they are called with; whether `op` is one of these.
+    /// Executes operations for globals, storages and calls; returns whether `op` is one of these.
     fn object(&mut self, op: u8) -> Result<bool> {
         match op {
             b'c' => {

@@ -1,4 +1,4 @@
-//! What the values of a state dict's pickle stand for: storages, tensors, names.
+//! The meaning of the values of a state dict's pickle: storages, tensors, names.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::machine::pairs;
 use super::{Global, MAX_STEPS, Machine, StorageRef, Text, Value, View, Views, shown};
 
 impl<'a> Machine<'a> {
-    /// What a call makes. Nothing is executed: there are three callable names.
+    /// The result of a call. Nothing is executed: there are three callable names.
     pub(super) fn call(&mut self, callee: Value, arguments: Value) -> Result<Value> {
         let Value::Global(global) = callee else {
             bail!("{} is called, expected a class", callee.kind());

@@ -17,7 +17,7 @@ use crate::Dtype;
 /// Steps of one pickle. A tensor takes about 25, a large model has a thousand of them.
 const MAX_STEPS: usize = 4_000_000;
 
-/// The storage a tensor is a view of, and which of its elements are within reach.
+/// The storage a tensor is a view of, and the range of its elements within reach.
 #[derive(Debug, Clone)]
 pub(crate) struct StorageRef {
     pub key: String,
@@ -37,7 +37,7 @@ pub(crate) struct View {
     pub strides: Vec<usize>,
 }
 
-/// What a state dict holds, in the pickle's order.
+/// The tensors of a state dict, in the pickle's order.
 pub(crate) type Views = Vec<(String, View)>;
 
 /// The tensors of a pickled state dict.
@@ -45,7 +45,7 @@ pub(crate) fn read_state_dict(bytes: &[u8]) -> Result<Views> {
     Ok(read_state_dict_at(bytes, &mut 0)?.0)
 }
 
-/// The same from `at` on, which moves past the pickle's end; and the type of each storage it names.
+/// Like [`read_state_dict`], from `at` on, which moves past the pickle's end; and the type of each storage it names.
 pub(crate) fn read_state_dict_at(
     bytes: &[u8],
     at: &mut usize,
@@ -77,7 +77,7 @@ pub(crate) fn read_integer(bytes: &[u8], at: &mut usize) -> Result<i64> {
     }
 }
 
-/// One truth value of a pickled dictionary; none where it has no such key.
+/// One boolean of a pickled dictionary; none if it has no such key.
 pub(crate) fn read_flag(bytes: &[u8], at: &mut usize, key: &str) -> Result<Option<bool>> {
     let mut machine = Machine::new(bytes, *at);
     let root = machine.run()?;
@@ -155,7 +155,7 @@ struct Text {
     len: usize,
 }
 
-/// A value; what is larger than a number is an index into one of the machine's tables.
+/// A value; those larger than a number are indices into the machine's tables.
 #[derive(Debug, Clone, Copy)]
 enum Value {
     None,
@@ -189,7 +189,7 @@ impl Value {
     }
 }
 
-/// The machine's state; [`machine`] runs it, [`meaning`] makes something of what it holds.
+/// The machine's state; [`machine`] runs it, [`meaning`] interprets its values.
 struct Machine<'a> {
     input: &'a [u8],
     at: usize,
