@@ -16,7 +16,7 @@ pub(super) fn findings() -> Vec<Finding> {
 #[cfg(feature = "tch")]
 fn libtorch() -> Vec<Finding> {
     let mut findings = vec![Finding::well("cpu", types(&Device::libtorch()))];
-    // Asking burn for a CUDA device where LibTorch has none panics, so LibTorch is asked first.
+    // Requesting a CUDA device from burn where LibTorch has none panics, so LibTorch is queried first.
     let n_devices = if tch::Cuda::is_available() {
         tch::Cuda::device_count().max(0) as usize
     } else {
@@ -41,7 +41,7 @@ fn libtorch() -> Vec<Finding> {
     vec![no_cuda(&gpus(), false)]
 }
 
-/// Why there is no CUDA device; a machine without a GPU lacks nothing.
+/// The reason why there is no CUDA device; a machine without a GPU lacks nothing.
 fn no_cuda(names: &[String], built_for_cuda: bool) -> Finding {
     match (names.first(), built_for_cuda) {
         (None, _) => Finding::well("cuda", "no NVIDIA GPU"),
@@ -73,7 +73,7 @@ fn gpus() -> Vec<String> {
     }
 }
 
-/// The floating-point types in which a device multiplies two matrices rightly.
+/// The floating-point types in which a device multiplies two matrices correctly.
 fn types(device: &Device) -> String {
     let candidates = [
         ("f64", FloatDType::F64),

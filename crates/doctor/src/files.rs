@@ -1,4 +1,4 @@
-//! Datasets and encoders: where they are looked for, and whose files are there.
+//! Datasets and encoders: the folders searched, and the cards whose files are there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -31,7 +31,7 @@ pub(super) fn datasets(project: &Project, roots: &Roots) -> Vec<Finding> {
     below_root("data root", &roots.data, "--data or TOTUNE_DATA", cards)
 }
 
-/// Which SHA-256 the cards expect of each training file. A card and that of a subset may name the same path.
+/// The SHA-256 that the cards expect of each training file. A card and that of a subset may name the same path.
 struct Owners<'a>(BTreeMap<&'a Path, BTreeSet<Option<&'a str>>>);
 
 impl<'a> Owners<'a> {
@@ -99,7 +99,7 @@ pub(super) fn encoders(project: &Project, roots: &Roots) -> Vec<Finding> {
     )
 }
 
-/// What a card says of its files, and where they are.
+/// A card's files: their description and their place.
 struct Files<'a> {
     name: &'a str,
     fixture: bool,
@@ -108,7 +108,7 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// Files that are missing are lacking, those of a fixture break: without fixtures nothing runs.
+    /// The finding: missing files are lacking, those of a fixture broken, since without fixtures nothing runs.
     fn finding(self, root: &Path) -> Finding {
         match (self.place, self.fixture) {
             (Some(_), true) => Finding::well(self.name, "comes with totune"),

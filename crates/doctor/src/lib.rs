@@ -1,8 +1,8 @@
-//! What this machine has, what is missing, and what to do about it.
+//! An examination of this machine: findings, what is missing, and remedies.
 //!
-//! Each module looks at one part of the machine and returns [`Finding`]s; an [`Examination`] puts them together and is shown
-//! as a table or as JSON. All is well when the `fixture` profile can run, which needs neither LibTorch nor a GPU nor
-//! anyone's data.
+//! Each module looks at one part of the machine and returns [`Finding`]s; an [`Examination`] puts them together and is
+//! shown as a table or as JSON. All is well when the `fixture` profile can run, which needs neither LibTorch nor a GPU
+//! nor anyone's data.
 //!
 //! This crate changes nothing on the machine and chooses no device.
 
@@ -17,7 +17,7 @@ mod machine;
 use serde::Serialize;
 use totune_sweep::{Project, Roots};
 
-/// How a part of the machine is.
+/// The state of a part of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
@@ -34,11 +34,11 @@ pub enum State {
 pub struct Finding {
     /// The part of the machine.
     part: String,
-    /// How it is.
+    /// Its state.
     state: State,
-    /// What was found.
+    /// A description of what was found.
     found: String,
-    /// What to do about it, where something is to be done.
+    /// The remedy, if one is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
 }
@@ -82,13 +82,13 @@ struct Section {
 /// Everything that was found.
 #[derive(Debug, Serialize)]
 pub struct Examination {
-    /// Whether the `fixture` profile can run.
+    /// True if the `fixture` profile can run.
     pub well: bool,
     sections: Vec<Section>,
 }
 
 impl Examination {
-    /// Looks at everything below `roots` and at `project`, whose folder may be none.
+    /// Examines everything below `roots` and `project`, whose folder may not exist.
     pub fn new(project: &Project, roots: &Roots) -> Self {
         let section = |title, findings| Section { title, findings };
         let devices = [libtorch::findings(&project.root), devices::findings()].concat();
@@ -107,7 +107,7 @@ impl Examination {
     }
 }
 
-/// The table: a mark (of plain letters with `plain`), the part, what was found, and below it the remedy.
+/// The table: a symbol (in plain letters with `plain`), the part, the finding, and below it the remedy.
 pub fn table(examination: &Examination, plain: bool) -> String {
     let findings = || {
         examination
@@ -161,7 +161,7 @@ pub fn table(examination: &Examination, plain: bool) -> String {
     text
 }
 
-/// Columns of a line of the table, where a remedy is long.
+/// Width of a line of the table with a long remedy, in columns.
 const LINE: usize = 110;
 
 /// The text in lines of at most `width` columns, but for words that are longer.

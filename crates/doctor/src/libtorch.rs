@@ -1,10 +1,10 @@
-//! The LibTorch this program runs on: which release, and where it comes from.
+//! The LibTorch this program runs on: its release and its folder.
 
 use std::path::Path;
 
 use crate::Finding;
 
-/// What is linked, or that nothing is.
+/// The LibTorch that is linked.
 #[cfg(feature = "tch")]
 pub(super) fn findings(project: &Path) -> Vec<Finding> {
     let Some(folder) = loaded() else {
@@ -30,7 +30,7 @@ pub(super) fn findings(project: &Path) -> Vec<Finding> {
     }
 }
 
-/// What is linked, or that nothing is.
+/// The finding that no LibTorch is linked.
 #[cfg(not(feature = "tch"))]
 pub(super) fn findings(_project: &Path) -> Vec<Finding> {
     vec![Finding::lacking(

@@ -134,7 +134,7 @@ fn gibibytes(kilobytes: u64) -> String {
     format!("{:.1} GiB", kilobytes as f64 / (1 << 20) as f64)
 }
 
-/// The first line a program prints; nothing where it cannot be run or fails.
+/// The first line a program prints; none if it cannot be run or fails.
 pub(super) fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -144,7 +144,7 @@ pub(super) fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
         .map(|line| line.trim().to_string())
 }
 
-/// Whether a dotted version is the needed one or newer; what follows the numbers does not count.
+/// Returns whether a dotted version is the needed one or newer; a suffix after the numbers is ignored.
 fn at_least(version: &str, needed: &str) -> bool {
     let numbers = |text: &str| -> Vec<u64> {
         let plain = text.split(['-', '+']).next().unwrap_or_default();
