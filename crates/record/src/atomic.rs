@@ -10,9 +10,9 @@ use anyhow::{Context, Result, bail};
 
 /// Writes `bytes` to `path` so that a reader sees the old file or the new one, and nothing between.
 ///
-/// The bytes go to a temporary file beside `path`, which is synchronised, read back and compared, then
-/// renamed; the folder is synchronised last. When anything fails, the old file is as it was and the
-/// temporary file is gone. The folder must exist.
+/// The bytes go to a temporary file next to `path`, which is synchronised, read back and compared, then renamed; the
+/// folder is synchronised last. When anything fails, the old file is as it was and the temporary file is gone. The
+/// folder must exist.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     Pending::write(path, bytes)?.publish()
 }
@@ -33,7 +33,7 @@ impl Pending {
         Self::write_with(path, bytes, |file, bytes| file.write_all(bytes))
     }
 
-    /// As [`Pending::write`], with the act of writing passed in, so that a test can fill the disk.
+    /// Like [`Pending::write`], with the act of writing passed in, so that a test can fill the disk.
     fn write_with(
         path: &Path,
         bytes: &[u8],
@@ -114,7 +114,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// A folder cannot be opened as a file here; the rename alone has to do.
+/// Does nothing: a folder cannot be opened as a file here, so the rename has to suffice.
 #[cfg(not(unix))]
 fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! Rows as columns: which field becomes which column, and of which type.
+//! Rows as columns: the name and type of each field's column.
 
 use polars::chunked_array::builder::ListPrimitiveChunkedBuilder;
 use polars::prelude::*;
@@ -9,7 +9,7 @@ use crate::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Timin
 pub(crate) trait Row: Sized {
     /// Name of the table, which is also the name of its file.
     const TABLE: &'static str;
-    /// What one row is, in a few words, for whoever opens the file.
+    /// A short description of one row, for whoever opens the file.
     const ABOUT: &'static str;
     /// Columns in order.
     fn schema() -> Vec<ColumnSpec>;
@@ -19,12 +19,12 @@ pub(crate) trait Row: Sized {
     fn from_frame(frame: &DataFrame) -> PolarsResult<Vec<Self>>;
 }
 
-/// What a column has to be.
+/// The requirements of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ColumnSpec {
     pub name: &'static str,
     pub dtype: DataType,
-    /// Whether a cell may be empty: unknown, which is no number.
+    /// True if a cell may be empty, which means unknown; that is not a number.
     pub nullable: bool,
     /// The first schema version that has it. In a file of an earlier one every cell of it is empty.
     pub since: u32,
@@ -142,7 +142,7 @@ macro_rules! since {
     };
 }
 
-/// Lists the fields of a row type once, in the order of the columns; `[2]` behind one that schema version 2 brought, which
+/// Lists the fields of a row type once, in the order of the columns; `[2]` after one that schema version 2 added, which
 /// has to be an `Option`.
 macro_rules! row {
     ($row:ident, $table:literal, $about:literal, { $($field:ident: $type:ty $([$since:literal])?),+ $(,)? }) => {

@@ -15,7 +15,7 @@ impl Tables {
         self.predictions.sort_by(predictions);
     }
 
-    /// Whether [`Tables::sort`] would change nothing.
+    /// Returns whether [`Tables::sort`] would change nothing.
     pub(crate) fn is_sorted(&self) -> bool {
         self.runs.is_sorted_by(|a, b| runs(a, b).is_le())
             && self.evals.is_sorted_by(|a, b| evals(a, b).is_le())

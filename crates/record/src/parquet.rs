@@ -67,7 +67,7 @@ pub(crate) fn decode<R: Row>(bytes: Vec<u8>, path: &Path) -> Result<Vec<R>> {
         })
 }
 
-/// Checks the marks at both ends and that the footer fits between them.
+/// Checks the magic numbers at both ends and that the footer fits between them.
 fn check_ends(bytes: &[u8]) -> Result<()> {
     let smallest = 2 * MAGIC.len() + 4;
     ensure!(
@@ -332,7 +332,7 @@ mod tests {
         );
     }
 
-    /// Writes one row in some wrong way and checks that reading refuses it with the file's name and `reason`.
+    /// Writes one faulty row and checks that reading refuses it with the file's name and `reason`.
     #[track_caller]
     fn check_refusal(write: impl FnOnce(DataFrame) -> Result<Vec<u8>>, reason: &str) {
         let row = EvalRow {

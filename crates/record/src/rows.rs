@@ -17,7 +17,7 @@ pub struct RunRow {
     pub spec: String,
     /// Commit of the code that ran, or empty outside a checkout.
     pub code_commit: String,
-    /// Whether the checkout had uncommitted changes.
+    /// True if the checkout had uncommitted changes.
     pub code_dirty: bool,
     /// Dataset card name.
     pub dataset: String,
@@ -45,7 +45,7 @@ pub struct RunRow {
     pub epochs: u32,
     /// Optimiser steps taken, over all phases.
     pub steps: u64,
-    /// Why training ended: `epochs`, `patience`, `converged`, `diverged`; empty when the run failed before.
+    /// The reason why training ended: `epochs`, `patience`, `converged`, `diverged`; empty when the run failed before.
     pub stop_reason: String,
     /// Seconds in training steps (monotonic clock).
     pub train_seconds: f64,
@@ -61,11 +61,11 @@ pub struct RunRow {
     pub load_average: Option<f64>,
     /// Peak resident memory of the process, in bytes; 0 when unknown.
     pub peak_memory: u64,
-    /// When the run started, seconds since 1970 (wall clock; for the record only).
+    /// Start of the run, seconds since 1970 (wall clock; for the record only).
     pub started: u64,
     /// `ok`, `diverged`, `oom` or `failed`.
     pub status: String,
-    /// What went wrong, in one line; empty when `ok`.
+    /// The error in one line; empty when `ok`.
     pub error: String,
 }
 
@@ -90,7 +90,7 @@ pub struct EvalRow {
     pub epoch: u32,
     /// Optimiser steps taken so far.
     pub step: u64,
-    /// What was scored: `train`, `dev`, `test`.
+    /// The split that was scored: `train`, `dev`, `test`.
     pub split: String,
     /// Metric name, such as `accuracy` or `f1-positive`.
     pub metric: String,
@@ -100,7 +100,7 @@ pub struct EvalRow {
     pub n: u64,
     /// Seconds of training up to this moment.
     pub train_seconds: f64,
-    /// Whether this is the score the run stands for (the final one, or the selected epoch's).
+    /// True for the score that is reported for the run (the final one, or the selected epoch's).
     pub is_final: bool,
 }
 
@@ -109,7 +109,7 @@ pub struct EvalRow {
 pub struct PredictionRow {
     /// Run that predicted.
     pub run_id: String,
-    /// What was predicted: `dev`, `test`.
+    /// The split of the example: `dev`, `test`.
     pub split: String,
     /// Example id, from the dataset.
     pub example_id: String,
@@ -134,7 +134,7 @@ pub struct Tables {
     pub predictions: Vec<PredictionRow>,
 }
 
-/// What an epoch of one phase of one kind of run (arm, dataset, encoder) takes, measured by itself.
+/// The time of an epoch of one phase of one kind of run (arm, dataset, encoder), measured by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TimingRow {
     /// Paper of the kind of run, such as `hart2020`.
@@ -147,8 +147,8 @@ pub struct TimingRow {
     pub dataset: String,
     /// Encoder card name.
     pub encoder: String,
-    /// What was timed: the first 16 hexadecimal digits of the SHA-256 of its settings, without the seed and what a search
-    /// chose.
+    /// Identifier of the timed settings: the first 16 hexadecimal digits of their SHA-256, without the seed and the
+    /// choices of a search.
     pub settings: String,
     /// Phase of training, counted from 0.
     pub phase: u32,
@@ -166,7 +166,7 @@ pub struct TimingRow {
     pub cache_seconds: f64,
     /// Processor seconds of other processes per second of these epochs; `None` when unknown.
     pub others: Option<f64>,
-    /// Whether the machine was quiet.
+    /// True if the machine was quiet.
     pub quiet: bool,
     /// Load average of the machine over the minute before; `None` when unknown.
     pub load_average: Option<f64>,
@@ -178,9 +178,9 @@ pub struct TimingRow {
     pub machine: String,
     /// Commit of the code that ran, or empty outside a checkout.
     pub code_commit: String,
-    /// Whether the checkout had uncommitted changes.
+    /// True if the checkout had uncommitted changes.
     pub code_dirty: bool,
-    /// When it was timed, seconds since 1970 (wall clock; for the record only).
+    /// Start of the timing, seconds since 1970 (wall clock; for the record only).
     pub started: u64,
 }
 
@@ -214,7 +214,7 @@ pub struct PretrainingRow {
     pub tokens_per_second: f64,
 }
 
-/// How well one model predicts one held-out text.
+/// The perplexity of one model on one held-out text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PerplexityRow {
     /// Name of the run.

@@ -39,7 +39,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Reads the runs of a folder alone.
+    /// Reads only the runs of a folder.
     pub fn read_runs(dir: &Path) -> Result<Vec<RunRow>> {
         read(dir)
     }

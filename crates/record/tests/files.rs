@@ -158,7 +158,7 @@ fn a_full_disk_leaves_the_old_tables_and_nothing_else() {
     assert_eq!(Tables::read(folder.path()).unwrap(), old);
 }
 
-/// Not a test by itself: what `a_full_disk_leaves_the_old_tables_and_nothing_else` runs under its limit.
+/// The part of `a_full_disk_leaves_the_old_tables_and_nothing_else` that runs under its limit; not a test by itself.
 #[test]
 #[ignore = "runs only under the file size limit that another test sets"]
 fn write_more_than_fits() {
