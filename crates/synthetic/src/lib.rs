@@ -1,9 +1,9 @@
 //! Synthetic papers and their rows, for the tests of other crates; nothing here was ever run.
 //!
-//! This crate knows the form of rows and nothing of what is made of them, and no program is built with it.
+//! This crate knows the form of rows and nothing of their use, and no program is built with it.
 //!
-//! Of [`tables`] the scores are chosen so that every verdict occurs: `full` lies above `frozen` and varies more, `last-two`
-//! lies with `full`, sparse features differ by fold far more than from each other.
+//! The scores of [`tables`] are chosen so that every verdict occurs: `full` lies above `frozen` and varies more,
+//! `last-two` lies with `full`, sparse features differ by fold far more than from each other.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -18,7 +18,7 @@ use totune_record::{EvalRow, PredictionRow, RunRow, Tables};
 /// The `report.toml` of the synthetic paper whose rows are [`tables`].
 pub const PLAN: &str = include_str!("../../../fixtures/record/experiments/synthetic/report.toml");
 
-/// The rows that lie in `fixtures/record/results/synthetic/fixture`.
+/// The rows of `fixtures/record/results/synthetic/fixture`.
 pub fn tables() -> Tables {
     let mut tables = Tables::default();
     for (kind, k, mean, sd) in [
@@ -129,7 +129,7 @@ fn spread(number: u64) -> f64 {
     ((number * 7 % 10) as f64 - 4.5) / 3.027_650_354_097_491_7
 }
 
-/// The row of a run with this spec, with settings of the spec where the row repeats them and usual values elsewhere.
+/// The row of a run with this spec: the spec's settings where the row repeats them, usual values otherwise.
 pub fn row(run_id: String, spec: &Value) -> RunRow {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let encoder = text(&spec["work"]["encoder"]);
@@ -233,7 +233,7 @@ mod tests {
 
     use totune_record::Tables;
 
-    /// The committed parquet is what this crate makes; `TOTUNE_WRITE_FIXTURES=1` writes it anew.
+    /// The committed parquet is this crate's output; `TOTUNE_WRITE_FIXTURES=1` writes it anew.
     #[test]
     fn the_committed_rows_are_the_synthetic_ones() {
         let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/record/results");

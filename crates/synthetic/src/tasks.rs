@@ -122,7 +122,7 @@ pub fn task_tables() -> Tables {
     tables
 }
 
-/// What is tuned and how.
+/// Training settings of a run, and its number of trainable parameters.
 struct Tuned {
     training: Value,
     trained: u64,
