@@ -51,7 +51,13 @@ fn small_data_is_compared_by_folds_and_the_page_says_that_it_is_a_fixture() {
 #[test]
 fn strategies_are_tried_on_each_of_several_encoders() {
     let checkout = Checkout::new();
-    let arguments = ["fixture-tweets", "--budget", "12s", "--strategies", "frozen"];
+    let arguments = [
+        "fixture-tweets",
+        "--budget",
+        "12s",
+        "--strategies",
+        "frozen",
+    ];
     let another = ["--encoder", "fixture-bert@random"];
     let comparison = comparison(&checkout, &[&arguments[..], &another].concat());
     assert_eq!(
