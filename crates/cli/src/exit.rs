@@ -15,8 +15,9 @@ pub const STOPPED: u8 = 130;
 pub const HELP: &str = "\
 Exit codes:
   0    done
-  1    done, but some runs failed (their rows say why), or something was found wrong: see the help
-       of `doctor`, `data check`, `encoders check` and of both `fetch` commands
+  1    done, but some runs failed (their rows say why), or something was found wrong: a card or an
+       experiment that cannot be read and is listed, or as the help of `doctor`, `data check`,
+       `encoders check` and of both `fetch` commands says
   2    not done: wrong arguments or settings, missing files, results that could not be written
   130  interrupted by Ctrl-C or SIGTERM; rerun the same command to resume";
 
@@ -24,6 +25,15 @@ Exit codes:
 pub fn report(error: &anyhow::Error) -> ExitCode {
     eprintln!("{}", block(error));
     ExitCode::from(ERROR)
+}
+
+/// Names the cards that could not be read; the exit code of a command that lists all cards.
+pub fn broken_cards<'a>(cards: impl Iterator<Item = (&'a str, &'a str)>) -> u8 {
+    let errors = cards.map(|(_, error)| eprintln!("error: {error}"));
+    match errors.count() {
+        0 => OK,
+        _ => SOME_FAILED,
+    }
 }
 
 fn block(error: &anyhow::Error) -> String {

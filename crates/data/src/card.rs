@@ -171,6 +171,14 @@ impl Card {
         places
     }
 
+    /// Every file that reading `split` opens; none where the split is not there.
+    pub fn files(&self, root: &Path, split: &str) -> Vec<PathBuf> {
+        let read = self.locate(root, split);
+        let file = read.and_then(|(layout, _)| layout.files.get(split));
+        let paths = file.iter().flat_map(|file| file.paths());
+        paths.map(|path| self.root(root).join(path)).collect()
+    }
+
     /// The path of `split` in each layout that has it, present or not, in the order of preference.
     pub fn places(&self, root: &Path, split: &str) -> Vec<(&Layout, PathBuf)> {
         let root = self.root(root);

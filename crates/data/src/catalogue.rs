@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     cards: Vec<Card>,
+    broken: BTreeMap<String, String>,
 }
 
 impl Catalogue {
@@ -20,13 +21,21 @@ impl Catalogue {
 
     /// Reads every `.toml` file of these folders as a card. Of two cards with the same name, the one in the folder that is
     /// listed first counts; folders that do not exist are left out, as long as one does.
+    ///
+    /// A file that is no card hides no other: it is among [`Catalogue::broken`].
+    ///
+    /// # Errors
+    /// When a folder cannot be listed.
     pub fn read_all(dirs: &[PathBuf]) -> Result<Self> {
         let paths = card_files(dirs, "dataset cards")?;
-        let cards = paths
-            .iter()
-            .map(|path| Card::read(path))
-            .collect::<Result<_>>()?;
-        Ok(Self { cards })
+        let (cards, broken) = read_cards(&paths, Card::read);
+        Ok(Self { cards, broken })
+    }
+
+    /// The name of each file that is no card, and what is wrong with it: path, line and key.
+    pub fn broken(&self) -> impl Iterator<Item = (&str, &str)> {
+        let broken = self.broken.iter();
+        broken.map(|(name, error)| (name.as_str(), error.as_str()))
     }
 
     /// The card called `name`.
@@ -34,6 +43,9 @@ impl Catalogue {
     /// # Errors
     /// When there is none; the error names the nearest one and all that exist.
     pub fn find(&self, name: &str) -> Result<&Card> {
+        if let Some(error) = self.broken.get(name) {
+            bail!("{error}");
+        }
         match self.cards.iter().find(|card| card.name == name) {
             Some(card) => Ok(card),
             None => {
@@ -55,6 +67,24 @@ impl Catalogue {
     pub fn cards(&self) -> &[Card] {
         &self.cards
     }
+}
+
+/// The cards in these files, and what is wrong with the others, by their names.
+pub(crate) fn read_cards<C>(
+    paths: &[PathBuf],
+    read: impl Fn(&Path) -> Result<C>,
+) -> (Vec<C>, BTreeMap<String, String>) {
+    let (mut cards, mut broken) = (Vec::new(), BTreeMap::new());
+    for path in paths {
+        match read(path) {
+            Ok(card) => cards.push(card),
+            Err(error) => {
+                let name = path.file_stem().unwrap_or_default().to_string_lossy();
+                broken.insert(name.into_owned(), format!("{error:#}"));
+            }
+        }
+    }
+    (cards, broken)
 }
 
 /// The `.toml` files of `dirs`, sorted by name; of files with the same name in several folders the first counts. `of`

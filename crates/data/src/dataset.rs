@@ -91,8 +91,12 @@ impl Card {
                 format!("\nit cannot be read either: {error:#}")
             });
             let card = self.file.display();
+            let own = match self.relative_to_card {
+                true => "; `totune data new <file> --replace` describes it as it is now",
+                false => "",
+            };
             return Err(anyhow!(
-                "{}: sha256 {found}; expected {expected} ({card}){why}",
+                "{}: sha256 {found}; expected {expected} ({card}){own}{why}",
                 path.display()
             ));
         }

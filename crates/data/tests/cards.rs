@@ -10,6 +10,7 @@ fn cards() -> PathBuf {
 #[test]
 fn every_committed_card_is_filled_in() {
     let catalogue = Catalogue::read(&cards()).expect("valid cards");
+    assert_eq!(Vec::from_iter(catalogue.broken()), []);
     assert!(catalogue.names().contains(&"disaster-tweets"));
     for card in catalogue.cards() {
         for (key, text) in [

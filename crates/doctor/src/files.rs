@@ -25,7 +25,8 @@ pub(super) fn datasets(project: &Project, roots: &Roots) -> Vec<Finding> {
             }
             .finding(&roots.data)
         };
-        catalogue.cards().iter().map(finding).collect()
+        let readable = catalogue.cards().iter().map(finding);
+        readable.chain(catalogue.broken().map(unreadable)).collect()
     };
     let cards = project.datasets().map(findings);
     below_root("data root", &roots.data, "--data or TOTUNE_DATA", cards)
@@ -89,7 +90,10 @@ pub(super) fn encoders(project: &Project, roots: &Roots) -> Vec<Finding> {
             };
             Ok(files.finding(&roots.encoders))
         };
-        catalogue.names().into_iter().map(finding).collect()
+        let readable = catalogue.names().into_iter().map(finding);
+        let broken = catalogue.broken();
+        let broken = broken.map(|(name, error)| Ok(unreadable((name, error))));
+        readable.chain(broken).collect()
     };
     below_root(
         "encoder root",
@@ -97,6 +101,14 @@ pub(super) fn encoders(project: &Project, roots: &Roots) -> Vec<Finding> {
         "--encoders or TOTUNE_ENCODERS",
         cards(),
     )
+}
+
+/// A card that cannot be read: without those of the fixtures nothing runs, without another one all that does not use it.
+fn unreadable((name, error): (&str, &str)) -> Finding {
+    match name.starts_with("fixture-") {
+        true => Finding::broken(name, error, RESTORE),
+        false => Finding::lacking(name, error, RESTORE),
+    }
 }
 
 /// A card's files: their description and their place.

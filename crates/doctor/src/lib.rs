@@ -263,7 +263,7 @@ the fixture profile cannot run; see NO
     }
 
     #[test]
-    fn a_project_with_a_broken_card_cannot_run_the_fixtures() {
+    fn a_broken_card_is_named_and_only_one_of_a_fixture_is_in_the_way() {
         let folder = tempfile::tempdir().expect("temporary folder");
         for part in ["experiments", "datasets", "encoders"] {
             std::fs::create_dir(folder.path().join(part)).expect("a folder");
@@ -271,8 +271,14 @@ the fixture profile cannot run; see NO
         let project = Project::open(folder.path()).expect("a project");
         let before = Examination::new(&project, &nowhere());
         assert!(before.well, "{}", table(&before, true));
-        std::fs::write(folder.path().join("datasets/broken.toml"), "name = ").expect("a card");
-        assert!(!Examination::new(&project, &nowhere()).well);
+        for (name, well) in [("own", true), ("fixture-mine", false)] {
+            let card = folder.path().join(format!("datasets/{name}.toml"));
+            std::fs::write(&card, "name = ").expect("a card");
+            let examination = Examination::new(&project, &nowhere());
+            assert_eq!(examination.well, well);
+            let table = table(&examination, true);
+            assert!(table.contains(&format!("{name}.toml: line 1: ")), "{table}");
+        }
     }
 
     #[test]

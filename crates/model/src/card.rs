@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use burn::tensor::Device;
 use serde::Deserialize;
 use totune_checkpoint::{Checkpoint, ElmoOptions, Format, Published};
@@ -105,8 +105,12 @@ impl EncoderCard {
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path)
             .with_context(|| format!("{}: cannot be read", path.display()))?;
-        let card: Self =
-            toml::from_str(&text).with_context(|| format!("{}: not a card", path.display()))?;
+        let card: Self = toml::from_str(&text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = 1 + text[..start].matches('\n').count();
+            let message = error.message().trim_end();
+            anyhow!("{}: line {line}: {message}", path.display())
+        })?;
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         ensure!(
             stem == Some(card.name.as_str()),
@@ -158,6 +162,16 @@ impl EncoderCard {
             }
         }
         Ok(None)
+    }
+
+    /// What identifies the weights below one of `roots`, without loading them; none where they are not there.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn hash(&self, roots: &[PathBuf]) -> Result<Option<String>> {
+        let found = self.find(roots)?;
+        let hash = |(_, _, file): (_, _, PathBuf)| Ok(Checkpoint::open(&file)?.hash());
+        found.map(hash).transpose()
     }
 
     /// Returns a message that says which files are missing, where to get them and where to put them; none if all exist.
@@ -321,6 +335,7 @@ fn with_snapshots(folder: PathBuf) -> Vec<PathBuf> {
 #[derive(Debug)]
 pub struct EncoderCatalogue {
     cards: BTreeMap<String, EncoderCard>,
+    broken: BTreeMap<String, String>,
 }
 
 impl EncoderCatalogue {
@@ -336,30 +351,46 @@ impl EncoderCatalogue {
         // Where none is there, the error names the first.
         let none = !dirs.iter().any(|dir| dir.is_dir());
         let listed = dirs.iter().filter(is_there);
-        let mut cards = BTreeMap::new();
+        let (mut cards, mut broken) = (BTreeMap::new(), BTreeMap::new());
         for dir in listed.chain(dirs.first().filter(|_| none)) {
             let unreadable = || format!("{}: cannot be read", dir.display());
             for entry in fs::read_dir(dir).with_context(unreadable)? {
                 let path = entry.with_context(unreadable)?.path();
                 let name = path.file_stem().unwrap_or_default().to_string_lossy();
                 let is_card = path.extension().is_some_and(|ending| ending == "toml");
-                if !is_card || cards.contains_key(&*name) {
+                if !is_card || cards.contains_key(&*name) || broken.contains_key(&*name) {
                     continue;
                 }
-                let card = EncoderCard::read(&path)?;
-                let control = card.untrained();
-                cards.insert(control.name.clone(), control);
-                cards.insert(card.name.clone(), card);
+                match EncoderCard::read(&path) {
+                    Ok(card) => {
+                        let control = card.untrained();
+                        cards.insert(control.name.clone(), control);
+                        cards.insert(card.name.clone(), card);
+                    }
+                    Err(error) => {
+                        broken.insert(name.into_owned(), format!("{error:#}"));
+                    }
+                }
             }
         }
-        Ok(Self { cards })
+        Ok(Self { cards, broken })
+    }
+
+    /// The name of each file that is no card, and what is wrong with it: path, line and key.
+    pub fn broken(&self) -> impl Iterator<Item = (&str, &str)> {
+        let broken = self.broken.iter();
+        broken.map(|(name, error)| (name.as_str(), error.as_str()))
     }
 
     /// The card called `name`.
     ///
     /// # Errors
-    /// When there is none; the message lists what exists, the nearest first.
+    /// When there is none, in which case the message lists what exists, the nearest first, or when its file is wrong.
     pub fn find(&self, name: &str) -> Result<&EncoderCard> {
+        let trained = name.strip_suffix(RANDOM).unwrap_or(name);
+        if let Some(error) = self.broken.get(trained) {
+            bail!("{error}");
+        }
         self.cards.get(name).with_context(|| {
             let mut names = self.names();
             names.sort_by_key(|other| strsim::levenshtein(name, other));

@@ -18,6 +18,7 @@ use totune_data::{Card, TextCard, TextCatalogue, Tokenizer, near};
 
 use crate::command::fetch;
 use crate::context::Context;
+use crate::exit;
 
 /// Datasets and texts: list them, check their files against their cards, and show their content
 #[derive(Debug, Subcommand)]
@@ -96,6 +97,15 @@ impl AnyCard {
         let texts = texts.cards().iter().cloned();
         cards.extend(texts.map(|card| Self::Text(Box::new(card))));
         Ok(cards)
+    }
+
+    /// Names the cards that [`AnyCard::all`] leaves out, since they cannot be read; the exit code.
+    fn broken(context: &Context, names: &[String]) -> Result<u8> {
+        if !names.is_empty() {
+            return Ok(exit::OK);
+        }
+        let (datasets, texts) = (context.project.datasets()?, texts(context)?);
+        Ok(exit::broken_cards(datasets.broken().chain(texts.broken())))
     }
 }
 

@@ -124,7 +124,7 @@ impl List {
         }
         if self.json {
             println!("{}", serde_json::to_string_pretty(&rows)?);
-            return Ok(exit::OK);
+            return Ok(exit::broken_cards(catalogue.broken()));
         }
         println!("encoders below {}", context.roots.encoders.display());
         let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
@@ -139,7 +139,7 @@ impl List {
                 row.name, row.architecture
             );
         }
-        Ok(exit::OK)
+        Ok(exit::broken_cards(catalogue.broken()))
     }
 }
 
@@ -157,8 +157,9 @@ struct Checked {
 
 impl Check {
     fn run(self, context: &Context, catalogue: &EncoderCatalogue) -> Result<u8> {
-        let mut checked = Vec::new();
+        let (mut checked, mut code) = (Vec::new(), exit::OK);
         if self.names.is_empty() {
+            code = exit::broken_cards(catalogue.broken());
             for name in catalogue.names() {
                 let card = catalogue.find(name)?;
                 if let Some((_, _, file)) = card.find(&roots(context, card))? {
@@ -190,7 +191,7 @@ impl Check {
         } else {
             checked.iter().for_each(Checked::print);
         }
-        Ok(if well { exit::OK } else { exit::SOME_FAILED })
+        Ok(if well { code } else { exit::SOME_FAILED })
     }
 }
 

@@ -1,15 +1,17 @@
 //! All cards of texts of a folder.
 
 use super::TextCard;
-use crate::catalogue::card_files;
+use crate::catalogue::{card_files, read_cards};
 use crate::near::{did_you_mean, quoted};
 use anyhow::{Result, bail};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Cards of texts, in the order of their names.
 #[derive(Clone, Debug)]
 pub struct TextCatalogue {
     cards: Vec<TextCard>,
+    broken: BTreeMap<String, String>,
 }
 
 impl TextCatalogue {
@@ -21,10 +23,14 @@ impl TextCatalogue {
     /// Reads the cards of several folders, as [`crate::Catalogue::read_all`] does.
     pub fn read_all(dirs: &[PathBuf]) -> Result<Self> {
         let paths = card_files(dirs, "cards of texts")?;
-        let cards = paths.iter().map(|path| TextCard::read(path));
-        Ok(Self {
-            cards: cards.collect::<Result<_>>()?,
-        })
+        let (cards, broken) = read_cards(&paths, TextCard::read);
+        Ok(Self { cards, broken })
+    }
+
+    /// The name of each file that is no card, and what is wrong with it: path, line and key.
+    pub fn broken(&self) -> impl Iterator<Item = (&str, &str)> {
+        let broken = self.broken.iter();
+        broken.map(|(name, error)| (name.as_str(), error.as_str()))
     }
 
     /// The card called `name`.
@@ -32,6 +38,9 @@ impl TextCatalogue {
     /// # Errors
     /// When there is none; the error names the nearest one and all that exist.
     pub fn find(&self, name: &str) -> Result<&TextCard> {
+        if let Some(error) = self.broken.get(name) {
+            bail!("{error}");
+        }
         match self.cards.iter().find(|card| card.name == name) {
             Some(card) => Ok(card),
             None => {

@@ -168,7 +168,17 @@ fn an_unknown_dataset_is_answered_with_the_near_name_and_with_all_there_are() {
         std::fs::write(folder.path().join(format!("{name}.toml")), card).expect("a card");
     }
     std::fs::write(folder.path().join("notes.md"), "not a card").expect("a file");
+    let wrong = folder.path().join("wrong.toml");
+    std::fs::write(&wrong, "name = \"wrong\"\nlables = []\n").expect("a file");
     let catalogue = Catalogue::read(folder.path()).expect("two cards");
+    let broken: Vec<_> = catalogue.broken().collect();
+    let [("wrong", error)] = broken[..] else {
+        panic!("{broken:?}");
+    };
+    let place = format!("{}: line 2: unknown key `lables`; did", wrong.display());
+    assert!(error.starts_with(&place), "{error}");
+    let found = catalogue.find("wrong").expect_err("no card").to_string();
+    assert_eq!(found, error);
     for (name, expected) in [
         (
             "disaster-tweet",

@@ -31,7 +31,7 @@ impl Check {
     pub(super) fn run(self, context: &Context) -> Result<u8> {
         let root = &context.roots.data;
         let named = !self.names.is_empty();
-        let mut code = exit::OK;
+        let mut code = AnyCard::broken(context, &self.names)?;
         let mut all: Vec<Entry> = Vec::new();
         for card in AnyCard::all(context, &self.names)? {
             let (checked, missing): (Vec<Entry>, _) = match &card {

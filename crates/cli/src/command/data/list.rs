@@ -7,7 +7,6 @@ use totune_data::survey::{Listed, ListedText, listed, listed_text, places_table,
 
 use super::{AnyCard, print_json};
 use crate::context::Context;
-use crate::exit;
 
 /// List every split of every dataset and every text, and whether they were found
 #[derive(Debug, Args)]
@@ -38,7 +37,7 @@ impl List {
             let datasets = all.into_iter().map(Entry::Dataset);
             let entries: Vec<Entry> = datasets.chain(texts.into_iter().map(Entry::Text)).collect();
             print_json(&entries)?;
-            return Ok(exit::OK);
+            return AnyCard::broken(context, &self.names);
         }
         let shown = |path: &std::path::Path| match path.strip_prefix(root) {
             Ok(below) => below.display().to_string(),
@@ -64,7 +63,7 @@ impl List {
             found.join(" and "),
             root.display()
         );
-        Ok(exit::OK)
+        AnyCard::broken(context, &self.names)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use totune_data::guess::draft;
 
@@ -18,6 +18,7 @@ use crate::exit;
 Examples:
   totune data new reviews.csv
   totune data new data/reviews_train.tsv --text body --label stars --task regression
+  totune data new reviews.csv --replace        the file has changed, or was read wrongly
   totune data new export.csv.gz --encoding windows-1252 --empty drop
 
 Reads CSV, TSV, JSON arrays, JSON lines, parquet and word-per-line columns, also compressed with
@@ -33,6 +34,9 @@ pub struct New {
     /// File to write the card to; its name is that of the dataset
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write the card anew where there is one, as for a file that has changed; what was edited in it is lost
+    #[arg(long)]
+    replace: bool,
 }
 
 impl New {
@@ -66,6 +70,16 @@ impl New {
                 cards.join(format!("{}.toml", draft.name))
             }
         };
+        let is_there = path.exists();
+        ensure!(
+            self.replace || !is_there,
+            "{}: is already there and never overwritten without --replace; --out gives the new one another name",
+            path.display()
+        );
+        if is_there {
+            fs::remove_file(&path)
+                .with_context(|| format!("{}: cannot be removed", path.display()))?;
+        }
         write_new(&path, &draft.text)?;
         for note in &draft.notes {
             eprintln!("{note}");

@@ -223,6 +223,7 @@ impl OverlapOf {
         };
         if datasets.is_empty() {
             let all = context.project.datasets()?;
+            exit::broken_cards(all.broken());
             let wanted = |card: &&Card| !card.fixture && there(card);
             datasets.extend(all.cards().iter().filter(wanted).cloned());
             ensure!(

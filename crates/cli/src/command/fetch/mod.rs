@@ -71,12 +71,13 @@ impl FetchDatasets {
     /// Fetches.
     pub fn run(self, context: &Context) -> Result<u8> {
         let catalogue = context.project.datasets()?;
+        let mut broken = exit::OK;
         let cards: Vec<&Card> = match self.names.is_empty() {
-            true => catalogue
-                .cards()
-                .iter()
-                .filter(|card| !card.fetch.is_empty())
-                .collect(),
+            true => {
+                broken = exit::broken_cards(catalogue.broken());
+                let cards = catalogue.cards().iter();
+                cards.filter(|card| !card.fetch.is_empty()).collect()
+            }
             false => self
                 .names
                 .iter()
@@ -88,7 +89,7 @@ impl FetchDatasets {
             .into_iter()
             .map(|card| of_dataset(context, &settings, card))
             .collect::<Result<_>>()?;
-        self.how.run(context, settings, wanted)
+        Ok(broken.max(self.how.run(context, settings, wanted)?))
     }
 }
 
@@ -96,8 +97,12 @@ impl FetchEncoders {
     /// Fetches.
     pub fn run(self, context: &Context) -> Result<u8> {
         let catalogue = context.project.encoders()?;
+        let mut broken = exit::OK;
         let names: Vec<&str> = match self.names.is_empty() {
-            true => catalogue.names(),
+            true => {
+                broken = exit::broken_cards(catalogue.broken());
+                catalogue.names()
+            }
             false => self.names.iter().map(String::as_str).collect(),
         };
         let mut wanted = Vec::new();
@@ -107,7 +112,7 @@ impl FetchEncoders {
                 wanted.push(of_encoder(context, card));
             }
         }
-        self.how.run(context, self.how.settings(), wanted)
+        Ok(broken.max(self.how.run(context, self.how.settings(), wanted)?))
     }
 }
 
