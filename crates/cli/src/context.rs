@@ -3,7 +3,7 @@
 use std::env;
 
 use anyhow::{Context as _, Result};
-use totune_sweep::{Environment, Machine, Project, Roots, Store};
+use totune_sweep::{Environment, Machine, Places, Project, Roots, Store};
 
 use crate::global::Global;
 use crate::shipped;
@@ -58,6 +58,15 @@ impl Context {
     /// Threads that were asked for, or one for each core.
     pub fn threads(&self) -> usize {
         self.global.threads()
+    }
+
+    /// Where experiments, runs and the files that they read lie.
+    pub fn places(&self) -> Places<'_> {
+        Places {
+            project: &self.project,
+            store: &self.store,
+            roots: &self.roots,
+        }
     }
 
     /// A path as it is shown: from the project's root where it lies below it.

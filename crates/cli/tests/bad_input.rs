@@ -5,6 +5,7 @@ mod support;
 use std::fs;
 
 use support::{Checkout, SPARSE, Said, TUNE};
+use totune_record::Tables;
 
 #[test]
 fn unknown_names_are_answered_with_the_near_one_and_the_list() {
@@ -267,20 +268,82 @@ fn a_table_that_was_cut_short_is_run_again() {
 }
 
 #[test]
-fn runs_of_other_data_than_now_are_not_collected() {
+fn runs_of_other_data_than_now_are_stale_and_kept_and_come_back_with_the_data() {
     let checkout = Checkout::with(&[("sparse", SPARSE)]);
     checkout.succeed(&["sweep", "run", "trial", "fixture"]);
+    let first = checkout.ids();
     // The card reads the same file in another way: another dataset under the same name.
     let card = checkout.path("datasets/fixture-tweets.toml");
-    let text = fs::read_to_string(&card)
-        .expect("card")
-        .replace(", group = \"keyword\"", "");
-    fs::write(&card, text).expect("write");
-    refused(
-        &checkout,
-        checkout.run(&["collect", "trial", "fixture"]),
-        "6 runs were made from other files",
-    );
+    let before = fs::read_to_string(&card).expect("card");
+    fs::write(&card, before.replace(", group = \"keyword\"", "")).expect("write");
+    let plan = checkout.succeed(&["sweep", "plan", "trial", "fixture"]);
+    let stale = "6 stale: dataset `fixture-tweets` has changed;";
+    assert!(plan.contains(stale), "{plan}");
+    let said = checkout.run(&["collect", "trial", "fixture"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(said.err.contains("none of the 6 runs"), "{}", said.err);
+
+    let second = checkout.ids();
+    assert!(second.iter().all(|id| !first.contains(id)), "{second:?}");
+    checkout.succeed(&["sweep", "run", "trial", "fixture", "--only", &second[0]]);
+    checkout.succeed(&["sweep", "run", "trial", "fixture"]);
+    let plan = checkout.succeed(&["sweep", "plan", "trial", "fixture"]);
+    assert!(!plan.contains("stale"), "{plan}");
+    let ids = |tables: Tables| -> Vec<String> {
+        let mut ids: Vec<_> = tables.runs.into_iter().map(|run| run.run_id).collect();
+        ids.sort();
+        ids
+    };
+    let sorted = |mut ids: Vec<String>| {
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(checkout.collected()), sorted(second));
+
+    fs::write(&card, &before).expect("write");
+    assert_eq!(ids(checkout.collected()), sorted(first));
+    // Other metrics are other scores.
+    let all = r#"["accuracy", "f1-positive", "f1-macro"]"#;
+    let other = before.replace(all, r#"["f1-macro"]"#);
+    assert_ne!(other, before);
+    fs::write(&card, other).expect("write");
+    let plan = checkout.succeed(&["sweep", "plan", "trial", "fixture"]);
+    let stale = "6 stale: the card of `fixture-tweets` names other metrics;";
+    assert!(plan.contains(stale), "{plan}");
+}
+
+#[test]
+fn a_broken_card_stops_no_command_that_does_not_use_it() {
+    let checkout = Checkout::with(&[("sparse", SPARSE)]);
+    checkout.write("datasets/mine.toml", "name = \"mine\"\nlables = []\n");
+    checkout.write("encoders/mine.toml", "name = \"mine\"\ntitle = 3\n");
+    let of_dataset = "datasets/mine.toml: line 2: unknown key `lables`";
+    let of_encoder = "encoders/mine.toml: line 2: invalid type: integer `3`";
+    for (command, code, error) in [
+        (&["data", "list"][..], 1, of_dataset),
+        (&["data", "check"], 1, of_dataset),
+        (&["encoders", "list"], 1, of_encoder),
+        (&["encoders", "check"], 1, of_encoder),
+        (&["papers"], 0, ""),
+        (&["sweep", "plan", "trial", "fixture"], 0, ""),
+        (&["sweep", "run", "trial", "fixture"], 0, ""),
+        (&["data", "list", "fixture-tweets"], 0, ""),
+        (&["data", "show", "mine"], 2, of_dataset),
+    ] {
+        let said = checkout.run(command);
+        assert_eq!(said.code, Some(code), "{command:?}: {}", said.err);
+        assert!(said.err.contains(error), "{command:?}: {}", said.err);
+        assert!(code > 0 || !said.err.contains("mine"), "{}", said.err);
+        assert!(code == 2 || !said.out.is_empty() || command[1] == "run");
+    }
+    let doctor = checkout.succeed(&["doctor"]);
+    let line = doctor.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(line.contains("unknown key `lables`"), "{doctor}");
+    let experiment = SPARSE.replace("fixture-tweets", "mine");
+    checkout.write("experiments/trial/sparse.toml", &experiment);
+    let said = checkout.run(&["sweep", "plan", "trial", "fixture"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(said.err.contains(of_dataset), "{}", said.err);
 }
 
 #[cfg(target_os = "linux")]
@@ -328,12 +391,10 @@ fn refused(checkout: &Checkout, said: Said, expected: &str) {
         said.err
     );
     let written = |part: &str| checkout.path(part).exists();
-    if !expected.contains("made from other files") {
-        assert!(
-            !written("runs") && !written("results"),
-            "something was written"
-        );
-    }
+    assert!(
+        !written("runs") && !written("results"),
+        "something was written"
+    );
 }
 
 /// `/dev/full` takes nothing, as a full disk.

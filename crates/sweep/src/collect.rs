@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use totune_record::{RunRow, Tables};
 
-use crate::inputs::one_hash;
-use crate::{Plan, PlannedRun, Project, Roots, RunSpec, State, Store};
+use crate::{Places, Plan, PlannedRun, Project, RunSpec, State};
 
 /// What was collected.
 #[derive(Debug, Clone)]
@@ -27,14 +26,9 @@ pub struct Collected {
 /// Merges the runs of a plan into `results/<paper>/<profile>/`, sorted, so that the same runs give the same bytes.
 ///
 /// Only runs of the current plan are taken. Unless `partial`, every one of them must be there: tables that were
-/// complete are not replaced by ones with holes. Runs made from other files than the cards describe now are refused.
-pub fn collect(
-    project: &Project,
-    store: &Store,
-    roots: &Roots,
-    plan: &Plan,
-    partial: bool,
-) -> Result<Collected> {
+/// complete are not replaced by ones with holes. Runs made from other files than there are now are not in the plan.
+pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> {
+    let Places { project, store, .. } = places;
     let there = |run: &&PlannedRun| matches!(run.state, State::Done | State::Failed);
     let runs: Vec<&PlannedRun> = plan.runs.iter().filter(there).collect();
     let unresolvable = plan.count(State::Unresolvable);
@@ -57,7 +51,7 @@ pub fn collect(
         of_run.runs[0].spec = run.spec.canonical_json();
         tables.extend(of_run);
     }
-    refuse_stale(project, roots, &tables.runs)?;
+    refuse_mixed(project, &tables.runs)?;
     tables.sort();
     let folder = project.results(&plan.paper, &plan.profile);
     std::fs::create_dir_all(&folder)
@@ -73,56 +67,35 @@ pub fn collect(
     })
 }
 
-/// Refuses runs that read other bytes than they would read now.
-///
-/// A dataset that is not on this machine cannot be compared, nor a checkpoint whose card pins no hash.
-fn refuse_stale(project: &Project, roots: &Roots, runs: &[RunRow]) -> Result<()> {
-    let datasets = project.datasets()?;
+/// Refuses runs that read different data or weights under one name. The plan leaves out what is stale, but only where the
+/// files are on this machine.
+fn refuse_mixed(project: &Project, runs: &[RunRow]) -> Result<()> {
     let encoders = project.encoders()?;
-    let mut hashes = BTreeMap::new();
-    let mut stale = Vec::new();
+    let mut read: BTreeMap<String, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for run in runs {
         let spec = RunSpec::read(&run.spec)
             .with_context(|| format!("run {}: its spec cannot be read", run.run_id))?;
-        let splits = spec.split.splits();
-        let read = format!("{} {}", run.dataset, splits.join(" "));
-        if !hashes.contains_key(&read) {
-            let card = datasets.find(&run.dataset)?;
-            let here = card.missing(&roots.data, &splits).is_none();
-            let load = |split: &&str| Ok(card.load_split(&roots.data, split)?.hash);
-            let hash = here
-                .then(|| splits.iter().map(load).collect::<Result<Vec<_>>>())
-                .transpose()?
-                .map(|hashes| one_hash(&hashes));
-            hashes.insert(read.clone(), hash);
+        let splits = spec.split.splits().join(" and ");
+        let mut sources = vec![(
+            format!("dataset `{}` ({splits})", run.dataset),
+            &run.dataset_hash,
+        )];
+        // A checkpoint may circulate in several formats, each with a hash of its own.
+        if !run.encoder.is_empty() && encoders.find(&run.encoder)?.sha256.is_empty() {
+            sources.push((format!("encoder `{}`", run.encoder), &run.checkpoint_hash));
         }
-        if differs(&run.dataset_hash, hashes[&read].as_deref()) {
-            stale.push(format!("{}: dataset `{}`", run.run_id, run.dataset));
-        }
-        if !run.encoder.is_empty() && !run.checkpoint_hash.is_empty() {
-            // A checkpoint may circulate in several formats, each with a hash of its own.
-            let pinned = &encoders.find(&run.encoder)?.sha256;
-            if pinned.is_empty() || pinned.values().any(|hash| *hash == run.checkpoint_hash) {
-                continue;
-            }
-            stale.push(format!("{}: encoder `{}`", run.run_id, run.encoder));
+        for (what, hash) in sources.into_iter().filter(|(_, hash)| !hash.is_empty()) {
+            let of_hash = read.entry(what).or_default().entry(hash).or_default();
+            of_hash.push(&run.run_id);
         }
     }
-    let shown: String = stale
-        .iter()
-        .take(5)
-        .map(|line| format!("\n  {line}"))
-        .collect();
-    ensure!(
-        stale.is_empty(),
-        "{} runs were made from other files than the cards describe now; remove their folders below runs/ and run them \
-         again:{shown}{}",
-        stale.len(),
-        if stale.len() > 5 { "\n  …" } else { "" }
-    );
+    if let Some((what, by_hash)) = read.iter().find(|(_, by_hash)| by_hash.len() > 1) {
+        let such_as = |runs: &Vec<&str>| format!("{} runs such as {}", runs.len(), runs[0]);
+        let groups: Vec<String> = by_hash.values().map(such_as).collect();
+        bail!(
+            "{what}: the runs read different files under this name ({}), and none is here to tell which of them are stale",
+            groups.join(", ")
+        );
+    }
     Ok(())
-}
-
-fn differs(recorded: &str, now: Option<&str>) -> bool {
-    !recorded.is_empty() && now.is_some_and(|now| now != recorded)
 }

@@ -1,5 +1,6 @@
 //! Runs what a plan says will run.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -9,12 +10,14 @@ use totune_record::{RunRow, Tables};
 
 use crate::failure::{catch, one_line, status_of};
 use crate::provenance::{self, Code};
+use crate::spec::Sources;
+use crate::stale;
 use crate::states::States;
 use crate::store::Claim;
 use crate::work::{self, Interrupted, Outcome, Resources};
 use crate::{
-    Ended, Environment, Inputs, Machine, Plan, PlannedRun, Position, Progress, RunSpec, Silent,
-    State, Store, missing,
+    Ended, Environment, Inputs, Machine, Plan, PlannedRun, Position, Progress, Project, RunSpec,
+    Silent, State, Store, missing,
 };
 
 /// How a sweep ended.
@@ -61,6 +64,7 @@ pub fn execute(
             progress,
         )?,
         code: Code::of(&project.root),
+        cards: cards_of(project, &to_run)?,
         store,
         machine,
         progress,
@@ -100,6 +104,17 @@ pub fn execute(
     })
 }
 
+/// What the cards say of each of these runs, by its id.
+fn cards_of(project: &Project, runs: &[&PlannedRun]) -> Result<BTreeMap<String, Sources>> {
+    let (datasets, encoders) = (project.datasets()?, project.encoders()?);
+    let of = |run: &&PlannedRun| {
+        let encoder = run.spec.encoder().map(|name| encoders.find(name));
+        let said = stale::cards(project, &datasets, encoder.transpose()?, &run.spec)?;
+        Ok((run.id.clone(), said))
+    };
+    runs.iter().map(of).collect()
+}
+
 impl Summary {
     /// How things stand before anything is run.
     pub fn of_nothing(plan: &Plan) -> Self {
@@ -137,6 +152,8 @@ enum End {
 struct Sweep<'a> {
     inputs: Inputs,
     code: Code,
+    /// What the cards say of each run, by its id.
+    cards: BTreeMap<String, Sources>,
     store: &'a Store,
     machine: &'a Machine,
     progress: &'a dyn Progress,
@@ -162,7 +179,7 @@ impl Sweep<'_> {
             State::Failed if run.state != State::Failed => return Ok(End::Failed),
             _ => {}
         }
-        claim.begin(&run.spec)?;
+        claim.begin(&run.spec, &self.cards[&run.id])?;
         self.progress.started(position, run);
         let clock = Instant::now();
         let Some(outcome) = self.perform(&run.spec) else {

@@ -1,38 +1,56 @@
-//! Runs that were made under an earlier schema of specs, and keep the ids they have.
+//! Ids of planned runs that their specs do not give: of runs made under an earlier schema of specs, which keep the ids they
+//! have, and of runs whose data, weights or cards have changed, which get others.
 
 use std::collections::HashSet;
 
 use anyhow::Result;
 use totune_record::Tables;
 
-use crate::{Project, RunSpec, Store};
+use crate::stale::Present;
+use crate::{Places, RunSpec};
 
-/// Ids that a paper's stored results have.
-pub(crate) struct Known {
+/// What decides on ids beside a spec.
+pub(crate) struct Known<'a> {
+    places: Places<'a>,
+    /// Ids that a paper's stored results have.
     collected: HashSet<String>,
+    present: Present<'a>,
 }
 
-impl Known {
-    /// The ids of the collected runs of a paper and profile; none where nothing was collected.
-    pub fn read(project: &Project, paper: &str, profile: &str) -> Result<Self> {
-        let folder = project.results(paper, profile);
+impl<'a> Known<'a> {
+    /// With the ids of the collected runs of a paper and profile; none where nothing was collected.
+    pub fn read(places: Places<'a>, paper: &str, profile: &str) -> Result<Self> {
+        let folder = places.project.results(paper, profile);
         let runs = match folder.join("runs.parquet").is_file() {
             true => Tables::read_runs(&folder)?,
             false => Vec::new(),
         };
         Ok(Self {
+            places,
             collected: runs.into_iter().map(|run| run.run_id).collect(),
+            present: Present::new(places),
         })
     }
 
-    /// Gives a planned run the id that it was made with under an earlier schema, if it was: if there are collected results
-    /// of that id or a folder in the store, and no folder of today's id.
-    pub fn adopt(&self, store: &Store, run: &mut RunSpec) {
-        if store.folder(&run.id()).is_dir() {
-            return;
+    /// Gives a planned run its id: the one that it was made with under an earlier schema, if there are collected results of that
+    /// id or a folder in the store, and no folder of today's id; and another one where the run of that id is stale.
+    ///
+    /// # Errors
+    /// When what that run read cannot be compared: its card is wrong, or its file is not what the card says.
+    pub fn adopt(&self, run: &mut RunSpec) -> Result<()> {
+        if run.made_as.is_some() {
+            return Ok(());
         }
-        let made = |id: &String| self.collected.contains(id) || store.folder(id).is_dir();
-        let id = run.earlier_ids().find(made);
-        run.made_as = id;
+        let store = self.places.store;
+        if !store.folder(&run.id()).is_dir() {
+            let made = |id: &String| self.collected.contains(id) || store.folder(id).is_dir();
+            let id = run.earlier_ids().find(made);
+            run.made_as = id;
+        }
+        if let Some((id, stale)) = self.present.changed(run)? {
+            run.made_as = Some(id);
+            run.replaces = Some(stale);
+        }
+        Ok(())
     }
 }

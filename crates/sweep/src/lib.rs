@@ -18,8 +18,10 @@ mod inputs;
 mod known;
 mod lock;
 mod machine;
+mod memo;
 mod merge;
 mod misfits;
+mod places;
 mod plan;
 mod profile;
 mod progress;
@@ -27,6 +29,7 @@ mod project;
 mod provenance;
 mod search;
 mod spec;
+mod stale;
 mod states;
 mod store;
 mod stored;
@@ -40,9 +43,10 @@ pub use collect::{Collected, collect};
 pub use estimate::{Estimate, KindCost, Size, Timing, estimate};
 pub use execute::{Summary, execute};
 pub use experiment::{Experiment, Kind};
-pub use inputs::{Environment, Inputs, Roots, missing};
+pub use inputs::{Inputs, missing};
 pub use machine::Machine;
 pub use misfits::misfits;
+pub use places::{Environment, Places, Roots};
 pub use plan::{Plan, PlannedRun, Selection, Shard};
 pub use progress::{Ended, Position, Progress, Silent};
 pub use project::Project;
@@ -50,7 +54,7 @@ pub use provenance::{code, peak_memory};
 pub use search::UnequalSearch;
 pub use spec::{
     DivergenceWork, Floor, FloorWork, Information, LogisticSettings, ProbeInput, ProbeWork,
-    ProbedStates, Regression, RunSpec, SparseWork, TuneWork, Work,
+    ProbedStates, Regression, RunSpec, SparseWork, Stale, TuneWork, Work,
 };
 pub use store::{State, Store};
 pub use stored::{Arms, read_results, upgrade_results};

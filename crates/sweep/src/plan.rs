@@ -1,5 +1,6 @@
 //! Which runs there are, how far each has come, and which would run now.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, ensure};
@@ -7,7 +8,7 @@ use serde::Serialize;
 
 use crate::known::Known;
 use crate::search::{Cell, Choice, Scored, UnequalSearch};
-use crate::{Project, RunSpec, State, Store};
+use crate::{Places, Project, RunSpec, Stale, State, Store};
 
 /// All runs of a paper and profile, with their states.
 #[derive(Debug, Serialize)]
@@ -36,6 +37,8 @@ pub struct PlannedRun {
     pub will_run: bool,
     /// Why it would run, or why not.
     pub why: String,
+    /// The run whose place it takes, since something that one read has changed.
+    pub replaces: Option<Stale>,
     /// What it is; before its search has chosen, with the values of the file where others will stand.
     pub spec: RunSpec,
 }
@@ -85,20 +88,19 @@ impl Plan {
     /// Expands every experiment of the paper that has the profile, and looks up how far each run has come.
     ///
     /// Where all trials of a search have ended, the runs it decides on are there with the settings of the best one.
-    pub fn new(
-        project: &Project,
-        store: &Store,
-        paper: &str,
-        profile: &str,
-        selection: &Selection,
-    ) -> Result<Self> {
-        let known = Known::read(project, paper, profile)?;
+    /// A run whose data, weights or cards have changed since is in it under another id.
+    ///
+    /// # Errors
+    /// When an experiment or a card of the runs that have ended is wrong, or a file of theirs is not what its card says.
+    pub fn new(places: Places, paper: &str, profile: &str, selection: &Selection) -> Result<Self> {
+        let Places { project, store, .. } = places;
+        let known = Known::read(places, paper, profile)?;
         let mut entries = Vec::new();
         for experiment in project.experiments_with(paper, profile)? {
             let (runs, mut cells) = experiment.grid(profile)?;
             let trials = cells.iter_mut().flat_map(|cell| &mut cell.trials);
             for run in trials.flat_map(|(_, runs)| runs) {
-                known.adopt(store, run);
+                known.adopt(run)?;
             }
             entries.extend(runs.into_iter().map(Entry::Known));
             for cell in &cells {
@@ -109,7 +111,7 @@ impl Plan {
         }
         for entry in &mut entries {
             if let Entry::Known(run) = entry {
-                known.adopt(store, run);
+                known.adopt(run)?;
             }
         }
         let entries = select(entries, selection)?;
@@ -133,6 +135,16 @@ impl Plan {
     /// The experiments whose arms are not searched with as many trials as each other.
     pub fn unequal_searches(&self) -> Vec<UnequalSearch> {
         UnequalSearch::among(self.runs.iter().map(|run| &run.spec))
+    }
+
+    /// How many runs are to be run again because something they read has changed, by what that is.
+    pub fn stale(&self) -> BTreeMap<&str, usize> {
+        let mut counts = BTreeMap::new();
+        let open = self.runs.iter().filter(|run| run.state != State::Done);
+        for stale in open.filter_map(|run| run.replaces.as_ref()) {
+            *counts.entry(stale.why.as_str()).or_insert(0) += 1;
+        }
+        counts
     }
 
     /// How many runs are in each state.
@@ -175,6 +187,7 @@ impl Entry {
                 state: undecided.state,
                 will_run: false,
                 why: undecided.why,
+                replaces: None,
                 spec: undecided.spec,
             },
         }
@@ -284,6 +297,9 @@ fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
     };
     let why = match state {
         State::Failed if !retry_failed => format!("{why}; --retry-failed runs it again"),
+        State::Missing if let Some(stale) = &spec.replaces => {
+            format!("run {} is stale: {}", stale.run, stale.why)
+        }
         _ => why,
     };
     PlannedRun {
@@ -292,6 +308,7 @@ fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
         state,
         will_run,
         why,
+        replaces: spec.replaces.clone(),
         spec,
     }
 }

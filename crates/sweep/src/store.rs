@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
-use totune_record::{Tables, write_atomically};
+use totune_record::{RunRow, Tables, write_atomically};
 
 use crate::RunSpec;
 use crate::lock::{Lock, Owner};
+use crate::spec::Sources;
+
+/// The file of a run folder with what the cards said when it was run.
+pub(crate) const CARDS: &str = "cards.json";
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -94,6 +98,14 @@ impl Store {
         }
     }
 
+    /// The row of a run that has ended; none where it has not, or its table cannot be read.
+    pub(crate) fn run_row(&self, id: &str) -> Option<RunRow> {
+        let folder = self.folder(id);
+        let is_there = folder.join("runs.parquet").is_file();
+        let rows = is_there.then(|| Tables::read_runs(&folder).ok()).flatten();
+        rows.and_then(|rows| rows.into_iter().next())
+    }
+
     /// The rows of a finished run.
     pub fn tables(&self, id: &str) -> Result<Tables> {
         let folder = self.folder(id);
@@ -130,8 +142,8 @@ impl Store {
 }
 
 impl Claim {
-    /// Clears what an earlier owner left and writes `spec.json`.
-    pub fn begin(&self, spec: &RunSpec) -> Result<()> {
+    /// Clears what an earlier owner left and writes `spec.json`, and what the `cards` say.
+    pub fn begin(&self, spec: &RunSpec, cards: &Sources) -> Result<()> {
         let entries = std::fs::read_dir(&self.folder)
             .with_context(|| format!("{}: cannot list", self.folder.display()))?;
         let paths: Vec<PathBuf> = entries
@@ -150,6 +162,8 @@ impl Claim {
             std::fs::remove_file(path)
                 .with_context(|| format!("{}: cannot remove", path.display()))?;
         }
+        let said = serde_json::to_string_pretty(cards)? + "\n";
+        write_atomically(&self.folder.join(CARDS), said.as_bytes())?;
         let json = spec.canonical_json() + "\n";
         write_atomically(&self.folder.join("spec.json"), json.as_bytes())
     }

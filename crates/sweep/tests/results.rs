@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use totune_record::{RunRow, Tables};
-use totune_sweep::{Arms, Plan, Project, RunSpec, Selection, Store, read_results, upgrade_results};
+use totune_sweep::{
+    Arms, Places, Plan, Project, Roots, RunSpec, Selection, Store, read_results, upgrade_results,
+};
 
 fn project() -> Project {
     Project::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository")
@@ -83,10 +85,21 @@ fn the_plan_has_the_collected_runs_by_their_ids() {
     };
     let scratch = scratch.expect("a temporary folder");
     let store = Store::new(scratch.path().to_path_buf());
+    let nowhere = || scratch.path().join("nothing");
+    let roots = Roots {
+        data: nowhere(),
+        encoders: nowhere(),
+        cache: None,
+    };
     for paper in papers() {
         let tables = Tables::read(&project().results(&paper, "small")).expect("rows");
         scatter(&tables, &store);
-        let plan = Plan::new(&project(), &store, &paper, "small", &Selection::default());
+        let places = Places {
+            project: &project(),
+            store: &store,
+            roots: &roots,
+        };
+        let plan = Plan::new(places, &paper, "small", &Selection::default());
         let planned: BTreeSet<String> = plan
             .expect("a plan")
             .runs

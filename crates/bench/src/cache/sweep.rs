@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use totune_data::{BatchPlan, Example, Target};
-use totune_sweep::{Environment, Plan, Selection, Silent, execute};
+use totune_sweep::{Environment, Places, Plan, Selection, Silent, execute};
 
 use super::Setting;
 use super::grid::{BATCH, Grid, PAPER, PROFILE, scratch};
@@ -64,7 +64,12 @@ pub fn work(case: &Case, worker: &Worker) -> Result<()> {
         let folder = case.folder.join(taken.to_string());
         let (project, store) = scratch(&folder)?;
         case.grid.expand(&project)?;
-        let plan = Plan::new(&project, &store, PAPER, PROFILE, &Selection::default())?;
+        let places = Places {
+            project: &project,
+            store: &store,
+            roots: &worker.roots,
+        };
+        let plan = Plan::new(places, PAPER, PROFILE, &Selection::default())?;
         // Cards and fixtures are the checkout's; only the experiment is made for this.
         let environment = Environment {
             project: &worker.project,

@@ -41,20 +41,8 @@ impl Collect {
             return Ok(exit::OK);
         }
         let selection = Selection::default();
-        let plan = Plan::new(
-            &context.project,
-            &context.store,
-            &self.paper,
-            &self.profile,
-            &selection,
-        )?;
-        let collected = collect(
-            &context.project,
-            &context.store,
-            &context.roots,
-            &plan,
-            self.partial,
-        )?;
+        let plan = Plan::new(context.places(), &self.paper, &self.profile, &selection)?;
+        let collected = collect(context.places(), &plan, self.partial)?;
         if !context.global.quiet {
             let absent = match collected.absent {
                 0 => String::new(),

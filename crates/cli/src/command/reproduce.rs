@@ -38,20 +38,9 @@ impl Reproduce {
         if code == exit::STOPPED {
             return Ok(code);
         }
-        let plan = Plan::new(
-            &context.project,
-            &context.store,
-            &self.paper,
-            &self.profile,
-            &Selection::default(),
-        )?;
-        let collected = collect(
-            &context.project,
-            &context.store,
-            &context.roots,
-            &plan,
-            false,
-        )?;
+        let everything = Selection::default();
+        let plan = Plan::new(context.places(), &self.paper, &self.profile, &everything)?;
+        let collected = collect(context.places(), &plan, false)?;
         if !context.global.quiet {
             eprintln!(
                 "{} runs in {}",

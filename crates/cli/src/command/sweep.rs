@@ -204,13 +204,7 @@ impl Which {
             shard: self.shard,
             retry_failed: self.retry_failed,
         };
-        Plan::new(
-            &context.project,
-            &context.store,
-            &self.paper,
-            &self.profile,
-            &selection,
-        )
+        Plan::new(context.places(), &self.paper, &self.profile, &selection)
     }
 }
 
@@ -229,7 +223,7 @@ pub fn execute(
     let mut finished = 0;
     let mut told = false;
     loop {
-        let plan = Plan::new(&context.project, &context.store, paper, profile, &selection)?;
+        let plan = Plan::new(context.places(), paper, profile, &selection)?;
         // What fails again in this round is not run a third time in the next.
         selection.retry_failed = false;
         let idle = plan.to_run().is_empty();
@@ -367,6 +361,9 @@ fn print_plan(plan: &Plan) {
         counts.join(", "),
         plan.to_run().len()
     );
+    for (why, runs) in plan.stale() {
+        println!("{runs} stale: {why}; their folders are kept, and new runs take their place");
+    }
     for unequal in plan.unequal_searches() {
         println!("not tuned equally hard: {unequal}");
     }

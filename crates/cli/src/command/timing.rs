@@ -41,13 +41,8 @@ pub struct TimeArgs {
 impl TimeArgs {
     /// Times and says what came of it.
     pub fn run(self, context: &Context) -> Result<u8> {
-        let plan = Plan::new(
-            &context.project,
-            &context.store,
-            &self.paper,
-            &self.profile,
-            &Selection::default(),
-        )?;
+        let everything = Selection::default();
+        let plan = Plan::new(context.places(), &self.paper, &self.profile, &everything)?;
         let machine = context.machine()?;
         let quiet = context.global.quiet;
         let request = TimingRequest {

@@ -300,6 +300,7 @@ impl Experiment {
             search: Vec::new(),
             search_trials: None,
             made_as: None,
+            replaces: None,
         }
     }
 }

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use totune_data::TextCard;
 
-use super::Roots;
-use crate::{Project, RunSpec};
+use crate::{Project, Roots, RunSpec};
 
 /// Everything that runs of these specs read and that is not there, as one message; `None` when all is there.
 ///

@@ -1,7 +1,7 @@
 //! What the runs of a sweep share: datasets, encoders and encoded texts, each loaded once.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
@@ -12,8 +12,9 @@ use totune_data::{Dataset, Encoded, EncodedCache, Example, Pairs, WordContext, s
 use totune_model::{AnyEncoder, Encoder, EncoderCard, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
 
+use crate::spec::one_hash;
 use crate::states::{Key, States};
-use crate::{Machine, Progress, Project, RunSpec, Silent, TuneWork};
+use crate::{Environment, Progress, RunSpec, Silent, TuneWork};
 
 mod missing;
 
@@ -23,43 +24,6 @@ use missing::{names, texts};
 
 /// Training inputs that are looked at for their length, about.
 const MEASURED_INPUTS: usize = 5000;
-
-/// Where datasets and encoders are looked for; fixtures always come from the project itself.
-#[derive(Debug, Clone)]
-pub struct Roots {
-    /// Folder with dataset files.
-    pub data: PathBuf,
-    /// Folder with checkpoints, such as a Hugging Face cache.
-    pub encoders: PathBuf,
-    /// Folder where encoded texts are kept for the next start; without one they are encoded each time.
-    pub cache: Option<PathBuf>,
-}
-
-/// Where runs find what they read, and what they are executed on.
-#[derive(Debug, Clone, Copy)]
-pub struct Environment<'a> {
-    /// The cards and fixtures.
-    pub project: &'a Project,
-    /// The files of datasets and encoders.
-    pub roots: &'a Roots,
-    /// The device and its limits.
-    pub machine: &'a Machine,
-}
-
-impl Roots {
-    /// Where the files of an encoder card are looked for: fixtures in the project's own, others in the user's folder and
-    /// then among those that come with the project.
-    pub fn of_encoder(&self, project: &Project, fixture: bool) -> Vec<PathBuf> {
-        match fixture {
-            true => project.in_card_folders("fixtures/encoders"),
-            false => [
-                vec![self.encoders.clone()],
-                project.in_card_folders("encoders"),
-            ]
-            .concat(),
-        }
-    }
-}
 
 /// Datasets, encoders and encoded texts in memory.
 pub struct Inputs {
@@ -341,12 +305,4 @@ fn indices_hash(indices: &[usize]) -> String {
         .iter()
         .flat_map(|&index| (index as u64).to_le_bytes());
     sha256_hex(&bytes.collect::<Vec<u8>>())
-}
-
-/// One hash for what a run reads of a dataset.
-pub(crate) fn one_hash(hashes: &[String]) -> String {
-    match hashes {
-        [only] => only.clone(),
-        several => sha256_hex(several.join("\n").as_bytes()),
-    }
 }

@@ -1,10 +1,10 @@
 //! A spec as it is stored, and the id that follows from it.
 
 use anyhow::{Context, Result};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{RunSpec, schema};
+use super::{RunSpec, Sources, schema};
 
 impl RunSpec {
     /// The spec as JSON with sorted keys and no spaces, with its `schema`: what is stored in rows and selected on by reports.
@@ -27,13 +27,23 @@ impl RunSpec {
     pub fn id(&self) -> String {
         match &self.made_as {
             Some(id) => id.clone(),
-            None => {
-                let mut value = self.with_schema();
-                let object = value.as_object_mut().expect("a spec is a table");
-                object.retain(|key, _| !schema::NOT_HASHED.contains(&key.as_str()));
-                id_of(&value)
-            }
+            None => id_of(&self.hashed()),
         }
+    }
+
+    /// The id of the same run with these things it reads as they are now, where they are not what they were for the run
+    /// that has the plain id.
+    pub(crate) fn id_with(&self, changed: &Sources) -> String {
+        let mut value = self.hashed();
+        value["sources"] = json!(changed);
+        id_of(&value)
+    }
+
+    fn hashed(&self) -> Value {
+        let mut value = self.with_schema();
+        let object = value.as_object_mut().expect("a spec is a table");
+        object.retain(|key, _| !schema::NOT_HASHED.contains(&key.as_str()));
+        value
     }
 
     /// The id of the same run under schema 1, whether there ever was one.

@@ -12,9 +12,12 @@ mod floors;
 mod identity;
 mod label;
 mod schema;
+mod sources;
 
 pub use analyses::{DivergenceWork, Information, ProbeInput, ProbeWork, ProbedStates};
 pub use floors::{Floor, FloorWork, Regression};
+pub use sources::Stale;
+pub(crate) use sources::{Sources, one_hash};
 
 /// How the name of an experiment ends whose runs are the trials of a search.
 pub(crate) const OF_TRIALS: &str = "-search";
@@ -54,9 +57,13 @@ pub struct RunSpec {
     /// values is the same run. `None` without a search, of a trial, and where it is not known.
     #[serde(default)]
     pub search_trials: Option<usize>,
-    /// The id that it was made with, where an earlier schema gave it another one.
+    /// The id that it was made with, where an earlier schema gave it another one, or that it has since something it reads
+    /// changed.
     #[serde(skip)]
     pub(crate) made_as: Option<String>,
+    /// The run that it takes the place of, since something that one read has changed.
+    #[serde(skip)]
+    pub(crate) replaces: Option<Stale>,
 }
 
 /// The kinds of work a run can be. The list is closed: `match` names every place a new kind has to be handled.
@@ -160,6 +167,7 @@ impl RunSpec {
             search: Vec::new(),
             search_trials: None,
             made_as: None,
+            replaces: None,
         }
     }
 

@@ -32,6 +32,7 @@ fn spec() -> RunSpec {
         search: Vec::new(),
         search_trials: None,
         made_as: None,
+        replaces: None,
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use burn::tensor::Device;
 use totune_record::{EvalRow, Tables};
 use totune_sweep::{
-    Environment, Machine, Plan, Project, Roots, Selection, Silent, Store, Summary, execute,
+    Environment, Machine, Places, Plan, Project, Roots, Selection, Silent, Store, Summary, execute,
 };
 
 /// A project of its own with one experiment, and the cards, presets and fixtures of the repository.
@@ -59,8 +59,16 @@ impl Demo {
 
     pub fn plan(&self) -> Plan {
         let selection = Selection::default();
-        let plan = Plan::new(&self.project, &self.store, "demo", "fixture", &selection);
+        let plan = Plan::new(self.places(), "demo", "fixture", &selection);
         plan.expect("a plan")
+    }
+
+    pub fn places(&self) -> Places<'_> {
+        Places {
+            project: &self.project,
+            store: &self.store,
+            roots: &self.roots,
+        }
     }
 
     pub fn environment(&self) -> Environment<'_> {

@@ -1,0 +1,221 @@
+//! Whether a run that has ended read what it would read now: its data, its weights, and what cards say of both.
+//!
+//! A run whose sources have changed is stale. It stays in the store, and the plan has another one in its place, whose id
+//! follows from the spec and from what has changed. Where all is again as it was, the first run counts again.
+
+use std::cell::OnceCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde_json::json;
+use totune_data::{Catalogue, Tokenizer};
+use totune_model::{Architecture, EncoderCard, EncoderCatalogue, TokenizerKind};
+
+use crate::memo::Memo;
+use crate::spec::{Sources, one_hash};
+use crate::store::CARDS;
+use crate::{Places, Project, RunSpec, Stale};
+
+const DATASET: &str = "dataset";
+const METRICS: &str = "metrics";
+const WEIGHTS: &str = "weights";
+const TOKENIZER: &str = "tokenizer";
+const ARCHITECTURE: &str = "architecture";
+const TEXTS: &str = "texts";
+
+/// Everything as it is now, each thing read when it is asked for.
+pub(crate) struct Present<'a> {
+    places: Places<'a>,
+    datasets: OnceCell<Catalogue>,
+    encoders: OnceCell<EncoderCatalogue>,
+    memo: Memo,
+}
+
+impl<'a> Present<'a> {
+    pub fn new(places: Places<'a>) -> Self {
+        Self {
+            places,
+            datasets: OnceCell::new(),
+            encoders: OnceCell::new(),
+            memo: Memo::open(places.roots.cache.as_deref()),
+        }
+    }
+
+    /// Whether the stored run with the id of `run` is stale, and the id that takes its place. What is not on this machine
+    /// cannot be compared and counts as unchanged, and so does what the run did not record.
+    pub fn changed(&self, run: &RunSpec) -> Result<Option<(String, Stale)>> {
+        let id = run.id();
+        let mut changed = Sources::new();
+        for (key, was) in self.recorded(&id) {
+            let now = self.now(run, &key, &was)?;
+            if let Some(now) = now.filter(|now| *now != was) {
+                changed.insert(key, now);
+            }
+        }
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        let why: Vec<String> = changed.keys().map(|key| why(run, key)).collect();
+        let stale = Stale {
+            run: id,
+            why: why.join(", "),
+        };
+        Ok(Some((run.id_with(&changed), stale)))
+    }
+
+    /// What a stored run read; nothing where it has not ended.
+    fn recorded(&self, id: &str) -> Sources {
+        let store = self.places.store;
+        let Some(row) = store.run_row(id) else {
+            return Sources::new();
+        };
+        let cards = fs::read(store.folder(id).join(CARDS)).ok();
+        let cards = cards.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let mut recorded: Sources = cards.unwrap_or_default();
+        for (key, hash) in [
+            (DATASET, row.dataset_hash),
+            (WEIGHTS, row.checkpoint_hash),
+            (TOKENIZER, row.tokenizer_hash),
+        ] {
+            recorded.insert(key.to_string(), hash);
+        }
+        recorded.retain(|_, was| !was.is_empty());
+        recorded
+    }
+
+    /// One of these as it is now; none where that is not known.
+    fn now(&self, run: &RunSpec, key: &str, was: &str) -> Result<Option<String>> {
+        let encoder = run.encoder().map(|name| self.encoders()?.find(name));
+        let encoder = encoder.transpose()?;
+        Ok(match (key, encoder) {
+            (DATASET, _) => self.dataset(run)?,
+            (WEIGHTS, Some(card)) => self.weights(card, was)?,
+            (TOKENIZER, Some(card)) => self.tokenizer(card)?,
+            (ARCHITECTURE, Some(card)) => {
+                // What an earlier program wrote may lack settings that have a default today.
+                let same = serde_json::from_str::<Architecture>(was)
+                    .is_ok_and(|architecture| architecture == card.architecture);
+                Some(match same {
+                    true => was.to_string(),
+                    false => json!(card.architecture).to_string(),
+                })
+            }
+            _ => cards(self.places.project, self.datasets()?, encoder, run)?.remove(key),
+        })
+    }
+
+    fn dataset(&self, run: &RunSpec) -> Result<Option<String>> {
+        let root = &self.places.roots.data;
+        let card = self.datasets()?.find(&run.dataset)?;
+        let splits = run.split.splits();
+        if card.missing(root, &splits).is_some() {
+            return Ok(None);
+        }
+        let hash = |split: &&str| {
+            let how = format!("{split} {card:?}");
+            let read = || Ok(card.load_split(root, split)?.hash);
+            self.memo.hash(&how, &card.files(root, split), read)
+        };
+        let hashes = splits.iter().map(hash).collect::<Result<Vec<_>>>()?;
+        Ok(Some(one_hash(&hashes)))
+    }
+
+    fn weights(&self, card: &EncoderCard, was: &str) -> Result<Option<String>> {
+        // A checkpoint may circulate in several formats, each with a hash of its own.
+        if card.untrained || card.sha256.values().any(|pinned| pinned == was) {
+            return Ok(Some(was.to_string()));
+        }
+        if let Some(pinned) = card.sha256.values().next() {
+            return Ok(Some(pinned.clone()));
+        }
+        let roots = self.roots_of(card);
+        let Some(dir) = card.locate(&roots) else {
+            return Ok(None);
+        };
+        let read = || Ok(card.hash(&roots)?.unwrap_or_default());
+        let how = format!("weights {:?}", card.formats);
+        self.memo.hash(&how, &files_in(&dir), read).map(Some)
+    }
+
+    fn tokenizer(&self, card: &EncoderCard) -> Result<Option<String>> {
+        let folder = card.locate(&self.roots_of(card));
+        let is_of_file = card.architecture.tokenizer() != TokenizerKind::Characters;
+        let Some(folder) = folder.filter(|_| is_of_file) else {
+            return Ok(None);
+        };
+        let lowercase = card.vocabulary.lowercase;
+        let files = ["tokenizer.json", "vocab.txt"].map(|name| folder.join(name));
+        let read = || Ok(Tokenizer::open(&folder, lowercase)?.hash().to_string());
+        let how = format!("tokenizer {lowercase}");
+        self.memo.hash(&how, &files, read).map(Some)
+    }
+
+    fn roots_of(&self, card: &EncoderCard) -> Vec<PathBuf> {
+        let Places { project, roots, .. } = self.places;
+        roots.of_encoder(project, card.fixture)
+    }
+
+    fn datasets(&self) -> Result<&Catalogue> {
+        once(&self.datasets, || self.places.project.datasets())
+    }
+
+    fn encoders(&self) -> Result<&EncoderCatalogue> {
+        once(&self.encoders, || self.places.project.encoders())
+    }
+}
+
+/// What the cards say of a run's scores that is in no hash of its row: the metrics, the network, and the texts.
+pub(crate) fn cards(
+    project: &Project,
+    datasets: &Catalogue,
+    encoder: Option<&EncoderCard>,
+    run: &RunSpec,
+) -> Result<Sources> {
+    let dataset = datasets.find(&run.dataset)?;
+    let scores = json!({ "metrics": dataset.metrics, "positive": dataset.positive });
+    let mut said = Sources::from([(METRICS.to_string(), scores.to_string())]);
+    if let Some(card) = encoder {
+        let architecture = json!(card.architecture).to_string();
+        said.insert(ARCHITECTURE.to_string(), architecture);
+    }
+    if !run.texts().is_empty() {
+        let known = project.texts()?;
+        let mut files = Vec::new();
+        for name in run.texts() {
+            let of_text = known.find(name)?.files.iter();
+            files.extend(of_text.map(|file| json!([file.path, file.sha256])));
+        }
+        said.insert(TEXTS.to_string(), json!(files).to_string());
+    }
+    Ok(said)
+}
+
+/// What has changed, for people.
+fn why(run: &RunSpec, key: &str) -> String {
+    let (dataset, encoder) = (&run.dataset, run.encoder().unwrap_or_default());
+    match key {
+        DATASET => format!("dataset `{dataset}` has changed"),
+        METRICS => format!("the card of `{dataset}` names other metrics"),
+        WEIGHTS => format!("encoder `{encoder}` has other weights"),
+        TOKENIZER => format!("encoder `{encoder}` has another tokenizer"),
+        ARCHITECTURE => format!("the card of `{encoder}` describes another network"),
+        _ => format!("text `{}` has changed", run.texts().join("` or `")),
+    }
+}
+
+fn once<T>(cell: &OnceCell<T>, read: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if cell.get().is_none() {
+        let _ = cell.set(read()?);
+    }
+    Ok(cell.get().expect("it was just read"))
+}
+
+/// The files of a folder, sorted.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
+    files.sort();
+    files
+}
