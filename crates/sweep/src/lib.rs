@@ -16,6 +16,7 @@ mod experiment;
 mod failure;
 mod inputs;
 mod known;
+mod labels;
 mod lock;
 mod machine;
 mod memo;

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use crate::known::Known;
+use crate::labels;
 use crate::search::{Cell, Choice, Scored, UnequalSearch};
 use crate::{Places, Project, RunSpec, Stale, State, Store};
 
@@ -116,14 +117,16 @@ impl Plan {
         }
         let entries = select(entries, selection)?;
         let elsewhere = |entry: &Entry| matches!(entry, Entry::Undecided(run) if run.elsewhere);
+        let waits_for_others = entries.iter().any(elsewhere);
+        let planned = |entry: Entry| entry.planned(store, selection.retry_failed);
+        let mut runs: Vec<PlannedRun> = entries.into_iter().map(planned).collect();
+        let labelled = runs.iter_mut().map(|run| (&mut run.label, &run.spec));
+        labels::tell_apart(&mut labelled.collect::<Vec<_>>());
         Ok(Self {
             paper: paper.to_string(),
             profile: profile.to_string(),
-            waits_for_others: entries.iter().any(elsewhere),
-            runs: entries
-                .into_iter()
-                .map(|entry| entry.planned(store, selection.retry_failed))
-                .collect(),
+            waits_for_others,
+            runs,
         })
     }
 

@@ -1,11 +1,11 @@
 //! The plans of all papers, run for run: a change of an experiment file, or of how it is read, that is to leave the runs
 //! as they are is held to `tests/plans/<paper>.txt`, which has a hash of every run's settings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use totune_sweep::{Project, RunSpec};
+use totune_sweep::{Places, Plan, Project, Roots, RunSpec, Selection, Store};
 
 /// Digits of a hash in the list: few enough to be compact, many enough to tell some thousand runs apart.
 const DIGITS: usize = 8;
@@ -115,5 +115,40 @@ fn write_the_lists() {
     for paper in project().papers().expect("papers") {
         std::fs::create_dir_all(list(&paper).parent().expect("a folder")).expect("a folder");
         std::fs::write(list(&paper), write(&planned(&paper))).expect("writes");
+    }
+}
+
+/// Progress, plans and failures name runs by their labels.
+#[test]
+fn no_two_runs_of_a_plan_have_the_same_label() {
+    let nowhere = tempfile::tempdir().expect("a temporary folder");
+    let roots = Roots {
+        data: nowhere.path().join("data"),
+        encoders: nowhere.path().join("encoders"),
+        cache: None,
+    };
+    let (project, store) = (project(), Store::new(nowhere.path().join("runs")));
+    let places = Places {
+        project: &project,
+        store: &store,
+        roots: &roots,
+    };
+    for paper in project.papers().expect("papers") {
+        let experiments = project.experiments(&paper).expect("experiments");
+        let profiles = experiments
+            .iter()
+            .flat_map(|experiment| experiment.profiles());
+        for profile in BTreeSet::from_iter(profiles) {
+            let plan = Plan::new(places, &paper, profile, &Selection::default()).expect("a plan");
+            let mut labels = BTreeMap::new();
+            for run in &plan.runs {
+                if let Some(other) = labels.insert(&run.label, run) {
+                    panic!(
+                        "{paper} {profile}: {}: {:?} {:?}",
+                        run.label, other.spec, run.spec
+                    );
+                }
+            }
+        }
     }
 }

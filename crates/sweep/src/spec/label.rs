@@ -3,7 +3,7 @@
 use serde_json::Value;
 use totune_data::Split;
 
-use super::{RunSpec, Work, kebab};
+use super::{OF_TRIALS, RunSpec, Work, kebab};
 
 /// How the path of a setting ends that labels have anyway.
 const LR: &str = ".adaptation.lr";
@@ -11,12 +11,12 @@ const LR: &str = ".adaptation.lr";
 impl RunSpec {
     /// What tells this run from its neighbours in the same experiment, for people.
     pub fn label(&self) -> String {
-        let mut parts = vec![self.experiment.clone()];
+        let mut parts = vec![self.experiment.clone(), self.dataset.clone()];
+        parts.extend(self.encoder().map(str::to_string));
+        parts.extend(self.arm_label());
         match &self.work {
             Work::Sparse(work) => parts.push(kebab(&work.features)),
             Work::Tune(work) => {
-                parts.push(self.dataset.clone());
-                parts.push(work.encoder.clone());
                 let adaptation = &work.training.adaptation;
                 parts.push(adaptation.label());
                 parts.push(format!("lr {:e}", adaptation.lr()));
@@ -28,30 +28,40 @@ impl RunSpec {
                 }
             }
             Work::Probe(work) => {
-                parts.push(self.dataset.clone());
-                parts.push(work.encoder.clone());
                 let (input, states) = (kebab(&work.input), kebab(&work.states));
                 parts.push(format!("probe of {input}, {states}"));
             }
             Work::Divergence(work) => {
-                parts.push(self.dataset.clone());
                 parts.push(format!("from {}", work.texts.join(" and ")));
             }
-            Work::Floor(work) => {
-                parts.push(self.dataset.clone());
-                parts.extend(work.encoder.clone());
-                parts.push(work.floor.label());
-            }
+            Work::Floor(work) => parts.push(work.floor.label()),
         }
         parts.extend(self.searched());
-        parts.push(split_label(&self.split));
+        parts.extend(split_label(&self.split));
         if self.split.n_folds() > 1 {
             parts.push(format!("fold {}", self.fold));
         }
         if matches!(self.work, Work::Tune(_) | Work::Probe(_)) {
             parts.push(format!("seed {}", self.seed));
         }
+        parts.retain(|part| !part.is_empty());
         parts.join(" · ")
+    }
+
+    /// The arm, where neither the experiment nor the rest of the label says it.
+    fn arm_label(&self) -> Option<String> {
+        let experiment = self.experiment.strip_suffix(OF_TRIALS);
+        let says_it = match &self.work {
+            Work::Sparse(work) => kebab(&work.features),
+            Work::Tune(work) => {
+                let label = work.training.adaptation.label();
+                label.split(", ").next().unwrap_or_default().to_string()
+            }
+            Work::Floor(work) => work.floor.label(),
+            Work::Probe(_) | Work::Divergence(_) => String::new(),
+        };
+        let known = [experiment.unwrap_or(&self.experiment), &says_it];
+        (!known.contains(&self.arm.as_str())).then(|| self.arm.clone())
     }
 
     /// As [`RunSpec::label`], without the values that a search is still to choose.
@@ -90,17 +100,19 @@ impl RunSpec {
     }
 }
 
-fn split_label(split: &Split) -> String {
+/// How examples are split; nothing where the files say it, as is usual.
+fn split_label(split: &Split) -> Option<String> {
     let (kind, duplicates) = match split {
-        Split::Files(files) => return format!("test on {}", files.test),
+        Split::Files(files) if files.test == "test" => return None,
+        Split::Files(files) => return Some(format!("scored on {}", files.test)),
         Split::HoldOut(split) => ("hold-out".to_string(), kebab(&split.duplicates)),
         Split::KFold(split) => (
             format!("{} folds by {}", split.folds, kebab(&split.by)),
             kebab(&split.duplicates),
         ),
     };
-    match duplicates.as_str() {
+    Some(match duplicates.as_str() {
         "keep" => kind,
         _ => format!("{kind}, duplicates together"),
-    }
+    })
 }

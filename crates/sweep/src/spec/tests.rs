@@ -323,6 +323,6 @@ fn a_spec_comes_back_from_its_json() {
 fn a_label_tells_a_run_from_its_neighbours() {
     assert_eq!(
         spec().label(),
-        "table-1 · tf-idf · 10 folds by shuffled · fold 3"
+        "table-1 · disaster-tweets · tf-idf · 10 folds by shuffled · fold 3"
     );
 }
