@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write as _;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
@@ -66,13 +65,7 @@ impl New {
         let path = folder.join("strategies.toml");
         let shown = context.shown(&path);
         let text = text(&card, &name, &self.encoder);
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .with_context(|| format!("{shown}: cannot be written"))?;
-        file.write_all(text.as_bytes())
-            .with_context(|| format!("{shown}: cannot be written"))?;
+        super::data::write_new(&path, &text)?;
         print!("{text}");
         eprintln!("{shown} is written; run it: totune reproduce {name} own");
         Ok(exit::OK)

@@ -212,7 +212,10 @@ impl Experiment {
             for arm in arms.iter().filter(|arm| arm.is_for(&dataset)) {
                 let mut cell = of_dataset.clone();
                 lay(&mut cell, arm.settings.clone());
-                resolve(&mut cell, &presets)?;
+                if let Err(error) = resolve(&mut cell, &presets) {
+                    slips.add(&arm.name, vec![format!("{error:#}")]);
+                    continue;
+                }
                 plural(&mut cell);
                 let place = Place {
                     profile,

@@ -326,3 +326,18 @@ fn every_slip_is_named_at_once_with_its_place() {
         assert!(error.contains(expected), "{expected}: {error}");
     }
 }
+
+#[test]
+fn an_unknown_preset_hides_no_other_slip() {
+    let wrong = TUNE
+        .replace("seeds = [1, 2]", "")
+        .replace("preset = \"frozen\"", "preset = \"frosen\"");
+    let error = format!("{:#}", tune(&wrong, "all").expect_err("refused"));
+    for expected in [
+        "unknown preset `frosen`",
+        "(arm frozen)",
+        "missing key `seeds`",
+    ] {
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+}
