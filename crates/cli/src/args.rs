@@ -11,8 +11,8 @@ use crate::command::{
     predict, pretrain, report, reproduce, submit, sweep, train,
 };
 use crate::context::Context;
-use crate::exit;
-use crate::global::Global;
+use crate::global::{Global, LogFormat};
+use crate::{exit, print};
 
 /// Freeze a pretrained encoder, fine-tune it, train its top layers, or train a head first?
 /// Reproduces papers that argue about this.
@@ -71,6 +71,9 @@ pub enum Command {
 impl Args {
     /// Runs what was typed by a program that began at `start`.
     pub fn run(self, start: Instant) -> Result<ExitCode> {
+        if self.global.log_format == LogFormat::Json {
+            print::use_json();
+        }
         // What answers where no project can be found, too.
         let command = match self.command {
             Command::Completions(command) => {

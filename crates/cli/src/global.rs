@@ -50,9 +50,22 @@ pub struct Global {
     )]
     pub cache_budget: u64,
 
+    /// What goes to standard error: text, or one JSON object a line with time, level, event and its fields
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+
     /// Print results and errors only
     #[arg(long, short, global = true)]
     pub quiet: bool,
+}
+
+/// The form of what goes to standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// Lines and bars for people
+    Text,
+    /// Lines of JSON for programs
+    Json,
 }
 
 impl Global {

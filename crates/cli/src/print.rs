@@ -1,9 +1,14 @@
-//! `print!` and `println!` for standard output that may be full or closed: the standard library's panic there.
+//! `print!`, `println!` and `eprintln!`, for a standard output that may be full or closed (the standard library's panic there),
+//! and for a standard error that a program reads.
 //!
 //! Declared first and with `#[macro_use]`, so that these are meant wherever this crate prints.
 
 use std::fmt::Arguments;
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{ErrorKind, Write, stderr, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::exit;
 
@@ -14,6 +19,35 @@ macro_rules! print {
 macro_rules! println {
     () => { $crate::print::print(format_args!("\n")) };
     ($($what:tt)*) => { $crate::print::print(format_args!("{}\n", format_args!($($what)*))) };
+}
+
+macro_rules! eprintln {
+    ($($what:tt)*) => { $crate::print::message(format_args!($($what)*)) };
+}
+
+/// Whether standard error has JSON.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// How grave an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// What goes as it should.
+    Info,
+    /// What the user may want to know.
+    Warning,
+    /// What did not work.
+    Error,
+}
+
+/// From now on standard error has one JSON object a line.
+pub fn use_json() {
+    JSON.store(true, Ordering::Relaxed);
+}
+
+/// Whether standard error has JSON.
+pub fn is_json() -> bool {
+    JSON.load(Ordering::Relaxed)
 }
 
 /// Writes to standard output, or ends the program: quietly when whoever reads it has stopped, as `head` does, else with a message.
@@ -27,4 +61,42 @@ pub fn print(what: Arguments) {
     }
     eprintln!("error: cannot write to standard output: {error}");
     std::process::exit(exit::ERROR.into());
+}
+
+/// Writes a message to standard error.
+pub fn message(what: Arguments) {
+    if !is_json() {
+        std::eprintln!("{what}");
+        return;
+    }
+    let text = what.to_string();
+    let (level, text) = match text.strip_prefix("error: ") {
+        Some(error) => (Level::Error, error),
+        None => (Level::Info, text.trim()),
+    };
+    event(level, "message", None, json!({ "message": text }));
+}
+
+/// Writes an event to standard error as one line of JSON.
+pub fn event(level: Level, event: &str, run: Option<&str>, fields: Value) {
+    #[derive(Serialize)]
+    struct Event<'a> {
+        time: String,
+        level: Level,
+        event: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        run: Option<&'a str>,
+        #[serde(flatten)]
+        fields: Value,
+    }
+    let line = Event {
+        time: totune_sweep::timestamp(),
+        level,
+        event,
+        run,
+        fields,
+    };
+    let line = serde_json::to_string(&line).expect("an event has string keys");
+    // As with text, a reader that has gone away ends nothing.
+    let _ = writeln!(stderr().lock(), "{line}");
 }

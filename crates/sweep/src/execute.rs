@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use rayon::prelude::*;
@@ -10,14 +10,15 @@ use totune_record::{RunRow, Tables};
 
 use crate::failure::{catch, one_line, status_of};
 use crate::provenance::{self, Code};
+use crate::run_log::RunLog;
 use crate::spec::Sources;
 use crate::stale;
 use crate::states::States;
 use crate::store::Claim;
 use crate::work::{self, Interrupted, Outcome, Resources};
 use crate::{
-    Ended, Environment, Inputs, Machine, Plan, PlannedRun, Position, Progress, Project, RunSpec,
-    Silent, State, Store, missing,
+    EndScore, Ended, Environment, Inputs, Listeners, Machine, Plan, PlannedRun, Position, Progress,
+    Project, RunSpec, Silent, State, Store, missing,
 };
 
 /// How a sweep ended.
@@ -55,7 +56,7 @@ pub fn execute(
     if let Some(message) = missing(project, roots, specs())? {
         bail!("files are missing; nothing was run and nothing was written\n\n{message}");
     }
-    progress.begin(to_run.len(), plan.runs.len() - to_run.len());
+    progress.begin(plan);
     let sweep = Sweep {
         inputs: Inputs::load(
             environment,
@@ -180,14 +181,21 @@ impl Sweep<'_> {
             _ => {}
         }
         claim.begin(&run.spec, &self.cards[&run.id])?;
-        self.progress.started(position, run);
+        let log = RunLog::open(claim.folder())?;
+        let heard = Listeners(vec![&log, self.progress]);
+        heard.started(position, run);
         let clock = Instant::now();
-        let Some(outcome) = self.perform(&run.spec) else {
+        let Some(outcome) = self.perform(&run.spec, &log, &heard) else {
+            heard.stopped(run);
             return Ok(End::Stopped);
         };
         let tables = self.finish(&claim, outcome)?;
-        let ended = ended(&tables, clock);
-        self.progress.finished(position, run, &ended);
+        let metrics = self.inputs.metrics(&run.spec);
+        let ended = Ended {
+            took: clock.elapsed(),
+            ..ended(&run.spec, &tables, metrics)
+        };
+        heard.finished(position, run, &ended);
         Ok(if ["ok", "diverged"].contains(&ended.status.as_str()) {
             End::Finished
         } else {
@@ -196,29 +204,35 @@ impl Sweep<'_> {
     }
 
     /// Does the work, come what may; `None` when it was stopped from outside.
-    fn perform(&self, spec: &RunSpec) -> Option<Outcome> {
+    fn perform(&self, spec: &RunSpec, log: &RunLog, progress: &dyn Progress) -> Option<Outcome> {
         let row = row(spec, &self.inputs, &self.code, self.machine);
+        log.place(&row);
         let blank = row.clone();
         let resources = Resources {
             inputs: &self.inputs,
             machine: self.machine,
-            progress: self.progress,
+            progress,
         };
         let work = || work::perform(spec, row, resources);
-        let failed = |error: String| Outcome {
-            run: RunRow {
-                status: status_of(&error).to_string(),
-                error,
-                ..blank
-            },
-            evals: Vec::new(),
-            predictions: Vec::new(),
+        let failed = |error: String| {
+            // In full; rows have the beginning.
+            log.line(&error);
+            let error = one_line(&error);
+            Outcome {
+                run: RunRow {
+                    status: status_of(&error).to_string(),
+                    error,
+                    ..blank
+                },
+                evals: Vec::new(),
+                predictions: Vec::new(),
+            }
         };
         match catch(work) {
             Ok(Ok(outcome)) => Some(outcome),
             Ok(Err(error)) if error.is::<Interrupted>() => None,
-            Ok(Err(error)) => Some(failed(one_line(&format!("{error:#}")))),
-            Err(panic) => Some(failed(one_line(&panic))),
+            Ok(Err(error)) => Some(failed(format!("{error:#}"))),
+            Err(panic) => Some(failed(panic)),
         }
     }
 
@@ -293,21 +307,24 @@ fn row(spec: &RunSpec, inputs: &Inputs, code: &Code, machine: &Machine) -> RunRo
     }
 }
 
-fn ended(tables: &Tables, clock: Instant) -> Ended {
+/// How a run ended, by the first of the dataset's `metrics` that it has a score by: on dev of a trial, else on test.
+fn ended(spec: &RunSpec, tables: &Tables, metrics: &[String]) -> Ended {
     let run = &tables.runs[0];
+    let split = if spec.is_trial() { "dev" } else { "test" };
     let finals = || {
-        tables
-            .evals
-            .iter()
-            .filter(|row| row.is_final && row.split == "test" && row.metric != "loss")
+        let rows = tables.evals.iter();
+        rows.filter(|row| row.is_final && row.split == split && row.metric != "loss")
     };
-    let score = finals()
-        .find(|row| row.metric == "accuracy")
-        .or_else(|| finals().next());
+    let by = |metric: &String| finals().find(|row| row.metric == *metric);
+    let score = metrics.iter().find_map(by).or_else(|| finals().next());
     Ended {
         status: run.status.clone(),
         error: run.error.clone(),
-        score: score.map(|row| (row.metric.clone(), row.value)),
-        took: clock.elapsed(),
+        score: score.map(|row| EndScore {
+            split: row.split.clone(),
+            metric: row.metric.clone(),
+            value: row.value,
+        }),
+        took: Duration::ZERO,
     }
 }

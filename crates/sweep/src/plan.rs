@@ -38,10 +38,28 @@ pub struct PlannedRun {
     pub will_run: bool,
     /// Why it would run, or why not.
     pub why: String,
+    /// How long it trained and evaluated, if it is done.
+    pub seconds: Option<f64>,
     /// The run whose place it takes, since something that one read has changed.
     pub replaces: Option<Stale>,
     /// What it is; before its search has chosen, with the values of the file where others will stand.
     pub spec: RunSpec,
+}
+
+impl PlannedRun {
+    /// A run that belongs to no plan.
+    pub fn unplanned(spec: RunSpec) -> Self {
+        Self {
+            id: spec.id(),
+            label: spec.label(),
+            state: State::Missing,
+            will_run: true,
+            why: String::new(),
+            seconds: None,
+            replaces: None,
+            spec,
+        }
+    }
 }
 
 /// A part of a plan.
@@ -190,6 +208,7 @@ impl Entry {
                 state: undecided.state,
                 will_run: false,
                 why: undecided.why,
+                seconds: None,
                 replaces: None,
                 spec: undecided.spec,
             },
@@ -305,12 +324,14 @@ fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
         }
         _ => why,
     };
+    let row = (state == State::Done).then(|| store.run_row(&id)).flatten();
     PlannedRun {
         label: spec.label(),
         id,
         state,
         will_run,
         why,
+        seconds: row.map(|row| row.train_seconds + row.eval_seconds),
         replaces: spec.replaces.clone(),
         spec,
     }

@@ -1,10 +1,12 @@
 //! What a sweep says while it runs. Listeners hear of everything and influence nothing, but for stopping.
 
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use totune_adapt::{EpochScores, StepEvent};
+use totune_adapt::{EpochScores, Score, StepEvent, Watch};
 
-use crate::PlannedRun;
+use crate::{Machine, Plan, PlannedRun, RunSpec};
 
 /// Where a run stands among those of this sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,8 +19,8 @@ pub struct Position {
 
 /// Hears what happens during a sweep; every method may be called from several threads.
 pub trait Progress: Sync {
-    /// The sweep begins: so many to run, so many of the plan left alone (done, failed before, or running elsewhere).
-    fn begin(&self, _to_run: usize, _left: usize) {}
+    /// The sweep begins, or another round of it: a plan that was made anew since searches have ended.
+    fn begin(&self, _plan: &Plan) {}
 
     /// A longer step before the first run, such as loading an encoder.
     fn preparing(&self, _what: &str) {}
@@ -29,13 +31,16 @@ pub trait Progress: Sync {
     /// An optimiser step of a run that is alone on the machine.
     fn step(&self, _event: &StepEvent) {}
 
-    /// The scores after an epoch of a run that is alone on the machine.
+    /// The scores after an epoch of a run that is alone on the machine; of a trial of a search without those on test.
     fn epoch(&self, _scores: &EpochScores) {}
 
     /// A run ended with a status of the run table; see [`Ended`].
     fn finished(&self, _position: Position, _run: &PlannedRun, _ended: &Ended) {}
 
-    /// The sweep is over.
+    /// A run was stopped from outside and has not ended.
+    fn stopped(&self, _run: &PlannedRun) {}
+
+    /// The sweep, or the round of it, is over.
     fn end(&self) {}
 }
 
@@ -46,10 +51,21 @@ pub struct Ended {
     pub status: String,
     /// What went wrong, in one line; empty when `ok`.
     pub error: String,
-    /// A score the run stands for, and its metric: accuracy on the test part, or the first there is.
-    pub score: Option<(String, f64)>,
+    /// A score the run stands for.
+    pub score: Option<EndScore>,
     /// How long it took.
     pub took: Duration,
+}
+
+/// A score by the main metric of the dataset: on test, of a trial of a search on dev.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EndScore {
+    /// `dev` or `test`.
+    pub split: String,
+    /// Its name.
+    pub metric: String,
+    /// The score.
+    pub value: f64,
 }
 
 /// Says nothing.
@@ -57,3 +73,80 @@ pub struct Ended {
 pub struct Silent;
 
 impl Progress for Silent {}
+
+/// Several that hear the same, one after the other.
+pub struct Listeners<'a>(pub Vec<&'a dyn Progress>);
+
+impl Progress for Listeners<'_> {
+    fn begin(&self, plan: &Plan) {
+        self.0.iter().for_each(|one| one.begin(plan));
+    }
+
+    fn preparing(&self, what: &str) {
+        self.0.iter().for_each(|one| one.preparing(what));
+    }
+
+    fn started(&self, position: Position, run: &PlannedRun) {
+        self.0.iter().for_each(|one| one.started(position, run));
+    }
+
+    fn step(&self, event: &StepEvent) {
+        self.0.iter().for_each(|one| one.step(event));
+    }
+
+    fn epoch(&self, scores: &EpochScores) {
+        self.0.iter().for_each(|one| one.epoch(scores));
+    }
+
+    fn finished(&self, position: Position, run: &PlannedRun, ended: &Ended) {
+        let all = self.0.iter();
+        all.for_each(|one| one.finished(position, run, ended));
+    }
+
+    fn stopped(&self, run: &PlannedRun) {
+        self.0.iter().for_each(|one| one.stopped(run));
+    }
+
+    fn end(&self) {
+        self.0.iter().for_each(|one| one.end());
+    }
+}
+
+/// Passes on what happens in the training of a run, and ends it when the machine is asked to stop.
+pub struct Watched<'a> {
+    machine: &'a Machine,
+    progress: &'a dyn Progress,
+    is_trial: bool,
+}
+
+impl<'a> Watched<'a> {
+    /// Of the run `spec` on `machine`.
+    pub fn new(spec: &RunSpec, machine: &'a Machine, progress: &'a dyn Progress) -> Self {
+        Self {
+            machine,
+            progress,
+            is_trial: spec.is_trial(),
+        }
+    }
+}
+
+impl Watch for Watched<'_> {
+    fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
+        self.progress.step(event);
+        match self.machine.stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
+        // Whoever watches a search shall not choose by test.
+        let shown = |score: &&Score| !self.is_trial || score.split != "test";
+        let scores: Vec<Score> = event.scores.iter().filter(shown).cloned().collect();
+        self.progress.epoch(&EpochScores {
+            scores: &scores,
+            ..event.clone()
+        });
+        ControlFlow::Continue(())
+    }
+}

@@ -111,6 +111,13 @@ pub(crate) fn now() -> u64 {
         .unwrap_or(0)
 }
 
+/// The time as RFC 3339 has it, in UTC: `2026-01-31T12:00:00Z`.
+pub fn timestamp() -> String {
+    let seconds = i64::try_from(now()).unwrap_or_default();
+    let time = chrono::DateTime::from_timestamp(seconds, 0).unwrap_or_default();
+    time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,9 @@ use crate::spec::Sources;
 /// The file of a run folder with what the cards said when it was run.
 pub(crate) const CARDS: &str = "cards.json";
 
+/// The file of a run folder with what happened, of every attempt.
+pub(crate) const LOG: &str = "run.log";
+
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -142,6 +145,11 @@ impl Store {
 }
 
 impl Claim {
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Clears what an earlier owner left and writes `spec.json`, and what the `cards` say.
     pub fn begin(&self, spec: &RunSpec, cards: &Sources) -> Result<()> {
         let entries = std::fs::read_dir(&self.folder)
@@ -151,9 +159,11 @@ impl Claim {
             .collect();
         // The done marker goes first: with it gone the folder counts as interrupted, whatever else is still there.
         let marker = self.folder.join("runs.parquet");
-        let leftovers = paths
-            .iter()
-            .filter(|path| !path.ends_with("lock") && !path.ends_with("runs.parquet"));
+        let leftovers = paths.iter().filter(|path| {
+            !["lock", LOG, "runs.parquet"]
+                .iter()
+                .any(|kept| path.ends_with(kept))
+        });
         for path in paths
             .iter()
             .filter(|path| **path == marker)

@@ -6,6 +6,7 @@ use totune_sweep::{Plan, Selection, collect};
 
 use crate::context::Context;
 use crate::exit;
+use crate::progress::Curves;
 
 /// Run the missing runs of a paper's grid, collect the results and write the report
 #[derive(Debug, Args)]
@@ -25,6 +26,9 @@ pub struct Reproduce {
     /// Rerun failed runs
     #[arg(long)]
     pub retry_failed: bool,
+    /// What else is written.
+    #[command(flatten)]
+    pub curves: Curves,
 }
 
 impl Reproduce {
@@ -34,7 +38,8 @@ impl Reproduce {
             retry_failed: self.retry_failed,
             ..Selection::default()
         };
-        let code = super::sweep::execute(context, &self.paper, &self.profile, selection)?;
+        let of = (self.paper.as_str(), self.profile.as_str());
+        let code = super::sweep::execute(context, of, selection, &self.curves)?;
         if code == exit::STOPPED {
             return Ok(code);
         }

@@ -6,14 +6,13 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use totune_sweep::{
-    Estimate, KindCost, Machine, Plan, Progress, RunSpec, Selection, Shard, Silent, State, Summary,
-    Timing,
+    Estimate, KindCost, Machine, Plan, RunSpec, Selection, Shard, State, Summary, Timing,
 };
 
 use crate::command::timing::TimeArgs;
 use crate::context::Context;
 use crate::exit;
-use crate::progress::Shown;
+use crate::progress::{Audience, Curves};
 
 /// Plan runs and run them
 #[derive(Debug, Subcommand)]
@@ -63,12 +62,17 @@ Examples:
   totune sweep run hart2020 small --only 3f2a91
   totune sweep run hart2020 small --shard 2/4     one of four that share a store
   totune sweep run hart2020 small --retry-failed
+  totune sweep run hart2020 small --tensorboard curves    then: tensorboard --logdir curves
+  totune sweep run hart2020 small --log-format json
 
+Every run has a log in its folder, runs/<id>/run.log.
 An interrupted sweep resumes when the same command is run again; finished runs are kept.
 Several sweeps may work on one store: each run has one owner at a time.")]
 pub struct RunArgs {
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    curves: Curves,
 }
 
 /// Which runs.
@@ -135,7 +139,7 @@ impl Sweep {
                     shard,
                     retry_failed,
                 };
-                execute(context, &paper, &profile, selection)
+                execute(context, (&paper, &profile), selection, &args.curves)
             }
         }
     }
@@ -215,11 +219,11 @@ const LOOK: Duration = Duration::from_secs(1);
 /// code.
 pub fn execute(
     context: &Context,
-    paper: &str,
-    profile: &str,
+    (paper, profile): (&str, &str),
     mut selection: Selection,
+    curves: &Curves,
 ) -> Result<u8> {
-    let mut machine = None;
+    let mut desk = None;
     let mut finished = 0;
     let mut told = false;
     loop {
@@ -229,9 +233,12 @@ pub fn execute(
         let idle = plan.to_run().is_empty();
         let mut summary = match idle {
             true => Summary::of_nothing(&plan),
-            false => round(context, &plan, &mut machine)?,
+            false => round(context, &plan, &mut desk, curves)?,
         };
         finished += summary.finished;
+        if idle && finished == 0 && !context.global.quiet {
+            eprintln!("nothing to run: {}", counts(&plan));
+        }
         let waits = plan.count(State::Waiting) > 0;
         if summary.stopped || !waits || (idle && !plan.waits_for_others) {
             summary.finished = finished;
@@ -244,8 +251,8 @@ pub fn execute(
             }
             std::thread::sleep(LOOK);
         }
-        let stopped = |machine: &Machine| machine.stop.load(Ordering::Relaxed);
-        if machine.as_ref().is_some_and(stopped) {
+        let stopped = |desk: &Desk| desk.machine.stop.load(Ordering::Relaxed);
+        if desk.as_ref().is_some_and(stopped) {
             summary.stopped = true;
             summary.finished = finished;
             return Ok(tell(context, &plan, &summary));
@@ -253,24 +260,35 @@ pub fn execute(
     }
 }
 
+/// What the rounds of a sweep share.
+struct Desk {
+    machine: Machine,
+    audience: Audience,
+}
+
 /// Runs a plan in which something is to run.
-fn round(context: &Context, plan: &Plan, machine: &mut Option<Machine>) -> Result<Summary> {
+fn round(
+    context: &Context,
+    plan: &Plan,
+    desk: &mut Option<Desk>,
+    curves: &Curves,
+) -> Result<Summary> {
     // What is missing is said before a device is chosen: it is the answer that a fresh machine needs first.
     let specs = || plan.to_run().into_iter().map(|run| &run.spec);
     refuse_misfits(context, specs())?;
     if let Some(message) = totune_sweep::missing(&context.project, &context.roots, specs())? {
         bail!("files are missing; nothing was run and nothing was written\n\n{message}");
     }
-    let machine = match machine {
-        Some(machine) => machine,
-        none => none.insert(context.machine()?),
-    };
-    let progress: Box<dyn Progress> = match context.global.quiet {
-        true => Box::new(Silent),
-        false => Box::new(Shown::new(&machine.device_name)),
+    let Desk { machine, audience } = match desk {
+        Some(desk) => desk,
+        none => {
+            let machine = context.machine()?;
+            let audience = Audience::new(context, &machine.device_name, curves)?;
+            none.insert(Desk { machine, audience })
+        }
     };
     let environment = context.environment(machine);
-    totune_sweep::execute(plan, &context.store, environment, &*progress)
+    totune_sweep::execute(plan, &context.store, environment, &audience.listeners())
 }
 
 fn refuse_misfits<'a>(
@@ -340,6 +358,22 @@ fn print_plan(plan: &Plan) {
             run.why
         );
     }
+    println!(
+        "{} runs: {}; {} would run",
+        plan.runs.len(),
+        counts(plan),
+        plan.to_run().len()
+    );
+    for (why, runs) in plan.stale() {
+        println!("{runs} stale: {why}; their folders are kept, and new runs take their place");
+    }
+    for unequal in plan.unequal_searches() {
+        println!("not tuned equally hard: {unequal}");
+    }
+}
+
+/// `58 done, 2 failed`.
+fn counts(plan: &Plan) -> String {
     let states = [
         State::Done,
         State::Running,
@@ -355,18 +389,7 @@ fn print_plan(plan: &Plan) {
         .filter(|(count, _)| *count > 0)
         .map(|(count, of)| format!("{count} {}", state(of)))
         .collect();
-    println!(
-        "{} runs: {}; {} would run",
-        plan.runs.len(),
-        counts.join(", "),
-        plan.to_run().len()
-    );
-    for (why, runs) in plan.stale() {
-        println!("{runs} stale: {why}; their folders are kept, and new runs take their place");
-    }
-    for unequal in plan.unequal_searches() {
-        println!("not tuned equally hard: {unequal}");
-    }
+    counts.join(", ")
 }
 
 fn state(state: State) -> &'static str {

@@ -1,6 +1,5 @@
 //! `totune train`: one model on a dataset of one's own.
 
-mod bar;
 pub(super) mod fit;
 mod rerun;
 
@@ -16,6 +15,7 @@ use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
 use self::fit::{Job, Origin};
 use crate::command::data;
 use crate::context::Context;
+use crate::progress::Curves;
 
 /// Train one model on a dataset and keep it
 ///
@@ -69,6 +69,8 @@ pub struct Train {
     /// New folder for the model
     #[arg(long, value_name = "FOLDER")]
     save: Option<PathBuf>,
+    #[command(flatten)]
+    curves: Curves,
     /// Train this run of an experiment again, as its spec says, instead of a dataset
     #[arg(long, value_name = "ID", conflicts_with = "dataset", requires = "save")]
     run: Option<String>,
@@ -105,7 +107,7 @@ impl Train {
             totune_keep::check_free(folder)?;
         }
         if let (Some(id), Some(folder)) = (&self.run, &self.save) {
-            return rerun::rerun(context, id, folder);
+            return rerun::rerun(context, id, folder, &self.curves);
         }
         let dataset = self
             .dataset
@@ -154,6 +156,7 @@ impl Train {
             train: &train,
             hash: &train.hash,
             encoder,
+            curves: &self.curves,
         };
         let job = Job {
             inputs: &inputs,

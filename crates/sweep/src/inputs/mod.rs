@@ -185,6 +185,13 @@ impl Inputs {
             .with_context(|| format!("{split} of dataset `{name}` was not loaded for this sweep"))
     }
 
+    /// The metrics of what a run reads, the main one first.
+    pub(crate) fn metrics(&self, spec: &RunSpec) -> &[String] {
+        let mut splits = spec.split.splits().into_iter();
+        let dataset = splits.find_map(|split| self.dataset(&spec.dataset, split).ok());
+        dataset.map_or(&[], |dataset| &dataset.metrics)
+    }
+
     /// What a run reads, as one hash: that of its only split, or one over those of all.
     pub(crate) fn dataset_hash(&self, spec: &RunSpec) -> Result<String> {
         let hashes = spec.split.splits().into_iter();

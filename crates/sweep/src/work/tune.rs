@@ -1,17 +1,14 @@
 //! One adaptation of one pretrained encoder, alone on the device.
 
-use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
-
 use anyhow::Result;
-use totune_adapt::{EpochScores, Prediction, Score, StepEvent, Stop, Training, Watch};
+use totune_adapt::{Prediction, Score, Stop, Training};
 use totune_data::Target;
 use totune_model::{AnyEncoder, Encoder};
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use super::prepared::Prepared;
 use super::{Interrupted, Outcome, Resources};
-use crate::{Inputs, Machine, Progress, RunSpec, TuneWork};
+use crate::{Inputs, Machine, Progress, RunSpec, TuneWork, Watched};
 
 pub(super) fn perform(
     spec: &RunSpec,
@@ -121,33 +118,12 @@ pub(super) fn train(
     machine: &Machine,
     progress: &dyn Progress,
 ) -> Result<totune_adapt::Outcome<AnyEncoder>> {
-    let mut watch = Listener { machine, progress };
+    let mut watch = Watched::new(spec, machine, progress);
     let outcome = Prepared::new(spec, work, inputs)?.fit(&mut watch)?;
     match outcome.stop {
         Stop::Interrupted => Err(Interrupted.into()),
         Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap | Stop::Diverged(_) => {
             Ok(outcome)
         }
-    }
-}
-
-/// Passes events on, and ends the run when asked to.
-struct Listener<'a> {
-    machine: &'a Machine,
-    progress: &'a dyn Progress,
-}
-
-impl Watch for Listener<'_> {
-    fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
-        self.progress.step(event);
-        match self.machine.stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    }
-
-    fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
-        self.progress.epoch(event);
-        ControlFlow::Continue(())
     }
 }

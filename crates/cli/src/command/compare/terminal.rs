@@ -1,11 +1,14 @@
 //! A comparison on a terminal: its progress, and its result as a table.
 
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
 use totune_adapt::StepEvent;
 use totune_compare::{Comparison, Progress, Stage};
+
+use crate::print::{self, Level};
+use crate::progress::redraws;
 
 /// The result as a table.
 pub(super) fn table(comparison: &Comparison) -> String {
@@ -55,17 +58,18 @@ pub(super) fn table(comparison: &Comparison) -> String {
 /// One line with the stage and what is left of the budget.
 pub(super) struct Line {
     bar: ProgressBar,
+    quiet: bool,
 }
 
 impl Line {
     pub(super) fn new(quiet: bool) -> Self {
-        let bar = match quiet || !std::io::stderr().is_terminal() {
+        let bar = match quiet || !redraws() {
             true => ProgressBar::hidden(),
             false => ProgressBar::no_length(),
         };
         let style = ProgressStyle::with_template("{spinner} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        Self { bar }
+        Self { bar, quiet }
     }
 
     pub(super) fn finish(&self) {
@@ -91,6 +95,10 @@ impl Progress for Line {
     }
 
     fn trained(&self, stage: &Stage, dev: Option<f64>, seconds: f64) {
+        if print::is_json() && !self.quiet {
+            let fields = json!({ "message": stage.what, "dev": dev, "seconds": seconds });
+            print::event(Level::Info, "trained", None, fields);
+        }
         let dev = dev.map_or("no score".to_string(), |dev| format!("{dev:.3} on dev"));
         self.bar
             .println(format!("  {}: {dev}, {seconds:.1} s", stage.what));

@@ -1,17 +1,21 @@
 //! Training a run and keeping its model.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use totune_adapt::{Examples, Outcome, Stop, TaskData};
 use totune_data::{Card, Dataset};
 use totune_keep::{ColumnNames, DatasetFacts, Saved, SavedAs, TaskFacts, Trained, save};
 use totune_model::{AnyEncoder, EncoderCard};
-use totune_sweep::{Inputs, Machine, RunSpec, Work};
+use totune_sweep::{
+    EndScore, Ended, Inputs, Machine, PlannedRun, Position, Prepared, Progress as _, RunSpec,
+    Watched, Work,
+};
 
-use super::bar::Bar;
 use crate::context::Context;
 use crate::exit;
+use crate::progress::{Audience, Curves};
 
 /// What a saved model says about its origin.
 #[derive(Clone, Copy)]
@@ -28,6 +32,8 @@ pub(crate) struct Origin<'a> {
     pub hash: &'a str,
     /// The card of the encoder.
     pub encoder: &'a EncoderCard,
+    /// What is written while it is trained.
+    pub curves: &'a Curves,
 }
 
 /// A run to train.
@@ -67,9 +73,7 @@ impl Job<'_> {
     pub fn run(&self, context: &Context, machine: &Machine, folder: Option<&Path>) -> Result<u8> {
         let prepared = self.inputs.prepare(self.origin.spec)?;
         let facts = Facts::of(&prepared.task);
-        let mut bar = Bar::new(machine, context.global.quiet);
-        let outcome = prepared.fit(&mut bar)?;
-        bar.finish();
+        let outcome = self.fit(context, machine, prepared)?;
         match &outcome.stop {
             Stop::Interrupted => {
                 eprintln!("interrupted; nothing was saved");
@@ -98,6 +102,57 @@ impl Job<'_> {
             print_saved(&model.save(context, machine, folder)?);
         }
         Ok(exit::OK)
+    }
+}
+
+impl Job<'_> {
+    /// Trains, and says how it goes.
+    fn fit(
+        &self,
+        context: &Context,
+        machine: &Machine,
+        prepared: Prepared,
+    ) -> Result<Outcome<AnyEncoder>> {
+        let audience = Audience::new(context, &machine.device_name, self.curves)?;
+        let progress = audience.listeners();
+        let run = PlannedRun::unplanned(self.spec.clone());
+        let position = Position { number: 1, of: 1 };
+        progress.started(position, &run);
+        let clock = Instant::now();
+        let mut watch = Watched::new(self.spec, machine, &progress);
+        let metrics = prepared.task.metrics.clone();
+        let outcome = prepared.fit(&mut watch)?;
+        match &outcome.stop {
+            Stop::Interrupted => progress.stopped(&run),
+            stop => {
+                let ended = ended(stop, &outcome, &metrics, clock.elapsed());
+                progress.finished(position, &run, &ended);
+            }
+        }
+        progress.end();
+        Ok(outcome)
+    }
+}
+
+/// How a training ended that was not interrupted.
+fn ended(stop: &Stop, outcome: &Outcome<AnyEncoder>, metrics: &[String], took: Duration) -> Ended {
+    let (status, error) = match stop {
+        Stop::Diverged(divergence) => ("diverged", divergence.to_string()),
+        _ => ("ok", String::new()),
+    };
+    let mut scores = outcome.scores.iter();
+    let score = scores.find(|score| {
+        score.is_final && score.split == "test" && metrics.first() == Some(&score.metric)
+    });
+    Ended {
+        status: status.to_string(),
+        error,
+        score: score.map(|score| EndScore {
+            split: score.split.to_string(),
+            metric: score.metric.clone(),
+            value: score.value,
+        }),
+        took,
     }
 }
 

@@ -7,10 +7,11 @@ use totune_sweep::{Inputs, RunSpec, Work, missing};
 
 use super::fit::{Job, Origin};
 use crate::context::Context;
+use crate::progress::Curves;
 
 /// Trains the run `id` again and saves its model as `folder`. The same seed on the same machine gives the same model on
 /// a CPU.
-pub(super) fn rerun(context: &Context, id: &str, folder: &Path) -> Result<u8> {
+pub(super) fn rerun(context: &Context, id: &str, folder: &Path, curves: &Curves) -> Result<u8> {
     let tables = context.store.tables(id)?;
     let run = tables.runs.first();
     let run = run.with_context(|| format!("run {id}: its table of runs is empty"))?;
@@ -34,6 +35,7 @@ pub(super) fn rerun(context: &Context, id: &str, folder: &Path) -> Result<u8> {
         train: &card.load(&context.roots.data)?,
         hash: &run.dataset_hash,
         encoder: encoders.find(&work.encoder)?,
+        curves,
     };
     let job = Job {
         inputs: &inputs,

@@ -1,0 +1,144 @@
+//! Curves for TensorBoard: a folder for each run, with its losses and scores by training step.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result};
+use totune_adapt::{EpochScores, StepEvent};
+use totune_sweep::{Ended, PlannedRun, Position, Progress};
+
+use super::event_file::EventFile;
+
+/// How the name of an event file begins.
+const BEGINNING: &str = "events.out.tfevents.";
+
+/// Writes the curves of runs that are alone on the machine.
+pub struct TensorBoard {
+    folder: PathBuf,
+    current: Mutex<Option<EventFile<BufWriter<File>>>>,
+}
+
+impl TensorBoard {
+    /// Into `folder`, which is made.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn new(folder: &Path) -> Result<Self> {
+        let cannot = || format!("--tensorboard: {}: cannot be made", folder.display());
+        fs::create_dir_all(folder).with_context(cannot)?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            current: Mutex::default(),
+        })
+    }
+
+    fn current(&self) -> MutexGuard<'_, Option<EventFile<BufWriter<File>>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new file for a run; what an earlier attempt at it wrote goes.
+    fn open(&self, run: &PlannedRun) -> std::io::Result<EventFile<BufWriter<File>>> {
+        let folder = self.folder.join(name(run));
+        fs::create_dir_all(&folder)?;
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(BEGINNING) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        let path = folder.join(format!("{BEGINNING}{}.totune", now() as u64));
+        EventFile::new(BufWriter::new(File::create(path)?), now())
+    }
+
+    /// Writes values of the run at hand. Curves that cannot be written are given up, the run goes on.
+    fn write(&self, values: impl IntoIterator<Item = (String, usize, f64)>, is_epoch: bool) {
+        let mut current = self.current();
+        let Some(file) = current.as_mut() else {
+            return;
+        };
+        let mut written = Ok(());
+        for (tag, step, value) in values {
+            written = written.and_then(|()| file.scalar(&tag, step as u64, value, now()));
+        }
+        if is_epoch {
+            written = written.and_then(|()| file.flush());
+        }
+        if let Err(error) = written {
+            eprintln!("--tensorboard: {}: {error}", self.folder.display());
+            *current = None;
+        }
+    }
+}
+
+impl Progress for TensorBoard {
+    fn started(&self, _: Position, run: &PlannedRun) {
+        if run.spec.runs_in_parallel() {
+            return;
+        }
+        *self.current() = match self.open(run) {
+            Ok(file) => Some(file),
+            Err(error) => {
+                eprintln!("--tensorboard: {}: {error}", self.folder.display());
+                None
+            }
+        };
+    }
+
+    fn step(&self, event: &StepEvent) {
+        let values = [
+            ("step/loss", event.loss),
+            ("step/lr", event.lr),
+            ("step/gradient-norm", event.gradient_norm),
+        ];
+        let values = values.map(|(tag, value)| (tag.to_string(), event.step, value));
+        self.write(values, false);
+    }
+
+    fn epoch(&self, event: &EpochScores) {
+        let scores = event.scores.iter();
+        let values = scores.map(|score| {
+            (
+                format!("{}/{}", score.split, score.metric),
+                score.step,
+                score.value,
+            )
+        });
+        self.write(values, true);
+    }
+
+    fn finished(&self, _: Position, run: &PlannedRun, _: &Ended) {
+        self.stopped(run);
+    }
+
+    fn stopped(&self, run: &PlannedRun) {
+        if !run.spec.runs_in_parallel() {
+            self.write([], true);
+            *self.current() = None;
+        }
+    }
+}
+
+/// The folder of a run: its paper, its experiment, and the rest of its label with the beginning of its id.
+fn name(run: &PlannedRun) -> PathBuf {
+    let spec = &run.spec;
+    let rest = run.label.strip_prefix(&spec.experiment);
+    let rest = rest.unwrap_or(&run.label);
+    let id = &run.id[..run.id.len().min(8)];
+    let plain = |text: &str| {
+        let words = text.split(|c: char| !c.is_alphanumeric() && !"._@+-".contains(c));
+        let words = words.filter(|word| !word.is_empty());
+        words.collect::<Vec<_>>().join("-")
+    };
+    let parts = [&spec.paper, &spec.experiment, &format!("{rest} {id}")];
+    let parts = parts.map(|part| plain(part));
+    parts.iter().filter(|part| !part.is_empty()).collect()
+}
+
+/// Seconds since 1970.
+fn now() -> f64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0.0, |since| since.as_secs_f64())
+}

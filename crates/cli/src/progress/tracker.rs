@@ -1,0 +1,126 @@
+//! Where a sweep stands: the number of each run, the time left, and the speed of the run at hand.
+
+use std::time::{Duration, Instant};
+
+use totune_adapt::{EpochScores, Score, StepEvent};
+use totune_sweep::{Forecast, Plan, PlannedRun, Position, State};
+
+use super::PATIENCE;
+
+/// What is known from the events so far, of all rounds of a sweep.
+#[derive(Default)]
+pub struct Tracker {
+    forecast: Forecast,
+    /// Runs of earlier rounds.
+    before: usize,
+    ended: usize,
+    of: usize,
+    current: Option<Current>,
+}
+
+/// The run that has the machine to itself.
+struct Current {
+    id: String,
+    label: String,
+    number: usize,
+    examples: usize,
+    began: Instant,
+    said: Instant,
+}
+
+/// A step, and what follows from it.
+pub struct Moment {
+    /// Id of the run.
+    pub id: String,
+    /// Its label.
+    pub label: String,
+    /// Its number in the sweep.
+    pub number: usize,
+    /// Time left of its training.
+    pub run_left: Duration,
+    /// Time left of everything, where there is something to go by.
+    pub all_left: Option<Duration>,
+    /// Examples a second.
+    pub speed: f64,
+    /// Whether nothing has been said of it for some time; then it is taken to be said now.
+    pub is_due: bool,
+}
+
+impl Tracker {
+    /// A round begins.
+    pub fn begin(&mut self, plan: &Plan) {
+        self.before = self.ended;
+        self.of = self.before + plan.to_run().len() + plan.count(State::Waiting);
+        self.forecast = Forecast::of(plan);
+        self.current = None;
+    }
+
+    /// Runs of the sweep, those included that wait for a search.
+    pub fn of(&self) -> usize {
+        self.of
+    }
+
+    /// The number of a run in all rounds.
+    pub fn number(&self, position: Position) -> usize {
+        self.before + position.number
+    }
+
+    /// A run begins.
+    pub fn started(&mut self, position: Position, run: &PlannedRun) {
+        self.of = self.of.max(self.before + position.of);
+        self.forecast.started(&run.spec);
+        self.current = Some(Current {
+            id: run.id.clone(),
+            label: run.label.clone(),
+            number: self.number(position),
+            examples: 0,
+            began: Instant::now(),
+            said: Instant::now(),
+        });
+    }
+
+    /// A step of the run at hand.
+    pub fn step(&mut self, event: &StepEvent) -> Option<Moment> {
+        let current = self.current.as_mut()?;
+        current.examples += event.examples;
+        let seconds = event.train_seconds.max(1e-9);
+        let left = seconds / event.step as f64 * event.steps.saturating_sub(event.step) as f64;
+        let run_left = Duration::from_secs_f64(left);
+        self.forecast.expect(current.began.elapsed() + run_left);
+        let all_left = self.forecast.left();
+        let is_due = current.said.elapsed() >= PATIENCE;
+        if is_due {
+            current.said = Instant::now();
+        }
+        Some(Moment {
+            id: current.id.clone(),
+            label: current.label.clone(),
+            number: current.number,
+            run_left,
+            all_left: all_left.map(|left| left + run_left),
+            speed: current.examples as f64 / seconds,
+            is_due,
+        })
+    }
+
+    /// A run has ended; the time left of the others, where there is something to go by and something left.
+    pub fn finished(&mut self, run: &PlannedRun, took: Duration) -> Option<Duration> {
+        self.ended += 1;
+        self.forecast.ended(&run.spec, took);
+        self.forecast.left().filter(|left| !left.is_zero())
+    }
+
+    /// Id of the run at hand.
+    pub fn id(&self) -> Option<&str> {
+        self.current.as_ref().map(|current| current.id.as_str())
+    }
+}
+
+/// The score after an epoch to show: on dev before test, by the metric that is listed first.
+pub fn main_score<'a>(event: &'a EpochScores) -> Option<&'a Score> {
+    let of = |split: &str| {
+        let mut scores = event.scores.iter();
+        scores.find(|score| score.split == split && score.metric != "loss")
+    };
+    of("dev").or_else(|| of("test"))
+}
