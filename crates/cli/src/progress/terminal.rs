@@ -1,7 +1,7 @@
 //! What a person sees of runs: bars on a terminal, plain lines elsewhere. All of it goes to stderr.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use console::{Style, measure_text_width};
 use indicatif::{MultiProgress, ProgressBar};
@@ -33,6 +33,7 @@ struct Bars {
     sweep: ProgressBar,
     label: ProgressBar,
     run: ProgressBar,
+    began: Instant,
 }
 
 impl Bars {
@@ -47,7 +48,22 @@ impl Bars {
             sweep: add("{msg}{bar:24} {pos}/{len} runs, {elapsed} elapsed"),
             label: add("{wide_msg}"),
             run: add("{prefix}{bar:12} {wide_msg}"),
+            began: Instant::now(),
             all,
+        }
+    }
+
+    /// A round begins: `before` of the `of` runs have ended in others, whose end cleared the bars.
+    fn begin(&self, before: usize, of: usize) {
+        let bars = [&self.sweep, &self.label, &self.run];
+        for bar in bars.into_iter().filter(|bar| bar.is_finished()) {
+            bar.reset();
+            drop(bar.clone().with_elapsed(self.began.elapsed()));
+        }
+        self.sweep.set_length(of as u64);
+        self.sweep.set_position(before as u64);
+        if of > 1 {
+            self.sweep.enable_steady_tick(Duration::from_millis(500));
         }
     }
 
@@ -165,16 +181,13 @@ impl Progress for Shown {
         known.tracker.begin(plan);
         let all = plan.runs.iter().map(|run| run.label.as_str());
         known.shared = shared_parts(all);
-        let of = known.tracker.of();
+        let (before, of) = (known.tracker.before(), known.tracker.of());
         drop(known);
         if is_first {
             self.say(&opening(plan, of, &self.device));
         }
         if let Some(bars) = &self.bars {
-            bars.sweep.set_length(of as u64);
-            if of > 1 {
-                bars.sweep.enable_steady_tick(Duration::from_millis(500));
-            }
+            bars.begin(before, of);
         }
     }
 
@@ -192,6 +205,7 @@ impl Progress for Shown {
         if let Some(bars) = &self.bars {
             let label = short(&run.label, &known.shared, columns());
             bars.label.set_message(label);
+            bars.run.set_length(1);
             bars.run.set_position(0);
             bars.run.set_prefix("");
             bars.run.set_message("");
@@ -270,9 +284,8 @@ impl Progress for Shown {
 
     fn end(&self) {
         if let Some(bars) = &self.bars {
-            for bar in [&bars.run, &bars.label, &bars.sweep] {
-                bar.finish_and_clear();
-            }
+            let bars = [&bars.run, &bars.label, &bars.sweep];
+            bars.into_iter().for_each(ProgressBar::finish_and_clear);
         }
     }
 }

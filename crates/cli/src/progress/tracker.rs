@@ -60,6 +60,11 @@ impl Tracker {
         self.of
     }
 
+    /// Runs of earlier rounds.
+    pub fn before(&self) -> usize {
+        self.before
+    }
+
     /// The number of a run in all rounds.
     pub fn number(&self, position: Position) -> usize {
         self.before + position.number

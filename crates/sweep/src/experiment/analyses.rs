@@ -187,7 +187,7 @@ seeds = [1, 2, 3]
         assert_eq!(runs.len(), 2 * 2 * 3);
         assert_eq!(
             runs[0].label(),
-            "e · a · c · probe of mean, pretrained · test on dev · seed 1"
+            "e · a · c · probe of mean, pretrained · scored on dev · seed 1"
         );
     }
 

@@ -123,14 +123,14 @@ each = { "floor.layer" = [0, 3] }
         assert_eq!(
             labels,
             [
-                "e · a · majority · test on dev",
-                "e · a · word counts · test on dev",
-                "e · b · majority · test on dev",
-                "e · b · word counts · test on dev",
-                "e · b · c · cosine, mean, layer 0 · test on dev",
-                "e · b · d · cosine, mean, layer 0 · test on dev",
-                "e · b · c · cosine, mean, layer 3 · test on dev",
-                "e · b · d · cosine, mean, layer 3 · test on dev",
+                "e · a · majority · scored on dev",
+                "e · a · word counts · scored on dev",
+                "e · b · majority · scored on dev",
+                "e · b · word counts · scored on dev",
+                "e · b · c · cosine, mean, layer 0 · scored on dev",
+                "e · b · d · cosine, mean, layer 0 · scored on dev",
+                "e · b · c · cosine, mean, layer 3 · scored on dev",
+                "e · b · d · cosine, mean, layer 3 · scored on dev",
             ]
         );
         for run in runs {

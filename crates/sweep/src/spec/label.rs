@@ -57,7 +57,8 @@ impl RunSpec {
                 let label = work.training.adaptation.label();
                 label.split(", ").next().unwrap_or_default().to_string()
             }
-            Work::Floor(work) => work.floor.label(),
+            // What it is says which one it is.
+            Work::Floor(_) => return None,
             Work::Probe(_) | Work::Divergence(_) => String::new(),
         };
         let known = [experiment.unwrap_or(&self.experiment), &says_it];

@@ -206,7 +206,7 @@ fn a_head_with_a_rate_of_its_own_in_the_second_phase_makes_another_run_and_says_
     assert_ne!(own.id(), plain.id());
     assert_eq!(
         own.label(),
-        "e · d · bert · stack-and-finetune · lr 2e-5 · finetune-head-lr 1e-4 · hold-out · seed 1"
+        "e · d · bert · x · stack-and-finetune · lr 2e-5 · finetune-head-lr 1e-4 · hold-out · seed 1"
     );
 }
 
@@ -217,7 +217,7 @@ fn a_head_with_a_rate_of_its_own_makes_another_run_and_says_so() {
     assert_eq!(plain.earlier_ids().nth(2), Some(then)); // the first are of schemas 6 and 5
     assert_eq!(
         plain.label(),
-        "e · d · bert · full · lr 2e-5 · hold-out · seed 1"
+        "e · d · bert · x · full · lr 2e-5 · hold-out · seed 1"
     );
 
     let path = "work.training.adaptation.head-lr".to_string();
@@ -226,16 +226,16 @@ fn a_head_with_a_rate_of_its_own_makes_another_run_and_says_so() {
     assert!(plain.earlier_ids().all(|id| !ids.contains(&id)));
     assert_eq!(
         fast.label(),
-        "e · d · bert · full · lr 2e-5 · head-lr 1e-3 · hold-out · seed 1"
+        "e · d · bert · x · full · lr 2e-5 · head-lr 1e-3 · hold-out · seed 1"
     );
     fast.search = vec![path];
     assert_eq!(
         fast.label(),
-        "e · d · bert · full · lr 2e-5 · head-lr 0.001 · hold-out · seed 1"
+        "e · d · bert · x · full · lr 2e-5 · head-lr 0.001 · hold-out · seed 1"
     );
     assert_eq!(
         fast.label_before_its_search(),
-        "e · d · bert · full · lr 2e-5 · hold-out · seed 1"
+        "e · d · bert · x · full · lr 2e-5 · hold-out · seed 1"
     );
 }
 
