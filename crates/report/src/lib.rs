@@ -34,7 +34,6 @@ use totune_record::{RunRow, Tables};
 
 pub use crate::figures::curves::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
 pub use crate::figures::portrait;
-pub use crate::page::coverage::selected;
 pub use crate::page::curves::{CURVES_FILES, CurvesRequest, CurvesWritten, curves};
 pub use crate::page::index::index;
 

@@ -2,7 +2,6 @@
 
 pub(crate) mod claims;
 pub(crate) mod contents;
-pub(crate) mod coverage;
 pub(crate) mod curves;
 pub(crate) mod index;
 pub(crate) mod notice;
