@@ -1,7 +1,5 @@
 //! Figures of scores by layer: one panel per task, one line per selection of runs, and a table of the same numbers.
 
-use std::collections::BTreeSet;
-
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use totune_evidence::plan::{Plan, Side, Task, Where};
@@ -9,13 +7,11 @@ use totune_evidence::select::by_layer::ByLayer;
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::panel::{TaskRuns, test};
 use totune_evidence::select::scope::Scope;
-use totune_plot::Panel;
-use totune_plot::series::{Series, SeriesPanel, Stroke};
-use totune_stats::curve::Spread;
+use totune_plot::series::Stroke;
 
-use super::{FigureKind, RenderedFigure, spread_cell};
+use super::by_number::{Line, Number, TaskLines, draw};
+use super::{FigureKind, RenderedFigure};
 use crate::item::Heading;
-use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, spread_fields};
 
 /// `kind = "layers"`: metrics named `<metric>@layer-<i>`, where layer 0 is the embeddings.
 #[derive(Debug, Deserialize)]
@@ -56,16 +52,6 @@ pub(crate) struct LayerLinePlan {
     pub(crate) stroke: Stroke,
 }
 
-/// One line with its numbers.
-struct Line {
-    title: String,
-    metric: String,
-    found: ByLayer,
-    colour: usize,
-    stroke: Stroke,
-    labels: Vec<String>,
-}
-
 impl FigureKind for Layers {
     fn table_suffix(&self) -> Option<&'static str> {
         Some("-numbers")
@@ -85,48 +71,15 @@ impl FigureKind for Layers {
     fn draw(&self, heading: &Heading, scope: &Scope) -> Result<RenderedFigure> {
         let tasks = self.panels.iter().map(|panel| {
             let task = scope.plan.task(&panel.task, &scope.from)?;
-            Ok((panel, task, self.lines(panel, task, scope)?))
+            Ok(TaskLines {
+                task: &panel.task,
+                title: &task.title,
+                unit: panel.unit.as_ref().unwrap_or(&task.unit),
+                lines: self.lines(panel, task, scope)?,
+            })
         });
-        let tasks = tasks.collect::<Result<Vec<(&LayerPanelPlan, &Task, Vec<Line>)>>>()?;
-        let lines = tasks.iter().flat_map(|(_, _, lines)| lines);
-        let layers: BTreeSet<u32> = lines
-            .flat_map(|line| line.found.layers.keys().copied())
-            .collect();
-        let titles = layers.iter().map(|layer| format!("Layer {layer}"));
-        let mut table = RenderedTable {
-            heading: heading.of_part("-numbers", "the numbers"),
-            columns: RenderedTable::columns_of("Representation", titles.chain(["Runs".to_owned()])),
-            notes: vec![
-                "means over runs, with the lowest and the highest where runs differ; bold: the best layer of a row"
-                    .to_owned(),
-            ],
-            csv: Csv::new("figure,task,line,metric,split,layer,mean,low,high,sd,runs,labels"),
-            ..RenderedTable::default()
-        };
-        let mut drawing = RenderedFigure::default();
-        for (panel, task, lines) in &tasks {
-            let unit = panel.unit.as_ref().unwrap_or(&task.unit);
-            for line in lines {
-                let note = line.found.note.iter();
-                drawing
-                    .notes
-                    .extend(note.map(|note| format!("{}, {}: {note}", task.title, line.title)));
-                line.csv([&heading.id, &panel.task, &self.split], &mut table.csv);
-            }
-            table.parts.push(Part {
-                title: format!("{} ({unit})", task.title),
-                rows: lines.iter().map(|line| line.cells(&layers)).collect(),
-            });
-            drawing.panels.push(Panel::Series(SeriesPanel {
-                title: task.title.clone(),
-                measure: unit.clone(),
-                across: "Layer (0: embeddings)".to_owned(),
-                lines: lines.iter().map(Line::series).collect(),
-                ..SeriesPanel::default()
-            }));
-        }
-        drawing.table = Some(table);
-        Ok(drawing)
+        let tasks = tasks.collect::<Result<Vec<TaskLines>>>()?;
+        Ok(draw(Number::Layer, (heading, &self.split), &tasks))
     }
 }
 
@@ -145,83 +98,19 @@ impl Layers {
                 .lines
                 .iter()
                 .position(|other| other.group == line.group);
+            let found = ByLayer::of(&task_runs, metric, &self.split);
             Ok(Line {
                 title: labelled(title, &task_runs.labels),
                 metric: metric.clone(),
-                found: ByLayer::of(&task_runs, metric, &self.split),
                 colour: first.unwrap_or(0),
                 stroke: line.stroke,
-                labels: task_runs.labels.iter().cloned().collect(),
+                scores: found.layers,
+                runs: found.runs,
+                labels: task_runs.labels.into_iter().collect(),
+                note: found.note,
             })
         });
         lines.collect()
-    }
-}
-
-impl Line {
-    fn points(&self) -> Vec<(u32, Spread)> {
-        let point = |(layer, scores): (&u32, &Vec<f64>)| Some((*layer, Spread::of(scores)?));
-        self.found.layers.iter().filter_map(point).collect()
-    }
-
-    fn series(&self) -> Series {
-        Series {
-            title: self.title.clone(),
-            points: self.points(),
-            colour: self.colour,
-            stroke: self.stroke,
-            ..Series::default()
-        }
-    }
-
-    fn cells(&self, layers: &BTreeSet<u32>) -> Vec<Cell> {
-        let means = self.found.means();
-        let scores = || means.iter().map(|(_, mean)| *mean);
-        let best = scores().max_by(f64::total_cmp);
-        // Where all layers are alike none is the best.
-        let best = best.filter(|best| scores().any(|mean| mean < *best));
-        let cells = layers.iter().map(|layer| {
-            let spread = self
-                .found
-                .layers
-                .get(layer)
-                .and_then(|scores| Spread::of(scores));
-            spread.map_or_else(Cell::default, |spread| Cell {
-                best: Some(spread.mean) == best,
-                ..spread_cell(&spread)
-            })
-        });
-        let runs = match self.found.runs {
-            0 => "no run".to_owned(),
-            runs => runs.to_string(),
-        };
-        [Cell::of(&self.title)]
-            .into_iter()
-            .chain(cells)
-            .chain([Cell::of(runs)])
-            .collect()
-    }
-
-    fn csv(&self, [figure, task, split]: [&String; 3], csv: &mut Csv) {
-        for (layer, scores) in &self.found.layers {
-            let spread = Spread::of(scores).expect("a layer has scores");
-            let names = [
-                figure,
-                task,
-                &self.title,
-                &self.metric,
-                split,
-                &layer.to_string(),
-            ]
-            .map(String::clone);
-            let runs = [scores.len().to_string(), self.labels.join("; ")];
-            csv.line(
-                names
-                    .into_iter()
-                    .chain(spread_fields(&spread, scores))
-                    .chain(runs),
-            );
-        }
     }
 }
 
@@ -229,6 +118,7 @@ impl Line {
 mod tests {
     use super::*;
     use crate::fixture;
+    use totune_plot::Panel;
     use totune_synthetic::probes;
 
     #[test]

@@ -1,8 +1,6 @@
 //! Learning curves: the score against the number of training examples, one panel per task, one line per group of runs, and
 //! a table of the same numbers.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use totune_evidence::plan::{Measure, Plan, Task, Where};
@@ -10,14 +8,12 @@ use totune_evidence::select::label::labelled;
 use totune_evidence::select::panel::test;
 use totune_evidence::select::runs::Run;
 use totune_evidence::select::scope::Scope;
-use totune_evidence::text::{counted, fixed};
-use totune_plot::Panel;
-use totune_plot::series::{Scale, Series, SeriesPanel, Stroke};
-use totune_stats::curve::Spread;
+use totune_evidence::text::counted;
+use totune_plot::series::Stroke;
 
-use super::{DIGITS, FigureKind, RenderedFigure, spread_cell};
+use super::by_number::{Line, Number, TaskLines, draw};
+use super::{FigureKind, RenderedFigure};
 use crate::item::Heading;
-use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, spread_fields};
 
 /// `kind = "learning-curve"`: groups whose runs differ in the number of training examples.
 #[derive(Debug, Deserialize)]
@@ -41,17 +37,6 @@ pub(crate) struct LearningCurve {
 
 /// The setting with the number of training examples.
 const EXAMPLES: &str = "split.train-limit";
-
-/// One line with its numbers.
-struct Line {
-    title: String,
-    colour: usize,
-    stroke: Stroke,
-    /// Final scores by the number of training examples.
-    scores: BTreeMap<u32, Vec<f64>>,
-    /// Why runs are missing from it, if any are.
-    note: Option<String>,
-}
 
 impl FigureKind for LearningCurve {
     fn table_suffix(&self) -> Option<&'static str> {
@@ -81,27 +66,15 @@ impl FigureKind for LearningCurve {
                     ..line
                 })
             });
-            Ok((task, lines.collect::<Result<_>>()?))
+            Ok(TaskLines {
+                task: &task.title,
+                title: &task.title,
+                unit: &task.unit,
+                lines: lines.collect::<Result<_>>()?,
+            })
         });
-        let tasks = tasks.collect::<Result<Vec<(&Task, Vec<Line>)>>>()?;
-        let mut drawing = RenderedFigure::default();
-        for (task, lines) in &tasks {
-            let notes = lines.iter().filter_map(|line| {
-                let note = line.note.as_ref()?;
-                Some(format!("{}, {}: {note}", task.title, line.title))
-            });
-            drawing.notes.extend(notes);
-            drawing.panels.push(Panel::Series(SeriesPanel {
-                title: task.title.clone(),
-                measure: task.unit.clone(),
-                across: "Training examples".to_owned(),
-                scale: Scale::Logarithmic,
-                lines: lines.iter().map(Line::series).collect(),
-                ..SeriesPanel::default()
-            }));
-        }
-        drawing.table = Some(self.table(heading, &tasks));
-        Ok(drawing)
+        let tasks = tasks.collect::<Result<Vec<TaskLines>>>()?;
+        Ok(draw(Number::Examples, (heading, &self.split), &tasks))
     }
 }
 
@@ -112,57 +85,26 @@ impl LearningCurve {
         let conditions = group.narrowed([&self.conditions, &task.conditions()]);
         let selection = runs.select(&conditions, from)?;
         let measure = Measure::score(&task.metric, &self.split);
-        let mut scores: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        let mut without = 0;
+        let labels: Vec<String> = selection.labels().into_iter().cloned().collect();
+        let mut line = Line {
+            title: labelled(&group.title, &labels),
+            metric: task.metric.clone(),
+            labels,
+            ..Line::default()
+        };
         for run in &selection.runs {
-            match examples(run).zip(run.number(&measure)) {
-                Some((examples, score)) => scores.entry(examples).or_default().push(score),
-                None => without += 1,
+            if let Some((examples, score)) = examples(run).zip(run.number(&measure)) {
+                line.scores.entry(examples).or_default().push(score);
+                line.runs += 1;
             }
         }
+        let without = selection.runs.len() - line.runs;
         let unscored = (without > 0).then(|| {
             let runs = counted(without, "run");
             format!("{runs} without a score or without `{EXAMPLES}`")
         });
-        Ok(Line {
-            title: labelled(&group.title, selection.labels()),
-            colour: 0,
-            stroke: Stroke::Solid,
-            scores,
-            note: selection.note.or(unscored),
-        })
-    }
-
-    fn table(&self, heading: &Heading, tasks: &[(&Task, Vec<Line>)]) -> RenderedTable {
-        let lines = tasks.iter().flat_map(|(_, lines)| lines);
-        let sizes: BTreeSet<u32> = lines.flat_map(|line| line.scores.keys().copied()).collect();
-        let titles = sizes.iter().map(|size| format!("{size} examples"));
-        let mut table = RenderedTable {
-            heading: heading.of_part("-numbers", "the numbers"),
-            columns: RenderedTable::columns_of("Strategy", titles),
-            notes: vec![
-                "means over runs, with the lowest and the highest; bold: the best strategy at that size".to_owned(),
-            ],
-            csv: Csv::new("figure,task,line,metric,split,examples,mean,low,high,sd,runs"),
-            ..RenderedTable::default()
-        };
-        for (task, lines) in tasks {
-            for line in lines {
-                line.csv(
-                    [&heading.id, &task.title, &task.metric, &self.split],
-                    &mut table.csv,
-                );
-            }
-            let rows = lines.iter().map(|line| {
-                let cells = sizes.iter().map(|size| line.cell(*size, lines));
-                [Cell::of(&line.title)].into_iter().chain(cells).collect()
-            });
-            table.parts.push(Part {
-                title: format!("{} ({})", task.title, task.unit),
-                rows: rows.collect(),
-            });
-        }
-        table
+        line.note = selection.note.or(unscored);
+        Ok(line)
     }
 }
 
@@ -171,59 +113,13 @@ fn examples(run: &Run) -> Option<u32> {
     u32::try_from(run.fact(EXAMPLES)?.as_u64()?).ok()
 }
 
-impl Line {
-    fn at(&self, size: u32) -> Option<Spread> {
-        Spread::of(self.scores.get(&size)?)
-    }
-
-    fn series(&self) -> Series {
-        let points = self.scores.keys();
-        Series {
-            title: self.title.clone(),
-            points: points
-                .filter_map(|size| Some((*size, self.at(*size)?)))
-                .collect(),
-            colour: self.colour,
-            stroke: self.stroke,
-            ..Series::default()
-        }
-    }
-
-    /// Its cell of a size, in bold where no other line has a higher mean as it is printed.
-    fn cell(&self, size: u32, lines: &[Self]) -> Cell {
-        let Some(spread) = self.at(size) else {
-            return Cell::default();
-        };
-        let means = lines.iter().filter_map(|line| Some(line.at(size)?.mean));
-        let best = means.max_by(f64::total_cmp).unwrap_or(spread.mean);
-        Cell {
-            best: fixed(best, DIGITS) == fixed(spread.mean, DIGITS),
-            ..spread_cell(&spread)
-        }
-    }
-
-    fn csv(&self, [figure, task, metric, split]: [&String; 4], csv: &mut Csv) {
-        for (size, scores) in &self.scores {
-            let spread = Spread::of(scores).expect("a size has scores");
-            let names =
-                [figure, task, &self.title, metric, split, &size.to_string()].map(String::clone);
-            let runs = [scores.len().to_string()];
-            csv.line(
-                names
-                    .into_iter()
-                    .chain(spread_fields(&spread, scores))
-                    .chain(runs),
-            );
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::{Value, json};
     use totune_evidence::select::runs::Runs;
     use totune_evidence::toml_file::parse;
+    use totune_plot::Panel;
     use totune_synthetic::probes;
 
     use crate::item::Item;
@@ -262,7 +158,10 @@ mod tests {
             .iter()
             .map(|column| column.title.as_str())
             .collect();
-        assert_eq!(titles, ["Strategy", "100 examples", "1000 examples"]);
+        assert_eq!(
+            titles,
+            ["Strategy", "100 examples", "1000 examples", "Runs"]
+        );
         let cell = |row: usize, column: usize| &table.parts[0].rows[row][column];
         // Seeds 1 and 2 have 0.800 and 0.801 frozen, 0.861 and 0.859 fine-tuned; seed 3 has 0.799 and 0.860.
         let shown = |row, column| {

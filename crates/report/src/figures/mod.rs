@@ -4,6 +4,7 @@
 //! list below.
 
 pub(crate) mod boxes;
+mod by_number;
 pub(crate) mod curves;
 pub(crate) mod layers;
 pub(crate) mod learning_curve;
