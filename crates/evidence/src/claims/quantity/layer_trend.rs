@@ -43,7 +43,7 @@ fn compared(found: &[OnTask]) -> Result<Finding, String> {
             .map(|(layer, _)| f64::from(*layer))
             .collect();
         let scores: Vec<f64> = on.means.iter().map(|(_, score)| *score).collect();
-        let comparison = by_ranks(&layers, &scores, "layers").ok_or_else(|| {
+        let comparison = by_ranks(&layers, &scores).ok_or_else(|| {
             let n = layers.len();
             format!("{title}: {n} layers, or the same score at each, cannot be ranked")
         })?;
@@ -59,13 +59,18 @@ fn compared(found: &[OnTask]) -> Result<Finding, String> {
     Ok(Finding::Compared(evidence))
 }
 
-/// Spearman's correlation as a comparison; `of` is what was ranked.
-pub(super) fn by_ranks(x: &[f64], y: &[f64], of: &str) -> Option<Comparison> {
-    let found = spearman_test(x, y, LEVEL)?;
-    let narrow = spearman_test(x, y, NARROW)?;
+/// Spearman's correlation as a comparison.
+fn by_ranks(layers: &[f64], scores: &[f64]) -> Option<Comparison> {
+    let found = spearman_test(layers, scores, LEVEL)?;
+    let narrow = spearman_test(layers, scores, NARROW)?;
     let test = match found.exact {
-        true => format!("all orders of the {of}"),
-        false => "Student's t for ranks".to_owned(),
+        true => "all orders of the layers",
+        false => "Student's t for ranks",
     };
-    Some(Comparison::of_correlation([found, narrow], test, x.len()))
+    let test = test.to_owned();
+    Some(Comparison::of_correlation(
+        [found, narrow],
+        test,
+        layers.len(),
+    ))
 }

@@ -13,7 +13,6 @@ mod layer_score;
 mod layer_size;
 mod layer_trend;
 mod layers;
-mod longer_time;
 mod p_value;
 mod power;
 mod prelude;
@@ -24,11 +23,9 @@ mod printed_mean;
 mod printed_share;
 mod printed_sum;
 mod quotes;
-mod rank_correlation;
 mod relative_score;
 mod repeatability;
 mod score;
-mod score_at_budget;
 mod score_at_time;
 mod task_contrast;
 mod task_score;
@@ -158,7 +155,6 @@ kinds! {
     LayerScore = layer_score,
     LayerSize = layer_size,
     LayerTrend = layer_trend,
-    LongerTime = longer_time,
     PValue = p_value,
     Power = power,
     PrintedCells = printed_cells,
@@ -167,11 +163,9 @@ kinds! {
     PrintedShare = printed_share,
     PrintedSum = printed_sum,
     Quotes = quotes,
-    RankCorrelation = rank_correlation,
     RelativeScore = relative_score,
     Repeatability = repeatability,
     Score = score,
-    ScoreAtBudget = score_at_budget,
     ScoreAtTime = score_at_time,
     TaskContrast = task_contrast,
     TaskScore = task_score,

@@ -1,4 +1,4 @@
-//! The best score that each side has reached within given times.
+//! The score that each side has reached within given times.
 
 use super::prelude::*;
 use super::task_score::direction_or_points;
@@ -11,6 +11,8 @@ pub(crate) struct ScoreAtTime {
     /// Which side's epochs.
     #[serde(default)]
     epochs_of: EpochsOf,
+    #[serde(default)]
+    score: Reached,
 }
 
 /// Whose epochs are the unit of time.
@@ -20,6 +22,17 @@ enum EpochsOf {
     First,
     #[default]
     Second,
+}
+
+/// Which score has been reached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Reached {
+    /// The best so far, where an epoch that is not over counts in part.
+    #[default]
+    Best,
+    /// That after the last epoch which is over.
+    LastEpoch,
 }
 
 impl Quantity for ScoreAtTime {
@@ -48,35 +61,41 @@ impl Quantity for ScoreAtTime {
             EpochsOf::Second => &paired.title_b,
         };
         let moments = self.at.iter().map(|&at| {
-            let label = format!("within {} of {unit}", epochs_text(at));
-            (
-                label,
-                paired.numbers(|task, pair| self.best(at, task, pair)),
-            )
+            let finished = match self.score {
+                Reached::Best => "",
+                Reached::LastEpoch => "with the epochs finished ",
+            };
+            let label = format!("{finished}within {} of {unit}", epochs_text(at));
+            let numbers = paired.numbers(|task, pair| self.reached(at, task, pair));
+            (label, numbers)
         });
         Ok(compared(&paired, moments.collect(), terms.unit).into())
     }
 }
 
 impl ScoreAtTime {
-    /// The best scores of both sides of a pair within `at` epochs.
-    fn best(&self, at: f64, task: &Task, pair: &Pair) -> Option<(f64, f64)> {
+    /// The scores of both sides of a pair within `at` epochs.
+    fn reached(&self, at: f64, task: &Task, pair: &Pair) -> Option<(f64, f64)> {
         let unit = match self.epochs_of {
             EpochsOf::First => &pair.a,
             EpochsOf::Second => &pair.b,
         };
         let budget = at * average(unit, |run| seconds(run, TimePer::Epoch))?;
-        let best = |runs: &[&Run]| {
+        let reached = |runs: &[&Run]| {
             average(runs, |run| {
-                run.curve(&task.metric, TEST)?.best_within(budget)
+                let curve = run.curve(&task.metric, TEST)?;
+                match self.score {
+                    Reached::Best => curve.best_within(budget),
+                    Reached::LastEpoch => curve.completed_within(budget),
+                }
             })
         };
-        Some((best(&pair.a)?, best(&pair.b)?))
+        Some((reached(&pair.a)?, reached(&pair.b)?))
     }
 }
 
 /// Scores compared at one or several moments, each with its name.
-pub(super) fn compared(
+fn compared(
     paired: &PairedComparison,
     moments: Vec<(String, Result<Numbers, String>)>,
     unit: Unit,
@@ -110,6 +129,6 @@ pub(super) fn compared(
 }
 
 /// `1.26 epochs`, `1 epoch`.
-pub(super) fn epochs_text(n: f64) -> String {
+fn epochs_text(n: f64) -> String {
     format!("{n} epoch{}", if n == 1.0 { "" } else { "s" })
 }

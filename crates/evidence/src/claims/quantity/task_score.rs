@@ -13,7 +13,7 @@ pub(crate) struct TaskScore {
 /// What of several tasks the relation is about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Over {
+pub(super) enum Over {
     /// Their mean.
     #[default]
     Mean,
@@ -52,7 +52,12 @@ impl Quantity for TaskScore {
         let numbers = paired.numbers(scores_of_both);
         let found = numbers.and_then(|numbers| match self.over {
             Over::Mean => mean_over_tasks(&paired, numbers, terms.unit),
-            Over::Each => each(&paired, numbers),
+            Over::Each => {
+                let label = format!("{} \u{2212} {}", paired.title_a, paired.title_b);
+                each(numbers, Scale::Points, &label, |a, b| {
+                    unpaired(&[(1.0, a, b)])
+                })
+            }
         });
         Ok(found.into())
     }
@@ -81,26 +86,20 @@ fn mean_over_tasks(
     Ok(Finding::Compared(evidence))
 }
 
-/// Every task is a comparison of its own.
-fn each(paired: &PairedComparison, numbers: Numbers) -> Result<Finding, String> {
-    let scale = Scale::Points;
+/// Every task is a comparison of its own; `label` says what of.
+pub(super) fn each(
+    numbers: Numbers,
+    scale: Scale,
+    label: &str,
+    compare: impl Fn(&[f64], &[f64]) -> Result<Comparison, String>,
+) -> Result<Finding, String> {
     let mut evidence = Evidence::new(scale);
     let mut ours = Vec::new();
     for on in &numbers.tasks {
-        let comparison =
-            unpaired(&[(1.0, &on.a, &on.b)]).map_err(|why| format!("{}: {why}", on.task.title))?;
-        ours.push(format!(
-            "{} {}",
-            on.task.title,
-            scale.signed(comparison.difference)
-        ));
-        let label = format!(
-            "{}: {} \u{2212} {} ({})",
-            on.task.title,
-            paired.title_a,
-            paired.title_b,
-            pairs_text(on.a.len())
-        );
+        let title = &on.task.title;
+        let comparison = compare(&on.a, &on.b).map_err(|why| format!("{title}: {why}"))?;
+        ours.push(format!("{title} {}", scale.signed(comparison.difference)));
+        let label = format!("{title}: {label} ({})", pairs_text(on.a.len()));
         evidence.comparisons.push((label, comparison));
     }
     evidence.ours = format!("{}{}", ours.join(", "), scale.unit());

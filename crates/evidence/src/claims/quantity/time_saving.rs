@@ -1,17 +1,22 @@
-//! The share of the second side's training time that the first saves, in the mean over tasks.
+//! The share of the second side's training time that the first saves, over tasks.
 
 use super::prelude::*;
+use super::task_score::{Over, each};
 
 /// As a fraction of the time of the second side; a run that diverged has no time.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub(crate) struct TimeSaving {
     per: TimePer,
+    over: Over,
 }
 
 impl Quantity for TimeSaving {
     fn shape(&self, _terms: &Terms) -> Shape {
-        Shape::of_tasks(&["near", "equivalent", "greater"])
+        Shape::of_tasks(match self.over {
+            Over::Mean => &["near", "equivalent", "greater"],
+            Over::Each => &["greater"],
+        })
     }
 
     fn check(&self, terms: &Terms) -> Result<()> {
@@ -48,26 +53,36 @@ impl Quantity for TimeSaving {
         let paired = terms.paired(&terms.tasks()?, runs)?;
         let numbers = paired.numbers(seconds_of_both(self.per));
         Ok(numbers
-            .and_then(|numbers| self.compared(&paired, numbers))
+            .and_then(|numbers| match self.over {
+                Over::Mean => self.mean_over_tasks(&paired, numbers),
+                Over::Each => each(numbers, Scale::Percent, &self.label(&paired), |a, b| {
+                    Ok(relative(&[Ratio::of(a, b)])?.turned())
+                }),
+            })
             .into())
     }
 }
 
 impl TimeSaving {
-    fn compared(&self, paired: &PairedComparison, numbers: Numbers) -> Result<Finding, String> {
+    /// What is compared.
+    fn label(&self, paired: &PairedComparison) -> String {
+        let (a, b) = (&paired.title_a, &paired.title_b);
+        let until = match self.per {
+            TimePer::Run => "to the stop",
+            TimePer::Epoch => "in an epoch",
+        };
+        format!("time that {a} saves {until}, as a share of that of {b}")
+    }
+
+    fn mean_over_tasks(
+        &self,
+        paired: &PairedComparison,
+        numbers: Numbers,
+    ) -> Result<Finding, String> {
         let ratios = numbers.tasks.iter().map(|on| Ratio::of(&on.a, &on.b));
         let saved = relative(&ratios.collect::<Vec<_>>())?.turned();
         let by_task = numbers.by_task(&saved.parts, Scale::Percent);
-        let label = format!(
-            "time that {} saves {}, as a share of that of {} ({})",
-            paired.title_a,
-            match self.per {
-                TimePer::Run => "to the stop",
-                TimePer::Epoch => "in an epoch",
-            },
-            paired.title_b,
-            numbers.of()
-        );
+        let label = format!("{} ({})", self.label(paired), numbers.of());
         let mut evidence = Evidence::of(label, saved, Scale::Percent);
         evidence.notes.extend(by_task);
         let seconds: Vec<String> = numbers

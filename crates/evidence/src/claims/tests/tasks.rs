@@ -90,27 +90,6 @@ fn tasks_in_general_take_more_than_four() {
 }
 
 #[test]
-fn ranks_of_tasks() {
-    let paper = Paper::of_tasks();
-    let ranks = "quantity = 'rank-correlation'";
-    for (other, relation, expected) in [
-        // Four tasks in the same order: one of 24 orders is as strong on either side.
-        ("last-2", "greater", NotDecided),
-        ("last-2", "equivalent", NotDecided),
-        ("last-3", "greater", NotTestable),
-    ] {
-        let claim = format!("sides = ['full', '{other}']\nrelation = '{relation}'\nmargin = 0.3");
-        paper.check(&[&claim, ranks], expected);
-    }
-    let above = "sides = ['full', 'last-2']\nrelation = 'greater'";
-    let (_, reasons) = paper.verdict(&[above, ranks]);
-    assert!(
-        reasons.contains("all orders of the tasks, p = 0.083"),
-        "{reasons}"
-    );
-}
-
-#[test]
 fn relative_losses() {
     let paper = Paper::of_tasks();
     for (size, expected) in [
@@ -144,9 +123,9 @@ fn times() {
         let quantity = format!("quantity = {quantity}");
         paper.check(&[sides, tasks, &quantity, &near(size)], expected);
     }
-    let longer = "quantity = 'longer-time'\nrelation = 'greater'";
-    paper.check(&[sides, "among = 'many'", longer], Reproduced);
-    paper.check(&[sides, "among = 'few'", longer], Contradicted);
+    let each = "quantity = { kind = 'time-saving', over = 'each' }\nrelation = 'greater'";
+    paper.check(&[sides, "among = 'few'", each], Reproduced);
+    paper.check(&[sides, "among = 'many'", each], Contradicted);
     let alike = "quantity = 'time-saving'\nrelation = 'equivalent'";
     paper.check(&[sides, "among = 'few'", alike], Contradicted);
 }
@@ -170,7 +149,8 @@ fn what_is_reached_in_a_time() {
     paper.check(&[sized, &near("[0.04, 0.04]")], Reproduced);
     paper.check(&[sized, &near("[0.04, 0.09]")], Direction);
     // Within 1.2 epochs of full tuning: one epoch of it (-0.05 + 0.00625), three of the last layer (-0.0125 + 0.00625).
-    let budget = "sides = ['last-1', 'full']\ntasks = ['words']\nquantity = { kind = 'score-at-budget', epochs = 1.2 }";
+    let budget = "sides = ['last-1', 'full']\ntasks = ['words']\n\
+        quantity = { kind = 'score-at-time', at = [1.2], score = 'last-epoch' }";
     // Its 90 % interval reaches down to less than half of that.
     paper.check(&[budget, &near("0.0375")], Direction);
     paper.check(&[budget, "relation = 'greater'"], Reproduced);
