@@ -74,8 +74,8 @@ fn runs_without_a_plan_are_drawn_by_their_dataset() {
         .iter()
         .map(|group| group.group.as_str())
         .collect();
-    assert_eq!(names, ["last-1-lr-1e-3", "last-2-lr-1e-3", "full-lr-2e-5"]);
-    request.groups = vec!["full-lr-2e-5".into()];
+    assert_eq!(names, ["full", "last-1", "last-2"]);
+    request.groups = vec!["full".into()];
     request.conditions = vec![("seed".into(), "0,2".into())];
     let summary = curves(&request).unwrap().summary;
     assert_eq!((summary.groups.len(), summary.groups[0].runs), (1, 2));

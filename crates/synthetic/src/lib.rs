@@ -130,7 +130,7 @@ fn spread(number: u64) -> f64 {
 }
 
 /// The row of a run with this spec: the spec's settings where the row repeats them, usual values otherwise.
-pub fn row(run_id: String, spec: &Value) -> RunRow {
+fn row(run_id: String, spec: &Value) -> RunRow {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let encoder = text(&spec["work"]["encoder"]);
     let hash = |digits: &str| match encoder.is_empty() {
@@ -177,8 +177,8 @@ fn add(
     let run_id = format!("{:016x}", 0xf1f1_0000 + number);
     let tuned = work["kind"] == "tune";
     let spec = json!({
-        "paper": "synthetic", "experiment": experiment, "profile": "fixture", "dataset": "synthetic-letters",
-        "split": split, "fold": fold, "seed": seed, "work": work,
+        "paper": "synthetic", "experiment": experiment, "arm": arm(&work), "profile": "fixture",
+        "dataset": "synthetic-letters", "split": split, "fold": fold, "seed": seed, "work": work,
     });
     let row = row(run_id.clone(), &spec);
     tables.runs.push(RunRow {
@@ -209,6 +209,18 @@ fn add(
         predicted: "vowel".into(),
         scores: vec![0.25, 0.75],
     });
+}
+
+/// The arm that a run with this work is of.
+fn arm(work: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let adaptation = &work["training"]["adaptation"];
+    match (adaptation["k"].as_u64(), text(&work["kind"]).as_str()) {
+        (Some(k), _) => format!("last-{k}"),
+        (None, "tune") => text(&adaptation["kind"]),
+        (None, "sparse") => text(&work["features"]),
+        (None, kind) => kind.to_owned(),
+    }
 }
 
 /// A score on test.

@@ -1,122 +1,49 @@
-//! Groups for runs that nobody has named: one line per way of adapting.
+//! Groups for runs that nobody has named: one line for each arm.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use totune_evidence::plan::Where;
 use totune_evidence::select::runs::Run;
+use totune_record::natural;
 
 use crate::figures::curves::Chosen;
 
-/// What tells lines apart.
-const PATHS: [&str; 4] = [KIND, K, LR, ENCODER];
+/// What a run has that adapts an encoder.
 const KIND: &str = "work.training.adaptation.kind";
-const K: &str = "work.training.adaptation.k";
-const LR: &str = "work.training.adaptation.lr";
-const ENCODER: &str = "work.encoder";
 
 /// What repeats of a run differ in.
 const REPEATS: [&str; 2] = ["seed", "fold"];
 
-/// One group for each adaptation, learning rate and encoder among `runs`, frozen before the last layers before all;
-/// and, for each group, what else its runs differ in.
+/// One group for each arm of an experiment that adapts an encoder among `runs`; and, for each group, what else its runs differ
+/// in.
 ///
-/// A rate or an encoder is part of the name only where there are several.
+/// The experiment is part of the name only where there are several.
 pub(crate) fn groups(runs: &[&Run]) -> (Vec<Chosen>, Vec<String>) {
-    let mut found: Vec<([Option<Value>; 4], Vec<&Run>)> = Vec::new();
-    for run in runs {
-        let key = PATHS.map(|path| run.fact(path).cloned());
-        if key[0].is_none() {
-            continue;
-        }
-        match found.iter_mut().find(|(other, _)| *other == key) {
-            Some((_, members)) => members.push(run),
-            None => found.push((key, vec![run])),
-        }
+    let mut found: BTreeMap<(&str, &str), Vec<&Run>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.fact(KIND).is_some()) {
+        let arm = run.fact("arm").and_then(Value::as_str).unwrap_or_default();
+        let of_arm = found.entry((&run.row.experiment, arm)).or_default();
+        of_arm.push(run);
     }
-    found.sort_by(|(a, _), (b, _)| order(a, b));
-    let several = |at: usize| {
-        let values: BTreeSet<String> = found.iter().map(|(key, _)| shown(&key[at])).collect();
-        values.len() > 1
-    };
-    let (rates, encoders) = (several(2), several(3));
-    let mut notes = Vec::new();
-    let chosen = found.iter().map(|(key, members)| {
-        let (mut name, mut title) = (label(key), label(key));
-        if rates {
-            name.push_str(&format!("-lr-{}", rate(&key[2])));
-            title.push_str(&format!(", lr {}", rate(&key[2])));
-        }
-        if encoders {
-            name.push_str(&format!("-{}", shown(&key[3])));
-            title.push_str(&format!(", {}", shown(&key[3])));
-        }
-        notes.extend(differences(members).map(|note| format!("{title}: {note}")));
-        let conditions = PATHS
-            .iter()
-            .zip(key)
-            .filter_map(|(path, value)| Some(((*path).to_owned(), plain(value.as_ref()?)?)));
-        Chosen {
+    let experiments: BTreeSet<&str> = found.keys().map(|(experiment, _)| *experiment).collect();
+    let (mut chosen, mut notes) = (Vec::new(), Vec::new());
+    for ((experiment, arm), members) in &found {
+        let name = match experiments.len() {
+            1 => (*arm).to_owned(),
+            _ => format!("{experiment}/{arm}"),
+        };
+        notes.extend(differences(members).map(|note| format!("{name}: {note}")));
+        let conditions = [("experiment", *experiment), ("arm", *arm)];
+        let conditions = conditions.map(|(path, value)| (path.to_owned(), value.into()));
+        chosen.push(Chosen {
+            title: name.clone(),
             name,
-            title,
-            conditions: conditions.collect::<Where>(),
-        }
-    });
-    let chosen = chosen.collect();
+            conditions: Where::from(conditions),
+        });
+    }
+    chosen.sort_by(|a, b| natural(&a.name, &b.name));
     (chosen, notes)
-}
-
-/// `frozen`, `full`, `last-2`, as the adaptations call themselves.
-fn label(key: &[Option<Value>; 4]) -> String {
-    let kind = shown(&key[0]);
-    match (kind.strip_suffix("-k"), &key[1]) {
-        (Some(stem), Some(k)) => format!("{stem}-{k}"),
-        _ => kind,
-    }
-}
-
-fn order(a: &[Option<Value>; 4], b: &[Option<Value>; 4]) -> Ordering {
-    let number = |value: &Option<Value>| value.as_ref().and_then(Value::as_f64).unwrap_or(0.0);
-    let rank = |key: &[Option<Value>; 4]| match shown(&key[0]).as_str() {
-        "frozen" => 0,
-        "full" => 2,
-        _ => 1,
-    };
-    rank(a)
-        .cmp(&rank(b))
-        .then_with(|| shown(&a[0]).cmp(&shown(&b[0])))
-        .then_with(|| number(&a[1]).total_cmp(&number(&b[1])))
-        .then_with(|| number(&a[2]).total_cmp(&number(&b[2])))
-        .then_with(|| shown(&a[3]).cmp(&shown(&b[3])))
-}
-
-fn shown(value: &Option<Value>) -> String {
-    match value {
-        Some(Value::String(text)) => text.clone(),
-        Some(value) => value.to_string(),
-        None => "none".to_owned(),
-    }
-}
-
-/// `1e-3`, `2e-5`.
-fn rate(value: &Option<Value>) -> String {
-    match value.as_ref().and_then(Value::as_f64) {
-        Some(rate) => format!("{rate:e}"),
-        None => shown(value),
-    }
-}
-
-fn plain(value: &Value) -> Option<toml::Value> {
-    match value {
-        Value::String(text) => Some(toml::Value::String(text.clone())),
-        Value::Number(number) => match number.as_i64() {
-            Some(integer) => Some(toml::Value::Integer(integer)),
-            None => number.as_f64().map(toml::Value::Float),
-        },
-        Value::Bool(truth) => Some(toml::Value::Boolean(*truth)),
-        _ => None,
-    }
 }
 
 /// What the runs of one line differ in beside their repeats: a mean over these may mean nothing.
@@ -124,20 +51,17 @@ fn differences<'a>(runs: &'a [&Run]) -> impl Iterator<Item = String> + use<'a> {
     let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for run in runs {
         for (path, value) in run.asked() {
-            values
-                .entry(path)
-                .or_default()
-                .insert(shown(&Some(value.clone())));
+            let text = value.as_str().map_or(value.to_string(), str::to_owned);
+            values.entry(path).or_default().insert(text);
         }
     }
-    values
-        .into_iter()
-        .filter(|(path, values)| values.len() > 1 && !REPEATS.contains(path))
-        .map(|(path, values)| {
-            let values: Vec<String> = values.into_iter().collect();
-            format!(
-                "its runs differ in {path} ({}); a condition on it draws one of them",
-                values.join(", ")
-            )
-        })
+    let several = values.into_iter();
+    let several = several.filter(|(path, values)| values.len() > 1 && !REPEATS.contains(path));
+    several.map(|(path, values)| {
+        let values: Vec<String> = values.into_iter().collect();
+        format!(
+            "its runs differ in {path} ({}); a condition on it draws one of them",
+            values.join(", ")
+        )
+    })
 }
