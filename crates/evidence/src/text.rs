@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+use totune_stats::Interval;
 pub use totune_stats::number::{count, decimals, fixed, readable, signed};
 
 /// How a number is written.
@@ -33,6 +34,11 @@ impl Scale {
             Self::Points => signed(value * 100.0, 2),
             Self::Percent => signed(value * 100.0, 1),
         }
+    }
+
+    /// An interval without its unit: `[-1.20, 3.00]`.
+    pub fn interval(self, Interval { low, high }: Interval) -> String {
+        format!("[{}, {}]", self.number(low), self.number(high))
     }
 
     /// What follows the number.

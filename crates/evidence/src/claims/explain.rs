@@ -65,10 +65,11 @@ impl Shown<'_> {
 
     /// The other test, the 90 % interval, and where the true difference is likely to be.
     fn further(&self, found: &Comparison) -> Vec<String> {
-        let (low, high) = (found.narrow.low, found.narrow.high);
-        let ends = [low, high].map(|end| self.scale.number(end));
         let mut parts: Vec<String> = found.permutation_text().into_iter().collect();
-        parts.push(format!("90 % interval [{}, {}]", ends[0], ends[1]));
+        parts.push(format!(
+            "90 % interval {}",
+            self.scale.interval(found.narrow)
+        ));
         if let (Some(estimate), true) = (found.estimate, self.rule.margin > 0.0) {
             let margin = self.rule.margin;
             let above = 1.0 - estimate.p_above(margin);

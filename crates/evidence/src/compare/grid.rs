@@ -11,7 +11,7 @@ use crate::select::label::labelled;
 use crate::select::panel::TaskRuns;
 use crate::select::sample::Sample;
 use crate::select::scope::Scope;
-use crate::text::{fixed, p_equals};
+use crate::text::{Scale, fixed, p_equals};
 
 /// A row with its numbers.
 pub struct FilledRow<'a> {
@@ -218,7 +218,7 @@ impl Filled<'_> {
 /// `Pearson -0.31 [-0.93, 0.79], p = 0.612`.
 pub fn correlation_text(name: &str, test: &Correlation) -> String {
     let interval = test.interval.map_or(String::new(), |interval| {
-        format!(" [{}, {}]", fixed(interval.low, 2), fixed(interval.high, 2))
+        format!(" {}", Scale::Plain(2).interval(interval))
     });
     let how = if test.exact { " by all orders" } else { "" };
     format!(

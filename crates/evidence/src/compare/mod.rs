@@ -121,13 +121,8 @@ impl Comparison {
 
     /// `+0.009 [-0.012, 0.030]`, `+0.90 [-1.20, 3.00] points`.
     pub fn difference_in(&self, scale: Scale) -> String {
-        let Interval { low, high } = self.interval;
-        let (signed, low, high) = (
-            scale.signed(self.difference),
-            scale.number(low),
-            scale.number(high),
-        );
-        format!("{signed} [{low}, {high}]{}", scale.unit())
+        let (signed, interval) = (scale.signed(self.difference), scale.interval(self.interval));
+        format!("{signed} {interval}{}", scale.unit())
     }
 
     /// The permutation test in words.

@@ -72,6 +72,13 @@ impl<'a> TaskRuns<'a> {
         Ok(result)
     }
 
+    /// The same on each of `tasks`.
+    pub fn of_tasks(side: &Side, tasks: &[&Task], scope: &Scope<'a>) -> Result<Vec<Self>> {
+        let none = Where::new();
+        let on = tasks.iter().map(|task| Self::of(side, task, &none, scope));
+        on.collect()
+    }
+
     /// Adds a run of group `number` of the side.
     fn add(&mut self, run: &'a Run, number: usize, from: &str) -> Result<()> {
         self.labels.extend(run.labels().iter().cloned());

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::plan::TEST;
 use crate::plan::{Measure, Task};
-use crate::select::panel::{Pair, average};
+use crate::select::panel::{Pair, TaskRuns, average};
 use crate::select::runs::Run;
 
 /// Which time of a run.
@@ -21,6 +21,12 @@ pub enum TimePer {
 /// The score of a task that a run stands for.
 pub fn final_score(run: &Run, task: &Task) -> Option<f64> {
     run.number(&Measure::score(&task.metric, TEST))
+}
+
+/// The mean over seeds of the score of a task; `None` without one.
+pub fn mean_score(task_runs: &TaskRuns, task: &Task) -> Option<f64> {
+    let scores = task_runs.per_seed(|run| final_score(run, task));
+    (!scores.is_empty()).then(|| totune_stats::mean(&scores))
 }
 
 /// Scores of both sides of a pair.

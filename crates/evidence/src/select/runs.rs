@@ -20,8 +20,9 @@ mod condition;
 mod run;
 
 use condition::{holds, wanted};
+use run::Scores;
+pub(crate) use run::facts;
 pub use run::{EpochScore, Run};
-use run::{Scores, facts};
 
 /// All runs of a page.
 #[derive(Debug)]
@@ -103,6 +104,17 @@ impl Runs {
             answered: answered(tables.predictions),
             selected: RefCell::default(),
         })
+    }
+
+    /// What `fill` returns, and what is to be said of the runs that it selects.
+    pub fn with_caveats<T>(
+        &self,
+        plan: &Plan,
+        fill: impl FnOnce() -> Result<T>,
+    ) -> Result<(T, Vec<String>)> {
+        self.selected.take(); // those of what was filled before
+        let filled = fill()?;
+        Ok((filled, self.caveats(plan)))
     }
 
     /// What is to be said of runs that were selected since this was last asked.

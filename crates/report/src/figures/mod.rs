@@ -74,14 +74,11 @@ impl Item<Kind> {
 
     /// Fills panels and table.
     pub(crate) fn draw(&self, scope: &Scope) -> Result<RenderedFigure> {
-        let scope = &scope.at(self.place());
-        scope.runs.caveats(scope.plan); // those of what was selected before
-        let mut drawing = self.kind.get().draw(&self.heading, scope)?;
-        drawing.notes.extend(scope.runs.caveats(scope.plan));
-        Ok(RenderedFigure {
-            heading: self.heading.clone(),
-            ..drawing
-        })
+        let (heading, scope) = (self.heading.clone(), &scope.at(self.place()));
+        let fill = || self.kind.get().draw(&heading, scope);
+        let (mut drawing, caveats) = scope.runs.with_caveats(scope.plan, fill)?;
+        drawing.notes.extend(caveats);
+        Ok(RenderedFigure { heading, ..drawing })
     }
 }
 

@@ -57,13 +57,10 @@ impl Item<Kind> {
 
     /// Fills the table.
     pub(crate) fn render(&self, scope: &Scope, judged: &[Judged]) -> Result<RenderedTable> {
-        let table = self.kind.get();
-        scope.runs.caveats(scope.plan); // those of what was selected before
-        let mut table = table.render(&self.heading, &scope.at(self.place()), judged)?;
-        table.notes.extend(scope.runs.caveats(scope.plan));
-        Ok(RenderedTable {
-            heading: self.heading.clone(),
-            ..table
-        })
+        let (heading, scope) = (self.heading.clone(), &scope.at(self.place()));
+        let fill = || self.kind.get().render(&heading, scope, judged);
+        let (mut table, caveats) = scope.runs.with_caveats(scope.plan, fill)?;
+        table.notes.extend(caveats);
+        Ok(RenderedTable { heading, ..table })
     }
 }

@@ -1,12 +1,14 @@
 //! Which group is best on how many tasks: ranks of mean scores, and their mean over tasks.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use totune_evidence::claims::Judged;
-use totune_evidence::plan::{Plan, Side, Task, Where};
+use totune_evidence::plan::{Plan, Side, Task};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::panel::TaskRuns;
-use totune_evidence::select::per_run::final_score;
+use totune_evidence::select::per_run::mean_score;
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::{counted, fixed};
 use totune_stats::mean;
@@ -110,18 +112,11 @@ impl Ranks {
         tasks: &[&Task],
         scope: &Scope,
     ) -> Result<(String, Vec<Option<f64>>)> {
-        let (side, none) = (Side::One(name.to_owned()), Where::new());
-        let on = tasks
-            .iter()
-            .map(|task| TaskRuns::of(&side, task, &none, scope));
-        let on = on.collect::<Result<Vec<TaskRuns>>>()?;
-        let labels: std::collections::BTreeSet<&String> =
-            on.iter().flat_map(|on| &on.labels).collect();
+        let on = TaskRuns::of_tasks(&Side::One(name.to_owned()), tasks, scope)?;
+        let labels: BTreeSet<&String> = on.iter().flat_map(|on| &on.labels).collect();
         let title = labelled(&scope.plan.group(name, &scope.from)?.title, labels);
-        let means = tasks.iter().zip(&on).map(|(task, task_runs)| {
-            let scores = task_runs.per_seed(|run| final_score(run, task));
-            (!scores.is_empty()).then(|| mean(&scores))
-        });
+        let means = tasks.iter().zip(&on);
+        let means = means.map(|(task, task_runs)| mean_score(task_runs, task));
         Ok((title, means.collect()))
     }
 }

@@ -210,6 +210,14 @@ impl Csv {
     }
 }
 
+/// Adds to what was found for the same reason before.
+pub(crate) fn add<T>(found: &mut Vec<(String, Vec<T>)>, reason: String, what: T) {
+    match found.iter_mut().find(|(other, _)| *other == reason) {
+        Some((_, all)) => all.push(what),
+        None => found.push((reason, vec![what])),
+    }
+}
+
 /// A number with all its digits; empty for none.
 pub(crate) fn number(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| value.to_string())

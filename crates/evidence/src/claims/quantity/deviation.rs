@@ -55,10 +55,9 @@ impl Quantity for Deviation {
             return Ok(Finding::Untestable("the seeds do not vary".to_owned()));
         };
         reasons.push(format!(
-            "together {} with a 95 % interval of [{}, {}]",
+            "together {} with a 95 % interval of {}",
             Scale::Points.amount(found),
-            Scale::Points.number(wide.low),
-            Scale::Points.number(wide.high)
+            Scale::Points.interval(wide)
         ));
         let paper = terms.relation.papers().first().copied().unwrap_or_default();
         let tolerance = terms.relation.tolerance().unwrap_or_default();

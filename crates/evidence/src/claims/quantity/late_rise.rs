@@ -1,6 +1,6 @@
 //! The share of the rise from the lowest layer to the highest that comes after some layer.
 
-use super::layers::{OnTask, check_share_of_depth, means};
+use super::layers::{OnTask, check_share_of_depth, means, settled};
 use super::prelude::*;
 
 /// At least so much ("sharply in the last layers"), or at most ("gradually").
@@ -33,41 +33,28 @@ impl Quantity for LateRise {
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
         let found = means(&terms.sides[0], self.metric.as_ref(), terms, runs)?;
-        Ok(found
-            .map(|found| self.settled(&found, terms.relation))
-            .into())
+        let settled = |found: Vec<OnTask>| settled(&found, terms.relation, |on| self.late(on));
+        Ok(found.map(settled).into())
     }
 }
 
 impl LateRise {
-    fn settled(&self, found: &[OnTask], relation: &Relation) -> Finding {
-        let (mut kept, mut ours, mut reasons) = (true, Vec::new(), Vec::new());
-        for on in found {
-            let (Some((lowest, first)), Some((highest, last))) =
-                (on.means.first(), on.means.last())
-            else {
-                continue;
-            };
-            let start = on.layer_at(self.after);
-            let at = on.means.iter().find(|(layer, _)| *layer >= start);
-            let begin = at.map_or(*last, |(_, score)| *score);
-            let rise = last - first;
-            if rise <= 0.0 {
-                kept = false;
-                ours.push(format!("{} no rise", on.task.title));
-                reasons.push(format!("no rise; {}", on.shown()));
-                continue;
-            }
-            let late = (last - begin) / rise;
-            kept &= relation.keeps(late);
-            ours.push(format!("{} {}", on.task.title, percent(late)));
-            reasons.push(format!(
-                "{} of the rise from layer {lowest} to layer {highest} comes after layer {start}; {}",
-                percent(late),
-                on.shown()
-            ));
+    /// The share that comes late; without a rise no share keeps any limit.
+    fn late(&self, on: &OnTask) -> (f64, String, String) {
+        let ((lowest, first), (highest, last)) = (on.means[0], on.means[on.means.len() - 1]);
+        let start = on.layer_at(self.after);
+        let at = on.means.iter().find(|(layer, _)| *layer >= start);
+        let begin = at.map_or(last, |(_, score)| *score);
+        let rise = last - first;
+        if rise <= 0.0 {
+            return (f64::NAN, "no rise".to_owned(), "no rise".to_owned());
         }
-        Finding::settled(ours.join(", "), verdict::of_limits(kept), reasons)
+        let late = (last - begin) / rise;
+        let shown = percent(late);
+        let why = format!(
+            "{shown} of the rise from layer {lowest} to layer {highest} comes after layer {start}"
+        );
+        (late, shown, why)
     }
 }
 

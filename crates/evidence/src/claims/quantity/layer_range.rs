@@ -1,6 +1,6 @@
 //! How far the scores of a side range over the upper layers.
 
-use super::layers::{OnTask, check_share_of_depth, means};
+use super::layers::{OnTask, check_share_of_depth, means, settled};
 use super::prelude::*;
 
 /// The highest score less the lowest, from some layer on.
@@ -31,31 +31,20 @@ impl Quantity for LayerRange {
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
         let found = means(&terms.sides[0], self.metric.as_ref(), terms, runs)?;
-        Ok(found
-            .map(|found| self.settled(&found, terms.relation))
-            .into())
+        let settled = |found: Vec<OnTask>| settled(&found, terms.relation, |on| self.range(on));
+        Ok(found.map(settled).into())
     }
 }
 
 impl LayerRange {
-    fn settled(&self, found: &[OnTask], relation: &Relation) -> Finding {
-        let (mut kept, mut ours, mut reasons) = (true, Vec::new(), Vec::new());
-        for on in found {
-            let start = on.layer_at(self.after);
-            let scores = || {
-                let late = on.means.iter().filter(|(layer, _)| *layer >= start);
-                late.map(|(_, score)| *score)
-            };
-            let range = scores().fold(f64::MIN, f64::max) - scores().fold(f64::MAX, f64::min);
-            kept &= relation.keeps(range);
-            ours.push(format!("{} {}", on.task.title, fixed(range, 3)));
-            reasons.push(format!(
-                "{}: from layer {start} on the scores span {}; {}",
-                on.task.title,
-                fixed(range, 3),
-                on.shown()
-            ));
-        }
-        Finding::settled(ours.join(", "), verdict::of_limits(kept), reasons)
+    fn range(&self, on: &OnTask) -> (f64, String, String) {
+        let start = on.layer_at(self.after);
+        let late = on.means.iter().filter(|(layer, _)| *layer >= start);
+        let scores: Vec<f64> = late.map(|(_, score)| *score).collect();
+        let [low, _, _, _, high] = quartiles(&scores);
+        let shown = fixed(high - low, 3);
+        let title = &on.task.title;
+        let why = format!("{title}: from layer {start} on the scores span {shown}");
+        (high - low, shown, why)
     }
 }

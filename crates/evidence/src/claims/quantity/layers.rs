@@ -39,6 +39,22 @@ pub(super) fn means<'a>(
     Ok(Ok(found))
 }
 
+/// What each task comes to, where its relation is a limit: the number, which is shown with its words, and why.
+pub(super) fn settled(
+    found: &[OnTask],
+    relation: &Relation,
+    each: impl Fn(&OnTask) -> (f64, String, String),
+) -> Finding {
+    let (mut kept, mut ours, mut reasons) = (true, Vec::new(), Vec::new());
+    for on in found {
+        let (number, shown, why) = each(on);
+        kept &= relation.keeps(number);
+        ours.push(format!("{} {shown}", on.task.title));
+        reasons.push(format!("{why}; {}", on.shown()));
+    }
+    Finding::settled(ours.join(", "), verdict::of_limits(kept), reasons)
+}
+
 impl OnTask<'_> {
     /// The first layer that lies at a share of the depth or above: the fourth of twelve, the second of six.
     pub(super) fn layer_at(&self, share: f64) -> u32 {

@@ -85,10 +85,7 @@ impl Score {
             .intervals(terms.unit, [LEVEL, NARROW])
             .ok_or_else(|| format!("{}, whose spread is not known", sample.unit()))?;
         let [wide, narrow] = intervals;
-        let shown = |interval: Interval| {
-            let [low, high] = [interval.low, interval.high].map(|end| fixed(end, digits));
-            format!("[{low}, {high}]")
-        };
+        let shown = |interval| Scale::Plain(digits).interval(interval);
         let off = mean - paper;
         let mut reasons = vec![format!(
             "ours \u{2212} paper's: {}; tolerance {}; {}; 90 % interval {}",

@@ -9,7 +9,7 @@ use totune_record::RunRow;
 use super::joint::joint_scores;
 use crate::plan::{DEV, ENSEMBLE, EnsemblePlan, Measure, Plan, RULE, Rule, TEST};
 use crate::select::panel::first_difference;
-use crate::select::runs::{Formed, Run, Runs};
+use crate::select::runs::{Formed, Run, Runs, facts};
 
 /// What a run that ended well says of itself.
 const OK: &str = "ok";
@@ -199,22 +199,12 @@ fn together(team: &[&Run]) -> Result<Run> {
     let labels: BTreeSet<String> = team.iter().flat_map(|run| run.labels().clone()).collect();
     let mut run = first.standing_for(row, labels);
     run.keep_facts(|path, value| others.iter().all(|other| other.fact(path) == Some(value)));
-    let numbers = [
-        ("params_total", Value::from(run.row.params_total)),
-        ("params_trainable", Value::from(run.row.params_trainable)),
-        ("epochs", Value::from(run.row.epochs)),
-        ("steps", Value::from(run.row.steps)),
-        ("train_seconds", Value::from(run.row.train_seconds)),
-        ("eval_seconds", Value::from(run.row.eval_seconds)),
-        ("cache_seconds", Value::from(run.row.cache_seconds)),
-        ("cpu_seconds", Value::from(run.row.cpu_seconds)),
-        ("peak_memory", Value::from(run.row.peak_memory)),
-        ("seed", Value::from(run.row.seed)),
-        ("status", Value::from(run.row.status.as_str())),
-    ];
-    let known = numbers.into_iter().filter(|(_, value)| !value.is_null());
-    for (path, value) in known {
-        run.set_fact(path, value);
+    // What members do not have in common is that of all together.
+    let (of_row, _) = facts(&run.row)?;
+    for (path, value) in of_row {
+        if value.is_number() || path == "status" {
+            run.set_fact(&path, value);
+        }
     }
     Ok(run)
 }

@@ -298,7 +298,7 @@ impl Run {
 }
 
 /// The leaves of the row and of the spec by dotted path, where the spec wins if both have one; and the paths of the spec.
-pub(super) fn facts(row: &RunRow) -> Result<(BTreeMap<String, Value>, BTreeSet<String>)> {
+pub(crate) fn facts(row: &RunRow) -> Result<(BTreeMap<String, Value>, BTreeSet<String>)> {
     let from = || format!("runs.parquet: run `{}`", row.run_id);
     let mut facts = BTreeMap::new();
     let mut row_value = serde_json::to_value(row).with_context(from)?;

@@ -20,7 +20,7 @@ use serde_json::Value;
 use totune_stats::Curve;
 use totune_stats::curve::{Epoch, Reign, Stopped, epochs, frontier};
 
-use crate::tables::rendered::Csv;
+use crate::tables::rendered::{Csv, add};
 
 pub use summary::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
 
@@ -341,10 +341,7 @@ pub(crate) fn missing(lines: &[Line], empty: &str) -> Vec<String> {
         let lost =
             (!line.lost.is_empty()).then(|| format!("not in the means: {}", counts(&line.lost)));
         for reason in note.into_iter().chain(lost) {
-            match reasons.iter_mut().find(|(other, _)| *other == reason) {
-                Some((_, titles)) => titles.push(&line.title),
-                None => reasons.push((reason, vec![&line.title])),
-            }
+            add(&mut reasons, reason, &line.title);
         }
     }
     let note = |(reason, titles): (String, Vec<&str>)| format!("{}: {reason}", titles.join(", "));

@@ -10,7 +10,7 @@ use totune_stats::Interval;
 use super::correlate;
 use super::{Matrix, Notable};
 use crate::item::Heading;
-use crate::tables::rendered::number;
+use crate::tables::rendered::{add, number};
 use crate::tables::{Cell, Csv, Part, RenderedTable};
 
 /// How the numbers of a row are written.
@@ -176,14 +176,6 @@ fn missing(rows: &[FilledRow], places: &[Place]) -> Vec<String> {
     }
     let note = |(reason, rows): (String, Vec<String>)| format!("{}: {reason}", rows.join("; "));
     missing.into_iter().map(note).collect()
-}
-
-/// Adds to what was found for the same reason before.
-fn add<T>(found: &mut Vec<(String, Vec<T>)>, reason: String, what: T) {
-    match found.iter_mut().find(|(other, _)| *other == reason) {
-        Some((_, all)) => all.push(what),
-        None => found.push((reason, vec![what])),
-    }
 }
 
 /// What stands over the numbers: the metrics, and what they were scored on.

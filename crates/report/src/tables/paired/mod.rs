@@ -14,7 +14,7 @@ use totune_evidence::select::per_run::{TimePer, scores_of_both, seconds_of_both}
 use totune_evidence::select::sample::LEVEL;
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::{Scale, fixed, p_value, signed};
-use totune_stats::{HedgesG, Interval, hedges_g, mean, sd};
+use totune_stats::{HedgesG, hedges_g, mean, sd};
 
 use self::conclusion::{Found, conclusion};
 use super::{Cell, Column, Csv, RenderedTable, TableKind};
@@ -108,7 +108,9 @@ impl TableKind for Paired {
                             title: format!("{title} on {}", task.title),
                             ..row.fill(&numbers.tasks[0], epochs, self.test)
                         });
-                        row.examples = interval_text(pairs.over_examples()[0]);
+                        let examples = pairs.over_examples()[0];
+                        row.examples =
+                            examples.map_or(String::new(), |ends| Scale::Points.interval(ends));
                         let of_row = numbers.notes.into_iter();
                         notes.extend(of_row.map(|note| format!("{title}: {note}")));
                     }
@@ -174,14 +176,6 @@ impl Paired {
     }
 }
 
-/// `[-1.20, 3.40]`, in points.
-fn interval_text(interval: Option<Interval>) -> String {
-    let ends = |Interval { low, high }| [low, high].map(|end| Scale::Points.number(end));
-    interval.map_or(String::new(), |interval| {
-        format!("[{}]", ends(interval).join(", "))
-    })
-}
-
 impl Variant {
     fn side_of<'p>(&'p self, side: &'p Side) -> ComparedSide<'p> {
         ComparedSide {
@@ -224,13 +218,12 @@ impl Row {
         self.difference[0] = scale.signed(difference);
         let test = test.compare(on).ok();
         if let Some(test) = &test {
-            self.difference[1] = interval_text(Some(test.interval));
+            self.difference[1] = scale.interval(test.interval);
             self.p[0] = p_value(test.p);
         }
         let effect = hedges_g(&on.a, &on.b, LEVEL).filter(|_| on.a.len() >= SEEDS_OF_EFFECT);
         if let Some(HedgesG { g, interval }) = effect {
-            let ends = [interval.low, interval.high].map(|end| fixed(end, 1));
-            self.effect = [signed(g, 2), format!("[{}, {}]", ends[0], ends[1])];
+            self.effect = [signed(g, 2), Scale::Plain(1).interval(interval)];
         }
         let permutation = test.as_ref().and_then(|test| test.permutation.as_ref());
         self.p[1] = permutation.map_or(String::new(), |(p, _)| p_value(*p));

@@ -52,8 +52,7 @@ impl BaselineComparison {
     fn measured(&self) -> String {
         let interval = match &self.overall {
             Ok(Comparison { interval, .. }) => {
-                let ends = [interval.low, interval.high].map(|end| Scale::Points.number(end));
-                format!("95 % interval [{}, {}]", ends[0], ends[1])
+                format!("95 % interval {}", Scale::Points.interval(*interval))
             }
             Err(_) => "one seed, so no interval".to_owned(),
         };

@@ -83,11 +83,7 @@ impl TakeawayPlan {
         for name in first.into_iter().chain(&self.groups) {
             let group = plan.group(name, from)?;
             let side = Side::One(name.clone());
-            let none = Where::new();
-            let on = tasks
-                .iter()
-                .map(|task| TaskRuns::of(&side, task, &none, scope));
-            let on = on.collect::<Result<Vec<TaskRuns>>>()?;
+            let on = TaskRuns::of_tasks(&side, &tasks, scope)?;
             for run in on.iter().flat_map(TaskRuns::all) {
                 encoders.insert(run.row.encoder.as_str());
                 n_runs += 1;

@@ -6,7 +6,7 @@ use totune_evidence::compare::paired::PairedComparison;
 use totune_evidence::plan::{Group, Task};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::panel::{TaskRuns, average};
-use totune_evidence::select::per_run::{TimePer, final_score, trained_share};
+use totune_evidence::select::per_run::{TimePer, mean_score, trained_share};
 use totune_evidence::select::runs::Run;
 use totune_evidence::text::{Scale, fixed};
 use totune_plot::intervals::IntervalRow;
@@ -48,10 +48,8 @@ impl Row {
     /// What a group is by itself. A mean over other tasks than those asked for would not be comparable, so there is
     /// none where a task has no score.
     pub(super) fn of(group: &Group, tasks: &[&Task], on: &[TaskRuns]) -> Self {
-        let scores = tasks.iter().zip(on).map(|(task, task_runs)| {
-            let scores = task_runs.per_seed(|run| final_score(run, task));
-            (!scores.is_empty()).then(|| mean(&scores))
-        });
+        let scores = tasks.iter().zip(on);
+        let scores = scores.map(|(task, task_runs)| mean_score(task_runs, task));
         let scores: Option<Vec<f64>> = scores.collect();
         let all: Vec<&Run> = on.iter().flat_map(TaskRuns::all).collect();
         let trained = average(&all, trained_share);
@@ -83,11 +81,9 @@ impl Row {
         // Without a second pair there is a difference all the same.
         self.difference[0] = scale.signed(beside.difference);
         if let Ok(comparison) = &beside.overall {
-            let interval = comparison.interval;
-            let ends = [interval.low, interval.high].map(|end| scale.number(end));
             self.difference = [
                 scale.signed(comparison.difference),
-                format!("[{}, {}]", ends[0], ends[1]),
+                scale.interval(comparison.interval),
             ];
         }
         self.times = [beside.time, time_ratio(paired, TimePer::Epoch)]
