@@ -36,16 +36,14 @@ impl Contents {
             Ok((drawing, Figure { panels, stamp }))
         });
         let drawings = drawings.collect::<Result<_>>()?;
-        scope.runs.caveats(scope.plan); // those of what was selected before
-        let mut takeaway = takeaway.map(|asked| asked.render(scope)).transpose()?;
+        let fill = || takeaway.map(|asked| asked.render(scope)).transpose();
+        let (mut takeaway, caveats) = scope.runs.with_caveats(scope.plan, fill)?;
         if let Some(takeaway) = &mut takeaway {
-            takeaway.table.notes.extend(scope.runs.retimed().note());
+            let table = &mut takeaway.table;
+            table.notes.extend(scope.runs.retimed().note());
             // First what its sentences have to be read with.
-            let caveats = scope.runs.caveats(scope.plan).into_iter();
-            takeaway
-                .table
-                .lead
-                .splice(0..0, caveats.map(|note| format!("{note}.")));
+            let caveats = caveats.into_iter().map(|note| format!("{note}."));
+            table.lead.splice(0..0, caveats);
         }
         let takeaway = takeaway.map(|mut takeaway| {
             let panels = takeaway.figure.take();

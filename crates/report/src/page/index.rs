@@ -9,7 +9,7 @@ use minijinja::{Environment, context};
 use serde::{Deserialize, Serialize};
 
 use super::notice::Shown;
-use super::{VerdictCount, filters, shown, verdict_counts};
+use super::{VerdictCount, filters, folders, shown, verdict_counts};
 use crate::FIXTURE;
 use crate::tables::takeaway::Headline;
 use totune_evidence::claims::Judged;
@@ -32,15 +32,7 @@ pub(crate) struct Summary {
     runs: usize,
     /// First and last day on which a run began (UTC).
     days: Option<(String, String)>,
-    verdicts: Vec<Verdicts>,
-}
-
-/// How many claims of a report got one verdict.
-#[derive(Debug, Serialize, Deserialize)]
-struct Verdicts {
-    words: String,
-    class: String,
-    n: usize,
+    verdicts: Vec<VerdictCount>,
 }
 
 impl Summary {
@@ -68,15 +60,10 @@ impl Summary {
         let days = runs.all().iter().filter_map(|run| day(run.row.started));
         let days: BTreeSet<String> = days.collect();
         let verdicts = verdict_counts(judged).into_iter();
-        let verdicts = verdicts.map(
-            |VerdictCount {
-                 words, class, n, ..
-             }| Verdicts {
-                words: words.to_owned(),
-                class: class.to_owned(),
-                n,
-            },
-        );
+        let verdicts = verdicts.map(|count| VerdictCount {
+            claims: Vec::new(),
+            ..count
+        });
         Self {
             runs: runs.all().len(),
             days: days.first().cloned().zip(days.last().cloned()),
@@ -130,16 +117,6 @@ fn summaries(reports: &Path) -> Result<Vec<Summary>> {
         }
     }
     Ok(found)
-}
-
-/// Folders in a folder, sorted; none where there is no such folder.
-fn folders(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let names = entries.filter(|entry| entry.path().is_dir());
-    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
-    names.sort();
-    names
 }
 
 /// The paper before this one and the one after it, among those with a `report.toml` and results of the same profile; the last

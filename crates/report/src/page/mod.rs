@@ -8,10 +8,13 @@ pub(crate) mod notice;
 pub(crate) mod output;
 pub(crate) mod provenance;
 
+use std::fs;
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::contents::Contents;
 use self::provenance::{Provenance, statuses, time};
@@ -94,7 +97,7 @@ impl Page<'_> {
             verdicts => shown(verdict_counts(self.judged)),
             tables => self.contents.tables.iter().map(RenderedTable::html).collect::<Vec<_>>(),
             figures => shown(figures),
-            claims => shown(self.judged.iter().map(ClaimView::of).collect::<Vec<_>>()),
+            claims => self.judged.iter().map(claim).collect::<Vec<_>>(),
             differences => section(self.readme, DIFFERENCES),
             provenance => shown(Provenance::of(self.runs)),
         });
@@ -129,17 +132,29 @@ fn unbroken(text: &str) -> String {
     kept.replace("n = ", "n\u{a0}=\u{a0}")
 }
 
+/// Folders in a folder, sorted; none where there is no such folder.
+fn folders(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter(|entry| entry.path().is_dir());
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
+    names.sort();
+    names
+}
+
 /// A value for the template.
 fn shown(value: impl Serialize) -> Value {
     Value::from(Serde(value))
 }
 
 /// How many claims got a verdict.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct VerdictCount {
-    words: &'static str,
-    class: &'static str,
+    words: String,
+    class: String,
     n: usize,
+    /// Their ids and titles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     claims: Vec<(String, String)>,
 }
 
@@ -151,8 +166,8 @@ fn verdict_counts(judged: &[Judged]) -> Vec<VerdictCount> {
             .map(|judged| (judged.claim.id.clone(), judged.claim.title.clone()))
             .collect();
         VerdictCount {
-            words: verdict.words(),
-            class: verdict.class(),
+            words: verdict.words().to_owned(),
+            class: verdict.class().to_owned(),
             n: claims.len(),
             claims,
         }
@@ -203,56 +218,34 @@ impl<'a> FigureView<'a> {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct ClaimView<'a> {
-    id: &'a str,
-    title: &'a str,
-    says: &'a str,
-    source: &'a str,
-    by: &'static str,
-    note: &'a str,
-    paper: &'a str,
-    ours: &'a str,
-    effect: &'a str,
-    p: &'a str,
-    detectable: &'a str,
-    scope: &'a str,
-    verdict: &'static str,
-    class: &'static str,
-    /// By what of the paper's own, if so.
-    own: Option<&'static str>,
-    /// Headings over what the paper gives and what stands against it.
-    labels: [&'static str; 2],
-    reasons: &'a [String],
-}
-
-impl<'a> ClaimView<'a> {
-    fn of(judged: &'a Judged) -> Self {
-        let claim = judged.claim;
-        Self {
-            id: &claim.id,
-            title: &claim.title,
-            says: &claim.says,
-            source: &claim.source,
-            by: claim.by.words(),
-            note: &claim.note,
-            paper: &judged.paper,
-            ours: &judged.ours,
-            effect: &judged.effect,
-            p: &judged.p,
-            detectable: &judged.detectable,
-            scope: &judged.scope,
-            verdict: judged.verdict.words(),
-            class: judged.verdict.class(),
-            own: judged.own.map(DecidedBy::words),
-            labels: match judged.own {
-                None => ["Paper", "Ours"],
-                Some(DecidedBy::Numbers) => ["Paper", "Recomputed"],
-                Some(DecidedBy::Words) => ["In one place", "In another"],
-                Some(DecidedBy::Beside) => ["Paper", "Elsewhere"],
-            },
-            reasons: &judged.reasons,
-        }
+/// A claim for the template.
+fn claim(judged: &Judged) -> Value {
+    let claim = judged.claim;
+    // Headings over what the paper gives and what stands against it.
+    let labels = match judged.own {
+        None => ["Paper", "Ours"],
+        Some(DecidedBy::Numbers) => ["Paper", "Recomputed"],
+        Some(DecidedBy::Words) => ["In one place", "In another"],
+        Some(DecidedBy::Beside) => ["Paper", "Elsewhere"],
+    };
+    context! {
+        id => claim.id.as_str(),
+        title => claim.title.as_str(),
+        says => claim.says.as_str(),
+        source => claim.source.as_str(),
+        by => claim.by.words(),
+        note => claim.note.as_str(),
+        paper => judged.paper.as_str(),
+        ours => judged.ours.as_str(),
+        effect => judged.effect.as_str(),
+        p => judged.p.as_str(),
+        detectable => judged.detectable.as_str(),
+        scope => judged.scope.as_str(),
+        verdict => judged.verdict.words(),
+        class => judged.verdict.class(),
+        own => judged.own.map(DecidedBy::words),
+        labels => labels.to_vec(),
+        reasons => judged.reasons.clone(),
     }
 }
 

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::figures::curves::{CurvesSummary, Lines, drawn};
 use crate::item::Heading;
+use crate::page::folders;
 use crate::page::output::Staged;
 use crate::report_file::ReportFile;
 use totune_evidence::select::panel::test;
@@ -40,8 +41,8 @@ pub struct CurvesRequest {
     /// `experiment`: the groups of a paper are then looked for in that one.
     pub conditions: Vec<(String, String)>,
     /// Groups to draw, by name. None: those of the first figure of kind `curves` in `report.toml` that shows the
-    /// task; without such a figure, one per adaptation, learning rate and encoder found in the runs, named as in
-    /// `last-2` or, with several rates, `last-2-lr-1e-3`. The latter names can always be asked for.
+    /// task; without such a figure, one per arm found in the runs, by its name such as `last-2` or, with several
+    /// experiments, `table-2/last-2`. The latter names can always be asked for.
     pub groups: Vec<String>,
     /// Metric; none for that of the task, or for a bare dataset the one its runs stopped by, or the first that they have
     /// of accuracy, Spearman correlation and span F1.
@@ -226,16 +227,6 @@ fn existing(results: &Path, paper: &str, profile: &str) -> Result<PathBuf> {
         "{shown}/runs.parquet: does not exist; collect the runs first (`./justw collect {paper} {profile}`)"
     );
     Ok(folder)
-}
-
-fn folders(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .filter(|entry| entry.path().is_dir())
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
 }
 
 /// The paper's `report.toml`, or an empty plan where it has none.
