@@ -146,10 +146,8 @@ impl TakeawayPlan {
             .and_then(|name| scope.plan.groups.get(name));
         let of_group = group.and_then(|group| {
             let conditions = group.narrowed([&task.conditions()]);
-            let runs = scope.runs.select(&conditions, &scope.from).ok()?.runs;
-            let scores = runs.iter().filter_map(|run| run.number(&measure));
-            let scores: Vec<f64> = scores.filter(|score| score.is_finite()).collect();
-            (!scores.is_empty()).then(|| mean(&scores))
+            let sample = scope.runs.sample(&conditions, &measure, &scope.from);
+            sample.ok()?.mean()
         });
         let of_baseline = || {
             let side = Side::One(self.baseline.clone());
