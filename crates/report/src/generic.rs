@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Table;
 use totune_record::{RunRow, Tables};
+
+use crate::arms::titles;
 
 /// Metrics by which a dataset is shown where its card names none, the first that its runs have.
 const METRICS: [&str; 6] = [
@@ -103,12 +105,11 @@ fn arms(experiments: &Path, rows: &Tables) -> Result<BTreeSet<Arm>> {
     let arm = |run: &RunRow| {
         let spec: Value = serde_json::from_str(&run.spec)?;
         let name = spec["arm"].as_str().unwrap_or_default().to_string();
-        let is_it = |(experiment, arm, _): &(String, String, String)| {
-            *experiment == run.experiment && *arm == name
-        };
+        let is_it =
+            |[experiment, arm, _]: &[String; 3]| *experiment == run.experiment && *arm == name;
         let place = titles.iter().position(is_it);
         let title = match place {
-            Some(at) => titles[at].2.clone(),
+            Some(at) => titles[at][2].clone(),
             None if name.is_empty() => run.experiment.clone(),
             None => name.clone(),
         };
@@ -128,35 +129,6 @@ fn task(card_folders: &[&Path], dataset: &str, rows: &Tables) -> Table {
     let mut task = texts([("title", dataset), ("unit", &metric), ("metric", &metric)]);
     task.insert("datasets".into(), vec![dataset].into());
     task
-}
-
-/// The experiment, name and title of the arms of a paper's experiments, in the order of the files; those of a pattern are not
-/// there.
-fn titles(experiments: &Path) -> Vec<(String, String, String)> {
-    #[derive(Deserialize)]
-    struct File {
-        experiment: String,
-        #[serde(default)]
-        arm: Vec<Titled>,
-    }
-    #[derive(Deserialize)]
-    struct Titled {
-        name: String,
-        title: Option<String>,
-    }
-    let files = fs::read_dir(experiments).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = files.map(|entry| entry.path()).collect();
-    files.sort();
-    let texts = files
-        .iter()
-        .filter_map(|path| fs::read_to_string(path).ok());
-    let files = texts.filter_map(|text| toml::from_str::<File>(&text).ok());
-    let of_file = |file: File| {
-        let titled = file.arm.into_iter();
-        let titled = titled.filter_map(|arm| Some((arm.name, arm.title?)));
-        titled.map(move |(name, title)| (file.experiment.clone(), name, title))
-    };
-    files.flat_map(of_file).collect()
 }
 
 /// What of a dataset's card is needed here.

@@ -11,6 +11,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod arms;
 mod figures;
 mod generic;
 mod item;

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use totune_evidence::plan::{EnsemblePlan, Group, LabelPlan, Plan, Task, check_id};
 use totune_evidence::toml_file;
 
+use crate::arms::titles;
 use crate::figures;
 use crate::item::Item;
 use crate::tables::takeaway::TakeawayPlan;
@@ -99,9 +100,11 @@ impl Deref for ReportFile {
 }
 
 impl ReportFile {
-    /// Reads and checks a file; `shown` is how errors name it.
+    /// Reads and checks a file, where the arms of the experiments next to it are groups too; `shown` is how errors name it.
     pub(crate) fn read(path: &Path, shown: &str) -> Result<Self> {
-        Self::complete(toml_file::read(path, shown)?, shown)
+        let mut file: Self = toml_file::read(path, shown)?;
+        file.plan.add_arms(titles(path.parent().unwrap_or(path)));
+        Self::complete(file, shown)
     }
 
     /// Parses and checks a text; `shown` is how errors name it.
@@ -143,6 +146,8 @@ impl ReportFile {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use totune_evidence::plan::Measure;
     use totune_evidence::toml_file::parse;
@@ -231,5 +236,31 @@ mod tests {
             error.starts_with("report.toml: ") && error.contains(expected),
             "{error}"
         );
+    }
+
+    #[test]
+    fn an_arm_of_an_experiment_next_to_the_file_is_a_group() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        put(
+            "table-2.toml",
+            "experiment = 'table-2'\n[[arm]]\nname = 'frozen'\ntitle = 'Frozen'\n[[arm]]\nname = '{k}'",
+        );
+        let read = |group: &str| {
+            let figure = format!(
+                "[[figure]]\nkind = 'box'\nid = 'box'\ntitle = ''\npanel = [{{ title = '', metric = 'accuracy', split = 'test' }}]\ngroups = ['{group}']"
+            );
+            let text = format!(
+                "profiles = {{}}\ngroups = {{}}\n{figure}\n[paper]\ntitle = ''\nauthors = ''\nquestion = ''"
+            );
+            put("report.toml", &text);
+            ReportFile::read(&folder.path().join("report.toml"), "report.toml")
+        };
+        let file = read("table-2/frozen").unwrap();
+        let group = file.group("table-2/frozen", "here").unwrap();
+        assert_eq!(group.title, "Frozen");
+        assert_eq!(group.conditions["arm"].as_str(), Some("frozen"));
+        let error = format!("{:#}", read("table-2/frosen").unwrap_err());
+        assert!(error.contains("did you mean `table-2/frozen`?"), "{error}");
     }
 }

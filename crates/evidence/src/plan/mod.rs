@@ -90,6 +90,21 @@ impl Plan {
         group.ok_or_else(|| unknown([from, "group", name], known))
     }
 
+    /// Makes a group `<experiment>/<arm>` of each arm, given with its title.
+    pub fn add_arms(&mut self, arms: impl IntoIterator<Item = [String; 3]>) {
+        for [experiment, arm, title] in arms {
+            let name = format!("{experiment}/{arm}");
+            let conditions = [("experiment", experiment), ("arm", arm)];
+            let conditions = conditions.map(|(path, value)| (path.to_owned(), value.into()));
+            let group = Group {
+                title,
+                conditions: conditions.into(),
+                paper_of: vec![],
+            };
+            self.groups.insert(name, group);
+        }
+    }
+
     /// Fails where one of these groups does not exist; `from` says who asks.
     pub fn check_groups<'a>(
         &self,
