@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use self::contents::Contents;
 use self::provenance::{Provenance, statuses, time};
 use crate::figures::RenderedFigure;
-use crate::item::Heading;
 use crate::markup::{html, markdown};
 use crate::report_file::ReportFile;
 use crate::tables::RenderedTable;
@@ -60,12 +59,8 @@ impl Page<'_> {
         environment.add_template("table.html", include_str!("../../templates/table.html"))?;
         environment.add_template("page.html", include_str!("../../templates/page.html"))?;
         let template = environment.get_template("page.html")?;
-        let figures = self
-            .contents
-            .drawings
-            .iter()
-            .map(|(drawing, figure)| FigureView::of(drawing, figure))
-            .collect::<Result<Vec<_>>>()?;
+        let figures = self.contents.drawings.iter().map(figure);
+        let figures = figures.collect::<Result<Vec<Value>>>()?;
         let all: Vec<&Run> = self.runs.all().iter().collect();
         let takeaway = self.contents.takeaway.as_ref();
         let panels = match takeaway.and_then(|(_, figure)| figure.as_ref()) {
@@ -96,7 +91,7 @@ impl Page<'_> {
             tests => tests(self.judged),
             verdicts => shown(verdict_counts(self.judged)),
             tables => self.contents.tables.iter().map(RenderedTable::html).collect::<Vec<_>>(),
-            figures => shown(figures),
+            figures => figures,
             claims => self.judged.iter().map(claim).collect::<Vec<_>>(),
             differences => section(self.readme, DIFFERENCES),
             provenance => shown(Provenance::of(self.runs)),
@@ -197,25 +192,15 @@ fn tests(judged: &[Judged]) -> String {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct FigureView<'a> {
-    #[serde(flatten)]
-    heading: &'a Heading,
-    notes: &'a [String],
-    panels: Vec<Value>,
-    table: Option<Value>,
-}
-
-impl<'a> FigureView<'a> {
-    fn of(drawing: &'a RenderedFigure, figure: &Figure) -> Result<Self> {
-        let panels = figure.inline()?.into_iter();
-        Ok(Self {
-            heading: &drawing.heading,
-            notes: &drawing.notes,
-            panels: panels.map(Value::from_safe_string).collect(),
-            table: drawing.table.as_ref().map(RenderedTable::html),
-        })
-    }
+/// A figure for the template.
+fn figure((drawing, figure): &(RenderedFigure, Figure)) -> Result<Value> {
+    let panels = figure.inline()?.into_iter();
+    Ok(context! {
+        notes => drawing.notes.clone(),
+        panels => panels.map(Value::from_safe_string).collect::<Vec<_>>(),
+        table => drawing.table.as_ref().map(RenderedTable::html),
+        ..shown(&drawing.heading)
+    })
 }
 
 /// A claim for the template.

@@ -1,4 +1,4 @@
-//! Tables: each kind fills a [`RenderedTable`], which is written to Markdown, LaTeX, CSV, HTML and a terminal by one file
+//! Tables: each kind fills a [`RenderedTable`], which is written to Markdown and a terminal, LaTeX, CSV and HTML by one file
 //! each.
 //!
 //! To add a kind, write `<name>.rs` with a struct that holds its settings and implements [`TableKind`], and name it in the
@@ -12,7 +12,6 @@ mod markdown;
 pub(crate) mod matrix;
 pub(crate) mod means;
 pub(crate) mod paired;
-mod plain;
 pub(crate) mod ranks;
 pub(crate) mod rendered;
 pub(crate) mod takeaway;
