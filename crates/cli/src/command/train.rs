@@ -156,11 +156,11 @@ impl Train {
             train: &train,
             hash: &train.hash,
             encoder,
-            curves: &self.curves,
         };
         let job = Job {
             inputs: &inputs,
             origin,
+            curves: &self.curves,
         };
         job.run(context, &machine, self.save.as_deref())
     }

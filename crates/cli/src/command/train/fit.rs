@@ -32,8 +32,6 @@ pub(crate) struct Origin<'a> {
     pub hash: &'a str,
     /// The card of the encoder.
     pub encoder: &'a EncoderCard,
-    /// What is written while it is trained.
-    pub curves: &'a Curves,
 }
 
 /// A run to train.
@@ -41,6 +39,8 @@ pub(super) struct Job<'a> {
     /// What it reads, in memory.
     pub inputs: &'a Inputs,
     pub origin: Origin<'a>,
+    /// Files with learning curves, where they were asked for.
+    pub curves: &'a Curves,
 }
 
 /// What is left of the data when a training has used it.
@@ -103,9 +103,7 @@ impl Job<'_> {
         }
         Ok(exit::OK)
     }
-}
 
-impl Job<'_> {
     /// Trains, and says how it goes.
     fn fit(
         &self,
@@ -115,11 +113,11 @@ impl Job<'_> {
     ) -> Result<Outcome<AnyEncoder>> {
         let audience = Audience::new(context, &machine.device_name, self.curves)?;
         let progress = audience.listeners();
-        let run = PlannedRun::unplanned(self.spec.clone());
+        let run = PlannedRun::unplanned(self.origin.spec.clone());
         let position = Position { number: 1, of: 1 };
         progress.started(position, &run);
         let clock = Instant::now();
-        let mut watch = Watched::new(self.spec, machine, &progress);
+        let mut watch = Watched::new(self.origin.spec, machine, &progress);
         let metrics = prepared.task.metrics.clone();
         let outcome = prepared.fit(&mut watch)?;
         match &outcome.stop {

@@ -35,11 +35,11 @@ pub(super) fn rerun(context: &Context, id: &str, folder: &Path, curves: &Curves)
         train: &card.load(&context.roots.data)?,
         hash: &run.dataset_hash,
         encoder: encoders.find(&work.encoder)?,
-        curves,
     };
     let job = Job {
         inputs: &inputs,
         origin,
+        curves,
     };
     job.run(context, &machine, Some(folder))
 }
