@@ -127,7 +127,7 @@ fn ours(row: &GridRow, group: &str, place: &Place, scope: &Scope) -> Result<Entr
     scored.dedup();
     let note = match (&sample.note, sample.n()) {
         (Some(note), _) => Some(note.clone()),
-        (None, 0) => Some("every run diverged or failed".to_owned()),
+        (None, 0) => Some(task_runs.why_unscored()),
         _ => None,
     };
     Ok(Entry {

@@ -176,6 +176,17 @@ impl<'a> TaskRuns<'a> {
     pub fn lost_text(&self) -> String {
         counts(&self.lost)
     }
+
+    /// The reason why there is no score, where there is none.
+    pub fn why_unscored(&self) -> String {
+        match &self.note {
+            Some(note) => note.clone(),
+            None if self.all().next().is_none() => "every run diverged or failed".to_owned(),
+            None => {
+                "its runs have no such score; predicting the mean has no correlation".to_owned()
+            }
+        }
+    }
 }
 
 impl<'a> OnTask<'a> {

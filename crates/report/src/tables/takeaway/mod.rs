@@ -204,10 +204,7 @@ fn missing(group: &Group, task: &Task, task_runs: &TaskRuns) -> Vec<String> {
         .per_seed(|run| final_score(run, task))
         .is_empty()
         .then(|| {
-            let why = task_runs
-                .note
-                .as_deref()
-                .unwrap_or("every run diverged or failed");
+            let why = task_runs.why_unscored();
             format!("{group} has no score on {}: {why}", task.title)
         });
     lost.into_iter().chain(no_score).collect()
