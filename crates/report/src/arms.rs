@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// What of an experiment's file is read here.
+/// The part of an experiment's file that names its arms.
 #[derive(Deserialize)]
 struct File {
     experiment: String,

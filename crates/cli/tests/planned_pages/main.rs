@@ -12,11 +12,11 @@ use regex::RegexSet;
 use totune_report::{Request, Written, report_of};
 use totune_sweep::Project;
 
-/// What a page says where there is no run, or none with a score.
+/// Words of a page without a run, or without one that has a score.
 const EMPTY: &str =
     "no run|no score|not scored|without (a|this) score|without `|because|not every side has";
 
-/// Lines that say so and are right.
+/// Lines with such words that are right.
 const LEFT_OUT: [&str; 12] = [
     // Two seeds decide nothing.
     "at least 3 are needed",
@@ -40,7 +40,7 @@ const LEFT_OUT: [&str; 12] = [
     "^wang2023 fixture (bf16|frozen-dropout).md: .* on (MRPC|RTE): empty",
 ];
 
-/// Lines that say what these runs show.
+/// Lines that these runs give.
 const SHOWN: [&str; 6] = [
     "^wang2019 paper phases-ner-epochs.svg: .*phase 1 ends above",
     "^wang2019 paper phases-ner-epochs.svg: .*start of phase 2",

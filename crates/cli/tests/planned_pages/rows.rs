@@ -131,7 +131,7 @@ fn by_layer(
     }
 }
 
-/// What a run answers on a split, of which it knows two thirds to all but a few.
+/// The answers of a run on a split, 70 to 95 % of which are right but for chance.
 struct Answers {
     scores: Vec<(String, f64)>,
     rows: Vec<PredictionRow>,

@@ -12,7 +12,7 @@ use super::{DIGITS, RenderedFigure, spread_cell};
 use crate::item::Heading;
 use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, spread_fields};
 
-/// What the numbers are.
+/// The kind of numbers.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Number {
     Layer,

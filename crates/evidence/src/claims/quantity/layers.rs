@@ -39,7 +39,7 @@ pub(super) fn means<'a>(
     Ok(Ok(found))
 }
 
-/// What each task comes to, where its relation is a limit: the number, which is shown with its words, and why.
+/// The finding over tasks whose relation is a limit; `each` gives a number, its text and a reason.
 pub(super) fn settled(
     found: &[OnTask],
     relation: &Relation,

@@ -24,7 +24,7 @@ enum EpochsOf {
     Second,
 }
 
-/// Which score has been reached.
+/// The score that counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Reached {

@@ -64,7 +64,7 @@ impl Quantity for TimeSaving {
 }
 
 impl TimeSaving {
-    /// What is compared.
+    /// The comparison in words.
     fn label(&self, paired: &PairedComparison) -> String {
         let (a, b) = (&paired.title_a, &paired.title_b);
         let until = match self.per {

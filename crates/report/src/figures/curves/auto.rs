@@ -9,10 +9,10 @@ use totune_record::natural;
 
 use crate::figures::curves::Chosen;
 
-/// What a run has that adapts an encoder.
+/// A setting of every run that adapts an encoder.
 const KIND: &str = "work.training.adaptation.kind";
 
-/// What repeats of a run differ in.
+/// Settings in which repeats of a run differ.
 const REPEATS: [&str; 2] = ["seed", "fold"];
 
 /// One group for each arm of an experiment that adapts an encoder among `runs`; and, for each group, what else its runs differ
@@ -46,7 +46,7 @@ pub(crate) fn groups(runs: &[&Run]) -> (Vec<Chosen>, Vec<String>) {
     (chosen, notes)
 }
 
-/// What the runs of one line differ in beside their repeats: a mean over these may mean nothing.
+/// Sentences on the other settings in which the runs of one line differ: a mean over these may mean nothing.
 fn differences<'a>(runs: &'a [&Run]) -> impl Iterator<Item = String> + use<'a> {
     let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for run in runs {
