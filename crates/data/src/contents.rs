@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use encoding_rs::Encoding;
 use flate2::bufread::MultiGzDecoder;
 use std::borrow::Cow;
-use std::io::Read;
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 /// The most bytes a compressed file may hold: a few bytes can stand for as many as one likes.
@@ -33,14 +33,17 @@ impl Compression {
         }
     }
 
-    fn decompressed(self, bytes: &[u8], most: u64) -> Result<Vec<u8>> {
-        ensure!(!bytes.is_empty(), "found an empty file");
-        let decoder: Box<dyn Read> = match self {
+    fn reader<'a>(self, mut bytes: impl BufRead + 'a) -> Result<Box<dyn Read + 'a>> {
+        ensure!(!bytes.fill_buf()?.is_empty(), "found an empty file");
+        Ok(match self {
             Self::Zstd => Box::new(zstd::Decoder::with_buffer(bytes)?),
             Self::Gzip => Box::new(MultiGzDecoder::new(bytes)),
-        };
+        })
+    }
+
+    fn decompressed(self, bytes: &[u8], most: u64) -> Result<Vec<u8>> {
         let mut contents = Vec::new();
-        decoder
+        self.reader(bytes)?
             .take(most + 1)
             .read_to_end(&mut contents)
             .context("found a truncated or corrupt frame")?;
@@ -66,8 +69,23 @@ pub(crate) fn contents<'a>(path: &Path, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>
         .with_context(|| format!("{}: expected {expected}", path.display()))
 }
 
+/// As [`contents`], for a file that is read piece by piece and may be of any length; with it, what a piece that cannot be
+/// read was expected to be.
+pub(crate) fn reader(
+    path: &Path,
+    bytes: impl BufRead + 'static,
+) -> Result<(Box<dyn Read>, &'static str)> {
+    let Some(compression) = Compression::of(path) else {
+        return Ok((Box::new(bytes), "a file that can be read"));
+    };
+    let expected = compression.expected();
+    let reader = compression.reader(bytes);
+    let reader = reader.with_context(|| format!("{}: expected {expected}", path.display()))?;
+    Ok((reader, expected))
+}
+
 /// The name that a file has without the ending of its compression.
-pub(crate) fn uncompressed(path: &Path) -> PathBuf {
+pub fn uncompressed(path: &Path) -> PathBuf {
     match Compression::of(path) {
         Some(_) => path.with_extension(""),
         None => path.to_path_buf(),
@@ -112,12 +130,18 @@ pub(crate) fn decoded<'a>(
     if let Some((at, _)) = wrong {
         let line = 1 + text[..at].bytes().filter(|byte| *byte == b'\n').count();
         anyhow::bail!(
-            "{}: line {line}: found bytes that are no character in {}; expected another encoding",
+            "{}: line {line}: {}",
             path.display(),
-            encoding.name()
+            no_character(encoding)
         );
     }
     Ok(Cow::Owned(text.into_owned().into_bytes()))
+}
+
+/// What is wrong with bytes that do not stand for a character.
+pub(crate) fn no_character(encoding: &'static Encoding) -> String {
+    let name = encoding.name();
+    format!("found bytes that are no character in {name}; expected another encoding (--encoding)")
 }
 
 #[cfg(test)]
@@ -200,7 +224,7 @@ mod tests {
         assert_eq!(decode(b"\xff\xfea\0\xe9\0", "utf-16le"), Ok("aé".into()));
         assert_eq!(
             decode(b"fine\ncaf\xe9", "utf-8").expect_err("no UTF-8"),
-            "a.csv: line 2: found bytes that are no character in UTF-8; expected another encoding"
+            "a.csv: line 2: found bytes that are no character in UTF-8; expected another encoding (--encoding)"
         );
         let unknown = decode(b"", "latin-99").expect_err("no encoding");
         assert!(

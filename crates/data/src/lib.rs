@@ -43,6 +43,7 @@ pub use cache::{EncodedCache, Source};
 pub use card::{Card, Sample, SplitFacts};
 pub use catalogue::Catalogue;
 pub use columns::Columns;
+pub use contents::uncompressed;
 pub use dataset::Dataset;
 pub use duplicates::Repeats;
 pub use example::{Example, Input, Target};

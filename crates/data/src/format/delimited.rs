@@ -149,19 +149,19 @@ fn with_line_breaks(field: Cow<str>) -> Cow<str> {
 ///
 /// Lenient parsers take a quote that never closes as text up to the end of the file, and text after a closing quote as
 /// part of the field; both swallow rows silently. This one refuses them.
-struct Scan<'a> {
-    text: &'a str,
+pub(crate) struct Scan<'a> {
+    pub text: &'a str,
     /// How far it has been read, in bytes.
-    at: usize,
+    pub at: usize,
     /// The line of that place.
-    line: usize,
-    separator: u8,
+    pub line: usize,
+    pub separator: u8,
 }
 
 impl<'a> Scan<'a> {
     /// Reads the next record that is not a blank line into `fields`, and gives the line it starts on; nothing at the
-    /// end.
-    fn record(
+    /// end. An error that more text might mend is found at the end of the text.
+    pub fn record(
         &mut self,
         quotes: Quotes,
         fields: &mut Vec<Cow<'a, str>>,
@@ -250,6 +250,7 @@ impl<'a> Scan<'a> {
         let bytes = self.text.as_bytes();
         loop {
             let Some(quote) = memchr(b'"', &bytes[end..]) else {
+                self.at = bytes.len();
                 let problem = "a quoted field opens here and the file ends before it closes; expected a closing quote";
                 return Err((opened, problem.into()));
             };

@@ -10,30 +10,41 @@ pub(super) fn elements(text: &str) -> Result<Vec<(usize, &str)>, (usize, String)
         line: 1,
     };
     let mut elements = Vec::new();
-    scan.take(b'[')?;
-    if scan.is_next(b']') {
-        scan.take(b']')?;
-        return scan.end().map(|()| elements);
+    while let Some(element) = scan.next(elements.is_empty())? {
+        elements.push(element);
     }
-    loop {
-        elements.push(scan.element()?);
-        if !scan.is_next(b',') {
-            break;
-        }
-        scan.take(b',')?;
-    }
-    scan.take(b']')?;
-    scan.end().map(|()| elements)
+    Ok(elements)
 }
 
 /// A place in a text.
-struct Scan<'a> {
-    text: &'a str,
-    at: usize,
-    line: usize,
+pub(crate) struct Scan<'a> {
+    pub text: &'a str,
+    pub at: usize,
+    pub line: usize,
 }
 
 impl<'a> Scan<'a> {
+    /// The next element with its line, or nothing behind the last one; `first` says that the array has yet to begin.
+    ///
+    /// An error that more text might mend is found at the end of the text.
+    pub fn next(&mut self, first: bool) -> Result<Option<(usize, &'a str)>, (usize, String)> {
+        let is_last = match first {
+            true => {
+                self.take(b'[')?;
+                self.is_next(b']')
+            }
+            false => !self.is_next(b','),
+        };
+        if is_last {
+            self.take(b']')?;
+            return self.end().map(|()| None);
+        }
+        if !first {
+            self.take(b',')?;
+        }
+        self.element().map(Some)
+    }
+
     /// Goes on by `n` bytes.
     fn forward(&mut self, n: usize) -> &'a str {
         let passed = &self.text[self.at..self.at + n];
@@ -69,6 +80,9 @@ impl<'a> Scan<'a> {
         match values.next() {
             Some(Ok(_)) => Ok((line, self.forward(values.byte_offset()))),
             Some(Err(error)) => {
+                if error.is_eof() {
+                    self.at = self.text.len();
+                }
                 let message = error.to_string();
                 let (place, column) = (error.line(), error.column());
                 let message = message
@@ -81,8 +95,10 @@ impl<'a> Scan<'a> {
     }
 
     /// Refuses what follows.
-    fn end(&self) -> Result<(), (usize, String)> {
-        match self.text[self.at..].trim().is_empty() {
+    fn end(&mut self) -> Result<(), (usize, String)> {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+        match self.at == self.text.len() {
             true => Ok(()),
             false => Err((self.line, "expected nothing behind the array".into())),
         }

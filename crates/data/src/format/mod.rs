@@ -11,6 +11,7 @@ mod jsonl_lists;
 mod parquet;
 mod parquet_lists;
 mod sentences;
+mod stream;
 mod table;
 mod trees;
 
@@ -19,6 +20,7 @@ pub use delimited::{Delimited, Extra, LineBreaks, Quotes};
 pub use jsonl::Jsonl;
 pub use parquet::Parquet;
 pub use sentences::{Sentence, Sentences};
+pub use stream::TextStream;
 pub use table::{FormatError, Row, Table, Unit};
 pub use trees::{Escapes, Granularity, Phrases, SentimentTrees};
 

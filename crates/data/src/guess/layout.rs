@@ -2,6 +2,7 @@
 
 use super::{Findings, Hints, strings};
 use crate::Task;
+use crate::format::Quotes;
 use anyhow::{Result, bail, ensure};
 use serde::de::IgnoredAny;
 use std::collections::BTreeSet;
@@ -195,6 +196,26 @@ fn separator(sample: &str, end: &str, hints: &Hints) -> Result<(char, String)> {
     })
 }
 
+/// What divides the fields of delimited text that begins with `head`, and whether quotes enclose them; `end` is the ending
+/// of its name.
+///
+/// # Errors
+/// When several separators are as likely.
+pub fn fields(head: &str, end: &str) -> Result<(char, Quotes)> {
+    let sample = sample(head);
+    let (separator, _) = separator(&sample, end, &Hints::default())?;
+    let quotes = match separator != '\t' || quotes_enclose(&sample) {
+        true => Quotes::Doubled,
+        false => Quotes::None,
+    };
+    Ok((separator, quotes))
+}
+
+/// The lines that are looked at.
+fn sample(text: &str) -> String {
+    text.lines().take(ROWS).collect::<Vec<_>>().join("\n")
+}
+
 /// Whether fields of a tab-separated file are enclosed in quotes. They are letters there, unless fields begin and end
 /// with them.
 fn quotes_enclose(sample: &str) -> bool {
@@ -210,7 +231,7 @@ fn quotes_enclose(sample: &str) -> bool {
 
 /// Delimited text: which separator, quoted or not, with a header line or not.
 fn delimited(text: &str, end: &str, hints: &Hints) -> Result<Look> {
-    let sample: String = text.lines().take(ROWS).collect::<Vec<_>>().join("\n");
+    let sample = sample(text);
     let (separator, mut reason) = separator(&sample, end, hints)?;
     let kind = if separator == '\t' { "tsv" } else { "csv" };
     let own = !matches!(separator, ',' | '\t');

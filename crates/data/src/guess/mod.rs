@@ -8,6 +8,8 @@ mod columns;
 mod layout;
 mod siblings;
 
+pub use self::layout::fields;
+
 use crate::contents::{contents, decoded, marked, uncompressed};
 use crate::hash::sha256_hex;
 use crate::near::quoted;
