@@ -65,38 +65,47 @@ fn a_model_is_trained_saved_and_used() {
     let table = checkout.succeed(&["evaluate", &model, &tweets]);
     assert!(table.contains("f1-positive"), "{table}");
 
-    let again = fail(
-        &checkout,
-        &[
-            "train",
-            "fixture-tweets",
-            "--encoder",
-            "fixture-bert",
-            "--save",
-            &model,
-        ],
-    );
-    assert!(again.contains("already there and not empty"), "{again}");
-    let missing = fail(&checkout, &["predict", &model, &tweets, "--text", "txt"]);
-    assert!(
-        missing.contains("no column `txt`; did you mean `text`?"),
-        "{missing}"
-    );
-    let nowhere = path("no/where.csv");
-    let unwritable = fail(&checkout, &["predict", &model, &tweets, "--out", &nowhere]);
-    assert!(
-        unwritable.contains("where.csv: cannot be written"),
-        "{unwritable}"
-    );
-    let no_model = fail(&checkout, &["predict", &path("datasets"), &tweets]);
-    assert!(no_model.contains("found no `totune.json`"), "{no_model}");
-    let rows = fail(&checkout, &["train", &tweets, "--encoder", "fixture-bert"]);
-    assert!(rows.contains("expected its card"), "{rows}");
-    let label = fail(
-        &checkout,
-        &["evaluate", &model, &tweets, "--label", "keyword"],
-    );
-    assert!(label.contains("is no label of the model"), "{label}");
+    wrong_use_is_refused(&checkout, &model, &tweets);
+}
+
+/// What is refused of a model and its training file.
+fn wrong_use_is_refused(checkout: &Checkout, model: &str, tweets: &str) {
+    let path = |part: &str| checkout.path(part).to_str().expect("UTF-8").to_string();
+    let (nowhere, zipped, other) = (path("no/where.csv"), path("p.csv.gz"), path("datasets"));
+    let train = ["train", "fixture-tweets", "--encoder", "fixture-bert"];
+    let again = [&train[..], &["--save", model]].concat();
+    let cases: [(&[&str], &str); 8] = [
+        (&again, "already there and not empty"),
+        (
+            &["predict", model, tweets, "--text", "txt"],
+            "no column `txt`; did you mean `text`?",
+        ),
+        (
+            &["predict", model, tweets, "--out", &nowhere],
+            "where.csv: cannot be written",
+        ),
+        (
+            &["predict", model, tweets, "--out", &zipped],
+            "predictions are not compressed",
+        ),
+        (
+            &["evaluate", model, tweets, "--encoding", "latin-99"],
+            "found `latin-99`, expected an encoding",
+        ),
+        (&["predict", &other, tweets], "found no `totune.json`"),
+        (
+            &["train", tweets, "--encoder", "fixture-bert"],
+            "expected its card",
+        ),
+        (
+            &["evaluate", model, tweets, "--label", "keyword"],
+            "is no label of the model",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let error = fail(checkout, arguments);
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use totune_adapt::InputEncoding;
+use totune_data::format::Format;
 use totune_data::{Card, Dataset, Example, Layout, Pairs, Task, WordContext};
 
 /// What a model predicts.
@@ -40,6 +41,9 @@ pub struct ColumnNames {
     pub label: String,
     /// What stands between joined columns.
     pub join: String,
+    /// The names of all columns in file order, where the training file has no header line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<Vec<String>>,
 }
 
 /// How texts are read.
@@ -126,6 +130,10 @@ impl ColumnNames {
                 .map_or(Vec::new(), |second| second.names().to_vec()),
             label: columns.label.clone(),
             join: columns.join.clone(),
+            header: match layout.format_of("train") {
+                Format::Csv(settings) | Format::Tsv(settings) => settings.header.clone(),
+                _ => None,
+            },
         }
     }
 }

@@ -24,12 +24,14 @@ mod output;
 mod save;
 mod saved;
 mod stream;
+mod target;
 mod weights;
 
 pub use facts::{ColumnNames, InputFacts, TaskFacts};
-pub use input::{Columns, Kind, Source};
+pub use input::{Columns, Kind, Reading, Source};
 pub use manifest::{DatasetFacts, EncoderFacts, Manifest, SavedAs, ScoreFacts, TrainingFacts};
 pub use output::Layout;
 pub use save::{Saved, Trained, check_free, save};
 pub use saved::{Prediction, SavedModel};
-pub use stream::{Evaluated, Predicting, evaluate, predict};
+pub use stream::{Empty, Evaluated, Predicting, evaluate, predict};
+pub use target::Target;

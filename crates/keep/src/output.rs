@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::{Map, Value};
 use totune_data::Target;
 
@@ -28,10 +28,10 @@ impl Layout {
         let end = out.extension().and_then(|end| end.to_str()).unwrap_or("");
         match (kind, end) {
             _ if json => Self::Jsonl,
-            (Kind::Jsonl, _) | (_, "jsonl" | "ndjson") => Self::Jsonl,
+            (Kind::Json, _) | (_, "json" | "jsonl" | "ndjson") => Self::Jsonl,
             (Kind::Words, _) => Self::Words,
             (_, "tsv") => Self::Delimited(b'\t'),
-            (Kind::Csv(separator), _) => Self::Delimited(separator),
+            (Kind::Csv(separator), _) => Self::Delimited(separator.unwrap_or(b',')),
             (Kind::Tsv, "" | "txt") => Self::Delimited(b'\t'),
             (Kind::Tsv | Kind::Lines, _) => Self::Delimited(b','),
         }
@@ -41,102 +41,106 @@ impl Layout {
 /// The name of what was predicted.
 const PREDICTED: &str = "predicted";
 
-/// A file of predictions.
+/// How rows and their predictions are written.
 pub(crate) struct Sink<'a> {
-    out: Out<'a>,
+    layout: Layout,
     labels: &'a [String],
     header: Vec<String>,
 }
 
-enum Out<'a> {
-    Delimited(Box<csv::Writer<&'a mut dyn Write>>),
-    Jsonl(&'a mut dyn Write),
-    Words(&'a mut dyn Write),
-}
-
 impl<'a> Sink<'a> {
     /// Predictions of `manifest`'s model for the rows of `source`.
-    pub fn new(
-        out: &'a mut dyn Write,
-        layout: Layout,
-        source: &Source,
-        manifest: &'a Manifest,
-    ) -> Result<Self> {
-        let labels = manifest.task.labels();
-        let header = source.header();
-        let out = match layout {
-            Layout::Jsonl => Out::Jsonl(out),
-            Layout::Words => Out::Words(out),
-            Layout::Delimited(separator) => {
-                let mut writer = csv::WriterBuilder::new()
-                    .delimiter(separator)
-                    .from_writer(out);
-                let probabilities = labels.iter().map(|label| format!("p_{label}"));
-                let names = header.iter().cloned();
-                let names = names.chain([PREDICTED.to_string()]).chain(probabilities);
-                writer.write_record(names)?;
-                Out::Delimited(Box::new(writer))
-            }
+    pub fn new(layout: Layout, source: &Source, manifest: &'a Manifest) -> Self {
+        Self {
+            layout,
+            labels: manifest.task.labels(),
+            header: source.header(),
+        }
+    }
+
+    /// What stands above the rows.
+    pub fn head(&self) -> Result<Vec<u8>> {
+        let Layout::Delimited(separator) = self.layout else {
+            return Ok(Vec::new());
         };
-        Ok(Self {
-            out,
-            labels,
-            header,
-        })
+        let probabilities = self.labels.iter().map(|label| format!("p_{label}"));
+        let names = self.header.iter().cloned();
+        let names = names.chain([PREDICTED.to_string()]).chain(probabilities);
+        let mut writer = delimited(separator);
+        writer.write_record(names)?;
+        Ok(writer.into_inner()?)
     }
 
-    /// Adds a row and what was predicted of it.
-    pub fn write(&mut self, record: &Record, prediction: &Prediction) -> Result<()> {
-        match &mut self.out {
-            Out::Delimited(writer) => {
-                match &record.row {
-                    Row::Fields(fields) => fields
-                        .iter()
-                        .try_for_each(|field| writer.write_field(field))?,
-                    Row::Line(text) => writer.write_field(text)?,
-                    Row::Object(_) | Row::Sentence(_) => {}
+    /// Rows, each with what was predicted of it.
+    pub fn rows(&self, window: &[(Record, Prediction)]) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        match self.layout {
+            Layout::Delimited(separator) => {
+                let mut writer = delimited(separator);
+                for (record, prediction) in window {
+                    self.delimited(&mut writer, record, prediction)?;
                 }
-                writer.write_field(shown(&prediction.predicted, self.labels))?;
-                if !self.labels.is_empty() {
-                    let scores = prediction.scores.iter();
-                    scores
-                        .map(|p| p.to_string())
-                        .try_for_each(|p| writer.write_field(p))?;
-                }
-                writer.write_record(None::<&[u8]>)?;
+                return Ok(writer.into_inner()?);
             }
-            Out::Jsonl(out) => {
-                let object = object(record, prediction, self.labels, &self.header);
-                serde_json::to_writer(&mut *out, &object)?;
-                out.write_all(b"\n")?;
-            }
-            Out::Words(out) => {
-                let Row::Sentence(lines) = &record.row else {
-                    unreachable!("only words come out as words");
-                };
-                let mut tags = prediction.predicted.tags().unwrap_or_default().iter();
-                for line in lines {
-                    // Aligned with the columns before it.
-                    let between = if line.contains('\t') { '\t' } else { ' ' };
-                    match is_word(line).then(|| tags.next()).flatten() {
-                        Some(tag) => writeln!(out, "{line}{between}{}", self.labels[*tag])?,
-                        None => writeln!(out, "{line}")?,
-                    }
+            Layout::Jsonl => {
+                for (record, prediction) in window {
+                    let object = object(record, prediction, self.labels, &self.header);
+                    serde_json::to_writer(&mut out, &object)?;
+                    out.push(b'\n');
                 }
-                writeln!(out)?;
+            }
+            Layout::Words => {
+                for (record, prediction) in window {
+                    self.words(&mut out, record, prediction)?;
+                }
             }
         }
-        Ok(())
+        Ok(out)
     }
 
-    /// Hands on what is still held back.
-    pub fn finish(self) -> Result<()> {
-        match self.out {
-            Out::Delimited(mut writer) => writer.flush(),
-            Out::Jsonl(out) | Out::Words(out) => out.flush(),
+    fn delimited(
+        &self,
+        writer: &mut csv::Writer<Vec<u8>>,
+        record: &Record,
+        prediction: &Prediction,
+    ) -> Result<()> {
+        match &record.row {
+            Row::Fields(fields) => fields
+                .iter()
+                .try_for_each(|field| writer.write_field(field))?,
+            Row::Line(text) => writer.write_field(text)?,
+            Row::Object(_) | Row::Sentence(_) => {}
         }
-        .context("predictions: cannot be written")
+        writer.write_field(shown(&prediction.predicted, self.labels))?;
+        if !self.labels.is_empty() {
+            let scores = prediction.scores.iter();
+            scores
+                .map(|p| p.to_string())
+                .try_for_each(|p| writer.write_field(p))?;
+        }
+        Ok(writer.write_record(None::<&[u8]>)?)
     }
+
+    fn words(&self, out: &mut Vec<u8>, record: &Record, prediction: &Prediction) -> Result<()> {
+        let Row::Sentence(lines) = &record.row else {
+            unreachable!("only words come out as words");
+        };
+        let mut tags = prediction.predicted.tags().unwrap_or_default().iter();
+        for line in lines {
+            // Aligned with the columns before it.
+            let between = if line.contains('\t') { '\t' } else { ' ' };
+            match is_word(line).then(|| tags.next()).flatten() {
+                Some(tag) => writeln!(out, "{line}{between}{}", self.labels[*tag])?,
+                None => writeln!(out, "{line}")?,
+            }
+        }
+        Ok(writeln!(out)?)
+    }
+}
+
+fn delimited(separator: u8) -> csv::Writer<Vec<u8>> {
+    let mut builder = csv::WriterBuilder::new();
+    builder.delimiter(separator).from_writer(Vec::new())
 }
 
 /// A row as a JSON object with its prediction.
@@ -150,7 +154,9 @@ fn object(
         Row::Object(object) => object.clone(),
         Row::Fields(fields) => {
             let named = header.iter().cloned().zip(fields.iter());
-            named.map(|(name, field)| (name, field.into())).collect()
+            named
+                .map(|(name, field)| (name, field.as_str().into()))
+                .collect()
         }
         Row::Line(text) => Map::from_iter([("text".to_string(), text.clone().into())]),
         Row::Sentence(lines) => Map::from_iter([("lines".to_string(), lines.clone().into())]),

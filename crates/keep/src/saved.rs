@@ -23,6 +23,8 @@ pub struct SavedModel {
     objective: Objective,
     reader: Reader,
     threads: usize,
+    /// Where it computes.
+    pub(crate) device: String,
 }
 
 /// What a model predicts of one input.
@@ -54,6 +56,7 @@ impl SavedModel {
             objective,
             model,
             threads,
+            device: format!("{device:?}"),
             manifest,
         })
     }

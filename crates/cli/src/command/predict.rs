@@ -1,15 +1,17 @@
 //! `totune predict` and `totune evaluate`: a saved model on the rows of a file.
 
-use std::fs::File;
-use std::io::{BufWriter, Write, stdout};
+use std::io::{BufWriter, stdout};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use serde_json::json;
-use totune_keep::{Columns, Evaluated, Kind, Layout, SavedModel, Source, evaluate, predict};
+use totune_data::uncompressed;
+use totune_keep::{
+    Columns, Empty, Evaluated, Kind, Layout, Reading, SavedModel, Source, Target, evaluate, predict,
+};
 use totune_sweep::Machine;
 
 use crate::exit;
@@ -27,13 +29,19 @@ Examples:
 
 Every row comes out as it went in, with the label in the column `predicted` and the probability of
 each label in `p_<label>`; a number or tags in `predicted` alone. Words in columns (.conll) get the
-tag as the last column.")]
+tag as the last column. A row with an empty text is predicted like any other.
+
+An interrupted command leaves FILE.part; the same command resumes it, and FILE has the same bytes
+as without the interruption.")]
 pub struct Predict {
     #[command(flatten)]
     what: What,
-    /// File to write; it appears when it is complete [default: standard output]
+    /// File to write; it is FILE.part until it is complete [default: standard output]
     #[arg(long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
+    /// Discard the FILE.part that an interrupted command left, instead of resuming it
+    #[arg(long)]
+    restart: bool,
     /// Write JSON lines
     #[arg(long)]
     json: bool,
@@ -61,15 +69,18 @@ pub struct Evaluate {
 struct What {
     /// Folder that `totune train` saved
     model: PathBuf,
-    /// File with the rows: .csv, .tsv, .jsonl, .txt or .conll; `-` for standard input
+    /// File with the rows: .csv, .tsv, .jsonl, .json, .txt or .conll, each also as .gz or .zst; `-` for standard input
     file: PathBuf,
-    /// How the file is laid out: csv, tsv, jsonl, lines (a text each) or words (a word each, a blank line between
-    /// sentences) [default: as its name says]
+    /// How the file is laid out: csv, tsv, json (objects, one a line or in an array), lines (a text each) or words (a
+    /// word each, a blank line between sentences) [default: as its name says]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Kind>,
-    /// What stands between the fields of a csv
+    /// What stands between the fields of a csv [default: a comma, or a semicolon where that divides each line]
     #[arg(long, value_name = "CHARACTER")]
     separator: Option<char>,
+    /// Encoding of the file, such as windows-1252 [default: as its byte order mark says, or UTF-8]
+    #[arg(long, value_name = "ENCODING")]
+    encoding: Option<String>,
     /// Column of the text, or of the words; several with commas between are joined [default: as in training]
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     text: Vec<String>,
@@ -87,34 +98,41 @@ impl What {
         labelled: bool,
     ) -> Result<(SavedModel, Source, Machine)> {
         let manifest = totune_keep::Manifest::read(&self.model)?;
-        let columns = Columns {
-            text: self.text,
-            second: self.second,
-            label,
-        };
         let kind = match (self.format, self.separator) {
             (None | Some(Kind::Csv(_)), Some(separator)) => {
                 let separator = u8::try_from(separator).ok().filter(u8::is_ascii);
-                Some(Kind::Csv(
-                    separator.context("--separator: expected an ASCII character")?,
-                ))
+                let separator = separator.context("--separator: expected an ASCII character")?;
+                Some(Kind::Csv(Some(separator)))
             }
             (format, _) => format,
         };
+        let reading = Reading {
+            kind,
+            encoding: self.encoding,
+            columns: Columns {
+                text: self.text,
+                second: self.second,
+                label,
+            },
+        };
         // The file before the model: a wrong name shows at once.
-        let source = Source::open(&self.file, kind, &columns, &manifest, labelled)?;
+        let source = Source::open(&self.file, &reading, &manifest, labelled)?;
         let machine = global.machine()?;
         let model = SavedModel::open(&self.model, &machine.device, machine.threads)?;
         Ok((model, source, machine))
     }
 }
 
-/// Counts rows on standard error, and stops where that was asked for.
-fn counting(machine: &Machine, quiet: bool) -> impl FnMut(usize) -> ControlFlow<()> + '_ {
+/// Counts rows on standard error, `before` of which another process predicted, and stops where that was asked for.
+fn counting(
+    machine: &Machine,
+    before: usize,
+    quiet: bool,
+) -> impl FnMut(usize) -> ControlFlow<()> + '_ {
     let began = std::time::Instant::now();
     move |rows| {
         if !quiet {
-            let rate = rows as f64 / began.elapsed().as_secs_f64().max(1e-9);
+            let rate = (rows - before) as f64 / began.elapsed().as_secs_f64().max(1e-9);
             eprintln!("{rows} rows, {rate:.0} a second");
         }
         match machine.stop.load(Ordering::Relaxed) {
@@ -128,84 +146,43 @@ impl Predict {
     /// Writes the predictions.
     pub fn run(self, global: &Global) -> Result<u8> {
         let (out, json) = (self.out, self.json);
-        let mut target = Target::open(&out)?;
+        let to_stdout = out == Path::new("-");
+        ensure!(
+            uncompressed(&out) == out,
+            "--out: `{}`, but predictions are not compressed; expected another ending",
+            out.display()
+        );
+        let target = match to_stdout {
+            true => Target::stream(BufWriter::new(stdout())),
+            false => Target::file(&out, self.restart)?,
+        };
         let (model, mut source, machine) = self.what.open(global, None, false)?;
         let layout = Layout::of(source.kind(), &out, json);
-        let mut progress = counting(&machine, global.quiet);
-        let ended = predict(
-            &model,
-            &mut source,
-            (&mut target.writer, layout),
-            &mut progress,
-        )?;
+        if target.resumed() > 0 && !global.quiet {
+            eprintln!("resuming after {} rows", target.resumed());
+        }
+        let mut progress = counting(&machine, target.resumed(), global.quiet);
+        let ended = predict(&model, &mut source, (target, layout), &mut progress)?;
         if !ended.complete {
-            eprintln!(
-                "interrupted after {} rows; {} was not written",
-                ended.rows,
-                out.display()
-            );
+            let how = match to_stdout {
+                true => "",
+                false => "; rerun the same command to resume",
+            };
+            eprintln!("interrupted after {} rows{how}", ended.rows);
             return Ok(exit::STOPPED);
         }
-        target.publish()?;
+        note_empty(ended.empty, "predicted", global.quiet);
         Ok(exit::OK)
     }
 }
 
-/// Where predictions go: standard output, or a file that gets its name when it is complete.
-struct Target {
-    writer: Box<dyn Write>,
-    /// The temporary file and its name to be.
-    file: Option<(tempfile::TempPath, PathBuf)>,
-}
-
-impl Target {
-    fn open(path: &Path) -> Result<Self> {
-        if path == Path::new("-") {
-            let writer = Box::new(BufWriter::new(stdout()));
-            return Ok(Self { writer, file: None });
-        }
-        let failed = || format!("{}: cannot be written", path.display());
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        anyhow::ensure!(
-            !path.is_dir(),
-            "{}: is a folder, expected the name of a file",
-            path.display()
+/// Says that rows have no text, which is rarely meant.
+fn note_empty(empty: Empty, done: &str, quiet: bool) {
+    if empty.rows > 0 && !quiet {
+        let (rows, first) = (empty.rows, empty.first);
+        eprintln!(
+            "note: an empty text in {rows} rows, first on line {first}; they were {done} like any other"
         );
-        let (file, temporary) = tempfile::Builder::new()
-            .prefix(".predictions-")
-            .tempfile_in(folder)
-            .with_context(failed)?
-            .into_parts();
-        Ok(Self {
-            writer: Box::new(BufWriter::new(file)),
-            file: Some((temporary, path.to_path_buf())),
-        })
-    }
-
-    fn publish(mut self) -> Result<()> {
-        self.writer
-            .flush()
-            .context("predictions: cannot be written")?;
-        drop(self.writer);
-        let Some((temporary, path)) = self.file else {
-            return Ok(());
-        };
-        let shown = || format!("{}: cannot be written", path.display());
-        File::open(&temporary)
-            .and_then(|file| file.sync_all())
-            .with_context(shown)?;
-        // A temporary file is for its owner only.
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            let permissions = std::fs::Permissions::from_mode(0o644);
-            std::fs::set_permissions(&temporary, permissions).with_context(shown)?;
-        }
-        temporary.persist(&path).with_context(shown)?;
-        Ok(())
     }
 }
 
@@ -214,8 +191,9 @@ impl Evaluate {
     pub fn run(self, global: &Global) -> Result<u8> {
         let json = self.json;
         let (model, mut source, machine) = self.what.open(global, self.label, true)?;
-        let mut progress = counting(&machine, global.quiet);
+        let mut progress = counting(&machine, 0, global.quiet);
         let found = evaluate(&model, &mut source, &mut progress)?;
+        note_empty(found.empty, "scored", global.quiet);
         let labels = model.manifest.task.labels();
         if json {
             let scores: serde_json::Map<_, _> = found

@@ -31,8 +31,8 @@ pub struct TextStream {
     line: usize,
     /// Whether `text` has the end of the file.
     ended: bool,
-    /// Whether an element was handed out.
-    in_array: bool,
+    /// Whether the array, where it is one, has begun and has ended.
+    array: (bool, bool),
 }
 
 /// What a step found, and where it left the text: at which byte, on which line.
@@ -61,7 +61,7 @@ impl TextStream {
             at: 0,
             line: 1,
             ended: false,
-            in_array: false,
+            array: (false, false),
         })
     }
 
@@ -123,14 +123,17 @@ impl TextStream {
     /// # Errors
     /// When it cannot be read, or the text is no such array.
     pub fn element(&mut self) -> Result<Option<(usize, String)>, FormatError> {
-        let first = !self.in_array;
+        let (begun, ended) = self.array;
+        if ended {
+            return Ok(None);
+        }
         let found = self.step(|text, at, line| {
             let mut scan = Elements { text, at, line };
-            let found = scan.next(first);
+            let found = scan.next(!begun);
             let owned = found.map(|found| found.map(|(line, text)| (line, text.to_string())));
             (owned, scan.at, scan.line)
         })?;
-        self.in_array = true;
+        self.array = (true, found.is_none());
         Ok(found)
     }
 
@@ -283,7 +286,9 @@ mod tests {
             let expected = Some((2 + 2 * i, object.clone()));
             assert_eq!(elements.element().expect("an element"), expected);
         }
-        assert_eq!(elements.element().expect("the end"), None);
+        for _ in 0..2 {
+            assert_eq!(elements.element().expect("the end"), None);
+        }
         let mut lines = stream("a.txt", text.clone().into_bytes(), None).expect("a stream");
         for (i, line) in text.lines().enumerate() {
             assert_eq!(

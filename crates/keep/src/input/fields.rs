@@ -1,7 +1,6 @@
 //! What is read of a row: its texts or words, its label or tags.
 
 use anyhow::{Context, Result, anyhow};
-use csv::StringRecord;
 use serde_json::{Map, Value};
 use totune_data::Input;
 
@@ -30,13 +29,13 @@ pub(crate) struct Column {
 #[derive(Debug)]
 pub(crate) struct Record {
     /// Line it starts on, from 1.
-    pub line: u64,
+    pub line: usize,
     pub row: Row,
 }
 
 #[derive(Debug)]
 pub(crate) enum Row {
-    Fields(StringRecord),
+    Fields(Vec<String>),
     Object(Map<String, Value>),
     Line(String),
     /// The lines of a sentence.
@@ -64,6 +63,19 @@ impl Fields {
         }
     }
 
+    /// Whether a row has nothing to read: a text of it is empty, or there is no word.
+    pub fn is_empty(&self, record: &Record) -> Result<bool> {
+        Ok(match self.input(record)? {
+            Input::Words(words) => words.is_empty(),
+            input => input.texts().iter().any(|text| text.trim().is_empty()),
+        })
+    }
+
+    /// All that says which part of a row is read.
+    pub fn columns(&self) -> impl std::fmt::Debug {
+        (&self.text, &self.second, &self.join)
+    }
+
     fn texts(&self, record: &Record) -> Result<Input> {
         let first = self.joined(record, &self.text)?;
         Ok(match self.second.is_empty() {
@@ -88,11 +100,13 @@ impl Fields {
     fn field(&self, record: &Record, column: &Column) -> Result<String> {
         let name = &column.name;
         match &record.row {
-            Row::Fields(fields) => Ok(fields.get(column.place).unwrap_or_default().to_string()),
+            Row::Fields(fields) => Ok(fields.get(column.place).cloned().unwrap_or_default()),
             Row::Object(object) => match object.get(name) {
                 Some(Value::String(text)) => Ok(text.clone()),
                 Some(Value::Number(number)) => Ok(number.to_string()),
                 Some(Value::Bool(value)) => Ok(value.to_string()),
+                // As where datasets are read: no value is an empty field.
+                Some(Value::Null) => Ok(String::new()),
                 Some(other) => {
                     Err(self.at(record, &format!("`{name}` is {other}, expected a text")))
                 }

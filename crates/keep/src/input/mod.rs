@@ -5,31 +5,39 @@ mod kind;
 mod listing;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, stdin};
+use std::io::{BufRead, BufReader, stdin};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use csv::StringRecord;
+use totune_data::format::{Quotes, TextStream};
+use totune_data::guess;
 
 use self::fields::Column;
 pub(crate) use self::fields::{Fields, Record, Row, is_word};
-pub use self::kind::{Columns, Kind};
+pub use self::kind::{Columns, Kind, Reading};
 pub(crate) use self::listing::{hint, quoted};
 use crate::Manifest;
 
 /// A file whose rows are read one by one.
 pub struct Source {
     kind: Kind,
+    text: TextStream,
     rows: Rows,
     /// Names of the columns of delimited text.
     header: Vec<String>,
     fields: Fields,
-    lines: u64,
 }
 
+/// How the text is cut into rows.
 enum Rows {
-    Delimited(Box<csv::Reader<Box<dyn Read>>>),
-    Lines(Box<dyn BufRead>),
+    Delimited {
+        separator: u8,
+        quotes: Quotes,
+        /// The first row of a file without a header line, until it was handed out.
+        first: Option<Record>,
+    },
+    Lines,
+    Array,
 }
 
 impl Source {
@@ -39,18 +47,17 @@ impl Source {
     /// When the file cannot be read or lacks a column; the message lists those it has.
     pub fn open(
         path: &Path,
-        kind: Option<Kind>,
-        columns: &Columns,
+        reading: &Reading,
         manifest: &Manifest,
         labelled: bool,
     ) -> Result<Self> {
         let tags_words = manifest.objective().is_about_words();
         let from_stdin = path == Path::new("-");
         let shown = match from_stdin {
-            true => "standard input".to_string(),
-            false => path.display().to_string(),
+            true => Path::new("standard input"),
+            false => path,
         };
-        let kind = match kind {
+        let kind = match reading.kind {
             Some(kind) => kind,
             None if from_stdin => {
                 bail!("standard input: expected --format, which says how it is laid out")
@@ -60,73 +67,113 @@ impl Source {
         let fits = match kind {
             Kind::Words => tags_words,
             Kind::Csv(_) | Kind::Tsv | Kind::Lines => !tags_words,
-            Kind::Jsonl => true,
+            Kind::Json => true,
         };
+        let (reads, expected) = match tags_words {
+            true => ("lists of words", "words or json"),
+            false => ("texts", "csv, tsv, json or lines"),
+        };
+        let shown_as = shown.display();
         ensure!(
             fits,
-            "{shown}: the model reads {}, expected {}",
-            if tags_words {
-                "lists of words"
-            } else {
-                "texts"
-            },
-            if tags_words {
-                "words or jsonl"
-            } else {
-                "csv, tsv, jsonl or lines"
-            }
+            "{shown_as}: the model reads {reads}, expected {expected}"
         );
-        let input: Box<dyn Read> = match from_stdin {
-            true => Box::new(stdin()),
+        let bytes: Box<dyn BufRead> = match from_stdin {
+            true => Box::new(BufReader::new(stdin())),
             false => {
-                Box::new(File::open(path).with_context(|| format!("{shown}: cannot be read"))?)
+                let file = File::open(path);
+                Box::new(BufReader::new(
+                    file.with_context(|| format!("{shown_as}: cannot be read"))?,
+                ))
             }
         };
-        Self::new(input, (shown, kind), columns, manifest, labelled)
+        let text = TextStream::new(shown, bytes, reading.encoding.as_deref())?;
+        Self::new(text, (shown, kind), &reading.columns, manifest, labelled)
     }
 
     fn new(
-        input: Box<dyn Read>,
-        (shown, kind): (String, Kind),
+        mut text: TextStream,
+        (shown, kind): (&Path, Kind),
         columns: &Columns,
         manifest: &Manifest,
         labelled: bool,
     ) -> Result<Self> {
-        let mut header = Vec::new();
-        let rows = match kind {
+        let head = text.head()?;
+        let (kind, rows) = match kind {
+            Kind::Json if head.trim_start().starts_with('[') => (kind, Rows::Array),
+            Kind::Json | Kind::Lines | Kind::Words => (kind, Rows::Lines),
             Kind::Csv(_) | Kind::Tsv => {
+                let end = if kind == Kind::Tsv { "tsv" } else { "csv" };
+                let (guessed, quotes) = guess::fields(head, end)?;
                 let separator = match kind {
-                    Kind::Csv(separator) => separator,
-                    _ => b'\t',
+                    Kind::Csv(Some(separator)) => separator,
+                    _ => u8::try_from(guessed).context("a separator is a byte")?,
                 };
-                let mut reader = csv::ReaderBuilder::new()
-                    .delimiter(separator)
-                    .quoting(kind != Kind::Tsv)
-                    .from_reader(input);
-                let found = reader.headers().with_context(|| shown.clone())?;
-                header = found.iter().map(String::from).collect();
-                if let Some(first) = header.first_mut() {
-                    *first = first.trim_start_matches('\u{feff}').to_string();
-                }
-                Rows::Delimited(Box::new(reader))
+                let kind = match kind {
+                    Kind::Tsv => kind,
+                    _ => Kind::Csv(Some(separator)),
+                };
+                let first = None;
+                (
+                    kind,
+                    Rows::Delimited {
+                        separator,
+                        quotes,
+                        first,
+                    },
+                )
             }
-            Kind::Jsonl | Kind::Lines | Kind::Words => Rows::Lines(Box::new(BufReader::new(input))),
         };
         let mut source = Self {
             kind,
+            text,
             rows,
-            header,
+            header: Vec::new(),
             fields: Fields {
-                shown,
+                shown: shown.display().to_string(),
                 text: Vec::new(),
                 second: Vec::new(),
                 label: None,
                 join: manifest.columns.join.clone(),
             },
-            lines: 0,
         };
+        source.read_header(columns, manifest)?;
         source.find(columns, manifest, labelled)?;
         Ok(source)
+    }
+
+    /// Reads the header line of delimited text. A file that has none is known by the training file, which had none either:
+    /// the first line has as many fields as that and no name that is asked for.
+    fn read_header(&mut self, columns: &Columns, manifest: &Manifest) -> Result<()> {
+        let Rows::Delimited {
+            separator,
+            quotes,
+            first,
+        } = &mut self.rows
+        else {
+            return Ok(());
+        };
+        let Some((line, names)) = self.text.record(*separator, *quotes)? else {
+            bail!(
+                "{}: the file is empty, expected a header line",
+                self.fields.shown
+            );
+        };
+        let known = manifest.columns.header.as_ref();
+        let asked = match &columns.text[..] {
+            [] => &manifest.columns.text,
+            asked => asked,
+        };
+        let is_named = names.iter().any(|name| asked.contains(name));
+        match known.filter(|known| known.len() == names.len() && !is_named) {
+            Some(known) => {
+                self.header = known.clone();
+                let row = Row::Fields(names);
+                *first = Some(Record { line, row });
+            }
+            None => self.header = names,
+        }
+        Ok(())
     }
 
     /// Looks for the columns that are read.
@@ -134,12 +181,12 @@ impl Source {
         if matches!(self.kind, Kind::Lines | Kind::Words) {
             ensure!(
                 !labelled || self.kind == Kind::Words,
-                "{}: lines of text have no labels, expected csv, tsv or jsonl",
+                "{}: lines of text have no labels, expected csv, tsv or json",
                 self.fields.shown
             );
             ensure!(
                 !manifest.input.is_pair,
-                "{}: the model reads pairs of texts, expected csv, tsv or jsonl with a column for each",
+                "{}: the model reads pairs of texts, expected csv, tsv or json with a column for each",
                 self.fields.shown
             );
             return Ok(());
@@ -174,7 +221,7 @@ impl Source {
         let column = |name: &String| {
             let place = self.header.iter().position(|column| column == name);
             // The keys of objects may be others in every line.
-            if place.is_none() && self.kind != Kind::Jsonl {
+            if place.is_none() && self.kind != Kind::Json {
                 bail!(
                     "{}: no column `{name}`{}found {}; {option} names another one",
                     self.fields.shown,
@@ -213,46 +260,80 @@ impl Source {
     /// # Errors
     /// When a row cannot be read; its line is named.
     pub(crate) fn next(&mut self) -> Result<Option<Record>> {
-        if let Rows::Delimited(reader) = &mut self.rows {
-            let mut fields = StringRecord::new();
-            let read = reader
-                .read_record(&mut fields)
-                .with_context(|| self.fields.shown.clone())?;
-            let line = fields.position().map_or(0, csv::Position::line);
-            let row = Row::Fields(fields);
-            return Ok(read.then_some(Record { line, row }));
-        }
-        if self.kind == Kind::Words {
-            return self.sentence();
-        }
-        while let Some(text) = self.line()? {
-            let line = self.lines;
-            if self.kind == Kind::Lines {
-                let row = Row::Line(text);
-                return Ok(Some(Record { line, row }));
+        match &mut self.rows {
+            Rows::Delimited {
+                separator,
+                quotes,
+                first,
+            } => {
+                if let Some(first) = first.take() {
+                    return Ok(Some(first));
+                }
+                let found = self.text.record(*separator, *quotes)?;
+                let record = found.map(|(line, fields)| Record {
+                    line,
+                    row: Row::Fields(fields),
+                });
+                record.map(|record| self.whole(record)).transpose()
             }
-            if text.trim().is_empty() {
-                continue;
+            Rows::Array => {
+                let element = self.text.element()?;
+                element
+                    .map(|(line, text)| self.object(line, &text))
+                    .transpose()
             }
-            let object = serde_json::from_str(&text);
-            let object = object.with_context(|| {
-                format!("{}: line {line}: expected a JSON object", self.fields.shown)
-            })?;
-            let row = Row::Object(object);
-            return Ok(Some(Record { line, row }));
+            Rows::Lines if self.kind == Kind::Words => self.sentence(),
+            Rows::Lines => {
+                while let Some((line, text)) = self.text.line()? {
+                    if self.kind == Kind::Lines {
+                        let row = Row::Line(text);
+                        return Ok(Some(Record { line, row }));
+                    }
+                    if !text.trim().is_empty() {
+                        return self.object(line, &text).map(Some);
+                    }
+                }
+                Ok(None)
+            }
         }
-        Ok(None)
+    }
+
+    /// A row with a field for each column.
+    fn whole(&self, record: Record) -> Result<Record> {
+        if let Row::Fields(fields) = &record.row {
+            let (found, expected) = (fields.len(), self.header.len());
+            ensure!(
+                found == expected,
+                self.fields.at(
+                    &record,
+                    &format!(
+                        "{found} fields, expected {expected}: {}",
+                        quoted(&self.header)
+                    )
+                )
+            );
+        }
+        Ok(record)
+    }
+
+    fn object(&self, line: usize, text: &str) -> Result<Record> {
+        let object = serde_json::from_str(text);
+        let shown = &self.fields.shown;
+        let object =
+            object.with_context(|| format!("{shown}: line {line}: expected a JSON object"))?;
+        let row = Row::Object(object);
+        Ok(Record { line, row })
     }
 
     fn sentence(&mut self) -> Result<Option<Record>> {
         let (mut lines, mut first) = (Vec::new(), 0);
-        while let Some(text) = self.line()? {
+        while let Some((line, text)) = self.text.line()? {
             match (text.trim().is_empty(), lines.is_empty()) {
                 (true, true) => {}
                 (true, false) => break,
                 (false, empty) => {
                     if empty {
-                        first = self.lines;
+                        first = line;
                     }
                     lines.push(text);
                 }
@@ -261,25 +342,5 @@ impl Source {
         let row = Row::Sentence(lines);
         let empty = matches!(&row, Row::Sentence(lines) if lines.is_empty());
         Ok((!empty).then_some(Record { line: first, row }))
-    }
-
-    /// The next line without its end.
-    fn line(&mut self) -> Result<Option<String>> {
-        let Rows::Lines(reader) = &mut self.rows else {
-            return Ok(None);
-        };
-        let mut text = String::new();
-        let n = reader.read_line(&mut text);
-        let n = n.with_context(|| format!("{}: line {}", self.fields.shown, self.lines + 1))?;
-        if n == 0 {
-            return Ok(None);
-        }
-        self.lines += 1;
-        let end = text.trim_end_matches(['\n', '\r']).len();
-        text.truncate(end);
-        if self.lines == 1 {
-            text = text.trim_start_matches('\u{feff}').to_string();
-        }
-        Ok(Some(text))
     }
 }

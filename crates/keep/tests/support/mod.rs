@@ -187,6 +187,7 @@ impl Untrained {
                 second,
                 label: "label".into(),
                 join: " ".into(),
+                header: None,
             },
             dataset: DatasetFacts::default(),
             sample: &self.sample,

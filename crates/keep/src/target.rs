@@ -1,0 +1,197 @@
+//! Where predictions go: a stream, or a file that resumes after an interruption and has its name only when it is complete.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use totune_data::sha256_hex;
+
+use crate::input::Record;
+
+/// Where predictions go.
+pub struct Target<'a>(To<'a>);
+
+enum To<'a> {
+    Stream(Box<dyn Write + 'a>),
+    File(Part),
+}
+
+/// A file on its way: `FILE.part` holds predictions, and `FILE.part.json` says how far they are sound.
+struct Part {
+    path: PathBuf,
+    file: File,
+    /// Whether what an earlier process left is gone on with.
+    resumes: bool,
+    /// What is on the disk.
+    done: Done,
+    /// The rows that have been read.
+    read: String,
+}
+
+/// How far a file is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Done {
+    /// What the predictions depend on besides the rows: model, program, device, columns, layout.
+    identity: String,
+    /// Rows whose predictions are in the file.
+    rows: usize,
+    /// A hash of these rows.
+    read: String,
+    /// Bytes of the file that hold them.
+    bytes: u64,
+}
+
+impl<'a> Target<'a> {
+    /// Predictions go into `stream`.
+    pub fn stream(stream: impl Write + 'a) -> Self {
+        Self(To::Stream(Box::new(stream)))
+    }
+
+    /// Predictions go into the file `path`, which has the name `path.part` until it is complete. Where that is there already,
+    /// an interrupted process left it and it is gone on with; unless `restart`, which discards it.
+    ///
+    /// # Errors
+    /// When the file cannot be written, or another process is writing it.
+    pub fn file(path: &Path, restart: bool) -> Result<Self> {
+        let shown = path.display();
+        ensure!(
+            !path.is_dir(),
+            "{shown}: is a folder, expected the name of a file"
+        );
+        let part = beside(path, ".part");
+        let failed = || format!("{shown}: cannot be written");
+        let mut options = OpenOptions::new();
+        let file = options.create(true).truncate(false).read(true).write(true);
+        let file = file.open(&part).with_context(failed)?;
+        // Whoever had it until now may have given it its name.
+        let taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !part.exists();
+        ensure!(!taken, "{}: another process is writing it", part.display());
+        // A state without a file, or one that was being written, says nothing.
+        let state = fs::read(beside(path, ".part.json")).ok();
+        let done = state.and_then(|state| serde_json::from_slice::<Done>(&state).ok());
+        let length = file.metadata().with_context(failed)?.len();
+        let done = done.filter(|done| !restart && done.bytes <= length);
+        Ok(Self(To::File(Part {
+            path: path.to_path_buf(),
+            file,
+            resumes: done.is_some(),
+            done: done.unwrap_or_default(),
+            read: String::new(),
+        })))
+    }
+
+    /// Rows whose predictions an interrupted process left.
+    pub fn resumed(&self) -> usize {
+        match &self.0 {
+            To::File(part) if part.resumes => part.done.rows,
+            _ => 0,
+        }
+    }
+
+    /// Begins with `head`, or behind what is there, which has to be predictions of the same `identity`.
+    pub(crate) fn begin(&mut self, identity: &str, head: &[u8]) -> Result<()> {
+        match &mut self.0 {
+            To::Stream(stream) => Ok(stream.write_all(head).and_then(|()| stream.flush())?),
+            To::File(part) if part.resumes => {
+                ensure!(
+                    part.done.identity == identity,
+                    part.of_another("model, other columns or another layout")
+                );
+                part.cut()
+            }
+            To::File(part) => {
+                part.done = Done {
+                    identity: identity.to_string(),
+                    ..Done::default()
+                };
+                part.cut()?;
+                part.append(0, head)
+            }
+        }
+    }
+
+    /// Whether the predictions of these rows, which are those up to the number `rows`, are there already.
+    pub(crate) fn has(&mut self, rows: usize, records: &[Record]) -> Result<bool> {
+        let To::File(part) = &mut self.0 else {
+            return Ok(false);
+        };
+        let shown: Vec<_> = records.iter().map(|record| &record.row).collect();
+        part.read = sha256_hex(format!("{} {shown:?}", part.read).as_bytes());
+        let before = rows - records.len();
+        // Windows end at the same rows again, unless the file that was read ended there and does so no more.
+        let same = match part.done.rows {
+            done if done == rows => part.read == part.done.read,
+            done => done <= before || done > rows,
+        };
+        ensure!(same, part.of_another("input"));
+        Ok(rows <= part.done.rows)
+    }
+
+    /// Adds the predictions of the rows up to the number `rows`, which were the last ones asked about.
+    pub(crate) fn write(&mut self, rows: usize, predictions: &[u8]) -> Result<()> {
+        match &mut self.0 {
+            To::Stream(stream) => stream
+                .write_all(predictions)
+                .and_then(|()| stream.flush())
+                .context("predictions: cannot be written"),
+            To::File(part) => part.append(rows, predictions),
+        }
+    }
+
+    /// Gives a file its name, which has all predictions of `rows` rows.
+    pub(crate) fn publish(self, rows: usize) -> Result<()> {
+        let To::File(part) = self.0 else {
+            return Ok(());
+        };
+        ensure!(part.done.rows == rows, part.of_another("input"));
+        let failed = || format!("{}: cannot be written", part.path.display());
+        part.file.sync_all().with_context(failed)?;
+        fs::rename(beside(&part.path, ".part"), &part.path).with_context(failed)?;
+        fs::remove_file(beside(&part.path, ".part.json")).with_context(failed)
+    }
+}
+
+impl Part {
+    /// Cuts off what was being written when an earlier process ended.
+    fn cut(&mut self) -> Result<()> {
+        let cut = self.file.set_len(self.done.bytes);
+        cut.and_then(|()| self.file.seek(io::SeekFrom::End(0)))
+            .with_context(|| format!("{}: cannot be written", self.path.display()))?;
+        Ok(())
+    }
+
+    /// Predictions first, then the state that says they are there.
+    fn append(&mut self, rows: usize, bytes: &[u8]) -> Result<()> {
+        self.done.rows = rows;
+        self.done.read.clone_from(&self.read);
+        self.done.bytes += bytes.len() as u64;
+        let written = self.file.write_all(bytes);
+        let written = written.and_then(|()| self.file.sync_data());
+        let (state, new) = (
+            beside(&self.path, ".part.json"),
+            beside(&self.path, ".part.new"),
+        );
+        let text = serde_json::to_vec_pretty(&self.done)?;
+        written
+            .and_then(|()| fs::write(&new, text))
+            .and_then(|()| fs::rename(&new, &state))
+            .with_context(|| format!("{}: cannot be written", self.path.display()))
+    }
+
+    fn of_another(&self, what: &str) -> String {
+        let part = beside(&self.path, ".part");
+        format!(
+            "{}: has predictions of an interrupted process, of another {what}; --restart discards them",
+            part.display()
+        )
+    }
+}
+
+/// The path with something behind its name.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(end);
+    PathBuf::from(name)
+}

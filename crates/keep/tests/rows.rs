@@ -1,0 +1,491 @@
+//! Files whose rows pass through a saved model: what is read, what comes out, what is refused, and interruptions.
+
+mod support;
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use support::{Untrained, sentences, texts};
+use totune_data::{Input, Target as Gold, Task};
+use totune_keep::{Empty, Layout, Reading, SavedModel, Source, Target, evaluate, predict};
+
+/// `n,text`, `1,A kite` and `2,Zoë €` on three lines, as gzip and zstd store them.
+const GZIP: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\xd3)I\xad(\xe12\xd4qT\xc8\xce,I\xe52\xd2\x89\xca?\xbcZ\xe1Q\xd3\x1a.\x00X\xbc[\xe5\x1b\x00\x00\x00";
+const ZSTD: &[u8] =
+    b"(\xb5/\xfd\x04X\xd9\x00\x00n,text\x0a1,A kite\x0a2,Zo\xc3\xab \xe2\x82\xac\x0a\xff$4\x03";
+
+/// A saved classifier with the labels of the tests, and a file next to it.
+struct Files {
+    folder: tempfile::TempDir,
+    model: SavedModel,
+}
+
+impl Files {
+    fn new(kind: Task, inputs: &[Input]) -> Self {
+        let device = Device::flex();
+        let model = Untrained::new(("fixture-bert", kind), None, inputs, &device);
+        let folder = tempfile::tempdir().expect("a folder");
+        let to = folder.path().join("m");
+        model.save(&to, &device).expect("saved");
+        let model = SavedModel::open(&to, &device, 1).expect("a saved model");
+        Self { folder, model }
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::write(&path, bytes).expect("written");
+        path
+    }
+
+    fn source(&self, name: &str, text: &str, labelled: bool) -> anyhow::Result<Source> {
+        let path = self.write(name, text.as_bytes());
+        let reading = Reading::default();
+        Source::open(&path, &reading, &self.model.manifest, labelled)
+    }
+
+    /// The texts of a file in the form of JSON lines.
+    fn texts(&self, path: &Path, reading: &Reading) -> anyhow::Result<(Vec<String>, Empty)> {
+        let mut source = Source::open(path, reading, &self.model.manifest, false)?;
+        let mut out = Vec::new();
+        let target = (Target::stream(&mut out), Layout::Jsonl);
+        let ended = predict(&self.model, &mut source, target, &mut |_| {
+            ControlFlow::Continue(())
+        })?;
+        let rows = String::from_utf8(out).expect("UTF-8");
+        let row = |row: &str| -> serde_json::Value { serde_json::from_str(row).expect("JSON") };
+        let text = |row: serde_json::Value| match row["text"].as_str() {
+            Some(text) => text.to_string(),
+            None => row["c2"].as_str().unwrap_or("null").to_string(),
+        };
+        Ok((rows.lines().map(row).map(text).collect(), ended.empty))
+    }
+
+    fn predicted(&self, name: &str, text: &str, json: bool) -> String {
+        let mut source = self.source(name, text, false).expect("a file");
+        let layout = Layout::of(source.kind(), Path::new("-"), json);
+        let mut out = Vec::new();
+        let target = Target::stream(&mut out);
+        let ended = predict(&self.model, &mut source, (target, layout), &mut |_| {
+            ControlFlow::Continue(())
+        });
+        assert!(ended.expect("predictions").complete);
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    fn error(&self, name: &str, text: &str, labelled: bool) -> String {
+        let run = || {
+            let mut source = self.source(name, text, labelled)?;
+            match labelled {
+                true => {
+                    evaluate(&self.model, &mut source, &mut |_| ControlFlow::Continue(())).map(drop)
+                }
+                false => predict(
+                    &self.model,
+                    &mut source,
+                    (Target::stream(Vec::new()), Layout::Jsonl),
+                    &mut |_| ControlFlow::Continue(()),
+                )
+                .map(drop),
+            }
+        };
+        format!("{:#}", run().expect_err("an error"))
+    }
+}
+
+#[test]
+fn rows_come_out_in_their_order_with_the_labels_of_the_person() {
+    let files = Files::new(Task::Classification, &texts());
+    // The predictions for texts at hand, whatever shares their batch.
+    let predictions = files.model.predict(texts()).expect("predictions");
+    let labels = files.model.manifest.task.labels();
+    let named: Vec<&str> = predictions
+        .iter()
+        .map(|prediction| labels[prediction.predicted.class().expect("a label")].as_str())
+        .collect();
+    let rows: Vec<String> = texts()
+        .iter()
+        .map(|input| input.texts()[0].to_string())
+        .collect();
+    let csv = format!(
+        "n,text\n1,\"{}\"\n2,\"{}\"\n3,\"{}\"\n",
+        rows[0], rows[1], rows[2]
+    );
+    let out = files.predicted("new.csv", &csv, false);
+    let mut reader = csv::Reader::from_reader(out.as_bytes());
+    let header: Vec<String> = reader
+        .headers()
+        .expect("a header")
+        .iter()
+        .map(String::from)
+        .collect();
+    assert_eq!(
+        header,
+        [
+            "n",
+            "text",
+            "predicted",
+            "p_not relevant, or spam",
+            "p_01",
+            "p_Zoë"
+        ]
+    );
+    let records: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
+    for (i, record) in records.iter().enumerate() {
+        assert_eq!((&record[1], &record[2]), (rows[i].as_str(), named[i]));
+        let sum: f32 = (3..6)
+            .map(|column| record[column].parse::<f32>().expect("a number"))
+            .sum();
+        assert!((sum - 1.0).abs() < 1e-5);
+    }
+    let json = files.predicted("new.csv", &csv, true);
+    let first: serde_json::Value =
+        serde_json::from_str(json.lines().next().expect("a row")).expect("JSON");
+    assert_eq!(
+        (&first["n"], &first["predicted"]),
+        (&"1".into(), &named[0].into())
+    );
+    let lines = files.predicted("new.txt", &rows.join("\n"), false);
+    assert_eq!(lines.lines().count(), 4);
+    // One column leaves no doubt.
+    let only = files.predicted("new.tsv", "body\nA red kite\n", false);
+    assert!(only.starts_with("body\tpredicted"), "{only}");
+}
+
+#[test]
+fn tags_come_out_behind_their_words() {
+    let files = Files::new(Task::Tagging, &sentences());
+    let words = "-DOCSTART- -X-\n\nZoë NNP\npainted VB\n\n\nMy PRP\nlanterns NN\n";
+    let out = files.predicted("new.conll", words, false);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(
+        (lines[0], lines[1], lines[4], lines.len()),
+        ("-DOCSTART- -X-", "", "", 8)
+    );
+    let labels = files.model.manifest.task.labels();
+    for line in [lines[2], lines[3], lines[5], lines[6]] {
+        let tag = line.split(' ').nth(2).expect("a tag");
+        assert!(labels.iter().any(|label| label == tag), "{line}");
+    }
+    let out = files.predicted("new.jsonl", "{\"text\": [\"My\", \"lanterns\"]}\n", false);
+    let object: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(object["predicted"].as_array().expect("tags").len(), 2);
+}
+
+#[test]
+fn scores_are_those_of_the_predictions() {
+    let files = Files::new(Task::Classification, &texts());
+    let predictions = files.model.predict(texts()).expect("predictions");
+    let labels = files.model.manifest.task.labels();
+    // All right by name, one of them by the value that the training file had.
+    let mut csv = "text,label\n".to_string();
+    for (i, (input, prediction)) in texts().iter().zip(&predictions).enumerate() {
+        let class = prediction.predicted.class().expect("a label");
+        let label = if i == 0 {
+            class.to_string()
+        } else {
+            labels[class].clone()
+        };
+        csv.push_str(&format!("\"{}\",\"{label}\"\n", input.texts()[0]));
+    }
+    let mut source = files.source("test.csv", &csv, true).expect("a file");
+    let found = evaluate(
+        &files.model,
+        &mut source,
+        &mut |_| ControlFlow::Continue(()),
+    )
+    .expect("scores");
+    assert_eq!(found.rows, 3);
+    assert_eq!(found.metrics[0], ("accuracy".to_string(), 1.0));
+    let right: usize = (0..3).map(|label| found.confusion[label][label]).sum();
+    assert_eq!(right, 3);
+}
+
+#[test]
+fn errors_name_the_file_the_line_and_what_is_expected() {
+    let files = Files::new(Task::Classification, &texts());
+    let cases = [
+        (
+            "a.csv",
+            "id,texts\n1,a\n",
+            false,
+            "no column `text`; did you mean `texts`? found `id`, `texts`; --text names another one",
+        ),
+        (
+            "b.csv",
+            "text,x\na\n",
+            false,
+            "b.csv: line 2: 1 fields, expected 2: `text`, `x`",
+        ),
+        (
+            "b.csv",
+            "text\n\"a\n",
+            false,
+            "b.csv: line 2: a quoted field opens here and the file ends before it closes",
+        ),
+        ("b.csv", "", false, "b.csv: the file is empty"),
+        (
+            "b.json",
+            "[{\"text\": \"a\"}",
+            false,
+            "b.json: line 1: found the end of the file",
+        ),
+        (
+            "c.jsonl",
+            "{\"text\": \"a\"}\n{\"body\": \"b\"}\n",
+            false,
+            "line 2: no key `text`; found `body`",
+        ),
+        ("d.jsonl", "[1]\n", false, "line 1: expected a JSON object"),
+        (
+            "e.csv",
+            "text,label\na,01\nb,10\n",
+            true,
+            "line 3: `10` is no label of the model",
+        ),
+        ("f.csv", "text\na\n", true, "no column `label`"),
+        ("g.csv", "text,label\n", true, "found no rows to score"),
+        (
+            "h.conll",
+            "a O\n",
+            false,
+            "the model reads texts, expected csv, tsv, json or lines",
+        ),
+        (
+            "i.bin",
+            "",
+            false,
+            "the name does not say how the file is laid out",
+        ),
+    ];
+    for (name, text, labelled, expected) in cases {
+        let error = files.error(name, text, labelled);
+        assert!(error.contains(expected), "{name}: {error}");
+    }
+    let tags = Files::new(Task::Tagging, &sentences());
+    // Another scheme is none: it is read as what it stands for.
+    let mut bioes = tags
+        .source("b.conll", "Zoë S-PER\nmill B-LOC\nhill E-LOC\n", true)
+        .expect("a file");
+    let found = evaluate(&tags.model, &mut bioes, &mut |_| ControlFlow::Continue(()));
+    assert_eq!(found.expect("scores").rows, 1);
+    let error = tags.error("a.conll", "Zoë B-PRE\n", true);
+    assert!(
+        error.contains("line 1: `B-PRE` is no label of the model; did you mean `B-PER`? expected"),
+        "{error}"
+    );
+}
+
+/// Predictions as [`predict`] ends: all, or those of as many windows.
+fn run(files: &Files, path: &Path, out: &Path, windows: usize) -> anyhow::Result<Vec<usize>> {
+    let mut source = Source::open(path, &Reading::default(), &files.model.manifest, false)?;
+    let layout = Layout::of(source.kind(), out, false);
+    let target = (Target::file(out, false)?, layout);
+    let mut seen = Vec::new();
+    predict(&files.model, &mut source, target, &mut |rows| {
+        seen.push(rows);
+        match seen.len() == windows {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })?;
+    Ok(seen)
+}
+
+#[test]
+fn an_interrupted_file_is_resumed_with_the_same_bytes() {
+    let files = Files::new(Task::Regression, &texts());
+    let row = |i: usize| format!("{i},{}\n", "kite ".repeat(1 + i * 7 % 5));
+    let rows: String = (0..4200).map(row).collect();
+    let path = files.write("new.csv", format!("n,text\n{rows}").as_bytes());
+    let at = |name: &str| files.folder.path().join(name);
+    let (whole, out) = (at("whole.csv"), at("out.csv"));
+    assert_eq!(run(&files, &path, &whole, 9).expect("rows"), [4096, 4200]);
+    let whole = fs::read(whole).expect("predictions");
+
+    assert_eq!(run(&files, &path, &out, 1).expect("rows"), [4096]);
+    assert!(!out.exists(), "half a file looks like a whole one");
+    // Killed while it wrote the next window: bytes of which the state knows nothing.
+    let part = at("out.csv.part");
+    let mut bytes = fs::read(&part).expect("a part");
+    bytes.extend_from_slice(b"4096,kite ki");
+    fs::write(&part, bytes).expect("written");
+    assert_eq!(run(&files, &path, &out, 9).expect("rows"), [4200]);
+    assert!(fs::read(&out).expect("predictions") == whole);
+    let left: Vec<_> = fs::read_dir(files.folder.path())
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .filter(|name| name.to_string_lossy().contains(".part"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+
+    // Killed behind the last window, before the file got its name.
+    fs::remove_file(&out).expect("removed");
+    assert_eq!(run(&files, &path, &out, 2).expect("rows"), [4096, 4200]);
+    assert!(run(&files, &path, &out, 9).expect("rows").is_empty());
+    assert!(fs::read(&out).expect("predictions") == whole);
+}
+
+#[test]
+fn a_part_of_something_else_is_not_gone_on_with() {
+    let files = Files::new(Task::Regression, &texts());
+    let rows = |n: usize| -> String {
+        let rows = (0..n).map(|i| format!("kite {i}\n"));
+        "text\n".to_string() + &rows.collect::<String>()
+    };
+    let path = files.write("new.csv", rows(5000).as_bytes());
+    let out = files.folder.path().join("out.csv");
+    let error = |windows: usize| {
+        let error = run(&files, &path, &out, windows).expect_err("another input");
+        let error = error.to_string();
+        assert!(
+            error.contains("out.csv.part: has predictions of an"),
+            "{error}"
+        );
+        assert!(error.contains("--restart discards them"), "{error}");
+        error
+    };
+    assert_eq!(run(&files, &path, &out, 1).expect("rows"), [4096]);
+    fs::write(&path, rows(5000).replace("kite 17\n", "kite 18\n")).expect("written");
+    assert!(error(9).contains("of another input"));
+    fs::write(&path, rows(100)).expect("written");
+    assert!(error(9).contains("of another input"));
+    fs::write(&path, rows(5000).replace("text", "body")).expect("written");
+    assert!(error(9).contains("of another model, other columns"));
+    // Rows behind those that were predicted may be others.
+    fs::write(&path, rows(4500)).expect("written");
+    assert_eq!(run(&files, &path, &out, 1).expect("rows"), [4500]);
+    fs::write(&path, rows(4600)).expect("written");
+    assert!(error(9).contains("of another input"));
+    let held = Target::file(&out, false).expect("a part");
+    let second = Target::file(&out, false).err().expect("it is held");
+    assert!(second.to_string().contains("another process"), "{second}");
+    drop(held);
+    drop(Target::file(&out, true).expect("discarded"));
+    assert_eq!(Target::file(&out, true).expect("a part").resumed(), 0);
+}
+
+#[test]
+fn files_are_read_in_every_form_that_training_files_have() {
+    let mut files = Files::new(Task::Classification, &texts());
+    let texts = ["A kite", "Zoë €"];
+    let expected: Vec<String> = texts.map(String::from).to_vec();
+    let csv = "n,text\n1,A kite\n2,Zoë €\n";
+    let utf_16: Vec<u8> = std::iter::once(0xfeff)
+        .chain(csv.encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let array = "[\n  {\"text\": \"A kite\"},\n  {\"text\": \"Zoë €\", \"n\": [1]}\n]\n";
+    let lines = "{\"text\": \"A kite\"}\n\n{\"text\": \"Zoë €\"}\n";
+    let latin = b"n;text\r\n1;A kite\r\n2;Zo\xeb \x80\r\n";
+    let windows = Some("windows-1252");
+    let cases: [(&str, &[u8], Option<&str>); 9] = [
+        ("a.csv", csv.as_bytes(), None),
+        ("b.csv.gz", GZIP, None),
+        ("c.csv.zst", ZSTD, None),
+        ("d.csv", &utf_16, None),
+        ("e.csv", latin, windows),
+        ("f.json", array.as_bytes(), None),
+        ("g.json", lines.as_bytes(), None),
+        ("h.jsonl", lines.as_bytes(), Some("utf-8")),
+        (
+            "i.tsv",
+            "n\ttext\n\"1\"\t\"A kite\"\n\"2\"\t\"Zoë €\"\n".as_bytes(),
+            None,
+        ),
+    ];
+    for (name, bytes, encoding) in cases {
+        let path = files.write(name, bytes);
+        let reading = Reading {
+            encoding: encoding.map(String::from),
+            ..Reading::default()
+        };
+        let (found, empty) = files.texts(&path, &reading).expect(name);
+        assert_eq!(
+            (found, empty),
+            (expected.clone(), Empty::default()),
+            "{name}"
+        );
+    }
+    let path = files.write("j.csv", latin);
+    let error = files
+        .texts(&path, &Reading::default())
+        .expect_err("not UTF-8");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{}: line 3: found bytes that are no character in UTF-8; expected another encoding (--encoding)",
+            path.display()
+        )
+    );
+    // Trained on a file without a header line.
+    files.model.manifest.columns.header = Some(vec!["c1".into(), "c2".into()]);
+    files.model.manifest.columns.text = vec!["c2".into()];
+    for (name, text) in [
+        ("k.csv", "1,A kite\n2,Zoë €\n"),
+        ("l.csv", "c1,c2\n1,A kite\n2,Zoë €\n"),
+    ] {
+        let path = files.write(name, text.as_bytes());
+        let (found, _) = files.texts(&path, &Reading::default()).expect(name);
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn rows_without_a_text_are_predicted_too_and_counted() {
+    let files = Files::new(Task::Classification, &texts());
+    for (name, text) in [
+        ("a.csv", "n,text\n1,A kite\n2,\n3,A mill\n4, \n"),
+        (
+            "a.jsonl",
+            "{\"text\": \"A kite\"}\n\n{\"text\": null}\n{\"text\": \"\"}\n{\"text\": \"b\"}\n",
+        ),
+        ("a.txt", "A kite\nA mill\n\nand\n \n"),
+    ] {
+        let path = files.write(name, text.as_bytes());
+        let (found, empty) = files.texts(&path, &Reading::default()).expect(name);
+        assert_eq!(
+            (found.len(), empty),
+            (
+                4 + usize::from(name == "a.txt"),
+                Empty { rows: 2, first: 3 }
+            ),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_long_file_takes_several_windows_and_can_be_broken_off() {
+    let files = Files::new(Task::Regression, &texts());
+    let rows: String = (0..5000).map(|i| format!("kite {i}\n")).collect();
+    let mut source = files.source("new.txt", &rows, false).expect("a file");
+    let mut seen = Vec::new();
+    let mut out = Vec::new();
+    let mut progress = |rows| {
+        seen.push(rows);
+        ControlFlow::Continue(())
+    };
+    let target = (Target::stream(&mut out), Layout::Jsonl);
+    predict(&files.model, &mut source, target, &mut progress).expect("predictions");
+    assert_eq!(seen, [4096, 5000]);
+    let texts = String::from_utf8(out).expect("UTF-8");
+    let last: serde_json::Value =
+        serde_json::from_str(texts.lines().last().expect("a row")).expect("JSON");
+    assert_eq!(last["text"], "kite 4999");
+    let alone = files
+        .model
+        .predict(vec![Input::Text("kite 4999".into())])
+        .expect("a prediction");
+    let Gold::Value(alone) = alone[0].predicted else {
+        panic!("a number");
+    };
+    assert!((last["predicted"].as_f64().expect("a number") - alone).abs() < 1e-5);
+    let mut source = files.source("new.txt", &rows, false).expect("a file");
+    let target = (Target::stream(Vec::new()), Layout::Jsonl);
+    let ended = predict(&files.model, &mut source, target, &mut |_| {
+        ControlFlow::Break(())
+    });
+    assert!(!ended.expect("an end").complete);
+}
