@@ -74,8 +74,14 @@ fn wrong_use_is_refused(checkout: &Checkout, model: &str, tweets: &str) {
     let (nowhere, zipped, other) = (path("no/where.csv"), path("p.csv.gz"), path("datasets"));
     let train = ["train", "fixture-tweets", "--encoder", "fixture-bert"];
     let again = [&train[..], &["--save", model]].concat();
-    let cases: [(&[&str], &str); 8] = [
+    let new = path("new");
+    let adapter = [&train[..], &["--save", &new, "--adapter"]].concat();
+    let mean = ["--strategy", "lora", "--pooling", "mean"];
+    let headless = [&adapter[..], &mean].concat();
+    let cases: [(&[&str], &str); 10] = [
         (&again, "already there and not empty"),
+        (&adapter, "--adapter: found the strategy `full"),
+        (&headless, "--adapter: PEFT needs a class of transformers"),
         (
             &["predict", model, tweets, "--text", "txt"],
             "no column `txt`; did you mean `text`?",

@@ -41,6 +41,68 @@ pub(crate) fn encoder_class(architecture: &Architecture) -> Option<String> {
     Some(format!("{}Model", family(architecture)?))
 }
 
+/// How a model becomes one of a class of transformers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bridge {
+    /// It is one.
+    None,
+    /// With a pooler that passes the first token on.
+    Pooler,
+    /// With a hidden layer that does so.
+    HiddenLayer,
+    /// Without its pooler.
+    Tokens,
+}
+
+/// The class of transformers that computes the same as this encoder with this head, and how the model becomes one of it;
+/// or why there is none.
+pub(crate) fn bridge(
+    architecture: &Architecture,
+    head: &HeadSpec,
+    pairs: Pairs,
+) -> Result<(String, Bridge), String> {
+    let Some(family) = family(architecture) else {
+        return Err(format!("transformers has no {architecture}"));
+    };
+    if !pairs.is_joint() {
+        return Err("the texts of a pair are read separately".into());
+    }
+    let sequence = format!("{family}ForSequenceClassification");
+    match head {
+        HeadSpec::Linear(spec) if !spec.layers.is_top() => {
+            Err("the head reads a mix of layers".into())
+        }
+        HeadSpec::Linear(spec) => match (architecture, spec.pooling) {
+            (Architecture::Bert(_) | Architecture::Roberta(_), Pooling::Pooler) => {
+                Ok((sequence, Bridge::None))
+            }
+            (Architecture::Bert(_) | Architecture::Roberta(_), Pooling::First) => {
+                Ok((sequence, Bridge::Pooler))
+            }
+            (Architecture::Distilbert(_), Pooling::First) => Ok((sequence, Bridge::HiddenLayer)),
+            (_, pooling) => Err(format!(
+                "the head reads pooling = {} of the top layer, and {sequence} the first token",
+                serde_json::to_value(pooling).unwrap_or_default()
+            )),
+        },
+        HeadSpec::FullyConnected(spec) => match architecture {
+            Architecture::Distilbert(config)
+                if spec.layers.is_top() && spec.mlp_hidden == config.dim =>
+            {
+                Ok((sequence, Bridge::None))
+            }
+            _ => Err(format!(
+                "{sequence} has no such layers as `fully-connected`"
+            )),
+        },
+        HeadSpec::Tagger(spec) if is_plain(spec) => {
+            let tokens = format!("{family}ForTokenClassification");
+            Ok((tokens, Bridge::Tokens))
+        }
+        other => Err(format!("transformers has no head `{}`", described(other))),
+    }
+}
+
 impl Form {
     /// The form for `values`, those of a classifier of this architecture with this head.
     ///
@@ -60,46 +122,15 @@ impl Form {
             head: head.clone(),
             values,
         };
-        let Some(family) = family(architecture) else {
-            let reason = format!("transformers has no {architecture}");
-            return Ok(plain.own(reason));
+        let (class, bridge) = match bridge(architecture, head, pairs) {
+            Ok(found) => found,
+            Err(reason) => return Ok(plain.own(reason)),
         };
-        if !pairs.is_joint() {
-            return Ok(plain.own("the texts of a pair are read separately".into()));
-        }
-        let class = |task: &str| format!("{family}For{task}Classification");
-        let sequence = class("Sequence");
-        match head {
-            HeadSpec::Linear(spec) if !spec.layers.is_top() => {
-                Ok(plain.own("the head reads a mix of layers".into()))
-            }
-            HeadSpec::Linear(spec) => match (architecture, spec.pooling) {
-                (Architecture::Bert(_) | Architecture::Roberta(_), Pooling::Pooler) => {
-                    Ok(plain.into_class(sequence))
-                }
-                (Architecture::Bert(_) | Architecture::Roberta(_), Pooling::First) => {
-                    plain.through_a_pooler(sequence)
-                }
-                (Architecture::Distilbert(_), Pooling::First) => {
-                    plain.through_a_hidden_layer(sequence)
-                }
-                (_, pooling) => Ok(plain.own(format!(
-                    "the head reads pooling = {} of the top layer, and {sequence} the first token",
-                    serde_json::to_value(pooling)?
-                ))),
-            },
-            HeadSpec::FullyConnected(spec) => match architecture {
-                Architecture::Distilbert(config)
-                    if spec.layers.is_top() && spec.mlp_hidden == config.dim =>
-                {
-                    Ok(plain.into_class(sequence))
-                }
-                _ => Ok(plain.own(format!(
-                    "{sequence} has no such layers as `fully-connected`"
-                ))),
-            },
-            HeadSpec::Tagger(spec) if is_plain(spec) => Ok(plain.into_token_class(class("Token"))),
-            other => Ok(plain.own(format!("transformers has no head `{}`", described(other)))),
+        match bridge {
+            Bridge::None => Ok(plain.into_class(class)),
+            Bridge::Pooler => plain.through_a_pooler(class),
+            Bridge::HiddenLayer => plain.through_a_hidden_layer(class),
+            Bridge::Tokens => Ok(plain.into_token_class(class)),
         }
     }
 

@@ -13,6 +13,7 @@
 //!
 //! This crate does not know grids, papers or result files, or how a device was chosen.
 
+mod adapter;
 mod card;
 mod config;
 mod facts;
@@ -27,6 +28,7 @@ mod stream;
 mod target;
 mod weights;
 
+pub use adapter::check_adapter;
 pub use facts::{ColumnNames, InputFacts, TaskFacts};
 pub use input::{Columns, Kind, Reading, Source};
 pub use manifest::{DatasetFacts, EncoderFacts, Manifest, SavedAs, ScoreFacts, TrainingFacts};

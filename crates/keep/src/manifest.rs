@@ -13,6 +13,8 @@ use crate::facts::{ColumnNames, InputFacts, TaskFacts};
 
 /// The file in a folder that makes it a saved model.
 pub(crate) const FILE: &str = "totune.json";
+/// The file by which PEFT knows an adapter.
+pub(crate) const ADAPTER: &str = "adapter_config.json";
 /// The version of the file's format.
 const FORMAT: u32 = 1;
 
@@ -147,6 +149,11 @@ impl Manifest {
     /// When there is none, or it is one of a later version.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE);
+        ensure!(
+            path.is_file() || !dir.join(ADAPTER).is_file(),
+            "{}: is an adapter in PEFT's format, expected the folder of the whole model, which `totune train --save` wrote above it",
+            dir.display()
+        );
         ensure!(
             path.is_file(),
             "{}: found no `{FILE}`, expected a folder that `totune train --save` wrote",

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use burn::module::Module;
 use burn::tensor::Device;
-use totune_adapt::{Examples, Outcome, Reader, Training, logits, parameter_values};
+use totune_adapt::{Examples, Outcome, Reader, Switch, Training, logits, parameter_values};
 use totune_model::{
     AnyEncoder, Classifier, Encoder, EncoderCard, fused::Precision, merge_low_rank,
 };
 
+use crate::adapter::{self, check_adapter};
 use crate::config::{config, write_json, write_tokenizer};
 use crate::form::Form;
 use crate::manifest::FILE;
@@ -44,6 +45,8 @@ pub struct Trained<'a> {
     pub columns: ColumnNames,
     /// What it was trained on.
     pub dataset: DatasetFacts,
+    /// Whether low-rank updates are written in PEFT's format too, into the folder `adapter` in that of the model.
+    pub adapter: Switch,
     /// Some examples by which the folder is compared with the model in memory; 32 at most are looked at.
     pub sample: &'a Examples,
 }
@@ -90,6 +93,14 @@ pub fn save(trained: &Trained, to: &Path, device: &Device) -> Result<Saved> {
     )?;
     let mut folder = Pending::new(to)?;
     let manifest = write(trained, &form, &folder.temporary)?;
+    if trained.adapter.is_on() {
+        check_adapter(&trained.encoder.architecture, trained.training)?;
+        let model = trained.outcome.model.clone().valid();
+        let updates = parameter_values(&model, &|path| path.contains(".lora."));
+        let what = (trained.training, &trained.task);
+        let dir = folder.temporary.join(adapter::FOLDER);
+        adapter::write(what, trained.encoder, (&form, &updates), &dir)?;
+    }
     let read = SavedModel::open(&folder.temporary, device, 1)?;
     let (compared, difference) = compare(&model, &read, trained.sample)?;
     folder.publish()?;

@@ -15,32 +15,52 @@ use crate::form::{Form, floats};
 use crate::manifest::Manifest;
 use crate::names::place;
 
-/// Name, shape and bytes of a tensor.
-type Stored = (String, Vec<usize>, Vec<u8>);
+/// A tensor as it is stored.
+pub(crate) struct Stored {
+    name: String,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl Stored {
+    /// `data` as 32-bit floats under this name.
+    pub fn new(name: String, data: &TensorData) -> Result<Self> {
+        let bytes = floats(data)?.into_iter().flat_map(f32::to_le_bytes);
+        Ok(Self {
+            name,
+            shape: data.shape().to_vec(),
+            bytes: bytes.collect(),
+        })
+    }
+}
+
+/// Writes `tensors` as the file `path`; its SHA-256.
+pub(crate) fn write_file(tensors: Vec<Stored>, path: &Path) -> Result<String> {
+    let views = tensors.iter().map(|tensor| {
+        let view = TensorView::new(Dtype::F32, tensor.shape.clone(), &tensor.bytes)?;
+        Ok((&tensor.name, view))
+    });
+    let views: Vec<(&String, TensorView)> = views.collect::<Result<_>>()?;
+    // What transformers asks for before it reads a file.
+    let metadata = HashMap::from([("format".to_string(), "pt".to_string())]);
+    safetensors::serialize_to_file(views, Some(metadata), path)
+        .with_context(|| format!("{}: cannot be written", path.display()))?;
+    Ok(Checkpoint::open(path)?.hash())
+}
 
 /// Writes the weights of `form` into `dir`; the SHA-256 of each file.
 pub(crate) fn write(form: &Form, dir: &Path) -> Result<BTreeMap<String, String>> {
     let mut files: BTreeMap<&str, Vec<Stored>> = BTreeMap::new();
     for (path, data) in &form.values {
         let (file, name) = place(&form.architecture, &form.saved_as, path);
-        let bytes = floats(data)?.into_iter().flat_map(f32::to_le_bytes);
-        let tensor = (name, data.shape().to_vec(), bytes.collect());
+        let tensor = Stored::new(name, data)?;
         files.entry(file).or_default().push(tensor);
     }
-    let mut hashes = BTreeMap::new();
-    for (file, tensors) in files {
-        let views = tensors.iter().map(|(name, shape, bytes)| {
-            Ok((name, TensorView::new(Dtype::F32, shape.clone(), bytes)?))
-        });
-        let views: Vec<(&String, TensorView)> = views.collect::<Result<_>>()?;
-        let path = dir.join(file);
-        // What transformers asks for before it reads a file.
-        let metadata = HashMap::from([("format".to_string(), "pt".to_string())]);
-        safetensors::serialize_to_file(views, Some(metadata), &path)
-            .with_context(|| format!("{}: cannot be written", path.display()))?;
-        hashes.insert(file.to_string(), Checkpoint::open(&path)?.hash());
-    }
-    Ok(hashes)
+    let written = files.into_iter().map(|(file, tensors)| {
+        let hash = write_file(tensors, &dir.join(file))?;
+        Ok((file.to_string(), hash))
+    });
+    written.collect()
 }
 
 /// A model of the manifest's shape with the weights in `dir`.

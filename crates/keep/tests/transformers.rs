@@ -1,4 +1,4 @@
-//! Folders that transformers loads: `fixtures/make/keep.py` loaded with transformers what `write_the_folders` wrote, and
+//! Folders that transformers and PEFT load: `fixtures/make/keep.py` loaded with transformers what `write_the_folders` wrote, and
 //! stored the logits that ours are compared with.
 
 mod support;
@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use burn::module::Module;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use support::{Untrained, devices, pairs, repository, sentences, texts};
-use totune_adapt::logits;
-use totune_data::{Input, Task};
-use totune_keep::{SavedAs, SavedModel};
-use totune_model::{HeadSpec, Layers, LinearSpec, Pooling};
+use totune_adapt::{Adaptation, Lora, logits};
+use totune_data::{Input, Task, sha256_hex};
+use totune_keep::{SavedAs, SavedModel, check_adapter};
+use totune_model::{Encoder, HeadSpec, Layers, LinearSpec, LowRankSpec, Pooling, add_low_rank};
 
 /// What transformers gave for one folder.
 #[derive(Deserialize)]
@@ -128,6 +129,131 @@ fn a_saved_folder_gives_the_logits_that_transformers_gives() {
     }
 }
 
+/// What PEFT gave for the adapter of one folder, and which files it read.
+#[derive(Deserialize)]
+struct Adapter {
+    config: String,
+    weights: String,
+    logits: Vec<Vec<f32>>,
+}
+
+/// The cases whose encoders have low-rank updates, and their targets.
+fn adapters() -> Vec<(Case, [&'static str; 2])> {
+    let targets = |name: &str| match name {
+        "bert-text" | "bert-tags" => Some(["query", "value"]),
+        "bert-first" => Some(["attention.key", "feed_forward.output"]),
+        "roberta-pair-score" => Some(["query", "attention.output"]),
+        "distilbert-text" => Some(["value", "feed_forward.intermediate"]),
+        _ => None,
+    };
+    let cases = cases().into_iter();
+    cases
+        .filter_map(|case| targets(case.0).map(|targets| (case, targets)))
+        .collect()
+}
+
+/// A model with updates of the top layer that change what it gives.
+fn updated((case, targets): &(Case, [&str; 2]), device: &Device) -> Untrained {
+    let mut model = untrained(case, device);
+    let targets: Vec<String> = targets.iter().map(|name| name.to_string()).collect();
+    let lora = Lora {
+        alpha: 6.0,
+        targets: targets.clone(),
+        k: Some(1),
+        ..Lora::new(3, 1e-3)
+    };
+    let n = model.tiny.encoder.n_layers();
+    let spec = LowRankSpec {
+        rank: lora.rank,
+        alpha: lora.alpha,
+        dropout: 0.0,
+        targets,
+        layers: n - 1..n,
+    };
+    model.training.adaptation = Adaptation::Lora(lora);
+    model.model.encoder = add_low_rank(model.model.encoder, &spec, 1).expect("updates");
+    model.model.encoder = model.model.encoder.map(&mut support::Fill::default());
+    model
+}
+
+#[test]
+fn an_adapter_gives_the_logits_that_peft_gives() {
+    let path = repository("fixtures/keep/peft.json");
+    let text = fs::read_to_string(path).expect("the script's logits");
+    let expected: BTreeMap<String, Adapter> = serde_json::from_str(&text).expect("JSON");
+    for device in devices() {
+        for case in adapters() {
+            let (name, folder) = (case.0.0, tempfile::tempdir().expect("a folder"));
+            let model = updated(&case, &device);
+            let to = folder.path().join(name);
+            model.save(&to, &device).expect("saved");
+            let expected = &expected[name];
+            let hash =
+                |file: &str| sha256_hex(&fs::read(to.join("adapter").join(file)).expect(file));
+            assert_eq!(hash("adapter_config.json"), expected.config, "{name}");
+            assert_eq!(
+                hash("adapter_model.safetensors"),
+                expected.weights,
+                "{name}"
+            );
+            let found = logits(&model.model, &model.sample).expect("logits");
+            for (found, expected) in found.iter().flatten().zip(expected.logits.iter().flatten()) {
+                assert!(
+                    (found - expected).abs() < 1e-4,
+                    "{name}: {found} {expected}"
+                );
+            }
+            let error = SavedModel::open(&to.join("adapter"), &device, 1).expect_err("no model");
+            assert!(
+                error.to_string().contains("is an adapter in PEFT's format"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_adapter_of_what_peft_cannot_hold_is_refused() {
+    let device = Device::flex();
+    let (case, targets) = adapters().swap_remove(0);
+    let mut model = updated(&(case, targets), &device);
+    let architecture = model.tiny.card.architecture.clone();
+    check_adapter(&architecture, &model.training).expect("an adapter");
+    model.training.head = toml::from_str("pooling = \"mean\"\ndropout = 0.1").expect("a head");
+    let error = check_adapter(&architecture, &model.training).expect_err("no class");
+    assert!(
+        error
+            .to_string()
+            .contains("--adapter: PEFT needs a class of transformers"),
+        "{error}"
+    );
+    let plain = untrained(&cases()[0], &device);
+    let error = check_adapter(&architecture, &plain.training).expect_err("no updates");
+    assert!(error.to_string().contains("expected `lora`"), "{error}");
+}
+
+/// Writes the folders that `fixtures/make/peft_adapters.py` reads: models with adapters, and below `base` the encoders that
+/// these are for.
+#[test]
+#[ignore = "only before fixtures/make/peft_adapters.py is run again"]
+fn write_the_adapters() {
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adapters");
+    let _ = fs::remove_dir_all(&to);
+    let device = Device::flex();
+    let mut inputs = BTreeMap::new();
+    for case in adapters() {
+        let name = case.0.0;
+        updated(&case, &device)
+            .save(&to.join(name), &device)
+            .expect("saved");
+        let base = untrained(&case.0, &device);
+        base.save(&to.join("base").join(name), &device)
+            .expect("saved");
+        inputs.insert(name, shown(&case.0));
+    }
+    write_inputs(&to, &inputs);
+}
+
 /// Writes the folders that `fixtures/make/keep.py` reads.
 #[test]
 #[ignore = "only before fixtures/make/keep.py is run again"]
@@ -140,14 +266,22 @@ fn write_the_folders() {
         untrained(&case, &device)
             .save(&to.join(case.0), &device)
             .expect("saved");
-        let shown = |input: &Input| match input {
-            Input::Text(text) => Shown::Text(text.clone()),
-            Input::Pair(first, second) => Shown::Several(vec![first.clone(), second.clone()]),
-            Input::Words(words) => Shown::Several(words.clone()),
-        };
-        inputs.insert(case.0, case.4.iter().map(shown).collect::<Vec<_>>());
+        inputs.insert(case.0, shown(&case));
     }
-    let text = serde_json::to_string(&inputs).expect("JSON");
+    write_inputs(&to, &inputs);
+}
+
+fn shown(case: &Case) -> Vec<Shown> {
+    let shown = |input: &Input| match input {
+        Input::Text(text) => Shown::Text(text.clone()),
+        Input::Pair(first, second) => Shown::Several(vec![first.clone(), second.clone()]),
+        Input::Words(words) => Shown::Several(words.clone()),
+    };
+    case.4.iter().map(shown).collect()
+}
+
+fn write_inputs(to: &Path, inputs: &BTreeMap<&str, Vec<Shown>>) {
+    let text = serde_json::to_string(inputs).expect("JSON");
     fs::write(to.join("inputs.json"), text).expect("written");
     println!("{}", to.display());
 }

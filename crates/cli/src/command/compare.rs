@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
-use totune_adapt::Strategy;
+use totune_adapt::{Strategy, Switch};
 use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request, compare, page};
 use totune_data::guess::{draft, name};
 use totune_data::{Card, near};
@@ -178,6 +178,7 @@ impl Compare {
             },
             dir: &model.dir,
             checkpoint: &model.checkpoint,
+            adapter: Switch::Off,
         }
         .save(context, machine, folder)?;
         match self.json {

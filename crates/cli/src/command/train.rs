@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
-use totune_adapt::{HeadChoice, Recipe, Strategy};
+use totune_adapt::{HeadChoice, Recipe, Strategy, Switch};
 use totune_data::{Files, Split, Task};
 use totune_model::Pooling;
 use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
@@ -27,6 +27,7 @@ Examples:
   totune train reviews.toml --strategy full --save my-model
   totune train fixture-tweets --encoder fixture-bert --strategy last-2 --save my-model
   totune train reviews.toml --strategy frozen --pooling mean --lr 5e-3 --epochs 20
+  totune train reviews.toml --strategy lora --save my-model --adapter
   totune train --run 5f2c9a1be07d4433 --save my-model
 
 `totune data new reviews.csv` writes the card `reviews.toml` of a file. transformers loads the
@@ -69,6 +70,9 @@ pub struct Train {
     /// New folder for the model
     #[arg(long, value_name = "FOLDER")]
     save: Option<PathBuf>,
+    /// Also write the updates of `--strategy lora` in PEFT's format, into the folder `adapter` in FOLDER
+    #[arg(long, requires = "save")]
+    adapter: bool,
     #[command(flatten)]
     curves: Curves,
     /// Train this run of an experiment again, as its spec says, instead of a dataset
@@ -102,12 +106,16 @@ enum PoolingName {
 impl Train {
     /// Trains, prints the scores and saves the model.
     pub fn run(self, context: &Context) -> Result<u8> {
+        let adapter = match self.adapter {
+            true => Switch::On,
+            false => Switch::Off,
+        };
         if let Some(folder) = &self.save {
             // Before the minutes that training takes.
             totune_keep::check_free(folder)?;
         }
         if let (Some(id), Some(folder)) = (&self.run, &self.save) {
-            return rerun::rerun(context, id, folder, &self.curves);
+            return rerun::rerun(context, id, (folder, adapter), &self.curves);
         }
         let dataset = self
             .dataset
@@ -143,6 +151,9 @@ impl Train {
         let training = self
             .recipe()
             .training(encoder, &inputs.facts(&card.name, encoder)?)?;
+        if adapter.is_on() {
+            totune_keep::check_adapter(&encoder.architecture, &training)?;
+        }
         let work = Work::Tune(Box::new(TuneWork {
             encoder: encoder.name.clone(),
             training,
@@ -161,6 +172,7 @@ impl Train {
             inputs: &inputs,
             origin,
             curves: &self.curves,
+            adapter,
         };
         job.run(context, &machine, self.save.as_deref())
     }

@@ -4,8 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use burn::module::{Module, ModuleMapper, Param};
-use burn::tensor::{Device, Tensor};
-use totune_adapt::{DataFacts, Examples, Outcome, Reader, Recipe, Stop, Strategy, Training};
+use burn::tensor::{Device, Tensor, TensorData};
+use totune_adapt::{
+    Adaptation, DataFacts, Examples, Outcome, Reader, Recipe, Stop, Strategy, Switch, Training,
+};
 use totune_data::{Example, Input, Target, Task};
 use totune_keep::{ColumnNames, DatasetFacts, InputFacts, Saved, TaskFacts, Trained, save};
 use totune_model::{
@@ -81,6 +83,36 @@ struct Grow;
 impl ModuleMapper for Grow {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         param.map(|value| value * 20.0)
+    }
+}
+
+/// Gives low-rank updates numbers in place of the zeros they begin with.
+#[derive(Default)]
+pub struct Fill {
+    path: Vec<String>,
+}
+
+impl ModuleMapper for Fill {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.into());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        if !self.path.ends_with(&["lora".to_string(), "b".to_string()]) {
+            return param;
+        }
+        param.map(|zeros| {
+            let (shape, device) = (zeros.dims(), zeros.device());
+            let n = shape.iter().product::<usize>();
+            // The same bits on every device.
+            let value = |i: usize| (i * 7919 % 101) as f32 / 64.0 - 0.75;
+            let values: Vec<f32> = (0..n).map(value).collect();
+            Tensor::from_data(TensorData::new(values, shape), &device)
+        })
     }
 }
 
@@ -190,6 +222,10 @@ impl Untrained {
                 header: None,
             },
             dataset: DatasetFacts::default(),
+            adapter: match self.training.adaptation {
+                Adaptation::Lora(_) => Switch::On,
+                _ => Switch::Off,
+            },
             sample: &self.sample,
         };
         save(&trained, to, device)

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use totune_adapt::{Examples, Outcome, Stop, TaskData};
+use totune_adapt::{Examples, Outcome, Stop, Switch, TaskData};
 use totune_data::{Card, Dataset};
 use totune_keep::{ColumnNames, DatasetFacts, Saved, SavedAs, TaskFacts, Trained, save};
 use totune_model::{AnyEncoder, EncoderCard};
@@ -41,6 +41,8 @@ pub(super) struct Job<'a> {
     pub origin: Origin<'a>,
     /// Files with learning curves, where they were asked for.
     pub curves: &'a Curves,
+    /// Whether low-rank updates are saved in PEFT's format too.
+    pub adapter: Switch,
 }
 
 /// What is left of the data when a training has used it.
@@ -98,8 +100,12 @@ impl Job<'_> {
                 origin: self.origin,
                 dir: &loaded.dir,
                 checkpoint: &loaded.checkpoint_hash,
+                adapter: self.adapter,
             };
             print_saved(&model.save(context, machine, folder)?);
+            if self.adapter.is_on() {
+                println!("PEFT loads {}", folder.join("adapter").display());
+            }
         }
         Ok(exit::OK)
     }
@@ -168,6 +174,8 @@ pub(crate) struct ToSave<'a> {
     pub dir: &'a Path,
     /// What identifies the encoder's weights.
     pub checkpoint: &'a str,
+    /// Whether low-rank updates are saved in PEFT's format too.
+    pub adapter: Switch,
 }
 
 impl ToSave<'_> {
@@ -206,6 +214,7 @@ impl ToSave<'_> {
                 dev,
                 test,
             },
+            adapter: self.adapter,
             sample: self.sample,
         };
         save(&trained, folder, &machine.device)

@@ -3,15 +3,22 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use totune_adapt::Switch;
+use totune_keep::check_adapter;
 use totune_sweep::{Inputs, RunSpec, Work, missing};
 
 use super::fit::{Job, Origin};
 use crate::context::Context;
 use crate::progress::Curves;
 
-/// Trains the run `id` again and saves its model as `folder`. The same seed on the same machine gives the same model on
-/// a CPU.
-pub(super) fn rerun(context: &Context, id: &str, folder: &Path, curves: &Curves) -> Result<u8> {
+/// Trains the run `id` again and saves its model as `folder`, with its low-rank updates by themselves where `adapter` says
+/// so. The same seed on the same machine gives the same model on a CPU.
+pub(super) fn rerun(
+    context: &Context,
+    id: &str,
+    (folder, adapter): (&Path, Switch),
+    curves: &Curves,
+) -> Result<u8> {
     let tables = context.store.tables(id)?;
     let run = tables.runs.first();
     let run = run.with_context(|| format!("run {id}: its table of runs is empty"))?;
@@ -28,18 +35,23 @@ pub(super) fn rerun(context: &Context, id: &str, folder: &Path, curves: &Curves)
     let datasets = context.project.datasets()?;
     let card = datasets.find(&spec.dataset)?;
     let encoders = context.project.encoders()?;
+    let encoder = encoders.find(&work.encoder)?;
+    if adapter.is_on() {
+        check_adapter(&encoder.architecture, &work.training)?;
+    }
     let origin = Origin {
         spec: &spec,
         is_listed: true,
         card,
         train: &card.load(&context.roots.data)?,
         hash: &run.dataset_hash,
-        encoder: encoders.find(&work.encoder)?,
+        encoder,
     };
     let job = Job {
         inputs: &inputs,
         origin,
         curves,
+        adapter,
     };
     job.run(context, &machine, Some(folder))
 }
