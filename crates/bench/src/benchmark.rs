@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use crate::comparison::Comparison;
 use crate::desk::Desk;
 use crate::worker::Worker;
-use crate::{bf16, cache, data, peer, pretrain, probes, recurrent, transformer};
+use crate::{bf16, cache, data, peer, predict, pretrain, probes, recurrent, transformer};
 
 /// A comparison that can be run by its name.
 pub struct Benchmark {
@@ -22,7 +22,7 @@ pub struct Benchmark {
 }
 
 /// Every benchmark.
-pub const ALL: [Benchmark; 10] = [
+pub const ALL: [Benchmark; 11] = [
     Benchmark {
         name: "peer",
         about: "training steps and inference next to PyTorch + transformers",
@@ -93,6 +93,13 @@ pub const ALL: [Benchmark; 10] = [
         rounds: 5,
         make: |desk, _| data::comparison(desk),
     },
+    Benchmark {
+        name: "predict",
+        about: "predictions for the rows of a file next to transformers' pipeline",
+        needs: "Python with torch and transformers; all-MiniLM-L6-v2",
+        rounds: 5,
+        make: |desk, _| predict::comparison(desk),
+    },
 ];
 
 impl Benchmark {
@@ -116,6 +123,7 @@ pub fn worker(kind: &str, case: &str, worker: &Worker) -> Result<()> {
         "bilm" => pretrain::work(&parsed(case)?, worker),
         "recurrent" => recurrent::work(&parsed(case)?, worker),
         "data" => data::work(&parsed(case)?, worker),
+        "predict" => predict::work(&parsed(case)?, worker),
         "probes" => probes::work(&parsed(case)?, worker),
         "epochs" => cache::epochs(&parsed(case)?, worker),
         "sweep" => cache::sweep(&parsed(case)?, worker),

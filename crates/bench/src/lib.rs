@@ -16,6 +16,7 @@ mod desk;
 mod machine;
 mod page;
 mod peer;
+mod predict;
 mod pretrain;
 mod probes;
 mod recurrent;

@@ -1,0 +1,208 @@
+//! `bench predict`: a saved model on the rows of a file next to transformers' pipeline.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use totune_adapt::{DataFacts, Examples, Outcome, Recipe, Stop, Strategy, Switch};
+use totune_data::Task;
+use totune_keep::{
+    ColumnNames, DatasetFacts, Layout, Reading, SavedModel, Source, Target, TaskFacts, Trained,
+    predict, save,
+};
+use totune_model::Classifier;
+
+use crate::batches::ENCODER;
+use crate::comparison::{self, Case, Comparison, SideSpec, Steps};
+use crate::desk::Desk;
+use crate::synthetic::Words;
+use crate::worker::{Worker, answer};
+
+/// What is predicted. `bench/predict.py` reads the same.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Predicting {
+    /// The encoder of the model.
+    encoder: String,
+    /// Folder of the saved model; our side, which starts first, writes it.
+    model: PathBuf,
+    /// File with the rows.
+    file: PathBuf,
+    /// The most tokens of a row.
+    max_length: usize,
+    /// Of the pipeline: rows that pass through it at once; without a number the fastest of several.
+    batch: Option<usize>,
+    /// Threads of the side.
+    threads: usize,
+}
+
+const MAX_LENGTH: usize = 256;
+/// Probabilities that are compared.
+const COMPARED: usize = 200;
+
+/// A file of mixed lengths, and a long one of short rows for the memory that it takes.
+pub fn comparison(desk: &Desk) -> Result<Comparison> {
+    let scratch = tempfile::Builder::new().prefix("totune-bench").tempdir()?;
+    let model = scratch.path().join("model");
+    let encoder = if desk.tiny { "fixture-bert" } else { ENCODER };
+    let mut comparison = Comparison::new(
+        "Predictions for the rows of a file next to transformers' pipeline",
+        &["totune"],
+    )
+    .note(&format!(
+        "{encoder} with a linear head, saved by totune; synthetic English-like texts, at most {MAX_LENGTH} tokens; f32.\n\
+         Each lap reads a csv file and writes one with the probabilities. \
+         `pipeline` has its default, a row at a time; `pipeline, best batch` the fastest of 1, 4, 8, 16, 32 and 64 rows on a part of the file.\n\
+         Every side gives the same probabilities."
+    ));
+    let (mixed, short) = if desk.tiny {
+        (40, 60)
+    } else {
+        (1_000, 100_000)
+    };
+    // Most texts are short and some are long, as in most files: a median of 8 words, a mean of 16.
+    let of_mixed = |at: f64| 1 + (60.0 * at.powi(3)) as usize;
+    let of_short = |at: f64| 1 + (5.0 * at) as usize;
+    for (name, rows, words, steps) in [
+        (
+            "mixed lengths",
+            mixed,
+            &of_mixed as &dyn Fn(f64) -> usize,
+            Steps::Timed,
+        ),
+        ("short texts", short, &of_short, Steps::Once),
+    ] {
+        let file = scratch
+            .path()
+            .join(format!("{}.csv", name.replace(' ', "-")));
+        fill(&file, rows, words)?;
+        let predicting = |batch| Predicting {
+            encoder: encoder.to_string(),
+            model: model.clone(),
+            file: file.clone(),
+            max_length: if desk.tiny { 64 } else { MAX_LENGTH },
+            batch,
+            threads: desk.threads,
+        };
+        let best = SideSpec::python("pipeline, best batch", "predict.py", &predicting(None))?;
+        let mut sides = vec![
+            SideSpec::ours("totune", "predict", &predicting(None))?,
+            best,
+        ];
+        let mut targets = Vec::new();
+        if steps == Steps::Timed {
+            let default = predicting(Some(1));
+            sides.push(SideSpec::python("pipeline", "predict.py", &default)?);
+            targets.push(comparison::Target {
+                side: "totune".to_string(),
+                than: "pipeline, best batch".to_string(),
+                at_least: 1.2,
+            });
+        }
+        let title = format!("{rows} rows, {name}");
+        let mut case = Case::new(title, desk.threads, sides)
+            .counting(rows, "rows")
+            .agreeing(1e-4, 0.0);
+        (case.steps, case.targets) = (steps, targets);
+        comparison.cases.push(case);
+    }
+    comparison.scratch = Some(scratch);
+    Ok(comparison)
+}
+
+/// Writes `rows` rows of synthetic text; `words` makes a number of words of one between 0 and 1.
+fn fill(file: &Path, rows: usize, words: &dyn Fn(f64) -> usize) -> Result<()> {
+    let mut out = BufWriter::new(File::create(file)?);
+    let mut text = Words::new("bench predict");
+    writeln!(out, "id,text")?;
+    for row in 0..rows {
+        let at = (row as f64 * 0.618_033_988_749_894_9).fract();
+        writeln!(out, "{row},{}", text.next(words(at)))?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Saves the encoder of `case` with a new head.
+fn write(case: &Predicting, worker: &Worker) -> Result<()> {
+    let (encoders, device) = (worker.project.encoders()?, &worker.machine.device);
+    let card = encoders.find(&case.encoder)?;
+    let fixtures = worker.project.root.join("fixtures/encoders");
+    let loaded = card.load_any(&[worker.roots.encoders.clone(), fixtures], device)?;
+    let data = DataFacts {
+        task: Task::Classification,
+        n_train: 1000,
+        has_dev: false,
+        length: case.max_length,
+    };
+    let mut training = Recipe::new(Strategy::Full).training(card, &data)?;
+    training.max_length = case.max_length;
+    let labels = vec!["no".to_string(), "yes".to_string()];
+    let model = Classifier::new(loaded.encoder, &training.head, labels.len(), 1, device)?;
+    let outcome = Outcome {
+        model,
+        scores: Vec::new(),
+        predictions: Vec::new(),
+        stop: Stop::Epochs,
+        params_total: 0,
+        params_trainable: 0,
+        epochs: 0,
+        steps: 0,
+        train_seconds: 0.0,
+        cache_seconds: 0.0,
+        cpu_seconds: None,
+        phases: Vec::new(),
+        eval_seconds: 0.0,
+    };
+    let trained = Trained {
+        outcome: &outcome,
+        encoder: card,
+        dir: &loaded.dir,
+        checkpoint: "none",
+        training: &training,
+        seed: 1,
+        spec: None,
+        task: TaskFacts::Classification {
+            labels,
+            positive: None,
+            values: Vec::new(),
+        },
+        metrics: vec!["accuracy".to_string()],
+        columns: ColumnNames {
+            text: vec!["text".to_string()],
+            label: "label".to_string(),
+            join: " ".to_string(),
+            ..ColumnNames::default()
+        },
+        dataset: DatasetFacts::default(),
+        adapter: Switch::Off,
+        sample: &Examples::default(),
+    };
+    save(&trained, &case.model, device)?;
+    Ok(())
+}
+
+/// Predicts the file when asked; the probabilities of the second label of the first rows.
+pub fn work(case: &Predicting, worker: &Worker) -> Result<()> {
+    if !case.model.exists() {
+        write(case, worker)?;
+    }
+    let model = SavedModel::open(&case.model, &worker.machine.device, case.threads)?;
+    let version = format!("totune {}", env!("CARGO_PKG_VERSION"));
+    answer(&version, || {
+        let mut source = Source::open(&case.file, &Reading::default(), &model.manifest, false)?;
+        let layout = Layout::of(source.kind(), &case.file, false);
+        let out = case.file.with_extension("out.csv");
+        let target = Target::stream(BufWriter::new(File::create(&out)?));
+        let ended = predict(&model, &mut source, (target, layout), &mut |_| {
+            ControlFlow::Continue(())
+        })?;
+        ensure!(ended.complete, "predicting ended early");
+        let rows = std::fs::read_to_string(&out)?;
+        let last = |row: &str| row.rsplit(',').next().and_then(|field| field.parse().ok());
+        let rows = rows.lines().skip(1).take(COMPARED).map(last);
+        rows.collect::<Option<Vec<f64>>>()
+            .context("a row ends without a probability")
+    })
+}
