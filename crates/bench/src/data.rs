@@ -42,7 +42,7 @@ const CARD: &str = r#"
 name = "mnli-sized"
 title = "A file the size of MNLI"
 task = "classification"
-beside = true
+relative-to-card = true
 metrics = ["accuracy"]
 labels = ["contradiction", "entailment", "neutral"]
 

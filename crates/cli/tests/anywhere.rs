@@ -84,7 +84,7 @@ fn a_file_and_the_binary_suffice_to_compare_strategies() {
     let short = ["--budget", "20s", "--strategies", "frozen", "--json"];
     let json = place.succeed("mine", &[&["compare", "reviews.csv"], &short[..]].concat());
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(json["encoder"], "totune-bert-mini");
+    assert_eq!(json["encoders"], serde_json::json!(["totune-bert-mini"]));
     assert!(json["chosen"].is_string(), "{json}");
     assert_eq!(
         names(&place.path("mine")),
