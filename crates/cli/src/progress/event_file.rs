@@ -1,8 +1,9 @@
 //! TensorBoard's event files: TFRecords of `Event` messages, of which only scalars are written.
 //!
-//! No crate that writes them is kept up, and what is needed of the format is small: a record is a length and a message, each
-//! followed by its masked CRC-32C (`tensorflow/core/lib/io/record_writer.h`), and a message is in Protocol Buffers' encoding
-//! (`event.proto`, `summary.proto`). `fixtures/make/event_file.py` compares with TensorBoard's own writer and reader.
+//! The crate for them, `tensorboard-rs`, had its last release in 2022 and depends on `image` 0.23 and `protobuf` 2, and the
+//! part of the format that is needed is small: a record is a length and a message, each followed by its masked CRC-32C
+//! (`tensorflow/core/lib/io/record_writer.h`), and a message is in Protocol Buffers' encoding (`event.proto`,
+//! `summary.proto`). `fixtures/make/event_file.py` compares with TensorBoard's own writer and reader.
 
 use std::io::{Result, Write};
 
