@@ -143,7 +143,7 @@ fn one() -> usize {
     1
 }
 
-/// Whether the authors ran it or took it from elsewhere.
+/// Origin of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
@@ -151,6 +151,8 @@ pub enum By {
     Authors,
     /// They took it from elsewhere.
     Copied,
+    /// No paper says it: a claim of this project.
+    Project,
 }
 
 impl By {
@@ -159,6 +161,7 @@ impl By {
         match self {
             Self::Authors => "run by the authors",
             Self::Copied => "copied from other work",
+            Self::Project => "stated by this project",
         }
     }
 }

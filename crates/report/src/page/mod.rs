@@ -22,7 +22,7 @@ use crate::figures::RenderedFigure;
 use crate::markup::{html, markdown};
 use crate::report_file::ReportFile;
 use crate::tables::RenderedTable;
-use totune_evidence::claims::{DecidedBy, Judged, Verdict};
+use totune_evidence::claims::{By, DecidedBy, Judged, Verdict};
 use totune_evidence::compare::ALPHA;
 use totune_evidence::select::runs::{Run, Runs};
 use totune_evidence::text::{counted, fixed};
@@ -85,6 +85,7 @@ impl Page<'_> {
             headline => shown(takeaway.and_then(|(takeaway, _)| takeaway.headline.as_ref())),
             headline_figure => shown(panels),
             neighbours => shown(self.neighbours),
+            own_study => self.is_own_study(),
             n_runs => counted(all.len(), "run"),
             statuses => statuses(&all),
             time => time(self.runs.all().iter()),
@@ -97,6 +98,12 @@ impl Page<'_> {
             provenance => shown(Provenance::of(self.runs)),
         });
         page.context("page: could not be rendered")
+    }
+
+    /// Whether no claim is of a paper.
+    fn is_own_study(&self) -> bool {
+        let mut claims = self.judged.iter().map(|judged| judged.claim);
+        !self.judged.is_empty() && claims.all(|claim| claim.by == By::Project)
     }
 }
 
@@ -208,6 +215,7 @@ fn claim(judged: &Judged) -> Value {
     let claim = judged.claim;
     // Headings over what the paper gives and what stands against it.
     let labels = match judged.own {
+        None if claim.by == By::Project => ["Claim", "Runs"],
         None => ["Paper", "Ours"],
         Some(DecidedBy::Numbers) => ["Paper", "Recomputed"],
         Some(DecidedBy::Words) => ["In one place", "In another"],

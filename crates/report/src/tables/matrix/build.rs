@@ -40,7 +40,7 @@ impl Matrix {
                 &self.stub,
                 [String::new()].into_iter().chain(titles),
             ),
-            parts: vec![part(about(rows, places)), part(lines)],
+            parts: vec![part(self.about(rows, places)), part(lines)],
             notes: self
                 .notes(rows, places, &heading.source)
                 .into_iter()
@@ -76,7 +76,7 @@ impl Matrix {
             let value = cell.paper.as_ref().and_then(|(value, _)| *value);
             self.mark(main, beside, value.filter(|_| difference), "paper")
         });
-        let ours = line(&row.title, "ours", &|cell| match cell.mean {
+        let ours = line(&row.title, self.ours(), &|cell| match cell.mean {
             None => Cell {
                 beside: "no run".to_owned(),
                 ..Cell::default()
@@ -117,7 +117,57 @@ impl Matrix {
         }
     }
 
-    /// Whether any cell of the paper was recovered.
+    /// Lines above the numbers: the metrics, and the splits they were scored on.
+    fn about(&self, rows: &[FilledRow], places: &[Place]) -> Vec<Vec<Cell>> {
+        let line = |title: &str, who: &str, cell: &dyn Fn(usize, &Place) -> Cell| {
+            let cells = places.iter().enumerate().map(|(at, place)| cell(at, place));
+            [Cell::of(title), Cell::of(who).class("who")]
+                .into_iter()
+                .chain(cells)
+                .collect::<Vec<Cell>>()
+        };
+        let scored = |at: usize, place: &Place| {
+            let mut found: Vec<&str> = rows
+                .iter()
+                .flat_map(|row| row.cells[at].scored.iter().map(String::as_str))
+                .collect();
+            found.sort_unstable();
+            found.dedup();
+            // A reason is for scoring another part than the paper.
+            let same = found.iter().all(|part| *part == place.column.paper_split);
+            let reason = match same {
+                true => String::new(),
+                false => place.column.reason.clone(),
+            };
+            Cell {
+                beside: reason,
+                ..Cell::of(joined(&found)).class("about")
+            }
+        };
+        let mut lines = vec![line("Metric", "", &|_, place| {
+            Cell::of(&place.task.unit).class("about")
+        })];
+        if places
+            .iter()
+            .any(|place| !place.column.paper_split.is_empty())
+        {
+            lines.push(line("Scored on", "paper", &|_, place| {
+                Cell::of(&place.column.paper_split).class("about")
+            }));
+        }
+        lines.push(line("Scored on", self.ours(), &scored));
+        lines
+    }
+
+    /// Label of our lines, empty where no line is the paper's.
+    fn ours(&self) -> &'static str {
+        match self.has_paper() {
+            true => "ours",
+            false => "",
+        }
+    }
+
+    /// Whether any row has numbers of the paper.
     fn has_paper(&self) -> bool {
         self.grid.rows.iter().any(|row| !row.paper.is_empty())
     }
@@ -176,48 +226,6 @@ fn missing(rows: &[FilledRow], places: &[Place]) -> Vec<String> {
     }
     let note = |(reason, rows): (String, Vec<String>)| format!("{}: {reason}", rows.join("; "));
     missing.into_iter().map(note).collect()
-}
-
-/// What stands over the numbers: the metrics, and what they were scored on.
-fn about(rows: &[FilledRow], places: &[Place]) -> Vec<Vec<Cell>> {
-    let line = |title: &str, who: &str, cell: &dyn Fn(usize, &Place) -> Cell| {
-        let cells = places.iter().enumerate().map(|(at, place)| cell(at, place));
-        [Cell::of(title), Cell::of(who).class("who")]
-            .into_iter()
-            .chain(cells)
-            .collect::<Vec<Cell>>()
-    };
-    let scored = |at: usize, place: &Place| {
-        let mut found: Vec<&str> = rows
-            .iter()
-            .flat_map(|row| row.cells[at].scored.iter().map(String::as_str))
-            .collect();
-        found.sort_unstable();
-        found.dedup();
-        // A reason is for scoring another part than the paper.
-        let same = found.iter().all(|part| *part == place.column.paper_split);
-        let reason = match same {
-            true => String::new(),
-            false => place.column.reason.clone(),
-        };
-        Cell {
-            beside: reason,
-            ..Cell::of(joined(&found)).class("about")
-        }
-    };
-    let mut lines = vec![line("Metric", "", &|_, place| {
-        Cell::of(&place.task.unit).class("about")
-    })];
-    if places
-        .iter()
-        .any(|place| !place.column.paper_split.is_empty())
-    {
-        lines.push(line("Scored on", "paper", &|_, place| {
-            Cell::of(&place.column.paper_split).class("about")
-        }));
-    }
-    lines.push(line("Scored on", "ours", &scored));
-    lines
 }
 
 fn csv(id: &str, rows: &[FilledRow], places: &[Place]) -> Csv {
