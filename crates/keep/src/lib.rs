@@ -16,6 +16,7 @@
 mod adapter;
 mod card;
 mod config;
+mod evaluate;
 mod facts;
 mod form;
 mod input;
@@ -29,11 +30,12 @@ mod target;
 mod weights;
 
 pub use adapter::check_adapter;
+pub use evaluate::{Evaluated, evaluate};
 pub use facts::{ColumnNames, InputFacts, TaskFacts};
 pub use input::{Columns, Kind, Reading, Source};
 pub use manifest::{DatasetFacts, EncoderFacts, Manifest, SavedAs, ScoreFacts, TrainingFacts};
 pub use output::Layout;
 pub use save::{Saved, Trained, check_free, save};
 pub use saved::{Prediction, SavedModel};
-pub use stream::{Empty, Evaluated, Predicting, evaluate, predict};
+pub use stream::{Empty, Predicting, predict};
 pub use target::Target;

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use support::{Untrained, sentences, texts};
 use totune_data::{Input, Target as Gold, Task};
-use totune_keep::{Empty, Layout, Reading, SavedModel, Source, Target, evaluate, predict};
+use totune_keep::{
+    Empty, Layout, Prediction, Reading, SavedModel, Source, Target, evaluate, predict,
+};
 
 /// `n,text`, `1,A kite` and `2,Zoë €` on three lines, as gzip and zstd store them.
 const GZIP: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\xd3)I\xad(\xe12\xd4qT\xc8\xce,I\xe52\xd2\x89\xca?\xbcZ\xe1Q\xd3\x1a.\x00X\xbc[\xe5\x1b\x00\x00\x00";
@@ -200,6 +202,18 @@ fn scores_are_those_of_the_predictions() {
     assert_eq!(found.metrics[0], ("accuracy".to_string(), 1.0));
     let right: usize = (0..3).map(|label| found.confusion[label][label]).sum();
     assert_eq!(right, 3);
+    // All right, so in every bin the error is the distance of the probabilities from 1.
+    let probability = |prediction: &Prediction| {
+        let class = prediction.predicted.class().expect("a label");
+        f64::from(prediction.scores[class])
+    };
+    let mean = predictions.iter().map(probability).sum::<f64>() / 3.0;
+    let score = |name: &str| {
+        let found = found.metrics.iter().find(|(metric, _)| metric == name);
+        found.expect("a score").1
+    };
+    assert!((score("ece") - (1.0 - mean)).abs() < 1e-6);
+    assert!(score("brier") > 0.0 && score("brier") < 2.0);
 }
 
 #[test]

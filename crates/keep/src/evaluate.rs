@@ -1,0 +1,194 @@
+//! Scores of a saved model on the labelled rows of a file.
+
+use std::ops::ControlFlow;
+
+use anyhow::{Result, ensure};
+use totune_data::Target as Gold;
+use totune_data::tags::{Scheme, TagSet};
+use totune_stats::{brier_score, expected_calibration_error};
+
+use crate::input::{Record, Source, hint, quoted};
+use crate::stream::{predicted, windows};
+use crate::{Empty, SavedModel, TaskFacts};
+
+/// Bins of the expected calibration error, as many as Guo et al. (2017) use.
+const CALIBRATION_BINS: usize = 15;
+
+/// Scores of a model on the rows of a file.
+#[derive(Debug, Clone)]
+pub struct Evaluated {
+    /// Rows that were scored.
+    pub rows: usize,
+    /// Every metric by its name in result rows; those of the dataset's card first, and calibration last.
+    pub metrics: Vec<(String, f64)>,
+    /// Of a classification, how many rows with each label (the outer list) got each label.
+    pub confusion: Vec<Vec<usize>>,
+    /// Rows without a text, which are scored like any other.
+    pub empty: Empty,
+}
+
+/// Scores the model on the labelled rows of `source`.
+///
+/// # Errors
+/// When a row cannot be read, or its label is none of the model's; when there is no row.
+pub fn evaluate(
+    model: &SavedModel,
+    source: &mut Source,
+    progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
+) -> Result<Evaluated> {
+    let (mut gold, mut found, mut probabilities) = (Vec::new(), Vec::new(), Vec::new());
+    let ended = windows(source, &mut |source, rows, records| {
+        for (record, prediction) in predicted(model, source, records)? {
+            let target = target(&model.manifest.task, source, &record)?;
+            if let (Gold::Tags(tags), Gold::Tags(found)) = (&target, &prediction.predicted) {
+                let (tags, words) = (tags.len(), found.len());
+                ensure!(
+                    tags == words,
+                    source.fields().at(
+                        &record,
+                        &format!("{tags} tags for {words} words, expected one for each")
+                    )
+                );
+            }
+            gold.push(target);
+            found.push(prediction.predicted);
+            probabilities.push(prediction.scores);
+        }
+        Ok(progress(rows))
+    })?;
+    ensure!(ended.complete, "interrupted after {} rows", ended.rows);
+    ensure!(
+        ended.rows > 0,
+        "found no rows to score, expected at least one"
+    );
+    let targets: Vec<&Gold> = gold.iter().collect();
+    let asked = &model.manifest.metrics;
+    let mut metrics = model.manifest.objective().metrics(&targets, &found, asked);
+    // Stable, so that what the card does not name keeps its order.
+    metrics.sort_by_key(|(name, _)| {
+        asked
+            .iter()
+            .position(|asked| asked == name)
+            .unwrap_or(asked.len())
+    });
+    if let TaskFacts::Classification { .. } = model.manifest.task {
+        metrics.extend(calibration(&gold, &probabilities));
+    }
+    Ok(Evaluated {
+        rows: ended.rows,
+        metrics,
+        confusion: confusion(&model.manifest.task, &gold, &found),
+        empty: ended.empty,
+    })
+}
+
+/// Calibration of a classifier's probabilities: `brier` and `ece`, as [`brier_score`] and [`expected_calibration_error`]
+/// of the most probable label define them.
+fn calibration(gold: &[Gold], probabilities: &[Vec<f32>]) -> Vec<(String, f64)> {
+    let gold: Vec<usize> = gold.iter().filter_map(Gold::class).collect();
+    let rows: Vec<Vec<f64>> = probabilities
+        .iter()
+        .map(|row| row.iter().map(|&p| f64::from(p)).collect())
+        .collect();
+    let best = |row: &Vec<f64>| {
+        let classes = row.iter().copied().enumerate();
+        classes.fold(
+            (0, 0.0),
+            |best, next| if next.1 > best.1 { next } else { best },
+        )
+    };
+    let (confidence, right): (Vec<f64>, Vec<bool>) = rows
+        .iter()
+        .map(best)
+        .zip(&gold)
+        // The sum of f32 probabilities may pass 1 by a rounding error.
+        .map(|((class, p), gold)| (p.min(1.0), class == *gold))
+        .unzip();
+    [
+        ("brier", brier_score(&rows, &gold)),
+        (
+            "ece",
+            expected_calibration_error(&confidence, &right, CALIBRATION_BINS),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+    .collect()
+}
+
+/// How many of each label got each label.
+fn confusion(task: &TaskFacts, gold: &[Gold], predicted: &[Gold]) -> Vec<Vec<usize>> {
+    let TaskFacts::Classification { labels, .. } = task else {
+        return Vec::new();
+    };
+    let mut counts = vec![vec![0; labels.len()]; labels.len()];
+    for (gold, predicted) in gold.iter().zip(predicted) {
+        if let (Some(gold), Some(predicted)) = (gold.class(), predicted.class()) {
+            counts[gold][predicted] += 1;
+        }
+    }
+    counts
+}
+
+/// The gold target of a row.
+fn target(task: &TaskFacts, source: &Source, record: &Record) -> Result<Gold> {
+    let place = |name: &str, labels: &[String]| {
+        let Some(place) = labels.iter().position(|label| label == name) else {
+            let hint = hint(name, labels);
+            let known = quoted(labels);
+            let problem = format!("`{name}` is no label of the model{hint}expected one of {known}");
+            return Err(source.fields().at(record, &problem));
+        };
+        Ok(place)
+    };
+    match task {
+        TaskFacts::Classification { labels, values, .. } => {
+            let name = source.fields().label(record)?;
+            // What the training file had in place of the labels comes first: `0` may be the name of another label.
+            let value = values.iter().position(|value| *value == name);
+            let class = value.map_or_else(|| place(&name, labels), Ok)?;
+            Ok(Gold::Class(class))
+        }
+        TaskFacts::Regression {} => {
+            let text = source.fields().label(record)?;
+            let value = text
+                .trim()
+                .parse()
+                .ok()
+                .filter(|value: &f64| value.is_finite());
+            match value {
+                Some(value) => Ok(Gold::Value(value)),
+                None => Err(source
+                    .fields()
+                    .at(record, &format!("`{text}` is no score, expected a number"))),
+            }
+        }
+        TaskFacts::Tagging { labels } => {
+            let tags = source.fields().tags(record)?;
+            let known = tags.iter().all(|tag| labels.contains(tag));
+            let tags = match known {
+                true => tags,
+                false => in_bio(&tags, labels).unwrap_or(tags),
+            };
+            let tags = tags.iter().map(|tag| place(tag, labels));
+            Ok(Gold::Tags(tags.collect::<Result<_>>()?))
+        }
+    }
+}
+
+/// Tags of another scheme, such as BIOES, in that of the model, whose tags are `labels`; nothing where no scheme has them.
+fn in_bio(tags: &[String], labels: &[String]) -> Option<Vec<String>> {
+    let types: Vec<String> = labels
+        .iter()
+        .filter_map(|label| label.strip_prefix("B-").map(String::from))
+        .collect();
+    let bio = TagSet::new(Scheme::Bio, &types);
+    let read = |scheme: Scheme| {
+        let set = TagSet::new(scheme, &types);
+        let tags: Result<Vec<usize>, _> = tags.iter().map(|tag| set.parse(tag)).collect();
+        Some(set.convert(&tags.ok()?, &bio))
+    };
+    let converted = Scheme::ALL.into_iter().find_map(read)?;
+    let names = converted.into_iter().map(|tag| bio.labels()[tag].clone());
+    Some(names.collect())
+}
