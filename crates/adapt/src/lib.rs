@@ -55,10 +55,7 @@ pub use recipe::{DataFacts, HeadChoice, Recipe, Strategy, UnknownStrategy};
 pub use schedule::{Bert, Constant, Linear, Polynomial, Schedule, SlantedTriangular};
 pub use setup::ModuleEdit;
 pub use stop::StopRule;
-pub use strategy::{
-    Adaptation, Biases, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, StackAndFinetune,
-    Trainable,
-};
+pub use strategy::*;
 pub use task::TaskData;
 pub use totune_model::{LstmState, Switch};
 pub use training::{Cache, Clip, Dtype, Select, Training};

@@ -69,7 +69,10 @@ fn edges<'a>(code: &'a BTreeMap<Module, String>) -> BTreeMap<&'a Module, BTreeSe
         let inner = [&at[..], &[name.to_owned()]].concat();
         code.contains_key(&inner).then_some(inner)
     };
+    let defined =
+        Regex::new(r"pub (?:struct|enum|trait|type|const|fn|static) (\w+)").expect("a pattern");
     let mut passed_on = BTreeMap::new();
+    let mut globs = Vec::new();
     for (module, text) in code {
         for found in uses
             .captures_iter(text)
@@ -77,9 +80,28 @@ fn edges<'a>(code: &'a BTreeMap<Module, String>) -> BTreeMap<&'a Module, BTreeSe
         {
             for path in leaves("", &found[2]) {
                 let name = path.rsplit("::").next().unwrap_or_default().to_owned();
-                passed_on.insert((module.clone(), name), target(&path, module, below));
+                let from = target(&path, module, below);
+                match name == "*" {
+                    true => globs.push((module, from)),
+                    false => drop(passed_on.insert((module.clone(), name), from)),
+                }
             }
         }
+    }
+    // A glob passes on what the module defines, and what it passes on itself.
+    for (module, from) in globs {
+        let own = code.get(&from).map_or("", String::as_str);
+        let own = defined
+            .captures_iter(own)
+            .map(|name| (name[1].to_owned(), from.clone()));
+        let through = passed_on.iter().filter(|((at, _), _)| *at == from);
+        let through = through.map(|((_, name), to)| (name.clone(), to.clone()));
+        let names: Vec<(String, Module)> = own.chain(through).collect();
+        passed_on.extend(
+            names
+                .into_iter()
+                .map(|(name, to)| ((module.clone(), name), to)),
+        );
     }
     let known = |at: &Module, name: &str| {
         let other = || passed_on.get(&(at.clone(), name.to_owned())).cloned();

@@ -38,6 +38,27 @@ macro_rules! architectures {
                 match self { $(Self::$name(_) => <$shape as Shape>::TOKENIZER,)* }
             }
 
+            /// Layers above the embeddings.
+            pub fn n_layers(&self) -> usize {
+                match self { $(Self::$name(shape) => Shape::n_layers(shape),)* }
+            }
+
+            /// Width of the hidden states.
+            pub fn hidden(&self) -> usize {
+                match self { $(Self::$name(shape) => Shape::hidden(shape),)* }
+            }
+
+            /// The pretrained pooler.
+            pub fn pooler(&self) -> PoolerKind {
+                match self { $(Self::$name(shape) => Shape::pooler(shape),)* }
+            }
+
+            /// Maximum length of an input in tokens, special ones included; `usize::MAX` where no table of positions
+            /// limits it.
+            pub fn max_length(&self) -> usize {
+                match self { $(Self::$name(shape) => Shape::max_length(shape),)* }
+            }
+
             /// Published name and shape of every tensor of the network.
             pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
                 match self { $(Self::$name(shape) => Shape::tensors(shape),)* }
@@ -78,49 +99,6 @@ impl Architecture {
             .iter()
             .map(|(_, shape)| shape.iter().map(|&dim| dim as u64).product::<u64>())
             .sum()
-    }
-
-    /// Layers above the embeddings.
-    pub fn n_layers(&self) -> usize {
-        match self {
-            Self::Bert(config) => config.num_hidden_layers,
-            Self::Distilbert(config) => config.n_layers,
-            Self::Roberta(config) => config.num_hidden_layers,
-            Self::Elmo(options) => options.lstm.n_layers,
-        }
-    }
-
-    /// Width of the hidden states.
-    pub fn hidden(&self) -> usize {
-        match self {
-            Self::Bert(config) => config.hidden_size,
-            Self::Distilbert(config) => config.dim,
-            Self::Roberta(config) => config.hidden_size,
-            // Both directions.
-            Self::Elmo(options) => 2 * options.lstm.projection_dim,
-        }
-    }
-
-    /// The pretrained pooler.
-    pub fn pooler(&self) -> PoolerKind {
-        match self {
-            Self::Bert(config) => config.pooler,
-            Self::Roberta(config) => config.pooler,
-            Self::Distilbert(_) | Self::Elmo(_) => PoolerKind::None,
-        }
-    }
-
-    /// Maximum length of an input in tokens, special ones included; `usize::MAX` where no table of positions limits it.
-    pub fn max_length(&self) -> usize {
-        match self {
-            Self::Bert(config) => config.max_position_embeddings,
-            Self::Distilbert(config) => config.max_position_embeddings,
-            // Positions begin behind the id of the padding.
-            Self::Roberta(config) => {
-                config.max_position_embeddings - config.pad_token_id as usize - 1
-            }
-            Self::Elmo(_) => usize::MAX,
-        }
     }
 }
 

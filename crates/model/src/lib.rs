@@ -36,20 +36,8 @@ pub use check::CardCheck;
 pub use classifier::{Classifier, Kept};
 pub use crf::{Constraints, Crf};
 pub use described::Described;
-pub use encoder::any::AnyEncoder;
-pub use encoder::bert::{Bert, BertConfig, PoolerKind};
-pub use encoder::distilbert::DistilBertConfig;
-pub use encoder::elmo::{Elmo, LstmState, Spelling};
-pub use encoder::low_rank::{add_low_rank, merge_low_rank};
-pub use encoder::roberta::RobertaConfig;
-pub use encoder::{Encoder, Shape, States, TokenizerKind};
-pub use head::{
-    Aggregation, Bcn, BcnSpec, BiAttention, BiAttentionSpec, Bimpm, BimpmSpec, Context, DenseText,
-    DenseTextSpec, Esim, EsimSpec, FullyConnected, FullyConnectedSpec, Head, HeadKind, HeadSpec,
-    HighwayLstm, HighwayLstmSpec, HighwayReading, Layers, LinearHead, LinearSpec, MatchReading,
-    Output, Pooling, Readout, Reads, RecurrentOver, Representation, ScalarMix, Siamese,
-    SiameseSpec, Skips, SubwordPooling, Switch, TagOutput, Tagger, TaggerSpec, Tags,
-};
+pub use encoder::*;
+pub use head::*;
 pub use init::{Init, RandomWeights};
 pub use layer::{Linear, Norm};
 pub use lm::{

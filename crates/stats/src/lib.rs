@@ -33,13 +33,7 @@ pub use linear::{
     ridge_path, ridge_path_sparse,
 };
 pub use matrix::{Dense, Matrix, Real};
-pub use metrics::{
-    Average, CLASSIFICATION_EXTRAS, Counts, Kind, PrecisionRecallF1, Reading, Scheme, Span,
-    SpanScores, accuracy, averaged, brier_score, classification_scores, classification_scores_with,
-    expected_calibration_error, f1_batch_mean, f1_macro, f1_micro, f1_upper_bound, f1_weighted,
-    for_class, matthews, mean_squared_error, parse_tag, pearson, pearson_spearman,
-    regression_scores, spans, spearman, spearman_textbook, tagging_scores,
-};
+pub use metrics::*;
 pub use power::{PlannedSample, minimal_detectable_difference};
 pub use significance::{
     Bootstrap, Correlation, Estimate, HedgesG, Pairing, Permutation, Tost, cohens_d, hedges_g,

@@ -142,6 +142,22 @@ impl Shape for BertConfig {
     const NAMING: Naming = Naming::Bert;
     const TOKENIZER: TokenizerKind = TokenizerKind::Wordpiece;
 
+    fn n_layers(&self) -> usize {
+        self.num_hidden_layers
+    }
+
+    fn hidden(&self) -> usize {
+        self.hidden_size
+    }
+
+    fn pooler(&self) -> PoolerKind {
+        self.pooler
+    }
+
+    fn max_length(&self) -> usize {
+        self.max_position_embeddings
+    }
+
     fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         self.tensors()
     }

@@ -58,6 +58,18 @@ impl Shape for DistilBertConfig {
     const NAMING: Naming = Naming::DistilBert;
     const TOKENIZER: TokenizerKind = TokenizerKind::Wordpiece;
 
+    fn n_layers(&self) -> usize {
+        self.n_layers
+    }
+
+    fn hidden(&self) -> usize {
+        self.dim
+    }
+
+    fn max_length(&self) -> usize {
+        self.max_position_embeddings
+    }
+
     fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         self.bert().tensors()
     }

@@ -5,16 +5,22 @@ use burn::tensor::Tensor;
 
 use crate::fused::Precision;
 use crate::layer::Linear;
-use crate::{LstmState, Pass, TokenBatch};
+use crate::{Pass, TokenBatch};
 
-pub mod any;
-pub mod bert;
-pub mod distilbert;
-pub mod elmo;
-pub mod low_rank;
-pub mod roberta;
+mod any;
+pub(crate) mod bert;
+mod distilbert;
+pub(crate) mod elmo;
+mod low_rank;
+mod roberta;
 mod shape;
 
+pub use any::AnyEncoder;
+pub use bert::{Bert, BertConfig, PoolerKind};
+pub use distilbert::DistilBertConfig;
+pub use elmo::{Elmo, LstmState, Spelling};
+pub use low_rank::{add_low_rank, merge_low_rank};
+pub use roberta::RobertaConfig;
 pub use shape::{Shape, TokenizerKind};
 
 /// Output of an encoder for a batch.

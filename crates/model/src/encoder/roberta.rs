@@ -72,6 +72,23 @@ impl Shape for RobertaConfig {
     const NAMING: Naming = Naming::Roberta;
     const TOKENIZER: TokenizerKind = TokenizerKind::ByteLevelBpe;
 
+    fn n_layers(&self) -> usize {
+        self.num_hidden_layers
+    }
+
+    fn hidden(&self) -> usize {
+        self.hidden_size
+    }
+
+    fn pooler(&self) -> PoolerKind {
+        self.pooler
+    }
+
+    fn max_length(&self) -> usize {
+        // Positions begin behind the id of the padding.
+        self.max_position_embeddings - self.pad_token_id as usize - 1
+    }
+
     fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         self.bert().tensors()
     }

@@ -7,7 +7,7 @@ use burn::tensor::Device;
 use totune_checkpoint::Naming;
 
 use crate::init::INIT_SD;
-use crate::{RandomWeights, Weights};
+use crate::{PoolerKind, RandomWeights, Weights};
 
 /// The shape of a network of one architecture, with its tokenizer, tensors and weights.
 pub trait Shape: fmt::Debug {
@@ -22,6 +22,20 @@ pub trait Shape: fmt::Debug {
 
     /// Tokenizer of the architecture.
     const TOKENIZER: TokenizerKind;
+
+    /// Layers above the embeddings.
+    fn n_layers(&self) -> usize;
+
+    /// Width of the hidden states.
+    fn hidden(&self) -> usize;
+
+    /// The pretrained pooler; by default there is none.
+    fn pooler(&self) -> PoolerKind {
+        PoolerKind::None
+    }
+
+    /// Maximum length of an input in tokens, special ones included; `usize::MAX` where no table of positions limits it.
+    fn max_length(&self) -> usize;
 
     /// Published name and shape of every tensor that [`Shape::load`] takes.
     fn tensors(&self) -> Vec<(String, Vec<usize>)>;

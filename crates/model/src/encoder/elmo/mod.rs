@@ -97,6 +97,19 @@ impl Shape for ElmoOptions {
     const NAMING: Naming = Naming::Elmo;
     const TOKENIZER: TokenizerKind = TokenizerKind::Characters;
 
+    fn n_layers(&self) -> usize {
+        self.lstm.n_layers
+    }
+
+    fn hidden(&self) -> usize {
+        // Both directions.
+        2 * self.lstm.projection_dim
+    }
+
+    fn max_length(&self) -> usize {
+        usize::MAX
+    }
+
     fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         self.tensors()
     }
