@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// What a reader makes of them.
+/// Two quotations, and whether they agree.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Quotes {
@@ -11,7 +11,7 @@ pub(crate) struct Quotes {
     /// Whose words the second quotation is.
     #[serde(default)]
     second: Second,
-    reading: Reading,
+    verdict: QuoteVerdict,
     reason: String,
 }
 
@@ -34,10 +34,10 @@ struct Quote {
     source: String,
 }
 
-/// What reading can decide.
+/// Outcome of comparing the two quotations by hand.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Reading {
+enum QuoteVerdict {
     Agree,
     Contradict,
 }
@@ -59,9 +59,9 @@ impl Quantity for Quotes {
         Ok(Finding::Decision(Decision {
             ours: self.quotes[1].text.clone(),
             effect: None,
-            verdict: match self.reading {
-                Reading::Agree => Verdict::Reproduced,
-                Reading::Contradict => Verdict::Contradicted,
+            verdict: match self.verdict {
+                QuoteVerdict::Agree => Verdict::Reproduced,
+                QuoteVerdict::Contradict => Verdict::Contradicted,
             },
             own: Some(match self.second {
                 Second::Paper => DecidedBy::Words,
