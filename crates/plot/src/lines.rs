@@ -155,9 +155,9 @@ impl LinePanel {
         let several = self.lines.iter().any(|line| line.runs > 1);
         let left = self.lines.iter().any(LineSeries::loses_runs);
         let phases = self.lines.iter().any(|line| !line.switches.is_empty());
-        let mut words = vec!["mark: epoch"];
-        words.extend(left.then_some("hollow: some runs had stopped"));
-        words.extend(several.then_some("band: lowest to highest run"));
+        let mut words = vec!["marker: mean of an epoch"];
+        words.extend(left.then_some("hollow: some runs stopped"));
+        words.extend(several.then_some("band: range of runs"));
         let ticks = phases.then(|| "upright tick: phase 2 begins in a run".to_owned());
         [words.join(", ")].into_iter().chain(ticks).collect()
     }

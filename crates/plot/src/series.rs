@@ -244,7 +244,7 @@ impl SeriesPanel {
     /// Explanations of strokes.
     fn words(&self) -> Vec<String> {
         let band = self.points().any(|(_, spread)| spread.low < spread.high);
-        let band = band.then(|| "band: lowest to highest run".to_owned());
+        let band = band.then(|| "band: range of runs".to_owned());
         band.into_iter().chain(self.words.iter().cloned()).collect()
     }
 

@@ -45,16 +45,16 @@ fn by_powers_of_ten_a_line_stays_straight_in_time() {
 fn what_marks_mean_is_said_where_it_is_seen() {
     assert_eq!(
         panel(&["a"]).words(),
-        ["mark: epoch, band: lowest to highest run"]
+        ["marker: mean of an epoch, band: range of runs"]
     );
     let mut panel = panel(&["a"]);
     panel.lines[0].epochs[0].reached = 1;
     assert_eq!(
         panel.words(),
-        ["mark: epoch, hollow: some runs had stopped, band: lowest to highest run"]
+        ["marker: mean of an epoch, hollow: some runs stopped, band: range of runs"]
     );
     panel.lines[0].runs = 1;
-    assert_eq!(panel.words(), ["mark: epoch"]);
+    assert_eq!(panel.words(), ["marker: mean of an epoch"]);
 }
 
 #[test]

@@ -245,7 +245,7 @@ fn the_picture_is_the_same_text_twice_and_holds_its_key() {
         "Training time (seconds)",
         "Last two layers",
         "best within the time",
-        "hollow: some runs had stopped",
+        "hollow: some runs stopped",
     ] {
         assert!(picture.contains(expected), "no {expected}");
     }
