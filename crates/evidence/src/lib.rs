@@ -1,10 +1,10 @@
-//! Which runs belong together, whether they learned, how they differ, and what that says of a claim.
+//! Evidence for claims: groups of runs, checks whether they learned, comparisons and verdicts.
 //!
-//! A [`plan`] names groups of runs and tasks; [`select`] finds their rows among those of a results folder and says which
-//! runs learned; [`compare`] sets two sides against each other and is the one source of p-values and intervals; [`claims`]
-//! come to a verdict. Each knows only those before it.
+//! A [`plan`] names groups of runs and tasks; [`select`] finds their rows among those of a results folder and says
+//! which runs learned; [`compare`] compares two sides and is the one source of p-values and intervals; [`claims`] come
+//! to a verdict. Each knows only those before it.
 //!
-//! This crate knows nothing of tables, figures or pages, and nothing of training. What it does not find it says.
+//! This crate knows nothing of tables, figures or pages, and nothing of training. It reports what it does not find.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -6,10 +6,10 @@ use std::fmt::Display;
 use totune_stats::Interval;
 pub use totune_stats::number::{count, decimals, fixed, readable, signed};
 
-/// How a number is written.
+/// Number format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// As it is, with so many digits.
+    /// The number itself, with so many digits.
     Plain(usize),
     /// A difference of scores, in hundredths: `+0.66 points`.
     Points,
@@ -18,7 +18,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// Without its unit.
+    /// The number without its unit.
     pub fn number(self, value: f64) -> String {
         match self {
             Self::Plain(decimals) => fixed(value, decimals),
@@ -27,7 +27,7 @@ impl Scale {
         }
     }
 
-    /// With its sign, also when it is positive; without its unit.
+    /// The number with its sign, also when it is positive; without its unit.
     pub fn signed(self, value: f64) -> String {
         match self {
             Self::Plain(decimals) => signed(value, decimals),
@@ -41,7 +41,7 @@ impl Scale {
         format!("[{}, {}]", self.number(low), self.number(high))
     }
 
-    /// What follows the number.
+    /// The unit that follows the number.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Plain(_) => "",
@@ -50,12 +50,12 @@ impl Scale {
         }
     }
 
-    /// With its unit, without a sign.
+    /// The number with its unit, without a sign.
     pub fn amount(self, value: f64) -> String {
         format!("{}{}", self.number(value), self.unit())
     }
 
-    /// With sign and unit.
+    /// The number with sign and unit.
     pub fn text(self, value: f64) -> String {
         format!("{}{}", self.signed(value), self.unit())
     }

@@ -41,7 +41,7 @@ pub fn did_you_mean<'a>(found: &str, candidates: impl Iterator<Item = &'a str>) 
     near(found, candidates).map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }
 
-/// ``unknown group `x`, expected one of: a, b; did you mean `a`?``; `from` says who asks.
+/// ``unknown group `x`, expected one of: a, b; did you mean `a`?``; `from` prefixes errors.
 pub fn unknown<'a>(
     [from, what, name]: [&str; 3],
     known: impl Iterator<Item = &'a str> + Clone,

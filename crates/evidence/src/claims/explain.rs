@@ -1,4 +1,5 @@
-//! What stands beside a verdict: each comparison with both intervals and both tests, and what such comparisons can show.
+//! Details of a verdict: each comparison with both intervals and both tests, and the smallest effect that it can
+//! detect.
 
 use totune_stats::{Estimate, holm};
 
@@ -11,7 +12,7 @@ use crate::text::{Scale, counted, fixed, p_equals};
 /// Comparisons up to which each is shown in full.
 const FULL: usize = 6;
 
-/// How the comparisons of a claim are shown.
+/// Settings for showing the comparisons of a claim.
 pub(super) struct Shown<'c> {
     pub(super) relation: &'c Relation,
     pub(super) rule: Rule,
@@ -20,7 +21,7 @@ pub(super) struct Shown<'c> {
 }
 
 impl Shown<'_> {
-    /// Whether what is asked is that sides are alike, or that one is not behind.
+    /// Whether the relation is equivalence or non-inferiority.
     fn is_within(&self) -> bool {
         matches!(self.relation, Relation::Equivalent | Relation::NonInferior)
     }
@@ -35,7 +36,8 @@ impl Shown<'_> {
         }
     }
 
-    /// What such a comparison shows with a power of 80 %: a difference, or the margin of none.
+    /// The smallest difference that such a comparison detects with a power of 80 %; for equivalence and
+    /// non-inferiority, the smallest margin.
     pub(super) fn detectable(&self, found: &Comparison) -> Option<f64> {
         match self.is_within() {
             true => found.detectable_margin(),
@@ -86,7 +88,7 @@ impl Shown<'_> {
         parts
     }
 
-    /// What a verdict other than reproduced rests on, or what it would take to decide.
+    /// The reason for a verdict other than reproduced, or the number of seeds that would decide.
     pub(super) fn why(&self, verdict: Verdict, found: &[Comparison]) -> Option<String> {
         match verdict {
             Verdict::Direction => Some(self.only_direction(found)),

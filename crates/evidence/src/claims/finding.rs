@@ -1,4 +1,4 @@
-//! What was found about a claim, before its relation decides.
+//! Findings about a claim, before its relation decides.
 
 use super::verdict::Verdict;
 use crate::compare::Comparison;
@@ -7,10 +7,10 @@ use crate::text::Scale;
 /// Digits of scores in claims.
 pub(crate) const DIGITS: usize = 3;
 
-/// What the paper gives where its number is lost.
+/// Text in place of a number of the paper that could not be recovered.
 pub(crate) const NOT_RECOVERED: &str = "not recovered";
 
-/// What the runs, or the paper's own numbers, say.
+/// Evidence on a claim, from runs or from the paper's own numbers.
 pub(crate) enum Finding {
     /// Nothing, for this reason.
     Untestable(String),
@@ -26,7 +26,7 @@ pub(crate) struct Decision {
     /// Cohen's d.
     pub(crate) effect: Option<f64>,
     pub(crate) verdict: Verdict,
-    /// Whether the paper itself decides, and by what.
+    /// The part of the paper that decides, if it decides without runs.
     pub(crate) own: Option<DecidedBy>,
     pub(crate) reasons: Vec<String>,
 }
@@ -34,21 +34,21 @@ pub(crate) struct Decision {
 /// Comparisons of runs, and how to show them; the claim's relation decides on them.
 pub(crate) struct Evidence {
     pub(crate) ours: String,
-    /// How the differences are written.
+    /// Number format of the differences.
     pub(crate) scale: Scale,
-    /// Each with what it is of.
+    /// Comparisons, each with its label.
     pub(crate) comparisons: Vec<(String, Comparison)>,
     pub(crate) notes: Vec<String>,
 }
 
-/// What of the paper's own decides.
+/// The part of a paper that decides a claim without runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidedBy {
     /// Its numbers, by arithmetic.
     Numbers,
     /// Its words, by reading.
     Words,
-    /// Its words beside someone else's, by reading.
+    /// Its words compared with someone else's, by reading.
     Beside,
 }
 
@@ -64,7 +64,7 @@ impl Finding {
         })
     }
 
-    /// Adds what is to be said of its runs.
+    /// Adds caveats about its runs.
     pub(crate) fn add(&mut self, caveats: Vec<String>) {
         match self {
             Self::Untestable(_) => {}
@@ -73,7 +73,7 @@ impl Finding {
         }
     }
 
-    /// What the paper's own numbers decide.
+    /// A decision by the paper's own numbers.
     pub(crate) fn by_numbers(recomputed: String, verdict: Verdict, reasons: Vec<String>) -> Self {
         Self::Decision(Decision {
             ours: recomputed,
@@ -126,7 +126,7 @@ impl Evidence {
 }
 
 impl DecidedBy {
-    /// After a verdict.
+    /// The words that follow a verdict.
     pub fn words(self) -> &'static str {
         match self {
             Self::Numbers => "by the paper's own numbers",

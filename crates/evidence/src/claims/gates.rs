@@ -1,5 +1,5 @@
-//! What keeps a claim from being tested although it has runs, in order: sides that learned nothing, and pairs that are not
-//! fair; and what is to be said of runs that can decide it.
+//! Checks that keep a claim with runs from being tested, in order: sides that learned nothing, and unfair pairs; and
+//! caveats about runs that can decide it.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::select::dev_size;
 use crate::select::runs::{Run, Runs};
 use crate::text::counted;
 
-/// What is to be said of the runs of a claim, or why they cannot decide it.
+/// Returns caveats about the runs of a claim, or the reason why they cannot decide it.
 pub(super) fn caveats(
     claim: &Claim,
     runs: &Runs,
@@ -64,7 +64,7 @@ fn n_learned(runs: &[&Run]) -> usize {
     runs.iter().filter(|run| run.has_learned()).count()
 }
 
-/// The runs of a side that ended well and draw something at random: a floor has nothing to learn and nothing to search.
+/// The runs of a side that ended well and involve randomness: a floor has nothing to learn and nothing to search.
 fn random_runs<'r>(
     side: &Side,
     conditions: &Where,
@@ -80,7 +80,7 @@ fn random_runs<'r>(
     Ok(found)
 }
 
-/// Why sides do not compare like with like, if so.
+/// The reason why sides do not compare like with like, if any.
 fn unfair(sides: &[Vec<&Run>]) -> Option<String> {
     let sides: Vec<&Vec<&Run>> = sides.iter().filter(|runs| !runs.is_empty()).collect();
     let models = |runs: &&Vec<&Run>| runs.iter().map(|run| run.n_models()).max().unwrap_or(1);
@@ -100,8 +100,8 @@ fn trials(runs: &[&Run]) -> BTreeSet<Option<u64>> {
     runs.iter().map(|run| run.n_trials()).collect()
 }
 
-/// Why sides whose settings were searched with these numbers of trials are not comparable, if so: the best of many settings
-/// is better than the best of few.
+/// The reason why sides whose settings were searched with these numbers of trials are not comparable, if any: the best
+/// of many settings is better than the best of few.
 fn unequal_trials(sides: &[BTreeSet<Option<u64>>]) -> Option<String> {
     let first = sides.first()?;
     let other = sides.iter().find(|side| *side != first)?;

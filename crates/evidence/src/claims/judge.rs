@@ -21,9 +21,9 @@ use crate::text::{fixed, p_value};
 pub struct Judged<'a> {
     /// The claim.
     pub claim: &'a Claim,
-    /// What the paper gives.
+    /// The paper's finding.
     pub paper: String,
-    /// What we found.
+    /// Our finding.
     pub ours: String,
     /// Cohen's d, where there is a comparison.
     pub effect: String,
@@ -31,19 +31,19 @@ pub struct Judged<'a> {
     pub p: String,
     /// The difference, or the margin, that such a comparison shows with a power of 80 %.
     pub detectable: String,
-    /// What the verdict is about, where there is a comparison.
+    /// Scope of the verdict, where there is a comparison.
     pub scope: String,
-    /// By the rule of its relation.
+    /// The verdict by the rule of the claim's relation.
     pub verdict: Verdict,
-    /// Whether the paper itself decides, and by what, without any run.
+    /// The part of the paper that decides, if it decides without runs.
     pub own: Option<DecidedBy>,
     /// Comparisons of runs that were tested.
     pub n_tests: usize,
-    /// How the verdict came about, one sentence each.
+    /// Reasons for the verdict, one sentence each.
     pub reasons: Vec<String>,
 }
 
-/// What claims are compared with.
+/// The plan and the runs that claims are compared with.
 #[derive(Clone, Copy)]
 pub struct ClaimContext<'a> {
     /// Groups and tasks that claims name.
@@ -71,7 +71,7 @@ pub fn judge<'a>(
     judged.collect()
 }
 
-/// What the paper gives, and what was found.
+/// The paper's finding as text, and ours.
 fn measure(claim: &Claim, context: ClaimContext, terms: &Terms) -> Result<(String, Finding)> {
     // A claim that is not measured shows what is printed, or is shown by its title.
     let unmeasured = |why: String| {
@@ -102,7 +102,7 @@ fn measure(claim: &Claim, context: ClaimContext, terms: &Terms) -> Result<(Strin
     Ok((claim.quantity.stated(terms)?, finding))
 }
 
-/// What the runs of a claim must not be taken for.
+/// Labels of the runs of a claim.
 fn labels(claim: &Claim, runs: &Runs, terms: &Terms) -> Result<BTreeSet<String>> {
     let mut labels = BTreeSet::new();
     // Without labelled runs there is nothing to look for, and claims that no run of a profile can meet stay as
@@ -122,7 +122,7 @@ fn labels(claim: &Claim, runs: &Runs, terms: &Terms) -> Result<BTreeSet<String>>
     Ok(labels)
 }
 
-/// Why labelled runs decide nothing.
+/// The reason why labelled runs decide nothing.
 pub(super) fn labels_text(labels: &BTreeSet<String>) -> String {
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
     format!("its runs on this page are labelled: {}", labels.join("; "))
@@ -188,7 +188,7 @@ fn compared(claim: &Claim, paper: String, evidence: Evidence) -> Judged<'_> {
     }
 }
 
-/// What a verdict is about: `these tasks, by seed`.
+/// Scope of a verdict: `these tasks, by seed`.
 fn scope(claim: &Claim) -> String {
     let scope = match claim.scope {
         ScopeOfClaim::TheseTasks => "these tasks",

@@ -1,9 +1,9 @@
-//! How sides compare by a quantity.
+//! Relations between sides by a quantity.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Deserializer};
 
-/// What the paper says of a quantity: `relation = "greater"`, `relation = { at-most = 0.01 }`.
+/// The paper's statement about a quantity: `relation = "greater"`, `relation = { at-most = 0.01 }`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Relation {
@@ -28,7 +28,7 @@ pub(crate) enum Relation {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Near {
-    /// As a fraction with its sign. Left out for a mean, it is what a table of `report.toml` gives.
+    /// Signed fractions. Left out for a mean, a table of `report.toml` gives the value.
     #[serde(default, deserialize_with = "one_or_many")]
     pub(crate) paper: Vec<f64>,
     /// For a value. Left out of differences, whose own uncertainty decides, and where the digits of printed numbers do: what is
@@ -50,7 +50,7 @@ fn one_or_many<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<f64>, D::Error
 }
 
 impl Relation {
-    /// As it is written.
+    /// Its name in `claims.toml`.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Greater => "greater",
@@ -64,7 +64,7 @@ impl Relation {
         }
     }
 
-    /// Numbers in range; `from` says who asks.
+    /// Numbers in range; `from` prefixes errors.
     pub(crate) fn check(&self, from: &str) -> Result<()> {
         match self {
             Self::GreaterBy(limit) | Self::AtMost(limit) | Self::AtLeast(limit) => ensure!(
@@ -82,7 +82,7 @@ impl Relation {
         Ok(())
     }
 
-    /// What the paper prints; empty where it gives a direction alone.
+    /// The paper's printed values; empty where it gives only a direction.
     pub(crate) fn papers(&self) -> &[f64] {
         match self {
             Self::Near(near) => &near.paper,
@@ -90,7 +90,7 @@ impl Relation {
         }
     }
 
-    /// How far off still counts as the same.
+    /// The largest deviation that counts as equal.
     pub(crate) fn tolerance(&self) -> Option<f64> {
         match self {
             Self::Near(near) => near.tolerance,
@@ -98,7 +98,7 @@ impl Relation {
         }
     }
 
-    /// Whether a number keeps the limit that this sets, where it sets one.
+    /// Whether a number keeps the limit of this relation, where it has one.
     pub(crate) fn keeps(&self, value: f64) -> bool {
         match self {
             Self::AtMost(limit) => value <= limit + 1e-9,

@@ -1,4 +1,4 @@
-//! What a quantity is asked about.
+//! The parts of a claim that a quantity refers to.
 
 use anyhow::Result;
 
@@ -21,7 +21,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) relation: &'a Relation,
     /// The smallest difference that matters.
     pub(crate) margin: f64,
-    /// What is drawn anew from value to value.
+    /// Sampling unit of the values.
     pub(crate) unit: Unit,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Terms<'a> {
         Ok(Sample::pooled(samples.collect::<Result<Vec<_>>>()?))
     }
 
-    /// The plan with `runs`, asked by the claim.
+    /// The plan with `runs`; errors name the claim.
     pub(crate) fn scope<'r>(&self, runs: &'r Runs) -> Scope<'r>
     where
         'a: 'r,

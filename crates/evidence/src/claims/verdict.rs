@@ -15,8 +15,8 @@
 //! (intersection-union); it is contradicted where one is by p-values corrected over the claim (Holm) or all are, and reproduced
 //! in direction where all differences are on the right side and some significantly so.
 //!
-//! What the paper's own numbers decide (sums, impossible scores, p-values, quotations) is reproduced, contradicted, or not
-//! decided where only the rounding of the printed numbers could save it.
+//! A claim that the paper's own numbers decide (sums, impossible scores, p-values, quotations) is reproduced,
+//! contradicted, or not decided where only the rounding of the printed numbers could save it.
 
 use serde::{Deserialize, Serialize};
 use totune_stats::{Interval, holm};
@@ -24,7 +24,7 @@ use totune_stats::{Interval, holm};
 use crate::compare::{ALPHA, Comparison};
 use crate::text::decimals;
 
-/// What became of a claim.
+/// Verdict on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -50,7 +50,7 @@ impl Verdict {
         Self::NotTestable,
     ];
 
-    /// In words.
+    /// The verdict in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
@@ -61,7 +61,7 @@ impl Verdict {
         }
     }
 
-    /// For style sheets.
+    /// Its class in style sheets.
     pub fn class(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
@@ -73,7 +73,7 @@ impl Verdict {
     }
 }
 
-/// Which p-value decides whether a difference is there.
+/// The test whose p-value decides whether there is a difference.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Test {
@@ -84,7 +84,7 @@ pub(crate) enum Test {
     Permutation,
 }
 
-/// What a claim settles before any run is looked at.
+/// Settings of a claim that are fixed before any run is examined.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rule {
     /// The smallest difference that matters, in units of the quantity; 0 where there is none.
@@ -130,7 +130,7 @@ impl Rule {
         self.pointing(decide(held, against), &found)
     }
 
-    /// What a difference on the right side lacks to be of the size of `paper`, which is positive.
+    /// Conditions that a difference with the right sign fails to be of the size of `paper`, which is positive.
     pub(crate) fn lacks(&self, found: &Comparison, paper: f64) -> Vec<&'static str> {
         let mut lacks = Vec::new();
         if found.narrow.low <= paper / 2.0 {
@@ -139,13 +139,13 @@ impl Rule {
         let expected = found.estimate.is_none_or(|estimate| {
             let theirs = estimate.error * (found.n / self.paper_runs).sqrt();
             let Interval { low, high } = estimate.prediction(theirs, 1.0 - ALPHA);
-            // What is printed was rounded.
+            // The printed value was rounded.
             low <= paper + half_digit(paper) && paper - half_digit(paper) <= high
         });
         if !expected {
             lacks.push("the printed size is outside the 95 % prediction interval");
         }
-        // A prediction interval is the wider the less is known, so it says too little alone.
+        // A prediction interval is the wider the less is known, so it does not suffice by itself.
         if found.difference > 2.0 * (paper + half_digit(paper)) {
             lacks.push("it is more than twice the printed size");
         }
@@ -172,7 +172,7 @@ impl Rule {
         decide(found.iter().map(held), found.iter().map(against))
     }
 
-    /// Where not every difference that should be positive is shown to be, all of them may still point there.
+    /// Turns not decided into reproduced in direction where all differences are positive and some significantly so.
     fn pointing(&self, verdict: Verdict, found: &[Comparison]) -> Verdict {
         let p: Vec<f64> = found.iter().map(|each| self.p(each)).collect();
         let some = holm(&p).iter().any(|p| *p < ALPHA) || found.iter().all(|each| self.is_up(each));

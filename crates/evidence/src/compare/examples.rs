@@ -1,5 +1,5 @@
-//! How far a difference depends on which test examples there happen to be: the test set drawn again, the trained runs as they
-//! are.
+//! Uncertainty of a difference due to the choice of test examples: the test set is resampled, the trained runs stay the
+//! same.
 //!
 //! Seeds say how a difference varies over trainings, and more of them make that interval as narrow as one likes; the test set
 //! stays the same for all of them (Dror et al. 2018, section 3.2). Both sides are scored on the same draws.
@@ -13,14 +13,14 @@ use crate::select::panel::Pair;
 use crate::select::runs::{Run, Runs};
 use crate::select::sample::LEVEL;
 
-/// How often the test set is drawn.
+/// Number of resampled test sets.
 const ROUNDS: usize = 2000;
-/// Where the draws begin, so that a page is the same whenever it is written.
+/// Seed of the resampling, so that a page is the same whenever it is written.
 const SEED: u64 = 13;
-/// How far a score that is computed again may lie from the stored one.
+/// Tolerance between a recomputed score and the stored one.
 const ROUNDING: f64 = 1e-6;
 
-/// What an example adds to the sums that a score is a function of.
+/// Contribution of an example to the sums that a score is a function of.
 type Part = [f64; 6];
 /// A score as a function of the sums.
 type Score = fn(&Part) -> f64;
@@ -35,8 +35,9 @@ struct Parts {
 
 /// The 95 % percentile interval of the difference of `metric` between both sides of `pairs`, a mean over pairs.
 ///
-/// `None` where the answers of a run were not kept, runs answered other examples, or the stored score does not follow from the
-/// answers: accuracy, F1 of a class, Matthews' and Pearson's correlation and F1 of spans can be computed from them.
+/// `None` where the predictions of a run were not stored, runs predicted other examples, or the stored score does not
+/// follow from the predictions: accuracy, F1 of a class, Matthews' and Pearson's correlation and F1 of spans can be
+/// computed from them.
 pub(super) fn interval(pairs: &[Pair], metric: &str, runs: &Runs) -> Option<Interval> {
     let first = pairs.first()?.a.first()?;
     let ids = || runs.answered(first).iter().map(|row| &row.example_id);
@@ -59,7 +60,7 @@ pub(super) fn interval(pairs: &[Pair], metric: &str, runs: &Runs) -> Option<Inte
 }
 
 impl Parts {
-    /// The parts whose sum gives the stored score again.
+    /// The parts whose sum reproduces the stored score.
     fn of(run: &Run, rows: &[PredictionRow], metric: &str, weight: f64) -> Option<Self> {
         let stored = run.number(&Measure::score(metric, TEST))?;
         candidates(rows, metric)
@@ -150,7 +151,7 @@ fn f(truth: bool) -> f64 {
     f64::from(u8::from(truth))
 }
 
-/// Found and right, twice; found or expected.
+/// Twice the true positives, and the predicted plus the expected.
 fn counts(answer: [&String; 2], class: &str) -> Part {
     let [expected, found] = answer.map(|label| f(label == class));
     part(&[2.0 * expected * found, expected + found])

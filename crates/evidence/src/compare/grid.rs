@@ -23,12 +23,12 @@ pub struct FilledRow<'a> {
     pub cells: Vec<Entry>,
 }
 
-/// What a row has in one column.
+/// One cell: the numbers of a row in one column.
 #[derive(Debug, Default)]
 pub struct Entry {
     /// The paper's number, and where it is from; `None` where nothing was recovered.
     pub paper: Option<(Option<f64>, String)>,
-    /// Ours.
+    /// The mean of our runs.
     pub mean: Option<f64>,
     /// 95 % interval of that mean.
     pub interval: Option<Interval>,
@@ -40,7 +40,7 @@ pub struct Entry {
     pub sample: Sample,
     /// Parts of the data that the runs were scored on.
     pub scored: Vec<String>,
-    /// Why there is no number of ours.
+    /// The reason why there is no number of ours.
     pub note: Option<String>,
 }
 
@@ -177,9 +177,9 @@ pub struct Both {
     pub pairs: Vec<(f64, f64)>,
     /// Columns of the table.
     pub columns: usize,
-    /// What the runs must not be taken for.
+    /// Labels of the runs.
     pub(crate) labels: BTreeSet<String>,
-    /// Why there is nothing, if one row has no run at all.
+    /// The reason why there are no pairs, if one row has no run at all.
     pub(crate) note: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Two sides against each other: the one source of every p-value, interval and effect that a page shows.
+//! Comparisons of two sides: the one source of every p-value, interval and effect that a page shows.
 //!
 //! Claims, tables and takeaways compare two sides through [`strata`], so that they cannot disagree.
 
@@ -21,10 +21,10 @@ pub(crate) const POWER: f64 = 0.8;
 /// Level of the interval that decides on equivalence: both one-sided tests at [`ALPHA`].
 pub(crate) const NARROW: f64 = 1.0 - 2.0 * ALPHA;
 
-/// Values on each side that a verdict takes: of fewer the spread is next to unknown.
+/// Values on each side that a verdict takes: with fewer, the variance is practically unknown.
 pub(crate) const LEAST: usize = 3;
 
-/// Whether `n` values a side can decide anything.
+/// Checks that `n` values a side are enough for a verdict.
 pub(crate) fn enough(n: usize, unit: Unit) -> Result<(), String> {
     match n < LEAST {
         true => Err(format!(
@@ -52,7 +52,7 @@ pub struct Comparison {
     pub(crate) effect: Option<f64>,
     /// The test in words, with its statistic.
     pub(crate) test: String,
-    /// What power, predictions and posteriors are computed from; `None` for correlations.
+    /// Estimate that power, prediction intervals and posteriors are computed from; `None` for correlations.
     pub(crate) estimate: Option<Estimate>,
     /// Values on either side: seeds, folds or tasks; the mean over tasks where they differ.
     pub(crate) n: f64,

@@ -21,7 +21,7 @@ pub struct PairedComparison<'a> {
     pub title_a: String,
     /// The same of the second side.
     pub title_b: String,
-    /// What the runs of either side must not be taken for.
+    /// Labels of the runs of either side.
     pub labels: BTreeSet<String>,
     on: Vec<OnTask<'a>>,
     runs: &'a Runs,
@@ -30,19 +30,19 @@ pub struct PairedComparison<'a> {
 /// One side of a paired comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedSide<'p> {
-    /// What it is called.
+    /// Title of the side.
     pub title: &'p str,
     /// Its groups.
     pub side: &'p Side,
-    /// What its runs meet beyond what its groups say.
+    /// Conditions on its runs beyond those of its groups.
     pub conditions: &'p Where,
 }
 
 /// A number of each side for every pair of seeds that has both, by task.
 pub struct Numbers<'a> {
-    /// In the order of the tasks that were asked for.
+    /// In the order of the tasks that were requested.
     pub tasks: Vec<On<'a>>,
-    /// What was left out.
+    /// Notes on what was left out.
     pub notes: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct On<'a> {
     pub task: &'a Task,
     /// Numbers of the first side, one for each pair.
     pub a: Vec<f64>,
-    /// Those of the second side, in the same order.
+    /// Numbers of the second side, in the same order.
     pub b: Vec<f64>,
 }
 
@@ -80,8 +80,8 @@ impl<'a> PairedComparison<'a> {
         })
     }
 
-    /// The 95 % interval of the difference of final scores, the first side minus the second, over draws of test examples: one
-    /// for each task, `None` where the answers of its runs do not tell; see [`super::examples`].
+    /// The 95 % interval of the difference of final scores, the first side minus the second, over draws of test
+    /// examples: one for each task, `None` where the predictions of its runs do not suffice; see [`super::examples`].
     pub fn over_examples(&self) -> Vec<Option<Interval>> {
         let of = |on: &OnTask| examples::interval(&on.pairs, &on.task.metric, self.runs);
         self.on.iter().map(of).collect()
@@ -241,7 +241,7 @@ impl Numbers<'_> {
         effect(&sides.collect::<Vec<_>>())
     }
 
-    /// The mean over the tasks of their differences, with what is drawn anew from value to value.
+    /// The mean over the tasks of their differences, compared by sampling unit.
     pub fn compare_by(&self, unit: Unit) -> Result<Comparison, String> {
         let comparison = match unit {
             Unit::Dataset => in_general(self.differences()),

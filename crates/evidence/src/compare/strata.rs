@@ -5,7 +5,7 @@ use totune_stats::{Estimate, Pairing, mean, permutation_test};
 use crate::compare::Comparison;
 use crate::text::count;
 
-/// Exchanges looked at; up to 14 pairs that is all of them.
+/// Sign flips that are tried; with up to 14 pairs, all of them.
 const ROUNDS: u64 = 1 << 14;
 /// Tasks that it takes to speak of tasks in general: with fewer, a task more or less changes everything.
 pub(crate) const LEAST_TASKS: usize = 5;
@@ -17,7 +17,7 @@ pub(crate) type Weighted<'n> = (f64, &'n [f64], &'n [f64]);
 
 /// Compares two sides on named tasks by the sum of the tasks' weighted differences, or says why that cannot be done.
 ///
-/// The tasks are what the claim is about and not drawn from others, so what varies is the seed on either side of each:
+/// The claim is about these tasks, not about a population of tasks, so only the seeds vary on either side of each:
 /// Welch's test, with the degrees of freedom of all variances together. Equal seeds are common to both sides, yet
 /// pairing by them would halve the degrees of freedom for a correlation that is near 0 between different strategies.
 pub fn unpaired(tasks: &[Weighted]) -> Result<Comparison, String> {
@@ -78,7 +78,7 @@ impl<'n> Ratio<'n> {
     }
 }
 
-/// By how much the first side is above the second as a share of the second, in the mean over tasks: `ā / b̄ - 1`.
+/// The relative difference of the first side from the second, in the mean over tasks: `ā / b̄ - 1`.
 ///
 /// A ratio of means is not the mean of ratios: one odd run with a small denominator would rule the latter. Its spread is that of
 /// its linear part, (ā - r b̄) / b̄ with r fixed (the delta method; Cochran 1977, section 6.2), to which Welch's test applies.
@@ -110,7 +110,7 @@ fn welch(tasks: usize) -> String {
     }
 }
 
-/// Compares two sides on tasks that stand for tasks in general, by one difference for each.
+/// Compares two sides on tasks as a sample of tasks in general, by one difference for each.
 pub(crate) fn in_general(differences: Vec<f64>) -> Result<Comparison, String> {
     let k = differences.len();
     if k < LEAST_TASKS {

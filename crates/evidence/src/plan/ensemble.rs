@@ -9,7 +9,7 @@ use super::{Group, Plan, Where, check_id};
 
 /// The path of a run that is an ensemble: its value is the ensemble's name.
 pub const ENSEMBLE: &str = "ensemble";
-/// The path of what settles its answers.
+/// The path of the rule that combines its members' predictions.
 pub const RULE: &str = "ensemble-rule";
 
 /// `[[ensemble]]` in `report.toml`.
@@ -29,16 +29,16 @@ pub struct EnsemblePlan {
     pub(crate) rule: Rule,
 }
 
-/// How members come to one answer.
+/// Rule that combines the predictions of members.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Rule {
     /// The class with the highest mean probability.
     #[default]
     Mean,
-    /// The class that most members predict, the highest mean probability among as many votes.
+    /// The class that most members predict, with ties broken by the highest mean probability.
     Majority,
-    /// The highest mean probability, where a member counts by its score on dev at the epoch it stands for.
+    /// The highest mean probability, with members weighted by their dev scores at their selected epochs.
     Weighted {
         /// The score that weighs it.
         metric: String,
@@ -64,7 +64,7 @@ impl EnsemblePlan {
         }
     }
 
-    /// Checks what the types cannot; `from` says who asks.
+    /// Checks what the types cannot; `from` prefixes errors.
     fn check(&self, from: &str) -> Result<()> {
         let n = match (self.members.as_slice(), &self.group, self.size) {
             ([], Some(_), Some(size)) => size,
@@ -75,7 +75,7 @@ impl EnsemblePlan {
         Ok(())
     }
 
-    /// What selects its runs.
+    /// Conditions that select its runs.
     fn conditions(&self) -> Where {
         let name = toml::Value::String(self.id.clone());
         Where::from([(ENSEMBLE.to_owned(), name)])

@@ -1,4 +1,4 @@
-//! Grids of a paper: rows of runs by tasks, with what the paper has in each cell.
+//! Grids of a paper: rows of runs by tasks, with the paper's value in each cell.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::plan::{Plan, check_id};
 use crate::toml_file::{did_you_mean, unknown};
 
-/// Rows by tasks; [`Self::fill`] adds what our runs have.
+/// Rows by tasks; [`Self::fill`] adds the numbers of our runs.
 #[derive(Debug, Clone, Default)]
 pub struct Grid {
     /// The tasks, each with its own score.
@@ -23,15 +23,15 @@ pub struct Grid {
 pub struct GridColumn {
     /// A task of `report.toml`, which is also the key of the paper's cells.
     pub task: String,
-    /// Which part of the data the paper scored, such as `test`; left out where it does not say.
+    /// Part of the data that the paper scored, such as `test`; left out where it does not say.
     #[serde(default)]
     pub paper_split: String,
-    /// Why ours is another part, such as `test labels are hidden`.
+    /// Reason why ours is another part, such as `test labels are hidden`.
     #[serde(default)]
     pub reason: String,
 }
 
-/// One row, with what the paper has in it.
+/// One row, with the paper's cells.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GridRow {
@@ -45,21 +45,21 @@ pub struct GridRow {
     pub difference: Option<[String; 2]>,
     /// Another metric than each task's own, such as `js-divergence`.
     pub metric: Option<String>,
-    /// What was scored, such as `train` for a distance between texts that nothing was trained on.
+    /// Split that was scored, such as `train` for a distance between texts that nothing was trained on.
     pub(crate) split: Option<String>,
     /// Digits after the point for such a metric, which is shown as it is and not in hundredths.
     #[serde(default = "three")]
     pub decimals: usize,
-    /// Whose row it is.
+    /// Origin of the row.
     #[serde(default)]
     pub origin: Origin,
-    /// The paper's cells by task. One that could not be recovered is left out. Those of a difference are what the
-    /// paper prints; left out, its other cells give them.
+    /// The paper's cells by task. One that could not be recovered is left out. Cells of a difference are those that the
+    /// paper prints; left out, they are computed from its other cells.
     #[serde(default)]
     pub paper: BTreeMap<String, PaperCell>,
 }
 
-/// Who has a row.
+/// Origin of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -81,7 +81,7 @@ impl GridRow {
         name.unwrap_or_default()
     }
 
-    /// What it is called on the page.
+    /// Title on the page.
     pub(crate) fn shown(&self, plan: &Plan) -> String {
         let group = self.group.as_ref().and_then(|name| plan.groups.get(name));
         let title = self.title.as_ref().or(group.map(|group| &group.title));
@@ -95,7 +95,7 @@ impl GridRow {
 }
 
 impl Grid {
-    /// Checks what the types cannot: tasks, groups and rows that it names; `from` says who asks.
+    /// Checks what the types cannot: tasks, groups and rows that it names; `from` prefixes errors.
     pub fn check(&self, plan: &Plan, from: &str) -> Result<()> {
         for column in &self.columns {
             plan.task(&column.task, from)?;
@@ -109,7 +109,7 @@ impl Grid {
         Ok(())
     }
 
-    /// The row called `name`; `from` says who asks.
+    /// The row called `name`; `from` prefixes errors.
     pub fn row(&self, name: &str, from: &str) -> Result<&GridRow> {
         let mut rows = self.rows.iter();
         rows.find(|row| row.name() == name)
@@ -151,7 +151,7 @@ impl Grid {
     }
 }
 
-/// What the paper has in a cell. A cell that is left out was not recovered.
+/// The paper's content of a cell. A cell that is left out was not recovered.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum PaperCell {
@@ -189,7 +189,7 @@ impl PaperCell {
         }
     }
 
-    /// Where it is from, for programs: `run`, `copied from …`, `none`.
+    /// Origin in machine-readable form: `run`, `copied from …`, `none`.
     pub(crate) fn origin(&self) -> String {
         match self {
             Self::Run(_) => "run".to_owned(),

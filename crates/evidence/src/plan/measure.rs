@@ -1,11 +1,11 @@
-//! Which number of a run a column, a panel or a claim is about.
+//! Measures: the numbers of a run that a column, a panel or a claim can be about.
 
 /// The split whose scores a task is judged by.
 pub const TEST: &str = "test";
 /// The split whose scores settings are chosen by.
 pub const DEV: &str = "dev";
 
-/// Which number of a run is meant.
+/// A number of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Measure {
     /// The final score of a metric on a split.

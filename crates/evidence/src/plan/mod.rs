@@ -1,4 +1,4 @@
-//! Which runs form a group, and which tasks there are: the part of `report.toml` that selections need.
+//! Groups of runs and tasks: the part of `report.toml` that selections need.
 
 mod ensemble;
 mod grid;
@@ -27,17 +27,17 @@ pub type Where = BTreeMap<String, toml::Value>;
 /// Groups of runs, tasks, and what is known about both.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// What each profile means for this paper, by name.
+    /// Description of each profile for this paper, by name.
     pub profiles: BTreeMap<String, String>,
     /// Named selections of runs, used by rows, figures and claims.
     pub groups: BTreeMap<String, Group>,
-    /// Groups whose runs answer together.
+    /// Ensembles declared in `report.toml`.
     pub ensembles: Vec<EnsemblePlan>,
     /// Named tasks, for what is shown or claimed of each of several.
     pub tasks: BTreeMap<String, Task>,
-    /// What some runs must not be taken for.
+    /// Labels of runs.
     pub labels: Vec<LabelPlan>,
-    /// What the tables give as the paper's values, in their order: group, measure, value.
+    /// The paper's values in the tables, in their order: group, measure, value.
     pub cells: Vec<(String, Measure, f64)>,
     /// Rows by tasks, by the id of their table.
     pub grids: BTreeMap<String, Grid>,
@@ -57,19 +57,19 @@ pub struct LabelPlan {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Group {
-    /// What the page calls it.
+    /// Title on the page.
     pub title: String,
     #[serde(rename = "where")]
-    /// What its runs meet.
+    /// Conditions on its runs.
     pub conditions: Where,
-    /// Groups whose values in the paper this one stands for, as their mean; for a selection that cuts across
-    /// the paper's rows.
+    /// Groups whose mean value in the paper is the paper's value of this one; for a selection that cuts across the
+    /// paper's rows.
     #[serde(default)]
     pub(crate) paper_of: Vec<String>,
 }
 
 impl Group {
-    /// What selects its runs under further conditions, of which a later one takes the place of an earlier one.
+    /// Its conditions with further ones, of which a later one replaces an earlier one.
     pub fn narrowed<'a>(&self, further: impl IntoIterator<Item = &'a Where>) -> Where {
         let mut all = self.conditions.clone();
         all.extend(
@@ -83,7 +83,7 @@ impl Group {
 }
 
 impl Plan {
-    /// The group called `name`; `from` says who asks.
+    /// The group called `name`; `from` prefixes errors.
     pub fn group(&self, name: &str, from: &str) -> Result<&Group> {
         let known = self.groups.keys().map(String::as_str);
         let group = self.groups.get(name);
@@ -105,7 +105,7 @@ impl Plan {
         }
     }
 
-    /// Fails where one of these groups does not exist; `from` says who asks.
+    /// Fails where one of these groups does not exist; `from` prefixes errors.
     pub fn check_groups<'a>(
         &self,
         names: impl IntoIterator<Item = &'a String>,
@@ -115,7 +115,7 @@ impl Plan {
         names.try_for_each(|name| self.group(name, from).map(|_| ()))
     }
 
-    /// The tasks called `names`, or all where there are none; `from` says who asks.
+    /// The tasks called `names`, or all where there are none; `from` prefixes errors.
     pub fn tasks_named(&self, names: &[String], from: &str) -> Result<Vec<&Task>> {
         if names.is_empty() {
             ensure!(
@@ -127,7 +127,7 @@ impl Plan {
         names.iter().map(|name| self.task(name, from)).collect()
     }
 
-    /// The task called `name`; `from` says who asks.
+    /// The task called `name`; `from` prefixes errors.
     pub fn task(&self, name: &str, from: &str) -> Result<&Task> {
         ensure!(
             !self.tasks.is_empty(),
@@ -138,14 +138,14 @@ impl Plan {
         task.ok_or_else(|| unknown([from, "task", name], known))
     }
 
-    /// The grid of the table called `id`; `from` says who asks.
+    /// The grid of the table called `id`; `from` prefixes errors.
     pub(crate) fn grid(&self, id: &str, from: &str) -> Result<&Grid> {
         let near = || did_you_mean(id, self.grids.keys().map(String::as_str));
         let grid = self.grids.get(id);
         grid.with_context(|| format!("{from}: there is no matrix `{id}`{}", near()))
     }
 
-    /// What the tables give as the paper's value of a measure for a group.
+    /// The paper's value of a measure for a group, from the tables.
     ///
     /// Several tables may repeat a value under other conditions of ours; the paper's number is one.
     pub fn paper_value(&self, group: &str, measure: &Measure) -> Option<f64> {

@@ -24,7 +24,7 @@ impl Side {
         }
     }
 
-    /// Titles of the groups, joined; `from` says who asks.
+    /// Titles of the groups, joined; `from` prefixes errors.
     pub(crate) fn title(&self, plan: &Plan, from: &str) -> Result<String> {
         let titles = self
             .names()

@@ -1,4 +1,4 @@
-//! Tasks: what is shown or claimed of each of several datasets.
+//! Tasks: datasets with the metric that each is judged by.
 
 use anyhow::{Result, bail};
 use serde::Deserialize;
@@ -10,13 +10,13 @@ use crate::toml_file::did_you_mean;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Task {
-    /// What the page calls it.
+    /// Title on the page.
     pub title: String,
     /// Names of dataset cards, of all profiles: `["qqp", "qqp-subset", "fixture-questions"]`.
     pub datasets: Vec<String>,
     /// The metric it is judged by, such as `f1-positive`.
     pub metric: String,
-    /// What an axis calls that metric: `F1`.
+    /// Name of that metric on an axis: `F1`.
     pub unit: String,
     /// Sets of tasks it belongs to, in free words: `["large"]`.
     #[serde(default)]
@@ -24,14 +24,14 @@ pub struct Task {
 }
 
 impl Task {
-    /// What a run of this task meets.
+    /// Conditions on a run of this task.
     pub fn conditions(&self) -> Where {
         let datasets = self.datasets.iter().cloned().map(toml::Value::String);
         Where::from([("dataset".to_owned(), toml::Value::Array(datasets.collect()))])
     }
 }
 
-/// Which tasks something is about: names, or a set of them, or neither for all.
+/// A selection of tasks: names, or a set of them, or neither for all.
 #[derive(Debug, Clone, Copy)]
 pub struct Tasks<'a> {
     /// Names of tasks; none for all, or for those of the set.
@@ -41,7 +41,7 @@ pub struct Tasks<'a> {
 }
 
 impl Tasks<'_> {
-    /// Those of `plan`, in the order given, or in the plan's; `from` says who asks.
+    /// The selected tasks of `plan`, in the order given, or in the plan's; `from` prefixes errors.
     pub fn of<'p>(self, plan: &'p Plan, from: &str) -> Result<Vec<&'p Task>> {
         match (self.names, self.among) {
             ([], Some(set)) => {

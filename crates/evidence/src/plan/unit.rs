@@ -1,8 +1,8 @@
-//! What a claim counts as a sample.
+//! Sampling units of claims.
 
 use serde::Deserialize;
 
-/// What is drawn anew from value to value.
+/// Sampling unit: the source of variation from value to value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {

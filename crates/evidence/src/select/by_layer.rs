@@ -12,12 +12,12 @@ pub struct ByLayer {
     pub layers: BTreeMap<u32, Vec<f64>>,
     /// Runs that were scored by layer.
     pub runs: usize,
-    /// What became of the others, or why there are none.
+    /// Note on the other runs, or the reason why there are none.
     pub note: Option<String>,
 }
 
 impl ByLayer {
-    /// What `task_runs` have of `metric` on `split`.
+    /// The scores of `task_runs` by `metric` on `split`.
     pub fn of(task_runs: &TaskRuns, metric: &str, split: &str) -> Self {
         let mut found = Self::default();
         let (mut unscored, mut all) = (0, 0);

@@ -1,12 +1,12 @@
-//! Whether settings were chosen on a dev set that is large enough: the best of several settings on few examples is often the
+//! Caveat about settings that were chosen on a small dev set: the best of several settings on few examples is often the
 //! luckiest.
 
 use crate::text::counted;
 
-/// Dev examples from which on a choice is taken to be sound.
+/// Fewest dev examples for a choice to count as sound.
 const ENOUGH: u64 = 300;
 
-/// What is to be said of runs whose settings were chosen on so many examples each; nothing if all had enough.
+/// Caveat about runs whose settings were chosen on so many examples each; `None` if all had enough.
 pub(crate) fn caveat(chosen_on: impl Iterator<Item = u64>) -> Option<String> {
     let few: Vec<u64> = chosen_on.filter(|&n| n < ENOUGH).collect();
     let least = few.iter().min()?;

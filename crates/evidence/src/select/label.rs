@@ -1,4 +1,4 @@
-//! Labels of runs: what a reader must not take some runs for, wherever they show; see [`crate::plan::LabelPlan`].
+//! Labels of runs: caveats that appear wherever the runs do; see [`crate::plan::LabelPlan`].
 
 /// A title with the labels of its runs: `ELMo, frozen (format check, not a result)`.
 pub fn labelled<'a>(title: &str, labels: impl IntoIterator<Item = &'a String>) -> String {

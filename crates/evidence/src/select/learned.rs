@@ -1,4 +1,4 @@
-//! Whether a run learned: its answers on test next to guessing.
+//! Checks whether a run learned, by its predictions on test compared with guessing.
 //!
 //! A run that did not learn says nothing about the strategy it was trained with (Mosbach et al. 2021 call a run
 //! failed whose accuracy is at most that of the majority class).
@@ -9,28 +9,28 @@ use totune_record::PredictionRow;
 
 use crate::plan::TEST;
 
-/// How far above guessing a score has to be to show that a run learned: one point.
+/// Smallest distance above guessing that shows that a run learned: one point.
 const MARGIN: f64 = 0.01;
 
 /// One of twenty guesses has a correlation with the truth of more than this by the root of the number of examples.
 const CHANCE: f64 = 1.645;
 
-/// Fewer examples than this tell nothing.
+/// Fewest examples that show anything.
 const FEWEST: usize = 10;
 
-/// The answers of a run on test, next to the expected ones.
+/// Summary of a run's predictions on test, compared with the gold labels.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answers {
-    /// Whether every example got the same one.
+    /// Whether every example got the same prediction.
     constant: bool,
-    /// The share of right ones.
+    /// The share of correct predictions.
     accuracy: f64,
-    /// The share of right ones if every example got the most frequent expected one.
+    /// The accuracy of predicting the most frequent gold label for every example.
     majority: f64,
 }
 
 impl Answers {
-    /// Those of every run that kept ten or more, by run id.
+    /// Summaries of the runs that stored ten or more predictions, by run id.
     pub(crate) fn by_run(predictions: &[PredictionRow]) -> HashMap<&str, Self> {
         let mut rows: HashMap<&str, Vec<&PredictionRow>> = HashMap::new();
         for row in predictions.iter().filter(|row| row.split == TEST) {
@@ -42,7 +42,7 @@ impl Answers {
             .collect()
     }
 
-    /// Those in `rows`, at least one.
+    /// Summary of `rows`, of which there is at least one.
     fn of(rows: &[&PredictionRow]) -> Self {
         let mut expected: HashMap<&str, usize> = HashMap::new();
         for row in rows {
@@ -57,12 +57,13 @@ impl Answers {
         }
     }
 
-    /// The accuracy of giving every example the most frequent expected answer.
+    /// The accuracy of predicting the most frequent gold label.
     pub(crate) fn majority(&self) -> f64 {
         self.majority
     }
 
-    /// Whether they show that a run learned whose score by `metric` shows `by_score`; `None` for a metric that cannot.
+    /// Whether the run learned, given that its score by `metric` shows `by_score`; `None` for a metric that cannot show
+    /// it.
     ///
     /// Any accuracy or F1 over classes is judged by the accuracy: an F1 of the more frequent class is high for guesses.
     pub(crate) fn learned(&self, metric: &str, by_score: Option<bool>) -> Option<bool> {
@@ -77,24 +78,25 @@ pub(crate) fn is_zero_for_guesses(metric: &str) -> bool {
     is_correlation(metric) || metric.starts_with("span-")
 }
 
-/// Whether a metric correlates answers with the truth.
+/// Whether a metric correlates predictions with gold values.
 fn is_correlation(metric: &str) -> bool {
     ["matthews", "pearson", "spearman", "pearson-spearman"].contains(&metric)
 }
 
-/// Whether a metric counts right classes.
+/// Whether a metric counts correct classes.
 pub(crate) fn is_of_classes(metric: &str) -> bool {
     metric.contains("accuracy") || metric.starts_with("f1-")
 }
 
-/// Whether a score by `metric` on `n` examples shows by itself that a run learned; `None` for a metric of which it does not.
+/// Whether a score by `metric` on `n` examples shows by itself that a run learned; `None` for a metric whose score
+/// cannot.
 pub(crate) fn by_score(metric: &str, score: f64, n: Option<u64>) -> Option<bool> {
     let n = n.filter(|_| is_correlation(metric));
     let chance = n.map_or(0.0, |n| CHANCE / (n as f64).sqrt());
     is_zero_for_guesses(metric).then_some(score > chance.max(MARGIN))
 }
 
-/// What is to be said of runs, given whether each learned; nothing if all did.
+/// Caveat about runs, given whether each learned; `None` if all did.
 pub(crate) fn caveat(learned: impl Iterator<Item = bool>) -> Option<String> {
     let learned: Vec<bool> = learned.collect();
     let unlearned = learned.iter().filter(|learned| !**learned).count();

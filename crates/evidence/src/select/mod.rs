@@ -1,4 +1,4 @@
-//! Which runs: rows of the results as [`runs::Runs`], selected by conditions, as samples and as sides on tasks.
+//! Selection of runs: rows of the results as [`runs::Runs`], selected by conditions, as samples and as sides on tasks.
 
 pub mod by_layer;
 pub(crate) mod dev_size;

@@ -1,4 +1,4 @@
-//! Two sides on the same tasks at the same seeds: what comparisons over tasks are made of.
+//! Pairs of runs: two sides on the same tasks at the same seeds, for comparisons over tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::select::sample::{Key, Sample};
 use crate::select::scope::Scope;
 use crate::text::{counted, counts};
 
-/// The split of a setting that does not say one.
+/// The default split of a setting.
 pub fn test() -> String {
     TEST.to_owned()
 }
@@ -30,9 +30,9 @@ pub struct TaskRuns<'a> {
     owners: BTreeMap<(Key, String), usize>,
     /// Runs without a final score, by status.
     pub lost: BTreeMap<String, usize>,
-    /// Why there is no run at all, if there is none.
+    /// The reason why there is no run at all, if there is none.
     pub note: Option<String>,
-    /// What the runs must not be taken for.
+    /// Labels of the runs.
     pub labels: BTreeSet<String>,
 }
 
@@ -167,7 +167,7 @@ impl<'a> TaskRuns<'a> {
         folds.any(|fold| Some(fold) != first)
     }
 
-    /// Whether nothing was run, as opposed to nothing having ended well.
+    /// Whether there is no run, as opposed to none that ended well.
     pub(crate) fn is_missing(&self) -> bool {
         self.by_key.is_empty() && self.lost.is_empty()
     }
@@ -256,7 +256,7 @@ pub(crate) fn pairs_text(n: usize) -> String {
     format!("{} of seeds", counted(n, "pair"))
 }
 
-/// What is trained, without the rate.
+/// The adaptation settings of a run, without the learning rate.
 fn kind(run: &Run) -> String {
     let parts: Vec<String> = run
         .setting()

@@ -7,7 +7,7 @@ use crate::plan::{Measure, Task};
 use crate::select::panel::{Pair, TaskRuns, average};
 use crate::select::runs::Run;
 
-/// Which time of a run.
+/// A measure of a run's training time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimePer {
@@ -18,7 +18,7 @@ pub enum TimePer {
     Epoch,
 }
 
-/// The score of a task that a run stands for.
+/// The final score of a run on the test split of a task.
 pub fn final_score(run: &Run, task: &Task) -> Option<f64> {
     run.number(&Measure::score(&task.metric, TEST))
 }

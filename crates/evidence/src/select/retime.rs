@@ -1,7 +1,7 @@
-//! Seconds of the timing pass in the place of those that runs took while they shared a machine.
+//! Seconds of the timing pass in place of those measured while runs shared a machine.
 //!
-//! `totune sweep time` measures what an epoch of each phase of each kind of run takes. A run of that kind has then taken,
-//! after any epoch, the sum over its epochs so far, and what caching took before the phase that uses it.
+//! `totune sweep time` measures the time of an epoch in each phase of each kind of run. The time of a run of that kind,
+//! after any epoch, is then the sum over its epochs so far, and the time of caching before the phase that uses it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use crate::text::counted;
 /// Experiment, arm, dataset and encoder.
 type Kind = [String; 4];
 
-/// What an epoch takes in each phase, by kind; a phase that was not timed is missing.
+/// Timing of an epoch in each phase, by kind; a phase that was not timed is missing.
 type Timed<'a> = BTreeMap<Kind, BTreeMap<u32, &'a TimingRow>>;
 
-/// Which runs have seconds of the timing pass, in words.
+/// Summary of the runs that have seconds of the timing pass.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Retimed {
     /// One for each machine that was timed on; none where no run has such seconds.
@@ -26,7 +26,7 @@ pub struct Retimed {
 }
 
 impl Retimed {
-    /// What a reader of seconds has to know.
+    /// A note for readers of the seconds, if any are of the timing pass.
     pub fn note(&self) -> Option<String> {
         (!self.lines.is_empty()).then(|| {
             format!(
@@ -288,7 +288,7 @@ mod tests {
         let rows = [timing("two", 0, 1.0, 0.0), timing("two", 1, 1.0, 0.0)];
         retime(&mut found, &rows);
         assert_eq!(seconds(&found), [1.0, 2.0, 3.0].repeat(3));
-        // What trained no encoder is not waited for.
+        // A run that trained no encoder needs no timing.
         let mut found = tables();
         found.runs[2].spec = r#"{"arm":"words","work":{"kind":"sparse"}}"#.into();
         retime(&mut found, &rows);

@@ -28,15 +28,15 @@ pub use run::{EpochScore, Run};
 #[derive(Debug)]
 pub struct Runs {
     runs: Vec<Run>,
-    /// Runs that answer together; see [`crate::select::ensemble`].
+    /// Ensembles of runs; see [`crate::select::ensemble`].
     ensembles: Formed,
-    /// Which of them have seconds of the timing pass.
+    /// Summary of the runs that have seconds of the timing pass.
     retimed: Retimed,
-    /// What their encoders were trained on before.
+    /// Training data of their encoders.
     training_data: TrainingData,
-    /// Ids of runs that were selected since caveats were last asked for.
+    /// Ids of runs selected since caveats were last requested.
     selected: RefCell<BTreeSet<String>>,
-    /// What each run answered on test, by run id, in order of example and position.
+    /// Predictions of each run on test, by run id, in order of example and position.
     answered: HashMap<String, Vec<PredictionRow>>,
     /// Every (split, metric) that some run has a final score for.
     measured: BTreeSet<(String, String)>,
@@ -44,7 +44,7 @@ pub struct Runs {
     scored: BTreeSet<(String, String)>,
 }
 
-/// Ensembles as runs, and why an ensemble without any has none.
+/// Ensembles as runs, and the reason why an ensemble without any has none.
 #[derive(Debug, Default)]
 pub(crate) struct Formed {
     pub(crate) runs: Vec<Run>,
@@ -53,8 +53,8 @@ pub(crate) struct Formed {
 }
 
 impl Runs {
-    /// The runs of `rows`, with the seconds of the timing pass in the folder `results` and what the encoders' cards in
-    /// `card_folders` say.
+    /// The runs of `rows`, with the seconds of the timing pass in the folder `results` and the encoders' cards in
+    /// `card_folders`.
     ///
     /// # Errors
     /// Where the timing pass or a card cannot be read, or a spec is not JSON.
@@ -67,7 +67,7 @@ impl Runs {
         })
     }
 
-    /// The runs of `tables`, each with its scores and its answers on test.
+    /// The runs of `tables`, each with its scores and its predictions on test.
     ///
     /// # Errors
     /// Where a spec is not JSON.
@@ -106,7 +106,7 @@ impl Runs {
         })
     }
 
-    /// What `fill` returns, and what is to be said of the runs that it selects.
+    /// Returns the result of `fill`, and caveats about the runs that it selects.
     pub fn with_caveats<T>(
         &self,
         plan: &Plan,
@@ -117,7 +117,7 @@ impl Runs {
         Ok((filled, self.caveats(plan)))
     }
 
-    /// What is to be said of runs that were selected since this was last asked.
+    /// Caveats about runs selected since the last call.
     pub fn caveats(&self, plan: &Plan) -> Vec<String> {
         let selected = self.selected.take();
         let all = self.runs.iter().chain(&self.ensembles.runs);
@@ -135,13 +135,13 @@ impl Runs {
         caveats
     }
 
-    /// What a run answered on test, in order of example and position; nothing where that was not kept.
+    /// Predictions of a run on test, in order of example and position; empty where they were not stored.
     pub(crate) fn answered(&self, run: &Run) -> &[PredictionRow] {
         let rows = self.answered.get(&run.row.run_id);
         rows.map_or(&[], Vec::as_slice)
     }
 
-    /// Which of them have seconds of the timing pass.
+    /// Summary of the runs that have seconds of the timing pass.
     pub fn retimed(&self) -> &Retimed {
         &self.retimed
     }
@@ -161,7 +161,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Adds runs that answer together, for selections that name them.
+    /// Adds ensembles, for selections that name them.
     pub(crate) fn set_ensembles(&mut self, formed: Formed) {
         self.ensembles = formed;
     }
@@ -171,7 +171,7 @@ impl Runs {
         &self.runs
     }
 
-    /// The runs that meet every condition; `from` says who asks.
+    /// The runs that meet every condition; `from` prefixes errors.
     ///
     /// No run at all is a note, not an error: it may not have been run yet. A path that the runs in question
     /// do not have is an error, since it would select nothing for ever.
@@ -234,7 +234,7 @@ impl Runs {
         })
     }
 
-    /// The numbers of the runs that meet `conditions`; `from` says who asks.
+    /// The numbers of the runs that meet `conditions`; `from` prefixes errors.
     pub fn sample(&self, conditions: &Where, measure: &Measure, from: &str) -> Result<Sample> {
         let selection = self.select(conditions, from)?;
         // Where nothing was run yet, nobody can know a metric.
@@ -256,7 +256,7 @@ impl Runs {
         Ok(sample)
     }
 
-    /// Fails where no run was ever scored by `metric` on `split`, with the near name; `from` says who asks.
+    /// Fails where no run was ever scored by `metric` on `split`, with the near name; `from` prefixes errors.
     pub fn check_scored(&self, metric: &str, split: &str, from: &str) -> Result<()> {
         if self.scored.contains(&(split.to_owned(), metric.to_owned())) {
             return Ok(());
@@ -269,7 +269,7 @@ impl Runs {
         )
     }
 
-    /// Fails where no run has the measure at all, with the near name; `from` says who asks.
+    /// Fails where no run has the measure at all, with the near name; `from` prefixes errors.
     pub fn check_measure(&self, measure: &Measure, from: &str) -> Result<()> {
         match measure {
             Measure::Score { metric, split } => {
@@ -305,7 +305,7 @@ impl Runs {
     }
 }
 
-/// What each run answered on test, by run id, in order of example and position.
+/// Predictions of each run on test, by run id, in order of example and position.
 fn answered(predictions: Vec<PredictionRow>) -> HashMap<String, Vec<PredictionRow>> {
     let mut by_run: HashMap<String, Vec<PredictionRow>> = HashMap::new();
     for row in predictions.into_iter().filter(|row| row.split == TEST) {
@@ -321,7 +321,7 @@ fn answered(predictions: Vec<PredictionRow>) -> HashMap<String, Vec<PredictionRo
 }
 
 impl Selection<'_> {
-    /// What its runs must not be taken for.
+    /// Labels of its runs.
     pub fn labels(&self) -> BTreeSet<&String> {
         self.runs.iter().flat_map(|run| run.labels()).collect()
     }
@@ -333,12 +333,12 @@ fn metrics<'a>(known: &'a BTreeSet<(String, String)>, split: &str) -> Vec<&'a st
     on_split.map(|(_, metric)| metric.as_str()).collect()
 }
 
-/// What a `where` selected.
+/// Runs that a `where` selects.
 #[derive(Debug)]
 pub struct Selection<'a> {
     /// In the order of the rows.
     pub runs: Vec<&'a Run>,
-    /// Why nothing was selected, if nothing was.
+    /// The reason why nothing was selected, if nothing was.
     pub note: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::text::{counted, counts};
 /// Confidence of every interval on the page.
 pub const LEVEL: f64 = 0.95;
 
-/// What tells the runs of a group apart.
+/// Key of a run within its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) fold: u64,
@@ -27,13 +27,13 @@ pub struct Sample {
     splits: BTreeSet<String>,
     /// Runs that gave no number, by status.
     pub lost: BTreeMap<String, usize>,
-    /// Why there is none at all, if so.
+    /// The reason why there is none at all, if so.
     pub note: Option<String>,
-    /// What its runs must not be taken for.
+    /// Labels of its runs.
     pub labels: BTreeSet<String>,
-    /// Whether none of its runs draws anything at random, so that every seed gives the same number.
+    /// Whether none of its runs involves randomness, so that every seed gives the same number.
     pub(crate) seedless: bool,
-    /// How many of its runs did not learn; see [`crate::select::learned`].
+    /// Number of its runs that did not learn; see [`crate::select::learned`].
     pub unlearned: usize,
 }
 
@@ -83,7 +83,7 @@ impl Sample {
         }
     }
 
-    /// What a mean is marked with if some of its runs did not learn.
+    /// Mark of a mean if some of its runs did not learn.
     pub fn mark(&self) -> &'static str {
         if self.unlearned > 0 { "\u{2020}" } else { "" }
     }
@@ -117,8 +117,8 @@ impl Sample {
         t_interval(&self.values, LEVEL).filter(|interval| interval.low < interval.high)
     }
 
-    /// Intervals for the mean at two levels, by what is drawn anew: seeds, or folds of one cross-validation. `None` for fewer
-    /// than two, or where they all agree.
+    /// Intervals for the mean at two levels, by sampling unit: seeds, or folds of one cross-validation. `None` for
+    /// fewer than two, or where they all agree.
     pub(crate) fn intervals(&self, unit: Unit, levels: [f64; 2]) -> Option<[Interval; 2]> {
         let means: Vec<f64> = self.means(unit).into_values().collect();
         let estimate = match unit {

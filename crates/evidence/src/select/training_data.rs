@@ -1,4 +1,4 @@
-//! Which tasks an encoder has been trained on already, from what the encoders' cards list.
+//! Tasks in the training data of encoders, from the encoders' cards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::plan::Plan;
 use crate::toml_file;
 
-/// What of an encoder's card is read here.
+/// The part of an encoder's card that is read here.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Card {
@@ -26,8 +26,8 @@ pub(crate) struct TrainingData {
 }
 
 impl TrainingData {
-    /// What the cards of `encoders/` in these folders say, where of several with one name the first counts; nothing where there
-    /// is no such folder.
+    /// Reads the cards of `encoders/` in these folders; of several with one name the first counts. Empty where there is
+    /// no such folder.
     ///
     /// # Errors
     ///
@@ -50,9 +50,9 @@ impl TrainingData {
         Ok(Self { cards })
     }
 
-    /// Which of these runs, given by dataset and encoder, are on data that the encoder was trained on: one sentence for each
-    /// encoder, with the titles of the plan's tasks. A control with random weights has another name than its encoder, and
-    /// was trained on nothing.
+    /// Notes on the runs, given by dataset and encoder, whose data the encoder was trained on: one sentence for each
+    /// encoder, with the titles of the plan's tasks. A control with random weights has another name than its encoder,
+    /// and was trained on nothing.
     pub(crate) fn notes<'r>(
         &self,
         runs: impl Iterator<Item = (&'r str, &'r str)>,

@@ -1,4 +1,4 @@
-//! How far the seeds of a side lie apart, as a standard deviation.
+//! The standard deviation over the seeds of a side.
 
 use totune_stats::sd_interval;
 

@@ -15,7 +15,7 @@ pub(crate) struct F1Bound {
     /// Examples of the class, and of all.
     pub(super) positives: f64,
     pub(super) total: f64,
-    /// What averaging over runs can add to the bound, which holds for one run.
+    /// The most that averaging over runs can add to the bound, which holds for one run.
     pub(super) slack: f64,
 }
 

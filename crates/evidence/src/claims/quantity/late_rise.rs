@@ -3,13 +3,13 @@
 use super::layers::{OnTask, check_share_of_depth, means, settled};
 use super::prelude::*;
 
-/// At least so much ("sharply in the last layers"), or at most ("gradually").
+/// The share has a lower limit ("sharply in the last layers") or an upper one ("gradually").
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct LateRise {
     /// Left out, it is each task's own.
     metric: Option<String>,
-    /// Where the last layers begin, as a share of the depth.
+    /// Start of the last layers, as a share of the depth.
     after: f64,
 }
 

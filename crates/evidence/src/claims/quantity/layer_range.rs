@@ -1,15 +1,15 @@
-//! How far the scores of a side range over the upper layers.
+//! The range of the scores of a side over the upper layers.
 
 use super::layers::{OnTask, check_share_of_depth, means, settled};
 use super::prelude::*;
 
-/// The highest score less the lowest, from some layer on.
+/// The highest score minus the lowest, from some layer on.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct LayerRange {
     /// Left out, it is each task's own.
     metric: Option<String>,
-    /// Where the upper layers begin, as a share of the depth: the fourth of twelve layers is a third.
+    /// Start of the upper layers, as a share of the depth: the fourth of twelve layers is a third.
     after: f64,
 }
 

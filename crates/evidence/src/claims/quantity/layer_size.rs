@@ -1,4 +1,4 @@
-//! How far from nothing a number is at any layer, for every side and metric.
+//! The largest distance from 0 at any layer, for every side and metric.
 
 use super::layers::means;
 use super::prelude::*;
@@ -7,7 +7,7 @@ use super::prelude::*;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct LayerSize {
-    /// All of them.
+    /// Metrics whose values are taken.
     metrics: Vec<String>,
 }
 

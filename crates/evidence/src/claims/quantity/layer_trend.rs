@@ -1,4 +1,4 @@
-//! Whether scores rise with the layer: Spearman's correlation of both, a comparison for each task.
+//! The trend of scores over layers: Spearman's correlation of layer and score, one comparison per task.
 
 use totune_stats::spearman_test;
 

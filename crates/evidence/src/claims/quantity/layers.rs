@@ -1,6 +1,6 @@
 //! Scores by layer, metrics named `<metric>@layer-<i>`; layer 0 is the embeddings.
 //!
-//! Everything is read off means over runs, since a probe of pretrained states has no seed.
+//! Everything is computed from means over runs, since a probe of pretrained states has no seed.
 
 use super::prelude::*;
 use crate::select::by_layer::ByLayer;

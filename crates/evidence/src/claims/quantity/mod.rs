@@ -1,4 +1,4 @@
-//! What is measured of the sides of a claim: one file per quantity.
+//! Quantities measured on the sides of a claim: one file each.
 //!
 //! To add one, write `<name>.rs` with a struct that holds its settings and implements [`Quantity`], and name it in the
 //! two lists below.
@@ -47,12 +47,12 @@ use crate::plan::Where;
 use crate::select::runs::Runs;
 use crate::toml_file::did_you_mean;
 
-/// Something that can be measured of the sides of a claim.
+/// A quantity that can be measured on the sides of a claim.
 pub(crate) trait Quantity: Debug {
-    /// What fits it: relations, sides, and what it is read off.
+    /// Relations, numbers of sides and source of data that it accepts.
     fn shape(&self, terms: &Terms) -> Shape;
 
-    /// What a run meets beyond being of a side, one entry for each selection.
+    /// Conditions on a run beyond those of its side, one entry for each selection.
     fn selections(&self, terms: &Terms) -> Result<Vec<Where>> {
         let further = match self.shape(terms).subject {
             Subject::Tasks => {
@@ -85,23 +85,23 @@ pub(crate) trait Quantity: Debug {
         true
     }
 
-    /// What the paper says of it.
+    /// The paper's statement about it.
     fn stated(&self, terms: &Terms) -> Result<String>;
 
-    /// What the runs, or the paper's own numbers, say of it.
+    /// Measures it on the runs, or computes it from the paper's own numbers.
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding>;
 }
 
-/// What fits a quantity.
+/// Relations, numbers of sides and source of data that a quantity accepts.
 pub(crate) struct Shape {
     /// Names of the relations that can hold of it.
     relations: &'static [&'static str],
-    /// How many sides it is of.
+    /// Numbers of sides.
     sides: RangeInclusive<usize>,
     subject: Subject,
 }
 
-/// What a quantity is read off.
+/// Source of a quantity's data.
 enum Subject {
     /// Runs of the sides on each task.
     Tasks,
@@ -129,7 +129,7 @@ impl Shape {
         }
     }
 
-    /// No runs: what the paper prints, or tables of the page.
+    /// No runs: printed numbers of the paper, or tables of the page.
     fn printed(relations: &'static [&'static str]) -> Self {
         Self {
             subject: Subject::Printed,

@@ -1,10 +1,10 @@
-//! The smallest difference that a printed test could have seen.
+//! The smallest difference that a printed test could have detected.
 
 use totune_stats::{PlannedSample, minimal_detectable_difference};
 
 use super::prelude::*;
 
-/// Against the difference of the printed means, which the tables of `report.toml` give.
+/// Compared with the difference of the printed means, which the tables of `report.toml` give.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Power {

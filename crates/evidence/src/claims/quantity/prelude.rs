@@ -1,4 +1,4 @@
-//! What the files of quantities need, so that each begins with one line.
+//! Imports that the files of quantities share.
 
 pub(super) use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Printed numbers: how far their digits tell, and whether one follows from others.
+//! Printed numbers: the precision of their digits, and whether one follows from others.
 
 pub(super) use crate::claims::verdict::half_digit;
 use crate::claims::verdict::{Verdict, within};
@@ -15,8 +15,8 @@ pub(super) fn percent(share: f64) -> String {
     fixed(share * 100.0, decimals(share).saturating_sub(2))
 }
 
-/// Whether a recomputed number is the printed one: by the tolerance its words grant, or by rounding, where `slack`
-/// is how far rounding of what it was computed from can have moved it. Says which.
+/// Compares a recomputed number with the printed one, by the tolerance its words grant or by rounding; `slack` is how
+/// far rounding of its inputs can have moved it. Returns the verdict with its reason.
 pub(super) fn follows(
     found: f64,
     printed: f64,
@@ -47,7 +47,7 @@ pub(super) fn follows(
     }
 }
 
-/// What a finding came to: the recomputed number, the verdict and its reasons.
+/// Outcome of a finding: the recomputed number, the verdict and its reasons.
 #[cfg(test)]
 pub(super) fn came_to(finding: crate::claims::finding::Finding) -> (String, Verdict, Vec<String>) {
     use crate::claims::finding::Finding::{Compared, Decision, Untestable};

@@ -1,9 +1,9 @@
-//! Cells of the paper against each other.
+//! Cells of the paper compared with each other.
 
 use super::prelude::*;
 use crate::toml_file::did_you_mean;
 
-/// Rows of a matrix, each against one other, by what the paper prints in them.
+/// Rows of a matrix, each compared with one other by the numbers that the paper prints.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct PrintedCells {

@@ -1,12 +1,12 @@
-//! Differences that the paper prints, against the cells they are of.
+//! Differences that the paper prints, compared with those of its cells.
 
 use super::prelude::*;
 
 /// Half of the last digit of a score with one digit after the point, in hundredths.
 const HALF: f64 = 0.5e-3;
 
-/// Rows of a matrix that are differences. Not decided where only the digits that printing cut off could make up for
-/// what is missing.
+/// Rows of a matrix that are differences. Not decided where rounding of the printed cells could account for the
+/// discrepancy.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct PrintedDifferences {

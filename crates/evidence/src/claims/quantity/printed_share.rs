@@ -9,7 +9,7 @@ use super::printed::{follows, most_decimals, percent};
 pub(crate) struct PrintedShare {
     pub(super) parts: Vec<f64>,
     pub(super) whole: f64,
-    /// What parts and whole count, such as `layers`.
+    /// Unit of the parts and of the whole, such as `layers`.
     #[serde(default)]
     pub(super) unit: String,
 }

@@ -72,7 +72,7 @@ impl PrintedSum {
     }
 }
 
-/// Whether a share is the printed one.
+/// The text that says whether a share rounds to the printed one.
 fn fit(found: f64, printed: f64) -> String {
     let fits = (found - printed).abs() < half_digit(printed);
     let verb = if fits { "fits" } else { "does not fit" };

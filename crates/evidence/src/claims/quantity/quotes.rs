@@ -2,20 +2,20 @@
 
 use super::prelude::*;
 
-/// Two quotations, and whether they agree.
+/// Two quotations with a reader's verdict.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Quotes {
-    /// The paper's, then what stands against it.
+    /// The paper's, then the one it is compared with.
     quotes: [Quote; 2],
-    /// Whose words the second quotation is.
+    /// Author of the second quotation.
     #[serde(default)]
     second: Second,
     verdict: QuoteVerdict,
     reason: String,
 }
 
-/// Who says what stands against the paper.
+/// Author of the quotation that the paper's is compared with.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Second {
@@ -34,7 +34,7 @@ struct Quote {
     source: String,
 }
 
-/// Outcome of comparing the two quotations by hand.
+/// Verdicts that reading can give.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum QuoteVerdict {

@@ -1,4 +1,4 @@
-//! How much lower the mean score over tasks of one side is, as a share of the other's.
+//! The relative difference of mean scores over tasks: how much lower the first side's is, as a share of the second's.
 
 use super::prelude::*;
 

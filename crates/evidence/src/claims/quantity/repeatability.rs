@@ -12,9 +12,9 @@ pub(crate) struct Repeatability {}
 struct Repeats {
     /// Range and name of each setting.
     ranges: Vec<(f64, String)>,
-    /// Between any two repeats.
+    /// Absolute differences between any two repeats of one setting.
     gaps: Vec<f64>,
-    /// Of one setting.
+    /// Most repeats of one setting.
     most: usize,
 }
 

@@ -10,7 +10,7 @@ pub(crate) struct Score {
     metric: String,
     #[serde(default = "test")]
     split: String,
-    /// What the runs of all sides meet.
+    /// Conditions on the runs of all sides.
     #[serde(default, rename = "where")]
     conditions: Where,
 }
@@ -73,7 +73,7 @@ impl Score {
         stated.or_else(|| terms.sides[0].paper_mean(terms.plan, &self.measured()))
     }
 
-    /// The mean of one side against the paper's.
+    /// The mean of one side compared with the paper's.
     fn value(&self, terms: &Terms, sample: &Sample) -> Result<Finding, String> {
         let paper = self
             .printed(terms)
@@ -131,7 +131,7 @@ impl Score {
     }
 }
 
-/// Every side against the next.
+/// Every side compared with the next.
 fn order(sides: &[(String, Sample)], unit: Unit) -> Result<Finding, String> {
     let mut evidence = Evidence::new(Scale::Plain(DIGITS));
     evidence.ours = order_text(sides);
@@ -147,7 +147,7 @@ fn order(sides: &[(String, Sample)], unit: Unit) -> Result<Finding, String> {
 }
 
 impl Evidence {
-    /// Adds a comparison of two samples, with what each lost.
+    /// Adds a comparison of two samples, with the runs that each lost.
     pub(crate) fn add_samples(
         &mut self,
         comparison: Comparison,
@@ -195,7 +195,7 @@ fn order_text(sides: &[(String, Sample)]) -> String {
     parts.join(" > ")
 }
 
-/// Why a sample has no number.
+/// The reason why a sample has no number.
 fn nothing(sample: &Sample) -> String {
     match (&sample.note, sample.lost.is_empty()) {
         (Some(note), _) => note.clone(),

@@ -8,7 +8,7 @@ use super::task_score::direction_or_points;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct ScoreAtTime {
     at: Vec<f64>,
-    /// Which side's epochs.
+    /// The side whose epochs are the unit of time.
     #[serde(default)]
     epochs_of: EpochsOf,
     #[serde(default)]
@@ -28,10 +28,10 @@ enum EpochsOf {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Reached {
-    /// The best so far, where an epoch that is not over counts in part.
+    /// The best so far, where an unfinished epoch counts in part.
     #[default]
     Best,
-    /// That after the last epoch which is over.
+    /// The score after the last finished epoch.
     LastEpoch,
 }
 

@@ -1,8 +1,8 @@
-//! The mean difference of two sides over some tasks less that over others.
+//! The mean difference of two sides over some tasks minus that over others.
 
 use super::prelude::*;
 
-/// `a - b` on the tasks of the claim against `a - b` on others.
+/// `a - b` on the tasks of the claim compared with `a - b` on others.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct TaskContrast {

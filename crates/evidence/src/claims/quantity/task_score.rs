@@ -10,7 +10,7 @@ pub(crate) struct TaskScore {
     over: Over,
 }
 
-/// What of several tasks the relation is about.
+/// Aggregation over several tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Over {
@@ -86,7 +86,7 @@ fn mean_over_tasks(
     Ok(Finding::Compared(evidence))
 }
 
-/// Every task is a comparison of its own; `label` says what of.
+/// One comparison per task; `label` names the quantity compared.
 pub(super) fn each(
     numbers: Numbers,
     scale: Scale,
@@ -107,7 +107,7 @@ pub(super) fn each(
     Ok(Finding::Compared(evidence))
 }
 
-/// What the paper says of a difference of scores: `+0.66, +0.39 points`, or that the first side is above.
+/// The paper's statement about a difference of scores: `+0.66, +0.39 points`, or that the first side is above.
 pub(super) fn direction_or_points(terms: &Terms) -> Result<String> {
     let papers = terms.relation.papers();
     if papers.is_empty() {

@@ -3,7 +3,7 @@
 use super::prelude::*;
 use super::task_score::{Over, each};
 
-/// As a fraction of the time of the second side; a run that diverged has no time.
+/// Time saved as a fraction of the second side's; a run that diverged has no time.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub(crate) struct TimeSaving {

@@ -1,4 +1,4 @@
-//! How many of the parameters are trained: from the smallest share among the sides to the largest.
+//! The share of parameters that are trained: from the smallest among the sides to the largest.
 
 use super::prelude::*;
 

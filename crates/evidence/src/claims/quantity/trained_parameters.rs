@@ -1,4 +1,4 @@
-//! How many parameters are trained, on each task.
+//! The number of trained parameters, on each task.
 
 use super::prelude::*;
 

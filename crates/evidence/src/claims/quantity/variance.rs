@@ -1,4 +1,4 @@
-//! How much the runs of a side vary, in a score.
+//! The variance of a score over the runs of a side.
 
 use super::prelude::*;
 use super::score::compared as compared_samples;
@@ -12,7 +12,7 @@ pub(crate) struct Variance {
     metric: String,
     #[serde(default = "test")]
     split: String,
-    /// What the runs of both sides meet.
+    /// Conditions on the runs of both sides.
     #[serde(default, rename = "where")]
     conditions: Where,
 }

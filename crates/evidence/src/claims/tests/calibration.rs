@@ -1,4 +1,4 @@
-//! How often the rule comes to each verdict when the truth is known, by simulation; the table of `docs/statistics.md`.
+//! Frequencies of the rule's verdicts when the truth is known, by simulation; the table of `docs/statistics.md`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,11 +20,11 @@ const RULE: Rule = Rule {
 };
 /// Draws of each cell of the table.
 const ROUNDS: usize = 10_000;
-/// Lines of `docs/statistics.md` between which the tables stand.
+/// Lines of `docs/statistics.md` that enclose the tables.
 const BEGIN: &str = "<!-- calibration -->\n";
 const END: &str = "<!-- /calibration -->\n";
 
-/// What is drawn.
+/// Numbers of tasks and seeds of a simulated comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Size {
     tasks: usize,
@@ -113,7 +113,7 @@ const CLAIMS: [Claimed; 4] = [
 
 /// True differences of the table; 1 is the margin and half of the claimed size.
 const TRUTHS: [f64; 5] = [0.0, 1.0, 2.0, 3.0, -2.0];
-/// Those at which a verdict can be false, with the edges of every claim.
+/// True differences at which a verdict can be false, with the edges of every claim.
 const FALSE: [f64; 5] = [0.0, 1.0, 3.0, -1.0, -2.0];
 
 /// The largest share of a false verdict over all claims, truths and sizes, with where it was.
@@ -254,8 +254,8 @@ fn the_documented_power_is_that_of_the_test() {
         let (mut differences, mut margins): (Vec<f64>, Vec<f64>) = (0..4000)
             .map(|_| {
                 let found = compared(&[side()], &[side()]);
-                // What the true difference would have to be for the 95 % interval to exclude 0, and the margin for the 90 %
-                // interval to lie within it.
+                // The true difference at which the 95 % interval would exclude 0, and the margin that the 90 % interval
+                // would lie within.
                 let high = found.interval.high - 2.0 * found.difference;
                 (high, found.narrow.high.max(-found.narrow.low))
             })

@@ -1,4 +1,4 @@
-//! What keeps claims from being tested although they have runs, and what is said of runs that decide them.
+//! Reasons not to test a claim that has runs, and caveats about runs that decide one.
 
 use serde_json::{Value, json};
 use totune_record::{EvalRow, PredictionRow, RunRow, Tables};
@@ -16,7 +16,7 @@ fn paper(change: impl FnOnce(&mut Tables)) -> Paper {
     paper
 }
 
-/// The ids of the runs of a strategy on the letters, by what their spec says.
+/// The ids of the runs of a strategy on the letters, by a part of their spec.
 fn letters(tables: &Tables, says: &str) -> Vec<String> {
     let of = |run: &&RunRow| run.dataset == "synthetic-letters" && run.spec.contains(says);
     let ids = tables.runs.iter().filter(of).map(|run| run.run_id.clone());

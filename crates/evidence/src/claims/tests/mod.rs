@@ -33,7 +33,7 @@ impl Paper {
         Self::of(totune_synthetic::TASK_PLAN, totune_synthetic::task_tables())
     }
 
-    /// What `look` sees of the first of `claims`, judged on the runs.
+    /// Result of `look` on the first of `claims`, judged on the runs.
     fn judged<T>(&self, claims: &str, look: impl FnOnce(&Judged) -> T) -> Result<T> {
         let claims: Claims = parse(claims, "claims.toml")?;
         claims.check(&self.plan, "claims.toml")?;

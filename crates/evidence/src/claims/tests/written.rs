@@ -1,4 +1,4 @@
-//! Claims that cannot be meant, and what is said of them.
+//! Invalid claims and their error messages.
 
 use super::{Paper, claim};
 
@@ -48,7 +48,7 @@ fn what_is_misspelt_is_named_with_the_near_word() {
     refused(&twice, "found `order` with `sides`");
 }
 
-/// Claims that cannot be meant, each with what is said of it.
+/// Invalid claims, each with its error message.
 const REFUSED: &str = "
 sides = ['full']; quantity = { kind = 'score', metric = 'accuracy' }; relation = 'greater' => found 1 sides, expected at least 2
 sides = ['full', 'last-1']; quantity = 'layer-trend'; relation = 'greater' => found 2 sides, expected 1

@@ -1,4 +1,4 @@
-//! Which runs answer together, and the run that stands for them.
+//! Members of each ensemble, and the run that represents it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use crate::plan::{DEV, ENSEMBLE, EnsemblePlan, Measure, Plan, RULE, Rule, TEST};
 use crate::select::panel::first_difference;
 use crate::select::runs::{Formed, Run, Runs, facts};
 
-/// What a run that ended well says of itself.
+/// Status of a run that ended well.
 const OK: &str = "ok";
 
-/// What tells the runs of a group apart: dataset and split as text, fold, seed.
+/// Key of a run within its group: dataset and split as text, fold, seed.
 type Place = (String, u64, u64);
 
 impl Runs {
-    /// Forms the ensembles of `plan` from what its runs answered; `shown` names `report.toml`.
+    /// Forms the ensembles of `plan` from the predictions of its runs; `shown` names `report.toml`.
     pub fn form(&mut self, plan: &Plan, shown: &str) -> Result<()> {
         if plan.ensembles.is_empty() {
             return Ok(());
@@ -41,7 +41,7 @@ impl Runs {
 }
 
 impl EnsemblePlan {
-    /// The members of each ensemble, or why there is none.
+    /// The members of each ensemble, or the reason why there is none.
     fn teams<'a>(
         &self,
         plan: &Plan,
@@ -69,7 +69,7 @@ impl EnsemblePlan {
                 first.iter().filter_map(team).collect()
             }
             Some(size) => {
-                // What ended well, in order of seed, on each dataset and fold.
+                // Runs that ended well, in order of seed, on each dataset and fold.
                 let mut parts: BTreeMap<(&String, u64), Vec<&Run>> = BTreeMap::new();
                 for ((data, fold, _), run) in sides.iter().flatten() {
                     if run.row.status == OK {
@@ -97,7 +97,7 @@ impl EnsemblePlan {
         })
     }
 
-    /// The run that stands for `team`.
+    /// The run that represents `team`.
     fn run(&self, team: &[&Run], runs: &Runs) -> Result<Run> {
         let mut run = together(team)?;
         run.row.run_id = format!("{}-{}", self.id, run.row.seed);
@@ -144,7 +144,7 @@ fn by_place<'a>(runs: Vec<&'a Run>, from: &str) -> Result<BTreeMap<Place, &'a Ru
     Ok(places)
 }
 
-/// Dev scores of the members, each that of the epoch the run stands for.
+/// Dev scores of the members, each at the run's selected epoch.
 fn weights(team: &[&Run], metric: &str) -> Result<Vec<f64>> {
     let of = |run: &&Run| {
         run.number(&Measure::score(metric, DEV))
@@ -157,7 +157,7 @@ fn weights(team: &[&Run], metric: &str) -> Result<Vec<f64>> {
             })
     };
     let weights = team.iter().map(of).collect::<Result<Vec<f64>>>()?;
-    // Where none got anything right on dev, none has more to say than another.
+    // Where all dev scores are 0, members have equal weights.
     let silent = weights.iter().all(|&weight| weight == 0.0);
     Ok(if silent {
         vec![1.0; team.len()]
@@ -199,7 +199,7 @@ fn together(team: &[&Run]) -> Result<Run> {
     let labels: BTreeSet<String> = team.iter().flat_map(|run| run.labels().clone()).collect();
     let mut run = first.standing_for(row, labels);
     run.keep_facts(|path, value| others.iter().all(|other| other.fact(path) == Some(value)));
-    // What members do not have in common is that of all together.
+    // Numbers and status are those of the ensemble.
     let (of_row, _) = facts(&run.row)?;
     for (path, value) in of_row {
         if value.is_number() || path == "status" {

@@ -1,4 +1,4 @@
-//! Joint answers to the same examples, and what they score.
+//! Joint predictions for the same examples, and their scores.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use totune_stats::{CLASSIFICATION_EXTRAS, Vote, classification_scores_with, pred
 use crate::plan::{Measure, Rule, TEST};
 use crate::select::runs::{Run, Runs};
 
-/// How far a score that is computed again may lie from the stored one.
+/// Tolerance between a recomputed score and the stored one.
 const ROUNDING: f64 = 1e-9;
 
-/// Scores of the joint answers of `team` by name.
+/// Scores of the joint predictions of `team` by name.
 ///
-/// A metric counts where it gives each member's stored score again from the member's stored answers; `accuracy` has to.
-/// Those of a positive class are not among them, since rows do not say which class that is.
+/// A metric counts where it reproduces each member's stored score from the member's stored predictions; `accuracy` has
+/// to. Those of a positive class are not among them, since rows do not say which class that is.
 pub(super) fn joint_scores(
     team: &[&Run],
     runs: &Runs,
@@ -63,7 +63,7 @@ pub(super) fn joint_scores(
     Ok(found.into_iter().map(named).collect())
 }
 
-/// Whether `rows` are those of a classifier.
+/// Checks that `rows` are those of a classifier.
 fn check(run: &Run, rows: &[PredictionRow]) -> Result<()> {
     let id = &run.row.run_id;
     ensure!(
@@ -85,7 +85,7 @@ fn check(run: &Run, rows: &[PredictionRow]) -> Result<()> {
     Ok(())
 }
 
-/// Whether both answered the same examples with the same labels; rows are in order of examples.
+/// Checks that both have the same examples with the same gold labels; rows are in order of examples.
 fn same_examples(
     (one, rows): (&Run, &[PredictionRow]),
     (other, others): (&Run, &[PredictionRow]),
@@ -132,7 +132,7 @@ struct Classes {
 }
 
 impl Classes {
-    /// Rows name the predicted class, and its score is the highest: that tells the order.
+    /// Finds the order from the rows: each names the predicted class, whose score is the highest.
     ///
     /// A class that no member ever predicts is the one label that is left, if one is.
     fn of(rows: &[&[PredictionRow]]) -> Result<Self> {

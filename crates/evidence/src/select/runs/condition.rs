@@ -1,4 +1,4 @@
-//! What a condition of a `where` accepts.
+//! Conditions of a `where`, and the values that they accept.
 
 use anyhow::{Result, bail};
 use serde_json::Value;

@@ -11,7 +11,7 @@ use crate::plan::{DEV, Measure, TEST};
 use crate::select::learned::{self, Answers};
 use crate::select::sample::Key;
 
-/// Between the name of a score and the number of the layer it is of; 0 is the embeddings.
+/// Separator between the name of a score and the number of its layer; 0 is the embeddings.
 const LAYER: &str = "@layer-";
 
 /// Metrics that a run as a whole is judged by: the first that it has.
@@ -27,13 +27,13 @@ pub struct Run {
     /// The paths that are from the spec.
     pub(super) asked: BTreeSet<String>,
     pub(super) scores: Scores,
-    /// What it must not be taken for; see [`crate::select::label::LabelPlan`].
+    /// Its labels; see [`crate::plan::LabelPlan`].
     pub(super) labels: BTreeSet<String>,
-    /// What it answered on test, where that was kept.
+    /// Summary of its predictions on test, where they were stored.
     pub(super) answers: Option<Answers>,
 }
 
-/// What a run was scored by.
+/// Scores of a run.
 #[derive(Debug, Default)]
 pub(super) struct Scores {
     /// Final scores by (split, metric).
@@ -47,7 +47,7 @@ pub(super) struct Scores {
 }
 
 impl Scores {
-    /// Those of each run, by run id.
+    /// The scores of each run, by run id.
     pub(super) fn by_run(evals: Vec<EvalRow>) -> HashMap<String, Self> {
         let mut by_run: HashMap<String, Self> = HashMap::new();
         // Rows are sorted by time within a run, so the last final score of a measure is the one that stays.
@@ -98,7 +98,8 @@ impl Run {
         }
     }
 
-    /// Whether it learned, by a final score on test; `None` where that cannot be told, and of a floor, which trains nothing.
+    /// Whether it learned, by a final score on test; `None` where that is unknown, and for a floor, which trains
+    /// nothing.
     pub(crate) fn learned(&self, measure: &Measure) -> Option<bool> {
         let is_floor = self.fact("work.kind").is_some_and(|kind| kind == "floor");
         match measure {
@@ -115,8 +116,8 @@ impl Run {
         }
     }
 
-    /// What guessing scores in its place: 0 by correlations, Matthews' coefficient and spans, and by accuracy on test the share
-    /// of the most frequent class; `None` where that cannot be told.
+    /// Score of guessing: 0 by correlations, Matthews' coefficient and spans, and by accuracy on test the share of the
+    /// most frequent class; `None` where that is unknown.
     pub fn guess(&self, measure: &Measure) -> Option<f64> {
         match measure {
             Measure::Score { metric, .. } if learned::is_zero_for_guesses(metric) => Some(0.0),
@@ -127,7 +128,7 @@ impl Run {
         }
     }
 
-    /// Whether a metric counts right classes, and one of two has none.
+    /// Whether a metric counts correct classes, and the run has an F1 of 0 for one of two.
     fn misses_a_class(&self, metric: &str) -> bool {
         let none = |f1: &str| self.number(&Measure::score(f1, TEST)) == Some(0.0);
         learned::is_of_classes(metric) && ["f1-positive", "f1-negative"].into_iter().any(none)
@@ -164,8 +165,8 @@ impl Run {
             .collect()
     }
 
-    /// The same against the seconds they took; `None` where there is no score, one is not finite, or an epoch
-    /// from the first to the last has none.
+    /// The same over the seconds of training; `None` where there is no score, one is not finite, or an epoch from the
+    /// first to the last has none.
     pub fn curve(&self, metric: &str, split: &str) -> Option<Curve> {
         let scores = self.epochs(metric, split);
         let every = scores
@@ -176,7 +177,7 @@ impl Run {
         every.then(|| Curve::new(points.collect()))?
     }
 
-    /// What the spec alone has, by dotted path: the settings of the run, and nothing of how it went.
+    /// Values from the spec, without the row's, by dotted path: the settings of the run, and nothing of how it went.
     pub fn asked(&self) -> BTreeMap<&str, &Value> {
         self.asked
             .iter()
@@ -184,20 +185,20 @@ impl Run {
             .collect()
     }
 
-    /// Whether nothing of it is drawn at random, as a fit that converges, a floor or a probe of pretrained layers: every
+    /// Whether it involves no randomness, as with a fit that converges, a floor or a probe of pretrained layers: every
     /// seed would give the same scores.
     pub(crate) fn is_seedless(&self) -> bool {
         let solved = ["converged", "max-iter"].contains(&self.row.stop_reason.as_str());
         self.row.steps == 0 || solved
     }
 
-    /// Trained models behind its answers: the members of an ensemble.
+    /// Number of trained models behind its predictions: the members of an ensemble, otherwise 1.
     pub(crate) fn n_models(&self) -> usize {
         let members = self.facts.get("members").and_then(Value::as_array);
         members.map_or(1, Vec::len)
     }
 
-    /// How many settings were tried to choose its own: 0 without a search, `None` where a search is not known in full.
+    /// Number of settings tried to choose its own: 0 without a search, `None` where a search is not known in full.
     pub(crate) fn n_trials(&self) -> Option<u64> {
         let paths = self.facts.get("search").and_then(Value::as_array);
         match paths.is_some_and(|paths| !paths.is_empty()) {
@@ -212,7 +213,7 @@ impl Run {
         n_dev.filter(|_| self.n_trials() != Some(0))
     }
 
-    /// What it must not be taken for.
+    /// Its labels.
     pub fn labels(&self) -> &BTreeSet<String> {
         &self.labels
     }
@@ -227,7 +228,7 @@ impl Run {
         scores.collect()
     }
 
-    /// Which part of the dataset its test scores are of: `dev`, where that file took the place of a test file.
+    /// Part of the dataset that its test scores are of: `dev`, where that file took the place of a test file.
     pub(crate) fn scored_on(&self) -> String {
         let text = |path: &str| self.facts.get(path).and_then(Value::as_str);
         match (text("split.kind"), text("split.test")) {
@@ -250,7 +251,7 @@ impl Run {
         }
     }
 
-    /// Drops what `keep` does not want.
+    /// Drops the facts that `keep` rejects.
     pub(crate) fn keep_facts(&mut self, keep: impl Fn(&str, &Value) -> bool) {
         self.facts.retain(|path, value| keep(path, value));
         self.asked.retain(|path| self.facts.contains_key(path));
@@ -265,7 +266,7 @@ impl Run {
         self.scores.finals.insert(key, value);
     }
 
-    /// What the spec or the row has at a dotted path.
+    /// The value at a dotted path of the spec or the row.
     pub fn fact(&self, path: &str) -> Option<&Value> {
         self.facts.get(path)
     }
@@ -278,7 +279,7 @@ impl Run {
         }
     }
 
-    /// What was asked for: everything below `work` and `split`, by path.
+    /// Its settings: everything below `work` and `split`, by path.
     pub fn setting(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.facts
             .iter()
