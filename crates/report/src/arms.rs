@@ -19,8 +19,8 @@ struct Arm {
     title: Option<String>,
 }
 
-/// Experiment, name and title of each arm in a folder, in the order of the files. An arm without a title is called by its name;
-/// those of a pattern, such as `{states}`, are not there.
+/// Experiment, name and title of each arm in a folder, in the order of the files. The title of an arm without one is
+/// its name; arms of a pattern, such as `{states}`, are left out.
 pub(crate) fn titles(experiments: &Path) -> Vec<[String; 3]> {
     let files = fs::read_dir(experiments).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = files.map(|entry| entry.path()).collect();

@@ -32,7 +32,7 @@ pub(crate) fn table_of_tasks(settings: &str) -> anyhow::Result<RenderedTable> {
     table_with_claims(settings, "")
 }
 
-/// The same beside these claims.
+/// The same with these claims.
 pub(crate) fn table_with_claims(settings: &str, claims: &str) -> anyhow::Result<RenderedTable> {
     let text = format!("id = 'table'\ntitle = 'A & B'\n{settings}");
     let item: Item<Kind> = parse(&text, "report.toml")?;

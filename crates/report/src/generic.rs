@@ -1,4 +1,4 @@
-//! What a page shows of an experiment that nobody wrote a `report.toml` for: every arm on every dataset.
+//! The page of an experiment without a `report.toml`: every arm on every dataset.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -131,7 +131,7 @@ fn task(card_folders: &[&Path], dataset: &str, rows: &Tables) -> Table {
     task
 }
 
-/// What of a dataset's card is needed here.
+/// The part of a dataset's card that is needed here.
 #[derive(Debug, Default, Deserialize)]
 struct Card {
     #[serde(default)]

@@ -1,15 +1,15 @@
-//! What stands on the page: its heading, and its kind with the settings of that kind.
+//! Items of a page: a heading, and a kind with its settings.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What a table or a figure has whatever its kind.
+/// The heading of a table or figure of any kind.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 pub(crate) struct Heading {
     /// Name of its files and of its place on the page.
     pub(crate) id: String,
     pub(crate) title: String,
-    /// Where the paper has it; empty for one that the paper does not have.
+    /// Its place in the paper; empty for one that the paper does not have.
     #[serde(default)]
     pub(crate) source: String,
     /// A paragraph above it.

@@ -1,13 +1,12 @@
-//! Tables, figures and pages of what the runs of a paper show.
+//! Tables, figures and pages of the results of a paper's runs.
 //!
 //! [`report`] reads the parquet tables of a paper and profile, the paper's `report.toml` (what to show) and
 //! `claims.toml` (what to check), and writes one folder: a self-contained page, tables as Markdown, LaTeX and
 //! CSV, figures as SVG and PNG. Every number in it is computed from rows or stands in one of the two files.
 //! The same inputs give the same bytes.
 //!
-//! What is true of the runs (which belong together, how they differ, what that says of a claim) comes from
-//! [`totune_evidence`]. This crate knows nothing of training: it builds without burn, and what it does not find it leaves
-//! empty and says so.
+//! The evidence (groups of runs, comparisons, verdicts on claims) comes from [`totune_evidence`]. This crate knows
+//! nothing of training: it builds without burn, and leaves missing numbers empty with a note.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -44,7 +43,7 @@ use crate::page::index::{SUMMARY, Summary, neighbours};
 use crate::page::output::Staged;
 use crate::report_file::ReportFile;
 
-/// Which page to write.
+/// A request for a page.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Folder that holds `experiments/`, `results/` and `reports/`.
@@ -57,7 +56,7 @@ pub struct Request {
     pub profile: String,
 }
 
-/// What was written.
+/// The files that were written.
 #[derive(Debug, Clone)]
 pub struct Written {
     /// The page.
@@ -79,7 +78,8 @@ pub fn report(request: &Request) -> Result<Written> {
     report_of(request, None)
 }
 
-/// As [`report`], from these rows instead of those on the disk, such as rows of an earlier schema that were upgraded.
+/// Does the same as [`report`] from these rows instead of those on disk, such as rows of an earlier schema that were
+/// upgraded.
 pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     let Request {
         project_root,
@@ -153,7 +153,7 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     })
 }
 
-/// What `experiments/<paper>/` says of a page.
+/// The parts of `experiments/<paper>/` that a page needs.
 struct Experiments {
     plan: ReportFile,
     plan_shown: String,
@@ -204,7 +204,7 @@ impl Experiments {
 /// The profile whose pages carry a warning.
 const FIXTURE: &str = "fixture";
 
-/// What is drawn into the pictures of a profile.
+/// The stamp on the pictures of a profile.
 fn stamp(profile: &str) -> Option<String> {
     (profile == FIXTURE).then(|| "FIXTURE: synthetic data, not a result".to_owned())
 }

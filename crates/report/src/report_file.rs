@@ -1,4 +1,4 @@
-//! `report.toml`: groups of runs and tasks ([`Plan`]), and the tables and figures that a page shows of them.
+//! `report.toml`: groups of runs and tasks ([`Plan`]), and the tables and figures of a page.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Deref;
@@ -22,7 +22,7 @@ pub(crate) struct ReportFile {
     /// The paper and its question.
     pub(crate) paper: Paper,
     pub(crate) plan: Plan,
-    /// What the page says first.
+    /// The takeaway at the top of the page.
     pub(crate) takeaway: Option<TakeawayPlan>,
     /// Tables, in the order of the page.
     pub(crate) tables: Vec<Item<tables::Kind>>,
@@ -30,13 +30,13 @@ pub(crate) struct ReportFile {
     pub(crate) figures: Vec<Item<figures::Kind>>,
 }
 
-/// What the page says about the paper itself.
+/// The paper's description on the page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Paper {
     pub(crate) title: String,
     pub(crate) authors: String,
-    /// What the paper asks and answers, in the page's words.
+    /// The paper's question and answer, in the page's words.
     pub(crate) question: String,
 }
 
@@ -90,7 +90,7 @@ impl From<Written> for ReportFile {
     }
 }
 
-/// What asks for groups and tasks need not know that there are tables.
+/// Code that needs groups and tasks need not know of tables.
 impl Deref for ReportFile {
     type Target = Plan;
 

@@ -11,7 +11,7 @@ fn every_committed_report_is_written_again_byte_for_byte() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let committed = pages(&root);
     assert!(!committed.is_empty(), "no report is committed");
-    // A page takes seconds to write, so they are written side by side.
+    // A page takes seconds to write, so they are written in parallel.
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let work = committed
             .iter()
@@ -91,7 +91,7 @@ fn differences(root: &Path, paper: &str, profile: &str) -> Vec<String> {
         .collect()
 }
 
-/// All files below a folder but those of single curves, which a person asks for one by one.
+/// All files below a folder but those of single curves, which are written on request.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut waiting = vec![folder.to_owned()];
@@ -127,7 +127,7 @@ fn first_difference(old: &[u8], new: &[u8]) -> String {
     }
 }
 
-/// What the claims of the committed results came to, one line each.
+/// Verdicts on the claims of the committed results, one line each.
 const VERDICTS: &str = include_str!("verdicts.csv");
 
 /// A rule or a claim that is edited may change a verdict; it then changes this list too, where a reviewer sees it.

@@ -127,7 +127,7 @@ fn the_index_is_made_of_what_the_reports_say() {
 /// Widths of a telephone and of a desk.
 const WIDTHS: [u32; 2] = [400, 1200];
 
-/// Before anything else on the page: what goes wrong while it loads.
+/// A script before anything else on the page, which records errors while it loads.
 const WATCH: &str = r#"<script>
 window.wrong = [];
 addEventListener("error", event => wrong.push("error: " + (event.message || event.target.outerHTML)), true);
@@ -135,7 +135,7 @@ const told = console.error;
 console.error = (...words) => { wrong.push("console: " + words.join(" ")); told(...words); };
 </script>"#;
 
-/// After the page is there: what a reader would stumble over, told to the page around it.
+/// A script after the page has loaded, which reports defects to the page around it.
 const LOOK: &str = r##"<script>
 addEventListener("load", () => {
   const root = document.documentElement;
@@ -193,7 +193,7 @@ fn what_goes_wrong_in_a_browser_is_seen() {
     }
 }
 
-/// What goes wrong with a page in a frame of that width; `folder` is where its links start.
+/// Defects of a page in a frame of that width; `folder` is the base of its links.
 fn seen(page: &str, folder: &Path, width: u32) -> Vec<String> {
     let place = tempfile::tempdir().expect("a folder");
     let base = format!("<base href=\"file://{}/\">", folder.display());
@@ -223,7 +223,7 @@ fn browser() -> Option<PathBuf> {
     named.or_else(|| found().find(|file| file.is_file()))
 }
 
-/// What the page in a frame says of itself.
+/// The report of the page in a frame.
 fn look(page: &Path) -> Value {
     let names = "chromium, chromium-browser or google-chrome on the PATH, or TOTUNE_CHROMIUM";
     let chromium = browser().expect(names);

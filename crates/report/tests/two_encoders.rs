@@ -7,7 +7,7 @@ use std::path::Path;
 
 use totune_report::{Request, report};
 
-/// The page, and the names of all files beside it.
+/// The page, and the names of all files next to it.
 fn written() -> (String, Vec<String>) {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/record");
     let project = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
 //! The verdicts and numbers in `docs/which-strategy.md` are those of the tables they link to.
 //!
-//! Each is a link to a CSV file whose title says where in it: `[-6.2](../reports/….csv "row=Last layer, 2e-5; difference_points")`
-//! is the column `difference_points` of the one line whose `row` is that. A number may be in hundredths of the cell's; of a
-//! verdict, what it was reached by may be left out.
+//! Each is a link to a CSV file whose title says where in it: `[-6.2](../reports/….csv "row=Last layer, 2e-5;
+//! difference_points")` is the column `difference_points` of the one line whose `row` is that. A number may be in
+//! hundredths of the cell's; a verdict may be given without the part that says how it was reached.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn every_verdict_and_number_is_the_one_in_its_table() {
     assert!(wrong.is_empty(), "{PAGE}:\n{}", wrong.join("\n"));
 }
 
-/// As long as the results of a profile are withdrawn, a reader of either text is told so before anything else.
+/// Checks that, while the results of a profile are withdrawn, either text says so before anything else.
 #[test]
 fn the_notice_stands_first_in_every_text_with_results() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -144,7 +144,7 @@ impl Link<'_> {
         let shown = self.text.trim_end_matches(" %");
         let number: f64 = shown.parse().with_context(|| format!("[{shown}]"))?;
         let decimals = shown.split_once('.').map_or(0, |(_, after)| after.len());
-        // As it is rounded, give or take what two ways of rounding a half differ by.
+        // Up to rounding, and the difference between two ways of rounding a half.
         let half = 0.5 * 0.1f64.powi(decimals as i32) + 1e-9;
         let near = |value: f64| (value - number).abs() <= half;
         ensure!(

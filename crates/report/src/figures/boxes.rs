@@ -27,7 +27,7 @@ pub(crate) struct Box {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct PanelPlan {
-    /// What the axis measures, with its unit.
+    /// Title of the axis, with its unit.
     title: String,
     metric: String,
     split: String,

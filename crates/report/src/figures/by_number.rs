@@ -24,7 +24,7 @@ pub(super) struct TaskLines<'f> {
     /// Its name in the CSV.
     pub(super) task: &'f str,
     pub(super) title: &'f str,
-    /// What the axis calls the scores.
+    /// Name of the scores on the axis.
     pub(super) unit: &'f str,
     pub(super) lines: Vec<Line>,
 }
@@ -38,14 +38,14 @@ pub(super) struct Line {
     pub(super) stroke: Stroke,
     /// At least one of each number.
     pub(super) scores: BTreeMap<u32, Vec<f64>>,
-    /// Runs that the scores are of.
+    /// Number of runs behind the scores.
     pub(super) runs: usize,
     pub(super) labels: Vec<String>,
-    /// Why runs are missing from it, if any are.
+    /// The reason why runs are missing from it, if any are.
     pub(super) note: Option<String>,
 }
 
-/// The figure of these lines with its table; `split` is what the scores are of.
+/// The figure of these lines with its table; `split` is the split of the scores.
 pub(super) fn draw(
     number: Number,
     (heading, split): (&Heading, &str),

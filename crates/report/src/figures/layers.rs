@@ -21,7 +21,7 @@ pub(crate) struct Layers {
     panels: Vec<LayerPanelPlan>,
     #[serde(rename = "line")]
     lines: Vec<LayerLinePlan>,
-    /// Which scores.
+    /// The split of the scores.
     #[serde(default = "test")]
     split: String,
     /// Further conditions on every line.
@@ -35,7 +35,7 @@ pub(crate) struct Layers {
 pub(crate) struct LayerPanelPlan {
     pub(crate) task: String,
     pub(crate) metric: Option<String>,
-    /// What the axis calls that metric.
+    /// Name of that metric on the axis.
     pub(crate) unit: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Learning curves: the score against the number of training examples, one panel per task, one line per group of runs, and
-//! a table of the same numbers.
+//! Learning curves: the score by number of training examples, one panel per task, one line per group of runs, and a
+//! table of the same numbers.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
@@ -27,7 +27,7 @@ pub(crate) struct LearningCurve {
     /// One panel each; all tasks unless named.
     #[serde(default)]
     tasks: Vec<String>,
-    /// Which scores.
+    /// The split of the scores.
     #[serde(default = "test")]
     split: String,
     /// Further conditions on every line.
@@ -108,7 +108,7 @@ impl LearningCurve {
     }
 }
 
-/// How many examples a run was trained on, as its settings have it.
+/// The number of training examples in a run's settings.
 fn examples(run: &Run) -> Option<u32> {
     u32::try_from(run.fact(EXAMPLES)?.as_u64()?).ok()
 }

@@ -29,14 +29,14 @@ use crate::tables::rendered::{Cell, Csv, RenderedTable};
 /// Digits of a score.
 const DIGITS: usize = 3;
 
-/// A figure with the words around it.
+/// A figure with its heading, notes and table.
 #[derive(Debug, Default)]
 pub(crate) struct RenderedFigure {
     pub(crate) heading: Heading,
     pub(crate) panels: Vec<Panel>,
-    /// What is missing from the picture.
+    /// Notes on what is missing from the picture.
     pub(crate) notes: Vec<String>,
-    /// The table beside it, if it has one; its CSV has every number of the picture.
+    /// The table next to it, if it has one; its CSV has every number of the picture.
     pub(crate) table: Option<RenderedTable>,
     /// Every number of the picture, if the table does not have them.
     pub(crate) csv: Option<Csv>,
@@ -44,13 +44,13 @@ pub(crate) struct RenderedFigure {
 
 /// A kind of figure.
 pub(crate) trait FigureKind: Debug {
-    /// What the id of its table adds to that of the figure, if it has a table.
+    /// The suffix that turns the id of the figure into that of its table, if it has a table.
     fn table_suffix(&self) -> Option<&'static str>;
 
-    /// Checks what its type cannot; `from` says who asks.
+    /// Checks what its type cannot; `from` prefixes errors.
     fn check(&self, plan: &Plan, from: &str) -> Result<()>;
 
-    /// Fills it from the runs; the heading is set by who asks.
+    /// Fills it from the runs; the caller sets the heading.
     fn draw(&self, heading: &Heading, scope: &Scope) -> Result<RenderedFigure>;
 }
 
@@ -67,7 +67,7 @@ kinds! {
 }
 
 impl Item<Kind> {
-    /// Where errors find it.
+    /// Its name in errors.
     pub(crate) fn place(&self) -> String {
         format!("figure `{}`", self.heading.id)
     }

@@ -1,4 +1,4 @@
-//! The picture of a dataset: how long its texts are, and how its answers are spread.
+//! The picture of a dataset: the distributions of its text lengths and of its labels or scores.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use totune_plot::bars::{BarPanel, BarSeries};
 use totune_plot::steps::{StepPanel, StepSeries};
 use totune_plot::{Figure, Panel};
 
-/// What the picture shows of a dataset.
+/// The contents of the picture of a dataset.
 #[derive(Debug, Clone)]
 pub struct Portrait {
     /// Name of the dataset.
     pub name: String,
-    /// What lengths are counted in: `words`, `wordpieces`.
+    /// Unit of lengths: `words`, `wordpieces`.
     pub unit: String,
     /// Lengths to mark, such as common maximum lengths.
     pub limits: Vec<usize>,
@@ -30,11 +30,11 @@ pub struct SplitPortrait {
     pub split: String,
     /// Lengths and the rows that have each.
     pub lengths: Vec<(usize, usize)>,
-    /// Its answers.
+    /// Distribution of its labels or scores.
     pub answers: Answers,
 }
 
-/// How answers are spread.
+/// A distribution of labels or scores.
 #[derive(Debug, Clone)]
 pub enum Answers {
     /// Rows of each label, in the order of the card.
@@ -85,7 +85,7 @@ impl Portrait {
         }
     }
 
-    /// The length that all but a few rows keep to.
+    /// The length that all but a few rows do not exceed.
     fn end(&self) -> Option<f64> {
         let mut all: Vec<(usize, usize)> = self
             .splits

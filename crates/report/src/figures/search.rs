@@ -1,5 +1,5 @@
-//! The search for settings: how many trials each cell of a comparison had, what they scored on the development part,
-//! and how soon the best of them was found.
+//! The search for settings: the number of trials of each cell of a comparison, their dev scores, and how soon the best
+//! of them was found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,20 +24,20 @@ use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Search {
-    /// Experiment of the trials, such as `table-2-search`; it takes the place of what the groups name.
+    /// Experiment of the trials, such as `table-2-search`; it replaces the one that the groups name.
     experiment: String,
-    /// What was compared after the search.
+    /// Groups that were compared after the search.
     groups: Vec<String>,
     /// Tasks, one panel each; all unless named.
     #[serde(default)]
     tasks: Vec<String>,
 }
 
-/// The part of the data that the settings were chosen by.
+/// The split that the settings were chosen on.
 const SPLIT: &str = "dev";
-/// Where a run says which experiment it is of.
+/// Path of a run's experiment.
 const EXPERIMENT: &str = "experiment";
-/// What a setting consists of; other parts of a spec say what it is tried on.
+/// Prefix of the paths of a setting; other parts of a spec name the data it is tried on.
 const SETTING: &str = "work.";
 
 /// The trials of one group on one task, in the order they began.
@@ -274,7 +274,7 @@ impl Trials<'_> {
         best.unwrap_or_default()
     }
 
-    /// Whether the compared runs have what the best trial has: `yes`, `no`, or why nobody can say.
+    /// Whether the compared runs have what the best trial has: `yes`, `no`, or why that is unknown.
     fn taken(&self) -> &'static str {
         let Some((at, _)) = self.best() else {
             return "no trial";

@@ -5,7 +5,7 @@ use totune_evidence::claims::Judged;
 use crate::item::Heading;
 use crate::tables::{Cell, Column, Csv, RenderedTable};
 
-/// The claims with what became of each; LaTeX leaves out sources and reasons, CSV has ids and the paper's words too.
+/// The claims with their verdicts; LaTeX leaves out sources and reasons, CSV has ids and the paper's words too.
 pub(crate) fn table(judged: &[Judged]) -> RenderedTable {
     let columns = [
         ("Claim", "p{0.24\\linewidth}"),

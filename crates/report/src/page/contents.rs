@@ -11,7 +11,7 @@ use crate::report_file::ReportFile;
 use crate::tables::RenderedTable;
 use crate::tables::takeaway::Takeaway;
 
-/// What `report.toml` asks for, filled.
+/// The tables and figures of `report.toml`, filled.
 pub(crate) struct Contents {
     /// With its figure, where anything can be compared.
     pub(crate) takeaway: Option<(Takeaway, Option<Figure>)>,
@@ -41,7 +41,7 @@ impl Contents {
         if let Some(takeaway) = &mut takeaway {
             let table = &mut takeaway.table;
             table.notes.extend(scope.runs.retimed().note());
-            // First what its sentences have to be read with.
+            // First the caveats on its sentences.
             let caveats = caveats.into_iter().map(|note| format!("{note}."));
             table.lead.splice(0..0, caveats);
         }

@@ -18,15 +18,15 @@ use totune_evidence::select::runs::Runs;
 /// File of a report's folder that the index is made of.
 pub(crate) const SUMMARY: &str = "summary.json";
 
-/// What the index shows of a report.
+/// The summary of a report that the index shows.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Summary {
     paper: String,
     profile: String,
     title: String,
-    /// What the profile means.
+    /// Description of the profile.
     meaning: String,
-    /// Why its conclusions are not to be acted on, in a few words.
+    /// The reason why its conclusions are withdrawn, in a few words.
     withdrawn: Option<String>,
     headline: Option<Headline>,
     runs: usize,
@@ -55,7 +55,7 @@ impl Summary {
         }
     }
 
-    /// The same with how much was run when, and what became of the claims.
+    /// The same with the number and days of the runs, and the verdicts on the claims.
     pub(crate) fn with(self, runs: &Runs, judged: &[Judged]) -> Self {
         let days = runs.all().iter().filter_map(|run| day(run.row.started));
         let days: BTreeSet<String> = days.collect();
@@ -102,7 +102,7 @@ pub fn index(project_root: &Path) -> Result<PathBuf> {
     Ok(target)
 }
 
-/// Those of `reports/<paper>/<profile>/`, in order of their names.
+/// The summaries of `reports/<paper>/<profile>/`, in order of their names.
 fn summaries(reports: &Path) -> Result<Vec<Summary>> {
     let mut found = Vec::new();
     for paper in folders(reports) {
@@ -208,7 +208,7 @@ mod tests {
         ] {
             assert!(page.contains(text), "{text} in {page}");
         }
-        // What is withdrawn gives no advice.
+        // A withdrawn report gives no advice.
         assert!(page.contains("Few minus all: +0.1 points"));
         assert!(!page.contains("fixture"));
     }

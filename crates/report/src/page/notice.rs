@@ -1,4 +1,4 @@
-//! What a reader has to know before any result of a profile, such as that its conclusions are withdrawn.
+//! Notices above the results of a profile, such as that its conclusions are withdrawn.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,9 +16,9 @@ pub(crate) const FILE: &str = "experiments/notices.toml";
 pub(crate) struct Notice {
     /// A few words, shown in bold.
     title: String,
-    /// What holds for every paper.
+    /// Text for every paper.
     text: String,
-    /// What was found in one paper besides, by its id.
+    /// Further text for single papers, by id.
     #[serde(default)]
     papers: BTreeMap<String, String>,
 }

@@ -1,4 +1,4 @@
-//! A folder that appears whole: written beside its place, then swapped in.
+//! A folder that appears whole: written next to its place, then swapped in.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ impl Staged {
         }
         if let Err(error) = fs::rename(&self.temporary, &self.target) {
             if had_old {
-                // Back to how it was; the first error is the one to tell.
+                // Back to how it was; the first error is the one to report.
                 let _ = fs::rename(&old, &self.target);
             }
             return Err(error).with_context(context);

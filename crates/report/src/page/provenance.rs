@@ -1,4 +1,4 @@
-//! Where the numbers come from: code, machines, data, weights, and how many runs ended how.
+//! Provenance of the numbers: code, machines, data, weights, and the statuses of runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use totune_evidence::select::runs::{Run, Runs};
 use totune_evidence::text::{count, counted, counts, fixed};
 use totune_record::RunRow;
 
-/// What the page says about its runs.
+/// Facts about the runs of a page.
 #[derive(Debug, Serialize)]
 pub(crate) struct Provenance {
     /// Runs per experiment, with how they ended.
@@ -18,7 +18,7 @@ pub(crate) struct Provenance {
     pub(crate) facts: Vec<(String, Vec<String>)>,
 }
 
-/// How the runs of an experiment ended.
+/// Statuses and total time of an experiment's runs.
 #[derive(Debug, Serialize)]
 pub(crate) struct Ended {
     pub(crate) name: String,
@@ -30,7 +30,7 @@ pub(crate) struct Ended {
 }
 
 impl Provenance {
-    /// Gathers what all runs say about themselves.
+    /// Gathers the facts that all runs recorded.
     pub(crate) fn of(runs: &Runs) -> Self {
         let all = runs.all();
         let mut by_experiment: BTreeMap<&str, Vec<&Run>> = BTreeMap::new();
@@ -56,7 +56,7 @@ impl Provenance {
     }
 }
 
-/// What runs say about themselves, each line with its values; lines without any are left out.
+/// Facts that runs recorded, each line with its values; lines without any are left out.
 fn facts(all: &[Run], retimed: &Retimed) -> Vec<(String, Vec<String>)> {
     let distinct = |text: fn(&RunRow) -> Option<String>| -> Vec<String> {
         let texts = all.iter().filter_map(|run| text(&run.row));
@@ -117,8 +117,8 @@ fn device(row: &RunRow) -> Option<String> {
     Some(format!("{}, {}, {threads}", row.device, row.dtype))
 }
 
-/// What part of the processor runs had while they trained, where it is known: a tenth less than all of it says that seconds
-/// are rough, unless a timing pass gave others.
+/// The share of the CPU that runs had while they trained, where it is known. Below 90 %, seconds are approximate unless
+/// a timing pass gave others.
 fn cpu_share(shares: &[f64]) -> Option<String> {
     let (low, high) = (shares.first()?, shares.last()?);
     let below = shares.iter().filter(|share| **share < 0.9).count();
@@ -156,7 +156,7 @@ pub(crate) fn statuses(runs: &[&Run]) -> String {
     counts(&statuses)
 }
 
-/// Training, which includes what caching took, and evaluation together.
+/// The time of training, which includes caching, and of evaluation.
 pub(crate) fn time<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
     let seconds: f64 = runs
         .map(|run| run.row.train_seconds + run.row.eval_seconds)

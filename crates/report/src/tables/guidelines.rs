@@ -24,7 +24,7 @@ pub(crate) struct Guidelines {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct GuidelinePlan {
-    /// What it is for, one text under each heading.
+    /// Its use cases, one text under each heading.
     cells: Vec<String>,
     /// The advice.
     says: String,

@@ -1,4 +1,4 @@
-//! Tables on a page: what `templates/table.html` needs beyond the table itself.
+//! Tables in HTML: the values that `templates/table.html` needs in addition to the table itself.
 
 use minijinja::value::{Serde, Value};
 use serde::Serialize;

@@ -60,7 +60,7 @@ fn is_shown(column: &Column) -> bool {
     column.latex != Some("")
 }
 
-/// How a column is set: names to the left, numbers to the right.
+/// Alignment of a column: names to the left, numbers to the right.
 fn form((at, column): (usize, &&Column)) -> String {
     let usual = if at == 0 || column.class == "stub" {
         "l"

@@ -36,7 +36,7 @@ impl RenderedTable {
         text
     }
 
-    /// Columns set apart by spaces, for a terminal; the heading of a part stands alone and widens no column.
+    /// Columns set apart by spaces, for a terminal; the heading of a part has its own line and widens no column.
     pub(crate) fn plain(&self) -> String {
         let rows = self.lines(TERMINAL);
         let widths = widths(rows.iter().filter(|row| row.len() > 1), 0);

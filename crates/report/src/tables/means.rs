@@ -53,7 +53,7 @@ struct MeansColumn {
     conditions: Where,
 }
 
-/// One row: a group, and what the paper reports for it.
+/// One row: a group, and the paper's values for it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct MeansRow {
@@ -208,7 +208,7 @@ impl MeansColumn {
         }
     }
 
-    /// The paper's value, then mean, ends of the interval and standard deviation of ours; what does not exist is empty.
+    /// The paper's value, then mean, ends of the interval and standard deviation of ours; missing values are empty.
     fn texts(&self, row: &MeansRow, sample: &Sample) -> [String; 5] {
         let interval = sample.interval();
         [
@@ -275,7 +275,8 @@ impl Filled<'_> {
         let empty = note.map(|note| format!("{name}: empty, because {note}"));
         let [_, lost] = self.runs();
         let lost = (!lost.is_empty()).then(|| format!("{name}: not in the means: {lost}"));
-        // Columns judge by the same answers, but a correlation of classes may tell more than their accuracy.
+        // Columns are computed from the same predictions, but a correlation of classes may reveal more than their
+        // accuracy.
         let worst = self.samples.iter().max_by_key(|sample| sample.unlearned);
         let unlearned = worst
             .map(Sample::unlearned_text)

@@ -29,10 +29,10 @@ use crate::item::{Heading, Item};
 
 /// A kind of table.
 pub(crate) trait TableKind: Debug {
-    /// Checks what its type cannot; `from` says who asks.
+    /// Checks what its type cannot; `from` prefixes errors.
     fn check(&self, plan: &Plan, from: &str) -> Result<()>;
 
-    /// Fills it from the runs, or from what became of the claims; the heading is set by who asks.
+    /// Fills it from the runs, or from the verdicts on the claims; the caller sets the heading.
     fn render(&self, heading: &Heading, scope: &Scope, judged: &[Judged]) -> Result<RenderedTable>;
 }
 
@@ -49,7 +49,7 @@ kinds! {
 }
 
 impl Item<Kind> {
-    /// Where errors find it.
+    /// Its name in errors.
     pub(crate) fn place(&self) -> String {
         format!("table `{}`", self.heading.id)
     }

@@ -1,4 +1,4 @@
-//! Which group is best on how many tasks: ranks of mean scores, and their mean over tasks.
+//! Rankings of groups: ranks of their mean scores on each task, and the mean rank over tasks.
 
 use std::collections::BTreeSet;
 

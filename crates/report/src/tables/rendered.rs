@@ -17,11 +17,11 @@ pub(crate) struct RenderedTable {
     /// From left to right; the first one names the rows.
     pub(crate) columns: Vec<Column>,
     pub(crate) parts: Vec<Part>,
-    /// What the cells come to, below them.
+    /// Conclusions from the cells, below them.
     pub(crate) conclusion: Vec<String>,
-    /// How the cells are to be read.
+    /// Explanation of the cells.
     pub(crate) legend: String,
-    /// What a reader must know, without a full stop.
+    /// Notes to the reader, without a full stop.
     pub(crate) notes: Vec<String>,
     /// One line per number, for programs.
     #[serde(skip)]
@@ -34,8 +34,8 @@ pub(crate) struct Column {
     /// Heading over this column and its neighbours of the same group; empty for none.
     pub(crate) group: String,
     pub(crate) title: String,
-    /// Heading of the column that intervals have in Markdown and LaTeX; a page shows them below their values. Without it,
-    /// what stands beside a value follows after a slash.
+    /// Heading of the column that intervals have in Markdown and LaTeX; a page shows them below their values. Without
+    /// it, the text next to a value follows after a slash.
     pub(crate) interval: Option<&'static str>,
     /// Class of its cells for the style sheet of a page; `stub` for names, `runs` for counts of runs.
     pub(crate) class: &'static str,
@@ -54,15 +54,15 @@ pub(crate) struct Part {
 /// One cell.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Cell {
-    /// What counts.
+    /// The main text.
     pub(crate) main: String,
-    /// Its interval, or what else stands beside it in smaller print.
+    /// Its interval, or another text next to it in smaller print.
     pub(crate) beside: String,
     /// Whether it is the best of its row or column.
     pub(crate) best: bool,
-    /// For the style sheet of a page, after the class of the column.
+    /// Its class in the style sheet of a page, after that of the column.
     pub(crate) class: String,
-    /// What a page says where there is no value.
+    /// Text on a page where there is no value.
     pub(crate) empty: &'static str,
 }
 
@@ -70,11 +70,11 @@ pub(crate) struct Cell {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Csv(String);
 
-/// How a renderer writes the text of a cell.
+/// Markup with which a renderer writes the text of a cell.
 #[derive(Clone, Copy)]
 pub(super) struct Marks {
     pub(super) escaped: fn(&str) -> String,
-    /// What is best, of escaped text.
+    /// Marks escaped text as the best value.
     pub(super) strong: fn(&str) -> String,
 }
 
@@ -94,7 +94,7 @@ impl Cell {
         }
     }
 
-    /// The same with what stands beside it.
+    /// The same with a text next to it.
     pub(crate) fn beside(self, beside: impl Into<String>) -> Self {
         Self {
             beside: beside.into(),
@@ -102,14 +102,14 @@ impl Cell {
         }
     }
 
-    /// What a page says if there is no value.
+    /// The same with a text for a missing value.
     pub(crate) fn or(self, empty: &'static str) -> Self {
         Self { empty, ..self }
     }
 }
 
 impl Column {
-    /// Names and short texts.
+    /// A column of names and short texts.
     pub(crate) fn stub(title: impl Into<String>) -> Self {
         Self::of(title).class("stub")
     }
@@ -210,7 +210,7 @@ impl Csv {
     }
 }
 
-/// Adds to what was found for the same reason before.
+/// Adds `what` to the group of the same reason.
 pub(crate) fn add<T>(found: &mut Vec<(String, Vec<T>)>, reason: String, what: T) {
     match found.iter_mut().find(|(other, _)| *other == reason) {
         Some((_, all)) => all.push(what),
@@ -223,7 +223,7 @@ pub(crate) fn number(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 
-/// What a line of a CSV has of a spread: mean, lowest, highest and standard deviation of `values`.
+/// Fields of a spread in a line of CSV: mean, lowest, highest and standard deviation of `values`.
 pub(crate) fn spread_fields(spread: &Spread, values: &[f64]) -> [String; 4] {
     let sd = (values.len() > 1).then(|| sd(values));
     [Some(spread.mean), Some(spread.low), Some(spread.high), sd].map(number)

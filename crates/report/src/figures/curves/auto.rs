@@ -15,8 +15,8 @@ const KIND: &str = "work.training.adaptation.kind";
 /// Settings in which repeats of a run differ.
 const REPEATS: [&str; 2] = ["seed", "fold"];
 
-/// One group for each arm of an experiment that adapts an encoder among `runs`; and, for each group, what else its runs differ
-/// in.
+/// One group for each arm of an experiment that adapts an encoder among `runs`; and, for each group, the other settings
+/// in which its runs differ.
 ///
 /// The experiment is part of the name only where there are several.
 pub(crate) fn groups(runs: &[&Run]) -> (Vec<Chosen>, Vec<String>) {

@@ -1,4 +1,4 @@
-//! The figure of a page: one panel per task, the table beside it, and the points as CSV.
+//! The figure of a page: one panel per task, the table next to it, and the points as CSV.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
@@ -30,7 +30,7 @@ pub(crate) struct Curves {
     floors: Vec<String>,
     #[serde(rename = "panel")]
     pub(crate) panels: Vec<CurvePanel>,
-    /// Which scores.
+    /// The split whose scores are drawn.
     #[serde(default = "test")]
     split: String,
     /// Further conditions on every line.
@@ -111,7 +111,7 @@ impl Curves {
     }
 }
 
-/// The same of lines that are gathered already; the table gets a heading.
+/// The same for lines that are gathered already; the table gets a heading.
 pub(crate) fn drawn(tasks: &[Lines], time: Time, heading: Heading) -> RenderedFigure {
     let summaries: Vec<CurvesSummary> = tasks.iter().map(CurvesSummary::of).collect();
     let missing = tasks.iter().flat_map(Lines::notes);

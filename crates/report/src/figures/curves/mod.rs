@@ -1,9 +1,9 @@
-//! Time against score: the runs of a task as one line per group, what a figure and its table say of them.
+//! Time against score: the runs of a task as one line per group, for a figure and its table.
 //!
-//! A line goes through the means over all runs of its group after each epoch, where a run that stopped stays with
-//! its last score and time ([`Stopped::Stays`]): it says what training for at most so many epochs costs and
-//! gives. A run is scored by the checkpoint it would hand out then, so that its last score is its final one: no epoch is
-//! chosen by a score on test. Everything that is read off lines (scores, areas, times, the frontier) is read off these.
+//! A line goes through the means over all runs of its group after each epoch, where a run that stopped stays with its
+//! last score and time ([`Stopped::Stays`]): it says what training for at most so many epochs costs and gives. A run is
+//! scored by the checkpoint it would hand out then, so that its last score is its final one: no epoch is chosen by a
+//! score on test. Everything derived from lines (scores, areas, times, the frontier) is derived from these.
 
 pub(crate) mod auto;
 mod figure;
@@ -31,11 +31,11 @@ use totune_evidence::select::runs::{Run, Selection};
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::counts;
 
-/// Which epoch's checkpoint is the result of a run, and the metric that says so.
+/// Paths of the checkpoint selection of a run, and of the metric it uses.
 const SELECT: &str = "work.training.select";
 const WATCHED: &str = "work.training.stop.metric";
 
-/// What a line is to show: a name and the runs it is made of.
+/// The content of a line: a name and the runs it is made of.
 #[derive(Debug, Clone)]
 pub(crate) struct Chosen {
     pub(crate) name: String,
@@ -73,14 +73,14 @@ pub(crate) struct Lines {
     /// Name of the task in files.
     pub(crate) task: String,
     pub(crate) title: String,
-    /// What an axis calls the metric.
+    /// Name of the metric on an axis.
     pub(crate) unit: String,
     pub(crate) metric: String,
     pub(crate) split: String,
     pub(crate) lines: Vec<Line>,
-    /// What runs without training an encoder score, by the titles of their groups.
+    /// Scores of runs that train no encoder, by the titles of their groups.
     pub(crate) floors: Vec<(String, f64)>,
-    /// What the first of these scores; `None` without such runs.
+    /// The first of these scores; `None` without such runs.
     pub(crate) lowest: Option<f64>,
 }
 
@@ -93,13 +93,13 @@ pub(crate) struct Line {
     pub(crate) runs: Vec<RunLine>,
     /// Means over these after each epoch.
     pub(crate) epochs: Vec<Epoch>,
-    /// Through these means; `None` without runs.
+    /// The curve through these means; `None` without runs.
     pub(crate) mean: Option<Curve>,
-    /// Why the runs stopped, with how many.
+    /// Number of runs by stop reason.
     pub(crate) stops: BTreeMap<String, usize>,
-    /// Runs that are not among them, by what became of them.
+    /// Number of runs that are not among them, by status.
     pub(crate) lost: BTreeMap<String, usize>,
-    /// Why there is no run at all, if so.
+    /// The reason why there is no run at all, if so.
     pub(crate) note: Option<String>,
 }
 
@@ -113,14 +113,14 @@ pub(crate) struct RunLine {
     pub(crate) in_hand: Curve,
     /// Whether that checkpoint is the best epoch so far on dev, and not the last.
     pub(crate) selects: bool,
-    /// What guessing scores.
+    /// Score of guessing.
     guess: Option<f64>,
     /// Seconds after which a further phase began.
     pub(crate) switches: Vec<f64>,
 }
 
 impl Lines {
-    /// What the runs of each of `groups` that also meet `conditions` have, by `metric` on `split`.
+    /// The scores by `metric` on `split` of the runs of each of `groups` that also meet `conditions`.
     pub(crate) fn gather(
         scope: &Scope,
         groups: &[Chosen],
@@ -137,9 +137,9 @@ impl Lines {
         let line = |group: &Chosen| {
             let from = format!("{from}: group `{}`", group.name);
             let Selection { mut runs, note } = runs.select(&group.conditions, &from)?;
-            // Both must hold, where a map that is extended by another would let go of the first value of a path.
+            // Both must hold, whereas extending one map by the other would lose the first value of a path.
             runs.retain(|run| ids.contains(run.row.run_id.as_str()));
-            // Trials are drawn where somebody asks for their experiment by name, and never pooled with other runs.
+            // Trials are drawn only where their experiment is requested by name, and never pooled with other runs.
             if ![conditions, &group.conditions]
                 .iter()
                 .any(|of| of.contains_key("experiment"))
@@ -152,7 +152,7 @@ impl Lines {
             Ok((runs, note))
         };
         let found = groups.iter().map(line).collect::<Result<Vec<_>>>()?;
-        // Where nothing was run yet, nobody can know a metric.
+        // Without runs no metric is known.
         if found.iter().any(|(runs, _)| !runs.is_empty()) {
             runs.check_measure(&Measure::score(metric, split), from)?;
         }
@@ -169,7 +169,7 @@ impl Lines {
             .max_by(f64::total_cmp)
     }
 
-    /// What no training scores: the first floor, or guessing where that is known.
+    /// The score without training: of the first floor, or of guessing where that is known.
     pub(crate) fn floor(&self) -> Option<f64> {
         let runs = || self.lines.iter().flat_map(|line| &line.runs);
         self.lowest.or_else(|| runs().find_map(|run| run.guess))
@@ -182,7 +182,7 @@ impl Lines {
             .max_by(f64::total_cmp)
     }
 
-    /// Which line is best within any time, by their places; nothing where there is one line or none to choose from.
+    /// The lines that are best within any time, by their places; empty where there are fewer than two to choose from.
     pub(crate) fn frontier(&self) -> Vec<Reign> {
         let (places, curves): (Vec<usize>, Vec<Curve>) = self
             .means()
@@ -203,7 +203,7 @@ impl Lines {
         lines.filter_map(|(place, line)| Some((place, line.mean.as_ref()?)))
     }
 
-    /// What is missing.
+    /// Notes on what is missing.
     pub(crate) fn notes(&self) -> Vec<String> {
         let notes = missing(&self.lines, "no line");
         notes
@@ -302,7 +302,7 @@ impl RunLine {
                 points[at].1 = scored.points()[best].1;
             }
         }
-        // Whatever the rule was, this is the score that the run stands for.
+        // Whatever the rule was, this is the run's final score.
         if let (Some(last), Some(score)) = (points.last_mut(), run.number(&measure)) {
             last.1 = score;
         }
@@ -329,8 +329,8 @@ fn best_so_far(scores: impl Iterator<Item = f64>) -> Vec<usize> {
     places.collect()
 }
 
-/// Which runs are missing from `lines`, with the lines that lack runs for the same reason together; `empty` is what a line
-/// without any is called.
+/// Notes on runs that are missing from `lines`, one for all lines that lack runs for the same reason; `empty` describes
+/// a line without any.
 pub(crate) fn missing(lines: &[Line], empty: &str) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for line in lines {

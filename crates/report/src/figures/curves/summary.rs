@@ -1,4 +1,4 @@
-//! What can be read off the lines of a task, as numbers.
+//! Summary of the lines of a task in numbers.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::figures::curves::{Line, Lines};
 
-/// Shares of the best gain over the floor whose times are told.
+/// Shares of the best gain over the floor whose times are reported.
 const SHARES: [f64; 3] = [0.90, 0.95, 0.99];
 
-/// The lines of one task in numbers; everything but the counts is read off the mean lines.
+/// The lines of one task in numbers; everything but the counts is computed from the mean lines.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CurvesSummary {
     /// Task or dataset.
@@ -24,12 +24,12 @@ pub struct CurvesSummary {
     pub budget_seconds: Option<f64>,
     /// The best mean final score of any group.
     pub best_score: Option<f64>,
-    /// What no training scores: the first floor of the figure, or guessing; none where neither is known.
+    /// The score without training: of the first floor of the figure, or of guessing; none where neither is known.
     pub floor: Option<f64>,
-    /// One entry per line, in the order asked for.
+    /// One entry per line, in the order requested.
     pub groups: Vec<GroupSummary>,
-    /// Which group is best within a time, from the first moment at which any has a score; empty where there
-    /// are fewer than two lines.
+    /// Groups that are best within a time, from the first moment at which any has a score; empty where there are fewer
+    /// than two lines.
     pub frontier: Vec<LeadSummary>,
 }
 
@@ -42,31 +42,32 @@ pub struct GroupSummary {
     pub title: String,
     /// Runs the line is the mean of.
     pub runs: usize,
-    /// Why these stopped, with how many.
+    /// Number of these runs by stop reason.
     pub stops: BTreeMap<String, usize>,
-    /// Runs that are not in the line, by what became of them.
+    /// Number of runs that are not in the line, by status.
     pub lost: BTreeMap<String, usize>,
     /// Mean of the runs' own final scores: of the last epoch, or of the one with the best score on dev.
     pub score: Option<f64>,
-    /// Mean seconds of an epoch; kept states of frozen layers count where they are computed, in the first.
+    /// Mean seconds of an epoch; caching activations of frozen layers counts in the first.
     pub seconds_per_epoch: Option<f64>,
     /// Mean seconds until the runs stopped.
     pub seconds_to_end: Option<f64>,
     /// Mean score in hand over the time from 0 to the budget, the floor until the first epoch is finished
     /// (`totune_stats::Curve::area_until`); none without a floor.
     pub area: Option<f64>,
-    /// When shares of the best gain over the floor are reached; empty without a floor, or where nothing is above it.
+    /// Times at which shares of the best gain over the floor are reached; empty without a floor, or where nothing is
+    /// above it.
     pub time_to: Vec<TimeTo>,
     /// Means after each epoch.
     pub epochs: Vec<EpochSummary>,
 }
 
-/// When a score is reached.
+/// The time at which a score is reached.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimeTo {
-    /// Share of what the best score of any group is above the floor.
+    /// Share of the best gain of any group over the floor.
     pub share: f64,
-    /// That score.
+    /// The score at that share.
     pub score: f64,
     /// Seconds at which the line first reaches it, between two epochs by a straight line; none for never.
     pub seconds: Option<f64>,
@@ -97,9 +98,9 @@ pub struct LeadSummary {
     pub group: String,
     /// Its name for readers.
     pub title: String,
-    /// Where it begins to be best.
+    /// Start of the stretch.
     pub from_seconds: f64,
-    /// Where another begins, or the longest line ends.
+    /// End of the stretch: the start of another, or the end of the longest line.
     pub until_seconds: f64,
     /// Its best score by then.
     pub until_score: f64,

@@ -1,4 +1,4 @@
-//! The table beside a figure of lines: what each strategy reaches, and how soon.
+//! The table next to a figure of lines: the scores and times of each strategy.
 
 use totune_evidence::text::{counts, fixed, seconds};
 
@@ -27,7 +27,7 @@ pub(super) fn table(tasks: &[CurvesSummary]) -> RenderedTable {
     }
 }
 
-/// How the columns are to be read.
+/// Explanation of the columns.
 const NOTE: &str = "Score: mean of the runs' own final scores, with the epoch chosen on dev where the runs choose one, and never by a score on test. \
 A mark of a curve is what a run would score if it ended there, by the same rule. \
 s: seconds of training, with the time to fill the cache of frozen layers and without evaluation. \

@@ -11,9 +11,9 @@ use totune_stats::curve::Spread;
 use crate::figures::spread_cell;
 use crate::tables::rendered::{Cell, Csv};
 
-/// How far the score on train lies above the one on dev, where a phase ends by it.
+/// Metric and split of the generalisation gap (train minus dev), for phases that end by it.
 pub(super) const GAP: (&str, &str) = ("gap", "train");
-/// Where specs say how large it may be; the second in those of schema 3 and before.
+/// Paths of the largest gap allowed; the second is that of schema 3 and before.
 const LIMITS: [&str; 2] = [
     "work.training.adaptation.head-stop.max-gap",
     "work.training.adaptation.head-stop.gap",
@@ -104,7 +104,7 @@ impl<'a> Line<'a> {
         (!parts.is_empty()).then(|| format!("{place}: {}", parts.join(", ")))
     }
 
-    /// How phase 1 ended; nothing where no run has a second one.
+    /// Cells on the end of phase 1; `None` where no run has a second one.
     pub(super) fn cells(&self, task: &Task) -> Option<Vec<Cell>> {
         let ends: Vec<(&Run, u32)> = self
             .ended_well()

@@ -44,14 +44,14 @@ pub(crate) struct PhasePanelPlan {
     pub(crate) without: Vec<String>,
 }
 
-/// Which scores a panel shows.
+/// Scores that a panel can show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Shows {
     /// The task's own metric on dev.
     #[default]
     Dev,
-    /// How far train lies above dev, with the declared limit as a line.
+    /// The generalisation gap (train minus dev), with the declared limit as a line.
     Gap,
 }
 
@@ -201,7 +201,7 @@ impl PhasePanelPlan {
     }
 }
 
-/// Where runs go on to their next phase, with how many of those that have several do.
+/// Epochs at which runs enter their next phase, with the number of runs out of those that have several phases.
 fn uprights(lines: &[Line]) -> Vec<Upright> {
     let mut at: BTreeMap<u32, usize> = BTreeMap::new();
     let mut all = 0;

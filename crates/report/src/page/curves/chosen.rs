@@ -1,4 +1,4 @@
-//! What a request names: the task, the conditions, the metric, the groups.
+//! The parts of a request: the task, the conditions, the metric, the groups.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use crate::figures::Kind;
 use crate::figures::curves::{Chosen, Curves, auto};
 use crate::report_file::ReportFile;
 
-/// Metrics by which a dataset is judged where nobody says by which, in this order.
+/// Default metrics of a dataset, in this order.
 const USUAL: [&str; 3] = ["accuracy", "spearman", "span-f1"];
-/// Metric a run watched to know when to stop.
+/// Path of the metric that early stopping watched.
 const STOP_METRIC: &str = "work.training.stop.metric";
 
-/// The task that is asked for: one of the plan, or a dataset; the latter without a metric where no task has it.
+/// The requested task: one of the plan, or a dataset; the latter without a metric where no task has it.
 pub(super) fn task(request: &CurvesRequest, scope: &Scope) -> Result<(String, Task)> {
     let (name, tasks) = (&request.task, &scope.plan.tasks);
     if let Some(task) = tasks.get(name) {
@@ -52,7 +52,7 @@ pub(super) fn task(request: &CurvesRequest, scope: &Scope) -> Result<(String, Ta
     Ok((name.clone(), task))
 }
 
-/// Conditions as they are typed; what reads as a number or as a truth is looked for as text too.
+/// Conditions as they are typed; numbers and booleans are looked for as text too.
 pub(super) fn conditions(typed: &[(String, String)]) -> Where {
     let values = |text: &str| {
         let values = text.split(',').map(str::trim).flat_map(|word| {
@@ -70,7 +70,7 @@ pub(super) fn conditions(typed: &[(String, String)]) -> Where {
         .collect()
 }
 
-/// What the runs of a bare dataset are judged by.
+/// The metric by which the runs of a bare dataset are judged.
 pub(super) fn usual_metric(runs: &[&Run], split: &str, from: &str) -> Result<String> {
     let watched: BTreeSet<&str> = runs
         .iter()
@@ -92,7 +92,7 @@ pub(super) fn usual_metric(runs: &[&Run], split: &str, from: &str) -> Result<Str
         })
 }
 
-/// The groups to draw, and what is mixed in those that nobody named.
+/// The groups to draw, and notes on settings that differ within those that nobody named.
 pub(super) fn groups(
     request: &CurvesRequest,
     (file, task): (&ReportFile, &str),

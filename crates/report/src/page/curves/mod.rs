@@ -1,4 +1,4 @@
-//! One figure of lines for any runs: what `totune curves` writes.
+//! One figure of lines for any runs, as `totune curves` writes it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ mod chosen;
 
 use chosen::{conditions, groups, task, usual_metric};
 
-/// Which lines to draw.
+/// A request for lines.
 #[derive(Debug, Clone, Default)]
 pub struct CurvesRequest {
     /// Folder that holds `experiments/`, `results/` and `reports/`.
@@ -40,9 +40,9 @@ pub struct CurvesRequest {
     /// commas, as in `("work.training.batch-size", "1")`. They narrow what the groups hold, but for
     /// `experiment`: the groups of a paper are then looked for in that one.
     pub conditions: Vec<(String, String)>,
-    /// Groups to draw, by name. None: those of the first figure of kind `curves` in `report.toml` that shows the
-    /// task; without such a figure, one per arm found in the runs, by its name such as `last-2` or, with several
-    /// experiments, `table-2/last-2`. The latter names can always be asked for.
+    /// Groups to draw, by name. None: those of the first figure of kind `curves` in `report.toml` that shows the task;
+    /// without such a figure, one per arm found in the runs, by its name such as `last-2` or, with several experiments,
+    /// `table-2/last-2`. The latter names can always be requested.
     pub groups: Vec<String>,
     /// Metric; none for that of the task, or for a bare dataset the one its runs stopped by, or the first that they have
     /// of accuracy, Spearman correlation and span F1.
@@ -56,7 +56,7 @@ pub struct CurvesRequest {
     pub out: Option<PathBuf>,
 }
 
-/// What was drawn.
+/// The folder and files that were written.
 #[derive(Debug, Clone)]
 pub struct CurvesWritten {
     /// The folder.
@@ -67,7 +67,7 @@ pub struct CurvesWritten {
     pub text: String,
     /// The same in numbers, with the means after each epoch.
     pub summary: CurvesSummary,
-    /// What is missing or mixed, and who is best when.
+    /// Notes on what is missing or mixed, and on the best group by time.
     pub notes: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ pub const CURVES_FILES: [&str; 6] = [
     "curves.csv",
 ];
 
-/// Where runs come from, which the groups of a paper name too: what is asked for takes its place.
+/// Path of a run's experiment. The groups of a paper name it too; a request overrides it.
 const EXPERIMENT: &str = "experiment";
 
 /// Draws the lines of one task from `results/<paper>/<profile>/` and writes them into a folder, whole or not at all.
@@ -153,7 +153,7 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
     })
 }
 
-/// The lines that are asked for, and what is mixed in those that nobody named.
+/// The requested lines, and notes on settings that differ within those that nobody named.
 fn gather(
     request: &CurvesRequest,
     file: &ReportFile,
@@ -239,7 +239,7 @@ fn plan(project_root: &Path, paper: &str) -> Result<ReportFile> {
     }
 }
 
-/// Why no group has a line.
+/// The reason why no group has a line.
 fn nothing(lines: &Lines) -> String {
     let each = lines.lines.iter().map(|line| {
         let why = match &line.note {
@@ -268,7 +268,7 @@ fn free(out: &Path) -> Result<PathBuf> {
             );
         }
     }
-    // A name is needed to write beside it: `.` has none until it is resolved.
+    // Writing next to it needs a name: `.` has none until it is resolved.
     match out.file_name() {
         Some(_) => Ok(out.to_owned()),
         None => fs::canonicalize(out).with_context(|| format!("{}: does not exist", out.display())),

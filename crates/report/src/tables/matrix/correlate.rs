@@ -6,7 +6,7 @@ use totune_stats::{pearson_test, spearman_test};
 
 use super::Correlate;
 
-/// What is known about the correlation of two rows, in a sentence.
+/// A sentence on the correlation of two rows.
 pub(super) fn sentence(asked: &Correlate, filled: &Filled) -> String {
     let (x, y) = (filled.row(&asked.x), filled.row(&asked.y));
     let found = filled.both(&asked.x, &asked.y);

@@ -1,8 +1,8 @@
-//! Tables of rows by datasets: what the paper has in each cell beside what our runs have, and differences of rows.
+//! Tables of rows by datasets: in each cell the paper's number next to ours, and differences of rows.
 //!
-//! What is in it is a [`Grid`]: the columns are tasks, each with its own score; a row is a group of runs, a row of the paper
-//! alone, or the difference of two others. A cell of the paper says where its number is from; ours says over how many seeds and
-//! which part of the data was scored.
+//! Its content is a [`Grid`]: the columns are tasks, each with its own score; a row is a group of runs, a row of only
+//! the paper, or the difference of two others. A cell of the paper names the origin of its number; ours names the
+//! number of seeds and the part of the data that was scored.
 
 mod build;
 mod correlate;
@@ -26,7 +26,7 @@ pub(crate) struct Matrix {
     pub(crate) grid: Grid,
     /// Heading over the names of the rows.
     stub: String,
-    /// Which differences stand out, as in the paper.
+    /// The paper's rule for differences that stand out.
     notable: Option<Notable>,
     /// Correlations of rows over the columns.
     correlate: Vec<Correlate>,
@@ -66,9 +66,9 @@ impl From<Written> for Matrix {
 struct Notable {
     /// A difference beyond it stands out, in units of the score: `0.01` is one point.
     limit: f64,
-    /// What a larger difference is good for, such as `fine-tuning`.
+    /// The side that a larger difference favours, such as `fine-tuning`.
     above: String,
-    /// What one below minus the limit is good for.
+    /// The side that one below minus the limit favours.
     below: String,
 }
 

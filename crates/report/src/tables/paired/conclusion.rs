@@ -1,4 +1,4 @@
-//! What a table of pairs comes to, in sentences that are right for any numbers.
+//! Conclusions of a table of pairs, in sentences that are right for any numbers.
 
 use totune_evidence::compare::ALPHA;
 use totune_evidence::text::{Scale, fixed};
@@ -9,13 +9,14 @@ pub(super) struct Found {
     /// `Last layer on RTE`.
     pub(super) title: String,
     pub(super) difference: f64,
-    /// Between seeds of `a`.
+    /// Standard deviation between seeds of `a`.
     pub(super) sd: Option<f64>,
     pub(super) p: Option<f64>,
     pub(super) ratio: Option<f64>,
 }
 
-/// What the rows come to: how many differences are significant, whether the largest is below what seeds do, what it costs.
+/// Conclusion of the rows: the number of significant differences, the largest one compared with the variation between
+/// seeds, and the cost.
 pub(super) fn conclusion(found: &[Found], [a, b]: [&str; 2], test: &str) -> Vec<String> {
     let size = |found: &&Found| found.difference.abs();
     let Some(largest) = found.iter().max_by(|x, y| size(x).total_cmp(&size(y))) else {
@@ -37,7 +38,7 @@ pub(super) fn conclusion(found: &[Found], [a, b]: [&str; 2], test: &str) -> Vec<
     sentences
 }
 
-/// How many of the differences are significant after Holm's correction.
+/// A sentence on the number of differences that are significant after Holm's correction.
 fn significant(p: &[f64], test: &str) -> String {
     let count = holm(p).iter().filter(|&&p| p < ALPHA).count();
     match (count, p.len()) {
@@ -56,7 +57,8 @@ fn significant(p: &[f64], test: &str) -> String {
     }
 }
 
-/// Whether the largest difference is below the standard deviation between seeds of `a`, and how many others are.
+/// A sentence that compares the largest difference with the standard deviation between seeds of `a`, and counts those
+/// below it.
 fn beside_seeds(found: &[Found], largest: &Found, a: &str) -> String {
     let points = |value: f64| Scale::Points.amount(value.abs());
     let with_sd = found

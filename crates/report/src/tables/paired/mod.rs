@@ -30,7 +30,7 @@ const DIGITS: usize = 4;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Paired {
     a: Variant,
-    /// What is new: its difference from `a` is shown.
+    /// The new variant: its difference from `a` is shown.
     b: Variant,
     /// Names of tasks; none means all.
     #[serde(default)]
@@ -41,11 +41,11 @@ pub(crate) struct Paired {
     test: Test,
 }
 
-/// How both variants are compared.
+/// The test that compares the variants.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Test {
-    /// As in claims.
+    /// Welch's t-test, as in claims.
     #[default]
     Welch,
     /// By differences at each seed, for variants that share initial weights and the order of examples.
@@ -73,7 +73,7 @@ impl Test {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Variant {
     title: String,
-    /// What its runs meet beyond what their group says.
+    /// Conditions on its runs beyond those of their group.
     #[serde(rename = "where")]
     conditions: Where,
 }
@@ -167,7 +167,7 @@ impl Paired {
         ]
     }
 
-    /// What holds for every such table.
+    /// The legend of every such table.
     fn legend(&self) -> String {
         let (a, b, test) = (&self.a.title, &self.b.title, self.test.name());
         format!(
@@ -186,11 +186,11 @@ impl Variant {
     }
 }
 
-/// One group on one task, as text; what does not exist is empty.
+/// One group on one task, as text; missing values are empty.
 #[derive(Debug, Default)]
 struct Row {
     seeds: usize,
-    /// Of `a` and of `b`.
+    /// Scores of `a` and of `b`.
     scores: [String; 2],
     /// Standard deviation between the seeds of `a`, in points.
     sd: String,
@@ -200,7 +200,7 @@ struct Row {
     examples: String,
     /// Hedges' g of `b` over `a`, with its interval; from three seeds on.
     effect: [String; 2],
-    /// Of the t-test and of the permutation test.
+    /// p-values of the t-test and of the permutation test.
     p: [String; 2],
     /// Seconds of an epoch, and `b / a` of them.
     epochs: [String; 3],

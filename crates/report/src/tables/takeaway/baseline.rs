@@ -1,4 +1,4 @@
-//! A group beside the baseline, in numbers.
+//! A group compared with the baseline, in numbers.
 
 use totune_evidence::compare::paired::PairedComparison;
 use totune_evidence::compare::strata::unpaired;
@@ -12,14 +12,14 @@ use super::{scores, time_ratio};
 /// A point of a score.
 pub(super) const POINT: f64 = 0.01;
 
-/// A group beside the baseline, in numbers.
+/// A group compared with the baseline, in numbers.
 #[derive(Debug)]
 pub(super) struct BaselineComparison {
     pub(super) title: String,
-    /// Its mean score less the baseline's, on the same pairs.
+    /// Its mean score minus the baseline's, on the same pairs.
     pub(super) difference: f64,
-    /// What its score is above the floor, as a share of what the baseline's is; `None` where a floor is not known or the
-    /// baseline is not above it.
+    /// Its gain over the floor as a share of the baseline's gain; `None` where a floor is not known or the baseline is
+    /// not above it.
     pub(super) kept: Option<f64>,
     /// Its time to the stop as a share of the baseline's.
     pub(super) time: Option<f64>,
@@ -33,7 +33,7 @@ pub(super) struct BaselineComparison {
 }
 
 impl BaselineComparison {
-    /// `floor` gives the score of no training on a task, where that is known.
+    /// Compares a group with the baseline. `floor` gives the score without training on a task, where that is known.
     pub(super) fn of(
         paired: &PairedComparison,
         floor: impl Fn(&Task) -> Option<f64>,
@@ -70,7 +70,8 @@ impl BaselineComparison {
         })
     }
 
-    /// Whether its mean score over the tasks is shown not to be a point below: that no difference was found shows nothing.
+    /// Whether its mean score over the tasks is shown not to be a point below the baseline's. A non-significant
+    /// difference does not suffice.
     pub(super) fn is_as_good(&self) -> bool {
         let overall = self.overall.as_ref();
         overall.is_ok_and(|comparison| comparison.narrow.low > -POINT)

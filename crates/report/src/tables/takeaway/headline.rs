@@ -1,4 +1,4 @@
-//! What a page says first: what to do, and how sure that is.
+//! The headline of a page: advice, and how certain it is.
 
 use std::cmp::Ordering;
 
@@ -9,20 +9,20 @@ use totune_evidence::text::{Scale, counted, in_sentence};
 use super::baseline::{BaselineComparison, POINT};
 use super::phrases::{closed, share, time_text};
 
-/// What a page says first: what to do, and the numbers that say so.
+/// The headline of a page: advice, and the numbers behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Headline {
     /// `Choose last 4 layers, 2e-5, over all layers`, or that it is not decided.
     pub(crate) advice: String,
-    /// `Last 4 layers, 2e-5, minus all layers`: what the numbers are of, where no advice may be given.
+    /// `Last 4 layers, 2e-5, minus all layers`: the comparison that the numbers are of, where no advice may be given.
     pub(crate) compares: String,
     /// `+0.71 points (95 % interval [-0.45, 1.87], 8 tasks) in 65 % of the training time`.
     pub(crate) measured: String,
-    /// Whether the numbers tell what to do.
+    /// Whether the numbers decide between the group and the baseline.
     pub(crate) decided: bool,
 }
 
-/// What a comparison with the baseline says to do.
+/// The advice from a comparison with the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
     /// It takes less time and is as good.
@@ -71,8 +71,8 @@ impl BaselineComparison {
     }
 }
 
-/// The group to speak of first: the fastest of those that take less time than the baseline and are at most a point lower, else the
-/// best of those that are better, else of those that are open, else of all.
+/// The group to mention first: the fastest of those that take less time than the baseline and are at most a point
+/// lower, else the best of those that are better, else of those that are open, else of all.
 pub(super) fn first(compared: &[BaselineComparison]) -> Option<&BaselineComparison> {
     let of = |choice: Choice| compared.iter().filter(move |each| each.choice() == choice);
     let best = |choice: Choice| of(choice).max_by(by_score);
@@ -91,7 +91,7 @@ pub(super) fn by_score(a: &&BaselineComparison, b: &&BaselineComparison) -> Orde
     a.difference.total_cmp(&b.difference)
 }
 
-/// What to do about the first group, with its numbers; `None` where nothing can be compared.
+/// Advice on the first group, with its numbers; `None` where nothing can be compared.
 pub(super) fn headline(compared: &[BaselineComparison], baseline: &str) -> Option<Headline> {
     let first = first(compared)?;
     let (title, baseline) = (in_sentence(&first.title), in_sentence(baseline));

@@ -1,4 +1,4 @@
-//! What a practitioner should take from a page: what each group costs and what it gives, compared with one of them.
+//! The takeaway of a page for practitioners: cost and gain of each group, compared with one of them.
 
 mod baseline;
 mod headline;
@@ -49,11 +49,11 @@ pub(crate) struct TakeawayPlan {
     text: String,
 }
 
-/// What holds for every such table.
+/// The legend of every such table.
 const LEGEND: &str = "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from the floor, which trains nothing; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks; “not behind by a point” means that the 90 % interval of the difference lies above −1 point.";
 
 impl TakeawayPlan {
-    /// Checks the names; `from` says who asks.
+    /// Checks the names; `from` prefixes errors.
     pub(crate) fn check(&self, plan: &Plan, from: &str) -> Result<()> {
         plan.group(&self.baseline, from)?;
         plan.check_groups(&self.groups, from)?;
@@ -67,7 +67,7 @@ impl TakeawayPlan {
         plan.tasks_named(&self.tasks, from).map(|_| ())
     }
 
-    /// Fills the table, and says and draws what it comes to.
+    /// Fills the table, and writes and draws its conclusions.
     pub(crate) fn render(&self, scope: &Scope) -> Result<Takeaway> {
         let scope = &scope.at("takeaway");
         let (plan, from) = (scope.plan, &scope.from);
@@ -137,7 +137,8 @@ impl TakeawayPlan {
         })
     }
 
-    /// What no training scores on a task: the runs of the floor, or else guessing, as the runs of the baseline say.
+    /// The score without training on a task: of the runs of the floor, or else of guessing, from the runs of the
+    /// baseline.
     fn floor(&self, task: &Task, scope: &Scope) -> Option<f64> {
         let measure = Measure::score(&task.metric, TEST);
         let group = self
@@ -158,7 +159,7 @@ impl TakeawayPlan {
     }
 }
 
-/// A table with what it comes to.
+/// A table with its conclusions.
 #[derive(Debug)]
 pub(crate) struct Takeaway {
     pub(crate) table: RenderedTable,
@@ -176,7 +177,7 @@ fn over(tasks: &[&Task]) -> String {
     }
 }
 
-/// A group against the baseline on the same tasks.
+/// A group compared with the baseline on the same tasks.
 fn paired<'a>(
     (group, side): (&Group, &Side),
     (name, baseline): (&str, &Group),

@@ -8,7 +8,7 @@ pub(super) fn closed(title: &str) -> String {
     format!("{title}{comma}")
 }
 
-/// `62 %`; what is not all of it is not rounded to 100 %.
+/// `62 %`; near 100 % with one more digit, so that a smaller share is not rounded to it.
 pub(super) fn share(kept: f64) -> String {
     let digits = usize::from((kept - 1.0).abs() < 0.0095);
     format!("{} %", fixed(kept * 100.0, digits))

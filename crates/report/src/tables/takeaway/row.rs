@@ -1,4 +1,4 @@
-//! A row of the table and of the figure beside it.
+//! A row of the table and of the figure next to it.
 
 use std::collections::BTreeSet;
 
@@ -28,13 +28,13 @@ pub(super) fn columns() -> Vec<Column> {
     ]
 }
 
-/// What a group costs and gives, as text; what does not exist is empty.
+/// Cost and gain of a group, as text; missing values are empty.
 #[derive(Debug, Default)]
 pub(super) struct Row {
     pub(super) title: String,
     pub(super) baseline: bool,
     pub(super) score: String,
-    /// In points, with its interval.
+    /// Difference in points, with its interval.
     pub(super) difference: [String; 2],
     /// Time to the stop and of an epoch, in percent of the baseline's.
     pub(super) times: [String; 2],
@@ -45,8 +45,8 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// What a group is by itself. A mean over other tasks than those asked for would not be comparable, so there is
-    /// none where a task has no score.
+    /// The columns of a group by itself. A mean over other tasks than those requested would not be comparable, so there
+    /// is none where a task has no score.
     pub(super) fn of(group: &Group, tasks: &[&Task], on: &[TaskRuns]) -> Self {
         let scores = tasks.iter().zip(on);
         let scores = scores.map(|(task, task_runs)| mean_score(task_runs, task));

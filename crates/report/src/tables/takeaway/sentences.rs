@@ -1,4 +1,4 @@
-//! Sentences composed from the numbers of groups beside a baseline; right for any numbers.
+//! Sentences composed from the numbers of groups compared with a baseline; right for any numbers.
 
 use std::collections::BTreeSet;
 
@@ -111,7 +111,7 @@ impl BaselineComparison {
     }
 }
 
-/// Which encoder, how many tasks, runs and seeds.
+/// The encoder, and the numbers of tasks, runs and seeds.
 pub(super) fn provenance(
     encoders: &BTreeSet<&str>,
     tasks: usize,
