@@ -5,10 +5,9 @@
 //! cargo run --release -p totune-stats --example sparse_cv -- train.csv folds.json
 //! ```
 //!
-//! Prints for each kind of fold and feature the mean accuracy and F1 of both, their differences, and the median
-//! seconds of everything from texts to scores: serially (on the wall, and on a core), and on two threads that
-//! share out the folds. Ends with a failure where a mean differs by more than 0.002, which is what this project
-//! promises.
+//! Prints for each kind of fold and feature the mean accuracy and F1 of both, their differences, and the median seconds
+//! of everything from texts to scores: serially (on the wall, and on a core), and on two threads that share out the
+//! folds. Ends with a failure where a mean differs by more than 0.002, the tolerance that this project promises.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -42,7 +42,7 @@ pub fn term_divergence(a: &Terms, b: &Terms, n: usize) -> Option<f64> {
     let terms: BTreeSet<&str> = a.keys().chain(b.keys()).map(String::as_str).collect();
     let of = |side: &Terms, term: &str| side.get(term).copied().unwrap_or(0);
     let mut terms: Vec<&str> = terms.into_iter().collect();
-    // A stable sort of what is in order already.
+    // A stable sort, which keeps the alphabetical order of ties.
     terms.sort_by_key(|term| std::cmp::Reverse(of(a, term) + of(b, term)));
     terms.truncate(n);
     let counts =

@@ -1,11 +1,11 @@
 //! Scores, intervals, significance tests, sparse features and linear models, as arithmetic on slices.
 //!
 //! [`metrics`] turns gold and predicted classes, numbers or tags into scores, [`summary`] describes a sample of scores,
-//! [`significance`] compares two of them, [`power`] says what a comparison could have seen at all, [`curve`] sets
-//! scores against the time they took. [`ensemble`] lets several classifiers vote. [`sparse`] turns texts into a [`Csr`]
-//! matrix as scikit-learn's vectorisers do, and [`linear`] fits regressions to it and to [`Dense`] matrices.
-//! [`information`] estimates what vectors tell about classes, and [`divergence`] how much the words of two texts
-//! differ.
+//! [`significance`] compares two of them, [`power`] computes the smallest difference that a comparison could have
+//! detected, [`curve`] relates scores to training time. [`ensemble`] lets several classifiers vote. [`sparse`] turns
+//! texts into a [`Csr`] matrix as scikit-learn's vectorisers do, and [`linear`] fits regressions to it and to [`Dense`]
+//! matrices. [`information`] estimates the information of vectors about classes, and [`divergence`] measures how much
+//! the words of two texts differ.
 //!
 //! This crate knows no files, no tensors and no papers. Arithmetic here does not return errors: undefined results are
 //! `None`, and invalid input (two slices of different length) fails an assertion.

@@ -16,9 +16,9 @@ pub fn sd(values: &[f64]) -> f64 {
 
 /// The sample variance, with n - 1 below the line; `NaN` for fewer than two values.
 ///
-/// Two passes: the mean first, then the squared distances from it, less what the rounding of the mean adds to
-/// them (Chan, Golub and LeVeque 1983), so that scores near 0.8 that differ in the fourth decimal lose nothing
-/// to cancellation. Equal values give exactly 0.
+/// Two passes: the mean first, then the squared distances from it, minus the contribution of the mean's rounding (Chan,
+/// Golub and LeVeque 1983), so that scores near 0.8 that differ in the fourth decimal lose nothing to cancellation.
+/// Equal values give exactly 0.
 pub(crate) fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return f64::NAN;

@@ -73,7 +73,7 @@ fn the_readings_differ_on_ill_formed_sequences() {
         (Ioe2, "I-X O", "X0-1", "X0-1", ""),
         (Ioe2, "I-X E-Y", "X0-1 Y1-2", "X0-1 Y1-2", "Y1-2"),
         (Bioes, "B-X I-X", "X0-2", "X0-2", ""),
-        // What the original conlleval was not made for.
+        // Schemes that the original conlleval does not support.
         (Bioes, "B-X E-X B-X E-X", "X0-4", "X0-2 X2-4", "X0-2 X2-4"),
         (Bioes, "S-X S-X", "X0-2", "X0-1 X1-2", "X0-1 X1-2"),
         (Bioes, "B-X S-X", "X0-2", "X0-1 X1-2", "X1-2"),

@@ -26,8 +26,8 @@ impl Reign {
 /// Upper envelope of the running bests of `curves`, as consecutive stretches without a gap, from the first moment at
 /// which any has a score until the end of the longest.
 ///
-/// Where two curves are level, the one that was best before stays so, and the earlier in the list begins. From
-/// one stretch to the next the height may jump, where a curve begins above the others.
+/// In a tie, the curve that was best before stays so; at the start, the earlier in the list is best. From one stretch
+/// to the next the height may jump, where a curve begins above the others.
 pub fn frontier(curves: &[Curve]) -> Vec<Reign> {
     let mut times: Vec<f64> = curves
         .iter()

@@ -1,9 +1,9 @@
 //! Scores over time: the best score of a run within a time, the mean over repeats, and the best of several curves.
 //!
-//! A run is scored after each epoch, so what is known of it are points: seconds of training, and a score there. With a
-//! time budget one keeps the best model so far, so most comparisons use a curve's *running best*, the highest score up
-//! to each point, joined by straight lines, which also gives scores between two epochs. [`Curve::completed_within`] is
-//! the score available in practice, since a run has no score in the middle of an epoch.
+//! A run is scored after each epoch, so its curve consists of points: seconds of training and a score. With a time
+//! budget one keeps the best model so far, so most comparisons use a curve's *running best*, the highest score up to
+//! each point, joined by straight lines, which also gives scores between two epochs. [`Curve::completed_within`] is the
+//! score available in practice, since a run has no score in the middle of an epoch.
 //!
 //! The highest score on test is not available for selection. A [`Curve::in_hand`] is never better than its last point:
 //! its scores are those of the checkpoint that would be used after each epoch.
@@ -108,10 +108,10 @@ impl Curve {
     /// The mean height of the running best over the time from 0 to `seconds`, where the height is `floor` until
     /// the first epoch is finished, and the best of all after the last.
     ///
-    /// It is the score that one would have in hand, on average, if stopped at a moment drawn from that time at
-    /// random. Counting from 0 and not from the first point is what makes curves comparable whose epochs
-    /// take different times: a strategy that has nothing to show for longer pays for it. `floor` is what one has
-    /// without training: 0 where that counts as nothing, or the score of always answering the same.
+    /// It is the expected score when training is stopped at a uniformly random moment of that time. Counting from 0
+    /// rather than from the first point makes curves with different epoch times comparable: a strategy without a score
+    /// for longer pays for it. `floor` is the score without training: 0 where that counts as nothing, or the score of a
+    /// constant prediction.
     ///
     /// # Panics
     /// If `seconds` is not positive and finite.

@@ -5,7 +5,7 @@
 //! clip(log2(N N_ij / (N_i M_j)), 0.001, U) over the occupied pairs of cells: the plug-in estimate of the mutual
 //! information of the two cells, in bits, with each term kept between a floor and a bound. Ten cuttings with other
 //! widths and offsets are made, and their median taken. That is the first pass; the second one makes the cells wider or
-//! narrower by what the first one found.
+//! narrower by the first one's estimate.
 //!
 //! Little information makes the second pass's cells so wide that all examples fall into one of them, and the estimate
 //! is the floor: with a first pass below about 0.2 bits the estimate is 0.001 whether there is a dependence or not. So

@@ -12,10 +12,10 @@ use crate::sparse::Csr;
 impl Logistic {
     /// Fits to the rows of a dense matrix, with classes from 0 to below `n_classes`.
     ///
-    /// Minimises, from zero, what scikit-learn 1.9 does: the mean of -ln pᵢ(yᵢ) plus ‖W‖² / (2 n C),
-    /// intercepts not penalised. With two classes there is one row of weights and p is the logistic function of
-    /// it, with more there is one row for each class and p is their softmax. A class that does not occur gets no
-    /// weights and the probability 0, as in scikit-learn, which never hears of it.
+    /// Minimises, from zero, the same objective as scikit-learn 1.9: the mean of -ln pᵢ(yᵢ) plus ‖W‖² / (2 n C),
+    /// intercepts not penalised. With two classes there is one row of weights and p is the logistic function of it,
+    /// with more there is one row for each class and p is their softmax. A class that does not occur gets no weights
+    /// and the probability 0, as in scikit-learn, which never sees it.
     ///
     /// # Panics
     /// If `x` and `y` differ in length, a class is out of range, or fewer than two classes occur.

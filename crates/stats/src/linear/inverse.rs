@@ -1,8 +1,8 @@
 //! The pseudo-inverse of a symmetric positive semi-definite matrix of the products of features.
 //!
 //! Most such matrices are regular, or have one or two directions without spread: each layer normalisation takes one.
-//! Those directions are found by inverse iteration, and what is left is solved by Cholesky's triangles, in a tenth of
-//! the time that all eigenvalues take. Where it is not plain which directions have no spread, the eigenvalues decide.
+//! Those directions are found by inverse iteration, and the rest is solved by a Cholesky factorisation, in a tenth of
+//! the time of all eigenvalues. Where it is unclear which directions have no spread, the eigenvalues decide.
 
 use super::cholesky::Cholesky;
 use super::memory::{add_scaled, dot};
@@ -99,7 +99,7 @@ fn triangle(a: &[f64], n: usize, share: f64) -> Option<(Cholesky, Vec<Vec<f64>>)
             let direction = &mut rest[0];
             shifted.solve(direction);
             unit(direction)?;
-            // Twice, for what the first time leaves by rounding.
+            // Twice, to remove the rounding error of the first time.
             without(direction, before);
             without(direction, before);
             unit(direction)?;

@@ -1,8 +1,8 @@
 //! Limited-memory BFGS as L-BFGS-B runs it on a problem without bounds.
 //!
-//! The direction is the two-loop recursion of Nocedal (1980), which without bounds is what the compact form of
-//! L-BFGS-B comes to; first step, line search, skipped updates, restarts and stopping tests are those of
-//! L-BFGS-B 3.0. So the iterates follow scipy's up to rounding, and stopping early stops at the same place.
+//! The direction is the two-loop recursion of Nocedal (1980), which without bounds equals the compact form of L-BFGS-B;
+//! first step, line search, skipped updates, restarts and stopping tests are those of L-BFGS-B 3.0. So the iterates
+//! follow scipy's up to rounding, and stopping early stops at the same place.
 //!
 //! The general crate argmin (0.11) has the recursion and the line search as well. It tries a first step of 1, stops on
 //! the Euclidean norm of the gradient, evaluates value and gradient separately, and makes a new vector for each sum; at

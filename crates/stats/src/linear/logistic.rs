@@ -46,9 +46,10 @@ impl Default for Logistic {
 impl Logistic {
     /// Fits to the rows of `x`, of class 0 or 1 as `y` says.
     ///
-    /// Minimises, from zero and by L-BFGS, what scikit-learn 1.9 does: (1/n) Σ [ln(1 + exp zᵢ) - yᵢ zᵢ] + ‖w‖² / (2 n
-    /// C) with zᵢ = w · xᵢ + b; the intercept b is not penalised. The tolerance applies to the gradient of this mean,
-    /// so with many examples the search stops well before the minimum, and where it stops is part of the result.
+    /// Minimises, from zero and by L-BFGS, the same objective as scikit-learn 1.9: (1/n) Σ [ln(1 + exp zᵢ) - yᵢ zᵢ] +
+    /// ‖w‖² / (2 n C) with zᵢ = w · xᵢ + b; the intercept b is not penalised. The tolerance applies to the gradient of
+    /// this mean, so with many examples the search stops well before the minimum, and where it stops is part of the
+    /// result.
     ///
     /// # Panics
     /// If `x` and `y` differ in length, a class is neither 0 nor 1, only one of them occurs (then the best intercept is

@@ -24,7 +24,7 @@ pub fn ridge_path<T: Real>(x: &Dense<T>, y: &[f64], alphas: &[f64]) -> Vec<Linea
     let gram = T::gram(x, &means);
     let mean = mean(y);
     let left: Vec<f64> = y.iter().map(|y| y - mean).collect();
-    // The sum of what is left is 0, so that the columns need no centring here.
+    // The centred targets sum to 0, so that the columns need no centring here.
     let mut along = vec![0.0; n];
     T::add_rows(x, &left, &mut along);
     let fit = |alpha: &f64| {

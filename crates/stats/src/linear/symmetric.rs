@@ -1,8 +1,8 @@
-//! The pseudo-inverse of a symmetric positive semi-definite matrix, as something to multiply with.
+//! The pseudo-inverse of a symmetric positive semi-definite matrix, as an operator to multiply with.
 //!
 //! Householder reflections make the matrix tridiagonal, implicit QL steps (Bowdler, Martin, Reinsch and Wilkinson 1968)
-//! make that diagonal. Both are kept as what they are, reflections and rotations: applying them to one vector costs the
-//! square of the size, where forming the eigenvectors would cost its cube.
+//! make that diagonal. Both are stored as reflections and rotations: applying them to one vector costs the square of
+//! the size, where forming the eigenvectors would cost its cube.
 
 use super::memory::dot;
 use super::wide::{LANES, Unit, Work, wide};
@@ -147,7 +147,7 @@ fn diagonalise(diagonal: &mut [f64], beside: &mut [f64]) -> Vec<(u32, f64, f64)>
     let mut rotations = Vec::new();
     for first in 0..n {
         for _ in 0..MAX_STEPS {
-            // Where the block that begins here ends: at the first negligible off-diagonal number.
+            // The end of the block that begins here: the first negligible off-diagonal number.
             let negligible = |i: &usize| {
                 beside[*i].abs() <= f64::EPSILON * (diagonal[*i].abs() + diagonal[*i + 1].abs())
             };

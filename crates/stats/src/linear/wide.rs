@@ -143,7 +143,7 @@ mod x86 {
         }
     }
 
-    /// AVX-512 unit, only made on a processor that has it, which is what each `unsafe` below relies on.
+    /// AVX-512 unit, created only on a processor that has it; each `unsafe` below relies on that.
     #[derive(Clone, Copy)]
     struct Avx512(());
 

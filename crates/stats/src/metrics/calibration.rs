@@ -58,7 +58,7 @@ pub fn expected_calibration_error(
             (0.0..=1.0).contains(&p),
             "found the confidence {p}, expected one from 0 to 1"
         );
-        // As numpy's linspace computes the borders, so that both sides agree on what lies on one.
+        // The borders are computed as by numpy's linspace, so that both agree on values that lie on one.
         let above = |bin: &usize| p <= (*bin + 1) as f64 * (1.0 / n_bins as f64);
         let bin = (0..n_bins - 1).find(above).unwrap_or(n_bins - 1);
         gaps[bin] += f64::from(u8::from(right)) - p;

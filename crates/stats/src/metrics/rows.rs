@@ -1,6 +1,6 @@
 //! The names that result rows use, and the scores of one evaluation under them.
 //!
-//! What is stored for a run is part of the results, so [`classification_scores`] never gains a row by itself: later
+//! The stored scores of a run are part of the results, so [`classification_scores`] never gains a row by itself: later
 //! additions are in [`classification_scores_with`], for callers that request them by name, such as a dataset's card.
 
 use super::classes::{accuracy, f1_batch_mean, f1_macro, f1_micro, f1_weighted, for_class};
@@ -58,8 +58,8 @@ pub fn classification_scores(
 
 /// Computes [`classification_scores`], then those of [`CLASSIFICATION_EXTRAS`] that are in `asked`.
 ///
-/// `matthews` is what GLUE reports for CoLA, `accuracy-f1` the mean of accuracy and the F1 of the positive class that
-/// it reports for MRPC and QQP; without a positive class it is left out. Other names in `asked` add nothing.
+/// `matthews` is the score that GLUE reports for CoLA, `accuracy-f1` the mean of accuracy and the F1 of the positive
+/// class that it reports for MRPC and QQP; without a positive class it is left out. Other names in `asked` add nothing.
 ///
 /// # Panics
 /// As [`classification_scores`], or if a class is not below `n_classes`.
