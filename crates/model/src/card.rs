@@ -164,7 +164,7 @@ impl EncoderCard {
         Ok(None)
     }
 
-    /// What identifies the weights below one of `roots`, without loading them; none where they are not there.
+    /// The hash that identifies the weights below one of `roots`, without loading them; none where they are not there.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -385,7 +385,7 @@ impl EncoderCatalogue {
     /// The card called `name`.
     ///
     /// # Errors
-    /// When there is none, in which case the message lists what exists, the nearest first, or when its file is wrong.
+    /// When there is none (the message lists the existing ones, the nearest first), or when its file is wrong.
     pub fn find(&self, name: &str) -> Result<&EncoderCard> {
         let trained = name.strip_suffix(RANDOM).unwrap_or(name);
         if let Some(error) = self.broken.get(trained) {

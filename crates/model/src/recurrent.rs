@@ -62,7 +62,7 @@ impl Lstm {
     /// other layers from `weights`.
     ///
     /// # Errors
-    /// Those of `weights`.
+    /// The errors of `weights`.
     pub fn load(
         weights: &mut dyn Weights,
         name: &str,
@@ -81,7 +81,7 @@ impl Lstm {
 
     /// The top layer's states `[batch, seq, hidden]` of `x` `[batch, seq, in]`.
     ///
-    /// `mask` `[batch, seq]` is 1 for what is real and 0 for padding, on the right; states there are zero.
+    /// `mask` `[batch, seq]` is 1 for real tokens and 0 for padding, on the right; states there are zero.
     pub fn forward(&self, x: Tensor<3>, mask: Option<&Tensor<2>>) -> Tensor<3> {
         let layers = self.layers.iter();
         layers.fold(x, |x, layer| fused::lstm(x, mask, layer.weights()))
@@ -108,7 +108,7 @@ impl BiLstm {
     /// Takes the names of [`Lstm::load`] from `weights`, for the backward direction with the suffix `_reverse`.
     ///
     /// # Errors
-    /// Those of `weights`.
+    /// The errors of `weights`.
     pub fn load(
         weights: &mut dyn Weights,
         name: &str,
@@ -130,7 +130,7 @@ impl BiLstm {
 
     /// The top layer's states `[batch, seq, 2 hidden]` of `x` `[batch, seq, in]`, forward states first.
     ///
-    /// `mask` `[batch, seq]` is 1 for what is real and 0 for padding, on the right; none where nothing is padded.
+    /// `mask` `[batch, seq]` is 1 for real tokens and 0 for padding, on the right; none where nothing is padded.
     /// Padding has no influence in either direction, and states there are zero.
     pub fn forward(&self, x: Tensor<3>, mask: Option<&Tensor<2>>) -> Tensor<3> {
         self.layers.iter().fold(x, |x, layer| {

@@ -227,7 +227,7 @@ fn the_trained_encoder_is_an_elmo_under_published_names() {
     assert_eq!(states(&elmo), states(&model.encoder));
 }
 
-/// Fifty segments of a small grammar: what follows is often certain.
+/// Fifty segments of a small grammar, in which the next token is often certain.
 fn sentences() -> Vec<Vec<(String, u32)>> {
     let vocabulary = [
         "</S>", "<S>", "<UNK>", ".", "the", "saw", "heard", "old", "young", "heron", "otter",

@@ -316,7 +316,7 @@ fn dropout_of_an_update_drops_out_of_the_update_alone() {
         let (a, b) = (top(&Pass::training(1)), top(&Pass::training(2)));
         assert_ne!(a, b);
         assert_eq!(a, top(&Pass::training(1)));
-        // Where everything below block 3 is frozen and its dropout off, nothing drops out.
+        // With everything below block 3 frozen and its dropout off, nothing is dropped.
         let still = top(&Pass::training(1).frozen(3, false));
         assert_eq!(still, top(&Pass::training(2).frozen(3, false)));
     }

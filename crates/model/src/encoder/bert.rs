@@ -60,7 +60,7 @@ pub struct BertConfig {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PoolerKind {
-    /// `tanh(W h + b)`, trained to tell whether two sentences follow one another.
+    /// `tanh(W h + b)`, trained with next-sentence prediction.
     #[default]
     Tanh,
     /// No pooler.

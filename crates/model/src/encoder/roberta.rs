@@ -1,7 +1,7 @@
 //! RoBERTa (Liu et al. 2019): BERT's layers, one segment, and positions counted as fairseq counts them.
 //!
 //! Its names are BERT's with the prefix `roberta.`, so that there is one module for both. Published checkpoints have no
-//! pooler: nothing was trained to tell whether two sentences follow one another.
+//! pooler, since they were trained without next-sentence prediction.
 
 use anyhow::Result;
 use burn::tensor::Device;

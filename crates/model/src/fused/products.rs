@@ -1,7 +1,7 @@
 //! The fastest matrix products on this processor, measured once per process.
 //!
 //! Two libraries inside LibTorch can do it, MKL and oneDNN, and bfloat16 operands can be multiplied as they are or as
-//! f32 numbers. Which is fastest depends on the processor and on nothing a flag says reliably: MKL leaves the 512-bit
+//! f32 numbers. The fastest choice depends on the processor, and no flag predicts it reliably: MKL leaves the 512-bit
 //! units of AMD processors unused, where oneDNN is twice as fast; AVX512-BF16's `vdpbf16ps` does twice as many products
 //! a second as f32's `vfmadd` on one processor (AMD, family 26) and half as many on another (Intel Sapphire Rapids
 //! without AMX). So a few products are timed on first use, on one thread, and a way that is not the default is taken

@@ -165,7 +165,7 @@ impl Bcn {
         self.score(drop(pooled, spec.integrator_dropout, pass), pass)
     }
 
-    /// The second LSTM over each token, its difference to what it attends to, and their product.
+    /// The second LSTM over each token's state, its difference from the attended state, and their product.
     fn integrate(&self, encoded: &Segment) -> Tensor<3> {
         let x = encoded.states.clone();
         let attended = align_self(encoded);

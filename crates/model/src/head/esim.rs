@@ -24,7 +24,7 @@ pub struct EsimSpec {
     pub projection: usize,
     /// Width between the two layers that score.
     pub mlp_hidden: usize,
-    /// Dropout on what each LSTM reads, one mask for all tokens, on the pooled vector and below the scores.
+    /// Dropout on the input of each LSTM, one mask for all tokens, on the pooled vector and below the scores.
     pub dropout: f64,
 }
 
@@ -119,7 +119,7 @@ impl Esim {
         self.output.forward(drop(hidden, self.dropout, pass))
     }
 
-    /// The second LSTM over each token and what it is aligned to.
+    /// The second LSTM over each token's state and the aligned state.
     fn compose(&self, side: &Segment, attended: Tensor<3>, pass: &Pass) -> Segment {
         let enhanced = enhance(side.states.clone(), attended); // [batch, seq, 8 hidden]
         let projected = relu(self.projection.forward(enhanced)); // [batch, seq, projection]

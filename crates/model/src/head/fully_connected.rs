@@ -19,7 +19,7 @@ pub struct FullyConnectedSpec {
     pub layers: Layers,
     /// Width between the layers; not stated, BERT-base's own.
     pub mlp_hidden: usize,
-    /// Dropout on what each layer reads; the paper has 0.1 "on all layers".
+    /// Dropout on the input of each layer; the paper has 0.1 "on all layers".
     pub dropout: f64,
 }
 

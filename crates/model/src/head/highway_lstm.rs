@@ -23,7 +23,7 @@ pub struct HighwayLstmSpec {
     pub recurrent_layers: usize,
     /// Width of each direction; not stated.
     pub hidden: usize,
-    /// Dropout on what each layer reads and in the layers above; the paper has 0.1 "on all layers".
+    /// Dropout on the input of each layer and in the layers above; the paper has 0.1 "on all layers".
     pub dropout: f64,
     /// Width between the two layers that score.
     pub mlp_hidden: usize,
@@ -237,7 +237,7 @@ impl Cell {
             _ => HighwayGate::None,
         };
         let [of_input, of_state] = highway.gates().map(|gates| gates * self.hidden);
-        // What the gates read of all tokens, and every bias.
+        // The gates' inputs from all tokens, and every bias.
         let mut bias = self.state.bias.val();
         if of_input > of_state {
             let none = Tensor::zeros([of_input - of_state], &bias.device());

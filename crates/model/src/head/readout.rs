@@ -116,7 +116,7 @@ pub struct Readout {
 }
 
 impl Readout {
-    /// Refuses what `encoder` does not have, naming the key.
+    /// Checks that `encoder` has the required layers and pooler; errors name the key.
     pub fn check<E: Encoder>(&self, encoder: &E) -> Result<()> {
         ensure!(
             self.pooling != Pooling::Concat4 || encoder.n_layers() >= 4,
@@ -219,7 +219,7 @@ impl Reads {
         }
     }
 
-    /// Refuses what `encoder` does not have, naming the key.
+    /// Checks that `encoder` has the required layers and pooler; errors name the key.
     pub(super) fn check<E: Encoder>(&self, encoder: &E) -> Result<()> {
         match self {
             Self::Vector(readout) => readout.check(encoder),

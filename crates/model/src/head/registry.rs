@@ -136,7 +136,7 @@ impl Head {
     /// Creates a head for `encoder` with `n_outputs` outputs, initialised from `seed`.
     ///
     /// # Errors
-    /// When the encoder does not have what the head reads.
+    /// When the encoder lacks an input of the head.
     pub fn new<E: Encoder>(
         spec: &HeadSpec,
         encoder: &E,

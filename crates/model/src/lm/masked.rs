@@ -9,7 +9,7 @@
 //! | `head.dense`, `head.norm` | `cls.predictions.transform.{dense, LayerNorm}` |
 //! | `head.bias` | `cls.predictions.bias` |
 //!
-//! Only masked places reach the head, so the product with the vocabulary costs 15 % of what it would for all places.
+//! Only masked places reach the head, so the product with the vocabulary costs 15 % of that for all places.
 
 use anyhow::Result;
 use burn::module::{Module, Param};

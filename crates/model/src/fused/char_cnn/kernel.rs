@@ -54,7 +54,7 @@ impl Kernel<3> for CharCnn {
         let inputs = [&grad, &table, &weight, &self.ids, &places];
         let inputs = inputs.map(|input| handle(&input.tensor));
         let mut out = [ptr::null_mut(); 3];
-        // SAFETY: five live tensors, of which the last is what the forward pass left; the callee writes three new ones.
+        // SAFETY: five live tensors, the last one saved by the forward pass; the callee writes three new ones.
         let mut out = unsafe {
             check(totune_char_cnn_backward(inputs.as_ptr(), out.as_mut_ptr()));
             taken(&out)

@@ -78,7 +78,7 @@ fn log_partition(emissions: Tensor<3>, weights: CrfWeights, mask: Tensor<2>) -> 
         let paths = alpha.clone().unsqueeze_dim::<3>(2) + transitions.clone();
         let next = log_sum_exp(paths, 1).squeeze_dim::<2>(1) + word(i);
         let real = mask.clone().narrow(1, i, 1); // [batch, 1]
-        // At padding a row keeps what it had.
+        // At padding a row keeps its values.
         alpha = alpha.clone() + (next - alpha) * real;
     }
     log_sum_exp(alpha + weights.end.unsqueeze_dim(0), 1).squeeze_dim(1)

@@ -7,7 +7,7 @@
 //! c = f ⊙ c' + i ⊙ g,   h = o ⊙ tanh c
 //! ```
 //!
-//! [`HighwayGate`] says what is added to that.
+//! [`HighwayGate`] adds a gate to this.
 
 #[cfg(feature = "tch")]
 mod kernel;
@@ -59,7 +59,7 @@ pub enum Order {
 /// States and memories of all tokens, each `[batch, seq, hidden]`, zero at padding.
 ///
 /// `x` is `[batch, seq, gates * hidden]`, `state` `[gates * hidden, hidden]` with the gates that read it. `mask`
-/// `[batch, seq]` is 1 for what is real and 0 for padding, which lies on the right and is not read; none where nothing
+/// `[batch, seq]` is 1 for real tokens and 0 for padding, which lies on the right and is not read; none where nothing
 /// is padded.
 ///
 /// # Panics

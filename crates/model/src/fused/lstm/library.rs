@@ -1,6 +1,6 @@
 //! LibTorch's own LSTM (oneDNN on CPU, cuDNN on CUDA), with its own derivative.
 //!
-//! It knows no masks. Padding on the right does not reach what a row gives when it is read from the left, and for the
+//! It has no masks. Padding on the right does not affect the states of a row that is read from the left, and for the
 //! other direction the real steps of each row are reversed in their place, which puts padding on the right again.
 
 use std::sync::{Arc, Mutex};

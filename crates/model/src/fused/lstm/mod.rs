@@ -39,8 +39,8 @@ enum Order {
 /// The hidden state at each step, `[batch, seq, hidden]`, of `x` `[batch, seq, in]`; the state before the first is
 /// zero.
 ///
-/// `mask` `[batch, seq]` is 1 for what is real and 0 for padding, which lies on the right; none where nothing is
-/// padded. Padding is not read, and the states there are zero.
+/// `mask` `[batch, seq]` is 1 for real tokens and 0 for padding, which lies on the right; none where nothing is padded.
+/// Padding is not read, and the states there are zero.
 pub fn lstm(x: Tensor<3>, mask: Option<&Tensor<2>>, weights: LstmWeights) -> Tensor<3> {
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&x.device()) {
@@ -116,8 +116,8 @@ fn plain(x: Tensor<3>, mask: Option<&Tensor<2>>, weights: LstmWeights, order: Or
 
 /// `[batch, seq, width]` as `seq` times `[batch, width]`.
 ///
-/// By halves: the gradient of each part is as large as what it was cut from, so cutting one step after the other from
-/// the whole would cost the square of `seq`.
+/// By halves: the gradient of each part is as large as the tensor it was cut from, so cutting one step after the other
+/// from the whole would cost the square of `seq`.
 fn unstack(x: Tensor<3>) -> Vec<Tensor<2>> {
     let [_, seq, _] = x.dims();
     if seq < 2 {
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn libtorch_and_plain_agree_at_every_width_of_vectors() {
-        // Other tests may run at one of these meanwhile; what they compare is the same.
+        // Other tests may run at one of these meanwhile; their results are the same.
         for level in 0..3 {
             if totune_lstm_level(level) == 0 {
                 eprintln!("level {level} skipped: not on this processor");
@@ -276,7 +276,7 @@ mod tests {
         });
     }
 
-    /// Far out on their curves, where the gates' functions bound what they are given.
+    /// Checks large inputs, where the gates' functions saturate.
     #[test]
     fn large_sums_saturate_as_in_the_plain_body() {
         let shape = Shape {

@@ -200,7 +200,7 @@ mod tests {
         let rows = running.iter().sum();
         let own = [[rows, 4 * CELL], [4 * CELL, WIDTH], [WIDTH, CELL]];
         let shapes: Vec<_> = own.iter().chain(&own).map(|shape| shape.to_vec()).collect();
-        // In f32 large enough that gates and bounds matter; what is rounded to 8 bits must not grow on its way.
+        // In f32 large enough that gates and bounds matter; values rounded to 8 bits must not grow on their way.
         let scale = if precision == Precision::F32 {
             2.0
         } else {

@@ -1,12 +1,12 @@
 //! The two sublayers of a post-norm transformer layer (BERT), each as one operation.
 //!
-//! On the CPU with LibTorch a sublayer is one node of the graph: its products are LibTorch's, and what lies between
-//! them (bias and GELU; splitting heads; mask, softmax and dropout; dropout, residual and normalisation) is one pass
-//! over memory each, forward and backward (`passes.cpp`). With [`Precision::Bf16`] the operands of all its products are
-//! bfloat16, those of attention included, and are stored as such for the backward pass; the scores of attention,
-//! softmax, normalisation and the residual are f32. Where bfloat16 operands are multiplied as such, the results of
-//! products other than the scores are rounded to bfloat16 once more, also the gradients of weights, which come out as
-//! f32.
+//! On the CPU with LibTorch a sublayer is one node of the graph: its products are LibTorch's, and each group of
+//! operations between them (bias and GELU; splitting heads; mask, softmax and dropout; dropout, residual and
+//! normalisation) is one pass over memory, forward and backward (`passes.cpp`). With [`Precision::Bf16`] the operands
+//! of all its products are bfloat16, those of attention included, and are stored as such for the backward pass; the
+//! scores of attention, softmax, normalisation and the residual are f32. Where bfloat16 operands are multiplied as
+//! such, the results of products other than the scores are rounded to bfloat16 once more, also the gradients of
+//! weights, which come out as f32.
 //!
 //! Elsewhere, and where a low-rank update drops out part of its input, a sublayer is made of the operations next to
 //! this folder, which round only the operands of the products with weights.

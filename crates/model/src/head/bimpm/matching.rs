@@ -185,8 +185,8 @@ impl Matching {
         let sum = shares.clone().matmul(other.states.clone()); // [batch, seq, width]
         match self.reading {
             MatchReading::Allennlp => softmax(sum, 2),
-            // The mean is this divided by the sum of the shares. A cosine sees no more of a divisor than its sign,
-            // which spares the division by what may be almost nothing.
+            // The mean is this divided by the sum of the shares. A cosine depends only on the sign of a divisor, so the
+            // division by a sum that may be nearly 0 is avoided.
             _ => sum * shares.sum_dim(2).sign().detach(),
         }
     }

@@ -35,7 +35,7 @@ pub struct BimpmSpec {
     pub aggregation: Aggregation,
     /// Width between the two layers that score.
     pub mlp_hidden: usize,
-    /// Dropout on what each layer reads.
+    /// Dropout on the input of each layer.
     pub dropout: f64,
 }
 

@@ -7,7 +7,7 @@ use crate::fused::compare::check;
 use crate::fused::libtorch::owns;
 use crate::fused::transformer::{Affine, NormWeights, plain_feed_forward, plain_self_attention};
 
-/// Formats and tolerances: what is stored as bfloat16 is rounded there, and by `plain` only before products with
+/// Formats and tolerances: values stored as bfloat16 are rounded there, and by `plain` only before products with
 /// weights; a few roundings of 2⁻⁹ each.
 const FORMATS: [(Format, Precision, f32); 3] = [
     (Format::F32, Precision::F32, 2e-5),
