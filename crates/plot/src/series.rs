@@ -113,7 +113,7 @@ impl SeriesPanel {
         let rows = key.last().map_or(0, |(row, _)| row + 1);
         let words = self.words();
         let below = 55.0 + ROW * (rows + words.len().max(1)) as f64;
-        // The texts of uprights need a row of their own below what the axis measures.
+        // The texts of uprights need a row of their own below the title of the axis.
         let above = if self.uprights.is_empty() { 60.0 } else { 72.0 };
         let plot = Frame {
             left: frame.left + 58.0,
@@ -350,7 +350,7 @@ pub(crate) fn draw_dashed(canvas: &mut dyn Canvas, points: &[(f64, f64)], colour
 fn dashes(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
     let (on, off) = DASH;
     let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
-    // How far along the pattern of dash and gap the line is.
+    // Position of the line in the pattern of dash and gap.
     let mut along = 0.0;
     for pair in points.windows(2) {
         let [from, to] = [pair[0], pair[1]];

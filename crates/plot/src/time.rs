@@ -120,7 +120,7 @@ fn power_label(tick: f64) -> String {
     if tick >= 1.0 {
         count(tick.round() as u64)
     } else {
-        // As few digits as tell it; 0.2 may be 0.200…01.
+        // The fewest digits that identify the number; 0.2 may be 0.200…01.
         let rounded: f64 = fixed(tick, 9).parse().unwrap_or(tick);
         fixed(tick, decimals(rounded))
     }
