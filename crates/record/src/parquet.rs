@@ -14,8 +14,8 @@ use polars::prelude::{
 
 use crate::cell::{ColumnSpec, Row};
 
-/// Version of the columns and their meaning, kept in every file; a change of either raises it. Files of earlier versions
-/// are read: what they lack is unknown.
+/// Version of the columns and their meaning, kept in every file; a change of either raises it. Files of earlier
+/// versions are read; columns that they lack are unknown.
 ///
 /// Version 2 added `cpu_seconds` and `load_average` to runs, and the table of timings.
 pub const SCHEMA_VERSION: u32 = 2;
