@@ -1,7 +1,7 @@
 //! Kinds of quantities, tables and figures: one line registers a kind.
 
-/// An enum that is read by its `kind`, with the settings of each kind in a module of its own, and hands out what was read as
-/// its trait. Each variant is a struct of the same name in its module.
+/// Defines an enum that is deserialised by its `kind`, with the settings of each kind in a module of its own, and that
+/// gives access to its value as a trait. Each variant is a struct of the same name in its module.
 #[macro_export]
 macro_rules! kinds {
     ($(#[$doc:meta])* $name:ident as $trait:ident { $($kind:ident = $($module:ident)::+),* $(,)? }) => {

@@ -52,7 +52,7 @@ pub fn unknown<'a>(
     anyhow!("{from}: unknown {what} `{name}`, expected one of: {known}{near}")
 }
 
-/// The candidate most like `found`, if one is near enough to be what was meant.
+/// The candidate most like `found`, if one is near enough for a likely typo.
 pub(crate) fn near<'a>(found: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .map(|candidate| {

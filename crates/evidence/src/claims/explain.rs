@@ -9,7 +9,7 @@ use crate::compare::{ALPHA, Comparison, POWER};
 use crate::plan::Unit;
 use crate::text::{Scale, counted, fixed, p_equals};
 
-/// Comparisons up to which each is shown in full.
+/// The most comparisons of which each is shown in full.
 const FULL: usize = 6;
 
 /// Settings for showing the comparisons of a claim.

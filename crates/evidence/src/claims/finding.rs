@@ -12,15 +12,15 @@ pub(crate) const NOT_RECOVERED: &str = "not recovered";
 
 /// Evidence on a claim, from runs or from the paper's own numbers.
 pub(crate) enum Finding {
-    /// Nothing, for this reason.
+    /// No finding, for this reason.
     Untestable(String),
-    /// All there is to know.
+    /// A verdict.
     Decision(Decision),
     /// Runs were compared with runs.
     Compared(Evidence),
 }
 
-/// A verdict that needs no correction.
+/// A verdict that needs no correction for multiple tests.
 pub(crate) struct Decision {
     pub(crate) ours: String,
     /// Cohen's d.
@@ -53,7 +53,7 @@ pub enum DecidedBy {
 }
 
 impl Finding {
-    /// Numbers of runs that keep what the paper says of them, or do not.
+    /// A decision by numbers of runs that agree with the paper, or do not.
     pub(crate) fn settled(ours: String, verdict: Verdict, reasons: Vec<String>) -> Self {
         Self::Decision(Decision {
             ours,
@@ -98,14 +98,14 @@ impl Decision {
 }
 
 impl From<Result<Self, String>> for Finding {
-    /// `Err` says why there is nothing.
+    /// `Err` gives the reason why there is no finding.
     fn from(found: Result<Self, String>) -> Self {
         found.unwrap_or_else(Self::Untestable)
     }
 }
 
 impl Evidence {
-    /// Nothing yet, in units of `scale`.
+    /// Empty evidence, in units of `scale`.
     pub(crate) fn new(scale: Scale) -> Self {
         Self {
             ours: String::new(),
@@ -115,7 +115,7 @@ impl Evidence {
         }
     }
 
-    /// One comparison, which is what we found.
+    /// Evidence of one comparison.
     pub(crate) fn of(label: String, comparison: Comparison, scale: Scale) -> Self {
         Self {
             ours: comparison.difference_in(scale),

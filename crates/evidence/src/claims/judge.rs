@@ -1,4 +1,4 @@
-//! Every claim against the runs and against the paper's own numbers.
+//! Judges claims by the runs and by the paper's own numbers.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::plan::{Plan, Side};
 use crate::select::runs::Runs;
 use crate::text::{fixed, p_value};
 
-/// A claim with what was found.
+/// A claim with its verdict and the numbers behind it.
 #[derive(Debug)]
 pub struct Judged<'a> {
     /// The claim.
@@ -73,7 +73,7 @@ pub fn judge<'a>(
 
 /// The paper's finding as text, and ours.
 fn measure(claim: &Claim, context: ClaimContext, terms: &Terms) -> Result<(String, Finding)> {
-    // A claim that is not measured shows what is printed, or is shown by its title.
+    // A claim that is not measured shows the printed values, or is shown by its title.
     let unmeasured = |why: String| {
         let paper = match claim.relation {
             Relation::Near(_) => claim.quantity.stated(terms)?,

@@ -15,7 +15,7 @@ pub(crate) enum Relation {
     Equivalent,
     /// The first side is at most a margin below the second.
     NonInferior,
-    /// It is the number that the paper prints.
+    /// The number is the one that the paper prints.
     Near(Near),
     AtMost(f64),
     AtLeast(f64),
@@ -31,8 +31,8 @@ pub(crate) struct Near {
     /// Signed fractions. Left out for a mean, a table of `report.toml` gives the value.
     #[serde(default, deserialize_with = "one_or_many")]
     pub(crate) paper: Vec<f64>,
-    /// For a value. Left out of differences, whose own uncertainty decides, and where the digits of printed numbers do: what is
-    /// computed from them has to round to `paper`.
+    /// The tolerance of a value. Left out for differences, whose own uncertainty decides, and for printed numbers,
+    /// whose digits decide: a number computed from them has to round to `paper`.
     pub(crate) tolerance: Option<f64>,
 }
 
@@ -64,7 +64,7 @@ impl Relation {
         }
     }
 
-    /// Numbers in range; `from` prefixes errors.
+    /// Checks that numbers are in range; `from` prefixes errors.
     pub(crate) fn check(&self, from: &str) -> Result<()> {
         match self {
             Self::GreaterBy(limit) | Self::AtMost(limit) | Self::AtLeast(limit) => ensure!(

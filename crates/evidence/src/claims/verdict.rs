@@ -107,7 +107,7 @@ impl Rule {
         found.difference > 0.0 && self.p(found) < ALPHA
     }
 
-    /// The paper finds the first side of each comparison above the second.
+    /// The verdict where the paper finds the first side of each comparison above the second.
     pub(crate) fn greater(&self, found: &[Comparison]) -> Verdict {
         let held = |each: &Comparison| self.is_up(each) && !is_within(each, self.margin);
         let against = |each: &Comparison| self.p_against(each, self.margin);
@@ -115,7 +115,7 @@ impl Rule {
         self.pointing(decide(held, against), found)
     }
 
-    /// The paper prints the differences, each positive or negative.
+    /// The verdict where the paper prints the differences, each positive or negative.
     pub(crate) fn near(&self, found: &[Comparison], papers: &[f64]) -> Verdict {
         let turned = |(each, paper): (&Comparison, &f64)| match *paper < 0.0 {
             true => each.turned(),
@@ -152,7 +152,7 @@ impl Rule {
         lacks
     }
 
-    /// The paper finds the sides alike.
+    /// The verdict where the paper finds the sides alike.
     pub(crate) fn equivalent(&self, found: &[Comparison]) -> Verdict {
         let margin = self.margin;
         let held = |each: &Comparison| {
@@ -165,7 +165,7 @@ impl Rule {
         decide(found.iter().map(held), found.iter().map(against))
     }
 
-    /// The paper finds the first side not below the second, by more than the margin.
+    /// The verdict where the paper finds the first side not below the second by more than the margin.
     pub(crate) fn non_inferior(&self, found: &[Comparison]) -> Verdict {
         let held = |each: &Comparison| each.narrow.low > -self.margin;
         let against = |each: &Comparison| (2.0 * p_above(&each.turned(), self.margin)).min(1.0);
@@ -226,7 +226,7 @@ fn p_above(found: &Comparison, limit: f64) -> f64 {
     }
 }
 
-/// The paper prints a value; `wide` and `narrow` are the 95 % and 90 % intervals of ours.
+/// The verdict where the paper prints a value; `wide` and `narrow` are the 95 % and 90 % intervals of ours.
 pub(crate) fn of_value(paper: f64, tolerance: f64, [wide, narrow]: [Interval; 2]) -> Verdict {
     let (low, high) = (paper - tolerance, paper + tolerance);
     if narrow.low >= low && narrow.high <= high {
@@ -238,7 +238,7 @@ pub(crate) fn of_value(paper: f64, tolerance: f64, [wide, narrow]: [Interval; 2]
     }
 }
 
-/// The paper gives limits that each number has to keep.
+/// The verdict where the paper gives limits that each number has to keep.
 pub(crate) fn of_limits(kept: bool) -> Verdict {
     if kept {
         Verdict::Reproduced
@@ -310,7 +310,7 @@ mod tests {
         for (value, error, paper, expected) in [
             (0.03, 0.005, 0.03, Verdict::Reproduced),
             (-0.03, 0.005, -0.03, Verdict::Reproduced),
-            // Half of what is printed could be all there is; far more than that is another finding.
+            // Half of the printed size could be the true one; far more than the printed size is another finding.
             (0.03, 0.005, 0.05, Verdict::Direction),
             (0.30, 0.005, 0.03, Verdict::Direction),
             (0.10, 0.030, 0.03, Verdict::Direction),

@@ -140,7 +140,7 @@ fn candidates(rows: &[PredictionRow], metric: &str) -> Vec<(Vec<Part>, Score)> {
     }
 }
 
-/// Sums that take fewer numbers than the longest.
+/// A part of fewer numbers than the longest, filled up with zeros.
 fn part(numbers: &[f64]) -> Part {
     let mut part = [0.0; 6];
     part[..numbers.len()].copy_from_slice(numbers);

@@ -1,4 +1,4 @@
-//! From a grid of the plan and the runs to the numbers of its cells.
+//! Fills a grid of the plan with the numbers of the runs.
 
 use std::collections::BTreeSet;
 
@@ -148,7 +148,7 @@ impl Entry {
         let value = |cell: &Self| cell.paper.as_ref().and_then(|(value, _)| *value);
         let paper = value(a)
             .zip(value(b))
-            // Printed digits differ by printed digits: what is left over is rounding in binary.
+            // Printed digits differ by printed digits: the rest is binary rounding.
             .map(|(a, b)| (Some(((a - b) * 1e9).round() / 1e9), "computed".to_owned()));
         let mut sample = Sample::default();
         sample.labels = a.sample.labels.union(&b.sample.labels).cloned().collect();

@@ -1,4 +1,4 @@
-//! Two sides over tasks: a number of each for every pair of seeds, and what was left out.
+//! Two sides over tasks: a number of each for every pair of seeds, and notes on omissions.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Ensembles as `report.toml` asks for them; [`crate::select::ensemble`] forms them from runs.
+//! Ensembles as declared in `report.toml`; [`crate::select::ensemble`] forms them from runs.
 
 use std::collections::HashSet;
 

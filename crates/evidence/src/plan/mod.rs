@@ -24,7 +24,7 @@ use crate::toml_file::{did_you_mean, unknown};
 /// Conditions on runs: dotted paths into the spec or the row, each with the value or values it must have.
 pub type Where = BTreeMap<String, toml::Value>;
 
-/// Groups of runs, tasks, and what is known about both.
+/// Groups of runs, tasks, and facts about both.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// Description of each profile for this paper, by name.
@@ -33,7 +33,7 @@ pub struct Plan {
     pub groups: BTreeMap<String, Group>,
     /// Ensembles declared in `report.toml`.
     pub ensembles: Vec<EnsemblePlan>,
-    /// Named tasks, for what is shown or claimed of each of several.
+    /// Named tasks, for items and claims about several tasks.
     pub tasks: BTreeMap<String, Task>,
     /// Labels of runs.
     pub labels: Vec<LabelPlan>,

@@ -16,7 +16,7 @@ pub fn test() -> String {
     TEST.to_owned()
 }
 
-/// The part of a setting that says what is trained; runs that agree in it, but for its rate, are of one kind.
+/// Prefix of the adaptation settings; runs that agree in these, except for the learning rate, are of one kind.
 const STRATEGY: &str = "work.training.adaptation.";
 const RATE: &str = "work.training.adaptation.lr";
 
@@ -109,7 +109,7 @@ impl<'a> TaskRuns<'a> {
         Ok(())
     }
 
-    /// All that ended well, in order of fold, seed and kind.
+    /// All runs that ended well, in order of fold, seed and kind.
     pub fn all(&self) -> impl Iterator<Item = &'a Run> {
         self.by_key
             .values()
@@ -150,7 +150,7 @@ impl<'a> TaskRuns<'a> {
         seeds.collect()
     }
 
-    /// The runs at its only seed, where nothing is drawn at random.
+    /// The runs at its only seed, where there is no randomness.
     pub(crate) fn fixed(&self) -> Option<&Kinds<'a>> {
         let only = self
             .by_key

@@ -101,12 +101,12 @@ impl Sample {
         self.values.len()
     }
 
-    /// `None` without runs.
+    /// The mean; `None` without runs.
     pub fn mean(&self) -> Option<f64> {
         (self.n() > 0).then(|| mean(&self.values))
     }
 
-    /// `None` for fewer than two runs.
+    /// The standard deviation; `None` for fewer than two runs.
     pub fn sd(&self) -> Option<f64> {
         (self.n() > 1).then(|| sd(&self.values))
     }
@@ -162,7 +162,7 @@ impl Sample {
         counts(&self.lost)
     }
 
-    /// The means of both sides by seed or by fold, of those that both have as many runs of.
+    /// The means of both sides by seed or by fold, for those that are complete on both sides.
     ///
     /// Runs that share a seed or a fold, such as those of several settings, are no further samples: they are averaged. A seed
     /// that lost a run is left out, since its mean would be of other settings. A side without randomness is the same for
@@ -193,13 +193,13 @@ impl Sample {
         Ok(common.unzip())
     }
 
-    /// Its only mean, where nothing is drawn at random.
+    /// Its only mean, where there is no randomness.
     fn fixed(&self, means: &BTreeMap<u64, f64>) -> Option<f64> {
         let only = means.values().next().copied();
         only.filter(|_| self.seedless && means.len() == 1)
     }
 
-    /// The mean of each seed or fold that has as many runs as any.
+    /// The mean of each seed or fold that has as many runs as any other.
     fn means(&self, unit: Unit) -> BTreeMap<u64, f64> {
         let mut by_unit: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for (key, value) in self.keys.iter().zip(&self.values) {

@@ -7,7 +7,7 @@ use super::prelude::*;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct LayerRange {
-    /// Left out, it is each task's own.
+    /// The metric; left out, each task's own.
     metric: Option<String>,
     /// Start of the upper layers, as a share of the depth: the fourth of twelve layers is a third.
     after: f64,

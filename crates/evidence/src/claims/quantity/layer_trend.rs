@@ -9,7 +9,7 @@ use super::prelude::*;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct LayerTrend {
-    /// Left out, it is each task's own.
+    /// The metric; left out, each task's own.
     metric: Option<String>,
 }
 

@@ -262,7 +262,7 @@ fn at_least(least: usize) -> RangeInclusive<usize> {
     least..=usize::MAX
 }
 
-/// For a quantity whose sides are compared: printed sizes are no zeros, there are as many of them as there are comparisons, and
+/// Checks a quantity whose sides are compared: printed sizes are not 0, there are as many of them as comparisons, and
 /// none has a tolerance, since its uncertainty is that of the runs.
 fn sized(terms: &Terms, comparisons: usize) -> Result<()> {
     let (from, papers) = (&terms.from, terms.relation.papers());
@@ -285,7 +285,7 @@ fn sized(terms: &Terms, comparisons: usize) -> Result<()> {
     Ok(())
 }
 
-/// For a quantity that is a value with a printed one: there is one, with a tolerance.
+/// Checks a quantity that is compared with a printed value: there is at most one, with a tolerance.
 fn with_tolerance(terms: &Terms) -> Result<()> {
     ensure!(
         terms.relation.papers().len() < 2 && terms.relation.tolerance().is_some(),

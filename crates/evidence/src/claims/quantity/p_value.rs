@@ -5,7 +5,7 @@ use totune_stats::t_two_sided_p;
 use super::prelude::*;
 use super::printed::half_digit;
 
-/// Two-sided. Not decided where only some t that rounds to the printed one gives the printed p.
+/// The two-sided p-value. Not decided where only some t that rounds to the printed one gives the printed p.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct PValue {

@@ -56,7 +56,7 @@ impl PrintedShare {
             _ => fixed(value, digits),
         };
         let half = 0.5 * 10f64.powi(-(digits as i32));
-        // Counts below a thousand, such as layers, are exact; what was measured was rounded.
+        // Counts below a thousand, such as layers, are exact; measured values were rounded.
         let exact = digits == 0 && self.whole < 1000.0;
         let unit = match self.unit.as_str() {
             "" => String::new(),

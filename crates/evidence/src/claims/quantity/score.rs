@@ -204,7 +204,7 @@ fn nothing(sample: &Sample) -> String {
     }
 }
 
-/// A reason, with what is known about a side that lacks runs.
+/// A reason, with the notes on a side that lacks runs.
 fn because(why: String, a: &Sample, b: &Sample) -> String {
     let missing: Vec<String> = [a, b]
         .iter()

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// Trained parameters of a run, those of a network on top of the encoder among them.
+/// Trained parameters of a run, including those of a network on top of the encoder.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TrainedParameters {}

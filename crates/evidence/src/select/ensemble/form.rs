@@ -166,7 +166,7 @@ fn weights(team: &[&Run], metric: &str) -> Result<Vec<f64>> {
     })
 }
 
-/// A run with what its members have in common and what they cost together; it has no scores yet.
+/// A run with the common facts and the total cost of its members; it has no scores yet.
 fn together(team: &[&Run]) -> Result<Run> {
     let (first, others) = team.split_first().context("an ensemble has members")?;
     let rows = || team.iter().map(|run| &run.row);

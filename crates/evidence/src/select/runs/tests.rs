@@ -97,7 +97,7 @@ fn guessing_scores_nothing_or_the_most_frequent_class() {
     assert_eq!(guess("accuracy", TEST), Some(0.8));
     assert_eq!(guess("span-f1", "dev"), Some(0.0));
     assert_eq!(guess("matthews", TEST), Some(0.0));
-    // F1 depends on which class is called positive, and only answers on test are kept.
+    // F1 depends on which class is called positive, and only predictions on test are stored.
     assert_eq!(guess("f1-positive", TEST), None);
     assert_eq!(guess("accuracy", "dev"), None);
 }
