@@ -70,7 +70,7 @@ fn texts<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Table {
         .collect()
 }
 
-/// The runs but for the trials of searches.
+/// The runs without the trials of searches.
 fn own(rows: &Tables) -> impl Iterator<Item = &RunRow> {
     rows.runs.iter().filter(|run| !crate::is_trial(run))
 }

@@ -114,7 +114,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// The first line that differs, or the sizes of what is no text.
+/// The first line that differs, or the sizes of files that are not text.
 fn first_difference(old: &[u8], new: &[u8]) -> String {
     let (Ok(old_text), Ok(new_text)) = (std::str::from_utf8(old), std::str::from_utf8(new)) else {
         return format!("{} bytes, now {} bytes", old.len(), new.len());

@@ -217,7 +217,7 @@ fn scores<'a>(paired: &PairedComparison<'a>) -> Result<Numbers<'a>, String> {
 }
 
 /// The geometric mean over tasks of the ratios of mean seconds: twice as long on one task and half as long on another
-/// come to the same.
+/// cancel out.
 fn time_ratio(paired: &PairedComparison, per: TimePer) -> Option<f64> {
     let numbers = paired.numbers_so_far(seconds_of_both(per)).ok()?;
     let logs = numbers
