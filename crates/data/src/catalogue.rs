@@ -32,7 +32,7 @@ impl Catalogue {
         Ok(Self { cards, broken })
     }
 
-    /// The name of each file that is no card, and what is wrong with it: path, line and key.
+    /// The name of each file that is not a valid card, with its error: path, line and key.
     pub fn broken(&self) -> impl Iterator<Item = (&str, &str)> {
         let broken = self.broken.iter();
         broken.map(|(name, error)| (name.as_str(), error.as_str()))
@@ -69,7 +69,7 @@ impl Catalogue {
     }
 }
 
-/// The cards in these files, and what is wrong with the others, by their names.
+/// The cards in these files, and the errors of the others, by their names.
 pub(crate) fn read_cards<C>(
     paths: &[PathBuf],
     read: impl Fn(&Path) -> Result<C>,

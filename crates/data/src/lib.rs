@@ -4,8 +4,8 @@
 //! result is a [`Dataset`]: a list of [`Example`]s whose counts agree with the card. From there on everything is one
 //! path: a [`Split`] divides, a [`Tokenizer`] encodes, a [`BatchPlan`] orders, [`Padded`] pads.
 //!
-//! This crate has no tensors in it, opens no socket, and makes no choices about training. Randomness comes from
-//! [`random::stream`] alone, which is a function of a run's seed.
+//! This crate has no tensors in it, opens no socket, and makes no choices about training. Randomness comes only from
+//! [`random::stream`], which is a function of a run's seed.
 
 mod batch;
 mod cache;

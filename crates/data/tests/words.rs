@@ -204,7 +204,7 @@ fn sentences() -> impl Strategy<Value = Vec<(Vec<String>, Option<u8>)>> {
 
 proptest! {
     /// Every word of every sentence is scored once, at the place of its own piece; no window is longer than the
-    /// maximum; what is seen around it is of the same document.
+    /// maximum; the context around it is of the same document.
     #[test]
     fn no_word_is_lost(
         sentences in sentences(),
@@ -263,7 +263,7 @@ proptest! {
                 };
                 prop_assert_eq!(&ids[from..from + pieces.len()], &pieces[..]);
             }
-            // What is seen is a run of the words that may be seen.
+            // The words seen are a run of those that may be seen.
             let run: Vec<u32> = (0..sentences.len())
                 .filter(|&other| together(window.example, other))
                 .flat_map(|other| sentences[other].0.iter().flat_map(pieces))

@@ -2,7 +2,7 @@
 
 use serde::de::IgnoredAny;
 
-/// The elements of the array that `text` is, each with the line it begins on; or the line and what is wrong there.
+/// The elements of the array that `text` is, each with the line it begins on; or the line and the problem there.
 pub(super) fn elements(text: &str) -> Result<Vec<(usize, &str)>, (usize, String)> {
     let mut scan = Scan {
         text,

@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A row, counted from one, and what is wrong there.
+/// A row, counted from one, and the problem there.
 type Problem = (usize, String);
 
 /// The sentences in `bytes`; tags are strings or integers, and are not read where `labelled` is false.

@@ -130,7 +130,7 @@ impl Unit {
 /// The index of each of the columns `wanted` among `names`; all of them if none is named.
 ///
 /// # Errors
-/// A description of what is wrong with the names.
+/// A description of the problem with the names.
 pub(super) fn select<N: AsRef<str>>(
     names: &[N],
     wanted: Option<&[&str]>,

@@ -1,4 +1,4 @@
-//! Default splits of a dataset: labelled files of its own, and parts of `train` for what is missing.
+//! Default splits of a dataset: labelled files of its own, and parts of `train` for missing ones.
 
 use std::path::Path;
 
@@ -56,9 +56,9 @@ impl Card {
 }
 
 impl LabelledFiles {
-    /// The usual splits: the files, and for what is missing 15 % of `train` (at most 1,000 examples) as dev and 20 %
-    /// (at most 2,000) as test, as [`Dataset::split_by_shares`] samples them. A single file in addition to `train` is
-    /// test, whatever its name.
+    /// The usual splits: the files, and for missing ones 15 % of `train` (at most 1,000 examples) as dev and 20 % (at
+    /// most 2,000) as test, as [`Dataset::split_by_shares`] samples them. A single file in addition to `train` is test,
+    /// whatever its name.
     ///
     /// # Errors
     /// When there are too few examples to hold some out.

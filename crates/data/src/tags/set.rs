@@ -49,7 +49,7 @@ impl TagSet {
     /// The index of `tag`.
     ///
     /// # Errors
-    /// A description of what is wrong with it.
+    /// A description of the problem.
     pub fn parse(&self, tag: &str) -> Result<usize, String> {
         let known = self.indices.get(tag).copied();
         known.ok_or_else(|| self.wrong(tag))
