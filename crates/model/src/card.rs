@@ -376,7 +376,7 @@ impl EncoderCatalogue {
         Ok(Self { cards, broken })
     }
 
-    /// The name of each file that is no card, and what is wrong with it: path, line and key.
+    /// The name of each file that is not a valid card, with its error: path, line and key.
     pub fn broken(&self) -> impl Iterator<Item = (&str, &str)> {
         let broken = self.broken.iter();
         broken.map(|(name, error)| (name.as_str(), error.as_str()))
