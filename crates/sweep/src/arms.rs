@@ -14,11 +14,11 @@ use crate::suggest;
 pub struct Arm {
     /// Its name, in kebab-case; no other arm of the experiment has it.
     pub name: String,
-    /// The name for people; no part of a run.
+    /// Display name; not part of a run.
     pub title: String,
-    /// Which datasets it is for; all where none is named. Known of the arms of a profile.
+    /// Datasets the arm is limited to; all where none is named. Known only for the arms of a profile.
     pub(crate) datasets: Option<Vec<String>>,
-    /// What it says otherwise than the experiment.
+    /// Settings that differ from the experiment's.
     pub(crate) settings: Table,
 }
 
@@ -32,14 +32,14 @@ impl Arm {
         }
     }
 
-    /// Whether it is for a dataset.
+    /// True if the arm runs on this dataset.
     pub(crate) fn is_for(&self, dataset: &str) -> bool {
         let datasets = self.datasets.as_ref();
         datasets.is_none_or(|names| names.iter().any(|name| name == dataset))
     }
 }
 
-/// As `[[arm]]` is written.
+/// `[[arm]]` as written in the file.
 #[derive(Debug, Deserialize)]
 struct Written {
     name: String,
@@ -55,14 +55,14 @@ struct Written {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Override {
     pub datasets: Vec<String>,
-    /// Whether it is of the defaults, which several experiments share, so that it may name datasets of others.
+    /// True if it comes from the defaults, which several experiments share, so that it may name datasets of others.
     #[serde(skip)]
     pub shared: bool,
     #[serde(flatten)]
     pub settings: Table,
 }
 
-/// What neither may change: what the file is, and what they hang on.
+/// Keys that neither `[[arm]]` nor `[[override]]` may change: the file's identity, and the tables that both depend on.
 const FIXED: [&str; 7] = [
     "paper",
     "experiment",
@@ -73,7 +73,7 @@ const FIXED: [&str; 7] = [
     "settings",
 ];
 
-/// Takes `[[arm]]` out of an experiment. Without one there is a single arm, called like the experiment.
+/// Takes `[[arm]]` out of an experiment. Without one there is a single arm with the experiment's name.
 pub(crate) fn take_arms(table: &mut Table, experiment: &str) -> Result<Vec<Arm>> {
     let written: Vec<Written> = entries(table, "arm")?;
     let mut arms = Vec::new();
@@ -183,7 +183,7 @@ fn expand(entry: Written) -> Result<Vec<Arm>> {
     Ok(arms)
 }
 
-/// Lays a value over the settings at its path; names of settings to `use` are added to those that are there.
+/// Sets the value at a path of the settings; names of settings to `use` are added to the existing ones.
 fn set(settings: &mut Table, path: &str, value: Value) {
     if path == USE {
         let names = match settings.remove(USE) {
@@ -208,7 +208,7 @@ fn set(settings: &mut Table, path: &str, value: Value) {
     lay(settings, Table::from_iter([(key.to_string(), below)]));
 }
 
-/// A value in a name: `5e-3`, `2`.
+/// Formats a value for a name: `5e-3`, `2`.
 fn shown(value: &Value) -> String {
     match value {
         Value::Float(number) => format!("{number:e}"),

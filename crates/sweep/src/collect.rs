@@ -8,25 +8,25 @@ use totune_record::{RunRow, Tables};
 
 use crate::{Places, Plan, PlannedRun, Project, RunSpec, State};
 
-/// What was collected.
+/// Summary of a collection.
 #[derive(Debug, Clone)]
 pub struct Collected {
     /// The folder with the three tables.
     pub folder: PathBuf,
-    /// How many runs they hold.
+    /// Number of runs in the tables.
     pub runs: usize,
-    /// How many of those failed or ran out of memory.
+    /// Number of those that failed or ran out of memory.
     pub failed: usize,
-    /// How many runs of the plan they do not hold.
+    /// Number of runs of the plan that are missing from the tables.
     pub absent: usize,
-    /// How many runs there cannot be, because no trial of their search has a score.
+    /// Number of runs that cannot exist, because no trial of their search has a score.
     pub unresolvable: usize,
 }
 
 /// Merges the runs of a plan into `results/<paper>/<profile>/`, sorted, so that the same runs give the same bytes.
 ///
-/// Only runs of the current plan are taken. Unless `partial`, every one of them must be there: tables that were
-/// complete are not replaced by ones with holes. Runs made from other files than there are now are not in the plan.
+/// Only runs of the current plan are taken. Unless `partial`, every one of them must be there: complete tables are not
+/// replaced by incomplete ones. Runs made from files that have changed since are not in the plan.
 pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> {
     let Places { project, store, .. } = places;
     let there = |run: &&PlannedRun| matches!(run.state, State::Done | State::Failed);
@@ -47,7 +47,7 @@ pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> 
     let mut tables = Tables::default();
     for run in &runs {
         let mut of_run = store.tables(&run.id)?;
-        // Of an earlier schema, or with an earlier name of its arm: the plan says the same in today's words.
+        // A run of an earlier schema, or with an earlier name of its arm: the plan has the same spec in today's words.
         of_run.runs[0].spec = run.spec.canonical_json();
         tables.extend(of_run);
     }

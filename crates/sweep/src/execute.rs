@@ -1,4 +1,4 @@
-//! Runs what a plan says will run.
+//! Executes the runs of a plan.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,21 +21,20 @@ use crate::{
     Project, RunSpec, Silent, State, Store, missing,
 };
 
-/// How a sweep ended.
+/// Outcome of a sweep.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Runs finished by this sweep, diverged ones included.
     pub finished: usize,
-    /// Runs of the plan that failed or ran out of memory, now or before, or that no trial of their search has settings
-    /// for.
+    /// Runs of the plan that failed or ran out of memory, now or before, or whose search has no trial with a score.
     pub failed: usize,
-    /// Runs that another process was at and has not ended.
+    /// Runs that another process owned and has not ended.
     pub elsewhere: usize,
-    /// Whether the sweep was stopped from outside.
+    /// True if the sweep was stopped from outside.
     pub stopped: bool,
 }
 
-/// Runs what a plan says will run: first the kinds that run many at once, then the others one after another.
+/// Executes the runs of a plan that are due: first the kinds that run many at once, then the others one after another.
 ///
 /// Everything that runs read is loaded and verified before anything is written. A run that fails becomes a row and
 /// the sweep goes on; an error is returned where going on makes no sense: bad inputs, or results that cannot be
@@ -90,7 +89,7 @@ pub fn execute(
 
     let count = |end: End| ends.iter().filter(|(_, other)| *other == end).count();
     let before = Summary::of_nothing(plan);
-    // What another process was at may have ended while this one worked.
+    // A run that another process owned may have ended in the meantime.
     let met = ends.iter().filter(|(_, end)| *end == End::Elsewhere);
     let known = plan.runs.iter().filter(|run| run.state == State::Running);
     let elsewhere = known
@@ -105,7 +104,7 @@ pub fn execute(
     })
 }
 
-/// What the cards say of each of these runs, by its id.
+/// Facts from the cards of each of these runs, by run id.
 fn cards_of(project: &Project, runs: &[&PlannedRun]) -> Result<BTreeMap<String, Sources>> {
     let (datasets, encoders) = (project.datasets()?, project.encoders()?);
     let of = |run: &&PlannedRun| {
@@ -117,7 +116,7 @@ fn cards_of(project: &Project, runs: &[&PlannedRun]) -> Result<BTreeMap<String, 
 }
 
 impl Summary {
-    /// How things stand before anything is run.
+    /// Summary before anything is run.
     pub fn of_nothing(plan: &Plan) -> Self {
         let failed = plan
             .runs
@@ -138,13 +137,13 @@ impl Summary {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// By this sweep.
+    /// Ended by this sweep.
     Finished,
-    /// By another one, since the plan was made.
+    /// Ended by another sweep since the plan was made.
     Done,
-    /// By this sweep or another one.
+    /// Failed, in this sweep or another one.
     Failed,
-    /// Another process is at it.
+    /// Owned by another process.
     Elsewhere,
     /// Not started, or started and stopped.
     Stopped,
@@ -153,7 +152,7 @@ enum End {
 struct Sweep<'a> {
     inputs: Inputs,
     code: Code,
-    /// What the cards say of each run, by its id.
+    /// Facts from the cards of each run, by run id.
     cards: BTreeMap<String, Sources>,
     store: &'a Store,
     machine: &'a Machine,
@@ -203,7 +202,7 @@ impl Sweep<'_> {
         })
     }
 
-    /// Does the work, come what may; `None` when it was stopped from outside.
+    /// Does the work and turns failures and panics into outcomes; `None` when it was stopped from outside.
     fn perform(&self, spec: &RunSpec, log: &RunLog, progress: &dyn Progress) -> Option<Outcome> {
         let row = row(spec, &self.inputs, &self.code, self.machine);
         log.place(&row);
@@ -215,7 +214,7 @@ impl Sweep<'_> {
         };
         let work = || work::perform(spec, row, resources);
         let failed = |error: String| {
-            // In full; rows have the beginning.
+            // The full message; rows have the beginning.
             log.line(&error);
             let error = one_line(&error);
             Outcome {
@@ -254,7 +253,7 @@ impl Sweep<'_> {
 }
 
 impl Inputs {
-    /// Does the work of a run without a store and gives its rows; `None` when it was stopped from outside.
+    /// Does the work of a run without a store and returns its rows; `None` when it was stopped from outside.
     ///
     /// # Errors
     /// When its inputs were not loaded, or the work fails.
@@ -307,7 +306,7 @@ fn row(spec: &RunSpec, inputs: &Inputs, code: &Code, machine: &Machine) -> RunRo
     }
 }
 
-/// How a run ended, by the first of the dataset's `metrics` that it has a score by: on dev of a trial, else on test.
+/// Outcome of a run, by the first of the dataset's `metrics` that it has a score for: on dev for a trial, else on test.
 fn ended(spec: &RunSpec, tables: &Tables, metrics: &[String]) -> Ended {
     let run = &tables.runs[0];
     let split = if spec.is_trial() { "dev" } else { "test" };

@@ -1,4 +1,4 @@
-//! What became of a run that did not end: panics as messages, and their status.
+//! Failures of a run: panics as messages, and their status.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -28,7 +28,7 @@ pub(crate) fn one_line(message: &str) -> String {
 }
 
 thread_local! {
-    /// Where this thread last panicked, while a run is going on in it.
+    /// Place where this thread last panicked, while a run is executed in it.
     static PANIC: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// A path of the building machine says nothing elsewhere; the file's name does.
+/// File name of a path; the folders of the build machine mean nothing elsewhere.
 fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }

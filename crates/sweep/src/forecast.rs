@@ -1,4 +1,4 @@
-//! How long what is left of a plan will take, from the runs that have ended.
+//! Remaining time of a plan, from the runs that have ended.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::stored::cell;
 use crate::{Plan, RunSpec, State};
 
-/// The time left of a plan, by kind of run: runs that differ only in the seed, the fold and what a search chose take as long as
-/// each other. Runs that wait for a search count, those that share the machine with others do not.
+/// Remaining time of a plan, by kind of run: runs that differ only in the seed, the fold and the values that a search
+/// chose take equally long. Runs that wait for a search count, those that share the machine with others do not.
 #[derive(Debug, Default)]
 pub struct Forecast {
     kinds: BTreeMap<Kind, Times>,
-    /// Of the run at hand.
+    /// Kind of the current run.
     current: Option<Kind>,
 }
 
@@ -28,12 +28,12 @@ struct Times {
     seconds: f64,
     ended: usize,
     open: usize,
-    /// Seconds of the run at hand, as its steps let expect.
+    /// Expected seconds of the current run, from its steps so far.
     expected: Option<f64>,
 }
 
 impl Times {
-    /// Seconds and runs to go by.
+    /// Seconds and number of the runs that an estimate can build on.
     fn known(&self) -> Option<(f64, usize)> {
         match self.ended {
             0 => self.expected.map(|seconds| (seconds, 1)),
@@ -54,7 +54,7 @@ impl Kind {
 }
 
 impl Forecast {
-    /// Of a plan before its runs begin: what is to run, and the seconds of what was run before.
+    /// Forecast of a plan before its runs begin: the runs to do, and the seconds of the runs done before.
     pub fn of(plan: &Plan) -> Self {
         let mut forecast = Self::default();
         for run in plan.runs.iter().filter(|run| !run.spec.runs_in_parallel()) {
@@ -68,7 +68,7 @@ impl Forecast {
         forecast
     }
 
-    /// A run begins: it is no longer among what is left.
+    /// Notes that a run begins, which no longer counts as open.
     pub fn started(&mut self, spec: &RunSpec) {
         let kind = Kind::of(spec);
         if let Some(times) = self.kinds.get_mut(&kind) {
@@ -77,7 +77,7 @@ impl Forecast {
         self.current = Some(kind);
     }
 
-    /// The run that began last will have taken this long, as far as can be seen.
+    /// Sets the expected duration of the current run.
     pub fn expect(&mut self, whole: Duration) {
         let times = self
             .current
@@ -88,7 +88,7 @@ impl Forecast {
         }
     }
 
-    /// A run has ended.
+    /// Notes that a run has ended.
     pub fn ended(&mut self, spec: &RunSpec, took: Duration) {
         if !spec.runs_in_parallel() {
             let times = self.kinds.entry(Kind::of(spec)).or_default();
@@ -97,8 +97,8 @@ impl Forecast {
         }
     }
 
-    /// Of the runs that have not begun; `None` where there is nothing to go by. A kind of which none has ended is taken to be
-    /// like those that share most of dataset, encoder and adaptation with it.
+    /// Remaining time of the runs that have not begun; `None` without any run to estimate from. A kind without a
+    /// finished run is taken to be like those that share most of dataset, encoder and adaptation with it.
     pub fn left(&self) -> Option<Duration> {
         let open = self.kinds.iter().filter(|(_, times)| times.open > 0);
         let seconds = open.map(|(kind, times)| Some(self.mean(kind)? * times.open as f64));

@@ -1,5 +1,5 @@
-//! Ids of planned runs that their specs do not give: of runs made under an earlier schema of specs, which keep the ids they
-//! have, and of runs whose data, weights or cards have changed, which get others.
+//! Ids of planned runs that do not follow from their specs: those of runs made under an earlier schema of specs, which
+//! keep their ids, and of runs whose data, weights or cards have changed, which get new ones.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use totune_record::Tables;
 use crate::stale::Present;
 use crate::{Places, RunSpec};
 
-/// What decides on ids beside a spec.
+/// Facts that decide on ids in addition to a spec.
 pub(crate) struct Known<'a> {
     places: Places<'a>,
     /// Ids that a paper's stored results have.
@@ -18,7 +18,7 @@ pub(crate) struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// With the ids of the collected runs of a paper and profile; none where nothing was collected.
+    /// Reads the ids of the collected runs of a paper and profile; none where nothing was collected.
     pub fn read(places: Places<'a>, paper: &str, profile: &str) -> Result<Self> {
         let folder = places.project.results(paper, profile);
         let runs = match folder.join("runs.parquet").is_file() {
@@ -32,11 +32,12 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// Gives a planned run its id: the one that it was made with under an earlier schema, if there are collected results of that
-    /// id or a folder in the store, and no folder of today's id; and another one where the run of that id is stale.
+    /// Gives a planned run its id: the one that it was made with under an earlier schema, if there are collected
+    /// results of that id or a folder in the store, and no folder of today's id; or a new one where the run of that id
+    /// is stale.
     ///
     /// # Errors
-    /// When what that run read cannot be compared: its card is wrong, or its file is not what the card says.
+    /// When the run's inputs cannot be compared: its card is wrong, or its file differs from the card.
     pub fn adopt(&self, run: &mut RunSpec) -> Result<()> {
         if run.made_as.is_some() {
             return Ok(());

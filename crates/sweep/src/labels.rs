@@ -1,4 +1,4 @@
-//! Labels that no two runs of a plan share.
+//! Labels of runs, unique within a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::RunSpec;
 
-/// Adds to labels that several runs have the settings in which those runs differ: `batch-size 32`.
+/// Adds the settings in which runs with the same label differ to their labels: `batch-size 32`.
 pub(crate) fn tell_apart(runs: &mut [(&mut String, &RunSpec)]) {
     let mut same: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, (label, _)) in runs.iter().enumerate() {
@@ -54,7 +54,7 @@ fn settings(spec: &RunSpec) -> BTreeMap<String, String> {
     found
 }
 
-/// The last key of a path, with the one before it where it says nothing by itself.
+/// The last key of a path, preceded by the one before it where the last is ambiguous by itself.
 fn name(path: &str) -> &str {
     let keys: Vec<&str> = path.rsplitn(3, '.').collect();
     match keys[..] {

@@ -1,4 +1,4 @@
-//! From an experiment file to finished result rows.
+//! Experiments: from an experiment file to finished result rows.
 //!
 //! An [`Experiment`] is a grid as a person writes it. It expands into [`RunSpec`]s in which nothing is implicit;
 //! a spec's canonical JSON is hashed into its run id. A [`Plan`] says which runs are done and which would run and

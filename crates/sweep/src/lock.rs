@@ -1,7 +1,7 @@
 //! One owner per run folder.
 //!
-//! The file `lock` is held with an operating-system lock while a run is going on, so a process that dies, however it
-//! dies, lets go of it. What is written in the file says who holds it, for people and for plans.
+//! The file `lock` is held with an operating-system lock while a run is going on, so that a process releases it however
+//! it ends. The file names the owner, for people and for plans.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// Who holds a run folder.
+/// Owner of a run folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Owner {
     pub pid: u32,
     pub host: String,
-    /// When the process started, in the kernel's ticks since boot, and which boot: a pid that was used again differs.
+    /// Start of the process in the kernel's ticks since boot, and the boot: a pid that was used again differs.
     pub start: String,
 }
 
-/// A held lock. Dropping it lets go and removes the file.
+/// A held lock. Dropping it releases the lock and removes the file.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -45,7 +45,7 @@ impl Owner {
         Some(start_token(self.pid).is_some_and(|start| start == self.start))
     }
 
-    /// Reads who is written in a run folder's lock file, if anyone is.
+    /// Reads the owner from a run folder's lock file, if there is one.
     pub fn read(folder: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(folder.join("lock")).ok()?;
         serde_json::from_str(&text).ok()
@@ -75,7 +75,7 @@ impl Lock {
                     });
                 }
             }
-            // The former owner removes the file as it lets go; a lock on a removed file guards nothing.
+            // The former owner removes the file as it releases the lock; a lock on a removed file guards nothing.
             if !same_file(&file, &path) {
                 continue;
             }

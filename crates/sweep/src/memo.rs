@@ -1,5 +1,5 @@
-//! Hashes of what is in files, kept as long as neither the files nor the program change, so that a plan reads no large file
-//! twice.
+//! Hashes of file contents, kept as long as neither the files nor the program change, so that a plan reads no large
+//! file twice.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use totune_data::sha256_hex;
 use totune_record::write_atomically;
 
-/// Hashes by what was hashed and how; written to a file when it goes.
+/// Hashes by files and hash method; written to a file on drop.
 pub(crate) struct Memo {
-    /// Nowhere where nothing is cached.
+    /// `None` without a cache.
     file: Option<PathBuf>,
     kept: RefCell<Kept>,
     is_new: Cell<bool>,
@@ -28,7 +28,7 @@ struct Kept {
 }
 
 impl Memo {
-    /// What is kept in the folder `cache`.
+    /// Reads the hashes kept in the folder `cache`.
     pub fn open(cache: Option<&Path>) -> Self {
         let file = cache.map(|folder| folder.join("hashes.json"));
         let program = std::env::current_exe().map(|path| stamp(&path));
@@ -48,7 +48,8 @@ impl Memo {
         }
     }
 
-    /// The hash that `read` gives for `files`, taken as `how` says; not read again as long as they are as they were.
+    /// Hash that `read` returns for `files`, taken as `how` says; not computed again as long as the files are
+    /// unchanged.
     pub fn hash(
         &self,
         how: &str,

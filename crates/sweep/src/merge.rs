@@ -1,23 +1,23 @@
-//! How the tables of an experiment are laid over each other, and what presets and named settings stand for.
+//! Merging of the tables of an experiment, and expansion of presets and named settings.
 
 use anyhow::{Result, bail, ensure};
 use toml::{Table, Value};
 
 use crate::suggest;
 
-/// What says that a table is a whole value, and no change of the one below it.
+/// Keys that make a table a whole value instead of a change of the one below it.
 const WHOLE: [&str; 2] = ["kind", "preset"];
 /// The key that names a preset, in a table or as the table.
 const PRESET: &str = "preset";
-/// The key that names settings to be laid under the keys beside it.
+/// The key that names settings to be laid under the keys next to it.
 pub(crate) const USE: &str = "use";
-/// Presets that name presets go no deeper than this.
+/// Maximum depth of presets that name presets.
 const DEPTH: usize = 8;
 
 /// Lays `over` over `under`, key by key.
 ///
-/// A table with a `kind` or a `preset` is a whole value and replaces what lies there; one without changes the keys that
-/// it names. Everything else replaces. The name of a preset counts as the table that it stands for.
+/// A table with a `kind` or a `preset` is a whole value and replaces the one below; one without changes the keys that
+/// it names. Everything else replaces. The name of a preset counts as the preset's table.
 pub(crate) fn lay(under: &mut Table, over: Table) {
     for (key, value) in over {
         match (under.get_mut(&key), value) {
@@ -78,10 +78,10 @@ fn used_within(table: &Table, settings: &Table, depth: usize) -> Result<Table> {
     Ok(all)
 }
 
-/// Puts what presets stand for into their places: `optimizer = "adam-w"` is the table `[presets.optimizer.adam-w]`, and
-/// `{ preset = "adam-w", epsilon = 1e-6 }` that table with another epsilon.
+/// Expands presets in place: `optimizer = "adam-w"` becomes the table `[presets.optimizer.adam-w]`, and `{ preset =
+/// "adam-w", epsilon = 1e-6 }` that table with another epsilon.
 ///
-/// Only keys that have presets are looked at, on every level, so that other texts stay what they are.
+/// Only keys that have presets are looked at, on every level, so that other strings are left unchanged.
 pub(crate) fn resolve(table: &mut Table, presets: &Table) -> Result<()> {
     for (key, value) in table.iter_mut() {
         if let Some(Value::Table(named)) = presets.get(key) {

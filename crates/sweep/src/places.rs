@@ -1,21 +1,21 @@
-//! Where everything lies that runs are about.
+//! Locations of experiments, runs and the files that they read.
 
 use std::path::PathBuf;
 
 use crate::{Machine, Project, Store};
 
-/// Where datasets and encoders are looked for; fixtures always come from the project itself.
+/// Folders with datasets and encoders; fixtures always come from the project itself.
 #[derive(Debug, Clone)]
 pub struct Roots {
     /// Folder with dataset files.
     pub data: PathBuf,
     /// Folder with checkpoints, such as a Hugging Face cache.
     pub encoders: PathBuf,
-    /// Folder where encoded texts are kept for the next start; without one they are encoded each time.
+    /// Folder of cached encoded texts; without one they are encoded at each start.
     pub cache: Option<PathBuf>,
 }
 
-/// Where experiments, their runs, and the files that these read lie.
+/// Locations of experiments, their runs, and the files that these read.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
     /// The experiments, cards and fixtures.
@@ -26,7 +26,7 @@ pub struct Places<'a> {
     pub roots: &'a Roots,
 }
 
-/// Where runs find what they read, and what they are executed on.
+/// Locations of a run's inputs, and the machine that executes it.
 #[derive(Debug, Clone, Copy)]
 pub struct Environment<'a> {
     /// The cards and fixtures.
@@ -38,8 +38,8 @@ pub struct Environment<'a> {
 }
 
 impl Roots {
-    /// Where the files of an encoder card are looked for: fixtures in the project's own, others in the user's folder and
-    /// then among those that come with the project.
+    /// Folders that may hold the files of an encoder card: for fixtures the project's own, for others the user's folder
+    /// and then those that come with the project.
     pub fn of_encoder(&self, project: &Project, fixture: bool) -> Vec<PathBuf> {
         match fixture {
             true => project.in_card_folders("fixtures/encoders"),

@@ -1,4 +1,4 @@
-//! Which runs there are, how far each has come, and which would run now.
+//! The runs of a profile, their states, and those that would run now.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ pub struct Plan {
     pub profile: String,
     /// Every run that was selected, in the order of the experiment files.
     pub runs: Vec<PlannedRun>,
-    /// Whether a run waits for a trial that another process is at.
+    /// Whether a run waits for a trial that another process is executing.
     pub waits_for_others: bool,
 }
 
@@ -30,19 +30,19 @@ pub struct Plan {
 pub struct PlannedRun {
     /// Run id; empty as long as a search has not chosen its settings.
     pub id: String,
-    /// What tells it from its neighbours, for people.
+    /// Display name that distinguishes it from its neighbours.
     pub label: String,
-    /// How far it has come.
+    /// State of the run.
     pub state: State,
     /// Whether `sweep run` would run it now.
     pub will_run: bool,
-    /// Why it would run, or why not.
+    /// Reason why it would run, or why not.
     pub why: String,
-    /// How long it trained and evaluated, if it is done.
+    /// Seconds of training and evaluation, if it is done.
     pub seconds: Option<f64>,
-    /// The run whose place it takes, since something that one read has changed.
+    /// Stale run that it replaces, since something that one read has changed.
     pub replaces: Option<Stale>,
-    /// What it is; before its search has chosen, with the values of the file where others will stand.
+    /// Its spec; before its search has chosen, with the values of the file in place of the chosen ones.
     pub spec: RunSpec,
 }
 
@@ -69,16 +69,16 @@ pub struct Selection {
     pub only: Vec<String>,
     /// Only this share of the runs.
     pub shard: Option<Shard>,
-    /// Run again what failed.
+    /// Rerun failed runs.
     pub retry_failed: bool,
 }
 
 /// Every N-th run, starting with the i-th: `2/4` is the second of four shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// Which shard, counted from 1.
+    /// Number of the shard, counted from 1.
     pub index: usize,
-    /// Of how many.
+    /// Number of shards.
     pub of: usize,
 }
 
@@ -104,13 +104,13 @@ impl FromStr for Shard {
 }
 
 impl Plan {
-    /// Expands every experiment of the paper that has the profile, and looks up how far each run has come.
+    /// Expands every experiment of the paper that has the profile, and looks up the state of each run.
     ///
-    /// Where all trials of a search have ended, the runs it decides on are there with the settings of the best one.
-    /// A run whose data, weights or cards have changed since is in it under another id.
+    /// Where all trials of a search have ended, the runs that wait for it have the settings of the best trial. A run
+    /// whose data, weights or cards have changed since appears under a new id.
     ///
     /// # Errors
-    /// When an experiment or a card of the runs that have ended is wrong, or a file of theirs is not what its card says.
+    /// When an experiment or a card of the runs that have ended is wrong, or one of their files differs from its card.
     pub fn new(places: Places, paper: &str, profile: &str, selection: &Selection) -> Result<Self> {
         let Places { project, store, .. } = places;
         let known = Known::read(places, paper, profile)?;
@@ -153,12 +153,12 @@ impl Plan {
         self.runs.iter().filter(|run| run.will_run).collect()
     }
 
-    /// The experiments whose arms are not searched with as many trials as each other.
+    /// The experiments whose arms are searched with different numbers of trials.
     pub fn unequal_searches(&self) -> Vec<UnequalSearch> {
         UnequalSearch::among(self.runs.iter().map(|run| &run.spec))
     }
 
-    /// How many runs are to be run again because something they read has changed, by what that is.
+    /// Number of runs to repeat because something they read has changed, by reason.
     pub fn stale(&self) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
         let open = self.runs.iter().filter(|run| run.state != State::Done);
@@ -168,17 +168,17 @@ impl Plan {
         counts
     }
 
-    /// How many runs are in each state.
+    /// Number of runs in a state.
     pub fn count(&self, state: State) -> usize {
         self.runs.iter().filter(|run| run.state == state).count()
     }
 }
 
-/// A run of a plan before it is looked up.
+/// A run of a plan before its state is looked up.
 enum Entry {
-    /// Nothing about it is open.
+    /// A run with a complete spec.
     Known(RunSpec),
-    /// Its search has not come to a setting, for this reason.
+    /// A run whose search has not chosen its settings, with the reason.
     Undecided(Undecided),
 }
 
@@ -186,12 +186,12 @@ struct Undecided {
     spec: RunSpec,
     state: State,
     why: String,
-    /// Whether another process is at one of the trials.
+    /// Whether another process is executing one of the trials.
     elsewhere: bool,
 }
 
 impl Entry {
-    /// Empty for a run whose settings are not known.
+    /// Id of the run; empty while its settings are not known.
     fn id(&self) -> String {
         match self {
             Self::Known(spec) => spec.id(),
@@ -216,7 +216,7 @@ impl Entry {
     }
 }
 
-/// The runs that a search decides on, as far as it has come.
+/// The runs that wait for a search, with the settings it has chosen so far.
 fn decided(
     project: &Project,
     store: &Store,
@@ -230,7 +230,7 @@ fn decided(
     let mut elsewhere = false;
     let scored = |run: &RunSpec| match store.state(&run.id()) {
         (State::Done, _) => Scored::of(&store.tables(&run.id())?, &metric),
-        // What is to run again may yet get a score.
+        // A run that is to be repeated may yet get a score.
         (State::Failed, why) if !selection.retry_failed => Ok(Scored::Worst(why)),
         (state, _) => {
             elsewhere |= state == State::Running;

@@ -1,4 +1,4 @@
-//! Profiles: what an experiment says otherwise for one purpose.
+//! Profiles: variations of an experiment for one purpose.
 
 use anyhow::{Result, bail};
 use toml::{Table, Value};

@@ -1,4 +1,4 @@
-//! What a sweep says while it runs. Listeners hear of everything and influence nothing, but for stopping.
+//! Progress events of a sweep. Listeners receive everything and influence nothing, except by stopping it.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -8,18 +8,18 @@ use totune_adapt::{EpochScores, Score, StepEvent, Watch};
 
 use crate::{Machine, Plan, PlannedRun, RunSpec};
 
-/// Where a run stands among those of this sweep.
+/// Position of a run among those of this sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// Counted from 1.
     pub number: usize,
-    /// How many will run.
+    /// Number of runs that will run.
     pub of: usize,
 }
 
-/// Hears what happens during a sweep; every method may be called from several threads.
+/// Receives the events of a sweep; every method may be called from several threads.
 pub trait Progress: Sync {
-    /// The sweep begins, or another round of it: a plan that was made anew since searches have ended.
+    /// The sweep begins, or another round of it with a plan that was renewed after searches have ended.
     fn begin(&self, _plan: &Plan) {}
 
     /// A longer step before the first run, such as loading an encoder.
@@ -28,10 +28,11 @@ pub trait Progress: Sync {
     /// A run begins.
     fn started(&self, _position: Position, _run: &PlannedRun) {}
 
-    /// An optimiser step of a run that is alone on the machine.
+    /// An optimiser step of a run that has the machine to itself.
     fn step(&self, _event: &StepEvent) {}
 
-    /// The scores after an epoch of a run that is alone on the machine; of a trial of a search without those on test.
+    /// The scores after an epoch of a run that has the machine to itself; for a trial of a search without those on
+    /// test.
     fn epoch(&self, _scores: &EpochScores) {}
 
     /// A run ended with a status of the run table; see [`Ended`].
@@ -44,37 +45,37 @@ pub trait Progress: Sync {
     fn end(&self) {}
 }
 
-/// How one run ended.
+/// Outcome of one run.
 #[derive(Debug, Clone)]
 pub struct Ended {
     /// `ok`, `diverged`, `oom` or `failed`.
     pub status: String,
-    /// What went wrong, in one line; empty when `ok`.
+    /// Error message in one line; empty when `ok`.
     pub error: String,
-    /// A score the run stands for.
+    /// Score that summarises the run.
     pub score: Option<EndScore>,
-    /// How long it took.
+    /// Duration of the run.
     pub took: Duration,
 }
 
-/// A score by the main metric of the dataset: on test, of a trial of a search on dev.
+/// A score by the main metric of the dataset: on test, or on dev for a trial of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndScore {
     /// `dev` or `test`.
     pub split: String,
-    /// Its name.
+    /// Name of the metric.
     pub metric: String,
     /// The score.
     pub value: f64,
 }
 
-/// Says nothing.
+/// Ignores all events.
 #[derive(Debug, Clone, Copy)]
 pub struct Silent;
 
 impl Progress for Silent {}
 
-/// Several that hear the same, one after the other.
+/// Several listeners that receive the same events in order.
 pub struct Listeners<'a>(pub Vec<&'a dyn Progress>);
 
 impl Progress for Listeners<'_> {
@@ -112,7 +113,7 @@ impl Progress for Listeners<'_> {
     }
 }
 
-/// Passes on what happens in the training of a run, and ends it when the machine is asked to stop.
+/// Passes on the events of a run's training, and ends it when the machine is to stop.
 pub struct Watched<'a> {
     machine: &'a Machine,
     progress: &'a dyn Progress,
@@ -120,7 +121,7 @@ pub struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    /// Of the run `spec` on `machine`.
+    /// Listener for the run `spec` on `machine`.
     pub fn new(spec: &RunSpec, machine: &'a Machine, progress: &'a dyn Progress) -> Self {
         Self {
             machine,
@@ -140,7 +141,7 @@ impl Watch for Watched<'_> {
     }
 
     fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
-        // Whoever watches a search shall not choose by test.
+        // A user who watches a search must not choose by test.
         let shown = |score: &&Score| !self.is_trial || score.split != "test";
         let scores: Vec<Score> = event.scores.iter().filter(shown).cloned().collect();
         self.progress.epoch(&EpochScores {

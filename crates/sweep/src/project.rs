@@ -1,4 +1,4 @@
-//! The project: which papers and experiments it holds, and which cards it knows.
+//! The project: its papers, experiments and cards.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::{Experiment, suggest};
 
 /// The folder of `experiments/` that holds pre-training runs, which belong to no paper.
 const PRETRAINING: &str = "pretraining";
-/// What makes a folder a project.
+/// Folder that marks a project.
 const EXPERIMENTS: &str = "experiments";
 /// Presets, below a folder of cards.
 const PRESETS: &str = "experiments/presets.toml";
@@ -20,8 +20,8 @@ const PRESETS: &str = "experiments/presets.toml";
 pub struct Project {
     /// The folder itself.
     pub root: PathBuf,
-    /// Folders with `datasets/`, `encoders/`, `fixtures/` and `experiments/presets.toml`: the project's own before the one
-    /// of what comes with the program. What is in several counts in the first.
+    /// Folders with `datasets/`, `encoders/`, `fixtures/` and `experiments/presets.toml`: the project's own before the
+    /// one that comes with the program. Of files in several of them the first counts.
     pub card_folders: Vec<PathBuf>,
 }
 
@@ -50,20 +50,20 @@ impl Project {
         }
     }
 
-    /// The same, which also knows the cards and presets in the folder `shipped`.
+    /// Adds the cards and presets in the folder `shipped`.
     #[must_use]
     pub fn over(mut self, shipped: Option<PathBuf>) -> Self {
         self.card_folders.extend(shipped);
         self
     }
 
-    /// The folder of what comes with the program, where the project does not have all of it.
+    /// The folder that comes with the program, unless it is the project itself.
     pub fn shipped(&self) -> Option<PathBuf> {
         let mut folders = self.card_folders.iter();
         folders.find(|folder| **folder != self.root).cloned()
     }
 
-    /// Refuses a folder without experiments, for what is about experiments or writes cards.
+    /// Refuses a folder without experiments, for commands about experiments and commands that write cards.
     ///
     /// # Errors
     /// Where there is no project: the message says how to make one.
@@ -100,7 +100,7 @@ impl Project {
         EncoderCatalogue::read_all(&self.in_card_folders("encoders"))
     }
 
-    /// The presets and defaults that its experiments share.
+    /// The file of presets and defaults that its experiments share.
     pub fn presets(&self) -> Option<PathBuf> {
         let mut files = self.in_card_folders(PRESETS).into_iter();
         files.find(|file| file.is_file())
@@ -137,7 +137,7 @@ impl Project {
         Ok(experiments)
     }
 
-    /// The experiments of one paper, by name, and what is wrong in files that are none.
+    /// The experiments of one paper, by name, and the errors in the files that could not be read.
     ///
     /// # Errors
     /// When the paper is unknown.
@@ -159,7 +159,7 @@ impl Project {
         Ok((experiments, wrong))
     }
 
-    /// Those of them that have the profile.
+    /// The experiments of one paper that have the profile.
     ///
     /// # Errors
     /// When none has: the message lists the profiles that there are.
@@ -179,12 +179,12 @@ impl Project {
         Ok(experiments)
     }
 
-    /// Where the merged tables of a paper and profile lie.
+    /// Folder of the merged tables of a paper and profile.
     pub fn results(&self, paper: &str, profile: &str) -> PathBuf {
         self.root.join("results").join(paper).join(profile)
     }
 
-    /// Where the pages of a paper and profile lie.
+    /// Folder of the pages of a paper and profile.
     pub fn reports(&self, paper: &str, profile: &str) -> PathBuf {
         self.root.join("reports").join(paper).join(profile)
     }
@@ -201,7 +201,8 @@ impl Project {
     }
 }
 
-/// The files that are no grids: `claims.toml` and `report.toml` belong to the report, `defaults.toml` to all grids.
+/// Files in a paper's folder that are not grids: `claims.toml` and `report.toml` belong to the report, `defaults.toml`
+/// to all grids.
 const OTHERS: [&str; 3] = ["claims.toml", "defaults.toml", "report.toml"];
 
 /// The files that are grids.

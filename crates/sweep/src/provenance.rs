@@ -1,4 +1,4 @@
-//! Which code ran, how much memory it took, and how busy the machine was.
+//! Provenance of a run: code version, memory use, and load of the machine.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,11 +12,11 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Asks git; empty where there is no git or `root` is no checkout of totune. The commits of somebody's own project are not
-    /// those of the code.
+    /// Reads the commit from git; empty where there is no git or `root` is no checkout of totune. The commits of a
+    /// user's own project are not those of the code.
     ///
-    /// What runs write (`results/`, `reports/`, `runs/`) does not make a checkout dirty, and neither do cards and experiments
-    /// that somebody added.
+    /// Output of runs (`results/`, `reports/`, `runs/`) does not make a checkout dirty, and neither do added cards and
+    /// experiments.
     pub fn of(root: &Path) -> Self {
         if !root.join("crates").is_dir() {
             return Self::default();
@@ -44,8 +44,8 @@ impl Code {
     }
 }
 
-/// Whether a line of `git status --porcelain` is of a card or an experiment that git does not know: what it says is part of
-/// the runs themselves.
+/// True if a line of `git status --porcelain` is about an untracked card or experiment, whose content is part of the
+/// runs themselves.
 fn is_added(line: &str) -> bool {
     let path = line.strip_prefix("?? ").unwrap_or_default();
     ["datasets/", "encoders/", "experiments/"]
@@ -53,7 +53,7 @@ fn is_added(line: &str) -> bool {
         .any(|folder| path.trim_start_matches('"').starts_with(folder))
 }
 
-/// The commit of the checkout at `root`, with `+` behind it where it has changes; empty outside a checkout.
+/// The commit of the checkout at `root`, with `+` appended where it has changes; empty outside a checkout.
 pub fn code(root: &Path) -> String {
     let code = Code::of(root);
     match code.dirty {
@@ -75,8 +75,8 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
         .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Peak resident memory of this process in bytes, counted anew for each run of a sweep that is alone on the machine;
-/// 0 where /proc does not say.
+/// Peak resident memory of this process in bytes, reset for each run of a sweep that has the machine to itself; 0 where
+/// /proc does not say.
 pub fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -97,7 +97,7 @@ pub(crate) fn load_average() -> Option<f64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// Starts the peak anew, so that a run does not inherit the one of the run before it. Linux only; else nothing.
+/// Resets the peak memory, so that a run does not inherit that of the run before it. Linux only; else nothing.
 pub(crate) fn reset_peak_memory() {
     // "5" resets the peak resident set size (proc(5), clear_refs).
     let _ = std::fs::write("/proc/self/clear_refs", "5");
@@ -111,7 +111,7 @@ pub(crate) fn now() -> u64 {
         .unwrap_or(0)
 }
 
-/// The time as RFC 3339 has it, in UTC: `2026-01-31T12:00:00Z`.
+/// The time in RFC 3339 format, in UTC: `2026-01-31T12:00:00Z`.
 pub fn timestamp() -> String {
     let seconds = i64::try_from(now()).unwrap_or_default();
     let time = chrono::DateTime::from_timestamp(seconds, 0).unwrap_or_default();

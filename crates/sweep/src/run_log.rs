@@ -25,14 +25,14 @@ impl RunLog {
         Ok(Self(Mutex::new(file)))
     }
 
-    /// Adds lines, the first with the time. A log that cannot be written is no reason to end a run.
+    /// Adds lines, the first with the time. A failure to write the log does not end a run.
     pub fn line(&self, text: &str) {
         let text = text.trim_end().replace('\n', "\n    ");
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = writeln!(file, "{} {text}", timestamp());
     }
 
-    /// Says on what a run is executed, from its row.
+    /// Logs the machine and code of a run, from its row.
     pub fn place(&self, row: &RunRow) {
         let code = match (row.code_commit.as_str(), row.code_dirty) {
             ("", _) => env!("CARGO_PKG_VERSION").to_string(),

@@ -1,7 +1,7 @@
-//! Whether a run that has ended read what it would read now: its data, its weights, and what cards say of both.
+//! Detection of stale runs: comparison of what a run has read with what it would read now, in data, weights and cards.
 //!
-//! A run whose sources have changed is stale. It stays in the store, and the plan has another one in its place, whose id
-//! follows from the spec and from what has changed. Where all is again as it was, the first run counts again.
+//! A run whose sources have changed is stale. It stays in the store, and the plan replaces it by another one, whose id
+//! follows from the spec and the changes. Where all sources are restored, the first run counts again.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -24,7 +24,7 @@ const TOKENIZER: &str = "tokenizer";
 const ARCHITECTURE: &str = "architecture";
 const TEXTS: &str = "texts";
 
-/// Everything as it is now, each thing read when it is asked for.
+/// The present state of all sources, each read at its first use.
 pub(crate) struct Present<'a> {
     places: Places<'a>,
     datasets: OnceCell<Catalogue>,
@@ -42,8 +42,8 @@ impl<'a> Present<'a> {
         }
     }
 
-    /// Whether the stored run with the id of `run` is stale, and the id that takes its place. What is not on this machine
-    /// cannot be compared and counts as unchanged, and so does what the run did not record.
+    /// Returns the replacement's id if the stored run with the id of `run` is stale. Sources that are missing on this
+    /// machine or were not recorded by the run cannot be compared and count as unchanged.
     pub fn changed(&self, run: &RunSpec) -> Result<Option<(String, Stale)>> {
         let id = run.id();
         let mut changed = Sources::new();
@@ -64,7 +64,7 @@ impl<'a> Present<'a> {
         Ok(Some((run.id_with(&changed), stale)))
     }
 
-    /// What a stored run read; nothing where it has not ended.
+    /// Sources that a stored run read; empty where it has not ended.
     fn recorded(&self, id: &str) -> Sources {
         let store = self.places.store;
         let Some(row) = store.run_row(id) else {
@@ -84,7 +84,7 @@ impl<'a> Present<'a> {
         recorded
     }
 
-    /// One of these as it is now; none where that is not known.
+    /// The present value of a source; `None` where it is not known.
     fn now(&self, run: &RunSpec, key: &str, was: &str) -> Result<Option<String>> {
         let encoder = run.encoder().map(|name| self.encoders()?.find(name));
         let encoder = encoder.transpose()?;
@@ -93,7 +93,7 @@ impl<'a> Present<'a> {
             (WEIGHTS, Some(card)) => self.weights(card, was)?,
             (TOKENIZER, Some(card)) => self.tokenizer(card)?,
             (ARCHITECTURE, Some(card)) => {
-                // What an earlier program wrote may lack settings that have a default today.
+                // The JSON of an earlier program may lack settings that have a default today.
                 let same = serde_json::from_str::<Architecture>(was)
                     .is_ok_and(|architecture| architecture == card.architecture);
                 Some(match same {
@@ -165,7 +165,8 @@ impl<'a> Present<'a> {
     }
 }
 
-/// What the cards say of a run's scores that is in no hash of its row: the metrics, the network, and the texts.
+/// Facts from the cards that affect a run's scores and are in no hash of its row: the metrics, the network, and the
+/// texts.
 pub(crate) fn cards(
     project: &Project,
     datasets: &Catalogue,
@@ -191,7 +192,7 @@ pub(crate) fn cards(
     Ok(said)
 }
 
-/// What has changed, for people.
+/// Display text of the change.
 fn why(run: &RunSpec, key: &str) -> String {
     let (dataset, encoder) = (&run.dataset, run.encoder().unwrap_or_default());
     match key {

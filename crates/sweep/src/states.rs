@@ -1,4 +1,4 @@
-//! Kept states of frozen layers, shared by all runs and processes that agree on what they depend on.
+//! Cached activations of frozen layers, shared by all runs and processes that agree on their dependencies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,29 +10,29 @@ use serde::Serialize;
 use totune_adapt::{Activations, CacheFile, EntryLayer, InputEncoding, StoredDtype};
 use totune_data::sha256_hex;
 
-/// Everything that kept states depend on.
+/// Everything that cached activations depend on.
 #[derive(Debug, Serialize)]
 pub(crate) struct Key<'a> {
     pub checkpoint: &'a str,
     pub tokenizer: &'a str,
     pub dataset: &'a str,
-    /// Hash over the places of the rows that states are kept of.
+    /// Hash over the indices of the rows whose activations are cached.
     pub rows: &'a str,
-    /// Its name in the hash is that of files that were written earlier.
+    /// The name in the hash is that of files that were written earlier.
     #[serde(rename = "reading")]
     pub encoding: &'a InputEncoding,
-    /// Number type of the arithmetic.
+    /// Dtype of the computation.
     pub computed: &'static str,
     pub start: EntryLayer,
     pub dtype: StoredDtype,
 }
 
-/// The folder with kept states, and how many bytes it may hold.
+/// The folder with cached activations, and how many bytes it may hold.
 #[derive(Debug)]
 pub(crate) struct States {
     folder: PathBuf,
     budget: u64,
-    /// Those in use, the latest last.
+    /// Activations in use, the latest last.
     open: Mutex<Vec<(String, Arc<Activations>)>>,
 }
 
@@ -45,11 +45,11 @@ impl States {
         }
     }
 
-    /// What is kept under `key`, or what `compute` gives, of which `size` bytes are expected; nothing where that is
-    /// more than the budget.
+    /// Returns the activations cached under `key`, or else those that `compute` returns, of which `size` bytes are
+    /// expected; `None` where that exceeds the budget.
     ///
-    /// The files that nobody asked for longest make room. One that another process still reads stays with it, since
-    /// it is mapped.
+    /// The least recently used files are deleted to make room. One that another process still reads stays with it,
+    /// since it is mapped.
     pub fn get(
         &self,
         key: &Key,
@@ -77,7 +77,7 @@ impl States {
             make_room(&self.folder, self.budget - size)?;
         }
         let kept = Arc::new(CacheFile::new(&self.folder, &name).get(compute)?);
-        // What was asked for last goes last.
+        // Least recently used files are deleted first.
         let now = fs::File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         now.with_context(|| format!("{}: cannot be dated", path.display()))?;
         open.push((name, kept.clone()));
@@ -85,7 +85,7 @@ impl States {
     }
 }
 
-/// Removes the oldest files of kept states in `folder` until they take at most `budget` bytes.
+/// Removes the oldest files of cached activations in `folder` until they take at most `budget` bytes.
 fn make_room(folder: &Path, budget: u64) -> Result<()> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

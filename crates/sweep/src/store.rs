@@ -12,25 +12,25 @@ use crate::RunSpec;
 use crate::lock::{Lock, Owner};
 use crate::spec::Sources;
 
-/// The file of a run folder with what the cards said when it was run.
+/// File of a run folder with the facts from the cards at the time of the run.
 pub(crate) const CARDS: &str = "cards.json";
 
-/// The file of a run folder with what happened, of every attempt.
+/// File of a run folder with the log of every attempt.
 pub(crate) const LOG: &str = "run.log";
 
-/// How far a run has come.
+/// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Its rows are there; a run that diverged is done too, since running it again diverges again.
+    /// Its rows are there; a diverged run is done too, since it would diverge again.
     Done,
-    /// Another process runs it.
+    /// Another process executes it.
     Running,
     /// It was started and never finished.
     Interrupted,
     /// Nothing of it is there.
     Missing,
-    /// It ended with an error or out of memory, and its row says so.
+    /// It ended with an error or out of memory, as its row says.
     Failed,
     /// Its settings are not known yet: trials of its search have not ended.
     Waiting,
@@ -67,7 +67,7 @@ impl Store {
         self.root.join("activations")
     }
 
-    /// How far a run has come, and what says so.
+    /// State of a run, and the reason for it.
     pub fn state(&self, id: &str) -> (State, String) {
         let folder = self.folder(id);
         if !folder.is_dir() {
@@ -150,7 +150,7 @@ impl Claim {
         &self.folder
     }
 
-    /// Clears what an earlier owner left and writes `spec.json`, and what the `cards` say.
+    /// Clears the files of an earlier owner and writes `spec.json` and the facts from the `cards`.
     pub fn begin(&self, spec: &RunSpec, cards: &Sources) -> Result<()> {
         let entries = std::fs::read_dir(&self.folder)
             .with_context(|| format!("{}: cannot list", self.folder.display()))?;

@@ -9,10 +9,10 @@ use totune_record::{RunRow, Tables};
 use crate::spec::OF_TRIALS;
 use crate::{Project, RunSpec};
 
-/// Which arm of which experiment a setting belongs to, for a paper and profile.
+/// The arm that each setting of each experiment belongs to, for a paper and profile.
 ///
-/// A spec of schema 1 names no arm, and an arm may have another name than when its runs were made. Both find theirs by
-/// what the experiments' arms consist of today: two arms of one experiment never have the same settings.
+/// A spec of schema 1 names no arm, and an arm may have been renamed since its runs were made. Both are matched by the
+/// settings of the experiments' arms today: two arms of one experiment never have the same settings.
 #[derive(Debug, Clone)]
 pub struct Arms(HashMap<String, String>);
 
@@ -29,13 +29,13 @@ impl Arms {
         Ok(Self(arms))
     }
 
-    /// The arm that a run is of; `None` where no experiment has its settings any more.
+    /// The arm of a run; `None` where no experiment has its settings any more.
     pub fn find(&self, run: &RunSpec) -> Option<&str> {
         self.0.get(&cell(run)).map(String::as_str)
     }
 }
 
-/// What the runs of a cell have in common: everything but the seed, the arm's name, how many trials there were, and the
+/// Key shared by the runs of a cell: all settings except for the seed, the arm's name, the number of trials, and the
 /// values that a search chose or tried.
 pub(crate) fn cell(run: &RunSpec) -> String {
     let mut run = run.clone();
@@ -58,7 +58,7 @@ pub(crate) fn cell(run: &RunSpec) -> String {
     value.to_string()
 }
 
-/// How many settings each cell was searched with, as counted in stored runs: those of before schema 6 do not say.
+/// Number of settings tried for each cell, counted in stored runs, since specs from before schema 6 do not record it.
 struct TrialCounts(HashMap<String, HashSet<String>>);
 
 impl TrialCounts {
@@ -76,7 +76,8 @@ impl TrialCounts {
         Self(settings)
     }
 
-    /// Of a run whose settings a search chose; `None` where none of the trials is stored, and of a run without a search.
+    /// Number of trials of a run whose settings a search chose; `None` where none of the trials is stored, and for a
+    /// run without a search.
     fn behind(&self, spec: &RunSpec) -> Option<usize> {
         let is_chosen = !spec.search.is_empty() && !spec.is_trial();
         let settings = is_chosen.then(|| self.0.get(&cell(spec))).flatten();
@@ -84,7 +85,7 @@ impl TrialCounts {
     }
 }
 
-/// The stored tables of a paper and profile, every run's spec in today's schema with the arm that it is of and the number
+/// The stored tables of a paper and profile, with every run's spec in today's schema, including its arm and the number
 /// of trials that its settings were chosen from.
 pub fn read_results(project: &Project, paper: &str, profile: &str) -> Result<Tables> {
     let mut tables = Tables::read(&project.results(paper, profile))?;
@@ -103,7 +104,8 @@ pub fn read_results(project: &Project, paper: &str, profile: &str) -> Result<Tab
     Ok(tables)
 }
 
-/// Writes the stored tables of a paper and profile again, as [`read_results`] reads them; how many runs they hold.
+/// Rewrites the stored tables of a paper and profile as [`read_results`] reads them; returns the number of runs in
+/// them.
 pub fn upgrade_results(project: &Project, paper: &str, profile: &str) -> Result<usize> {
     let tables = read_results(project, paper, profile)?;
     tables.write(&project.results(paper, profile))?;

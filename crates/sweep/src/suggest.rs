@@ -1,4 +1,4 @@
-//! Answers to a name that does not exist: the nearest one that does, and the whole list.
+//! Error messages for names that do not exist: the nearest one that does, and the whole list.
 
 use totune_data::near;
 
@@ -18,8 +18,8 @@ pub(crate) fn unknown(what: &str, name: &str, existing: &[&str]) -> String {
     message
 }
 
-/// Puts serde's "unknown field `x`, expected one of `a`, `b`" into our words, with the line of the key and the nearest
-/// name that exists; what it says of the place ("in `split`", on a line of its own) goes before the message.
+/// Rewrites serde's "unknown field `x`, expected one of `a`, `b`" in our words, with the line of the key and the
+/// nearest name that exists; the place in serde's message ("in `split`", on a line of its own) goes before it.
 pub(crate) fn explain(error: &str, source: &str) -> String {
     let (message, place) = match error.trim().rsplit_once("\nin `") {
         Some((message, place)) => (message.trim(), format!("{}: ", place.trim_end_matches('`'))),

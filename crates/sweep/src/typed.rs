@@ -1,4 +1,4 @@
-//! Tables as typed values, with every slip in them named at once: what, where, and the nearest name that exists.
+//! Tables as typed values, with every typo in them reported at once: what, where, and the nearest name that exists.
 
 use anyhow::{Result, anyhow, bail};
 use serde::de::value::Error;
@@ -12,7 +12,7 @@ use crate::suggest;
 #[derive(Debug, Clone)]
 pub(crate) struct Sources(Vec<(&'static str, String)>);
 
-/// More slips than this are not looked for.
+/// Maximum number of errors that are looked for.
 const MOST: usize = 64;
 
 impl Sources {
@@ -20,7 +20,7 @@ impl Sources {
         Self(sources.into_iter().collect())
     }
 
-    /// Each text as a table.
+    /// Parses each text as a table.
     pub fn tables(&self) -> Result<Vec<Table>> {
         let parse = |(name, text): &(&str, String)| {
             toml::from_str(text).map_err(|error| {
@@ -50,14 +50,14 @@ impl Sources {
         }
     }
 
-    /// A table as a typed value; the first slip where it is none.
+    /// A table as a typed value; else the first error in it.
     pub fn typed<T: DeserializeOwned>(&self, table: &Table) -> Result<T> {
         T::deserialize(Value::Table(table.clone()))
             .map_err(|error| anyhow!("{}", self.explain(&error.to_string())))
     }
 
-    /// A table as a typed value, or every slip in it. `whole` is a table in which all keys are right: where one is missing
-    /// or wrong, its value stands in so that the others can be looked at.
+    /// A table as a typed value, or every error in it. `whole` is a table in which all keys are valid: where one is
+    /// missing or wrong, its value is substituted so that the others can be checked.
     pub fn all<T: DeserializeOwned>(&self, table: &Table, whole: &str) -> Result<T, Vec<String>> {
         let whole: Table = toml::from_str(whole).expect("a literal is TOML");
         let (mut table, mut slips) = (table.clone(), Vec::new());
@@ -76,7 +76,7 @@ impl Sources {
     }
 }
 
-/// Takes out of a table, or puts into it, what an error of serde is about; `false` where that is not known.
+/// Removes or inserts the key of a table that an error of serde is about; `false` where that is not known.
 fn mend(table: &mut Table, error: &str, whole: &Table) -> bool {
     let quoted = |prefix: &str| {
         let rest = error.trim().strip_prefix(prefix)?;
@@ -148,9 +148,9 @@ impl<'de> Deserializer<'de> for Keys<'_> {
     }
 }
 
-/// What is wrong with the arms of an experiment, each slip once.
+/// Errors in the arms of an experiment, each reported once.
 pub(crate) struct Slips {
-    /// How many arms are looked at.
+    /// Number of arms that are checked.
     arms: usize,
     found: Vec<(String, Vec<String>)>,
 }
@@ -163,7 +163,7 @@ impl Slips {
         }
     }
 
-    /// Adds those of an arm.
+    /// Adds the errors of an arm.
     pub fn add(&mut self, arm: &str, slips: Vec<String>) {
         for slip in slips {
             let place = self.found.iter().position(|(other, _)| *other == slip);
@@ -178,7 +178,7 @@ impl Slips {
         }
     }
 
-    /// Refuses any.
+    /// Returns an error if there are any.
     pub fn none(self) -> Result<()> {
         let all = self.arms;
         let shown = |(slip, arms): &(String, Vec<String>)| match arms.len() == all {

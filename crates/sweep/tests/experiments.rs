@@ -45,7 +45,7 @@ fn all_runs_of_all_papers_and_profiles_have_different_ids() {
     assert_eq!(ids.len(), runs.len());
 }
 
-/// Studies of our own, behind which there is no paper, with the experiment that their floors belong to.
+/// Studies of our own, without a paper, and the experiment that their floors belong to.
 const OWN_STUDIES: [(&str, &str); 2] = [("encoders", "tasks"), ("data-size", "curve")];
 
 fn own_study(paper: &str) -> Option<&str> {
@@ -112,8 +112,8 @@ fn fixture_profiles_read_fixtures_alone() {
     }
 }
 
-/// `choices-probe.toml` says what `layers.toml` would be with other inputs, so nothing else may differ. A pretrained
-/// encoder has no seed, and information is estimated of the means alone.
+/// `choices-probe.toml` repeats `layers.toml` with other inputs, so nothing else may differ. A pretrained encoder has
+/// no seed, and information is estimated only for the means.
 #[test]
 fn probes_of_other_inputs_differ_in_the_input_alone() {
     let like_a_mean = |mut run: RunSpec| {
@@ -141,7 +141,8 @@ fn probes_of_other_inputs_differ_in_the_input_alone() {
     }
 }
 
-/// Whatever is compared in a table was tuned equally hard. `small` was sized for its time, and `fixture` is for tests.
+/// Arms that are compared in a table were tuned equally hard. `small` was sized for its time, and `fixture` is for
+/// tests.
 #[test]
 fn all_arms_of_an_experiment_are_searched_with_as_many_trials() {
     let mut counts: BTreeMap<String, BTreeSet<Option<usize>>> = BTreeMap::new();
@@ -177,7 +178,7 @@ fn all_arms_of_an_experiment_are_searched_with_as_many_trials() {
     }
 }
 
-/// Settings are chosen by at least so many examples, or chance chooses them.
+/// Settings are chosen by at least this many examples, to keep chance out of the choice.
 #[test]
 fn searches_of_whole_datasets_choose_by_three_hundred_examples() {
     let root = project().root;
@@ -202,7 +203,7 @@ fn searches_of_whole_datasets_choose_by_three_hundred_examples() {
     assert!(few.is_empty(), "{few:#?}");
 }
 
-/// A floor says something of a table only where both have the same examples.
+/// A floor is comparable with a table only where both have the same examples.
 #[test]
 fn floors_have_the_examples_of_the_tables_above_them() {
     let tables = ["table-2", "table-3", "table-4", "tables"];
@@ -229,7 +230,7 @@ fn floors_have_the_examples_of_the_tables_above_them() {
     assert!(differing.is_empty(), "{differing:#?}");
 }
 
-/// A card may ask for what results have, and for nothing else: `data` lists the names, `stats` computes the scores.
+/// A card may name only metrics that results have: `data` lists the names, `stats` computes the scores.
 #[test]
 fn cards_know_the_metrics_that_are_computed() {
     use totune_data::Task;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use support::{run, score};
 use totune_record::Tables;
 
-/// An experiment of a floor on a dataset; settings of training and seeds are there, as in a paper's defaults.
+/// An experiment of a floor on a dataset; settings of training and seeds are present, as in a paper's defaults.
 fn experiment(floor: &str, dataset: &str) -> String {
     let split = match dataset {
         "fixture-tweets" => r#"{ kind = "hold-out", test = 0.3, seed = 13 }"#,
@@ -34,7 +34,7 @@ fn experiment(floor: &str, dataset: &str) -> String {
     )
 }
 
-/// Its one run.
+/// Runs the experiment's only run and returns its tables.
 fn floor(floor: &str, dataset: &str) -> Tables {
     let (summary, mut tables) = run(&experiment(floor, dataset));
     assert_eq!(tables.len(), 1);
@@ -51,7 +51,7 @@ fn value(tables: &Tables, split: &str, metric: &str) -> f64 {
     row.value
 }
 
-/// The different predictions of test.
+/// The distinct predictions on test.
 fn predicted(tables: &Tables) -> BTreeSet<&str> {
     let test = tables.predictions.iter().filter(|row| row.split == "test");
     test.map(|row| row.predicted.as_str()).collect()

@@ -1,5 +1,5 @@
-//! The plans of all papers, run for run: a change of an experiment file, or of how it is read, that is to leave the runs
-//! as they are is held to `tests/plans/<paper>.txt`, which has a hash of every run's settings.
+//! The plans of all papers, run by run: changes of an experiment file, or of its reading, that should leave the runs
+//! unchanged are checked against `tests/plans/<paper>.txt`, which has a hash of every run's settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The committed results are runs of the plans: every row's spec is read, whatever its schema, and has the id of its run.
+//! The committed results match the plans: every row's spec can be read, whatever its schema, and has the id of its run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -55,8 +55,8 @@ fn a_stored_spec_gives_the_id_of_its_run() {
     }
 }
 
-/// Puts trials of searches back into folders of their own, as they were before they were collected: a plan is open until
-/// they are there.
+/// Puts trials of searches back into folders of their own, as they were before they were collected: a plan has unchosen
+/// settings until they are there.
 fn scatter(tables: &Tables, store: &Store) {
     let trials = tables.runs.iter();
     for run in trials.filter(|run| run.experiment.ends_with("-search")) {
@@ -125,7 +125,8 @@ fn every_collected_run_is_of_an_arm() {
     }
 }
 
-/// What the `small` profile of peters2019 was searched with: rows of before schema 6 do not say it, their trials do.
+/// Search of the `small` profile of peters2019: rows from before schema 6 do not record the number of trials, but their
+/// trials are stored.
 #[test]
 fn a_collected_run_knows_how_many_trials_its_settings_were_chosen_from() {
     let tables = read_results(&project(), "peters2019", "small").expect("rows");

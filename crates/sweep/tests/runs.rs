@@ -4,7 +4,7 @@ mod support;
 
 use support::{run, score};
 
-/// On these splits the rows used to hold an accuracy of 0.0 on no examples, without a word.
+/// Regression test: on these splits the rows used to hold an accuracy of 0.0 on no examples, without a warning.
 #[test]
 fn sparse_features_are_evaluated_on_the_file_that_the_split_names() {
     let (summary, tables) = run(r#"

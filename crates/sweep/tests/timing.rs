@@ -1,4 +1,4 @@
-//! The timing pass: a row for each phase of each kind of run, kept when it is asked for again.
+//! The timing pass: a row for each phase of each kind of run, kept when the pass is repeated.
 
 mod support;
 
@@ -44,7 +44,7 @@ search = { kind = "grid", seeds = [9], ranges = { "work.training.adaptation.lr" 
 [profiles.fixture]
 "#;
 
-/// A pass that other processes may disturb; what was timed by it, and the table.
+/// A pass that other processes may disturb; returns its summary and the table.
 fn pass(demo: &Demo, epochs: usize, stop_after: usize) -> (TimingSummary, Vec<TimingRow>) {
     let request = TimingRequest {
         plan: &demo.plan(),

@@ -1,7 +1,7 @@
-//! What a plan would cost on a device: a few steps of each kind of run are timed, and the rest is arithmetic.
+//! Cost of a plan on a device: a few steps of each kind of run are timed, and the rest is arithmetic.
 //!
-//! Nothing of the papers' files is needed: networks get random weights, examples are synthetic, and how many there are is
-//! what cards say. So the time of a grid for a large machine is known before anything is downloaded.
+//! None of the papers' files is needed: networks get random weights, examples are synthetic, and their number comes
+//! from the cards. So the time of a grid for a large machine is known before anything is downloaded.
 
 mod sizes;
 mod synthetic;
@@ -19,7 +19,7 @@ use sizes::Sizes;
 pub use synthetic::Size;
 use synthetic::{Cost, Timed};
 
-/// What the runs of a plan that are still to be done would cost.
+/// Estimated cost of the runs of a plan that are still to be done.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Estimate {
@@ -27,28 +27,28 @@ pub struct Estimate {
     pub device: String,
     /// The kinds of run, the dearest first.
     pub kinds: Vec<KindCost>,
-    /// Of all of them, at most: training may stop sooner.
+    /// Hours of all kinds together, at most: training may stop sooner.
     pub hours: f64,
     /// Runs without an estimate, by reason.
     pub left_out: BTreeMap<String, usize>,
-    /// Datasets, encoders and texts whose files are not here, and how many of the runs need each. They were timed all the
-    /// same.
+    /// Datasets, encoders and texts whose files are missing on this machine, with the number of runs that need each.
+    /// These runs were timed all the same.
     pub absent: BTreeMap<String, usize>,
 }
 
-/// What is heard of an estimate in the making.
+/// Progress of an estimate.
 #[derive(Debug)]
 pub enum Timing<'a> {
-    /// One of so many kinds is being timed.
+    /// Timing of a kind begins.
     Begins {
-        /// Which one, from 1.
+        /// Number of the kind, from 1.
         number: usize,
-        /// How many there are.
+        /// Number of kinds.
         of: usize,
-        /// As in [`KindCost`].
+        /// Label of the kind, as in [`KindCost`].
         label: &'a str,
     },
-    /// It has been.
+    /// Timing of a kind has ended.
     Ends(&'a KindCost),
 }
 
@@ -58,27 +58,27 @@ pub enum Timing<'a> {
 pub struct KindCost {
     /// Encoder, strategy, head, batch and length.
     pub label: String,
-    /// How many runs there are of it.
+    /// Number of runs of this kind.
     pub runs: usize,
-    /// Steps of all of them.
+    /// Steps of all runs of this kind.
     pub steps: u64,
     /// Examples in a batch.
     pub batch_size: usize,
-    /// Seconds of one step, from what was timed.
+    /// Seconds of one step, extrapolated from the timed ones.
     pub seconds_per_step: f64,
-    /// What was timed.
+    /// Number and size of the timed steps.
     pub timed: Size,
     /// Seconds to score one example, measured.
     pub seconds_per_scored: f64,
-    /// Of all runs.
+    /// Hours of all runs of this kind.
     pub hours: f64,
 }
 
-/// Why kinds are left out after a signal.
+/// Reason why kinds are left out after a signal.
 const STOPPED: &str = "not timed, since it was stopped before";
 
-/// Times every kind of run in `plan` that is still to be done, each for about `seconds`, and adds up. Asked to stop it
-/// gives what it has.
+/// Times every kind of run in `plan` that is still to be done, each for about `seconds`, and adds up. If stopped, it
+/// returns the kinds timed so far.
 ///
 /// # Errors
 /// When a card is missing or wrong, or the device fails.
@@ -141,7 +141,7 @@ pub fn estimate(
 fn kind(label: String, batch_size: usize, cost: &Cost, runs: &[Sizes]) -> KindCost {
     let steps: u64 = runs.iter().map(Sizes::steps).sum();
     let scored: u64 = runs.iter().map(Sizes::scored).sum();
-    // States of frozen layers are computed once for all runs that share them, so once per size.
+    // Activations of frozen layers are computed once for all runs that share them, so once per size.
     let mut kept: Vec<u64> = runs.iter().map(Sizes::examples).collect();
     kept.sort_unstable();
     kept.dedup();
@@ -160,7 +160,7 @@ fn kind(label: String, batch_size: usize, cost: &Cost, runs: &[Sizes]) -> KindCo
     }
 }
 
-/// What of a run is timed, and how much there is of it; or why it has no estimate.
+/// Splits a run into the work that is timed and its amount; the inner error is the reason for having no estimate.
 fn judged(spec: &RunSpec, datasets: &Catalogue) -> Result<Result<(Timed, Sizes), String>> {
     let (encoder, training) = match &spec.work {
         Work::Tune(work) => (&work.encoder, &work.training),

@@ -1,11 +1,11 @@
-//! How many steps a run takes and how many examples it scores, from what cards say.
+//! Training steps and scored examples of a run, from the cards.
 
 use totune_adapt::Training;
 use totune_data::{Card, Split};
 
 use crate::RunSpec;
 
-/// How much there is to do in a run.
+/// Amount of work in a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sizes {
     train: u64,
@@ -16,7 +16,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// None where the card does not state the rows of a split.
+    /// Returns `None` where the card does not state the rows of a split.
     pub fn of(spec: &RunSpec, training: &Training, card: &Card) -> Option<Self> {
         let rows = |split: &str| card.splits.get(split).map(|facts| facts.rows as f64);
         let least = |rows: f64, limit: Option<usize>| limit.map_or(rows, |n| rows.min(n as f64));
@@ -61,7 +61,7 @@ impl Sizes {
         self.scored * self.epochs
     }
 
-    /// Examples that states may be kept of.
+    /// Examples whose activations may be cached.
     pub fn examples(&self) -> u64 {
         self.train + self.scored
     }

@@ -15,7 +15,8 @@ use totune_model::{AnyEncoder, Architecture, RandomWeights};
 
 use crate::Machine;
 
-/// Tokens of a text: about what a sentence of the papers' datasets has. A document as context fills what there is.
+/// Tokens of a text: about as many as a sentence of the papers' datasets has. A document as context fills the available
+/// length.
 const TOKENS: usize = 30;
 
 /// One kind of run.
@@ -29,25 +30,25 @@ pub(super) struct Timed {
     length: usize,
 }
 
-/// What was measured, in seconds.
+/// Measured times, in seconds.
 #[derive(Debug)]
 pub(super) struct Cost {
-    /// Of a step of the whole batch.
+    /// Time of a step of the whole batch.
     pub step: f64,
-    /// Of an example that is scored.
+    /// Time of scoring one example.
     pub scored: f64,
-    /// Of an example whose states are computed to be kept; 0 where none are.
+    /// Time of computing the cached activations of one example; 0 where none are cached.
     pub kept: f64,
     pub timed: Size,
 }
 
-/// What was timed: so many steps of so many examples.
+/// Number and size of the timed steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Size {
-    /// Steps, without the one that warms up.
+    /// Steps, without the warm-up step.
     pub steps: usize,
-    /// Examples of each; of a kind whose steps take long fewer than a batch has.
+    /// Examples of each step; fewer than a batch for kinds with slow steps.
     pub examples: usize,
 }
 
@@ -108,10 +109,11 @@ impl Timed {
         self.training.batch_size
     }
 
-    /// Times steps of this kind for about `seconds`: one of a single example, then steps of more and more examples while
-    /// there is time left, at most of a batch. What a whole batch takes lies on the line through the first and the last.
+    /// Times steps of this kind for about `seconds`: one of a single example, then steps of more and more examples
+    /// while there is time left, at most of a batch. The time of a whole batch lies on the line through the first and
+    /// the last.
     ///
-    /// At least the single example is timed, whatever it takes.
+    /// At least the single example is timed, however long it takes.
     pub fn measure(
         &self,
         architecture: &Architecture,
@@ -133,8 +135,8 @@ impl Timed {
         Ok(self.extended(one, last))
     }
 
-    /// How many examples a step is timed of after `last`, if that fits into the seconds `left`. Part of a step is for all
-    /// examples together, so that it takes less than `last` would have it, and a few times as many can be tried.
+    /// Number of examples in the next timed step after `last`, if that fits into the seconds `left`. Part of a step is
+    /// a fixed cost, so that it takes less time than `last` suggests, and a few times as many examples can be tried.
     fn next(&self, last: &Sample, left: f64) -> Option<usize> {
         let n = last.size.examples;
         let each = (STEPS + 1) as f64 * (last.step / n as f64 + last.scored) + last.kept;
@@ -143,7 +145,7 @@ impl Timed {
         (next > n).then_some(next)
     }
 
-    /// From what was timed first and last to the whole batch.
+    /// Extrapolates from the first and the last timed step to the whole batch.
     fn extended(&self, one: Sample, last: Sample) -> Cost {
         let (n, batch) = (last.size.examples as f64, self.training.batch_size as f64);
         let share = last.step / n;
@@ -160,7 +162,7 @@ impl Timed {
         }
     }
 
-    /// Times `steps` steps of `n` examples, after one that warms up.
+    /// Times `steps` steps of `n` examples, after a warm-up step.
     fn sample(&self, encoder: &AnyEncoder, n: usize, steps: usize) -> Result<Sample> {
         let characters = matches!(encoder, AnyEncoder::Elmo(_));
         let scored = match n < self.training.batch_size {
@@ -254,11 +256,11 @@ impl Timed {
     }
 }
 
-/// Steps that are timed of as many examples as fit.
+/// Steps timed for each number of examples.
 const STEPS: usize = 2;
 
-/// The same training, with all of it in one phase that needs no scores on dev. What opens layer by layer or begins with
-/// the head is timed with everything open: at most that is what it takes.
+/// The same training, with all of it in one phase that needs no scores on dev. A schedule that unfreezes layer by layer
+/// or begins with the head is timed with everything unfrozen, which is an upper bound of its time.
 fn simplified(training: &Training) -> Training {
     Training {
         adaptation: training.adaptation.in_one_phase(),
@@ -318,7 +320,7 @@ mod tests {
             32.0,
             "a single one: its time for each"
         );
-        // 1 s for one and 2.5 s for four: 0.5 s each beside 0.5 s for a step.
+        // 1 s for one and 2.5 s for four: 0.5 s each plus 0.5 s per step.
         assert_eq!(step(sample(4, 2.5)), 0.5 + 32.0 * 0.5);
         assert_eq!(step(sample(32, 9.0)), 9.0, "a whole batch: as timed");
         // Noise: neither less for more examples, nor more than their share.

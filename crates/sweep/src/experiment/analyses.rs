@@ -10,11 +10,11 @@ use super::{Experiment, Place};
 use crate::spec::LogisticSettings;
 use crate::{DivergenceWork, Information, ProbeInput, ProbeWork, ProbedStates, RunSpec, Work};
 
-/// What a `probe` experiment has.
+/// Keys of a `probe` experiment.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct ProbeGrid {
-    /// Read before; it is here so that a slip of its name is noticed.
+    /// Read before; it is here so that a typo in its name is noticed.
     #[expect(dead_code)]
     datasets: Vec<String>,
     encoders: Vec<String>,
@@ -27,16 +27,16 @@ struct ProbeGrid {
     evaluation_batch_size: usize,
     logistic: LogisticSettings,
     mi: Information,
-    /// For the states that are fine-tuned.
+    /// Training of the fine-tuned states.
     training: Option<Box<Training>>,
     seeds: Vec<u64>,
 }
 
-/// What a `divergence` experiment has.
+/// Keys of a `divergence` experiment.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct DivergenceGrid {
-    /// Read before; it is here so that a slip of its name is noticed.
+    /// Read before; it is here so that a typo in its name is noticed.
     #[expect(dead_code)]
     datasets: Vec<String>,
     split: Vec<Split>,
@@ -46,7 +46,7 @@ struct DivergenceGrid {
     seeds: Vec<u64>,
 }
 
-/// Right values of every key that has no default, see [`crate::typed::Sources::all`].
+/// Valid values of every key that has no default, see [`crate::typed::Sources::all`].
 const PROBE: &str = r#"
 datasets = ["d"]
 encoders = ["e"]

@@ -11,11 +11,11 @@ use crate::spec::Floor;
 use crate::typed::keys;
 use crate::{FloorWork, RunSpec, Work};
 
-/// What a `floor` experiment has. It may lie over a paper's settings of training, which say nothing to it.
+/// Keys of a `floor` experiment. A paper's training settings below it are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct FloorGrid {
-    /// Read before; it is here so that a slip of its name is noticed.
+    /// Read before; it is here so that a typo in its name is noticed.
     #[expect(dead_code)]
     datasets: Vec<String>,
     split: Vec<Split>,
@@ -26,7 +26,7 @@ struct FloorGrid {
     evaluation_batch_size: Option<usize>,
 }
 
-/// Right values of every key that has no default, see [`crate::typed::Sources::all`].
+/// Valid values of every key that has no default, see [`crate::typed::Sources::all`].
 const FLOOR: &str = r#"
 datasets = ["d"]
 split = [{ kind = "hold-out", test = 0.5, seed = 0 }]
@@ -43,7 +43,7 @@ impl Experiment {
         grid: &Table,
     ) -> Result<Vec<RunSpec>, Vec<String>> {
         let mut grid = grid.clone();
-        // Nothing in a floor is random, so that it is one run whatever the seeds of others are.
+        // Nothing in a floor is random, so it is a single run, whatever seeds other experiments have.
         grid.remove("seeds");
         for key in keys::<Training>() {
             if !SHARED.contains(key) {

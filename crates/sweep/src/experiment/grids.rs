@@ -11,11 +11,11 @@ use super::{Experiment, Place};
 use crate::spec::LogisticSettings;
 use crate::{RunSpec, SparseWork, TuneWork, Work};
 
-/// What a `sparse` experiment has.
+/// Keys of a `sparse` experiment.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct SparseGrid {
-    /// Read before; it is here so that a slip of its name is noticed.
+    /// Read before; it is here so that a typo in its name is noticed.
     #[expect(dead_code)]
     datasets: Vec<String>,
     split: Vec<Split>,
@@ -25,12 +25,12 @@ struct SparseGrid {
     seeds: Vec<u64>,
 }
 
-/// Nothing in a sparse run is random, so one seed is enough unless a file says otherwise.
+/// Default seeds of sparse runs: nothing in them is random, so one seed is enough unless a file says otherwise.
 pub(super) fn one_seed() -> Vec<u64> {
     vec![0]
 }
 
-/// What a `tune` experiment has beside the settings of its [`Training`], which refuses unknown keys.
+/// Keys of a `fine-tune` experiment, apart from the settings of its [`Training`], which refuses unknown keys.
 #[derive(Deserialize)]
 struct TuneGrid {
     encoders: Vec<String>,
@@ -38,7 +38,7 @@ struct TuneGrid {
     seeds: Vec<u64>,
 }
 
-/// Right values of every key that has no default, see [`crate::typed::Sources::all`].
+/// Valid values of every key that has no default, see [`crate::typed::Sources::all`].
 const SPARSE: &str = r#"
 datasets = ["d"]
 split = [{ kind = "hold-out", test = 0.5, seed = 0 }]
@@ -141,7 +141,7 @@ pub(super) fn folds(splits: &[Split]) -> Vec<(&Split, usize)> {
     splits.iter().flat_map(folds).collect()
 }
 
-/// Refuses empty lists, all at once.
+/// Refuses empty lists, naming all of them at once.
 pub(super) fn some_of<const N: usize>(lists: [(&str, bool); N]) -> Result<(), Vec<String>> {
     let empty = lists.iter().filter(|(_, is_empty)| *is_empty);
     let slips: Vec<String> = empty.map(|(key, _)| is_empty(key)).collect();

@@ -9,14 +9,14 @@ use crate::arms::{self, Override};
 use crate::merge::lay;
 use crate::profile;
 
-/// Keys whose values multiply the runs; one value may stand for a list of it.
+/// Keys whose values multiply the runs; a single value counts as a list of one.
 const PLURALS: [&str; 7] = [
     "datasets", "encoders", "split", "seeds", "states", "input", "features",
 ];
-/// The key of a profile that names another one, whose settings apply where it has none.
+/// Key of a profile that names another one, whose settings apply where it has none.
 const EXTENDS: &str = "extends";
 
-/// Settings that are laid over others, and those of them that only some datasets have.
+/// Settings that are laid over others, with the overrides for some datasets.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layer {
     pub(super) table: Table,
@@ -76,7 +76,7 @@ pub(super) fn taken(key: &str, base: &mut Table, profile: &mut Table) -> Result<
     Ok(all)
 }
 
-/// Makes a list of each plural that is one value.
+/// Turns each plural key with a single value into a list.
 pub(super) fn plural(grid: &mut Table) {
     for key in PLURALS {
         if let Some(value) = grid.get_mut(key)

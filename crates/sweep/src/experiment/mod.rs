@@ -21,7 +21,7 @@ mod layers;
 
 use layers::{Layer, extended, plural, taken};
 
-/// What the runs of an experiment do.
+/// Kind of work that the runs of an experiment do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -32,9 +32,9 @@ pub enum Kind {
     Tune,
     /// Diagnostic classifiers and mutual information of every layer of an encoder.
     Probe,
-    /// How far the terms of a dataset are from those of other texts.
+    /// Divergence of the terms of a dataset from those of other texts.
     Divergence,
-    /// What a task gives without training an encoder.
+    /// Scores of a task without training an encoder.
     Floor,
 }
 
@@ -51,11 +51,11 @@ pub struct Experiment {
     pub paper: String,
     /// Its own name: the file's, without `.toml`.
     pub name: String,
-    /// What its runs do.
+    /// Kind of work that its runs do.
     pub kind: Kind,
     path: PathBuf,
     sources: Sources,
-    /// What a key is that nothing else gives.
+    /// Defaults of the kind of work, below all other settings.
     of_kind: Table,
     base: Layer,
     profiles: Vec<(String, Layer)>,
@@ -70,7 +70,7 @@ struct Heading {
     kind: Kind,
 }
 
-/// Which runs of the experiment are made.
+/// Profile, dataset and arm of some runs of the experiment.
 struct Place<'a> {
     profile: &'a str,
     dataset: &'a str,
@@ -81,7 +81,7 @@ struct Place<'a> {
 const DEFAULTS: &str = "defaults.toml";
 /// The presets that all papers share, and the defaults of each kind of work.
 const PRESETS: &str = "presets.toml";
-/// The table of these defaults.
+/// Name of the table with these defaults.
 const OF_KINDS: &str = "defaults";
 
 impl Experiment {
@@ -93,7 +93,7 @@ impl Experiment {
         Self::read_with(path, presets.as_deref())
     }
 
-    /// As [`Experiment::read`], with the presets of another file, if there is one.
+    /// Reads a file like [`Experiment::read`], with the presets of another file, if there is one.
     pub fn read_with(path: &Path, presets: Option<&Path>) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let source = read(path)?;
@@ -166,8 +166,8 @@ impl Experiment {
 
     /// All runs of one profile, in the order of the file: the last plural written below varies fastest.
     ///
-    /// Those of a search come last, cell by cell, the trials before the runs that wait for them; the latter have the
-    /// values of the file where those of the best trial will stand.
+    /// Runs of a search come last, cell by cell, the trials before the runs that wait for them; the latter have the
+    /// values of the file until those of the best trial replace them.
     pub fn expand(&self, profile: &str) -> Result<Vec<RunSpec>> {
         let (mut runs, cells) = self.grid(profile)?;
         for cell in cells {
@@ -253,7 +253,7 @@ impl Experiment {
         Ok((runs, search))
     }
 
-    /// A dataset that `[[override]]` or an arm names is one of this file, in whatever profile.
+    /// Checks that every dataset that `[[override]]` or an arm names is one of this file, in whatever profile.
     fn check_datasets(&self, arms: &[Arm], overrides: &[&Override]) -> Result<()> {
         let profiles = self.profiles.iter().map(|(_, layer)| &layer.table);
         let lists = std::iter::once(&self.base.table).chain(profiles);
@@ -308,7 +308,7 @@ impl Experiment {
     }
 }
 
-/// Takes the defaults of all kinds out of the presets; those of the kind of an experiment.
+/// Takes the defaults of all kinds out of the presets and returns those of the experiment's kind.
 fn of_kind(presets: &mut Table, own: &Table) -> Result<Table> {
     let mut kinds = match presets.remove(OF_KINDS) {
         Some(Value::Table(kinds)) => kinds,

@@ -1,4 +1,4 @@
-//! What runs read, and what of it is not there.
+//! Inputs of runs that are missing on this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use totune_data::TextCard;
 
 use crate::{Project, Roots, RunSpec};
 
-/// Everything that runs of these specs read and that is not there, as one message; `None` when all is there.
+/// Everything that runs of these specs read and that is missing, as one message; `None` when all is there.
 ///
 /// An unknown dataset or encoder is an error that lists what exists.
 pub fn missing<'a>(
@@ -20,7 +20,7 @@ pub fn missing<'a>(
     Ok((!messages.is_empty()).then(|| messages.join("\n\n")))
 }
 
-/// Names of what is missing, and how many of the runs read it.
+/// Names of missing inputs, with the number of runs that read each.
 pub(crate) fn absent<'a>(
     project: &Project,
     roots: &Roots,
@@ -38,7 +38,8 @@ pub(crate) fn absent<'a>(
     Ok(counted.collect())
 }
 
-/// What is missing, by its place in the message (texts, datasets, encoders) and its name: what it is and how to get it.
+/// Messages about missing inputs, by their place in the whole message (texts, datasets, encoders) and name; each says
+/// what the input is and how to get it.
 fn messages<'a>(
     project: &Project,
     roots: &Roots,

@@ -1,4 +1,4 @@
-//! What the runs of a sweep share: datasets, encoders and encoded texts, each loaded once.
+//! Inputs shared by the runs of a sweep: datasets, encoders and encoded texts, each loaded once.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,17 +22,17 @@ pub(crate) use missing::absent;
 pub use missing::missing;
 use missing::{names, texts};
 
-/// Training inputs that are looked at for their length, about.
+/// Number of training inputs whose length is measured, about.
 const MEASURED_INPUTS: usize = 5000;
 
 /// Datasets, encoders and encoded texts in memory.
 pub struct Inputs {
-    /// By dataset and split.
+    /// Datasets by name and split.
     datasets: BTreeMap<(String, String), Dataset>,
     encoders: BTreeMap<String, Pretrained>,
-    /// Of plain texts, how often each term occurs.
+    /// Number of occurrences of each term, by plain text.
     terms: BTreeMap<String, Terms>,
-    /// By dataset, split, encoder and input encoding.
+    /// Encoded rows by dataset, split, encoder and input encoding.
     rows: Mutex<BTreeMap<RowsKey, Arc<Rows>>>,
     cache: Option<EncodedCache>,
     states: States,
@@ -41,7 +41,7 @@ pub struct Inputs {
 
 type RowsKey = (String, String, String, InputEncoding);
 
-/// An encoder as its checkpoint has it, and what cuts texts for it.
+/// An encoder as its checkpoint has it, and the reader that tokenizes texts for it.
 pub(crate) struct Pretrained {
     pub loaded: LoadedEncoder<AnyEncoder>,
     pub reader: Reader,
@@ -111,10 +111,10 @@ impl Inputs {
         })
     }
 
-    /// Splits of datasets in memory, for runs on data that the project has no card of, and the encoders of these names.
+    /// Splits of datasets in memory, for runs on data without a card in the project, and the encoders of these names.
     ///
     /// # Errors
-    /// When an encoder is missing or not what its card says.
+    /// When an encoder is missing or differs from its card.
     pub fn of(
         environment: Environment,
         datasets: impl IntoIterator<Item = (String, Dataset)>,
@@ -150,14 +150,14 @@ impl Inputs {
         Ok(&self.encoder(name)?.loaded)
     }
 
-    /// What a recipe has to know of the dataset of this name, whose splits are `train` and perhaps `dev`, to train
-    /// `encoder` on it. The length is that of which 99 of 100 training inputs have no more.
+    /// Facts that a recipe needs about the dataset of this name, whose splits are `train` and perhaps `dev`, to train
+    /// `encoder` on it. The length is the 99th percentile over the training inputs.
     ///
     /// # Errors
     /// When one of them was not loaded, or an example cannot be tokenized.
     pub fn facts(&self, dataset: &str, encoder: &EncoderCard) -> Result<DataFacts> {
         let train = self.dataset(dataset, "train")?;
-        // A few thousand inputs say it too, and tokenizing all of a large dataset takes a while.
+        // A sample of a few thousand inputs suffices, and tokenizing all of a large dataset takes a while.
         let step = train.examples.len().div_ceil(MEASURED_INPUTS).max(1);
         let sample: Vec<Example> = train.examples.iter().step_by(step).cloned().collect();
         let encoding = InputEncoding {
@@ -192,7 +192,7 @@ impl Inputs {
         dataset.map_or(&[], |dataset| &dataset.metrics)
     }
 
-    /// What a run reads, as one hash: that of its only split, or one over those of all.
+    /// Hash of the data that a run reads: that of its only split, or one over those of all.
     pub(crate) fn dataset_hash(&self, spec: &RunSpec) -> Result<String> {
         let hashes = spec.split.splits().into_iter();
         let hashes = hashes.map(|split| Ok(self.dataset(&spec.dataset, split)?.hash.clone()));
@@ -206,14 +206,14 @@ impl Inputs {
             .with_context(|| format!("encoder `{name}` was not loaded for this sweep"))
     }
 
-    /// How often each term occurs in a text that was loaded.
+    /// Number of occurrences of each term in a text that was loaded.
     pub(crate) fn terms(&self, name: &str) -> Result<&Terms> {
         self.terms
             .get(name)
             .with_context(|| format!("text `{name}` was not loaded for this sweep"))
     }
 
-    /// A split's examples as an encoder reads them, encoded the first time they are asked for.
+    /// A split's examples as an encoder reads them, encoded at the first call.
     pub(crate) fn rows(
         &self,
         dataset: &str,
@@ -242,8 +242,9 @@ impl Inputs {
         Ok(rows)
     }
 
-    /// What the frozen part of a run's model gives for those `rows` of a split that the run uses, in their order, for each
-    /// place its phases begin at; nothing where the run asks for no cache, or where it would not fit the budget.
+    /// Cached outputs of the frozen part of a run's model for those `rows` of a split that the run uses, in their
+    /// order, one for each entry layer of its phases; nothing where the run's cache is off, or where it would not fit
+    /// the budget.
     pub(crate) fn kept(
         &self,
         spec: &RunSpec,

@@ -1,12 +1,12 @@
-//! Whether the arms of an experiment were searched with as many trials as each other.
+//! Equality of the number of search trials among the arms of an experiment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::{RunSpec, Work};
 
-/// Arms of one experiment that were not searched with as many trials as another one on the same dataset, so that a
-/// difference between them may be one of effort.
+/// Arms of one experiment that were searched with different numbers of trials on the same dataset, so that a difference
+/// between them may be due to search effort.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnequalSearch {
     /// Name of the experiment.
@@ -16,7 +16,7 @@ pub struct UnequalSearch {
 }
 
 impl UnequalSearch {
-    /// Those among the runs of a plan, by experiment. Only what trains a model has something to search.
+    /// Unequal searches among the runs of a plan, by experiment. Only runs that train a model have something to search.
     pub(crate) fn among<'a>(specs: impl Iterator<Item = &'a RunSpec>) -> Vec<Self> {
         type Arms = BTreeMap<Option<usize>, BTreeSet<String>>;
         let mut cells: BTreeMap<[&str; 2], Arms> = BTreeMap::new();

@@ -6,7 +6,7 @@ use totune_record::Tables;
 use super::{Cell, apply};
 use crate::RunSpec;
 
-/// How a run of a trial stands.
+/// State of a run of a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Scored {
     /// It has not ended.
@@ -17,21 +17,21 @@ pub(crate) enum Scored {
     Worst(String),
 }
 
-/// What a search has come to.
+/// State of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Choice {
-    /// So many of the trials have ended, and not all.
+    /// Some of the trials have not ended.
     Open { done: usize, of: usize },
-    /// All have, and these are the cell's runs with the values of the best.
+    /// All have ended; the cell's runs with the values of the best trial.
     Made(Vec<RunSpec>),
-    /// All have, and none has a score; why the first does not.
+    /// All have ended without a score, with the reason of the first.
     None { of: usize, why: String },
 }
 
 impl Cell {
-    /// Chooses the trial with the highest mean over its seeds; of several, the first.
+    /// Chooses the trial with the highest mean over its seeds; the first in case of a tie.
     ///
-    /// A trial of which a run failed or diverged counts as worst, whatever its other seeds gave.
+    /// A trial with a failed or diverged run counts as worst, whatever its other seeds scored.
     pub fn choose(&self, mut scored: impl FnMut(&RunSpec) -> Result<Scored>) -> Result<Choice> {
         let of = self.trials.len();
         let (mut done, mut first_why) = (0, None);
@@ -72,7 +72,7 @@ impl Cell {
 }
 
 impl Scored {
-    /// How a finished run stands by its final score on dev. For `loss` a low one is a high score.
+    /// State of a finished run by its final score on dev. For `loss` the sign is reversed.
     pub fn of(tables: &Tables, metric: &str) -> Result<Self> {
         let run = &tables.runs[0];
         if run.status != "ok" {

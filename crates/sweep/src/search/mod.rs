@@ -1,8 +1,8 @@
 //! Search for hyper-parameters: the trials of each cell of a grid, and the choice among them by scores on dev.
 //!
-//! A cell is what a grid varies but for the seed. Its trials are ordinary runs of the experiment `<name>-search`, so
-//! they are kept, resumed and collected like any other; the cell's own runs take the setting of the best one. The
-//! choice looks at final scores on dev and at nothing else.
+//! A cell is one combination of everything that a grid varies, except for the seed. Its trials are ordinary runs of the
+//! experiment `<name>-search`, so they are kept, resumed and collected like any other; the cell's own runs take the
+//! setting of the best one. The choice depends only on final scores on dev.
 
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
@@ -27,11 +27,11 @@ pub(crate) struct Search {
     trials: Trials,
     /// Seeds of each trial.
     seeds: Vec<u64>,
-    /// By which metric on dev; by the dataset's main one where there is none.
+    /// Metric on dev; `None` for the dataset's main one.
     metric: Option<String>,
-    /// What is searched, by paths into the spec, in alphabetical order.
+    /// Searched settings with their ranges, by paths into the spec, in alphabetical order.
     ranges: Vec<(String, Range)>,
-    /// Where the split of the trials differs from that of the cell's own runs, such as fewer training examples.
+    /// Changes of the trials' split relative to that of the cell's own runs, such as fewer training examples.
     split: Map<String, Value>,
 }
 
@@ -39,11 +39,11 @@ pub(crate) struct Search {
 enum Trials {
     /// Every combination.
     Grid,
-    /// So many, drawn with this seed.
+    /// A number of them, sampled with this seed.
     Random { trials: usize, seed: u64 },
 }
 
-/// As a file says it.
+/// `[search]` as written in the file.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 enum Written {
@@ -69,14 +69,14 @@ enum Written {
 /// Values by their paths into the spec.
 pub(crate) type Setting = Vec<(String, Value)>;
 
-/// What a grid varies but for the seed, with a search of its own.
+/// One combination of everything that a grid varies except for the seed, with a search of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
     /// One list of runs, a run for each seed of the search, per setting.
     pub trials: Vec<(Setting, Vec<RunSpec>)>,
-    /// The cell's own runs, with the values of the file where those of the best trial will stand.
+    /// The cell's own runs, with the values of the file in place of those of the best trial.
     pub own: Vec<RunSpec>,
-    /// By which metric; by the dataset's main one where there is none.
+    /// Metric on dev; `None` for the dataset's main one.
     pub metric: Option<String>,
 }
 
@@ -157,8 +157,8 @@ impl Search {
         Ok(())
     }
 
-    /// The settings to try, in order: of a grid, the last path varies fastest. They depend on the search alone, so
-    /// that all cells try the same ones.
+    /// The settings to try, in order: for a grid, the last path varies fastest. They depend only on the search, so that
+    /// all cells try the same ones.
     pub fn settings(&self) -> Vec<Setting> {
         match self.trials {
             Trials::Grid => {
@@ -179,7 +179,7 @@ impl Search {
             }
             Trials::Random { trials, seed } => {
                 let mut settings = Vec::new();
-                // What was drawn before is drawn over; `check_number` sees to it that there is enough.
+                // A setting that was sampled before is sampled again; `check_number` ensures that there are enough.
                 let mut number = 0;
                 while settings.len() < trials {
                     let draw = |(path, range): &(String, Range)| {

@@ -5,25 +5,25 @@ use serde::Deserialize;
 use serde_json::Value;
 use totune_data::stream;
 
-/// Where the values of one setting come from.
+/// Range of the values of one setting.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Range {
     /// One of these.
     Choices(Vec<Value>),
-    /// A whole number, both ends included, each as likely.
+    /// A whole number, both ends included, all equally likely.
     Whole { from: i64, to: i64 },
     /// A number, uniform on its scale, rounded to three significant digits.
     Number { from: f64, to: f64, scale: Scale },
 }
 
-/// On which scale a number is uniform.
+/// Scale on which a number is uniform.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Scale {
-    /// Its own.
+    /// Linear scale.
     #[default]
     Linear,
-    /// That of its logarithm.
+    /// Logarithmic scale.
     Log,
 }
 
@@ -37,7 +37,7 @@ struct Written {
 }
 
 impl Range {
-    /// A list of values, or `{ from, to, scale }`.
+    /// Reads a list of values, or `{ from, to, scale }`.
     pub fn read(value: toml::Value) -> Result<Self> {
         match value {
             toml::Value::Array(choices) => {
@@ -95,7 +95,7 @@ impl Range {
         Ok(Self::Number { from, to, scale })
     }
 
-    /// The list it is, if it is one.
+    /// The list of values, if the range is one.
     pub fn choices(&self) -> Option<&[Value]> {
         match self {
             Self::Choices(choices) => Some(choices),
@@ -103,7 +103,7 @@ impl Range {
         }
     }
 
-    /// How many values there are; `None` for more than anyone tries.
+    /// Number of values; `None` for real numbers and for overflow.
     pub fn size(&self) -> Option<usize> {
         match self {
             Self::Choices(choices) => Some(choices.len()),
@@ -114,8 +114,8 @@ impl Range {
         }
     }
 
-    /// Draw number `number` for `path`; it depends on nothing else, so that more trials or another setting beside it
-    /// leave it as it is.
+    /// Draw number `number` for `path`; it depends on nothing else, so that more trials or other searched settings
+    /// leave it unchanged.
     pub fn draw(&self, seed: u64, path: &str, number: u64) -> Value {
         // 53 random bits are a number from 0 to less than 1.
         let bits = next(seed, path, number) >> 11;
@@ -144,7 +144,7 @@ fn next(seed: u64, path: &str, number: u64) -> u64 {
     stream(seed, &format!("search {path}"), number).next_u64()
 }
 
-/// Three significant digits, so that a spec stays readable.
+/// Rounds to three significant digits, so that a spec stays readable.
 fn rounded(value: f64) -> f64 {
     format!("{value:.2e}")
         .parse()

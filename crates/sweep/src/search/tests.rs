@@ -145,7 +145,8 @@ fn cell() -> Cell {
     cells(GRID, "all").expect("cells").remove(0)
 }
 
-/// Chooses where trials with these rates and dropouts of 0.1 stand as said; the others have a score of 0.
+/// Chooses among trials: those with these learning rates and dropouts of 0.1 have the given states, the others a score
+/// of 0.
 fn choose(cell: &Cell, stand: &[(f64, Scored)]) -> Choice {
     let stand: BTreeMap<String, Scored> = stand
         .iter()

@@ -1,4 +1,4 @@
-//! Works that look at an encoder or at texts instead of training for a score.
+//! Kinds of work that analyse an encoder or texts instead of training for a score.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -8,47 +8,47 @@ use totune_model::Pooling;
 
 use super::LogisticSettings;
 
-/// Diagnostic classifiers over every layer of an encoder, and what the layers tell about the labels
+/// Diagnostic classifiers over every layer of an encoder, and the mutual information of the layers and the labels
 /// (Peters, Ruder and Smith 2019, figures 1 and 2).
 ///
-/// Of each layer, the embeddings being layer 0, one vector stands for an example. A logistic regression (for scores a
-/// linear one) is fitted to the vectors of the training part and evaluated on those of the test part.
+/// In each layer, the embeddings being layer 0, one vector represents an example. A logistic regression (a linear one
+/// for scores) is fitted to the vectors of the training part and evaluated on those of the test part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ProbeWork {
     /// Name of the encoder card.
     pub encoder: String,
-    /// Which states are looked at.
+    /// States of the encoder to probe.
     pub states: ProbedStates,
-    /// Which vector stands for an example.
+    /// Pooling of a layer into the vector of an example.
     pub input: ProbeInput,
     /// Wordpieces, special ones included.
     pub max_length: usize,
-    /// Whether the two texts of a pair are read as one input.
+    /// Joint or separate encoding of the two texts of a pair.
     #[serde(default)]
     pub pairs: Pairs,
     /// Examples in a batch of the encoder.
     pub evaluation_batch_size: usize,
     /// Settings of the classifiers of labels.
     pub logistic: LogisticSettings,
-    /// What is estimated of the mutual information of vectors and labels.
+    /// Estimates of the mutual information of vectors and labels.
     pub mi: Information,
-    /// How the encoder is trained before it is looked at; given for `fine-tuned` states alone.
+    /// Training of the encoder before it is probed; given only for `fine-tuned` states.
     #[serde(default)]
     pub training: Option<Box<Training>>,
 }
 
-/// Which states of an encoder are looked at.
+/// States of an encoder that can be probed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbedStates {
-    /// Those of its checkpoint.
+    /// States of the checkpoint.
     Pretrained,
-    /// Those it has after the run's training on the dataset's task.
+    /// States after the run's training on the dataset's task.
     FineTuned,
 }
 
-/// Which vector of a layer stands for an example.
+/// Pooling of a layer into the vector of an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeInput {
@@ -61,7 +61,7 @@ pub enum ProbeInput {
 }
 
 impl ProbeInput {
-    /// As a head would read it.
+    /// The same choice as a head's pooling.
     pub(crate) fn pooling(self) -> Pooling {
         match self {
             Self::Mean => Pooling::Mean,
@@ -71,11 +71,11 @@ impl ProbeInput {
     }
 }
 
-/// What is estimated of the mutual information of vectors and labels, on the test part.
+/// Estimates of the mutual information of vectors and labels, on the test part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Information {
-    /// Nothing.
+    /// No estimate.
     Off,
     /// Both passes of EDGE and a lower bound by cross-validated classifiers, each also for shuffled labels and for
     /// vectors whose columns are shuffled one by one.
@@ -124,7 +124,7 @@ impl ProbeWork {
 pub struct DivergenceWork {
     /// Names of the texts' cards, `datasets/texts/<name>.toml`.
     pub texts: Vec<String>,
-    /// The terms that count: so many, the most frequent on both sides together.
+    /// Number of terms that count, the most frequent on both sides together.
     pub terms: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Floors: what a task gives without training an encoder.
+//! Floors: scores of a task without training an encoder.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,13 @@ use totune_stats::{Logistic, Solver};
 
 use super::ProbeInput;
 
-/// A floor under the scores of a task, with the encoder that it reads with, if with one.
+/// A floor under the scores of a task, and the encoder of its inputs, if any.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FloorWork {
-    /// What predicts.
+    /// Method of prediction.
     pub floor: Floor,
-    /// Name of the encoder card; none where no encoder is used, as below.
+    /// Name of the encoder card; `None` for floors without an encoder, as below.
     #[serde(default)]
     pub encoder: Option<String>,
     /// Wordpieces, special ones included.
@@ -25,7 +25,7 @@ pub struct FloorWork {
     pub evaluation_batch_size: Option<usize>,
 }
 
-/// What predicts without a trained encoder.
+/// Methods of prediction without a trained encoder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "kind",
@@ -36,57 +36,57 @@ pub struct FloorWork {
 pub enum Floor {
     /// The most frequent label of the training part, the mean of its scores, or its most frequent tag.
     Majority {},
-    /// A logistic or ridge regression on word counts; of words that are tagged, the most frequent tag of each word.
+    /// A logistic or ridge regression on word counts; for tagged words, the most frequent tag of each word.
     WordCounts {
-        /// How the regression is fitted.
+        /// Settings of the regression.
         regression: Regression,
     },
     /// A logistic or ridge regression on vectors of a pretrained encoder.
     Vectors {
-        /// Which vector of a layer represents a text.
+        /// Pooling of a layer into the vector of a text.
         pooling: ProbeInput,
-        /// Which layer, the embeddings being layer 0; the top one where it is left out.
+        /// Layer, the embeddings being layer 0; the top one where it is left out.
         #[serde(default)]
         layer: Option<usize>,
-        /// Whether the texts of a pair are encoded as one input, whose vector is taken, or separately, with the features
-        /// `[u; v; |u - v|; u * v]` of their vectors u and v.
+        /// Encoding of the texts of a pair: as one input with one vector, or separately, with the features `[u; v; |u -
+        /// v|; u * v]` of their vectors u and v.
         pairs: Pairs,
-        /// Whether each feature is brought to mean 0 and variance 1 on the training part.
+        /// Standardisation of each feature to mean 0 and variance 1 on the training part.
         standardise: Switch,
-        /// How the regression is fitted.
+        /// Settings of the regression.
         regression: Regression,
     },
-    /// The cosine of the vectors of the two texts of a pair, encoded separately. It is the prediction of a similarity; of
-    /// two labels, a threshold decides.
+    /// The cosine of the vectors of the two texts of a pair, encoded separately. It is the prediction of a similarity;
+    /// for two labels, a threshold decides.
     Cosine {
-        /// Which vector of a layer represents a text.
+        /// Pooling of a layer into the vector of a text.
         pooling: ProbeInput,
-        /// Which layer, the embeddings being layer 0; the top one where it is left out.
+        /// Layer, the embeddings being layer 0; the top one where it is left out.
         #[serde(default)]
         layer: Option<usize>,
     },
 }
 
 /// A logistic regression of labels or a ridge regression of scores, whose penalty is chosen by cross-validation on the
-/// training part: of the logistic regression the C with the best accuracy over stratified folds (scikit-learn's
-/// `LogisticRegressionCV`), of the ridge regression the α with the best R² (`GridSearchCV` over `Ridge`).
+/// training part: for logistic regression the C with the best accuracy over stratified folds (scikit-learn's
+/// `LogisticRegressionCV`), for ridge regression the α with the best R² (`GridSearchCV` over `Ridge`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Regression {
-    /// Inverse strengths of the penalty of a logistic regression; a single one is taken as it is.
+    /// Inverse strengths of the penalty of a logistic regression; a single one is used without cross-validation.
     pub c: Vec<f64>,
     /// Strengths of the penalty of a ridge regression, likewise.
     pub alpha: Vec<f64>,
     /// Folds of the cross-validation.
     pub folds: usize,
-    /// Steps of the logistic regression's optimiser, at most.
+    /// Maximum number of optimiser steps of the logistic regression.
     pub max_iter: usize,
-    /// Largest entry of the gradient at which it stops.
+    /// Tolerance: the largest entry of the gradient at which the optimiser stops.
     pub tol: f64,
 }
 
 impl Regression {
-    /// The logistic regression with these settings, for one C after the other.
+    /// Logistic regression with these settings, to be fitted for one C after the other.
     pub fn logistic(&self, solver: Solver) -> Logistic {
         Logistic {
             max_iter: self.max_iter,
@@ -126,7 +126,7 @@ impl Regression {
 }
 
 impl Floor {
-    /// Whether it reads with an encoder.
+    /// Whether it uses an encoder.
     pub fn needs_encoder(&self) -> bool {
         match self {
             Self::Majority {} | Self::WordCounts { .. } => false,
@@ -134,7 +134,7 @@ impl Floor {
         }
     }
 
-    /// What tells it from other floors, for people.
+    /// Display name that distinguishes it from other floors.
     pub fn label(&self) -> String {
         let of_layer = |layer: &Option<usize>| match layer {
             Some(layer) => format!(", layer {layer}"),

@@ -7,12 +7,13 @@ use sha2::{Digest, Sha256};
 use super::{RunSpec, Sources, schema};
 
 impl RunSpec {
-    /// The spec as JSON with sorted keys and no spaces, with its `schema`: what is stored in rows and selected on by reports.
+    /// The spec as JSON with sorted keys and no spaces, with its `schema`: the form stored in rows and selected on by
+    /// reports.
     pub fn canonical_json(&self) -> String {
         canonical(&self.with_schema())
     }
 
-    /// A stored spec, of this schema or an earlier one.
+    /// Reads a stored spec, of this schema or an earlier one.
     ///
     /// # Errors
     /// When it is no spec, or one of a later schema.
@@ -22,8 +23,8 @@ impl RunSpec {
         serde_json::from_value(value).context("a spec: cannot be read")
     }
 
-    /// What names the run: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON without the arm and the
-    /// number of trials, or what named it when it was made under an earlier schema.
+    /// Run id: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON without the arm and the number of
+    /// trials, or its earlier id if it was made under an earlier schema.
     pub fn id(&self) -> String {
         match &self.made_as {
             Some(id) => id.clone(),
@@ -31,8 +32,7 @@ impl RunSpec {
         }
     }
 
-    /// The id of the same run with these things it reads as they are now, where they are not what they were for the run
-    /// that has the plain id.
+    /// The id of the same run with these changed inputs, which differ from those of the run with the plain id.
     pub(crate) fn id_with(&self, changed: &Sources) -> String {
         let mut value = self.hashed();
         value["sources"] = json!(changed);
@@ -46,12 +46,12 @@ impl RunSpec {
         value
     }
 
-    /// The id of the same run under schema 1, whether there ever was one.
+    /// The id of the same run under schema 1, even if none was ever made.
     pub fn id_of_schema_1(&self) -> String {
         id_of(&schema::downgrade(self.value(), 1))
     }
 
-    /// The ids of the same run under each earlier schema, the newest first, whether there ever was one.
+    /// The ids of the same run under each earlier schema, the newest first, even if none was ever made.
     pub fn earlier_ids(&self) -> impl Iterator<Item = String> {
         schema::earlier().map(|schema| id_of(&schema::downgrade(self.value(), schema)))
     }
@@ -77,7 +77,7 @@ pub(super) fn id_of(value: &Value) -> String {
     digits.collect()
 }
 
-/// JSON with object keys in order, whatever the map type behind `Value` does.
+/// JSON with sorted object keys, whatever the map type of `Value`.
 fn canonical(value: &Value) -> String {
     match value {
         Value::Object(map) => {

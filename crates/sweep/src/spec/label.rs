@@ -1,15 +1,15 @@
-//! What tells a run from its neighbours, for people.
+//! Display labels that distinguish a run from its neighbours.
 
 use serde_json::Value;
 use totune_data::Split;
 
 use super::{OF_TRIALS, RunSpec, Work, kebab};
 
-/// How the path of a setting ends that labels have anyway.
+/// Suffix of the path of the learning rate, a setting that labels have anyway.
 const LR: &str = ".adaptation.lr";
 
 impl RunSpec {
-    /// What tells this run from its neighbours in the same experiment, for people.
+    /// Display label that distinguishes this run from its neighbours in the same experiment.
     pub fn label(&self) -> String {
         let mut parts = vec![self.experiment.clone(), self.dataset.clone()];
         parts.extend(self.encoder().map(str::to_string));
@@ -21,7 +21,7 @@ impl RunSpec {
                 parts.push(adaptation.label());
                 parts.push(format!("lr {:e}", adaptation.lr()));
                 let key = adaptation.head_lr_key();
-                // One that was searched comes with the other searched values.
+                // A searched learning rate comes with the other searched values.
                 let is_searched = self.searches(&format!(".adaptation.{key}"));
                 if let Some(lr) = adaptation.head_lr().filter(|_| !is_searched) {
                     parts.push(format!("{key} {lr:e}"));
@@ -48,7 +48,7 @@ impl RunSpec {
         parts.join(" · ")
     }
 
-    /// The arm, where neither the experiment nor the rest of the label says it.
+    /// The arm, where neither the experiment nor the rest of the label names it.
     fn arm_label(&self) -> Option<String> {
         let experiment = self.experiment.strip_suffix(OF_TRIALS);
         let says_it = match &self.work {
@@ -65,7 +65,7 @@ impl RunSpec {
         (!known.contains(&self.arm.as_str())).then(|| self.arm.clone())
     }
 
-    /// As [`RunSpec::label`], without the values that a search is still to choose.
+    /// Like [`RunSpec::label`], without the values that a search has yet to choose.
     pub(crate) fn label_before_its_search(&self) -> String {
         let (label, mut searched) = (self.label(), self.searched());
         if let Work::Tune(work) = &self.work
@@ -85,7 +85,7 @@ impl RunSpec {
         self.search.iter().any(|path| path.ends_with(end))
     }
 
-    /// What a search varied, but for the rate that labels have anyway: `dropout 0.3`.
+    /// Values of the searched settings, except for the learning rate that labels have anyway: `dropout 0.3`.
     fn searched(&self) -> Vec<String> {
         let mut searched = Vec::new();
         if !self.search.is_empty() {
@@ -101,7 +101,7 @@ impl RunSpec {
     }
 }
 
-/// How examples are split; nothing where the files say it, as is usual.
+/// Description of the split; `None` for the dataset's usual files.
 fn split_label(split: &Split) -> Option<String> {
     let (kind, duplicates) = match split {
         Split::Files(files) if files.test == "test" => return None,

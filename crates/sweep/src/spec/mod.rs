@@ -1,4 +1,4 @@
-//! One run with nothing implicit, and the id that names it.
+//! A run with nothing implicit, and its id.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -19,11 +19,11 @@ pub use floors::{Floor, FloorWork, Regression};
 pub use sources::Stale;
 pub(crate) use sources::{Sources, one_hash};
 
-/// How the name of an experiment ends whose runs are the trials of a search.
+/// Suffix of the names of experiments whose runs are the trials of a search.
 pub(crate) const OF_TRIALS: &str = "-search";
 
-/// Everything that decides what a run computes, in full, and the arm it belongs to. Same settings, same id; same id, same
-/// run.
+/// Everything that decides what a run computes, in full, and the arm it belongs to. Same settings, same id; same id,
+/// same run.
 ///
 /// A changed meaning of any field needs a new name for it, never a silent change: results on disk keep their ids. A new
 /// setting, a new name or a new default needs a new schema, and with it a rule for older specs ([`RunSpec::read`]).
@@ -34,34 +34,34 @@ pub struct RunSpec {
     pub paper: String,
     /// Experiment file it came from, such as `table-2`.
     pub experiment: String,
-    /// Name of the arm that it is a run of, by which reports select; no part of the id. Empty in a spec of schema 1, until
-    /// the experiments say which it is ([`crate::Arms`]).
+    /// Name of the run's arm, by which reports select; not part of the id. Empty in a spec of schema 1 until the
+    /// experiments supply it ([`crate::Arms`]).
     pub arm: String,
     /// Profile it was expanded for.
     pub profile: String,
     /// Name of the dataset card.
     pub dataset: String,
-    /// How the examples are divided.
+    /// Split of the examples.
     pub split: Split,
-    /// Which of the split's folds is the test part; 0 for a hold-out split.
+    /// Fold of the split that is the test part; 0 for a hold-out split.
     pub fold: usize,
     /// Seed of everything random in the run.
     pub seed: u64,
-    /// What is done with the parts.
+    /// Work that is done with the parts.
     pub work: Work,
     /// Paths of the settings that a search varied or chose, such as `work.training.adaptation.lr`; a trial is a run of
-    /// the experiment `<name>-search`. Runs of one cell differ in these, the seed and that suffix alone.
+    /// the experiment `<name>-search`. Runs of one cell differ only in these, the seed and that suffix.
     #[serde(default)]
     pub search: Vec<String>,
-    /// How many settings the search tried that chose this run's values; no part of the id, since a run with the same
-    /// values is the same run. `None` without a search, of a trial, and where it is not known.
+    /// Number of settings tried by the search that chose this run's values; not part of the id, since a run with the
+    /// same values is the same run. `None` without a search, for a trial, and where it is not known.
     #[serde(default)]
     pub search_trials: Option<usize>,
-    /// The id that it was made with, where an earlier schema gave it another one, or that it has since something it reads
-    /// changed.
+    /// Id that it was made with, if an earlier schema gave it another one; or its new id, if something it reads has
+    /// changed since.
     #[serde(skip)]
     pub(crate) made_as: Option<String>,
-    /// The run that it takes the place of, since something that one read has changed.
+    /// Stale run that it replaces, since something that one read has changed.
     #[serde(skip)]
     pub(crate) replaces: Option<Stale>,
 }
@@ -77,9 +77,9 @@ pub enum Work {
     Tune(Box<TuneWork>),
     /// Diagnostic classifiers and mutual information of every layer of an encoder.
     Probe(Box<ProbeWork>),
-    /// How far the terms of a dataset are from those of other texts.
+    /// Divergence of the terms of a dataset from those of other texts.
     Divergence(DivergenceWork),
-    /// What a task gives without training an encoder.
+    /// Scores of a task without training an encoder.
     Floor(Box<FloorWork>),
 }
 
@@ -87,7 +87,7 @@ pub enum Work {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SparseWork {
-    /// How a text becomes numbers.
+    /// Features of a text.
     pub features: Features,
     /// Settings of the logistic regression.
     pub logistic: LogisticSettings,
@@ -99,17 +99,17 @@ pub struct SparseWork {
 pub struct LogisticSettings {
     /// Inverse strength of the penalty.
     pub c: f64,
-    /// Steps of the optimiser, at most.
+    /// Maximum number of optimiser steps.
     pub max_iter: usize,
-    /// Largest entry of the gradient at which it stops.
+    /// Tolerance: the largest entry of the gradient at which the optimiser stops.
     pub tol: f64,
-    /// How the minimum is looked for.
+    /// Optimiser.
     #[serde(default)]
     pub solver: Solver,
 }
 
 impl LogisticSettings {
-    /// The model with these settings.
+    /// Builds the model with these settings.
     pub fn model(&self) -> Logistic {
         Logistic {
             c: self.c,
@@ -235,7 +235,7 @@ impl RunSpec {
         }
     }
 
-    /// What runs share that begin at the same kept states of frozen layers.
+    /// Sort key shared by runs that start from the same cached activations of frozen layers.
     pub(crate) fn affinity(&self) -> Vec<String> {
         match &self.work {
             Work::Sparse(_) | Work::Divergence(_) => vec![self.dataset.clone()],
@@ -259,11 +259,11 @@ impl RunSpec {
         }
     }
 
-    /// Whether runs of this kind share the processor well: many at once, each on one thread.
+    /// Whether runs of this kind use the CPU best many at once, each on one thread.
     pub fn runs_in_parallel(&self) -> bool {
         match &self.work {
             Work::Sparse(_) | Work::Divergence(_) => true,
-            // A probe's layers are side by side already, and so are the folds of a floor.
+            // A probe's layers run in parallel already, and so do the folds of a floor.
             Work::Tune(_) | Work::Probe(_) | Work::Floor(_) => false,
         }
     }

@@ -1,27 +1,28 @@
-//! The forms that stored specs have had: how an older one is read, and the id that a run had in it.
+//! The schemas of stored specs: reading of older ones, and the ids that runs had in them.
 //!
 //! Schema 1 had no key `schema` and no arms, left settings out at their usual values, and had other names for some.
-//! Schema 2 had other names for settings of heads, schema 3 for stopping rules and for fine-tuning, schema 4 had no
-//! learning rate of the head but in the first of two phases, schema 5 none in the second, nor the number of trials of a
-//! search, and schema 6 drew dev after the limit of examples only. Runs keep the ids they were made with. [`upgrade`] makes today's form of a spec; [`downgrade`] is its inverse,
-//! and the hash of what it gives is the id that a run of today's form had then, if it could be written at all.
+//! Schema 2 had other names for settings of heads, schema 3 for stopping rules and for fine-tuning. Schema 4 had a
+//! learning rate of the head only in the first of two phases; schema 5 had none in the second, and no number of trials
+//! of a search; schema 6 always sampled dev after the limit of examples. Runs keep the ids they were made with.
+//! [`upgrade`] converts a spec into today's form; [`downgrade`] is its inverse, and the hash of its result is the id
+//! that a run of today's form had then, if it could be written at all.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-/// The form that specs are written in.
+/// The schema that specs are written in.
 pub(crate) const SCHEMA: u64 = 1 + STEPS.len() as u64;
 
-/// The earlier forms, newest first.
+/// The earlier schemas, newest first.
 pub(super) fn earlier() -> impl Iterator<Item = u64> {
     (1..SCHEMA).rev()
 }
 
-/// What changed from one schema to the next.
+/// Changes from one schema to the next.
 struct Step {
     renamed: &'static [Renamed],
     renamed_values: &'static [RenamedValue],
-    /// In the order in which they are filled in: a table before what is inside it.
+    /// Settings in the order in which they are filled in: a table before its content.
     left_out: &'static [LeftOut],
 }
 
@@ -102,14 +103,14 @@ const STEPS: [Step; 6] = [
     },
 ];
 
-/// What a spec says of its run beside what the run computes: no part of the id.
+/// Keys of a spec that do not affect what the run computes and are not part of the id.
 pub(super) const NOT_HASHED: [&str; 2] = ["arm", "search-trials"];
 
 /// A setting that the earlier schema left out where it had this value.
 struct LeftOut {
-    /// Where its table is.
+    /// Path of its table.
     at: &'static str,
-    /// Of which kinds the table has to be; of any where none is named.
+    /// Kinds that the table may have; empty for any.
     kinds: &'static [&'static str],
     key: &'static str,
     /// The value as JSON.
@@ -130,11 +131,10 @@ const fn left_out(
     }
 }
 
-/// A setting that had another name: where its table is, of which kind that has to be, if of one, the earlier name and the
-/// later.
+/// A renamed setting: path of its table, required kind of that table (empty for any), earlier name and later name.
 type Renamed = (&'static str, &'static str, &'static str, &'static str);
 
-/// A value that had another name: where it is, the earlier name and the later.
+/// A renamed value: its path, the earlier name and the later.
 type RenamedValue = (&'static str, &'static str, &'static str);
 
 const RENAMED_IN_2: [Renamed; 5] = [
@@ -239,10 +239,10 @@ const LEFT_OUT_OF_1: [LeftOut; 29] = [
     left_out("", &[], "arm", "\"\""),
 ];
 
-/// Today's form of a stored spec, without its `schema`; the arm of one of schema 1 is empty.
+/// Converts a stored spec into today's form, without its `schema`; the arm of one of schema 1 is empty.
 ///
 /// # Errors
-/// When it is of a later schema than this program knows.
+/// When its schema is later than this program knows.
 pub(super) fn upgrade(mut spec: Value) -> Result<Value> {
     let Some(object) = spec.as_object_mut() else {
         return Ok(spec);
@@ -269,7 +269,7 @@ pub(super) fn upgrade(mut spec: Value) -> Result<Value> {
     Ok(spec)
 }
 
-/// The form of an earlier `schema` of a spec of today's form without a `schema`, as it was hashed: without
+/// Converts a spec of today's form without a `schema` into the form of an earlier `schema`, as it was hashed: without
 /// [`NOT_HASHED`].
 pub(super) fn downgrade(mut spec: Value, schema: u64) -> Value {
     for step in STEPS[schema as usize - 1..].iter().rev() {
@@ -295,7 +295,7 @@ pub(super) fn downgrade(mut spec: Value, schema: u64) -> Value {
     spec
 }
 
-/// Renames settings, and the paths to them that a search names; `way` says from which of the two names to which.
+/// Renames settings, and the paths to them that a search names; `way` gives the direction of the renaming.
 fn rename(spec: &mut Value, step: &Step, way: impl Fn(Renamed) -> Renamed) {
     for (at, kind, from, to) in step.renamed.iter().copied().map(way) {
         let kinds = [kind];

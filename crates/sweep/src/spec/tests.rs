@@ -66,7 +66,7 @@ fn the_id_of_a_spec_never_changes() {
     );
 }
 
-/// As above, of a spec as schema 1 wrote it.
+/// The same for a spec as schema 1 wrote it.
 #[test]
 fn a_spec_of_schema_1_is_read_in_full_and_knows_the_id_it_was_made_with() {
     let json = concat!(
@@ -111,7 +111,7 @@ fn a_spec_of_schema_1_is_read_in_full_and_knows_the_id_it_was_made_with() {
     );
 }
 
-/// What each kind of head said in schema 2, and says today.
+/// Settings of each kind of head in schema 2, and in today's schema.
 #[test]
 fn settings_of_heads_have_the_names_of_today_and_their_runs_the_ids_of_then() {
     for (then, today) in [

@@ -1,4 +1,4 @@
-//! Which kinds of run a plan has.
+//! The kinds of run in a plan.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{Plan, RunSpec, Work};
 pub(super) struct Kind<'a> {
     /// One of its runs.
     pub spec: &'a RunSpec,
-    /// What its settings are, but for the seed and what a search chose.
+    /// Hash of its settings, except for the seed and the values that a search chose.
     pub settings: String,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Kind<'a> {
         }
     }
 
-    /// For people.
+    /// Display label.
     pub fn label(&self) -> String {
         let spec = self.spec;
         let encoder = spec.encoder().unwrap_or_default();
@@ -74,7 +74,7 @@ impl<'a> Kind<'a> {
             && spec.encoder() == Some(row.encoder.as_str())
     }
 
-    /// Whether a row is of it, settings included.
+    /// Whether a row is of this kind, settings included.
     pub fn is_of(&self, row: &TimingRow) -> bool {
         self.is_named_in(row) && self.settings == row.settings
     }

@@ -1,4 +1,4 @@
-//! Whether other processes take part of the machine.
+//! Detection of other processes that use the machine.
 
 use std::fs;
 use std::thread;
@@ -7,22 +7,23 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use cpu_time::ProcessTime;
 
-/// The least part of its threads' time that a process has on a quiet machine.
+/// Minimum CPU share of its threads' time that a process has on a quiet machine.
 const SHARE: f64 = 0.9;
-/// The most of all cores that other processes have on a quiet machine.
+/// Maximum share of all cores that other processes use on a quiet machine.
 const OTHERS: f64 = 0.1;
-/// As little as this is nobody: then a share below [`SHARE`] is of threads that wait for each other.
+/// Share of all cores at which other processes are negligible: then a share below [`SHARE`] is due to threads that wait
+/// for each other.
 const NOBODY: f64 = 0.02;
-/// How long the machine is looked at before anything is timed.
+/// Duration of the check of the machine before anything is timed.
 const LOOK: Duration = Duration::from_secs(2);
 /// Ticks of /proc/stat in a second, on every platform that Linux has today.
 const TICKS: f64 = 100.0;
 
-/// What processes have used since a moment.
+/// CPU use of processes since a moment.
 pub(super) struct Usage {
     since: Instant,
     own: Option<ProcessTime>,
-    /// Of all processes.
+    /// CPU seconds of all processes.
     all: Option<f64>,
 }
 
@@ -35,7 +36,7 @@ impl Usage {
         }
     }
 
-    /// Processor seconds of other processes per second since then; `None` where the system does not say.
+    /// CPU seconds of other processes per second since then; `None` where the system does not say.
     pub fn others(&self) -> Option<f64> {
         let wall = self.since.elapsed().as_secs_f64();
         let own = self.own.and_then(|since| since.try_elapsed().ok())?;
@@ -44,16 +45,16 @@ impl Usage {
     }
 }
 
-/// Whether a machine was quiet, and what speaks against it.
+/// Verdict on whether a machine was quiet, with the measurements behind it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Verdict {
     pub quiet: bool,
-    /// What was seen.
+    /// The measurements in words.
     pub why: String,
 }
 
 impl Verdict {
-    /// From the CPU share of the epochs and what other processes used per second, each if known.
+    /// Verdict from the CPU share of the epochs and the CPU use of other processes per second, each if known.
     pub fn of(share: Option<f64>, others: Option<f64>) -> Self {
         Self::on(cores(), share, others)
     }
@@ -80,7 +81,7 @@ impl Verdict {
     }
 }
 
-/// Refuses a machine that is busy before anything was begun.
+/// Refuses a machine that is busy before anything has started.
 pub(super) fn expect_quiet_before() -> Result<()> {
     let usage = Usage::start();
     thread::sleep(LOOK);
@@ -112,7 +113,7 @@ fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Seconds that all processors together have worked since the machine started.
+/// Seconds that all cores together have worked since the machine started.
 fn busy() -> Option<f64> {
     ticks(&fs::read_to_string("/proc/stat").ok()?).map(|ticks| ticks as f64 / TICKS)
 }

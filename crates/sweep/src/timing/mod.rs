@@ -1,6 +1,6 @@
-//! The timing pass of a grid: what an epoch of each kind of run takes when nothing else runs.
+//! The timing pass of a grid: seconds of an epoch of each kind of run when nothing else runs.
 //!
-//! A kind is an arm on a dataset with an encoder. Its seconds belong to a machine and not to a result, so they lie in a
+//! A kind is an arm on a dataset with an encoder. Its seconds belong to a machine and not to a result, so they are in a
 //! table of their own, `results/<paper>/<profile>/timing.parquet`, and no row of a run is changed by them.
 
 mod kind;
@@ -27,23 +27,23 @@ use request::Place;
 
 pub use request::{Noise, TimingRequest};
 
-/// What is heard of a pass.
+/// Progress of a pass.
 #[derive(Debug)]
 pub enum TimingEvent<'a> {
-    /// One of so many kinds is being timed.
+    /// Timing of a kind begins.
     Begins {
-        /// Which one, from 1.
+        /// Number of the kind, from 1.
         number: usize,
-        /// How many there are.
+        /// Number of kinds.
         of: usize,
         /// Experiment, arm, dataset and encoder.
         label: &'a str,
     },
-    /// It has been; a row for each phase.
+    /// Timing of a kind has ended, with a row for each phase.
     Ends(&'a [TimingRow]),
 }
 
-/// How a pass ended.
+/// Outcome of a pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TimingSummary {
     /// The folder with the table.
@@ -52,22 +52,23 @@ pub struct TimingSummary {
     pub timed: usize,
     /// Kinds timed before.
     pub kept: usize,
-    /// Of both, those whose machine was not quiet.
+    /// Kinds among both whose machine was not quiet.
     pub noisy: usize,
     /// Runs that have no epochs to time, by their kind of work.
     pub left_out: BTreeMap<&'static str, usize>,
-    /// Whether it was stopped from outside.
+    /// True if it was stopped from outside.
     pub stopped: bool,
 }
 
-/// Times each kind of fine-tuning run in the plan once, at its first seed, and writes the table after each kind, so that a
-/// pass that was stopped goes on where it was.
+/// Times each kind of fine-tuning run in the plan once, at its first seed, and writes the table after each kind, so
+/// that an interrupted pass can be resumed.
 ///
-/// Kinds that were timed on a quiet machine are kept, if they were with these settings, threads and device, on this
-/// machine, and for as many epochs. Rows of kinds that the plan no longer has go when the table is written.
+/// Kinds that were timed on a quiet machine are kept, if they were timed with these settings, threads and device, on
+/// this machine, and for as many epochs. Rows of kinds that the plan no longer has are removed when the table is
+/// written.
 ///
 /// # Errors
-/// When files are missing, another pass is at work, the table cannot be written, or the machine is not quiet and
+/// When files are missing, another pass is running, the table cannot be written, or the machine is not quiet and
 /// [`Noise`] is refused.
 pub fn time(
     request: &TimingRequest,
@@ -136,7 +137,7 @@ impl Scratch {
             );
         };
         let folder = owned.join("activations");
-        // What a pass left that was killed.
+        // Leftovers of a pass that was killed.
         let _ = std::fs::remove_dir_all(&folder);
         Ok(Self {
             folder,
@@ -151,7 +152,7 @@ impl Drop for Scratch {
     }
 }
 
-/// A pass with all that its kinds read.
+/// A pass with all inputs of its kinds.
 struct Pass<'a> {
     request: &'a TimingRequest<'a>,
     place: Place,
@@ -160,7 +161,7 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// Loads what the kinds read, once the machine is quiet or need not be.
+    /// Loads the inputs of the kinds, once the machine is quiet or need not be.
     fn new(
         request: &'a TimingRequest<'a>,
         place: Place,
@@ -231,7 +232,7 @@ impl<'a> Pass<'a> {
         Ok(Some(phases.map(row).collect()))
     }
 
-    /// What a phase took as a row.
+    /// Timing row of a phase.
     fn row(&self, kind: &Kind, (phase, time): (u32, &PhaseTime), seen: &Seen) -> TimingRow {
         let seconds: Vec<f64> = time.epochs.iter().map(|epoch| epoch.seconds).collect();
         let [fastest, _, median, _, slowest] = quartiles(&seconds);
@@ -263,7 +264,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// What was seen of the machine while a kind was timed.
+/// Load of the machine while a kind was timed.
 struct Seen {
     others: Option<f64>,
     quiet: bool,
@@ -271,7 +272,7 @@ struct Seen {
     started: u64,
 }
 
-/// Processor seconds by wall seconds times threads, over all timed epochs.
+/// CPU seconds divided by wall seconds times threads, over all timed epochs.
 fn share(phases: &[PhaseTime], threads: usize) -> Option<f64> {
     let epochs = || phases.iter().flat_map(|phase| &phase.epochs);
     let wall: f64 = epochs().map(|epoch| epoch.seconds).sum();

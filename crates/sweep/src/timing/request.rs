@@ -1,35 +1,36 @@
-//! What a timing pass is asked for, and where it takes place.
+//! Request of a timing pass, and the place of its measurements.
 
 use super::machine;
 use crate::{Environment, Machine, Plan, Store};
 
-/// What is timed, and how.
+/// Request of a timing pass.
 #[derive(Debug, Clone, Copy)]
 pub struct TimingRequest<'a> {
     /// The grid.
     pub plan: &'a Plan,
-    /// Below it lie cached activations while the pass goes on: those of earlier runs were timed with company.
+    /// Store, below which cached activations lie during the pass: those of earlier runs may have been timed on a busy
+    /// machine.
     pub store: &'a Store,
-    /// Where kinds find what they read, and what they are timed on.
+    /// Locations of the kinds' inputs, and the machine that is timed.
     pub environment: Environment<'a>,
     /// Epochs of each phase that are timed, after one that warms up.
     pub epochs: usize,
-    /// What is done where the machine is not quiet.
+    /// Handling of a machine that is not quiet.
     pub noise: Noise,
-    /// Whether kinds are timed that have been timed before.
+    /// True to time kinds again that have been timed before.
     pub again: bool,
 }
 
-/// What is done where other processes take part of the machine.
+/// Handling of a machine that other processes use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noise {
-    /// Nothing is timed.
+    /// Refuses to time.
     Refused,
-    /// It is timed, and its rows say so.
+    /// Times, and flags the rows.
     Marked,
 }
 
-/// Where kinds are timed.
+/// Machine, device and threads of a timing.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Place {
     pub device: String,

@@ -1,11 +1,11 @@
-//! What is right about the examples of a part.
+//! Gold targets of the examples of a part.
 
 use anyhow::{Result, ensure};
 use totune_data::Target;
 
 use super::splits::Part;
 
-/// What is right about the examples of a part, in their order.
+/// Gold targets of the examples of a part, in their order.
 #[derive(Debug)]
 pub(super) enum Answers {
     /// The index of each label.
@@ -17,7 +17,7 @@ pub(super) enum Answers {
 
 impl Answers {
     /// # Errors
-    /// When that of an example is not known.
+    /// When the target of an example is not known.
     pub fn of(part: &Part) -> Result<Self> {
         let (dataset, split, chosen) = (part.dataset, part.split, &part.indices);
         let targets = || chosen.iter().map(|&index| &dataset.examples[index].target);
@@ -43,7 +43,7 @@ impl Answers {
         Ok(answers)
     }
 
-    /// How many examples there are.
+    /// Number of examples.
     pub fn len(&self) -> usize {
         match self {
             Self::Classes(classes) => classes.len(),
@@ -52,7 +52,7 @@ impl Answers {
         }
     }
 
-    /// Refuses labels that are all the same, of which no regression can be fitted.
+    /// Refuses labels that are all the same, since no regression can be fitted to them.
     pub fn check_different(&self) -> Result<()> {
         if let Self::Classes(classes) = self {
             ensure!(

@@ -1,4 +1,4 @@
-//! How far the terms of a dataset are from those of other texts.
+//! Divergence of the terms of a dataset from those of other texts.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! The examples of an adaptation as a training takes them, with what is cached of the frozen layers for them.
+//! The examples of an adaptation in the form that training takes, with their cached activations of frozen layers.
 
 use anyhow::Result;
 use totune_adapt::{CachedActivations, Examples, InputEncoding, Objective, TaskData};
@@ -6,8 +6,8 @@ use totune_adapt::{CachedActivations, Examples, InputEncoding, Objective, TaskDa
 use super::splits::{Part, Splits};
 use crate::{Inputs, RunSpec, TuneWork};
 
-/// What rows put before the name of a split that is predicted without being evaluated: `test` in rows is what a run was
-/// evaluated on, whatever file that was.
+/// Prefix, in rows, of the name of a split that is predicted without being evaluated: `test` in rows is the split that
+/// a run was evaluated on, whatever its file.
 pub const HIDDEN: &str = "hidden-";
 
 /// The examples of a run, with their cached activations.

@@ -24,7 +24,7 @@ mod tune;
 pub use examples::HIDDEN;
 pub use prepared::Prepared;
 
-/// What a work ends with that was stopped from outside: no failure, and nothing is recorded of it.
+/// Result of a work that was stopped from outside: no failure, and nothing is recorded.
 #[derive(Debug)]
 pub(crate) struct Interrupted;
 
@@ -36,7 +36,7 @@ impl std::fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// What a run found out, and what it cost.
+/// Result of a run, with its cost.
 #[derive(Debug, Clone)]
 pub(crate) struct Outcome {
     /// Filled in by the work: parameters, epochs, steps, seconds, device, dtype, threads, hashes, stop reason, status.
@@ -45,14 +45,14 @@ pub(crate) struct Outcome {
     pub predictions: Vec<PredictionRow>,
 }
 
-/// What a run works with.
+/// Resources of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Resources<'a> {
-    /// What it reads, loaded once for all runs of a sweep.
+    /// Inputs, loaded once for all runs of a sweep.
     pub inputs: &'a Inputs,
-    /// What it is executed on.
+    /// Machine that executes the run.
     pub machine: &'a Machine,
-    /// Who hears how it goes.
+    /// Listener for progress.
     pub progress: &'a dyn Progress,
 }
 

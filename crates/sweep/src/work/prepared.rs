@@ -1,4 +1,4 @@
-//! What one run needs, taken apart: for the sweep, and for benchmarks that time a run without a store.
+//! The inputs of one run, for the sweep and for benchmarks that time a run without a store.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use super::examples::task_data;
 use crate::states::States;
 use crate::{Environment, Inputs, RunSpec, Silent, TuneWork, Work};
 
-/// One adaptation of one encoder, ready to begin.
+/// One adaptation of one encoder, ready to run.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The examples, with what is kept of the frozen part for them.
+    /// The examples, with their cached activations of the frozen part.
     pub task: TaskData,
-    /// As its checkpoint has it, and nobody else's.
+    /// An encoder of its own with the checkpoint's weights.
     pub encoder: AnyEncoder,
     /// The settings.
     pub training: Training,
@@ -33,17 +33,18 @@ impl Prepared {
         })
     }
 
-    /// Runs it.
+    /// Trains the encoder.
     pub fn fit(self, watch: &mut dyn Watch) -> Result<Outcome<AnyEncoder>> {
         fit(self.encoder, &self.task, &self.training, self.seed, watch)
     }
 }
 
 impl Inputs {
-    /// Loads and verifies all that `specs` read, for runs outside a sweep; states of frozen layers are kept in `states`.
+    /// Loads and verifies the inputs of `specs`, for runs outside a sweep; activations of frozen layers are cached in
+    /// `states`.
     ///
     /// # Errors
-    /// When something is missing or not what its card says.
+    /// When something is missing or differs from its card.
     pub fn open<'a>(
         environment: Environment,
         specs: impl IntoIterator<Item = &'a RunSpec>,
@@ -53,8 +54,8 @@ impl Inputs {
         Self::load(environment, specs, states, &Silent)
     }
 
-    /// A run of `spec`, which is one of those these were opened for. What its frozen part gives is computed now, or
-    /// taken from where it was kept.
+    /// Prepares a run of `spec`, one of those that these inputs were opened for. The outputs of its frozen part are
+    /// computed now or read from the cache.
     ///
     /// # Errors
     /// When `spec` adapts no encoder, or its inputs were not loaded.

@@ -1,4 +1,4 @@
-//! What each layer of an encoder knows: diagnostic classifiers and mutual information.
+//! Probes of each layer of an encoder: diagnostic classifiers and mutual information.
 
 use std::ops::Range;
 
@@ -60,7 +60,7 @@ pub(super) fn perform(
     run.dtype = "f32".to_string();
     run.cache_seconds += vectors.seconds;
 
-    // Many small problems: side by side, each on one thread.
+    // Many small problems: in parallel, each on one thread.
     let probing = Stopwatch::start();
     let scores: Vec<Vec<(String, f64)>> = (0..vectors.layers())
         .into_par_iter()
@@ -103,7 +103,7 @@ pub(super) fn perform(
     })
 }
 
-/// What classifiers are trained and evaluated on.
+/// Examples that classifiers are trained and evaluated on.
 struct Parts<'a> {
     dataset: &'a Dataset,
     train: Part,
@@ -202,15 +202,15 @@ impl<'a> Parts<'a> {
             .collect())
     }
 
-    /// What a layer tells about the labels of the test part, in bits, and the same of labels and vectors that have
-    /// nothing to do with each other.
+    /// Mutual information of a layer and the labels of the test part, in bits, and the same for shuffled labels and for
+    /// vectors whose columns are shuffled one by one.
     fn information(&self, x: &Dense<f32>, seed: u64, layer: usize) -> Result<Vec<(String, f64)>> {
         let Answers::Classes(classes) = &self.test.answers else {
             anyhow::bail!("scores have no mutual information here; expected labels");
         };
         let mut other_classes = classes.clone();
         shuffle(&mut other_classes, &mut stream(seed, "probe labels", 0));
-        // Each column keeps its own numbers, so what they are like stays the same.
+        // Each column keeps its own numbers, so its distribution stays the same.
         let mut other = vec![0.0; x.n_rows() * x.n_columns()];
         let mut random = stream(seed, "probe states", layer as u64);
         for column in 0..x.n_columns() {
@@ -231,7 +231,7 @@ impl<'a> Parts<'a> {
                 all.push((format!("mi{suffix}"), edge.second_pass));
                 all.push((format!("mi-first-pass{suffix}"), edge.first_pass));
             }
-            // Not there where a class is too rare to be divided.
+            // Missing where a class is too rare to be split.
             let bound = information_bound(x, classes);
             all.extend(bound.map(|bits| (format!("mi-2{suffix}"), bits)));
         }
@@ -243,11 +243,11 @@ impl<'a> Parts<'a> {
 struct Vectors {
     train: Vec<f32>,
     test: Vec<f32>,
-    /// Of one layer.
+    /// Width of one layer.
     width: usize,
-    /// Of all layers.
+    /// Width of all layers.
     all: usize,
-    /// What it took to compute them.
+    /// Seconds of their computation.
     seconds: f64,
 }
 

@@ -29,8 +29,8 @@ pub(super) fn perform(
     let (train_texts, train_classes) = texts_and_classes(&splits.train)?;
     let (test_texts, gold) = texts_and_classes(&splits.test)?;
 
-    // The vectoriser sees the training part alone, as in scikit-learn's pipelines.
-    // Such runs go on side by side, each on one thread.
+    // The vectoriser sees only the training part, as in scikit-learn's pipelines. Such runs go on in parallel, each on
+    // one thread.
     let (training, processor) = (Instant::now(), ThreadTime::try_now().ok());
     let (vectorizer, train) = Vectorizer::fit(work.features, &train_texts);
     let fitted = work.logistic.model().fit(&train, &train_classes);
@@ -46,7 +46,7 @@ pub(super) fn perform(
         .collect();
     let mut scores = classification_scores(&gold, &predicted, labels, dataset.positive);
     run.eval_seconds = evaluation.elapsed().as_secs_f64();
-    // How many texts of the test part the training part holds too: what `duplicates = "group"` prevents.
+    // Number of test texts that are in the training part too, which `duplicates = "group"` prevents.
     scores.push(("leaked-texts", splits.leaked() as f64));
 
     run.device = "cpu".to_string();

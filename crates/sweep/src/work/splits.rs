@@ -1,4 +1,4 @@
-//! Which examples of which files a run learns from, decides by, is evaluated on and only predicts.
+//! The examples that a run is trained on, selects checkpoints by, is evaluated on, and only predicts.
 
 use std::collections::HashSet;
 
@@ -24,12 +24,12 @@ pub(crate) struct Splits<'a> {
     pub train: Part<'a>,
     pub dev: Option<Part<'a>>,
     pub test: Part<'a>,
-    /// What is predicted without being evaluated.
+    /// Parts that are predicted without being evaluated.
     pub predict: Vec<Part<'a>>,
 }
 
 impl<'a> Splits<'a> {
-    /// Those of a run.
+    /// The examples of a run.
     ///
     /// # Errors
     /// When a split was not loaded, or there is nothing to train or to evaluate on.
@@ -88,7 +88,7 @@ impl<'a> Splits<'a> {
         Ok(splits)
     }
 
-    /// All examples of the split `train`, those held out from it included, in ascending order.
+    /// All examples of the split `train`, including those held out from it, in ascending order.
     pub fn of_train(&self) -> Vec<usize> {
         let parts = [Some(&self.train), self.dev.as_ref(), Some(&self.test)];
         let parts = parts.into_iter().flatten();
@@ -109,7 +109,7 @@ impl<'a> Splits<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// What models read of its examples.
+    /// Model inputs of its examples.
     pub fn inputs(&self) -> impl Iterator<Item = &'a Input> {
         let dataset = self.dataset;
         let indices = self.indices.iter();

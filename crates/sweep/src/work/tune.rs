@@ -1,4 +1,4 @@
-//! One adaptation of one pretrained encoder, alone on the device.
+//! One adaptation of one pretrained encoder, with the device to itself.
 
 use anyhow::Result;
 use totune_adapt::{Prediction, Score, Stop, Training};
@@ -33,7 +33,7 @@ pub(super) fn perform(
     })
 }
 
-/// Notes in a run's row what a training cost and how it ended; its scores as rows.
+/// Records the cost and the outcome of a training in a run's row; returns its scores as rows.
 pub(super) fn record<E: Encoder>(
     run: &mut RunRow,
     training: &Training,
@@ -110,7 +110,7 @@ fn shown(target: &Target, labels: &[String]) -> String {
     }
 }
 
-/// Trains as `spec` and `work` say; stopped from outside it ends as [`Interrupted`].
+/// Trains with the settings of `spec` and `work`; returns [`Interrupted`] if stopped from outside.
 pub(super) fn train(
     spec: &RunSpec,
     work: &TuneWork,

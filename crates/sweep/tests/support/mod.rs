@@ -17,7 +17,7 @@ pub struct Demo {
     pub store: Store,
     pub roots: Roots,
     pub machine: Machine,
-    /// Removed with it.
+    /// Removed on drop.
     _folder: tempfile::TempDir,
 }
 
@@ -80,7 +80,7 @@ impl Demo {
     }
 }
 
-/// Runs an experiment; what became of it, and the rows of each run.
+/// Runs an experiment; returns its summary, and the rows of each run.
 pub fn run(experiment: &str) -> (Summary, Vec<Tables>) {
     let demo = Demo::new(experiment);
     let plan = demo.plan();

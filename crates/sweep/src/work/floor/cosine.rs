@@ -6,8 +6,8 @@ use super::vectors::{Texts, Vectors};
 use super::{Choice, Part, Predicted, Predictor};
 use crate::work::answers::Answers;
 
-/// Of scores, the cosine itself is the prediction. Of two labels, the examples of `decide` give the threshold with the best
-/// accuracy and say which label lies above it.
+/// Fits the floor: for scores, the cosine itself is the prediction; for two labels, the examples of `decide` give the
+/// threshold with the best accuracy and the label above it.
 pub(super) fn fit<'a>(decide: &Part, texts: Texts<'a>) -> Result<Predictor<'a>> {
     let labels = &decide.dataset().labels;
     let encoder = texts.n_parameters();
@@ -49,7 +49,7 @@ pub(super) fn fit<'a>(decide: &Part, texts: Texts<'a>) -> Result<Predictor<'a>> 
     })
 }
 
-/// The cosine of each pair of vectors; 0 where one of them is.
+/// The cosine of each pair of vectors; 0 where one of them is 0.
 fn cosines(vectors: &Vectors) -> Result<Vec<f64>> {
     let second = vectors.second.as_ref();
     let second =
@@ -75,13 +75,13 @@ fn cosines(vectors: &Vectors) -> Result<Vec<f64>> {
 #[derive(Debug, PartialEq)]
 struct Threshold {
     at: f64,
-    /// The label of what lies above it; the other one is that of what does not.
+    /// The label above the boundary; the other one is below or on it.
     above: usize,
 }
 
 impl Threshold {
-    /// The one with the best accuracy: halfway between two neighbouring values, or beside all of them. Of several the
-    /// lowest, and of two sides the one with label 1 above.
+    /// The threshold with the best accuracy: halfway between two neighbouring values, or outside all of them. Ties go
+    /// to the lowest one, and to label 1 above.
     fn choose(values: &[f64], classes: &[usize]) -> Self {
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));

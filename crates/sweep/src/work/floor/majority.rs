@@ -1,4 +1,4 @@
-//! The most frequent answer, whatever the example.
+//! The most frequent target, whatever the example.
 
 use super::{Part, Predicted, Predictor};
 use crate::work::answers::Answers;

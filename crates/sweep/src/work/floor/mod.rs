@@ -1,7 +1,7 @@
-//! Floors under the scores of a task: what it gives without training an encoder, one file each.
+//! Floors under the scores of a task: predictions without training an encoder, one file each.
 //!
-//! A floor is fitted to the training part and gives a [`Predictor`], which is asked about dev and test. All that follows,
-//! the scores and rows, is the same for all of them and like that of a trained run.
+//! A floor is fitted to the training part and gives a [`Predictor`] for dev and test. Everything after that, the scores
+//! and rows, is the same for all of them and for a trained run.
 
 use anyhow::{Context, Result};
 use totune_data::{Dataset, Input};
@@ -20,11 +20,11 @@ mod rows;
 mod vectors;
 mod words;
 
-/// Examples that a floor is fitted to or asked about.
+/// Examples that a floor is fitted to or predicts.
 struct Part<'a> {
-    /// What rows call it: `train`, `dev` or `test`.
+    /// Name in rows: `train`, `dev` or `test`.
     name: &'static str,
-    /// Which examples of which file.
+    /// Its examples, as indices into a split.
     of: &'a splits::Part<'a>,
     answers: Answers,
 }
@@ -44,21 +44,21 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What a floor says about the examples of a part, in their order.
+/// Predictions of a floor for the examples of a part, in their order.
 #[derive(Debug)]
 enum Predicted {
     Classes {
         classes: Vec<usize>,
-        /// Of each example and label: `[examples, labels]`; none where there are no probabilities.
+        /// Probabilities of each label: `[examples, labels]`; empty where there are none.
         probabilities: Vec<f64>,
     },
     Scores(Vec<f64>),
-    /// Numbers in the order of scores, and not on their scale.
+    /// Numbers that rank like scores but are on another scale.
     Similarities(Vec<f64>),
     Tags {
-        /// Of each word of each sentence.
+        /// The tag of each word of each sentence.
         tags: Vec<Vec<usize>>,
-        /// Of each tag, the same for every word; none where there are no probabilities.
+        /// Probability of each tag, the same for every word; empty where there are none.
         probabilities: Vec<f64>,
     },
 }
@@ -66,30 +66,30 @@ enum Predicted {
 /// A fitted floor.
 struct Predictor<'a> {
     predict: Predict<'a>,
-    /// Numbers that were fitted.
+    /// Number of fitted parameters.
     trained: u64,
-    /// Parameters of the encoder that was used, if one was.
+    /// Parameters of the encoder, if one is used.
     encoder: u64,
     steps: u64,
-    /// Why fitting ended: `computed`, `converged` or `max-iter`.
+    /// Stop reason of the fitting: `computed`, `converged` or `max-iter`.
     stop: &'static str,
-    /// What was chosen on the way, if anything.
+    /// Setting that was chosen while fitting, if any.
     chosen: Option<Choice>,
 }
 
 type Predict<'a> = Box<dyn Fn(&Part) -> Result<Predicted> + 'a>;
 
-/// A setting that some examples decided on.
+/// A setting that was chosen on some examples.
 struct Choice {
-    /// The part they are of.
+    /// Part of these examples.
     on: &'static str,
-    /// What rows call it: `chosen-c`, `chosen-alpha` or `threshold`.
+    /// Name in rows: `chosen-c`, `chosen-alpha` or `threshold`.
     name: &'static str,
     value: f64,
 }
 
 impl<'a> Predictor<'a> {
-    /// One that is computed in one go and has no encoder.
+    /// A floor that is computed directly and has no encoder.
     fn computed(trained: usize, predict: impl Fn(&Part) -> Result<Predicted> + 'a) -> Self {
         Self {
             predict: Box::new(predict),

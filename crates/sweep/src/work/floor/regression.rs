@@ -1,4 +1,4 @@
-//! Logistic and ridge regressions on whatever features.
+//! Logistic and ridge regressions on arbitrary features.
 
 use anyhow::{Result, ensure};
 use totune_stats::{Chosen, Design, FittedClasses, Linear, Solver, logistic_cv, ridge_cv};
@@ -7,17 +7,17 @@ use super::{Choice, Predicted};
 use crate::spec::Regression;
 use crate::work::answers::Answers;
 
-/// A fitted regression: of labels a logistic one, of scores a ridge regression.
+/// A fitted regression: a logistic one for labels, a ridge regression for scores.
 pub(super) enum Model {
     Classes(Chosen<FittedClasses>),
     Scores(Chosen<Linear>),
 }
 
 impl Model {
-    /// Fits to the features `x` of the training part, whose labels are `n_labels`.
+    /// Fits to the features `x` of the training part, with `n_labels` labels.
     ///
     /// # Errors
-    /// When only one label occurs, there are fewer examples than folds, or the answers are tags.
+    /// When only one label occurs, there are fewer examples than folds, or the targets are tags.
     pub fn fit<D: Design>(
         x: &D,
         (answers, n_labels): (&Answers, usize),
@@ -46,7 +46,7 @@ impl Model {
         })
     }
 
-    /// What it says of the rows of `x`.
+    /// Predictions for the rows of `x`.
     pub fn predict<D: Design>(&self, x: &D) -> Predicted {
         match self {
             Self::Classes(chosen) => Predicted::Classes {
@@ -57,7 +57,7 @@ impl Model {
         }
     }
 
-    /// Numbers fitted.
+    /// Number of fitted parameters.
     pub fn n_parameters(&self) -> u64 {
         let n = match self {
             Self::Classes(chosen) => {
@@ -69,7 +69,7 @@ impl Model {
         n as u64
     }
 
-    /// Steps of the last fit, and why it ended.
+    /// Steps of the last fit, and its stop reason.
     pub fn end(&self) -> (u64, &'static str) {
         match self {
             Self::Classes(chosen) if chosen.model.converged => {
@@ -80,7 +80,7 @@ impl Model {
         }
     }
 
-    /// The penalty.
+    /// The chosen penalty.
     pub fn chosen(&self) -> Option<Choice> {
         let (name, value) = match self {
             Self::Classes(chosen) => ("chosen-c", chosen.penalty),

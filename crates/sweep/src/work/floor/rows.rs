@@ -7,11 +7,11 @@ use totune_stats::{Reading, classification_scores_with, regression_scores, taggi
 use super::{Choice, Part, Predicted};
 use crate::work::answers::Answers;
 
-/// The least probability of the loss, so that what was never seen in training costs much instead of everything; that of
-/// scikit-learn's `log_loss`.
+/// Lower bound of probabilities in the loss, so that an outcome that was never seen in training does not cost
+/// infinitely much; the same as in scikit-learn's `log_loss`.
 const LEAST: f64 = f64::EPSILON;
 
-/// What was chosen when the floor was fitted.
+/// Row of a setting that was chosen when the floor was fitted.
 pub(super) fn chosen(run: &RunRow, choice: &Choice) -> EvalRow {
     eval(run, (choice.on, 0), choice.name, choice.value)
 }
@@ -71,7 +71,7 @@ fn scores(part: &Part, predicted: &Predicted) -> Result<Vec<(String, f64)>> {
         (Answers::Scores(gold), Predicted::Scores(values)) => {
             let mut scores = owned(regression_scores(gold, values));
             if !scores.iter().any(|(name, _)| name == "pearson") {
-                // The mean for every example: of its ranks there is nothing to say, by no formula.
+                // The mean for every example: rank correlations of a constant are undefined.
                 scores.retain(|(name, _)| name == "mse");
             }
             let losses = gold

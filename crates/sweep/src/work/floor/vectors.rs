@@ -11,14 +11,14 @@ use super::{Part, Predictor};
 use crate::spec::Floor;
 use crate::{FloorWork, Inputs, RunSpec};
 
-/// How texts become vectors.
+/// Encoding of texts as vectors.
 pub(super) struct Texts<'a> {
     inputs: &'a Inputs,
     dataset: &'a str,
     name: &'a str,
     encoder: &'a AnyEncoder,
     encoding: InputEncoding,
-    /// Of which layer: of the top one only, or one of all.
+    /// Entry layer of the vectors: only the top one, or one of all.
     start: EntryLayer,
     layer: Option<usize>,
     batch_size: usize,
@@ -26,9 +26,9 @@ pub(super) struct Texts<'a> {
 
 /// One vector for each example, or two.
 pub(super) struct Vectors {
-    /// Of the text, or the first text of a pair, or a pair as one input: `[examples, width]`.
+    /// Vector of the text, of the first text of a pair, or of a pair as one input: `[examples, width]`.
     pub first: Vec<f32>,
-    /// Of the second text of a pair that was encoded separately.
+    /// Vector of the second text of a pair that was encoded separately.
     pub second: Option<Vec<f32>>,
     pub width: usize,
 }
@@ -129,12 +129,13 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Takes the second text out of a pair whose texts are apart, so that either stands alone; `None` where there is none.
+/// Takes the second text out of a pair whose texts are encoded separately, as an input of its own; `None` where there
+/// is none.
 fn second_text(row: &mut Encoded) -> Option<Encoded> {
     let at = row.type_ids.iter().position(|&kind| kind == 1)?;
     let second = Encoded {
         ids: row.ids.split_off(at),
-        // A text alone is of the first kind.
+        // A single text has only segment 0.
         type_ids: vec![0; row.type_ids.split_off(at).len()],
         characters: row.characters.split_off(at.min(row.characters.len())),
         ..Encoded::default()
@@ -145,7 +146,7 @@ fn second_text(row: &mut Encoded) -> Option<Encoded> {
 }
 
 impl Vectors {
-    /// The features of a regression: the vector, or `[u; v; |u - v|; u * v]` of the two of a pair.
+    /// The features of a regression: the vector, or `[u; v; |u - v|; u * v]` for the two vectors of a pair.
     fn features(self) -> Matrix<f32> {
         let width = self.width;
         let Some(second) = self.second else {

@@ -37,8 +37,8 @@ pub(super) fn fit<'a>(train: &Part, regression: &Regression) -> Result<Predictor
     })
 }
 
-/// How often each word occurs in each text. A pair has the counts of its first text, those of its second, for each word how
-/// often both have it, and at last the share of its words that both have.
+/// Count of each word in each text. A pair has the counts of its first text, those of its second, for each word the
+/// smaller of both, and finally the share of its words that occur in both.
 fn features(vectorizer: &Vectorizer, part: &Part) -> Csr {
     let firsts: Vec<&str> = part.inputs().map(|input| input.texts()[0]).collect();
     let seconds: Vec<&str> = part.inputs().filter_map(Input::second).collect();
@@ -81,7 +81,7 @@ fn shared(first: (&[u32], &[f64]), second: (&[u32], &[f64])) -> Vec<(u32, f64)> 
         .collect()
 }
 
-/// The tag that each word has most often in the training part, the first of several; of a word that is not there the most
+/// The tag that each word has most often in the training part, the first of several; for an unknown word the most
 /// frequent tag of all.
 fn tag_of_each_word<'a>(train: &Part, tags: &[Vec<usize>]) -> Predictor<'a> {
     let n_tags = train.dataset().labels.len();
