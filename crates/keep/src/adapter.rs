@@ -1,4 +1,4 @@
-//! Low-rank updates in PEFT's format: what was trained, without the encoder it was trained on.
+//! Low-rank updates in PEFT's format: the trained parameters without the encoder they were trained on.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,11 +16,11 @@ use crate::manifest::ADAPTER;
 use crate::names::place;
 use crate::weights::{Stored, write_file};
 
-/// The folder within that of the model.
+/// Folder of the adapter within that of the model.
 pub(crate) const FOLDER: &str = "adapter";
 const WEIGHTS: &str = "adapter_model.safetensors";
 
-/// Refuses a training of which PEFT can hold nothing.
+/// Refuses a training that PEFT cannot represent.
 ///
 /// # Errors
 /// When it has no low-rank updates, or a head that transformers lacks.
@@ -67,7 +67,7 @@ pub(crate) fn write(
         )?);
         targets.insert(layer);
     }
-    // What the pretrained checkpoint may lack, trained or not: PEFT would leave it as random as it is there.
+    // Parameters that the pretrained checkpoint may lack, trained or not: PEFT would initialise them at random.
     let is_head = |path: &str| !path.starts_with("encoder.") || path.starts_with("encoder.pooler.");
     for (path, data) in form.values.iter().filter(|(path, _)| is_head(path)) {
         let name = name(path);
@@ -101,12 +101,12 @@ pub(crate) fn write(
     fs::write(dir.join("README.md"), card(encoder, task)).with_context(shown)
 }
 
-/// The name of the encoder on the Hub, where its homepage is there.
+/// The name of the encoder on the Hub, if its homepage is there.
 fn hub_name(encoder: &EncoderCard) -> Option<&str> {
     encoder.homepage.strip_prefix("https://huggingface.co/")
 }
 
-/// PEFT writes it as an integer.
+/// Alpha as an integer where it is a whole number, the form in which PEFT writes it.
 fn whole(alpha: f64) -> Value {
     match alpha.fract() == 0.0 {
         true => (alpha as i64).into(),

@@ -1,4 +1,4 @@
-//! The model card, `README.md`: only what is known.
+//! The model card, `README.md`, limited to known facts.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub(crate) fn text(manifest: &Manifest) -> String {
     text
 }
 
-/// What the Hub reads.
+/// Front matter for the Hub.
 fn front(manifest: &Manifest) -> String {
     let library = match manifest.saved_as {
         SavedAs::Transformers { .. } => "transformers",

@@ -12,7 +12,7 @@ use crate::facts::TaskFacts;
 use crate::form::{Form, encoder_class};
 use crate::{InputFacts, SavedAs};
 
-/// Keys of an encoder's `config.json` that are about another model than the one that is saved.
+/// Keys of an encoder's `config.json` that do not apply to the saved model.
 const STALE: [&str; 14] = [
     "architectures",
     "id2label",
@@ -30,7 +30,7 @@ const STALE: [&str; 14] = [
     "transformers_version",
 ];
 
-/// The `config.json` of `form`, from that of the encoder in `dir` where it has one; nothing for an architecture that
+/// The `config.json` of `form`, based on that of the encoder in `dir` where it has one; `None` for an architecture that
 /// transformers does not have.
 pub(crate) fn config(form: &Form, task: &TaskFacts, dir: &Path) -> Result<Option<Value>> {
     let Some(encoder) = encoder_class(&form.architecture) else {
@@ -91,7 +91,7 @@ pub(crate) fn config(form: &Form, task: &TaskFacts, dir: &Path) -> Result<Option
     Ok(Some(config.into()))
 }
 
-/// What an encoder without a `config.json` leaves unsaid, in the words of its architecture.
+/// Default `config.json` keys of an architecture, for an encoder without such a file.
 fn defaults(architecture: &Architecture) -> Map<String, Value> {
     let value = match architecture {
         Architecture::Bert(_) => json!({
@@ -116,8 +116,8 @@ fn defaults(architecture: &Architecture) -> Map<String, Value> {
 
 /// Writes `tokenizer.json`, `tokenizer_config.json` and `special_tokens_map.json` into `to`.
 ///
-/// The class is transformers' general one, which takes `tokenizer.json` as it is in every version; the classes of
-/// architectures build a tokenizer anew from the vocabulary in some.
+/// The class is transformers' general one, which takes `tokenizer.json` as it is in every version; in some, the classes
+/// of architectures build a tokenizer anew from the vocabulary.
 pub(crate) fn write_tokenizer(
     tokenizer: &Tokenizer,
     architecture: &Architecture,
@@ -133,7 +133,7 @@ pub(crate) fn write_tokenizer(
         .into_iter()
         .map(|(name, token)| (name.to_string(), token.into()))
         .collect();
-    // A DistilBERT refuses segments, and a RoBERTa has one only.
+    // DistilBERT refuses segment ids, and RoBERTa has only one segment.
     let has_types = matches!(architecture, Architecture::Bert(_));
     let inputs = match has_types {
         true => json!(["input_ids", "token_type_ids", "attention_mask"]),

@@ -17,20 +17,20 @@ const CALIBRATION_BINS: usize = 15;
 /// Scores of a model on the rows of a file.
 #[derive(Debug, Clone)]
 pub struct Evaluated {
-    /// Rows that were scored.
+    /// Number of scored rows.
     pub rows: usize,
     /// Every metric by its name in result rows; those of the dataset's card first, and calibration last.
     pub metrics: Vec<(String, f64)>,
-    /// Of a classification, how many rows with each label (the outer list) got each label.
+    /// Confusion matrix of a classification: number of rows with each gold label (the outer list) by predicted label.
     pub confusion: Vec<Vec<usize>>,
-    /// Rows without a text, which are scored like any other.
+    /// Rows without a text, which are scored as well.
     pub empty: Empty,
 }
 
 /// Scores the model on the labelled rows of `source`.
 ///
 /// # Errors
-/// When a row cannot be read, or its label is none of the model's; when there is no row.
+/// When a row cannot be read, its label is none of the model's, or there is no row.
 pub fn evaluate(
     model: &SavedModel,
     source: &mut Source,
@@ -64,7 +64,7 @@ pub fn evaluate(
     let targets: Vec<&Gold> = gold.iter().collect();
     let asked = &model.manifest.metrics;
     let mut metrics = model.manifest.objective().metrics(&targets, &found, asked);
-    // Stable, so that what the card does not name keeps its order.
+    // Stable, so that metrics that the card does not name keep their order.
     metrics.sort_by_key(|(name, _)| {
         asked
             .iter()
@@ -116,7 +116,7 @@ fn calibration(gold: &[Gold], probabilities: &[Vec<f32>]) -> Vec<(String, f64)> 
     .collect()
 }
 
-/// How many of each label got each label.
+/// Confusion matrix: counts by gold and predicted label.
 fn confusion(task: &TaskFacts, gold: &[Gold], predicted: &[Gold]) -> Vec<Vec<usize>> {
     let TaskFacts::Classification { labels, .. } = task else {
         return Vec::new();

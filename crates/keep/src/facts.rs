@@ -1,11 +1,11 @@
-//! What a model predicts, and what it reads.
+//! Facts about a model: its task and its input format.
 
 use serde::{Deserialize, Serialize};
 use totune_adapt::InputEncoding;
 use totune_data::format::Format;
 use totune_data::{Card, Dataset, Example, Layout, Pairs, Task, WordContext};
 
-/// What a model predicts.
+/// Task of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum TaskFacts {
@@ -15,7 +15,7 @@ pub enum TaskFacts {
         labels: Vec<String>,
         /// Index of the label that precision and recall are about, if there is one.
         positive: Option<usize>,
-        /// What the training file had in place of each label, where that was something else.
+        /// Values in the training file for each label, where they differ from the labels.
         #[serde(default)]
         values: Vec<String>,
     },
@@ -28,42 +28,42 @@ pub enum TaskFacts {
     },
 }
 
-/// What columns are called.
+/// Names of columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ColumnNames {
-    /// The text, or several columns that are joined; of a tagging task, the words.
+    /// The text, or several columns that are joined; for tagging, the words.
     pub text: Vec<String>,
     /// The second text of a pair.
     #[serde(default)]
     pub second: Vec<String>,
     /// The label, the score or the tags.
     pub label: String,
-    /// What stands between joined columns.
+    /// Separator of joined columns.
     pub join: String,
     /// The names of all columns in file order, where the training file has no header line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<Vec<String>>,
 }
 
-/// How texts are read.
+/// Input format of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct InputFacts {
-    /// Most tokens of an input, special ones included.
+    /// Maximum number of tokens of an input, special ones included.
     pub max_length: usize,
     /// Whether the model was trained on pairs of texts.
     pub is_pair: bool,
-    /// How the two texts of a pair are read.
+    /// Joint or separate encoding of the two texts of a pair.
     pub pairs: Pairs,
-    /// What is read next to a sentence whose words are tagged.
+    /// Context that is encoded with a sentence whose words are tagged.
     pub context: WordContext,
 }
 
 impl InputFacts {
-    /// The form in which an encoder reads `examples`; `of_words` says whether words are tagged.
+    /// The encoding of `examples`; `of_words` says whether words are tagged.
     pub fn encoding(&self, examples: &[Example], of_words: bool) -> InputEncoding {
-        // Sentences that belong to no document are read by themselves.
+        // Sentences that belong to no document are encoded without context.
         let in_documents = examples.iter().any(|example| example.group.is_some());
         let context = match in_documents {
             true => self.context,
@@ -78,7 +78,7 @@ impl InputFacts {
 }
 
 impl TaskFacts {
-    /// What a model of this dataset predicts, whose training file is in `layout`.
+    /// Task of a model of this dataset, whose training file is in `layout`.
     pub fn of(card: &Card, layout: &Layout, dataset: &Dataset) -> Self {
         let labels = dataset.labels.clone();
         match card.task {
@@ -92,7 +92,7 @@ impl TaskFacts {
         }
     }
 
-    /// Labels or tags in the order of the model's outputs; none of a regression.
+    /// Labels or tags in the order of the model's outputs; empty for regression.
     pub fn labels(&self) -> &[String] {
         match self {
             Self::Classification { labels, .. } | Self::Tagging { labels } => labels,
@@ -100,7 +100,7 @@ impl TaskFacts {
         }
     }
 
-    /// What transformers calls it in a `config.json`; nothing for tags.
+    /// Name of the problem type in the `config.json` of transformers; `None` for tagging.
     pub(crate) fn problem_type(&self) -> Option<&'static str> {
         match self {
             Self::Classification { .. } => Some("single_label_classification"),
@@ -109,7 +109,7 @@ impl TaskFacts {
         }
     }
 
-    /// What the Hub calls it.
+    /// Name of the pipeline on the Hub.
     pub(crate) fn pipeline(&self) -> &'static str {
         match self {
             Self::Classification { .. } | Self::Regression {} => "text-classification",
@@ -119,7 +119,7 @@ impl TaskFacts {
 }
 
 impl ColumnNames {
-    /// Those of the training file of a dataset in this layout.
+    /// Names of the columns of a dataset's training file in this layout.
     pub fn of(layout: &Layout) -> Self {
         let columns = layout.columns_of("train");
         Self {

@@ -11,22 +11,23 @@ use totune_model::{
 
 use crate::SavedAs;
 
-/// A model as it is saved.
+/// A model in the form in which it is saved.
 #[derive(Debug)]
 pub(crate) struct Form {
     pub saved_as: SavedAs,
-    /// With a pooler where the class of transformers has one.
+    /// Architecture of the saved encoder, with a pooler where the class of transformers has one.
     pub architecture: Architecture,
     pub head: HeadSpec,
-    /// By the paths of a classifier of this architecture with this head.
+    /// Values by the parameter paths of a classifier of this architecture with this head.
     pub values: Values,
 }
 
-/// What a linear head on a bare first token is multiplied by below the tanh of BERT's pooler, and divided by above it. So
-/// near zero tanh is linear: a state of 10 comes through to within 2e-6 of itself. A power of two divides exactly.
+/// Scale of the first token for a linear head on it: multiplied below the tanh of BERT's pooler, and divided out above
+/// it. So near zero tanh is linear: an activation of 10 comes through to within 2e-6 of itself. Division by a power of
+/// two is exact.
 const SHRUNK: f32 = 1.0 / 4096.0;
 
-/// How transformers' names of classes begin.
+/// Prefix of transformers' class names for an architecture.
 fn family(architecture: &Architecture) -> Option<&'static str> {
     match architecture {
         Architecture::Bert(_) => Some("Bert"),
@@ -36,26 +37,26 @@ fn family(architecture: &Architecture) -> Option<&'static str> {
     }
 }
 
-/// The class of transformers that is an encoder without a head.
+/// Name of the encoder class in transformers, without a head.
 pub(crate) fn encoder_class(architecture: &Architecture) -> Option<String> {
     Some(format!("{}Model", family(architecture)?))
 }
 
-/// How a model becomes one of a class of transformers.
+/// Conversion of a model into a class of transformers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bridge {
-    /// It is one.
+    /// No conversion.
     None,
-    /// With a pooler that passes the first token on.
+    /// Adds a pooler that passes the first token on.
     Pooler,
-    /// With a hidden layer that does so.
+    /// Adds a hidden layer that passes the first token on.
     HiddenLayer,
-    /// Without its pooler.
+    /// Removes the pooler.
     Tokens,
 }
 
-/// The class of transformers that computes the same as this encoder with this head, and how the model becomes one of it;
-/// or why there is none.
+/// The class of transformers that computes the same as this encoder with this head, with the conversion into it; or the
+/// reason why there is none.
 pub(crate) fn bridge(
     architecture: &Architecture,
     head: &HeadSpec,
@@ -104,10 +105,10 @@ pub(crate) fn bridge(
 }
 
 impl Form {
-    /// The form for `values`, those of a classifier of this architecture with this head.
+    /// The form for `values`, the parameters of a classifier of this architecture with this head.
     ///
     /// # Errors
-    /// When the values are not those of such a classifier.
+    /// When the values do not belong to such a classifier.
     pub fn of(
         architecture: &Architecture,
         head: &HeadSpec,
@@ -144,7 +145,7 @@ impl Form {
         Self { saved_as, ..self }
     }
 
-    /// Classifiers of tokens have no pooler.
+    /// Converts into a class for token classification, which has no pooler.
     fn into_token_class(mut self, class: String) -> Self {
         self.values
             .retain(|path, _| !path.starts_with("encoder.pooler."));
@@ -152,7 +153,7 @@ impl Form {
         self.into_class(class)
     }
 
-    /// A linear head on the first token as one behind a pooler, whose layer passes on what it gets.
+    /// Converts a linear head on the first token into one behind a pooler, whose layer passes its input on.
     fn through_a_pooler(mut self, class: String) -> Result<Self> {
         let weight = self.path("output.weight")?;
         let [_, hidden] = shape(&self.values[&weight])?;
@@ -175,9 +176,9 @@ impl Form {
         Ok(self.into_class(class))
     }
 
-    /// A linear head on the first token as DistilBERT's two layers: the first one adds so much to each number of the
-    /// state that none is below zero and the ReLU lets all through; the bias of the second takes it away again. A layer
-    /// norm of `n` numbers gives none beyond `sqrt(n - 1)` times its scale.
+    /// Converts a linear head on the first token into DistilBERT's two layers: the first one shifts each number of the
+    /// activation so that none is below zero and the ReLU passes all on; the bias of the second subtracts the shift
+    /// again. The outputs of a layer norm over `n` numbers are at most `sqrt(n - 1)` times its scale.
     fn through_a_hidden_layer(mut self, class: String) -> Result<Self> {
         let Architecture::Distilbert(config) = &self.architecture else {
             unreachable!("only a DistilBERT has a ReLU there");
@@ -228,7 +229,7 @@ impl Form {
         Ok(self.into_class(class))
     }
 
-    /// The path of the head's parameter with this end.
+    /// The path of the head's parameter with this suffix.
     fn path(&self, end: &str) -> Result<String> {
         let mut found = self.values.keys();
         let found = found.find(|path| path.starts_with("head.") && path.ends_with(end));
@@ -247,7 +248,7 @@ fn is_plain(spec: &TaggerSpec) -> bool {
         && spec.output == TagOutput::Softmax
 }
 
-/// A head as a reason has it.
+/// Description of a head in a reason.
 fn described(head: &HeadSpec) -> String {
     let HeadSpec::Tagger(spec) = head else {
         return head.label().to_string();
@@ -279,7 +280,7 @@ fn set_pooler(architecture: &mut Architecture, kind: PoolerKind) {
     }
 }
 
-/// `value` times the identity, `[n, n]`.
+/// `value` times the identity matrix, `[n, n]`.
 fn diagonal(n: usize, value: f32) -> TensorData {
     let mut values = vec![0f32; n * n];
     values

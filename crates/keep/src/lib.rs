@@ -1,17 +1,19 @@
-//! Trained models that outlive the program: written as folders, read back, and used.
+//! Trained models on disk: saved as folders, read back, and used.
 //!
-//! [`save`] writes a [`Trained`] model as a folder that transformers loads, wherever transformers has a class that computes
-//! the same; where it has none, the head goes into a file of our own and the model card says so. Either way the folder has
-//! a [`Manifest`], `totune.json`, from which [`SavedModel::open`] reads it back. A [`SavedModel`] predicts: for texts at hand, or
-//! for the rows of a file that passes through in constant memory ([`predict`], [`evaluate`]).
+//! [`save`] writes a [`Trained`] model as a folder that transformers loads, wherever transformers has a class that
+//! computes the same; where it has none, the head goes into a file of our own and the model card says so. Either way
+//! the folder has a [`Manifest`], `totune.json`, from which [`SavedModel::open`] reads it back. A [`SavedModel`]
+//! predicts: for texts in memory, or for the rows of a file that is streamed in constant memory ([`predict`],
+//! [`evaluate`]).
 //!
 //! ```text
 //! Outcome ─► Trained ─► save ─► folder ─► SavedModel ─► predict, evaluate
 //! ```
 //!
-//! A folder appears whole or not at all, and only after the model read back from it gave what the one in memory gives.
+//! A folder appears whole or not at all, and only after the model read back from it gave the same outputs as the one in
+//! memory.
 //!
-//! This crate does not know grids, papers or result files, or how a device was chosen.
+//! This crate knows nothing of grids, papers or result files, or of the choice of a device.
 
 mod adapter;
 mod card;

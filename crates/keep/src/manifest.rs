@@ -1,4 +1,4 @@
-//! `totune.json`: what a saved model is, and what it was made of.
+//! `totune.json`: description of a saved model and its origin.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,14 +11,14 @@ use totune_model::{Architecture, HeadSpec};
 
 use crate::facts::{ColumnNames, InputFacts, TaskFacts};
 
-/// The file in a folder that makes it a saved model.
+/// File that marks a folder as a saved model.
 pub(crate) const FILE: &str = "totune.json";
-/// The file by which PEFT knows an adapter.
+/// File by which PEFT recognises an adapter.
 pub(crate) const ADAPTER: &str = "adapter_config.json";
 /// The version of the file's format.
 const FORMAT: u32 = 1;
 
-/// What `totune.json` says.
+/// Content of `totune.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Manifest {
@@ -26,15 +26,15 @@ pub struct Manifest {
     pub format: u32,
     /// The program that wrote it.
     pub written_by: String,
-    /// Who can load the folder.
+    /// Programs that can load the folder.
     pub saved_as: SavedAs,
-    /// What the model predicts.
+    /// Task of the model.
     pub task: TaskFacts,
     /// Metrics to report, the main one first.
     pub metrics: Vec<String>,
-    /// What the columns of the training file were called.
+    /// Names of the columns of the training file.
     pub columns: ColumnNames,
-    /// How texts are read.
+    /// Input format.
     pub input: InputFacts,
     /// The pretrained part.
     pub encoder: EncoderFacts,
@@ -42,26 +42,26 @@ pub struct Manifest {
     pub head: HeadSpec,
     /// SHA-256 of each file with weights.
     pub weights: BTreeMap<String, String>,
-    /// How it was trained.
+    /// Training settings and cost.
     pub training: TrainingFacts,
-    /// What it was trained on.
+    /// Training data.
     pub dataset: DatasetFacts,
     /// Its scores.
     pub scores: Vec<ScoreFacts>,
 }
 
-/// Who can load the folder.
+/// Programs that can load a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SavedAs {
-    /// transformers and totune: the class of transformers computes what was trained.
+    /// transformers and totune: the class of transformers computes the same as the trained model.
     Transformers {
         /// Name of the class, such as `BertForSequenceClassification`.
         class: String,
     },
-    /// totune; transformers loads the encoder alone, where it knows the architecture.
+    /// Only totune; transformers loads just the encoder, where it knows the architecture.
     Totune {
-        /// Why no class of transformers computes the same.
+        /// Reason why no class of transformers computes the same.
         reason: String,
     },
 }
@@ -74,11 +74,11 @@ pub struct EncoderFacts {
     pub name: String,
     /// Display name.
     pub title: String,
-    /// What identifies the weights that training started from.
+    /// Identifier of the weights that training started from.
     pub checkpoint: String,
     /// Licence of these weights.
     pub licence: String,
-    /// Where they are described.
+    /// Address of their description.
     pub homepage: String,
     /// Whether text is lower-cased.
     pub lowercase: bool,
@@ -86,7 +86,7 @@ pub struct EncoderFacts {
     pub architecture: Architecture,
 }
 
-/// How a model was trained.
+/// Training of a model.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TrainingFacts {
@@ -103,7 +103,7 @@ pub struct TrainingFacts {
     pub spec: Option<serde_json::Value>,
 }
 
-/// What a model was trained on.
+/// Training data of a model.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct DatasetFacts {
@@ -111,15 +111,15 @@ pub struct DatasetFacts {
     pub name: String,
     /// Display name.
     pub title: String,
-    /// Hash of the examples as they were read.
+    /// Hash of the parsed examples.
     pub hash: String,
     /// Licence or terms of use.
     pub licence: String,
-    /// Examples that the model learned from.
+    /// Number of examples that the model was trained on.
     pub train: usize,
-    /// Examples that decisions were made by.
+    /// Number of examples that choices were made on.
     pub dev: usize,
-    /// Examples that the scores are of.
+    /// Number of examples behind the scores.
     pub test: usize,
 }
 
@@ -133,20 +133,20 @@ pub struct ScoreFacts {
     pub metric: String,
     /// The score.
     pub value: f64,
-    /// Examples it is of.
+    /// Number of examples behind the score.
     pub n: usize,
 }
 
 impl Manifest {
-    /// The format and the program that this one writes.
+    /// The format and program version that this program writes.
     pub(crate) fn head() -> (u32, String) {
         (FORMAT, format!("totune {}", env!("CARGO_PKG_VERSION")))
     }
 
-    /// Reads that of the folder `dir`.
+    /// Reads the manifest of the folder `dir`.
     ///
     /// # Errors
-    /// When there is none, or it is one of a later version.
+    /// When there is none, or its format is of a later version.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE);
         ensure!(
@@ -172,7 +172,7 @@ impl Manifest {
         serde_json::from_value(value).with_context(shown)
     }
 
-    /// What is predicted, as evaluation needs it.
+    /// Objective of the model, for evaluation.
     pub fn objective(&self) -> Objective {
         match &self.task {
             TaskFacts::Classification {

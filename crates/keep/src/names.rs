@@ -1,4 +1,4 @@
-//! Where each parameter is stored: the file, and the name in it.
+//! Location of each parameter: the file, and the name in it.
 
 use totune_checkpoint::distilbert_name;
 use totune_model::{Architecture, Bert, Elmo};
@@ -7,10 +7,11 @@ use crate::SavedAs;
 
 /// The file with the encoder's weights, and with the head's where transformers has a class for both.
 pub(crate) const WEIGHTS: &str = "model.safetensors";
-/// The file with a head of our own.
+/// The file with a head that transformers does not have.
 pub(crate) const HEAD: &str = "head.safetensors";
 
-/// The file and the name there of the parameter at `path` of a classifier, such as `encoder.layers.0.attention.query.bias`.
+/// The file and the name in it of the parameter at `path` of a classifier, such as
+/// `encoder.layers.0.attention.query.bias`.
 pub(crate) fn place(
     architecture: &Architecture,
     saved_as: &SavedAs,
@@ -25,7 +26,7 @@ pub(crate) fn place(
     }
 }
 
-/// The name in a file with the encoder only.
+/// The name in a file with just the encoder.
 fn in_encoder(architecture: &Architecture, path: &str) -> String {
     match architecture {
         Architecture::Bert(_) | Architecture::Roberta(_) => Bert::published(path),
@@ -38,13 +39,14 @@ fn in_encoder(architecture: &Architecture, path: &str) -> String {
 fn in_classifier(architecture: &Architecture, path: &str) -> String {
     let name = in_encoder(architecture, path);
     match (architecture, name.strip_prefix("pooler.")) {
-        // A RoBERTa's classifier has the layer that a BERT has as its pooler.
+        // RoBERTa's classifier has the layer that BERT has as its pooler.
         (Architecture::Roberta(_), Some(rest)) => format!("classifier.{rest}"),
         _ => format!("{}.{name}", architecture.label()),
     }
 }
 
-/// The name in transformers of a parameter of a head: a linear one, a tagger without networks, or DistilBERT's two layers.
+/// The name in transformers of a parameter of a head: a linear one, a tagger without recurrent layers, or DistilBERT's
+/// two layers.
 fn of_head(architecture: &Architecture, path: &str) -> String {
     let (module, kind) = path.rsplit_once('.').unwrap_or(("", path));
     let of_hidden = module.ends_with(".hidden");

@@ -1,4 +1,4 @@
-//! Predictions as rows of a file: those of the input, with what was predicted behind them.
+//! Predictions as rows of a file: those of the input, followed by the prediction.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,20 +10,20 @@ use totune_data::Target;
 use crate::input::{Kind, Record, Row, Source, is_word};
 use crate::{Manifest, Prediction};
 
-/// How predictions are laid out.
+/// Format of predictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// Fields between separators under a header line: the columns of the input, `predicted`, and of labels the probability
-    /// of each, `p_<label>`.
+    /// Separated fields under a header line: the columns of the input, `predicted`, and for labels the probability of
+    /// each, `p_<label>`.
     Delimited(u8),
-    /// A JSON object on each line: the keys of the input, `predicted`, and of labels `probabilities`.
+    /// A JSON object per line: the keys of the input, `predicted`, and for labels `probabilities`.
     Jsonl,
-    /// The lines of the input with the tag behind each.
+    /// The lines of the input, each followed by its tag.
     Words,
 }
 
 impl Layout {
-    /// The one for rows of this kind in a file of this name; with `json`, JSON lines.
+    /// The format for rows of this kind in a file of this name; with `json`, JSON lines.
     pub fn of(kind: Kind, out: &Path, json: bool) -> Self {
         let end = out.extension().and_then(|end| end.to_str()).unwrap_or("");
         match (kind, end) {
@@ -38,10 +38,10 @@ impl Layout {
     }
 }
 
-/// The name of what was predicted.
+/// Name of the predicted column.
 const PREDICTED: &str = "predicted";
 
-/// How rows and their predictions are written.
+/// Writer of rows with their predictions.
 pub(crate) struct Sink<'a> {
     layout: Layout,
     labels: &'a [String],
@@ -49,7 +49,7 @@ pub(crate) struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// Predictions of `manifest`'s model for the rows of `source`.
+    /// Writer for predictions of `manifest`'s model for the rows of `source`.
     pub fn new(layout: Layout, source: &Source, manifest: &'a Manifest) -> Self {
         Self {
             layout,
@@ -58,7 +58,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// What stands above the rows.
+    /// Header line above the rows.
     pub fn head(&self) -> Result<Vec<u8>> {
         let Layout::Delimited(separator) = self.layout else {
             return Ok(Vec::new());
@@ -71,7 +71,7 @@ impl<'a> Sink<'a> {
         Ok(writer.into_inner()?)
     }
 
-    /// Rows, each with what was predicted of it.
+    /// Formats rows with their predictions.
     pub fn rows(&self, window: &[(Record, Prediction)]) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         match self.layout {

@@ -1,4 +1,4 @@
-//! Writing a trained model as a folder.
+//! Saving of a trained model as a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::{
     TaskFacts, TrainingFacts, card, weights,
 };
 
-/// A trained model, and what there is to say about it.
+/// A trained model, with everything its folder documents.
 #[derive(Debug)]
 pub struct Trained<'a> {
     /// The model of the selected epoch, its scores and its costs.
@@ -29,7 +29,7 @@ pub struct Trained<'a> {
     pub encoder: &'a EncoderCard,
     /// The folder with the encoder's tokenizer.
     pub dir: &'a Path,
-    /// What identifies the weights that training started from.
+    /// Identifier of the weights that training started from.
     pub checkpoint: &'a str,
     /// The settings.
     pub training: &'a Training,
@@ -37,42 +37,43 @@ pub struct Trained<'a> {
     pub seed: u64,
     /// The spec of the run, where it was one of an experiment.
     pub spec: Option<serde_json::Value>,
-    /// What the model predicts.
+    /// Task of the model.
     pub task: TaskFacts,
     /// Metrics to report, the main one first.
     pub metrics: Vec<String>,
-    /// What the columns of the training file were called.
+    /// Names of the columns of the training file.
     pub columns: ColumnNames,
-    /// What it was trained on.
+    /// Training data.
     pub dataset: DatasetFacts,
-    /// Whether low-rank updates are written in PEFT's format too, into the folder `adapter` in that of the model.
+    /// Also writes low-rank updates in PEFT's format, into the folder `adapter` within that of the model.
     pub adapter: Switch,
-    /// Some examples by which the folder is compared with the model in memory; 32 at most are looked at.
+    /// Examples by which the folder is compared with the model in memory; at most 32 are used.
     pub sample: &'a Examples,
 }
 
-/// A folder as it was written.
+/// A folder that was written.
 #[derive(Debug, Clone)]
 pub struct Saved {
-    /// Where it lies.
+    /// Path of the folder.
     pub dir: PathBuf,
-    /// Who can load it.
+    /// Programs that can load it.
     pub saved_as: SavedAs,
-    /// Rows by which it was compared with the model in memory.
+    /// Number of rows by which it was compared with the model in memory.
     pub compared: usize,
-    /// The largest difference of two outputs, before softmax.
+    /// Largest difference of two outputs, before softmax.
     pub difference: f32,
 }
 
-/// Rows by which a folder is compared with the model in memory.
+/// Number of rows by which a folder is compared with the model in memory.
 const COMPARED: usize = 32;
-/// The largest difference of outputs that is no error, relative to outputs above 1.
+/// Largest tolerated difference of outputs, relative to outputs above 1.
 const TOLERANCE: f32 = 1e-3;
 
-/// Writes a trained model as the folder `to`, reads it back onto `device`, and compares what both give for some rows.
+/// Writes a trained model as the folder `to`, reads it back onto `device`, and compares the outputs of both for some
+/// rows.
 ///
-/// Everything is written to another folder next to `to` first, which gets this name at the end. Low-rank updates are added
-/// to the weights they update. What is saved computes in 32-bit floats.
+/// Everything is written to another folder next to `to` first, which is renamed at the end. Low-rank updates are added
+/// to the weights they update. The saved model computes in 32-bit floats.
 ///
 /// # Errors
 /// When `to` is there and not empty, something cannot be written, or the model that was read back gives other outputs.
@@ -112,10 +113,10 @@ pub fn save(trained: &Trained, to: &Path, device: &Device) -> Result<Saved> {
     })
 }
 
-/// Refuses a folder that has something in it, or a place where none can be.
+/// Refuses a folder that is not empty, or a path where none can be created.
 ///
 /// # Errors
-/// That is what they say.
+/// When the folder is not empty or cannot be created.
 pub fn check_free(to: &Path) -> Result<()> {
     match fs::read_dir(to) {
         Ok(mut entries) => ensure!(
@@ -129,7 +130,7 @@ pub fn check_free(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The model without autodiff, low-rank updates and half-precision products.
+/// The model without autodiff, low-rank updates and half-precision matmuls.
 fn plain(model: Classifier<AnyEncoder>) -> Classifier<AnyEncoder> {
     let model = model.valid();
     Classifier {
@@ -208,7 +209,7 @@ fn scores(outcome: &Outcome<AnyEncoder>) -> Vec<ScoreFacts> {
         .collect()
 }
 
-/// How many rows were compared, and the largest difference.
+/// Compares outputs; returns the number of rows and the largest difference.
 fn compare(
     model: &Classifier<AnyEncoder>,
     read: &SavedModel,
@@ -234,7 +235,7 @@ fn compare(
     Ok((rows.len(), largest))
 }
 
-/// A folder under a temporary name. Dropped before [`Pending::publish`], it goes away.
+/// A folder under a temporary name, deleted unless [`Pending::publish`] is called.
 struct Pending {
     temporary: PathBuf,
     path: PathBuf,
@@ -262,7 +263,7 @@ impl Pending {
         })
     }
 
-    /// Gives the folder its name; what is in it is on the disk before.
+    /// Renames the folder; its content is flushed to disk before.
     fn publish(&mut self) -> Result<()> {
         let shown = || format!("{}: could not be put in place", self.path.display());
         for entry in fs::read_dir(&self.temporary).with_context(shown)? {
@@ -278,7 +279,7 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.published {
-            // The error that led here is the one worth telling.
+            // The error that led here is the one worth reporting.
             let _ = fs::remove_dir_all(&self.temporary);
         }
     }

@@ -11,36 +11,37 @@ use totune_model::{AnyEncoder, Classifier, Encoder};
 use crate::manifest::Manifest;
 use crate::weights;
 
-/// Examples that pass through a model at once.
+/// Number of examples in a batch.
 pub(crate) const BATCH: usize = 64;
 
-/// A model that was saved, ready to predict.
+/// A saved model, ready to predict.
 #[derive(Debug)]
 pub struct SavedModel {
-    /// What it is.
+    /// Description of the model.
     pub manifest: Manifest,
     pub(crate) model: Classifier<AnyEncoder>,
     objective: Objective,
     reader: Reader,
     threads: usize,
-    /// Where it computes.
+    /// Name of its device.
     pub(crate) device: String,
 }
 
-/// What a model predicts of one input.
+/// Prediction of a model for one input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
     /// A label, a number or a tag for each word; labels and tags as indices into those of the manifest.
     pub predicted: Target,
-    /// Probability of each label, or the number alone; none of tags.
+    /// Probability of each label, or just the number; empty for tags.
     pub scores: Vec<f32>,
 }
 
 impl SavedModel {
-    /// Reads the model in the folder `dir` onto `device`, which has no autodiff; texts are cut on `threads` threads.
+    /// Reads the model in the folder `dir` onto `device`, which has no autodiff; texts are tokenized on `threads`
+    /// threads.
     ///
     /// # Errors
-    /// When the folder is no saved model, or a file in it is not the one that was saved.
+    /// When the folder is no saved model, or a file in it differs from the one that was saved.
     pub fn open(dir: &Path, device: &Device, threads: usize) -> Result<Self> {
         let manifest = Manifest::read(dir)?;
         let model = weights::read(&manifest, dir, device)?;
@@ -61,7 +62,7 @@ impl SavedModel {
         })
     }
 
-    /// What the model predicts of each of `inputs`, in their order. Inputs of similar length pass through it together.
+    /// Predicts each of `inputs`, in their order. Inputs of similar length are batched together.
     ///
     /// # Errors
     /// When an input is of another kind than the model was trained on.
@@ -78,7 +79,7 @@ impl SavedModel {
             );
             Ok(Example {
                 id: number.to_string(),
-                // Of words, the number of tags says how many are looked at.
+                // For words, the number of tags determines how many are predicted.
                 target: match input.words() {
                     Some(words) => Target::Tags(vec![0; words.len()]),
                     None => Target::Unknown,
@@ -100,7 +101,7 @@ impl SavedModel {
         for (row, (predicted, scores)) in rows.rows.iter().zip(scored) {
             let number: usize = row.id.parse()?;
             match (&mut predictions[number], predicted) {
-                // A long sentence is read in several parts.
+                // A long sentence is split into several parts.
                 (
                     Some(Prediction {
                         predicted: Target::Tags(before),
@@ -113,7 +114,7 @@ impl SavedModel {
                 (prediction, predicted) => *prediction = Some(Prediction { predicted, scores }),
             }
         }
-        // A sentence without words has no part at all.
+        // A sentence without words has no parts.
         let none = || Prediction {
             predicted: Target::Tags(Vec::new()),
             scores: Vec::new(),

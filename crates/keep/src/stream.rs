@@ -1,4 +1,4 @@
-//! Predictions of the rows of a file, of which a few thousand are in memory at a time.
+//! Predictions of the rows of a file, a few thousand of which are in memory at a time.
 
 use std::ops::ControlFlow;
 
@@ -10,15 +10,15 @@ use crate::output::{Layout, Sink};
 use crate::target::Target;
 use crate::{Manifest, Prediction, SavedModel};
 
-/// Rows that are read, sorted by length and predicted together.
+/// Number of rows that are read, sorted by length and predicted together.
 const WINDOW: usize = 4096;
 
-/// How predicting ended.
+/// Outcome of predicting a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Predicting {
-    /// Rows that were predicted, those of an earlier process included.
+    /// Number of predicted rows, those of an earlier process included.
     pub rows: usize,
-    /// Whether all were.
+    /// True if all rows were predicted.
     pub complete: bool,
     /// Rows without a text. They get the prediction of an empty text, so that no row is missing.
     pub empty: Empty,
@@ -27,17 +27,17 @@ pub struct Predicting {
 /// Rows without a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Empty {
-    /// How many there are.
+    /// Number of such rows.
     pub rows: usize,
-    /// The line of the first one.
+    /// Line of the first one.
     pub first: usize,
 }
 
-/// Writes a prediction for each row of `source`, in the order of the file; `progress` hears of the rows so far and can
-/// break off. What `target` has from an interrupted process is not predicted again.
+/// Writes a prediction for each row of `source`, in the order of the file; `progress` receives the number of rows so
+/// far and can stop. Predictions in `target` from an interrupted process are not repeated.
 ///
 /// # Errors
-/// When a row cannot be read, nothing can be written, or `target` has predictions of other rows.
+/// When a row cannot be read, nothing can be written, or `target` has predictions for other rows.
 pub fn predict(
     model: &SavedModel,
     source: &mut Source,
@@ -47,8 +47,8 @@ pub fn predict(
     let sink = Sink::new(layout, source, &model.manifest);
     target.begin(&identity(model, source, layout)?, &sink.head()?)?;
     let found = windows(source, &mut |source, rows, records| {
-        // The windows before are the same ones again, so they are in the file, and each later one has the same rows in its
-        // batches as if nothing had happened.
+        // Windows are the same ones as before, so the earlier ones are in the file, and each later one has the same
+        // rows in its batches as without the interruption.
         if target.has(rows, &records)? {
             return Ok(ControlFlow::Continue(()));
         }
@@ -62,7 +62,7 @@ pub fn predict(
     Ok(found)
 }
 
-/// What the bytes of predictions depend on besides the rows.
+/// Hash of everything but the rows that determines the bytes of predictions.
 fn identity(model: &SavedModel, source: &Source, layout: Layout) -> Result<String> {
     let manifest = serde_json::to_string(&model.manifest)?;
     let program = Manifest::head();
@@ -85,10 +85,10 @@ pub(crate) fn predicted(
     Ok(records.into_iter().zip(predictions).collect())
 }
 
-/// What is done with the rows of a window; the number is that of the rows up to its end.
+/// Handler of the rows of a window; the number is that of the rows up to its end.
 pub(crate) type Each<'a> = dyn FnMut(&Source, usize, Vec<Record>) -> Result<ControlFlow<()>> + 'a;
 
-/// Goes through the rows of a file; `each` gets those of a window in their order.
+/// Reads a file in windows; `each` gets the rows of a window in their order.
 pub(crate) fn windows(source: &mut Source, each: &mut Each) -> Result<Predicting> {
     let mut found = Predicting {
         rows: 0,

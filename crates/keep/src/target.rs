@@ -1,4 +1,5 @@
-//! Where predictions go: a stream, or a file that resumes after an interruption and has its name only when it is complete.
+//! Destinations of predictions: a stream, or a file that resumes after an interruption and gets its name only when it
+//! is complete.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
@@ -10,7 +11,7 @@ use totune_data::sha256_hex;
 
 use crate::input::Record;
 
-/// Where predictions go.
+/// Destination of predictions.
 pub struct Target<'a>(To<'a>);
 
 enum To<'a> {
@@ -18,39 +19,39 @@ enum To<'a> {
     File(Part),
 }
 
-/// A file on its way: `FILE.part` holds predictions, and `FILE.part.json` says how far they are sound.
+/// An incomplete file: `FILE.part` holds predictions, and `FILE.part.json` says how many of them are valid.
 struct Part {
     path: PathBuf,
     file: File,
-    /// Whether what an earlier process left is gone on with.
+    /// True if it continues the file of an earlier process.
     resumes: bool,
-    /// What is on the disk.
+    /// State that is on disk.
     done: Done,
-    /// The rows that have been read.
+    /// Hash of the rows that have been read.
     read: String,
 }
 
-/// How far a file is.
+/// State of an incomplete file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Done {
-    /// What the predictions depend on besides the rows: model, program, device, columns, layout.
+    /// Hash of everything but the rows that the predictions depend on: model, program, device, columns, layout.
     identity: String,
-    /// Rows whose predictions are in the file.
+    /// Number of rows whose predictions are in the file.
     rows: usize,
-    /// A hash of these rows.
+    /// Hash of these rows.
     read: String,
-    /// Bytes of the file that hold them.
+    /// Number of bytes that hold them.
     bytes: u64,
 }
 
 impl<'a> Target<'a> {
-    /// Predictions go into `stream`.
+    /// Writes predictions into `stream`.
     pub fn stream(stream: impl Write + 'a) -> Self {
         Self(To::Stream(Box::new(stream)))
     }
 
-    /// Predictions go into the file `path`, which has the name `path.part` until it is complete. Where that is there already,
-    /// an interrupted process left it and it is gone on with; unless `restart`, which discards it.
+    /// Writes predictions into the file `path`, which is called `path.part` until it is complete. An existing part of
+    /// an interrupted process is continued, or discarded with `restart`.
     ///
     /// # Errors
     /// When the file cannot be written, or another process is writing it.
@@ -65,10 +66,10 @@ impl<'a> Target<'a> {
         let mut options = OpenOptions::new();
         let file = options.create(true).truncate(false).read(true).write(true);
         let file = file.open(&part).with_context(failed)?;
-        // Whoever had it until now may have given it its name.
+        // Its former owner may have renamed it.
         let taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !part.exists();
         ensure!(!taken, "{}: another process is writing it", part.display());
-        // A state without a file, or one that was being written, says nothing.
+        // A state file without a part, or an incomplete one, is ignored.
         let state = fs::read(beside(path, ".part.json")).ok();
         let done = state.and_then(|state| serde_json::from_slice::<Done>(&state).ok());
         let length = file.metadata().with_context(failed)?.len();
@@ -82,7 +83,7 @@ impl<'a> Target<'a> {
         })))
     }
 
-    /// Rows whose predictions an interrupted process left.
+    /// Number of rows already predicted by an interrupted process.
     pub fn resumed(&self) -> usize {
         match &self.0 {
             To::File(part) if part.resumes => part.done.rows,
@@ -90,7 +91,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Begins with `head`, or behind what is there, which has to be predictions of the same `identity`.
+    /// Starts with `head`, or after the existing predictions, which must have the same `identity`.
     pub(crate) fn begin(&mut self, identity: &str, head: &[u8]) -> Result<()> {
         match &mut self.0 {
             To::Stream(stream) => Ok(stream.write_all(head).and_then(|()| stream.flush())?),
@@ -112,7 +113,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Whether the predictions of these rows, which are those up to the number `rows`, are there already.
+    /// True if the predictions of these rows, the last of which is number `rows`, exist already.
     pub(crate) fn has(&mut self, rows: usize, records: &[Record]) -> Result<bool> {
         let To::File(part) = &mut self.0 else {
             return Ok(false);
@@ -120,7 +121,7 @@ impl<'a> Target<'a> {
         let shown: Vec<_> = records.iter().map(|record| &record.row).collect();
         part.read = sha256_hex(format!("{} {shown:?}", part.read).as_bytes());
         let before = rows - records.len();
-        // Windows end at the same rows again, unless the file that was read ended there and does so no more.
+        // Windows end at the same rows again, unless the input file ended there and has grown since.
         let same = match part.done.rows {
             done if done == rows => part.read == part.done.read,
             done => done <= before || done > rows,
@@ -129,7 +130,7 @@ impl<'a> Target<'a> {
         Ok(rows <= part.done.rows)
     }
 
-    /// Adds the predictions of the rows up to the number `rows`, which were the last ones asked about.
+    /// Adds the predictions of the rows up to the number `rows`, those of the latest [`Target::has`].
     pub(crate) fn write(&mut self, rows: usize, predictions: &[u8]) -> Result<()> {
         match &mut self.0 {
             To::Stream(stream) => stream
@@ -140,7 +141,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Gives a file its name, which has all predictions of `rows` rows.
+    /// Renames the complete file with the predictions of `rows` rows.
     pub(crate) fn publish(self, rows: usize) -> Result<()> {
         let To::File(part) = self.0 else {
             return Ok(());
@@ -154,7 +155,7 @@ impl<'a> Target<'a> {
 }
 
 impl Part {
-    /// Cuts off what was being written when an earlier process ended.
+    /// Truncates the part that was being written when an earlier process ended.
     fn cut(&mut self) -> Result<()> {
         let cut = self.file.set_len(self.done.bytes);
         cut.and_then(|()| self.file.seek(io::SeekFrom::End(0)))
@@ -162,7 +163,7 @@ impl Part {
         Ok(())
     }
 
-    /// Predictions first, then the state that says they are there.
+    /// Writes predictions first, then the state that records them.
     fn append(&mut self, rows: usize, bytes: &[u8]) -> Result<()> {
         self.done.rows = rows;
         self.done.read.clone_from(&self.read);
@@ -189,7 +190,7 @@ impl Part {
     }
 }
 
-/// The path with something behind its name.
+/// The path with a suffix added to its name.
 fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(end);

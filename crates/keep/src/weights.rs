@@ -1,4 +1,4 @@
-//! Weights as safetensors: written from a form, and put into a model.
+//! Weights as safetensors: written from a form, and loaded into a model.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::form::{Form, floats};
 use crate::manifest::Manifest;
 use crate::names::place;
 
-/// A tensor as it is stored.
+/// A tensor in its stored form.
 pub(crate) struct Stored {
     name: String,
     shape: Vec<usize>,
@@ -34,21 +34,21 @@ impl Stored {
     }
 }
 
-/// Writes `tensors` as the file `path`; its SHA-256.
+/// Writes `tensors` as the file `path`; returns its SHA-256.
 pub(crate) fn write_file(tensors: Vec<Stored>, path: &Path) -> Result<String> {
     let views = tensors.iter().map(|tensor| {
         let view = TensorView::new(Dtype::F32, tensor.shape.clone(), &tensor.bytes)?;
         Ok((&tensor.name, view))
     });
     let views: Vec<(&String, TensorView)> = views.collect::<Result<_>>()?;
-    // What transformers asks for before it reads a file.
+    // Metadata that transformers requires.
     let metadata = HashMap::from([("format".to_string(), "pt".to_string())]);
     safetensors::serialize_to_file(views, Some(metadata), path)
         .with_context(|| format!("{}: cannot be written", path.display()))?;
     Ok(Checkpoint::open(path)?.hash())
 }
 
-/// Writes the weights of `form` into `dir`; the SHA-256 of each file.
+/// Writes the weights of `form` into `dir`; returns the SHA-256 of each file.
 pub(crate) fn write(form: &Form, dir: &Path) -> Result<BTreeMap<String, String>> {
     let mut files: BTreeMap<&str, Vec<Stored>> = BTreeMap::new();
     for (path, data) in &form.values {
@@ -66,7 +66,7 @@ pub(crate) fn write(form: &Form, dir: &Path) -> Result<BTreeMap<String, String>>
 /// A model of the manifest's shape with the weights in `dir`.
 ///
 /// # Errors
-/// When a file is not the one that was written, or a tensor is missing, left over or of another shape.
+/// When a file differs from the one that was written, or a tensor is missing, left over or of another shape.
 pub(crate) fn read(
     manifest: &Manifest,
     dir: &Path,
@@ -74,7 +74,7 @@ pub(crate) fn read(
 ) -> Result<Classifier<AnyEncoder>> {
     let mut files = BTreeMap::new();
     for (name, expected) in &manifest.weights {
-        // A manifest is a file from outside: it names files of its own folder only.
+        // A manifest is an external file: it may only name files of its own folder.
         ensure!(
             Path::new(name)
                 .file_name()
@@ -122,7 +122,7 @@ pub(crate) fn read(
     Ok(model)
 }
 
-/// Weights that are about to be replaced.
+/// Zeros in place of weights that are about to be replaced.
 struct Zeros;
 
 impl Weights for Zeros {
@@ -132,13 +132,13 @@ impl Weights for Zeros {
     }
 }
 
-/// Puts stored values into a model.
+/// Loads stored values into a model.
 struct Fill<'a> {
     path: Vec<String>,
     manifest: &'a Manifest,
     files: &'a BTreeMap<&'a str, Checkpoint>,
     device: &'a Device,
-    /// By file and name.
+    /// Tensors that were used, by file and name.
     taken: BTreeSet<(String, String)>,
     problem: Option<anyhow::Error>,
 }

@@ -1,4 +1,4 @@
-//! Folders as totune reads them back: heads of every kind, what is refused, and files whose rows pass through.
+//! Reading of saved folders with totune: heads of every kind, error cases, and files whose rows are streamed.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Files whose rows pass through a saved model: what is read, what comes out, what is refused, and interruptions.
+//! Prediction on the rows of files with a saved model: inputs, outputs, error cases, and interruptions.
 
 mod support;
 
@@ -47,7 +47,7 @@ impl Files {
         Source::open(&path, &reading, &self.model.manifest, labelled)
     }
 
-    /// The texts of a file in the form of JSON lines.
+    /// The texts of a file as JSON lines.
     fn texts(&self, path: &Path, reading: &Reading) -> anyhow::Result<(Vec<String>, Empty)> {
         let mut source = Source::open(path, reading, &self.model.manifest, false)?;
         let mut out = Vec::new();
@@ -99,7 +99,7 @@ impl Files {
 #[test]
 fn rows_come_out_in_their_order_with_the_labels_of_the_person() {
     let files = Files::new(Task::Classification, &texts());
-    // The predictions for texts at hand, whatever shares their batch.
+    // The predictions for texts in memory, whatever their batch.
     let predictions = files.model.predict(texts()).expect("predictions");
     let labels = files.model.manifest.task.labels();
     let named: Vec<&str> = predictions
@@ -150,7 +150,7 @@ fn rows_come_out_in_their_order_with_the_labels_of_the_person() {
     );
     let lines = files.predicted("new.txt", &rows.join("\n"), false);
     assert_eq!(lines.lines().count(), 4);
-    // One column leaves no doubt.
+    // A single column leaves no doubt.
     let only = files.predicted("new.tsv", "body\nA red kite\n", false);
     assert!(only.starts_with("body\tpredicted"), "{only}");
 }
@@ -180,7 +180,7 @@ fn scores_are_those_of_the_predictions() {
     let files = Files::new(Task::Classification, &texts());
     let predictions = files.model.predict(texts()).expect("predictions");
     let labels = files.model.manifest.task.labels();
-    // All right by name, one of them by the value that the training file had.
+    // All correct by name, one of them by the value in the training file.
     let mut csv = "text,label\n".to_string();
     for (i, (input, prediction)) in texts().iter().zip(&predictions).enumerate() {
         let class = prediction.predicted.class().expect("a label");
@@ -278,7 +278,7 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
         assert!(error.contains(expected), "{name}: {error}");
     }
     let tags = Files::new(Task::Tagging, &sentences());
-    // Another scheme is none: it is read as what it stands for.
+    // Another scheme is converted to BIO.
     let mut bioes = tags
         .source("b.conll", "Zoë S-PER\nmill B-LOC\nhill E-LOC\n", true)
         .expect("a file");
@@ -291,7 +291,7 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
     );
 }
 
-/// Predictions as [`predict`] ends: all, or those of as many windows.
+/// Runs [`predict`]: to its end, or for a number of windows.
 fn run(files: &Files, path: &Path, out: &Path, windows: usize) -> anyhow::Result<Vec<usize>> {
     let mut source = Source::open(path, &Reading::default(), &files.model.manifest, false)?;
     let layout = Layout::of(source.kind(), out, false);
@@ -320,7 +320,7 @@ fn an_interrupted_file_is_resumed_with_the_same_bytes() {
 
     assert_eq!(run(&files, &path, &out, 1).expect("rows"), [4096]);
     assert!(!out.exists(), "half a file looks like a whole one");
-    // Killed while it wrote the next window: bytes of which the state knows nothing.
+    // Killed while writing the next window: bytes that the state does not record.
     let part = at("out.csv.part");
     let mut bytes = fs::read(&part).expect("a part");
     bytes.extend_from_slice(b"4096,kite ki");
@@ -334,7 +334,7 @@ fn an_interrupted_file_is_resumed_with_the_same_bytes() {
         .collect();
     assert!(left.is_empty(), "{left:?}");
 
-    // Killed behind the last window, before the file got its name.
+    // Killed after the last window, before the file got its name.
     fs::remove_file(&out).expect("removed");
     assert_eq!(run(&files, &path, &out, 2).expect("rows"), [4096, 4200]);
     assert!(run(&files, &path, &out, 9).expect("rows").is_empty());
@@ -367,7 +367,7 @@ fn a_part_of_something_else_is_not_gone_on_with() {
     assert!(error(9).contains("of another input"));
     fs::write(&path, rows(5000).replace("text", "body")).expect("written");
     assert!(error(9).contains("of another model, other columns"));
-    // Rows behind those that were predicted may be others.
+    // Rows after the predicted ones may differ.
     fs::write(&path, rows(4500)).expect("written");
     assert_eq!(run(&files, &path, &out, 1).expect("rows"), [4500]);
     fs::write(&path, rows(4600)).expect("written");

@@ -1,5 +1,5 @@
-//! Folders that transformers and PEFT load: `fixtures/make/keep.py` loaded with transformers what `write_the_folders` wrote, and
-//! stored the logits that ours are compared with.
+//! Folders that transformers and PEFT load: `fixtures/make/keep.py` loaded the output of `write_the_folders` with
+//! transformers, and stored the logits that ours are compared with.
 
 mod support;
 
@@ -16,15 +16,15 @@ use totune_data::{Input, Task, sha256_hex};
 use totune_keep::{SavedAs, SavedModel, check_adapter};
 use totune_model::{Encoder, HeadSpec, Layers, LinearSpec, LowRankSpec, Pooling, add_low_rank};
 
-/// What transformers gave for one folder.
+/// Outputs of transformers for one folder.
 #[derive(Deserialize)]
 struct Expected {
     class: String,
-    /// Of each input, its outputs; of a sentence those of its words one after the other.
+    /// Outputs of each input; for a sentence those of its words one after the other.
     logits: Vec<Vec<f32>>,
 }
 
-/// What the script is to read.
+/// Input of the script.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Shown {
@@ -122,14 +122,14 @@ fn a_saved_folder_gives_the_logits_that_transformers_gives() {
                     );
                 }
             }
-            // What was read back is what was compared; its names are the labels.
+            // The model that was read back is the one that was compared; its names are the labels.
             let read = SavedModel::open(&saved.dir, &device, 1).expect("a saved model");
             assert_eq!(read.manifest.task, model.task);
         }
     }
 }
 
-/// What PEFT gave for the adapter of one folder, and which files it read.
+/// Outputs of PEFT for the adapter of one folder, and the files it read.
 #[derive(Deserialize)]
 struct Adapter {
     config: String,

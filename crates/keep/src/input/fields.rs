@@ -1,4 +1,4 @@
-//! What is read of a row: its texts or words, its label or tags.
+//! Fields of a row that are used: its texts or words, its label or tags.
 
 use anyhow::{Context, Result, anyhow};
 use serde_json::{Map, Value};
@@ -6,26 +6,26 @@ use totune_data::Input;
 
 use super::{hint, quoted};
 
-/// The columns that are read of each row of a file.
+/// The columns that are used from each row of a file.
 #[derive(Debug)]
 pub(crate) struct Fields {
-    /// What errors call the file.
+    /// Name of the file in error messages.
     pub shown: String,
     pub text: Vec<Column>,
     pub second: Vec<Column>,
     pub label: Option<Column>,
-    /// What stands between joined columns.
+    /// Separator of joined columns.
     pub join: String,
 }
 
-/// A column by its name, and of delimited text by its place.
+/// A column by name, and for delimited text by position.
 #[derive(Debug)]
 pub(crate) struct Column {
     pub name: String,
     pub place: usize,
 }
 
-/// One row as it stands in its file.
+/// A row in the form of its file.
 #[derive(Debug)]
 pub(crate) struct Record {
     /// Line it starts on, from 1.
@@ -43,7 +43,7 @@ pub(crate) enum Row {
 }
 
 impl Fields {
-    /// What a model reads of a row.
+    /// Model input of a row.
     pub fn input(&self, record: &Record) -> Result<Input> {
         match &record.row {
             Row::Line(text) => Ok(Input::Text(text.clone())),
@@ -63,7 +63,7 @@ impl Fields {
         }
     }
 
-    /// Whether a row has nothing to read: a text of it is empty, or there is no word.
+    /// True if a row has no input: one of its texts is empty, or there is no word.
     pub fn is_empty(&self, record: &Record) -> Result<bool> {
         Ok(match self.input(record)? {
             Input::Words(words) => words.is_empty(),
@@ -71,7 +71,7 @@ impl Fields {
         })
     }
 
-    /// All that says which part of a row is read.
+    /// The settings that determine which part of a row is used.
     pub fn columns(&self) -> impl std::fmt::Debug {
         (&self.text, &self.second, &self.join)
     }
@@ -105,7 +105,7 @@ impl Fields {
                 Some(Value::String(text)) => Ok(text.clone()),
                 Some(Value::Number(number)) => Ok(number.to_string()),
                 Some(Value::Bool(value)) => Ok(value.to_string()),
-                // As where datasets are read: no value is an empty field.
+                // The same as when datasets are read: no value is an empty field.
                 Some(Value::Null) => Ok(String::new()),
                 Some(other) => {
                     Err(self.at(record, &format!("`{name}` is {other}, expected a text")))
@@ -146,7 +146,7 @@ impl Fields {
         self.field(record, column.context("no column of labels was asked for")?)
     }
 
-    /// The tags of a row: those in a list, or what stands last on each line.
+    /// The tags of a row: those in a list, or the last column of each line.
     pub fn tags(&self, record: &Record) -> Result<Vec<String>> {
         match (&record.row, &self.label) {
             (Row::Sentence(lines), _) => {
@@ -165,7 +165,7 @@ impl Fields {
         }
     }
 
-    /// An error about a row.
+    /// An error message about a row.
     pub fn at(&self, record: &Record, problem: &str) -> anyhow::Error {
         anyhow!("{}: line {}: {problem}", self.shown, record.line)
     }

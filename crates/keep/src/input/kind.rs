@@ -1,4 +1,4 @@
-//! How a file is laid out, and which of its columns are read.
+//! File formats of inputs, and the choice of columns.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -6,19 +6,19 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use totune_data::uncompressed;
 
-/// How a file is laid out.
+/// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Fields between commas under a header line, quoted as in RFC 4180; or between this separator, or the one that the
-    /// first rows show.
+    /// Comma-separated fields under a header line, quoted as in RFC 4180; or with this separator, or the one that is
+    /// detected in the first rows.
     Csv(Option<u8>),
-    /// Fields between tabs under a header line; a quote is a letter unless all fields with one are enclosed.
+    /// Tab-separated fields under a header line; quotes are literal unless all fields with one are enclosed.
     Tsv,
-    /// JSON objects: one on each line, or one array of them.
+    /// JSON objects: one per line, or one array of them.
     Json,
-    /// A text on each line.
+    /// One text per line.
     Lines,
-    /// A word on each line, with its annotations behind it, and a blank line after each sentence.
+    /// One word per line, followed by its annotations, with a blank line after each sentence.
     Words,
 }
 
@@ -38,10 +38,10 @@ impl FromStr for Kind {
 }
 
 impl Kind {
-    /// That of a file with this name, compressed or not; of a text file, lines of text or of words.
+    /// Format of a file with this name, compressed or not; for a text file, lines of text or of words.
     ///
     /// # Errors
-    /// When the name does not tell.
+    /// When the name has no known extension.
     pub fn of(path: &Path, tags_words: bool) -> Result<Self> {
         let name = uncompressed(path);
         let end = name.extension().and_then(|end| end.to_str()).unwrap_or("");
@@ -59,24 +59,24 @@ impl Kind {
     }
 }
 
-/// Which columns are read.
+/// Choice of columns.
 #[derive(Debug, Clone, Default)]
 pub struct Columns {
-    /// The text, or several columns that are joined; as in training where none is named.
+    /// The text, or several columns that are joined; the same as in training if empty.
     pub text: Vec<String>,
-    /// The second text of a pair; as in training where none is named.
+    /// The second text of a pair; the same as in training if empty.
     pub second: Vec<String>,
-    /// The label, the score or the tags; as in training where none is named.
+    /// The label, the score or the tags; the same as in training if `None`.
     pub label: Option<String>,
 }
 
-/// How a file is to be read, where its name and its first rows do not say.
+/// Format of a file, where its name and its first rows do not determine it.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
-    /// How it is laid out.
+    /// Format of the file.
     pub kind: Option<Kind>,
     /// The encoding of its text, such as `windows-1252`.
     pub encoding: Option<String>,
-    /// Which columns are read.
+    /// Choice of columns.
     pub columns: Columns,
 }

@@ -1,8 +1,8 @@
-//! Names in messages.
+//! Lists of names in messages.
 
 use totune_data::near;
 
-/// What stands between an unknown name and those there are.
+/// Text between an unknown name and the list of known ones.
 pub(crate) fn hint(name: &str, known: &[String]) -> String {
     match near(name, known.iter().map(String::as_str)) {
         Some(near) => format!("; did you mean `{near}`? "),
@@ -10,7 +10,7 @@ pub(crate) fn hint(name: &str, known: &[String]) -> String {
     }
 }
 
-/// At most twenty names.
+/// Quotes at most twenty names.
 pub(crate) fn quoted(names: &[String]) -> String {
     let shown = names.iter().take(20).map(|name| format!("`{name}`"));
     let shown: Vec<String> = shown.collect();

@@ -1,4 +1,4 @@
-//! Files whose rows pass through one by one: delimited text, JSON lines, lines of text, columns of words.
+//! Files whose rows are streamed one by one: delimited text, JSON lines, lines of text, columns of words.
 
 mod fields;
 mod kind;
@@ -28,12 +28,12 @@ pub struct Source {
     fields: Fields,
 }
 
-/// How the text is cut into rows.
+/// Division of the text into rows.
 enum Rows {
     Delimited {
         separator: u8,
         quotes: Quotes,
-        /// The first row of a file without a header line, until it was handed out.
+        /// The first row of a file without a header line, until it is returned.
         first: Option<Record>,
     },
     Lines,
@@ -41,10 +41,11 @@ enum Rows {
 }
 
 impl Source {
-    /// Opens `path`, or standard input for `-`, to read the inputs of `manifest`'s model; with `labelled` the labels too.
+    /// Opens `path`, or standard input for `-`, to read the inputs of `manifest`'s model; with `labelled` the labels
+    /// too.
     ///
     /// # Errors
-    /// When the file cannot be read or lacks a column; the message lists those it has.
+    /// When the file cannot be read or lacks a column; the message lists the existing ones.
     pub fn open(
         path: &Path,
         reading: &Reading,
@@ -142,8 +143,8 @@ impl Source {
         Ok(source)
     }
 
-    /// Reads the header line of delimited text. A file that has none is known by the training file, which had none either:
-    /// the first line has as many fields as that and no name that is asked for.
+    /// Reads the header line of delimited text. A file without one is recognised by the training file, which had none
+    /// either: the first line has as many fields as that, and none of the requested column names.
     fn read_header(&mut self, columns: &Columns, manifest: &Manifest) -> Result<()> {
         let Rows::Delimited {
             separator,
@@ -176,7 +177,7 @@ impl Source {
         Ok(())
     }
 
-    /// Looks for the columns that are read.
+    /// Finds the columns that are used.
     fn find(&mut self, asked: &Columns, manifest: &Manifest, labelled: bool) -> Result<()> {
         if matches!(self.kind, Kind::Lines | Kind::Words) {
             ensure!(
@@ -203,7 +204,7 @@ impl Source {
             "--second: `{}`, but the model reads single texts",
             asked.second.join(",")
         );
-        // A file with one column leaves no doubt, whatever that is called.
+        // With a single column there is no doubt, whatever its name.
         if let ([only], true) = (&self.header[..], asked.text.is_empty()) {
             text = vec![only.clone()];
         }
@@ -216,11 +217,11 @@ impl Source {
         Ok(())
     }
 
-    /// Columns by their names; `option` is what names another one.
+    /// Columns by their names; `option` is the option to name another column.
     fn columns(&self, names: &[String], option: &str) -> Result<Vec<Column>> {
         let column = |name: &String| {
             let place = self.header.iter().position(|column| column == name);
-            // The keys of objects may be others in every line.
+            // The keys of JSON objects may differ between lines.
             if place.is_none() && self.kind != Kind::Json {
                 bail!(
                     "{}: no column `{name}`{}found {}; {option} names another one",
@@ -237,17 +238,17 @@ impl Source {
         names.iter().map(column).collect()
     }
 
-    /// Which columns are read of its rows.
+    /// Fields of its rows that are used.
     pub(crate) fn fields(&self) -> &Fields {
         &self.fields
     }
 
-    /// How the file is laid out.
+    /// Format of the file.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Names of the columns of delimited text; of lines of text `text`.
+    /// Names of the columns of delimited text; `text` for lines of text.
     pub(crate) fn header(&self) -> Vec<String> {
         match self.kind {
             Kind::Lines => vec!["text".to_string()],
@@ -258,7 +259,7 @@ impl Source {
     /// The next row, until there is none.
     ///
     /// # Errors
-    /// When a row cannot be read; its line is named.
+    /// When a row cannot be read; the message names its line.
     pub(crate) fn next(&mut self) -> Result<Option<Record>> {
         match &mut self.rows {
             Rows::Delimited {
@@ -298,7 +299,7 @@ impl Source {
         }
     }
 
-    /// A row with a field for each column.
+    /// Checks that a row has a field for each column.
     fn whole(&self, record: Record) -> Result<Record> {
         if let Row::Fields(fields) = &record.row {
             let (found, expected) = (fields.len(), self.header.len());

@@ -67,7 +67,7 @@ impl Tiny {
     }
 }
 
-/// A model that nobody trained.
+/// A model without training.
 pub struct Untrained {
     pub tiny: Tiny,
     pub model: Classifier<AnyEncoder>,
@@ -77,7 +77,7 @@ pub struct Untrained {
     is_pair: bool,
 }
 
-/// Makes the weights of a new head twenty times as large, so that outputs are about 1.
+/// Scales the weights of a new head by twenty, so that outputs are about 1.
 struct Grow;
 
 impl ModuleMapper for Grow {
@@ -86,7 +86,7 @@ impl ModuleMapper for Grow {
     }
 }
 
-/// Gives low-rank updates numbers in place of the zeros they begin with.
+/// Replaces the zeros of initial low-rank updates.
 #[derive(Default)]
 pub struct Fill {
     path: Vec<String>,
@@ -116,7 +116,7 @@ impl ModuleMapper for Fill {
     }
 }
 
-/// What a task is about, in the words of a test.
+/// Task facts for tests.
 pub fn task(kind: Task) -> TaskFacts {
     let labels = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
     match kind {
@@ -133,7 +133,7 @@ pub fn task(kind: Task) -> TaskFacts {
 }
 
 impl Untrained {
-    /// A model for `kind` with the usual head, or with `head`; it is compared by `inputs`.
+    /// A model for `kind` with the default head, or with `head`; it is compared on `inputs`.
     pub fn new(
         (name, kind): (&str, Task),
         head: Option<HeadSpec>,
