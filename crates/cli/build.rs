@@ -9,7 +9,7 @@ use std::fs;
 use std::hash::{Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
-/// What is put in: files, and folders with all that is below them.
+/// Embedded files, and folders with everything below them.
 const PARTS: [&str; 6] = [
     "datasets",
     "encoders/totune-bert-mini",
@@ -73,7 +73,7 @@ fn collect(
     Ok(())
 }
 
-/// Whether a card is about a file in another folder, and so of no use on another machine.
+/// True if a card refers to a file in another folder, which makes it useless on another machine.
 fn is_elsewhere(path: &Path) -> Result<bool, Box<dyn Error>> {
     if path.extension().is_none_or(|ending| ending != "toml") {
         return Ok(false);
@@ -83,8 +83,8 @@ fn is_elsewhere(path: &Path) -> Result<bool, Box<dyn Error>> {
     Ok(lines.any(|line| line.starts_with("extends") && line.contains('/')))
 }
 
-/// An installed binary finds the LibTorch of the checkout that it was built in; those in `target/` have a relative path,
-/// which goes before (.cargo/config.toml).
+/// Links an installed binary to the LibTorch of the checkout that it was built in; those in `target/` have a relative
+/// path, which takes precedence (.cargo/config.toml).
 fn link_libtorch(repository: &Path) {
     let libraries = repository.join(".tools/libtorch/torch/lib");
     println!("cargo:rerun-if-changed=../../.tools/libtorch");

@@ -1,4 +1,4 @@
-//! What can be typed, and which command does it.
+//! Command-line arguments, and the command that handles them.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -19,10 +19,10 @@ use crate::{exit, print};
 #[derive(Debug, Parser)]
 #[command(name = "totune", version, after_help = format!("{EXAMPLES}\n\n{}", exit::HELP), arg_required_else_help = true)]
 pub struct Args {
-    /// What every command shares.
+    /// Options of every command.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -69,12 +69,12 @@ pub enum Command {
 }
 
 impl Args {
-    /// Runs what was typed by a program that began at `start`.
+    /// Runs the given command in a program that started at `start`.
     pub fn run(self, start: Instant) -> Result<ExitCode> {
         if self.global.log_format == LogFormat::Json {
             print::use_json();
         }
-        // What answers where no project can be found, too.
+        // Commands that work even where no project can be found.
         let command = match self.command {
             Command::Completions(command) => {
                 return command.run(Self::command()).map(ExitCode::from);

@@ -1,4 +1,4 @@
-//! From what was typed to what is meant: the project, the roots, the machine, the voice.
+//! Context of commands, resolved from the arguments: the project, the roots, the machine, the output.
 
 use std::env;
 
@@ -8,22 +8,22 @@ use totune_sweep::{Environment, Machine, Places, Project, Roots, Store};
 use crate::global::Global;
 use crate::shipped;
 
-/// What commands work with.
+/// Resources of commands.
 #[derive(Debug)]
 pub struct Context {
-    /// The project around the current folder or the one that was named, over what comes with the program. Outside of a
+    /// The project around the current folder or the named one, over the cards that come with the program. Outside of a
     /// project it is the current folder, without experiments and cards of its own.
     pub project: Project,
-    /// Where datasets and encoders lie.
+    /// Folders of datasets and encoders.
     pub roots: Roots,
-    /// Where runs are written.
+    /// Store of the runs.
     pub store: Store,
-    /// As typed; [`Context::machine`] makes it a device.
+    /// Global options; [`Context::machine`] resolves the device.
     pub global: Global,
 }
 
 impl Context {
-    /// Resolves what was typed, and what was left out.
+    /// Resolves the given options and the defaults.
     pub fn new(global: Global) -> Result<Self> {
         let project = match &global.project {
             Some(root) => Project::open(root)?,
@@ -41,12 +41,12 @@ impl Context {
         })
     }
 
-    /// The device that was asked for, and a flag that Ctrl-C sets.
+    /// The requested device, and a flag that Ctrl-C sets.
     pub fn machine(&self) -> Result<Machine> {
         self.global.machine()
     }
 
-    /// Where runs on `machine` find what they read.
+    /// Locations of the inputs of runs on `machine`.
     pub fn environment<'a>(&'a self, machine: &'a Machine) -> Environment<'a> {
         Environment {
             project: &self.project,
@@ -55,12 +55,12 @@ impl Context {
         }
     }
 
-    /// Threads that were asked for, or one for each core.
+    /// Number of threads requested, or one for each core.
     pub fn threads(&self) -> usize {
         self.global.threads()
     }
 
-    /// Where experiments, runs and the files that they read lie.
+    /// Locations of experiments, runs and the files that they read.
     pub fn places(&self) -> Places<'_> {
         Places {
             project: &self.project,
@@ -69,7 +69,7 @@ impl Context {
         }
     }
 
-    /// A path as it is shown: from the project's root where it lies below it.
+    /// Display form of a path: relative to the project's root where it lies below it.
     pub fn shown(&self, path: &std::path::Path) -> String {
         path.strip_prefix(&self.project.root)
             .unwrap_or(path)

@@ -1,4 +1,4 @@
-//! The one place that chooses a device. A request that cannot be met is an error, never a quiet other device.
+//! The only place that chooses a device. A request that cannot be met is an error, never a silent fallback.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use burn::tensor::Device;
 
-/// What `--device` can ask for.
+/// Values of `--device`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceRequest {
     /// CUDA where there is one, else LibTorch on the CPU where it is built in, else flex.
@@ -19,10 +19,10 @@ pub enum DeviceRequest {
     Flex,
 }
 
-/// A device and what rows call it.
+/// A device and its name in rows.
 #[derive(Debug, Clone)]
 pub struct Chosen {
-    /// Where tensors live, without autodiff.
+    /// Device of the tensors, without autodiff.
     pub device: Device,
     /// Its name in result rows.
     pub name: String,
@@ -61,7 +61,7 @@ impl fmt::Display for DeviceRequest {
 }
 
 impl DeviceRequest {
-    /// The CPU where no device was asked for, LibTorch's where it is built in; otherwise the device itself.
+    /// The CPU where no device was requested, LibTorch's where it is built in; otherwise the device itself.
     pub fn on_cpu(self) -> Self {
         match self {
             Self::Auto if libtorch::BUILT_IN => Self::Cpu,
@@ -70,7 +70,7 @@ impl DeviceRequest {
         }
     }
 
-    /// The device, or why it cannot be had; `threads` is how many it may use on the CPU.
+    /// The device, or the reason why it is not available; `threads` is the number of threads on the CPU.
     pub fn choose(self, threads: usize) -> Result<Chosen> {
         match self {
             Self::Flex => Ok(flex()),
@@ -95,11 +95,11 @@ mod libtorch {
     use super::*;
 
     pub const BUILT_IN: bool = true;
-    /// The release that the set-up installs and that the binary is linked against.
+    /// The release that the setup installs and that the binary is linked against.
     const VERSION: &str = "2.11.0";
 
     pub fn cuda_devices() -> usize {
-        // Asking burn for a CUDA device where LibTorch has none panics, so LibTorch is asked first.
+        // Opening a CUDA device in burn where LibTorch has none panics, so LibTorch is checked first.
         if tch::Cuda::is_available() {
             tch::Cuda::device_count().max(0) as usize
         } else {
@@ -140,7 +140,7 @@ mod libtorch {
         tch::set_num_threads(i32::try_from(threads).unwrap_or(i32::MAX));
     }
 
-    /// As the driver names it; LibTorch's own interface does not say.
+    /// Name of a GPU from the driver; LibTorch's own interface does not provide it.
     fn gpu_name(index: usize) -> Option<String> {
         let mut command = std::process::Command::new("nvidia-smi");
         command.args([

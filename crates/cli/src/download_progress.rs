@@ -1,4 +1,4 @@
-//! What is seen of a download while it runs: a bar on a terminal, plain lines elsewhere. All of it goes to stderr.
+//! Progress of downloads: a bar on a terminal, plain lines elsewhere. All of it goes to stderr.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use totune_fetch::{Event, Progress};
 
 use crate::progress::{PATIENCE, redraws, style};
 
-/// What is shown of a download: a bar with rate and time left on a terminal; elsewhere a line when a file begins, one every
-/// ten seconds while it comes, and one for each trouble.
+/// Display of a download: a bar with rate and time left on a terminal; elsewhere a line when a file begins, one every
+/// ten seconds during the transfer, and one for each problem.
 pub struct Shown {
     bar: Option<ProgressBar>,
     pace: Mutex<Option<Pace>>,
 }
 
-/// How fast the file at hand comes.
+/// Speed of the current file.
 struct Pace {
     since: Instant,
     from: u64,
@@ -23,7 +23,7 @@ struct Pace {
 }
 
 impl Shown {
-    /// Of any number of files.
+    /// Display for any number of files.
     pub fn new() -> Self {
         let template = "{prefix} {bar:30} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left{msg}";
         let bar = || ProgressBar::no_length().with_style(style(template));
@@ -42,7 +42,7 @@ impl Shown {
                 ..
             } => {
                 bar.set_prefix(file.to_string());
-                // What was there before says nothing of the speed.
+                // Bytes that existed before do not count towards the speed.
                 bar.reset();
                 bar.reset_elapsed();
                 bar.set_position(done);
@@ -104,7 +104,7 @@ impl Drop for Shown {
     }
 }
 
-/// "1.50 MiB of 3.00 MiB, 512.00 KiB/s, 3 seconds left".
+/// Formats the progress: "1.50 MiB of 3.00 MiB, 512.00 KiB/s, 3 seconds left".
 fn so_far(done: u64, total: Option<u64>, from: u64, took: Duration) -> String {
     let rate = (done.saturating_sub(from)) as f64 / took.as_secs_f64().max(1e-3);
     let Some(total) = total else {
@@ -120,7 +120,7 @@ fn so_far(done: u64, total: Option<u64>, from: u64, took: Duration) -> String {
     )
 }
 
-/// What is worth a line of its own.
+/// Line for an event that deserves one.
 fn line(event: &Event<'_>) -> Option<String> {
     let (file, what) = match *event {
         Event::Attempt {

@@ -1,12 +1,12 @@
-//! How a command ends: its exit code, and its errors as text.
+//! End of a command: exit codes, and errors as text.
 
 use std::process::ExitCode;
 
-/// Everything that was asked for is done.
+/// Everything that was requested is done.
 pub const OK: u8 = 0;
-/// The command did its work, and some runs of it failed.
+/// The command finished, and some of its runs failed.
 pub const SOME_FAILED: u8 = 1;
-/// The command could not do its work: wrong arguments or settings, missing files, results that could not be written.
+/// The command could not finish: wrong arguments or settings, missing files, results that could not be written.
 pub const ERROR: u8 = 2;
 /// Interrupted by Ctrl-C or a request to terminate; the same command resumes.
 pub const STOPPED: u8 = 130;
@@ -27,7 +27,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(ERROR)
 }
 
-/// Names the cards that could not be read; the exit code of a command that lists all cards.
+/// Prints errors for the cards that could not be read; returns the exit code of a command that lists all cards.
 pub fn broken_cards<'a>(cards: impl Iterator<Item = (&'a str, &'a str)>) -> u8 {
     let errors = cards.map(|(_, error)| eprintln!("error: {error}"));
     match errors.count() {

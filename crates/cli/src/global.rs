@@ -1,4 +1,4 @@
-//! Options that every command takes.
+//! Options of every command.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use totune_sweep::{Machine, Roots};
 use crate::device::DeviceRequest;
 use crate::signals;
 
-/// What every command shares.
+/// Options of every command.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
@@ -36,11 +36,11 @@ pub struct Global {
     #[arg(long, global = true, value_name = "DEVICE", default_value_t = DeviceRequest::Auto)]
     pub device: DeviceRequest,
 
-    /// Threads for arithmetic and reading [default: all cores]
+    /// Threads for computing and reading [default: all cores]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 
-    /// Most MiB of cached activations of frozen layers, which lie in runs/activations
+    /// Maximum MiB of cached activations of frozen layers, which lie in runs/activations
     #[arg(
         long,
         global = true,
@@ -50,7 +50,7 @@ pub struct Global {
     )]
     pub cache_budget: u64,
 
-    /// What goes to standard error: text, or one JSON object a line with time, level, event and its fields
+    /// Format of standard error: text, or one JSON object per line with time, level, event and its fields
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
 
@@ -59,7 +59,7 @@ pub struct Global {
     pub quiet: bool,
 }
 
-/// The form of what goes to standard error.
+/// Format of standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
     /// Lines and bars for people
@@ -69,7 +69,7 @@ pub enum LogFormat {
 }
 
 impl Global {
-    /// Where datasets and encoders lie, of a project at `project`.
+    /// Folders of datasets and encoders for a project at `project`.
     pub fn roots(&self, project: &Path) -> Roots {
         let encoders = || totune_fetch::Settings::of_process().hub_cache;
         Roots {
@@ -79,7 +79,7 @@ impl Global {
         }
     }
 
-    /// The device that was asked for, and a flag that Ctrl-C sets.
+    /// The requested device, and a flag that Ctrl-C sets.
     pub fn machine(&self) -> Result<Machine> {
         let threads = self.threads();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -94,13 +94,13 @@ impl Global {
         })
     }
 
-    /// Threads that were asked for, or one for each core.
+    /// Number of threads requested, or one for each core.
     pub fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
         self.threads.map_or_else(cores, usize::from)
     }
 
-    /// Where encoded texts are cached; nowhere where that was switched off.
+    /// Folder of cached encoded texts; `None` where the cache is off.
     fn cache_folder(&self, project: &Path) -> Option<PathBuf> {
         let asked = self.cache.as_deref();
         let off = self.no_cache || asked.is_some_and(|folder| folder == Path::new("off"));

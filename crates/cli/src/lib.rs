@@ -1,11 +1,11 @@
 //! The `totune` command: arguments, device choice, progress.
 //!
-//! What a command computes lives in the other crates; this one does not know how anything is computed.
+//! The other crates do the computing; this one does not know how anything is computed.
 
 // Naming the LibTorch devices is deprecated in burn 0.22, the last release that has them.
 #![cfg_attr(feature = "tch", allow(deprecated))]
 
-// Before all that prints.
+// Before all modules that print.
 #[macro_use]
 mod print;
 
@@ -26,7 +26,7 @@ use std::time::Instant;
 
 use clap::{CommandFactory, Parser};
 
-/// Does what was typed; the exit code of the process.
+/// Runs the command line; returns the exit code of the process.
 pub fn main() -> ExitCode {
     let start = Instant::now();
     memory::keep_freed_memory();
@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// All commands with their help, for what is checked against them.
+/// All commands with their help, for the tests that check them.
 pub fn command() -> clap::Command {
     args::Args::command()
 }

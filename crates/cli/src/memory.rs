@@ -1,9 +1,9 @@
-//! How the allocator treats freed memory.
+//! Setting of the allocator for freed memory.
 
-/// Keeps freed memory in the process instead of giving it back to the system after each step.
+/// Keeps freed memory in the process instead of returning it to the system after each step.
 ///
-/// A training step frees and asks again for the same large blocks; by default glibc maps and unmaps each of them, which
-/// costs more than a quarter of a step. Call it before any thread is started.
+/// A training step frees and allocates the same large blocks again; by default glibc maps and unmaps each of them,
+/// which costs more than a quarter of a step. Call it before any thread is started.
 pub fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {

@@ -25,32 +25,33 @@ macro_rules! eprintln {
     ($($what:tt)*) => { $crate::print::message(format_args!($($what)*)) };
 }
 
-/// Whether standard error has JSON.
+/// True if standard error is JSON.
 static JSON: AtomicBool = AtomicBool::new(false);
 
-/// How grave an event is.
+/// Severity of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// What goes as it should.
+    /// Normal progress.
     Info,
-    /// What the user may want to know.
+    /// Something the user may want to know.
     Warning,
-    /// What did not work.
+    /// A failure.
     Error,
 }
 
-/// From now on standard error has one JSON object a line.
+/// Switches standard error to one JSON object per line.
 pub fn use_json() {
     JSON.store(true, Ordering::Relaxed);
 }
 
-/// Whether standard error has JSON.
+/// True if standard error is JSON.
 pub fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
-/// Writes to standard output, or ends the program: quietly when whoever reads it has stopped, as `head` does, else with a message.
+/// Writes to standard output, or ends the program: quietly when its reader has stopped, as `head` does, else with a
+/// message.
 pub fn print(what: Arguments) {
     let mut out = stdout().lock();
     let Err(error) = out.write_fmt(what).and_then(|()| out.flush()) else {
@@ -97,6 +98,6 @@ pub fn event(level: Level, event: &str, run: Option<&str>, fields: Value) {
         fields,
     };
     let line = serde_json::to_string(&line).expect("an event has string keys");
-    // As with text, a reader that has gone away ends nothing.
+    // As with text, a reader that has gone away is no error.
     let _ = writeln!(stderr().lock(), "{line}");
 }

@@ -1,7 +1,8 @@
-//! What comes with the program: cards of datasets and encoders, presets, fixtures, and the encoder `totune-bert-mini`.
+//! Files that come with the program: cards of datasets and encoders, presets, fixtures, and the encoder
+//! `totune-bert-mini`.
 //!
-//! All of it is in the binary. Where a project does not have it, which is everywhere but in a checkout, it is written to the
-//! user's cache folder once, so that it is read there like the files of a project.
+//! All of them are in the binary. Where a project lacks them, which is everywhere but in a checkout, they are written
+//! to the user's cache folder once, and read there like the files of a project.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,7 +12,7 @@ use anyhow::{Context as _, Result};
 
 include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
-/// The folder with what comes with the program; none where everything is below `root` already.
+/// The folder with these files; `None` where all of them are below `root` already.
 ///
 /// # Errors
 /// When the folder cannot be written.
@@ -39,7 +40,7 @@ fn user_cache() -> PathBuf {
         .unwrap_or_else(std::env::temp_dir)
 }
 
-/// Writes what is not there yet. Several processes may do so at once: a file appears whole or not at all.
+/// Writes the files that do not exist yet. Several processes may do so at once: a file appears whole or not at all.
 fn unpack(folder: &Path) -> Result<()> {
     for (name, content) in FILES {
         let path = folder.join(name);

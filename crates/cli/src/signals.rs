@@ -1,5 +1,5 @@
-//! Signals: the first Ctrl-C or SIGTERM asks the sweep to stop at its next step, the second ends the process at once;
-//! a closed pipe ends it quietly.
+//! Signals: the first Ctrl-C or SIGTERM stops the sweep at its next step, the second ends the process at once; a closed
+//! pipe ends it quietly.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,10 +10,10 @@ use signal_hook::flag;
 
 use crate::exit;
 
-/// Ends the process quietly when whoever reads its messages stops reading, as in `2>&1 | head`.
+/// Ends the process quietly when the reader of its messages stops reading, as in `2>&1 | head`.
 ///
-/// Rust ignores SIGPIPE, so that a write to a closed pipe comes back as an error, and `eprintln!` panics on it. What goes to
-/// standard output is seen to in [`crate::print`].
+/// Rust ignores SIGPIPE, so that a write to a closed pipe returns an error, and `eprintln!` panics on it. Standard
+/// output is handled in [`crate::print`].
 pub fn end_with_the_reader() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

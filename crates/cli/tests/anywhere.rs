@@ -1,4 +1,4 @@
-//! The binary alone, in folders that are no checkout: its own cards and encoder, and a project of one's own.
+//! The binary by itself, in folders that are no checkout: its own cards and encoder, and a project of the user's own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ impl Place {
     }
 }
 
-/// Reviews with a telling word.
+/// Reviews with a word that gives their label away.
 fn reviews(rows: usize) -> String {
     let row = |at: usize| {
         let (word, label) = match at.is_multiple_of(3) {
@@ -136,7 +136,7 @@ fn a_new_project_runs_its_example_and_has_cards_of_its_own() {
     let page = fs::read_to_string(place.path("mine/reports/example/own/index.html"));
     assert!(page.expect("a page").contains("Frozen encoder"));
 
-    // Files that are wrong are named, and hide no other.
+    // Invalid files are named, and hide no other.
     place.write("mine/experiments/example/half.toml", "paper = \"example\"");
     place.write("mine/experiments/example/other.toml", "paper = ");
     let (code, out, err) = place.run("mine", &["papers"]);
@@ -157,7 +157,8 @@ fn a_new_project_runs_its_example_and_has_cards_of_its_own() {
         fs::remove_file(place.path(&path)).expect("removed");
     }
 
-    // The examples of the READMEs are cards; a project's own card goes before the one of that name in the binary.
+    // The examples of the READMEs are cards; a project's own card takes precedence over the one of that name in the
+    // binary.
     let block = |readme: &str| {
         let text = fs::read_to_string(place.path(readme)).expect("a README");
         let block = text.split("```toml\n").nth(1).expect("an example");
@@ -216,7 +217,8 @@ fn a_card_next_to_its_file_is_used_in_an_experiment() {
     assert!(place.path("mine/datasets/plays.toml").is_file());
 }
 
-/// The commands of docs/your-data.md in their order, in a folder with the files that they name. Training is made short.
+/// Runs the commands of docs/your-data.md in their order, in a folder with the files that they name, with short
+/// training.
 #[test]
 fn the_documentation_of_own_data_can_be_followed() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Wrong arguments, wrong settings, missing and damaged files: what is said, and that nothing is written.
+//! Wrong arguments, wrong settings, missing and damaged files: error messages, and that nothing is written.
 
 mod support;
 
@@ -213,7 +213,7 @@ fn a_run_that_fails_is_a_row_and_the_others_go_on() {
         failed[0].error
     );
 
-    // Left alone the second time, unless asked for; still an exit code of 1.
+    // Skipped the second time, unless requested; still an exit code of 1.
     assert_eq!(
         checkout.run(&["sweep", "run", "trial", "fixture"]).code,
         Some(1)
@@ -376,7 +376,7 @@ fn a_full_disk_is_a_clean_error_and_the_sweep_goes_on_later() {
     assert_eq!(checkout.count("done"), 6);
 }
 
-/// Exit code 2, the message, and neither runs nor results.
+/// Checks for exit code 2, the message, and neither runs nor results.
 #[track_caller]
 fn refused(checkout: &Checkout, said: Said, expected: &str) {
     assert_eq!(said.code, Some(2), "{}", said.err);
@@ -397,7 +397,7 @@ fn refused(checkout: &Checkout, said: Said, expected: &str) {
     );
 }
 
-/// `/dev/full` takes nothing, as a full disk.
+/// `/dev/full` accepts nothing, like a full disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_behind_standard_output_is_an_error() {
@@ -427,7 +427,7 @@ fn shells_complete_every_command() {
     }
 }
 
-/// What the cards tell is told when a grid is planned, all at once, and not when its runs have begun.
+/// Conflicts with cards are reported when a grid is planned, all at once, and not when its runs have begun.
 #[test]
 fn settings_that_fit_no_dataset_or_encoder_are_refused_in_the_plan() {
     let bimpm = r#"head = { kind = "bimpm", context = "bi-lstm", context-hidden = 4, perspectives = 2, reading = "paper", aggregation = { kind = "bi-lstm", hidden = 4 }, mlp-hidden = 4, dropout = 0.1 }"#;

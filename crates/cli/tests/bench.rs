@@ -8,7 +8,7 @@ use std::path::Path;
 use support::Checkout;
 use totune_bench::{ALL, Results, markdown};
 
-/// Runs tiny cases of a benchmark; its results.
+/// Runs tiny cases of a benchmark and returns its results.
 #[track_caller]
 fn measured(checkout: &Checkout, name: &str, more: &[&str]) -> Results {
     let out = checkout.path("bench-results");

@@ -1,4 +1,4 @@
-//! `totune compare` on fixtures and on a file of one's own, on the flex device.
+//! `totune compare` on fixtures and on a user's file, on the flex device.
 
 mod support;
 
@@ -7,7 +7,7 @@ use std::fs;
 use serde_json::Value;
 use support::{Checkout, Said};
 
-/// The result of a comparison, which ended well; what it wrote lies in `out`.
+/// The result of a successful comparison, whose output is in `out`.
 fn comparison(checkout: &Checkout, arguments: &[&str]) -> Value {
     let out = checkout.path("out");
     let out = out.to_str().expect("UTF-8");
@@ -28,7 +28,7 @@ fn small_data_is_compared_by_folds_and_the_page_says_that_it_is_a_fixture() {
     let checkout = Checkout::new();
     let arguments = ["fixture-tweets", "--budget", "6s", "--strategies", "frozen"];
     let comparison = comparison(&checkout, &arguments);
-    // The word lists of the fixture decide its labels.
+    // The word lists of the fixture determine its labels.
     let (words, majority) = (row(&comparison, "words"), row(&comparison, "majority"));
     let score = |row: &Value| row["test"]["value"].as_f64().expect("a score");
     assert!(score(words) > score(majority) + 0.1, "{words} {majority}");
@@ -217,7 +217,8 @@ fn what_cannot_be_compared_is_an_error() {
     }
 }
 
-/// With folds a model is trained on all examples, with a dev split one of the trials is kept; also where a floor is better.
+/// With folds a model is trained on all examples, with a dev split one of the trials is saved; also where a floor is
+/// better.
 #[test]
 fn the_model_of_the_best_strategy_is_saved() {
     let line = |at: usize| {

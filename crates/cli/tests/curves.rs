@@ -1,4 +1,4 @@
-//! `totune curves`: from runs of one's own to a picture and a table.
+//! `totune curves`: from a user's runs to a figure and a table.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! `totune data`: what is listed, checked, counted, shown and written, and the exit codes.
+//! `totune data`: its lists, checks, counts, examples and files, and the exit codes.
 
 mod support;
 
@@ -282,7 +282,7 @@ fn what_an_encoder_was_trained_on_is_compared_as_far_as_it_is_at_hand() {
         .filter_map(|text| text["text"].as_str())
         .collect();
     assert_eq!(names, ["fixture-prose", "fixture-tweets train"]);
-    // As many rows as `fixture-prose` alone shares, and every row with itself.
+    // The same number of rows as `fixture-prose` shares by itself, and every row with itself.
     assert_eq!(
         report[0]["splits"][0]["shared"],
         serde_json::json!([64, 240])

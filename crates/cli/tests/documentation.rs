@@ -10,7 +10,7 @@ use totune_data::{Catalogue, TextCatalogue};
 use totune_model::EncoderCatalogue;
 use totune_sweep::Project;
 
-/// Names that the documentation gives to what a reader makes.
+/// Names in the documentation for things that the reader makes.
 const OWN: [&str; 7] = [
     "mine",
     "reviews",
@@ -23,7 +23,7 @@ const OWN: [&str; 7] = [
 /// Folders whose files are part of the checkout.
 const FOLDERS: &str =
     "crates|docs|results|experiments|datasets|encoders|fixtures|bench|setup|reports|fuzz";
-/// Where `just` recipes lead; the others are not commands of totune.
+/// Commands behind `just` recipes; the others are not commands of totune.
 const RECIPES: [(&str, &[&str]); 7] = [
     ("reproduce", &["reproduce"]),
     ("report", &["report"]),
@@ -74,7 +74,7 @@ fn pages_and_help() -> Vec<Page> {
     pages
 }
 
-/// Every command that is shown, by what is typed.
+/// Every visible command, with the words that call it.
 fn commands() -> Vec<(String, Command)> {
     let mut root = totune_cli::command();
     root.build();
@@ -117,7 +117,8 @@ fn paths_exist() {
     for page in pages_and_help() {
         for found in path.captures_iter(&page.text) {
             let named = found[1].trim_end_matches(['.', '/']);
-            // `results/<paper>/`, `experiments/<paper>/{report.toml,claims.toml}`, `crates/*` and the like stand for many.
+            // `results/<paper>/`, `experiments/<paper>/{report.toml,claims.toml}`, `crates/*` and the like are
+            // placeholders.
             let placeholder = named.contains(['<', '{', '*', '…', '$']) || named.contains("NAME");
             let made = fs::read_to_string(root().join(".gitignore")).expect("a list");
             let made = made.lines().any(|line| matches(line, named));
@@ -136,7 +137,7 @@ fn paths_exist() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Whether a line of .gitignore covers a path: what is made when something runs.
+/// True if a line of .gitignore covers a path, which then is made by running something.
 fn matches(line: &str, path: &str) -> bool {
     let line = line.trim_matches('/');
     let pattern = regex::escape(line).replace(r"\*", "[^/]*");
@@ -144,7 +145,7 @@ fn matches(line: &str, path: &str) -> bool {
     !line.is_empty() && !line.starts_with('#') && pattern.is_match(path)
 }
 
-/// Commands that a page names, as they would be typed after `totune`; recipes as the command that they run.
+/// Commands in a page, as typed after `totune`; recipes as the command that they run.
 fn typed(page: &Page, wrong: &mut Vec<String>) -> Vec<Vec<String>> {
     let justfile = fs::read_to_string(root().join("justfile")).expect("the recipes");
     let span = Regex::new(r"`([^`\n]+)`").expect("a pattern");
@@ -162,7 +163,7 @@ fn typed(page: &Page, wrong: &mut Vec<String>) -> Vec<Vec<String>> {
         let Some(found) = start.captures(text) else {
             continue;
         };
-        // What follows several spaces, `#`, `>` or `&` is no part of the command.
+        // The command ends at several spaces, `#`, `>` or `&`.
         let line = found[1].split("  ").next().unwrap_or_default();
         let line = line.split(" > ").next().unwrap_or_default();
         let line = line.trim_end_matches(" in a new clone");
@@ -188,7 +189,7 @@ fn typed(page: &Page, wrong: &mut Vec<String>) -> Vec<Vec<String>> {
     all
 }
 
-/// The lines of a page's code blocks; of a help, those that are indented.
+/// The lines of a page's code blocks; for a help page, the indented ones.
 fn blocks(page: &Page) -> Vec<&str> {
     let help = page.path.to_string_lossy().ends_with("--help");
     let mut inside = false;
@@ -199,7 +200,7 @@ fn blocks(page: &Page) -> Vec<&str> {
     lines.collect()
 }
 
-/// Everything that is chosen by name.
+/// All names that arguments can refer to.
 struct Names {
     papers: BTreeSet<String>,
     datasets: BTreeSet<String>,
@@ -232,7 +233,7 @@ impl Names {
         }
     }
 
-    /// Values of a command that name nothing.
+    /// Values of a command that are not the name of anything.
     fn unknown(&self, command: &str, matches: &ArgMatches) -> Vec<String> {
         let kinds: &[(&str, &BTreeSet<String>)] = match command {
             "data list" | "data check" | "data fetch" => &[("names", &self.datasets)],
@@ -267,7 +268,7 @@ fn commands_are_accepted_and_what_they_name_exists() {
     for page in pages_and_help() {
         for words in typed(&page, &mut wrong) {
             let shown = format!("{}: totune {}", page.path.display(), words.join(" "));
-            // `totune curves` alone stands for the command, and so does one with placeholders.
+            // Just `totune curves` is a placeholder for the command, and so is one with placeholders.
             let general = words.iter().any(|word| word.contains(['<', '…', '$']));
             let mut command = totune_cli::command();
             let found = command.try_get_matches_from_mut(
@@ -295,7 +296,7 @@ fn commands_are_accepted_and_what_they_name_exists() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Whether the words are the name of a command and nothing else.
+/// True if the words are just the name of a command.
 fn is_command(words: &[String]) -> bool {
     let name = format!("totune {}", words.join(" "));
     commands().iter().any(|(known, _)| *known == name)

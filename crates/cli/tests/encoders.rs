@@ -1,4 +1,4 @@
-//! `totune encoders`: what is listed, what a check finds, what a conversion leaves behind.
+//! `totune encoders`: its lists, the findings of checks, and the output of conversions.
 
 mod support;
 

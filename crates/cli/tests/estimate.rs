@@ -1,4 +1,4 @@
-//! What a plan says of the time it would take: without files, within a bound, in words and as JSON.
+//! Time estimates of a plan: without files, within a bound, in words and as JSON.
 
 mod support;
 
@@ -7,7 +7,7 @@ use support::{Checkout, TUNE};
 
 #[test]
 fn an_estimate_needs_no_files_and_keeps_to_its_bound() {
-    // A dataset that nobody has here.
+    // A dataset that is on nobody's machine.
     let far = TUNE.replace("\"fixture-tweets\"", "\"disaster-tweets\"");
     let checkout = Checkout::with(&[("tune", &far)]);
     let estimate = ["sweep", "plan", "trial", "fixture", "--estimate"];

@@ -1,4 +1,4 @@
-//! `data fetch` and `encoders fetch` against a server on 127.0.0.1: what they say, what they bring, how they end.
+//! `data fetch` and `encoders fetch` against a server on 127.0.0.1: their messages, files and exit codes.
 
 mod support;
 
@@ -13,7 +13,7 @@ use support::Checkout;
 /// `printf hello | sha256sum`.
 const HELLO: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
-/// A server that has `hello` at `/hello` and nothing else, and counts who comes.
+/// A server that has `hello` at `/hello` and nothing else, and counts connections.
 fn server() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
@@ -47,7 +47,7 @@ fn server() -> (String, Arc<AtomicUsize>) {
     (address, count)
 }
 
-/// A checkout whose dataset `hello` has the lines.
+/// A checkout whose dataset `hello` has these lines in its card.
 fn checkout(lines: &str) -> Checkout {
     let checkout = Checkout::new();
     let card =

@@ -1,4 +1,4 @@
-//! A model of one's own: trained, saved, used on files, from the command line.
+//! A user's model: trained, saved, used on files, from the command line.
 
 mod support;
 
@@ -6,7 +6,7 @@ use std::fs;
 
 use support::{Checkout, TUNE};
 
-/// Trains on a fixture for an epoch and saves the model as `m` in the checkout; what was printed.
+/// Trains on a fixture for an epoch and saves the model as `m` in the checkout; returns the output.
 fn train(checkout: &Checkout, dataset: &str, more: &[&str]) -> String {
     let to = checkout.path("m");
     let to = to.to_str().expect("UTF-8");
@@ -14,7 +14,7 @@ fn train(checkout: &Checkout, dataset: &str, more: &[&str]) -> String {
     checkout.succeed(&[&encoder[..], more].concat())
 }
 
-/// What a command that has to fail said.
+/// Error message of a command that has to fail.
 fn fail(checkout: &Checkout, arguments: &[&str]) -> String {
     let said = checkout.run(arguments);
     assert_eq!(
@@ -68,7 +68,7 @@ fn a_model_is_trained_saved_and_used() {
     wrong_use_is_refused(&checkout, &model, &tweets);
 }
 
-/// What is refused of a model and its training file.
+/// Checks the error cases of a model and its training file.
 fn wrong_use_is_refused(checkout: &Checkout, model: &str, tweets: &str) {
     let path = |part: &str| checkout.path(part).to_str().expect("UTF-8").to_string();
     let (nowhere, zipped, other) = (path("no/where.csv"), path("p.csv.gz"), path("datasets"));
@@ -148,7 +148,7 @@ fn scores_pairs_and_tags_are_kept_too() {
         assert!(said.contains(class), "{said}");
         let path = |part: &str| checkout.path(part).to_str().expect("UTF-8").to_string();
         let (model, file) = (path("m"), path(file));
-        // The layout that was trained on has other names for its columns.
+        // The layout used in training has other names for its columns.
         let columns: &[&str] = match dataset {
             "fixture-ner" => &["--text", "words"],
             _ => &[],

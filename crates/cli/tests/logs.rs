@@ -1,4 +1,4 @@
-//! What is written while runs go on: a log for each, JSON for programs, event files for TensorBoard.
+//! Output during runs: a log for each, JSON for programs, event files for TensorBoard.
 
 mod support;
 
@@ -112,7 +112,7 @@ fn the_log_of_a_failed_run_has_the_error_and_the_next_attempt_is_added() {
     assert_eq!(attempts(), 2);
 }
 
-/// Who watches a search sees no score on test before its settings are chosen.
+/// A user who watches a search sees no score on test before its settings are chosen.
 #[test]
 fn trials_of_a_search_show_scores_on_dev_only() {
     let search = r#"

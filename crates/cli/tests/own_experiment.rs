@@ -1,4 +1,4 @@
-//! An experiment of one's own: written, run, and shown on a page, without a file of settings for any of it.
+//! A user's experiment: written, run, and shown on a page, without a settings file for any of it.
 
 mod support;
 
@@ -33,7 +33,7 @@ fn a_new_experiment_runs_as_it_is_and_has_a_page() {
     assert!(!page.contains("id=\"claims\"") && page.contains("id=\"tables\""));
 }
 
-/// What somebody states as it is by default stays the same run.
+/// A setting stated with its default value gives the same run.
 #[test]
 fn a_default_that_is_stated_changes_no_run() {
     let checkout = Checkout::new();

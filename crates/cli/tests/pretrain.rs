@@ -1,4 +1,4 @@
-//! Pre-training from the command line: killed and resumed, exported, and asked for what is not there.
+//! Pre-training from the command line: killed and resumed, exported, and given missing names.
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use support::Checkout;
 use totune_record::read_pretraining;
 
-/// The fixture, shortened: 40 steps and 20, a checkpoint every 5.
+/// A checkout with the shortened fixture: 40 steps and 20, a checkpoint every 5.
 fn checkout() -> Checkout {
     let checkout = Checkout::new().paper("pretraining");
     let path = checkout.path("experiments/pretraining/fixture-mlm.toml");
@@ -22,7 +22,7 @@ fn checkout() -> Checkout {
     checkout
 }
 
-/// What a finished run left: steps and losses, and the encoder's weights.
+/// Output of a finished run: steps and losses, and the encoder's weights.
 fn left(checkout: &Checkout) -> (Vec<(u64, u64)>, Vec<u8>) {
     let rows = read_pretraining(&checkout.path("results/pretraining/tiny")).expect("a log");
     let losses = rows.iter().map(|row| (row.step, row.loss.to_bits()));
@@ -49,7 +49,7 @@ fn a_run_killed_again_and_again_ends_with_the_same_weights() {
     disturbed.succeed(&["pretrain", "tiny", "--resume"]);
     let (found, expected) = (left(&disturbed), left(&undisturbed));
     assert!(found.1 == expected.1, "the weights differ");
-    // The rows that a kill fell between cover fewer steps, so the last one of each is compared.
+    // Rows that a kill interrupts cover fewer steps, so the last one of each is compared.
     assert_eq!(
         found.0.last().map(|row| row.0),
         expected.0.last().map(|row| row.0)

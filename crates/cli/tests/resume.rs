@@ -1,4 +1,4 @@
-//! Sweeps that are killed, doubled, or asked to stop end with the rows of an undisturbed one.
+//! Sweeps that are killed, run twice at once, or stopped end with the rows of an undisturbed one.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use support::{Checkout, RUNS, Said};
 
-/// How often the kill test kills; `TOTUNE_TEST_KILLS=500` for a thorough one.
+/// Number of kills in the kill test; `TOTUNE_TEST_KILLS=500` for a thorough one.
 fn kills() -> usize {
     std::env::var("TOTUNE_TEST_KILLS")
         .ok()
@@ -85,7 +85,7 @@ fn shards_together_are_the_whole() {
 #[cfg(unix)]
 #[test]
 fn a_request_to_terminate_stops_cleanly_and_says_how_to_resume() {
-    // Long enough to be met at work.
+    // Long enough to be caught while running.
     let long = support::TUNE.replace("epochs = 2", "epochs = 5000");
     let checkout = Checkout::with(&[("tune", &long)]);
     let child = checkout
@@ -133,7 +133,7 @@ fn end(child: Child) -> Said {
     Said::from(child.wait_with_output().expect("ended"))
 }
 
-/// Moments that differ and are the same in every run of the test (xorshift64).
+/// Random moments that are the same in every run of the test (xorshift64).
 struct Moments(u64);
 
 impl Moments {

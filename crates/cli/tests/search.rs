@@ -1,4 +1,4 @@
-//! Searches for hyper-parameters as sweeps run them: trials first, then the runs that wait for them.
+//! Searches for hyper-parameters in sweeps: trials first, then the runs that wait for them.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use support::{Checkout, Said, TUNE};
 
-/// Two strategies, two seeds each, three trials each; the last rate is so high that training leaves finite numbers.
+/// Two strategies, two seeds each, three trials each; the last learning rate is so high that training diverges.
 fn searching(rates: &str) -> String {
     let split = "[[split]]\nkind = \"hold-out\"\ntest = 0.2\nseed = 13\n";
     assert!(TUNE.contains(split));
@@ -33,7 +33,7 @@ fn lr(spec: &Value) -> f64 {
         .expect("a rate")
 }
 
-/// The rates of the trials of a strategy with their final score on dev; none where a run has no such score.
+/// The learning rates of the trials of a strategy with their final score on dev; `None` where a run has no such score.
 fn trials(checkout: &Checkout, strategy: &str) -> Vec<(f64, Option<f64>)> {
     let trials = runs(checkout, "tune-search");
     let of = trials
@@ -129,7 +129,7 @@ fn where_every_trial_diverges_there_is_nothing_to_run_and_that_is_said() {
     let expected =
         "not possible: none of the 2 trials of its search has a score; the first diverged: ";
     assert!(why.starts_with(expected), "{why}");
-    // What cannot be is no hole in the tables.
+    // An unresolvable run is no gap in the tables.
     let collected = checkout.run(&["collect", "trial", "fixture"]);
     assert_eq!(collected.code, Some(0), "{}", collected.err);
     assert!(
@@ -182,7 +182,7 @@ fn a_sweep_waits_for_a_trial_of_another_process_and_takes_over_what_that_leaves(
         worker.kill().expect("SIGKILL");
         worker.wait().expect("ended");
     }
-    // What was cut off is the waiting sweep's to run now.
+    // An interrupted run is executed by the waiting sweep.
     let begun = Instant::now();
     while checkout.count("running") == 0 {
         assert!(

@@ -1,4 +1,4 @@
-//! No circle of files: what a file uses does not use it in turn, except between a module and those below it.
+//! No circle of files: the files that a file uses do not use it in turn, except between a module and those below it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -44,7 +44,7 @@ fn leaves(prefix: &str, tree: &str) -> Vec<String> {
     parts.flat_map(|part| leaves(&prefix, part)).collect()
 }
 
-/// The module that `path`, written in `module`, leads to; through names that a module passes on, where it has some.
+/// The module that `path`, written in `module`, leads to; through re-exported names, where there are some.
 fn target(path: &str, module: &Module, known: impl Fn(&Module, &str) -> Option<Module>) -> Module {
     let mut at = module.clone();
     for name in path.split("::") {
@@ -61,7 +61,7 @@ fn target(path: &str, module: &Module, known: impl Fn(&Module, &str) -> Option<M
     at
 }
 
-/// The other modules that each one uses, but for those above and below it.
+/// The other modules that each one uses, except for those above and below it.
 fn edges<'a>(code: &'a BTreeMap<Module, String>) -> BTreeMap<&'a Module, BTreeSet<Module>> {
     let uses = Regex::new(r"(pub(?:\([^)]*\))? )?use ([^;]*);").expect("a pattern");
     let inline = Regex::new(r"\b(?:crate|super)(?:::\w+)+").expect("a pattern");

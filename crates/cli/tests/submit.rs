@@ -6,7 +6,7 @@ use std::fs;
 
 use support::{Checkout, TUNE};
 
-/// The small paper's runs on a fixture with a test set that has no labels.
+/// The small paper's runs on a fixture with an unlabelled test set.
 fn hidden() -> Checkout {
     let tune = TUNE
         .replace("fixture-tweets", "fixture-acceptability")

@@ -1,4 +1,4 @@
-//! `totune bench`: side by side with other programs, and with ourselves set otherwise.
+//! `totune bench`: comparisons with other programs, and with other settings of totune.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -52,9 +52,9 @@ pub struct Bench {
 #[derive(Debug, Args)]
 #[command(hide = true)]
 pub struct BenchWorker {
-    /// What it does
+    /// Kind of work
     kind: String,
-    /// What it does it with, as JSON
+    /// Case of the work, as JSON
     case: String,
 }
 
@@ -98,7 +98,7 @@ impl Bench {
     }
 }
 
-/// This binary again, with the roots, the budget and the device of this command.
+/// Starts this binary again, with the roots, the budget and the device of this command.
 fn start_worker(context: &Context) -> Result<StartWorker> {
     let binary = std::env::current_exe().context("this program cannot be found")?;
     let roots = &context.roots;
@@ -119,7 +119,7 @@ fn start_worker(context: &Context) -> Result<StartWorker> {
 }
 
 impl BenchWorker {
-    /// Takes steps when asked on standard input.
+    /// Takes steps on requests from standard input.
     pub fn run(self, context: &Context) -> Result<u8> {
         let worker = Worker {
             project: context.project.clone(),

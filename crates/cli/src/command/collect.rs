@@ -1,4 +1,4 @@
-//! `totune collect`: finished runs into the tables that reports read.
+//! `totune collect`: merges finished runs into the tables that reports read.
 
 use anyhow::Result;
 use clap::Args;
@@ -29,7 +29,7 @@ pub struct Collect {
 }
 
 impl Collect {
-    /// Collects, and says what.
+    /// Collects, and prints a summary.
     pub fn run(self, context: &Context) -> Result<u8> {
         if self.upgrade {
             let runs = upgrade_results(&context.project, &self.paper, &self.profile)?;

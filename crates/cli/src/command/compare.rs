@@ -21,7 +21,7 @@ use crate::command::train::fit::{Origin, ToSave, print_saved};
 use crate::context::Context;
 use crate::exit;
 
-/// Which strategy for your own data: floors first, then a race of strategies within a time budget
+/// Find the best strategy for your own data: floors first, then a race of strategies within a time budget
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -134,7 +134,7 @@ impl Compare {
         })
     }
 
-    /// Saves the model, where that was asked for; whether nothing is missing.
+    /// Saves the model, if requested; returns true if nothing is missing.
     fn saved(
         &self,
         context: &Context,
@@ -188,7 +188,7 @@ impl Compare {
         Ok(true)
     }
 
-    /// The strategies that were asked for.
+    /// The requested strategies.
     fn asked(&self) -> Result<Vec<Strategy>> {
         let known = |name: &String| {
             name.parse().with_context(|| {
@@ -201,7 +201,7 @@ impl Compare {
         self.strategies.iter().map(known).collect()
     }
 
-    /// The command that trains the chosen model and keeps it; none where a floor was chosen.
+    /// The command that trains the chosen model and saves it; `None` where a floor was chosen.
     fn train_command(&self, comparison: &Comparison, card: &Card) -> Option<String> {
         let chosen = comparison.chosen.as_ref()?;
         let row = comparison.rows.iter().find(|row| row.name == *chosen)?;
@@ -216,7 +216,7 @@ impl Compare {
         ))
     }
 
-    /// The card that was named, or one of the file that was named.
+    /// The named card, or a card for the named file.
     fn card(&self, context: &Context) -> Result<Card> {
         let path = Path::new(&self.what);
         if path.extension().is_some_and(|end| end == "toml") {

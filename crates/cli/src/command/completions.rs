@@ -1,4 +1,4 @@
-//! `totune completions`: what a shell needs to complete arguments.
+//! `totune completions`: completion scripts for shells.
 
 use anyhow::Result;
 use clap::{Args, Command};

@@ -45,7 +45,7 @@ pub struct Curves {
     /// Show time on a logarithmic axis
     #[arg(long)]
     log_time: bool,
-    /// Where the files go [default: reports/<paper>/<profile>/curves/<task>, which git ignores]
+    /// Folder for the files [default: reports/<paper>/<profile>/curves/<task>, which git ignores]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print the table as JSON, for programs
@@ -53,7 +53,7 @@ pub struct Curves {
     json: bool,
 }
 
-/// `key=value`.
+/// Parses `key=value`.
 fn condition(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => {
@@ -97,7 +97,7 @@ impl Curves {
     }
 }
 
-/// The profile that is shown where none is named; without one, what there is instead.
+/// The first profile with results, for a command that names none; the error lists what exists instead.
 fn first_with_results(context: &Context, paper: &str) -> Result<String> {
     let project = &context.project;
     for profile in ["paper", "small", "fixture"] {

@@ -33,7 +33,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// Does what was asked.
+    /// Runs the subcommand.
     pub fn run(self, context: &Context) -> Result<u8> {
         match self {
             Self::List(list) => list.run(context),
@@ -64,7 +64,8 @@ enum AnyCard {
 }
 
 impl AnyCard {
-    /// The dataset or the text called `name`, or the card at that path. An unknown name is answered with the near one.
+    /// The dataset or the text called `name`, or the card at that path. An error about an unknown name suggests the
+    /// nearest one.
     fn find(context: &Context, name: &str) -> Result<Self> {
         let path = Path::new(name);
         if path.extension().is_some_and(|end| end == "toml") || path.components().count() > 1 {
@@ -99,7 +100,7 @@ impl AnyCard {
         Ok(cards)
     }
 
-    /// Names the cards that [`AnyCard::all`] leaves out, since they cannot be read; the exit code.
+    /// Prints errors for the cards that [`AnyCard::all`] leaves out because they cannot be read; returns the exit code.
     fn broken(context: &Context, names: &[String]) -> Result<u8> {
         if !names.is_empty() {
             return Ok(exit::OK);
@@ -114,13 +115,13 @@ fn texts(context: &Context) -> Result<TextCatalogue> {
     context.project.texts()
 }
 
-/// Does `work` with as many threads as were asked for.
+/// Does `work` with the requested number of threads.
 fn in_parallel<T: Send>(context: &Context, work: impl FnOnce() -> T + Send) -> Result<T> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(context.threads());
     Ok(pool.build().context("cannot start threads")?.install(work))
 }
 
-/// Which tokenizer encodes the texts.
+/// Choice of the tokenizer that encodes the texts.
 #[derive(Debug, clap::Args)]
 struct Wordpieces {
     /// Encoder whose tokenizer encodes the texts
@@ -157,7 +158,7 @@ impl Wordpieces {
     }
 }
 
-/// The splits of `card` that are there, or the one that was asked for.
+/// The existing splits of `card`, or the requested one.
 fn splits<'a>(context: &Context, card: &'a Card, wanted: Option<&'a str>) -> Result<Vec<String>> {
     let root = &context.roots.data;
     if let Some(split) = wanted {
@@ -176,7 +177,7 @@ fn splits<'a>(context: &Context, card: &'a Card, wanted: Option<&'a str>) -> Res
     Ok(names)
 }
 
-/// Columns of a line on this terminal, or 100 where the text goes elsewhere.
+/// Width of this terminal in columns, or 100 where the output goes elsewhere.
 fn columns() -> usize {
     let asked = std::env::var("COLUMNS")
         .ok()
@@ -196,7 +197,7 @@ fn at_least_one(n: usize, option: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file that must not be there yet.
+/// Writes a file that must not exist yet.
 pub(super) fn write_new(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;

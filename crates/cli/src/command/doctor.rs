@@ -1,4 +1,4 @@
-//! `totune doctor`: what this machine has, what is missing, and what to do about it.
+//! `totune doctor`: state of this machine, missing parts, and how to install them.
 
 use std::env;
 use std::process::ExitCode;
@@ -28,7 +28,7 @@ pub struct Doctor {
 }
 
 impl Doctor {
-    /// Looks at everything; the exit code says whether the fixture profile can run.
+    /// Checks everything; the exit code says whether the fixture profile can run.
     pub fn run(self, global: &Global) -> Result<ExitCode> {
         let here = env::current_dir().context("the current folder is gone")?;
         // A named folder that is no project is a finding, not an error.

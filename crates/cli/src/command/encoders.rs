@@ -1,5 +1,4 @@
-//! `totune encoders`: which pretrained encoders there are, whether their files are what they should be, and any of
-//! them as safetensors.
+//! `totune encoders`: the pretrained encoders, checks of their files, and conversion to safetensors.
 
 use std::path::{Path, PathBuf};
 
@@ -72,7 +71,7 @@ pub struct Convert {
     dtype: Precision,
 }
 
-/// How numbers are stored.
+/// Data type of stored numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Precision {
     F32,
@@ -93,7 +92,7 @@ impl Encoders {
     }
 }
 
-/// One encoder as it is listed.
+/// One encoder in the list.
 #[derive(Debug, Serialize)]
 struct Listed<'a> {
     name: &'a str,
@@ -101,7 +100,7 @@ struct Listed<'a> {
     architecture: String,
     parameters: u64,
     fixture: bool,
-    /// None where no weights are found.
+    /// Format of the weights; `None` where none are found.
     format: Option<Format>,
     file: Option<String>,
 }
@@ -151,7 +150,7 @@ struct Checked {
     format: Option<Format>,
     sha256: Option<String>,
     parameters: Option<u64>,
-    /// What differs, a line each; empty where all is well.
+    /// Differences, one per line; empty if there are none.
     differences: Vec<String>,
 }
 
@@ -237,7 +236,7 @@ impl Checked {
     }
 
     fn print(&self) {
-        /// More than a screen says no more than that it is another checkpoint.
+        /// Maximum number of printed differences; more than a screen only shows that it is another checkpoint.
         const MOST: usize = 40;
         let verdict = match self.differences.len() {
             0 => "agrees".to_string(),

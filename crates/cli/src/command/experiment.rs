@@ -39,7 +39,7 @@ pub struct New {
 }
 
 impl Experiment {
-    /// Does what was asked.
+    /// Runs the subcommand.
     pub fn run(self, context: &Context) -> Result<u8> {
         match self {
             Self::New(new) => new.run(context),
@@ -72,7 +72,7 @@ impl New {
     }
 }
 
-/// Gives a card that lies elsewhere a place in `datasets/` of the project, where experiments find it by its name.
+/// Adds a card from elsewhere to `datasets/` of the project, where experiments find it by its name.
 fn make_known(context: &Context, card: &Card) -> Result<()> {
     let project = &context.project;
     let file = fs::canonicalize(&card.file)
@@ -88,7 +88,7 @@ fn make_known(context: &Context, card: &Card) -> Result<()> {
         .join("datasets")
         .join(format!("{}.toml", card.name));
     let shown = context.shown(&path);
-    // A project that is moved as a whole still finds what is in it.
+    // Relative paths stay valid when the whole project is moved.
     let root = fs::canonicalize(&project.root).unwrap_or_else(|_| project.root.clone());
     let target = match file.strip_prefix(&root) {
         Ok(inside) => std::path::Path::new("..").join(inside),
@@ -105,7 +105,7 @@ fn make_known(context: &Context, card: &Card) -> Result<()> {
     Ok(())
 }
 
-/// The file.
+/// The content of the experiment file.
 fn text(card: &Card, name: &str, encoder: &str) -> String {
     let head = match card.task {
         Task::Tagging => "head = { kind = \"tagger\" }                  # a label for each word\n",
@@ -133,7 +133,7 @@ fn text(card: &Card, name: &str, encoder: &str) -> String {
     )
 }
 
-/// The files of a dataset that have labels; what is missing is held out of `train`.
+/// The split of a dataset into its labelled files; missing ones are held out from `train`.
 fn split(card: &Card) -> &'static str {
     let labelled = |split: &&str| card.splits.get(*split).is_none_or(|facts| facts.labelled);
     let there: BTreeSet<&str> = card.split_names().into_iter().filter(labelled).collect();

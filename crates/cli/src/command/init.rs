@@ -1,4 +1,4 @@
-//! `totune init`: a project of one's own.
+//! `totune init`: creates a project of the user's own.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 impl Init {
-    /// Writes the files; those that are there already stay as they are.
+    /// Writes the files; existing ones are left unchanged.
     pub fn run(self) -> Result<u8> {
         let experiments = self.folder.join("experiments");
         if experiments.exists() {

@@ -1,4 +1,4 @@
-//! `totune papers`: what there is to reproduce.
+//! `totune papers`: list of the papers that can be reproduced.
 
 use anyhow::Result;
 use clap::Args;
@@ -13,7 +13,7 @@ use crate::exit;
 pub struct Papers {}
 
 impl Papers {
-    /// Prints one line for each experiment; a file that is wrong hides no other.
+    /// Prints one line for each experiment; an invalid file does not hide the others.
     pub fn run(self, context: &Context) -> Result<u8> {
         let mut code = exit::OK;
         for paper in context.project.papers()? {

@@ -71,14 +71,14 @@ struct What {
     model: PathBuf,
     /// File with the rows: .csv, .tsv, .jsonl, .json, .txt or .conll, each also as .gz or .zst; `-` for standard input
     file: PathBuf,
-    /// How the file is laid out: csv, tsv, json (objects, one a line or in an array), lines (a text each) or words (a
-    /// word each, a blank line between sentences) [default: as its name says]
+    /// Format of the file: csv, tsv, json (objects, one a line or in an array), lines (a text each) or words (a word
+    /// each, a blank line between sentences) [default: from its name]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Kind>,
-    /// What stands between the fields of a csv [default: a comma, or a semicolon where that divides each line]
+    /// Separator of the fields of a csv [default: a comma, or a semicolon where that divides each line]
     #[arg(long, value_name = "CHARACTER")]
     separator: Option<char>,
-    /// Encoding of the file, such as windows-1252 [default: as its byte order mark says, or UTF-8]
+    /// Encoding of the file, such as windows-1252 [default: from its byte order mark, or UTF-8]
     #[arg(long, value_name = "ENCODING")]
     encoding: Option<String>,
     /// Column of the text, or of the words; several with commas between are joined [default: as in training]
@@ -115,7 +115,7 @@ impl What {
                 label,
             },
         };
-        // The file before the model: a wrong name shows at once.
+        // The file before the model, so that a wrong name is reported at once.
         let source = Source::open(&self.file, &reading, &manifest, labelled)?;
         let machine = global.machine()?;
         let model = SavedModel::open(&self.model, &machine.device, machine.threads)?;
@@ -123,7 +123,7 @@ impl What {
     }
 }
 
-/// Counts rows on standard error, `before` of which another process predicted, and stops where that was asked for.
+/// Counts rows on standard error, `before` of which another process predicted, and stops on request.
 fn counting(
     machine: &Machine,
     before: usize,
@@ -176,7 +176,7 @@ impl Predict {
     }
 }
 
-/// Says that rows have no text, which is rarely meant.
+/// Warns about rows without text, which are rarely intended.
 fn note_empty(empty: Empty, done: &str, quiet: bool) {
     if empty.rows > 0 && !quiet {
         let (rows, first) = (empty.rows, empty.first);
@@ -211,7 +211,7 @@ impl Evaluate {
     }
 }
 
-/// The scores, and for up to ten labels which was taken for which.
+/// Prints the scores, and the confusion matrix for up to ten labels.
 fn print_evaluated(found: &Evaluated, labels: &[String]) {
     println!("{} rows", found.rows);
     for (name, value) in &found.metrics {

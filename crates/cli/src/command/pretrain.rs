@@ -46,7 +46,7 @@ pub struct Pretrain {
     /// Write a page over all runs, results/pretraining/README.md with figures of their losses
     #[arg(long, conflicts_with_all = ["config", "resume", "export", "to", "steps"])]
     page: bool,
-    /// Where the encoder goes [default: runs/pretraining/<name>/encoder]
+    /// Folder for the encoder [default: runs/pretraining/<name>/encoder]
     #[arg(long, value_name = "FOLDER")]
     to: Option<PathBuf>,
     /// Stop after this many steps, as Ctrl-C would
@@ -55,7 +55,7 @@ pub struct Pretrain {
 }
 
 impl Pretrain {
-    /// Trains, and writes what came of it.
+    /// Trains, and writes the results.
     pub fn run(self, context: &Context) -> Result<u8> {
         let root = &context.project.root;
         let Some(config) = &self.config else {
@@ -112,7 +112,7 @@ impl Pretrain {
         }
     }
 
-    /// Trains unless only the encoder is asked for, and writes what came of it when all steps are taken.
+    /// Trains unless only the encoder is requested, and writes the results when all steps are done.
     fn carry_out<O: Objective>(
         &self,
         desk: &Desk,
@@ -173,7 +173,7 @@ impl Pretrain {
     }
 }
 
-/// The file that was named, or the one of that name among the project's.
+/// The named file, or the project's file of that name.
 fn path(config: &str, context: &Context) -> Result<PathBuf> {
     let typed = PathBuf::from(config);
     if typed.extension().is_some_and(|ending| ending == "toml") {
@@ -210,7 +210,7 @@ fn page(context: &Context) -> Result<u8> {
     Ok(exit::OK)
 }
 
-/// What the parts of the command share.
+/// Resources shared by the parts of the command.
 struct Desk<'a> {
     context: &'a Context,
     machine: &'a Machine,

@@ -37,7 +37,7 @@ impl Report {
     }
 }
 
-/// Writes the report of a paper's profile; the path of its page.
+/// Writes the report of a paper's profile; returns the path of its page.
 pub fn write(context: &Context, paper: &str, profile: &str) -> Result<PathBuf> {
     let results = context.project.results(paper, profile);
     ensure!(
@@ -51,7 +51,7 @@ pub fn write(context: &Context, paper: &str, profile: &str) -> Result<PathBuf> {
         paper: paper.to_string(),
         profile: profile.to_string(),
     };
-    // Rows of earlier schemas, and of arms that have other names by now, are read in today's words.
+    // Rows of earlier schemas, and of arms that have been renamed since, are converted to today's form.
     let rows = read_results(&context.project, paper, profile)?;
     Ok(totune_report::report_of(&request, Some(rows))?.index)
 }

@@ -1,4 +1,4 @@
-//! `totune reproduce`: run what is missing of a paper, collect, report.
+//! `totune reproduce`: run what a paper lacks, collect, report.
 
 use anyhow::Result;
 use clap::Args;
@@ -26,7 +26,7 @@ pub struct Reproduce {
     /// Rerun failed runs
     #[arg(long)]
     pub retry_failed: bool,
-    /// What else is written.
+    /// Additional output.
     #[command(flatten)]
     pub curves: Curves,
 }

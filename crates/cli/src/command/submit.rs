@@ -63,7 +63,7 @@ impl Submit {
     }
 }
 
-/// What a row says was answered.
+/// The prediction of a row as a target.
 fn answer(card: &Card, row: &PredictionRow) -> Result<Target> {
     let found = &row.predicted;
     let target = if card.task == Task::Regression {

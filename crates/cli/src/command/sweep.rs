@@ -1,4 +1,4 @@
-//! `totune sweep`: what would run, and running it.
+//! `totune sweep`: planning and executing runs.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -75,7 +75,7 @@ pub struct RunArgs {
     curves: Curves,
 }
 
-/// Which runs.
+/// Selection of runs.
 #[derive(Debug, Args)]
 struct Which {
     /// Paper, such as hart2020
@@ -145,7 +145,7 @@ impl Sweep {
     }
 }
 
-/// A line of progress.
+/// Formats a line of progress.
 fn heard(timing: &Timing) -> String {
     match timing {
         Timing::Begins { number, of, label } => format!("timing {number} of {of}: {label}"),
@@ -159,7 +159,7 @@ fn heard(timing: &Timing) -> String {
     }
 }
 
-/// `2 x 32`, or `2 x 4 of 32` where a step of a whole batch was too long.
+/// Formats the timed steps: `2 x 32`, or `2 x 4 of 32` where a step of a whole batch was too long.
 fn timed(kind: &KindCost) -> String {
     let (steps, examples) = (kind.timed.steps, kind.timed.examples);
     match examples < kind.batch_size {
@@ -212,10 +212,10 @@ impl Which {
     }
 }
 
-/// How often a sweep looks whether another process has finished the trials it waits for.
+/// Interval at which a sweep checks whether another process has finished the trials it waits for.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Runs what a plan says with progress on stderr, and plans again until nothing waits for a search any more; the exit
+/// Executes a plan with progress on stderr, and plans again until no run waits for a search any more; returns the exit
 /// code.
 pub fn execute(
     context: &Context,
@@ -228,7 +228,7 @@ pub fn execute(
     let mut told = false;
     loop {
         let plan = Plan::new(context.places(), paper, profile, &selection)?;
-        // What fails again in this round is not run a third time in the next.
+        // A run that fails again in this round is not tried a third time in the next.
         selection.retry_failed = false;
         let idle = plan.to_run().is_empty();
         let mut summary = match idle {
@@ -260,20 +260,20 @@ pub fn execute(
     }
 }
 
-/// What the rounds of a sweep share.
+/// Resources shared by the rounds of a sweep.
 struct Desk {
     machine: Machine,
     audience: Audience,
 }
 
-/// Runs a plan in which something is to run.
+/// Executes a plan with runs to do.
 fn round(
     context: &Context,
     plan: &Plan,
     desk: &mut Option<Desk>,
     curves: &Curves,
 ) -> Result<Summary> {
-    // What is missing is said before a device is chosen: it is the answer that a fresh machine needs first.
+    // Missing files are reported before a device is chosen: on a fresh machine that is the first thing to know.
     let specs = || plan.to_run().into_iter().map(|run| &run.spec);
     refuse_misfits(context, specs())?;
     if let Some(message) = totune_sweep::missing(&context.project, &context.roots, specs())? {
@@ -372,7 +372,7 @@ fn print_plan(plan: &Plan) {
     }
 }
 
-/// `58 done, 2 failed`.
+/// Formats the numbers of runs by state: `58 done, 2 failed`.
 fn counts(plan: &Plan) -> String {
     let states = [
         State::Done,

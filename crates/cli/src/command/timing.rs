@@ -1,4 +1,4 @@
-//! `totune sweep time`: what an epoch of each kind of run takes on a quiet machine.
+//! `totune sweep time`: duration of an epoch of each kind of run on a quiet machine.
 
 use anyhow::Result;
 use clap::Args;
@@ -30,7 +30,7 @@ pub struct TimeArgs {
     /// Epochs to time in each phase
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     epochs: u16,
-    /// Time even if other processes use the machine, and mark the rows
+    /// Time even if other processes use the machine, and flag the rows
     #[arg(long)]
     anyway: bool,
     /// Time again what was timed before
@@ -39,7 +39,7 @@ pub struct TimeArgs {
 }
 
 impl TimeArgs {
-    /// Times and says what came of it.
+    /// Times, and prints a summary.
     pub fn run(self, context: &Context) -> Result<u8> {
         let everything = Selection::default();
         let plan = Plan::new(context.places(), &self.paper, &self.profile, &everything)?;
@@ -71,7 +71,7 @@ impl TimeArgs {
     }
 }
 
-/// A line of progress.
+/// Formats a line of progress.
 fn heard(event: &TimingEvent) -> String {
     match event {
         TimingEvent::Begins { number, of, label } => format!("timing {number} of {of}: {label}"),
@@ -82,7 +82,7 @@ fn heard(event: &TimingEvent) -> String {
     }
 }
 
-/// `2.31 s an epoch (2.29 to 2.40), CPU share 97 %`.
+/// Formats a phase: `2.31 s an epoch (2.29 to 2.40), CPU share 97 %`.
 fn phase(row: &TimingRow) -> String {
     let TimingRow {
         epoch_seconds,

@@ -1,4 +1,4 @@
-//! `totune train`: one model on a dataset of one's own.
+//! `totune train`: one model on a dataset of the user's own.
 
 pub(super) mod fit;
 mod rerun;
@@ -40,7 +40,7 @@ pub struct Train {
     /// Pretrained encoder, as `totune encoders list` names it
     #[arg(long, value_name = "NAME", default_value = ENCODER)]
     encoder: String,
-    /// What is trained: frozen, full, last-<k>, two-phase, lora, gradual or bitfit
+    /// Strategy: frozen, full, last-<k>, two-phase, lora, gradual or bitfit
     #[arg(long, value_name = "STRATEGY", default_value_t = Strategy::Full)]
     strategy: Strategy,
     /// The head: one linear layer, or a hidden layer on the first token (a BiLSTM where words are tagged)
@@ -58,10 +58,10 @@ pub struct Train {
     /// Examples per step [default: 16; 32 from 5,000 training examples on]
     #[arg(long, value_name = "N")]
     batch_size: Option<usize>,
-    /// Most tokens of an input; longer ones are cut [default: that of 99 % of inputs, at most 256]
+    /// Maximum number of tokens of an input; longer ones are truncated [default: that of 99 % of inputs, at most 256]
     #[arg(long, value_name = "N")]
     max_length: Option<usize>,
-    /// Which vector a label is computed from [default: as transformers has it]
+    /// Pooling into the vector that labels are computed from [default: that of transformers]
     #[arg(long, value_name = "POOLING")]
     pooling: Option<PoolingName>,
     /// Seed of everything random
@@ -80,7 +80,7 @@ pub struct Train {
     run: Option<String>,
 }
 
-/// The encoder of commands that are told none: the one that comes with the repository.
+/// Default encoder of commands: the one that comes with the repository.
 pub(super) const ENCODER: &str = "totune-bert-mini";
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -93,7 +93,7 @@ enum HeadName {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum PoolingName {
-    /// What the pretrained pooler makes of the first token
+    /// The output of the pretrained pooler for the first token
     Pooler,
     /// The first token
     First,
@@ -111,7 +111,7 @@ impl Train {
             false => Switch::Off,
         };
         if let Some(folder) = &self.save {
-            // Before the minutes that training takes.
+            // Checked before the minutes that training takes.
             totune_keep::check_free(folder)?;
         }
         if let (Some(id), Some(folder)) = (&self.run, &self.save) {
@@ -177,7 +177,7 @@ impl Train {
         job.run(context, &machine, self.save.as_deref())
     }
 
-    /// What was asked for.
+    /// The recipe of these options.
     fn recipe(&self) -> Recipe {
         Recipe {
             strategy: self.strategy,
@@ -200,7 +200,7 @@ impl Train {
     }
 }
 
-/// The command that trains what `recipe` says on a dataset, the name of one or the path of its card.
+/// The command that trains with `recipe` on a dataset, given by its name or the path of its card.
 pub(super) fn command(dataset: &str, encoder: &str, recipe: &Recipe) -> String {
     let mut words = vec![
         "totune train".to_string(),
@@ -216,7 +216,7 @@ pub(super) fn command(dataset: &str, encoder: &str, recipe: &Recipe) -> String {
     words.join(" ")
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./@+:,".contains(c);
     match word.chars().all(is_plain) {

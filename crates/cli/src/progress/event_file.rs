@@ -7,11 +7,11 @@
 
 use std::io::{Result, Write};
 
-/// Event messages into a writer.
+/// Writer of event messages.
 pub struct EventFile<W: Write>(W);
 
 impl<W: Write> EventFile<W> {
-    /// Begins the file, `time` seconds after 1970.
+    /// Starts the file, `time` seconds after 1970.
     pub fn new(writer: W, time: f64) -> Result<Self> {
         let mut file = Self(writer);
         let mut event = wall_time(time);
@@ -20,7 +20,7 @@ impl<W: Write> EventFile<W> {
         Ok(file)
     }
 
-    /// A value of the curve `tag` at a training step.
+    /// Writes a value of the curve `tag` at a training step.
     pub fn scalar(&mut self, tag: &str, step: u64, value: f64, time: f64) -> Result<()> {
         let mut of_tag = Vec::new();
         bytes(&mut of_tag, 1, tag.as_bytes());
@@ -35,7 +35,7 @@ impl<W: Write> EventFile<W> {
         self.record(&event)
     }
 
-    /// Everything so far, for who reads along.
+    /// Flushes everything so far, for programs that read along.
     pub fn flush(&mut self) -> Result<()> {
         self.0.flush()
     }
@@ -49,13 +49,13 @@ impl<W: Write> EventFile<W> {
     }
 }
 
-/// A checksum as TensorFlow writes it, such that one of data with checksums in it stays a good one.
+/// A checksum as TensorFlow writes it, so that data with checksums in it can itself be checksummed.
 fn masked(data: &[u8]) -> [u8; 4] {
     let sum = crc32c::crc32c(data).rotate_right(15);
     sum.wrapping_add(0xa282_ead8).to_le_bytes()
 }
 
-// How fields are encoded.
+// Wire types of fields.
 const VARINT: u64 = 0;
 const FIXED_64: u64 = 1;
 const BYTES: u64 = 2;

@@ -1,4 +1,4 @@
-//! What a program reads of runs: one JSON object a line, on stderr.
+//! Progress of runs for programs: one JSON object per line, on stderr.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,14 +9,14 @@ use totune_sweep::{Ended, Plan, PlannedRun, Position, Progress};
 use super::tracker::Tracker;
 use crate::print::{Level, event};
 
-/// Events of a sweep.
+/// Listener that writes the events of a sweep.
 pub struct Lines {
     device: String,
     tracker: Mutex<Tracker>,
 }
 
 impl Lines {
-    /// Of runs on `device`.
+    /// Listener for runs on `device`.
     pub fn new(device: &str) -> Self {
         Self {
             device: device.to_string(),

@@ -1,6 +1,7 @@
-//! Who hears how runs go: a person at a terminal or a file, a program that reads JSON, TensorBoard.
+//! Progress of runs: for a user at a terminal or in a file, for programs as JSON, and for TensorBoard.
 //!
-//! All of them are listeners of [`totune_sweep::Progress`]; the log in the folder of each run is another one, of the sweep itself.
+//! All of them are listeners of [`totune_sweep::Progress`]; the log in the folder of each run is another one, inside
+//! the sweep.
 
 mod event_file;
 mod json;
@@ -23,10 +24,10 @@ use crate::print;
 
 pub use steps::Steps;
 
-/// Between two lines of something long.
+/// Interval between two lines of a long task.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What else is written while models are trained.
+/// Additional output during training.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Curves {
     /// Write losses and scores of each run for TensorBoard, in a folder of its own below this one
@@ -34,11 +35,11 @@ pub struct Curves {
     pub tensorboard: Option<PathBuf>,
 }
 
-/// Everyone who hears how runs go.
+/// All listeners of runs.
 pub struct Audience(Vec<Box<dyn Progress>>);
 
 impl Audience {
-    /// Of runs on `device`.
+    /// Listeners for runs on `device`.
     ///
     /// # Errors
     /// When the folder for TensorBoard cannot be made.
@@ -55,25 +56,25 @@ impl Audience {
         Ok(Self(all))
     }
 
-    /// As one listener.
+    /// Combines them into one listener.
     pub fn listeners(&self) -> Listeners<'_> {
         Listeners(self.0.iter().map(|one| &**one).collect())
     }
 }
 
-/// Whether someone sees stderr on a terminal that can redraw a line.
+/// True if stderr is a terminal that can redraw a line.
 pub fn redraws() -> bool {
     let is_dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
     std::io::stderr().is_terminal() && !is_dumb && !print::is_json()
 }
 
-/// A style without colour, which every terminal and `NO_COLOR` are content with.
+/// A style without colour, which works on every terminal and with `NO_COLOR`.
 pub fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template).expect("the template is valid");
     style.progress_chars("=> ")
 }
 
-/// A length of time as people say it: 850ms, 12.3s, 4m05s, 2h10m.
+/// Formats a duration for people: 850ms, 12.3s, 4m05s, 2h10m.
 fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {

@@ -1,4 +1,4 @@
-//! What is seen of a pre-training run.
+//! Progress of a pre-training run.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// For a run of `steps` steps.
+    /// Progress of a run of `steps` steps.
     pub fn new(steps: usize, quiet: bool) -> Self {
         let bar = match redraws() && !quiet {
             true => ProgressBar::new(steps as u64),
@@ -31,7 +31,7 @@ impl Steps {
         }
     }
 
-    /// A row of the log: "12m04s left, step 150/12,800, loss 5.1234, 3,412 tokens/s".
+    /// Shows a row of the log: "12m04s left, step 150/12,800, loss 5.1234, 3,412 tokens/s".
     pub fn row(&mut self, row: &PretrainingRow) {
         let left = self.steps.saturating_sub(row.step as usize) as f64;
         let per_step = row.tokens as f64 / row.step.max(1) as f64;
@@ -53,7 +53,7 @@ impl Steps {
         }
     }
 
-    /// A checkpoint was written.
+    /// Reports a checkpoint.
     pub fn saved(&self, step: usize) {
         if self.bar.is_hidden() && !self.quiet {
             eprintln!("checkpoint after step {step}");

@@ -12,17 +12,17 @@ use totune_sweep::{Ended, PlannedRun, Position, Progress};
 
 use super::event_file::EventFile;
 
-/// How the name of an event file begins.
+/// Prefix of the names of event files.
 const BEGINNING: &str = "events.out.tfevents.";
 
-/// Writes the curves of runs that are alone on the machine.
+/// Writes the curves of runs that have the machine to themselves.
 pub struct TensorBoard {
     folder: PathBuf,
     current: Mutex<Option<EventFile<BufWriter<File>>>>,
 }
 
 impl TensorBoard {
-    /// Into `folder`, which is made.
+    /// Writer below `folder`, which is created.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -39,7 +39,7 @@ impl TensorBoard {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new file for a run; what an earlier attempt at it wrote goes.
+    /// Opens a new file for a run; that of an earlier attempt is removed.
     fn open(&self, run: &PlannedRun) -> std::io::Result<EventFile<BufWriter<File>>> {
         let folder = self.folder.join(name(run));
         fs::create_dir_all(&folder)?;
@@ -53,7 +53,7 @@ impl TensorBoard {
         EventFile::new(BufWriter::new(File::create(path)?), now())
     }
 
-    /// Writes values of the run at hand. Curves that cannot be written are given up, the run goes on.
+    /// Writes values of the current run. If that fails, the curves are given up and the run continues.
     fn write(&self, values: impl IntoIterator<Item = (String, usize, f64)>, is_epoch: bool) {
         let mut current = self.current();
         let Some(file) = current.as_mut() else {

@@ -1,4 +1,4 @@
-//! What a person sees of runs: bars on a terminal, plain lines elsewhere. All of it goes to stderr.
+//! Progress of runs for people: bars on a terminal, plain lines elsewhere. All of it goes to stderr.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ pub struct Shown {
 #[derive(Default)]
 struct Known {
     tracker: Tracker,
-    /// Parts that the labels of all runs have, which a terminal has no room for.
+    /// Parts that the labels of all runs share, for which a terminal has no room.
     shared: Vec<String>,
     /// ", dev accuracy 0.8312" after the first epoch of a run.
     score: String,
@@ -53,7 +53,7 @@ impl Bars {
         }
     }
 
-    /// A round begins: `before` of the `of` runs have ended in others, whose end cleared the bars.
+    /// Starts a round: `before` of the `of` runs have ended in earlier rounds, whose end cleared the bars.
     fn begin(&self, before: usize, of: usize) {
         let bars = [&self.sweep, &self.label, &self.run];
         for bar in bars.into_iter().filter(|bar| bar.is_finished()) {
@@ -74,7 +74,7 @@ impl Bars {
 }
 
 impl Shown {
-    /// Of runs on `device`.
+    /// Display of runs on `device`.
     pub fn new(device: &str) -> Self {
         Self {
             device: device.to_string(),
@@ -122,7 +122,7 @@ fn line(moment: &Moment, of: usize, event: &StepEvent, score: &str) -> String {
     )
 }
 
-/// "test accuracy 0.8312", or what went wrong.
+/// Formats the outcome: "test accuracy 0.8312", or the error.
 fn outcome(ended: &Ended) -> String {
     match (ended.status.as_str(), &ended.score) {
         ("ok", Some(score)) => format!("{} {} {:.4}", score.split, score.metric, score.value),
@@ -139,7 +139,7 @@ fn opening(plan: &Plan, of: usize, device: &str) -> String {
     format!("{of} runs on {device}{left}")
 }
 
-/// Parts that all of these labels have.
+/// Parts shared by all of these labels.
 fn shared_parts<'a>(mut labels: impl Iterator<Item = &'a str>) -> Vec<String> {
     let first = labels.next().unwrap_or_default().split(" · ");
     let mut shared: Vec<String> = first.map(str::to_string).collect();
@@ -151,7 +151,8 @@ fn shared_parts<'a>(mut labels: impl Iterator<Item = &'a str>) -> Vec<String> {
     if n > 1 { shared } else { Vec::new() }
 }
 
-/// A label in `width` columns: without what all runs share, and without its beginning where that is still too long.
+/// A label in `width` columns: without the parts shared by all runs, and without its beginning where that is still too
+/// long.
 fn short(label: &str, shared: &[String], width: usize) -> String {
     let parts = label.split(" · ");
     let own: Vec<&str> = parts
@@ -169,7 +170,7 @@ fn short(label: &str, shared: &[String], width: usize) -> String {
     }
 }
 
-/// Columns of the terminal.
+/// Width of the terminal in columns.
 fn columns() -> usize {
     usize::from(console::Term::stderr().size().1)
 }

@@ -1,4 +1,4 @@
-//! Where a sweep stands: the number of each run, the time left, and the speed of the run at hand.
+//! State of a sweep: the number of each run, the remaining time, and the speed of the current run.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use totune_sweep::{Forecast, Plan, PlannedRun, Position, State};
 
 use super::PATIENCE;
 
-/// What is known from the events so far, of all rounds of a sweep.
+/// State derived from the events so far, over all rounds of a sweep.
 #[derive(Default)]
 pub struct Tracker {
     forecast: Forecast,
@@ -28,7 +28,7 @@ struct Current {
     said: Instant,
 }
 
-/// A step, and what follows from it.
+/// A step, with the values derived from it.
 pub struct Moment {
     /// Id of the run.
     pub id: String,
@@ -36,18 +36,18 @@ pub struct Moment {
     pub label: String,
     /// Its number in the sweep.
     pub number: usize,
-    /// Time left of its training.
+    /// Remaining time of its training.
     pub run_left: Duration,
-    /// Time left of everything, where there is something to go by.
+    /// Remaining time of all runs; `None` without any run to estimate from.
     pub all_left: Option<Duration>,
     /// Examples a second.
     pub speed: f64,
-    /// Whether nothing has been said of it for some time; then it is taken to be said now.
+    /// True if nothing has been printed about it for some time; then it counts as printed now.
     pub is_due: bool,
 }
 
 impl Tracker {
-    /// A round begins.
+    /// Starts a round.
     pub fn begin(&mut self, plan: &Plan) {
         self.before = self.ended;
         self.of = self.before + plan.to_run().len() + plan.count(State::Waiting);
@@ -55,22 +55,22 @@ impl Tracker {
         self.current = None;
     }
 
-    /// Runs of the sweep, those included that wait for a search.
+    /// Number of runs of the sweep, including those that wait for a search.
     pub fn of(&self) -> usize {
         self.of
     }
 
-    /// Runs of earlier rounds.
+    /// Number of runs of earlier rounds.
     pub fn before(&self) -> usize {
         self.before
     }
 
-    /// The number of a run in all rounds.
+    /// The number of a run over all rounds.
     pub fn number(&self, position: Position) -> usize {
         self.before + position.number
     }
 
-    /// A run begins.
+    /// Notes the start of a run.
     pub fn started(&mut self, position: Position, run: &PlannedRun) {
         self.of = self.of.max(self.before + position.of);
         self.forecast.started(&run.spec);
@@ -84,7 +84,7 @@ impl Tracker {
         });
     }
 
-    /// A step of the run at hand.
+    /// Notes a step of the current run.
     pub fn step(&mut self, event: &StepEvent) -> Option<Moment> {
         let current = self.current.as_mut()?;
         current.examples += event.examples;
@@ -108,20 +108,20 @@ impl Tracker {
         })
     }
 
-    /// A run has ended; the time left of the others, where there is something to go by and something left.
+    /// Notes the end of a run; returns the remaining time of the others, if there are any and it can be estimated.
     pub fn finished(&mut self, run: &PlannedRun, took: Duration) -> Option<Duration> {
         self.ended += 1;
         self.forecast.ended(&run.spec, took);
         self.forecast.left().filter(|left| !left.is_zero())
     }
 
-    /// Id of the run at hand.
+    /// Id of the current run.
     pub fn id(&self) -> Option<&str> {
         self.current.as_ref().map(|current| current.id.as_str())
     }
 }
 
-/// The score after an epoch to show: on dev before test, by the metric that is listed first.
+/// The score after an epoch to show: dev before test, by the metric that is listed first.
 pub fn main_score<'a>(event: &'a EpochScores) -> Option<&'a Score> {
     let of = |split: &str| {
         let mut scores = event.scores.iter();

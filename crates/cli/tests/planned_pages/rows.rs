@@ -1,4 +1,4 @@
-//! Rows of runs that never ran: answers drawn by hand, which are scored as those of a trained run.
+//! Rows of runs that never ran: synthetic predictions, which are scored like those of a trained run.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -10,7 +10,7 @@ use totune_sweep::{Information, RunSpec, Work};
 /// Examples of a split.
 const EXAMPLES: usize = 100;
 
-/// One run of each spec, with scores and answers.
+/// One run of each spec, with scores and predictions.
 pub fn tables(runs: &[RunSpec], cards: &Catalogue) -> Tables {
     let mut tables = Tables::default();
     for run in runs {
@@ -51,7 +51,7 @@ fn add(tables: &mut Tables, run: &RunSpec, card: &Card) {
             Work::Probe(work) => by_layer(card, &scores, work.mi, |metric, value| {
                 eval(epochs, split, metric, value);
             }),
-            // Up by a hundredth an epoch; what is no training is scored once.
+            // Increases by 0.01 per epoch; work without training is scored once.
             _ => (epochs.min(1)..=epochs).for_each(|at| {
                 let lower = 0.01 * f64::from(epochs - at);
                 scores
@@ -106,7 +106,7 @@ fn row(run: &RunSpec, epochs: u32) -> RunRow {
     }
 }
 
-/// Scores of the card's metrics at five layers, and what the layers tell of labels.
+/// Scores of the card's metrics at five layers, and the mutual information of layers and labels.
 fn by_layer(
     card: &Card,
     scores: &[(String, f64)],
@@ -131,7 +131,7 @@ fn by_layer(
     }
 }
 
-/// The answers of a run on a split, 70 to 95 % of which are right but for chance.
+/// The predictions of a run on a split, about 70 to 95 % of which are correct.
 struct Answers {
     scores: Vec<(String, f64)>,
     rows: Vec<PredictionRow>,
@@ -211,7 +211,7 @@ fn owned(scores: Vec<(&str, f64)>) -> Vec<(String, f64)> {
         .collect()
 }
 
-/// A number from 0 to 1 that is always the same for the same thing.
+/// A number from 0 to 1 that is always the same for the same value.
 fn drawn(of: impl Hash) -> f64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);

@@ -14,7 +14,7 @@ pub struct Checkout {
     folder: TempDir,
 }
 
-/// What a command said and how it ended.
+/// Output and exit code of a command.
 pub struct Said {
     /// Exit code; none when a signal ended it.
     pub code: Option<i32>,
@@ -77,7 +77,7 @@ adaptation = { kind = "last-k", k = 1, lr = 1e-3, pooler = "trainable", embeddin
 [profiles.fixture]
 "#;
 
-/// Runs that the two files make.
+/// Number of runs of the two files.
 pub const RUNS: usize = 10;
 
 impl Checkout {
@@ -146,7 +146,7 @@ impl Checkout {
         Said::from(self.command(arguments).output().expect("the binary starts"))
     }
 
-    /// Runs a command that has to succeed; what it printed.
+    /// Runs a command that has to succeed; returns its output.
     #[track_caller]
     pub fn succeed(&self, arguments: &[&str]) -> String {
         let said = self.run(arguments);
@@ -169,7 +169,7 @@ impl Checkout {
             .collect()
     }
 
-    /// How many runs of the plan are in a state.
+    /// Number of runs of the plan in a state.
     pub fn count(&self, state: &str) -> usize {
         let plan = self.plan(&[]);
         plan["runs"]
@@ -180,14 +180,14 @@ impl Checkout {
             .count()
     }
 
-    /// The collected tables without what a clock or a memory gauge says.
+    /// The collected tables without clock times and memory use.
     pub fn collected(&self) -> Tables {
         self.succeed(&["collect", "trial", "fixture"]);
         let tables = Tables::read(&self.path("results/trial/fixture")).expect("tables");
         without_clocks(tables)
     }
 
-    /// The tables of one run, likewise.
+    /// The tables of one run, likewise without clock times.
     pub fn tables(&self, id: &str) -> Tables {
         without_clocks(Tables::read(&self.path("runs").join(id)).expect("tables"))
     }

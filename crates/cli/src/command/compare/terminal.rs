@@ -55,7 +55,7 @@ pub(super) fn table(comparison: &Comparison) -> String {
     lines.join("\n") + "\n"
 }
 
-/// One line with the stage and what is left of the budget.
+/// One line with the stage and the remaining budget.
 pub(super) struct Line {
     bar: ProgressBar,
     quiet: bool,

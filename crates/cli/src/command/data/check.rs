@@ -76,7 +76,7 @@ impl Check {
     }
 }
 
-/// A file of either kind of card; programs tell them apart by `kind`.
+/// A file of either kind of card; programs distinguish them by `kind`.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum Entry {

@@ -1,10 +1,10 @@
-//! What somebody says about a file; the rest is guessed.
+//! Options with facts about a file; the rest is guessed.
 
 use clap::{Args, ValueEnum};
 use totune_data::guess::Hints;
 use totune_data::{Empty, Task};
 
-/// What cannot be guessed of a file.
+/// Facts about a file that cannot be guessed.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What the file has")]
 pub(in crate::command) struct HintArgs {
@@ -32,7 +32,7 @@ pub(in crate::command) struct HintArgs {
     /// Whether the first line has the names of the columns
     #[arg(long, value_name = "yes|no")]
     header: Option<YesNo>,
-    /// What becomes of rows without a text [default: they are an error]
+    /// Treatment of rows without a text [default: they are an error]
     #[arg(long, value_name = "drop|keep")]
     empty: Option<DropKeep>,
     /// Encoding of the file, such as windows-1252 or utf-16le [default: UTF-8, or what its first bytes say]
@@ -69,7 +69,7 @@ fn separator(text: &str) -> Result<char, String> {
 }
 
 impl HintArgs {
-    /// The same for the guess.
+    /// Converts the options into hints for the guess.
     pub(in crate::command) fn hints(&self) -> Hints {
         Hints {
             name: self.name.clone(),

@@ -67,7 +67,7 @@ impl List {
     }
 }
 
-/// For programs, which tell the two kinds apart by `kind`.
+/// JSON entry, in which `kind` distinguishes datasets from texts.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum Entry {

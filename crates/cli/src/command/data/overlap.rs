@@ -49,7 +49,7 @@ pub struct OverlapOf {
     json: bool,
 }
 
-/// What is compared.
+/// Texts and datasets that are compared.
 struct Cards {
     texts: Vec<TextCard>,
     datasets: Vec<Card>,
@@ -57,7 +57,7 @@ struct Cards {
     trained_on: Vec<(String, Dataset)>,
 }
 
-/// What the cards of encoders list, as far as it is at hand.
+/// Training data from the cards of encoders, as far as it is on this machine.
 #[derive(Default)]
 struct TrainingData {
     texts: Vec<TextCard>,
@@ -68,7 +68,7 @@ struct TrainingData {
 }
 
 impl TrainingData {
-    /// Adds what an encoder was trained on, and says what of it is not at hand.
+    /// Adds the training data of an encoder, and reports the missing parts.
     fn read(&mut self, context: &Context, encoder: &EncoderCard) -> Result<()> {
         let root = &context.roots.data;
         let known = texts(context)?;
@@ -92,7 +92,7 @@ impl TrainingData {
                     && card.missing(root, &["train"]).is_none();
                 match there.then(|| card.load_split(root, "train")) {
                     Some(Ok(rows)) => self.rows.push((format!("{name} train"), rows)),
-                    // Such as a part of it under the name of the whole.
+                    // For example a part of it under the name of the whole.
                     Some(Err(error)) => eprintln!("left out {name} train: {error:#}"),
                     None => absent.push(name.as_str()),
                 }
@@ -155,8 +155,8 @@ impl OverlapOf {
         Ok(exit::OK)
     }
 
-    /// Every split that is there, with its name. One that is not what its card says is an error where its dataset was
-    /// named, and left out with a note where not.
+    /// Every existing split, with its name. One that differs from its card is an error if its dataset was named, and is
+    /// left out with a note if not.
     fn load(&self, context: &Context, cards: &[Card]) -> Result<Vec<(String, Dataset)>> {
         let root = &context.roots.data;
         let mut loaded = Vec::new();
@@ -175,7 +175,7 @@ impl OverlapOf {
         Ok(loaded)
     }
 
-    /// The texts, the datasets of which a split is there, and what encoders were trained on.
+    /// The texts, the datasets of which a split exists, and the training data of encoders.
     fn cards(&self, context: &Context) -> Result<Cards> {
         let encoders = context.project.encoders()?;
         let mut training = TrainingData::default();
@@ -196,7 +196,7 @@ impl OverlapOf {
                 super::AnyCard::Dataset(card) => datasets.push(*card),
             }
         }
-        // Reading takes a while and says what is missing, so first every name has to be known.
+        // Reading takes a while and reports missing files, so all names are checked first.
         for encoder in named {
             training.read(context, encoder)?;
         }
@@ -254,7 +254,7 @@ impl OverlapOf {
         })
     }
 
-    /// The command that makes the page again.
+    /// The command that recreates the page.
     fn command(&self) -> String {
         let mut words = vec!["totune data overlap".to_string()];
         words.extend(self.names.iter().cloned());

@@ -1,4 +1,4 @@
-//! `totune data fetch` and `totune encoders fetch`: bring what the cards say can be fetched.
+//! `totune data fetch` and `totune encoders fetch`: download the files that cards list.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,7 +31,7 @@ Exit codes:
 pub struct FetchDatasets {
     /// Datasets to fetch [default: all that can be fetched]
     pub names: Vec<String>,
-    /// How.
+    /// Options of the download.
     #[command(flatten)]
     pub how: How,
 }
@@ -42,12 +42,12 @@ pub struct FetchDatasets {
 pub struct FetchEncoders {
     /// Encoders to fetch [default: all that can be fetched]
     pub names: Vec<String>,
-    /// How.
+    /// Options of the download.
     #[command(flatten)]
     pub how: How,
 }
 
-/// How things are fetched.
+/// Options of downloads.
 #[derive(Debug, Args)]
 pub struct How {
     /// List what would be fetched, from where and how large it is, and fetch nothing
@@ -68,7 +68,7 @@ pub struct How {
 }
 
 impl FetchDatasets {
-    /// Fetches.
+    /// Fetches the datasets.
     pub fn run(self, context: &Context) -> Result<u8> {
         let catalogue = context.project.datasets()?;
         let mut broken = exit::OK;
@@ -94,7 +94,7 @@ impl FetchDatasets {
 }
 
 impl FetchEncoders {
-    /// Fetches.
+    /// Fetches the encoders.
     pub fn run(self, context: &Context) -> Result<u8> {
         let catalogue = context.project.encoders()?;
         let mut broken = exit::OK;

@@ -1,4 +1,4 @@
-//! What became of each download, as lines and as JSON.
+//! Outcomes of downloads, as lines and as JSON.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -9,17 +9,17 @@ use totune_fetch::{Fetcher, Job, State};
 
 use crate::context::Context;
 
-/// What became of one card.
+/// Outcome of one card.
 #[derive(Debug, Serialize)]
 pub(super) struct Outcome {
     pub(super) name: String,
     pub(super) files: Vec<FileOutcome>,
-    /// How to get it by hand, where it cannot be fetched.
+    /// Instructions for a manual download, where the files cannot be fetched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) instructions: Option<String>,
 }
 
-/// What became of one download.
+/// Outcome of one download.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct FileOutcome {
     pub(super) file: String,
@@ -32,7 +32,7 @@ pub(super) struct FileOutcome {
     /// Size of the download.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) size: Option<u64>,
-    /// Bytes that came over the wire.
+    /// Bytes received over the network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) received: Option<u64>,
     /// The hash that the card lacks.
@@ -42,7 +42,7 @@ pub(super) struct FileOutcome {
     pub(super) error: Option<String>,
 }
 
-/// What is there of a download, and what fetching it would mean.
+/// State of a download on disk, and the steps that fetching it would take.
 pub(super) fn look(fetcher: &Fetcher, job: &Job, stop: &AtomicBool) -> FileOutcome {
     let from = Some(job.origin(&fetcher.settings().endpoint));
     let outcome = FileOutcome {

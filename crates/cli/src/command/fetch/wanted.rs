@@ -1,4 +1,4 @@
-//! What the card of a dataset or of an encoder wants fetched.
+//! Downloads that the card of a dataset or of an encoder requires.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,12 +11,12 @@ use totune_model::EncoderCard;
 
 use crate::context::Context;
 
-/// What a card wants, and what there is by hand.
+/// Downloads that a card requires, and instructions for manual ones.
 pub(super) struct Wanted {
     pub(super) name: String,
     pub(super) instructions: String,
     pub(super) jobs: Vec<Job>,
-    /// The files, where all of them are there in a way of their own, such as in another layout.
+    /// The files, where all of them exist in another form, such as another layout.
     pub(super) otherwise: Option<Vec<PathBuf>>,
 }
 
@@ -54,12 +54,12 @@ pub(super) fn of_dataset(context: &Context, settings: &Settings, card: &Card) ->
 }
 
 pub(super) fn of_encoder(context: &Context, card: &EncoderCard) -> Wanted {
-    // What is fetched goes into the user's folder.
+    // Downloads go into the user's folder.
     let mut places = context.roots.of_encoder(&context.project, card.fixture);
     let root = places.remove(0);
     let job = |mut download: totune_fetch::Download| {
         if let (Source::Hub { path, .. }, None) = (&download.source, &download.sha256) {
-            // Of weights in one file the card knows the hash.
+            // For weights in one file the card has the hash.
             let format = Format::ALL
                 .into_iter()
                 .find(|format| format.file_name() == path.as_str());

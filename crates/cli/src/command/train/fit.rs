@@ -1,4 +1,4 @@
-//! Training a run and keeping its model.
+//! Training of a run, and saving of its model.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -17,18 +17,18 @@ use crate::context::Context;
 use crate::exit;
 use crate::progress::{Audience, Curves};
 
-/// What a saved model says about its origin.
+/// Origin of a saved model.
 #[derive(Clone, Copy)]
 pub(crate) struct Origin<'a> {
     /// The run; it trains an encoder.
     pub spec: &'a RunSpec,
-    /// Whether it is one of an experiment.
+    /// True if the run belongs to an experiment.
     pub is_listed: bool,
     /// The card of the dataset.
     pub card: &'a Card,
-    /// Its training file, or what was used of it.
+    /// Its training file, or the part of it that was used.
     pub train: &'a Dataset,
-    /// What identifies all of the dataset that the run reads.
+    /// Hash of all data that the run reads.
     pub hash: &'a str,
     /// The card of the encoder.
     pub encoder: &'a EncoderCard,
@@ -36,21 +36,21 @@ pub(crate) struct Origin<'a> {
 
 /// A run to train.
 pub(super) struct Job<'a> {
-    /// What it reads, in memory.
+    /// Its inputs in memory.
     pub inputs: &'a Inputs,
     pub origin: Origin<'a>,
-    /// Files with learning curves, where they were asked for.
+    /// Files with learning curves, if requested.
     pub curves: &'a Curves,
-    /// Whether low-rank updates are saved in PEFT's format too.
+    /// Also saves low-rank updates in PEFT's format.
     pub adapter: Switch,
 }
 
-/// What is left of the data when a training has used it.
+/// Facts about the data that are needed after training.
 struct Facts {
     /// Examples in train, dev and test.
     sizes: [usize; 3],
     metrics: Vec<String>,
-    /// Some of test, to compare the saved model by.
+    /// Some test examples, to compare the saved model on.
     sample: Examples,
 }
 
@@ -68,7 +68,7 @@ impl Facts {
 }
 
 impl Job<'_> {
-    /// Trains on `machine`, prints the scores, and saves the model as `folder`, where one is given.
+    /// Trains on `machine`, prints the scores, and saves the model as `folder`, if one is given.
     ///
     /// # Errors
     /// When a setting does not fit the encoder or the task, or the model cannot be saved.
@@ -110,7 +110,7 @@ impl Job<'_> {
         Ok(exit::OK)
     }
 
-    /// Trains, and says how it goes.
+    /// Trains with progress output.
     fn fit(
         &self,
         context: &Context,
@@ -138,7 +138,7 @@ impl Job<'_> {
     }
 }
 
-/// How a training ended that was not interrupted.
+/// Outcome of a training that was not interrupted.
 fn ended(stop: &Stop, outcome: &Outcome<AnyEncoder>, metrics: &[String], took: Duration) -> Ended {
     let (status, error) = match stop {
         Stop::Diverged(divergence) => ("diverged", divergence.to_string()),
@@ -160,10 +160,10 @@ fn ended(stop: &Stop, outcome: &Outcome<AnyEncoder>, metrics: &[String], took: D
     }
 }
 
-/// A trained model, and all that its folder says about it.
+/// A trained model, with everything its folder documents.
 pub(crate) struct ToSave<'a> {
     pub outcome: &'a Outcome<AnyEncoder>,
-    /// Some of test, to compare the saved model by.
+    /// Some test examples, to compare the saved model on.
     pub sample: &'a Examples,
     /// Examples in train, dev and test.
     pub sizes: [usize; 3],
@@ -172,9 +172,9 @@ pub(crate) struct ToSave<'a> {
     pub origin: Origin<'a>,
     /// The folder with the encoder's tokenizer.
     pub dir: &'a Path,
-    /// What identifies the encoder's weights.
+    /// Identifier of the encoder's weights.
     pub checkpoint: &'a str,
-    /// Whether low-rank updates are saved in PEFT's format too.
+    /// Also saves low-rank updates in PEFT's format.
     pub adapter: Switch,
 }
 
@@ -182,7 +182,7 @@ impl ToSave<'_> {
     /// Saves the model as `folder`.
     ///
     /// # Errors
-    /// When the folder is there and not empty or cannot be written, or what was written computes something else.
+    /// When the folder is not empty or cannot be written, or the saved model computes something else.
     pub fn save(&self, context: &Context, machine: &Machine, folder: &Path) -> Result<Saved> {
         let [train, dev, test] = self.sizes;
         let Origin { spec, card, .. } = self.origin;
@@ -230,7 +230,7 @@ fn print_scores(outcome: &Outcome<AnyEncoder>, [train, dev, test]: [usize; 3]) {
     }
 }
 
-/// Where a model was saved, and who loads it.
+/// Prints the folder of a saved model, and the programs that load it.
 pub(crate) fn print_saved(saved: &Saved) {
     println!(
         "saved {} (read back: {} examples, largest difference {:.1e})",

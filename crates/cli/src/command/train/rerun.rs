@@ -1,4 +1,4 @@
-//! A run of an experiment, trained again as its spec says, to keep its model.
+//! Retraining of a run of an experiment with the settings of its spec, to save its model.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use super::fit::{Job, Origin};
 use crate::context::Context;
 use crate::progress::Curves;
 
-/// Trains the run `id` again and saves its model as `folder`, with its low-rank updates by themselves where `adapter` says
-/// so. The same seed on the same machine gives the same model on a CPU.
+/// Trains the run `id` again and saves its model as `folder`, also with separate low-rank updates if `adapter` says so.
+/// The same seed on the same machine gives the same model on a CPU.
 pub(super) fn rerun(
     context: &Context,
     id: &str,
