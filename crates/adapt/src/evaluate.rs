@@ -25,7 +25,7 @@ pub struct Evaluation {
 /// Scores `examples` in batches of `batch_size`, without dropout, from the activations cached for `start` if there are
 /// any.
 ///
-/// Where an encoder carries its state from batch to batch, the first one begins with nothing.
+/// If an encoder carries its state from batch to batch, the first batch starts from a zero state.
 ///
 /// `model` is a validation snapshot ([`burn::module::Module::valid`]), so that no graph is built. Batches hold examples
 /// of similar length, which saves padding; the result is in the order of the examples.

@@ -90,9 +90,12 @@ impl Optimizer {
         let adam = self.adam();
         let patterns = adam.no_decay.iter().map(|pattern| matcher(pattern));
         let patterns = patterns.collect::<Result<Vec<_>>>()?;
-        let decay = |path: &str| match patterns.iter().any(|matches| matches(path)) {
-            true => 0.0,
-            false => adam.weight_decay,
+        let decay = |path: &str| {
+            if patterns.iter().any(|matches| matches(path)) {
+                0.0
+            } else {
+                adam.weight_decay
+            }
         };
         Ok(paths
             .into_iter()

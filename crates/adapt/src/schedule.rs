@@ -14,7 +14,7 @@ use crate::plateau::Plateau;
 pub enum Schedule {
     /// The peak rate throughout, after an optional warm-up.
     Constant(Constant),
-    /// Up to the peak and down to 0 in straight lines, as in transformers.
+    /// Linear warm-up to the peak and linear decay to 0, as in transformers.
     Linear(Linear),
     /// The schedule of the released BERT code, with its drop at the end of the warm-up.
     Bert(Bert),

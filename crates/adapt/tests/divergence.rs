@@ -6,7 +6,7 @@ use burn::module::{Module, ModuleDisplay, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
 use common::{devices, eight, encoder, parameters, run_on, training};
 use totune_adapt::{Adaptation, Divergence, Full, Outcome, Stop, fit};
-use totune_model::{Encoder, Pass, States, TokenBatch};
+use totune_model::{Encoder, HiddenStates, Pass, TokenBatch};
 
 #[test]
 fn a_loss_that_is_not_a_number_ends_the_run_in_its_step() {
@@ -127,10 +127,10 @@ impl Encoder for Cliff {
         _layer: usize,
         batch: &TokenBatch,
         _pass: &Pass,
-    ) -> States {
+    ) -> HiddenStates {
         let [n, _] = batch.shape();
         let pooled = self.pooler.weight.val().sqrt() * 0.0; // [1, hidden]
-        States {
+        HiddenStates {
             hidden: vec![x],
             pooled: Some(pooled.repeat_dim(0, n)),
         }

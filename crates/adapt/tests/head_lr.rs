@@ -25,8 +25,8 @@ struct Vectors {
     shape: [usize; 2],
     warmup: f64,
     weight_decay: f64,
-    start: Parts,
-    gradients: Vec<Parts>,
+    start: ValuesByPart,
+    gradients: Vec<ValuesByPart>,
     cases: Vec<Case>,
 }
 
@@ -36,11 +36,11 @@ struct Case {
     /// Number of steps of each phase.
     steps: usize,
     /// Values after each step of each phase.
-    after: Vec<Parts>,
+    after: Vec<ValuesByPart>,
 }
 
 /// Values by the name of a part.
-type Parts = BTreeMap<String, Values>;
+type ValuesByPart = BTreeMap<String, Values>;
 
 #[derive(Deserialize)]
 struct Values {
@@ -94,7 +94,7 @@ impl Model {
         ]
     }
 
-    fn gradients(&self, values: &Parts, shape: [usize; 2]) -> GradientsParams {
+    fn gradients(&self, values: &ValuesByPart, shape: [usize; 2]) -> GradientsParams {
         let device = self.head.weight.val().device().inner();
         let mut gradients = GradientsParams::new();
         for (part, pair) in self.parts() {
@@ -187,7 +187,7 @@ fn check(vectors: &Vectors, case: &Case, device: &Device) {
 }
 
 #[track_caller]
-fn compare(model: &Model, after: &Parts, at: &str) {
+fn compare(model: &Model, after: &ValuesByPart, at: &str) {
     for (part, pair) in model.parts() {
         let found = [pair.weight.val().into_data(), pair.bias.val().into_data()];
         let expected = [&after[part].weight, &after[part].bias];

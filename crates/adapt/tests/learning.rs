@@ -299,15 +299,17 @@ fn a_watcher_ends_a_run_after_a_step_or_an_epoch() {
     }
     impl Watch for Breaks {
         fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
-            match event.step == self.step {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            if event.step == self.step {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             }
         }
         fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
-            match event.epoch == self.epoch {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            if event.epoch == self.epoch {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             }
         }
     }

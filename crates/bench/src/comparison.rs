@@ -80,7 +80,7 @@ pub enum Program {
 /// A unit of work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unit {
-    /// In the plural, such as `tokens`.
+    /// Name in the plural, such as `tokens`.
     pub name: String,
     /// The number of units in a lap.
     pub per_lap: f64,
@@ -89,9 +89,9 @@ pub struct Unit {
 /// Values agree when they differ by at most `absolute + relative * |first side's|`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
-    /// In the units of the values.
+    /// Tolerance in the units of the values.
     pub absolute: f64,
-    /// Relative to the value.
+    /// Tolerance relative to the value.
     pub relative: f64,
 }
 
@@ -100,9 +100,9 @@ pub struct Tolerance {
 pub struct Target {
     /// The faster side.
     pub side: String,
-    /// Than this one.
+    /// The slower side.
     pub than: String,
-    /// By this factor.
+    /// Smallest accepted speed-up factor.
     pub at_least: f64,
 }
 

@@ -16,7 +16,7 @@ use crate::worker::{Worker, answer};
 
 /// A file to read and encode, with the settings. `bench/data.py` reads the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Reading {
+pub struct InputFile {
     /// The file.
     file: PathBuf,
     /// Its card.
@@ -29,9 +29,9 @@ pub struct Reading {
     max_length: usize,
     /// Threads, or processes.
     threads: usize,
-    /// Of the Python side: processes instead of threads.
+    /// Processes instead of threads, on the Python side.
     processes: bool,
-    /// Of our side: read the encoded texts back from the cache.
+    /// True if our side reads the encoded texts back from the cache.
     cached: bool,
 }
 
@@ -73,7 +73,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
     ));
     let vocabulary = vocabulary(desk)?;
     for threads in [1, 2] {
-        let reading = |processes, cached| Reading {
+        let reading = |processes, cached| InputFile {
             file: file.clone(),
             card: card.clone(),
             vocabulary: vocabulary.clone(),
@@ -156,7 +156,7 @@ fn synthetic(out: &mut impl Write, rows: usize) -> Result<()> {
 
 /// Reads and encodes the file on request; returns the number of ids, and the sum of those in rows that were not
 /// truncated.
-pub fn work(case: &Reading, _: &Worker) -> Result<()> {
+pub fn work(case: &InputFile, _: &Worker) -> Result<()> {
     let card = Card::read(&case.card)?;
     let tokenizer = Tokenizer::open(&case.vocabulary, true)?;
     let cache = EncodedCache::new(&case.scratch.join(format!("cache-{}", case.threads)));
@@ -164,9 +164,10 @@ pub fn work(case: &Reading, _: &Worker) -> Result<()> {
     answer(&version, || {
         let dataset = card.load_split(&case.scratch, "train")?;
         let (length, threads) = (case.max_length, case.threads);
-        let encoded = match case.cached {
-            true => cache.encode_all(&tokenizer, &dataset, length, threads)?.0,
-            false => tokenizer.encode_all(&dataset.examples, length, threads)?,
+        let encoded = if case.cached {
+            cache.encode_all(&tokenizer, &dataset, length, threads)?.0
+        } else {
+            tokenizer.encode_all(&dataset.examples, length, threads)?
         };
         let tokens = encoded.iter().map(|row| row.ids.len()).sum::<usize>();
         let whole = encoded.iter().filter(|row| row.ids.len() < length);

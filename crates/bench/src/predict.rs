@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use totune_adapt::{DataFacts, Examples, Outcome, Recipe, Stop, Strategy, Switch};
 use totune_data::Task;
 use totune_keep::{
-    ColumnNames, DatasetFacts, Layout, Reading, SavedModel, Source, Target, TaskFacts, Trained,
-    predict, save,
+    ColumnNames, DatasetFacts, Layout, ReadOptions, SavedModel, Source, Target, TaskFacts,
+    TrainedModel, predict, save,
 };
 use totune_model::Classifier;
 
@@ -21,7 +21,7 @@ use crate::desk::Desk;
 use crate::synthetic::Words;
 use crate::worker::{Worker, answer};
 
-/// What is predicted. `bench/predict.py` reads the same.
+/// Case of a prediction benchmark. `bench/predict.py` reads the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Predicting {
     /// The encoder of the model.
@@ -32,7 +32,7 @@ pub struct Predicting {
     file: PathBuf,
     /// The most tokens of a row.
     max_length: usize,
-    /// Of the pipeline: rows that pass through it at once; without a number the fastest of several.
+    /// Batch size of the pipeline; without a number the fastest of several.
     batch: Option<usize>,
     /// Threads of the side.
     threads: usize,
@@ -155,7 +155,7 @@ fn write(case: &Predicting, worker: &Worker) -> Result<()> {
         phases: Vec::new(),
         eval_seconds: 0.0,
     };
-    let trained = Trained {
+    let trained = TrainedModel {
         outcome: &outcome,
         encoder: card,
         dir: &loaded.dir,
@@ -183,7 +183,7 @@ fn write(case: &Predicting, worker: &Worker) -> Result<()> {
     Ok(())
 }
 
-/// Predicts the file when asked; the probabilities of the second label of the first rows.
+/// Predicts the file at each request; returns the probabilities of the second label of the first rows.
 pub fn work(case: &Predicting, worker: &Worker) -> Result<()> {
     if !case.model.exists() {
         write(case, worker)?;
@@ -191,7 +191,7 @@ pub fn work(case: &Predicting, worker: &Worker) -> Result<()> {
     let model = SavedModel::open(&case.model, &worker.machine.device, case.threads)?;
     let version = format!("totune {}", env!("CARGO_PKG_VERSION"));
     answer(&version, || {
-        let mut source = Source::open(&case.file, &Reading::default(), &model.manifest, false)?;
+        let mut source = Source::open(&case.file, &ReadOptions::default(), &model.manifest, false)?;
         let layout = Layout::of(source.kind(), &case.file, false);
         let out = case.file.with_extension("out.csv");
         let target = Target::stream(BufWriter::new(File::create(&out)?));

@@ -72,9 +72,10 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
 }
 
 fn masked_lm(desk: &Desk) -> Result<Case> {
-    let (shape, batch, seq) = match desk.tiny {
-        true => (Shape::TINY, 2, 8),
-        false => (Shape::BERT_MINI, 64, 128),
+    let (shape, batch, seq) = if desk.tiny {
+        (Shape::TINY, 2, 8)
+    } else {
+        (Shape::BERT_MINI, 64, 128)
     };
     let step = |dtype| transformer::Case {
         mode: Mode::Train,

@@ -46,7 +46,7 @@ pub struct Outcome {
     /// The speed-ups to reach.
     #[serde(default)]
     pub targets: Vec<Target>,
-    /// In the order of the case.
+    /// Timings of the sides, in the order of the case.
     pub sides: Vec<Timing>,
 }
 
@@ -108,9 +108,10 @@ impl Results {
             return Ok(new);
         }
         let old = Self::read(&file)?;
-        let outcomes = match old.machine == new.machine {
-            true => old.outcomes,
-            false => Vec::new(),
+        let outcomes = if old.machine == new.machine {
+            old.outcomes
+        } else {
+            Vec::new()
         };
         Ok(Self { outcomes, ..new })
     }

@@ -32,8 +32,8 @@ pub struct Hello {
 
 /// A side's answer to a request for steps.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Answer {
-    /// Of each step.
+pub struct Timings {
+    /// Seconds of each step.
     pub seconds: Vec<f64>,
 }
 
@@ -85,7 +85,7 @@ impl Side {
         writeln!(input, "{steps}")
             .and_then(|()| input.flush())
             .with_context(|| format!("{}: ended early", self.name))?;
-        let Answer { seconds } = self.read()?;
+        let Timings { seconds } = self.read()?;
         ensure!(
             seconds.len() == steps,
             "{}: found {} steps, expected {steps}",

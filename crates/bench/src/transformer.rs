@@ -159,7 +159,7 @@ enum Network {
     MaskedLm(MaskedLm),
 }
 
-/// Of the training steps.
+/// Learning rate and weight decay of the training steps.
 const RATE: Rate = Rate {
     lr: 1e-5,
     weight_decay: 0.01,
@@ -206,7 +206,7 @@ struct Batch {
     tokens: TokenBatch,
     /// Masked tokens, counted through the rows.
     places: Tensor<1, Int>,
-    /// Of each example or each masked token.
+    /// Labels of each example or each masked token.
     labels: Tensor<1, Int>,
 }
 

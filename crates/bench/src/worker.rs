@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use totune_sweep::{Machine, Project, Roots};
 
-use crate::side::{Answer, Hello, LastWords};
+use crate::side::{Hello, LastWords, Timings};
 
 /// The settings of a worker, from the command line.
 pub struct Worker {
@@ -35,7 +35,7 @@ pub fn answer(version: &str, mut step: impl FnMut() -> Result<Vec<f64>>) -> Resu
             values = step()?;
             seconds.push(start.elapsed().as_secs_f64());
         }
-        say(&Answer { seconds })?;
+        say(&Timings { seconds })?;
     }
     say(&last_words(values, BTreeMap::new()))
 }

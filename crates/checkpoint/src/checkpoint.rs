@@ -126,7 +126,7 @@ impl Checkpoint {
     /// A checkpoint of one file, from its bytes; `name` is its name in errors.
     ///
     /// # Errors
-    /// As [`Checkpoint::open`].
+    /// The same as those of [`Checkpoint::open`].
     pub fn read(name: &str, format: Format, bytes: Vec<u8>) -> Result<Self> {
         let bytes = Bytes::from(bytes);
         let tensors = read_single(format, 0, &bytes).with_context(|| name.to_string())?;
@@ -136,7 +136,7 @@ impl Checkpoint {
     /// A TensorFlow checkpoint from the bytes of its index and of its data files.
     ///
     /// # Errors
-    /// As [`Checkpoint::open`].
+    /// The same as those of [`Checkpoint::open`].
     pub fn read_tensorflow(name: &str, index: Vec<u8>, data: Vec<Vec<u8>>) -> Result<Self> {
         let files: Vec<Bytes> = std::iter::once(index)
             .chain(data)

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::Format;
 
-/// For messages: what [`find`] looks for.
+/// Usual file names that [`find`] looks for, for messages.
 pub(crate) const USUAL_NAMES: &str = "`model.safetensors`, `pytorch_model.bin`, `*.ckpt.index` or `*weights.hdf5`, or shards with their index";
 
 /// The file to open among those in `folder`, of the first of `formats` that is there; none when no format is.

@@ -203,7 +203,7 @@ fn is_slack(index: &[u8], at: usize) -> bool {
 fn a_checksum_finds_a_changed_element_in_a_zip_archive() {
     let bytes = fixture("pytorch/pytorch_model.bin");
     let safetensors = fixture("safetensors/model.safetensors");
-    // The last tensor of the other file, as it stands in this one.
+    // The end of the other file's last tensor, which this file contains too.
     let tail = &safetensors[safetensors.len() - 32..];
     let at = bytes
         .windows(tail.len())

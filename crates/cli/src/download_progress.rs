@@ -10,7 +10,7 @@ use crate::progress::{PATIENCE, redraws, style};
 
 /// Display of a download: a bar with rate and time left on a terminal; elsewhere a line when a file begins, one every
 /// ten seconds during the transfer, and one for each problem.
-pub struct Shown {
+pub struct DownloadProgress {
     bar: Option<ProgressBar>,
     pace: Mutex<Option<Pace>>,
 }
@@ -22,7 +22,7 @@ struct Pace {
     said: Instant,
 }
 
-impl Shown {
+impl DownloadProgress {
     /// Display for any number of files.
     pub fn new() -> Self {
         let template = "{prefix} {bar:30} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left{msg}";
@@ -66,7 +66,7 @@ impl Shown {
     }
 }
 
-impl Progress for Shown {
+impl Progress for DownloadProgress {
     fn hear(&self, event: &Event<'_>) {
         if let Some(bar) = &self.bar {
             return Self::on_bar(bar, event);
@@ -96,7 +96,7 @@ impl Progress for Shown {
     }
 }
 
-impl Drop for Shown {
+impl Drop for DownloadProgress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

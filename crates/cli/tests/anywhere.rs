@@ -58,9 +58,10 @@ impl Place {
 /// Reviews with a word that gives their label away.
 fn reviews(rows: usize) -> String {
     let row = |at: usize| {
-        let (word, label) = match at.is_multiple_of(3) {
-            true => ("bad", "negative"),
-            false => ("good", "positive"),
+        let (word, label) = if at.is_multiple_of(3) {
+            ("bad", "negative")
+        } else {
+            ("good", "positive")
         };
         format!("\"this one is {word}, number {at}\",{label}\n")
     };

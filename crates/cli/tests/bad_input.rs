@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use support::{Checkout, SPARSE, Said, TUNE};
+use support::{Checkout, CommandOutput, SPARSE, TUNE};
 use totune_record::Tables;
 
 #[test]
@@ -172,7 +172,7 @@ fn a_device_that_is_not_there_is_an_error_and_no_other_device() {
         checkout.command(&["sweep", "run", "trial", "fixture", "--device", "cuda:99"]);
     refused(
         &checkout,
-        Said::from(command.output().expect("starts")),
+        CommandOutput::from(command.output().expect("starts")),
         "--device cuda:99",
     );
     refused(
@@ -361,7 +361,7 @@ fn a_full_disk_is_a_clean_error_and_the_sweep_goes_on_later() {
         .arg("--project")
         .arg(checkout.path(""));
     command.args(["--device", "flex", "sweep", "run", "trial", "fixture"]);
-    let said = Said::from(command.output().expect("starts"));
+    let said = CommandOutput::from(command.output().expect("starts"));
     assert_eq!(said.code, Some(2), "{}", said.err);
     assert!(
         said.err.contains(".parquet: could not be written"),
@@ -378,7 +378,7 @@ fn a_full_disk_is_a_clean_error_and_the_sweep_goes_on_later() {
 
 /// Checks for exit code 2, the message, and neither runs nor results.
 #[track_caller]
-fn refused(checkout: &Checkout, said: Said, expected: &str) {
+fn refused(checkout: &Checkout, said: CommandOutput, expected: &str) {
     assert_eq!(said.code, Some(2), "{}", said.err);
     assert!(
         said.err.contains(expected),

@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 
 use serde_json::Value;
-use support::{Checkout, Said};
+use support::{Checkout, CommandOutput};
 
 /// The result of a successful comparison, whose output is in `out`.
 fn comparison(checkout: &Checkout, arguments: &[&str]) -> Value {
@@ -210,7 +210,7 @@ fn what_cannot_be_compared_is_an_error() {
             "unknown encoder `fixture-brt`",
         ),
     ] {
-        let Said { code, err, .. } = checkout.run(&arguments);
+        let CommandOutput { code, err, .. } = checkout.run(&arguments);
         assert_eq!(code, Some(2), "{err}");
         assert!(err.contains(expected), "{err}");
         assert!(!checkout.path("compare").exists());
@@ -222,9 +222,10 @@ fn what_cannot_be_compared_is_an_error() {
 #[test]
 fn the_model_of_the_best_strategy_is_saved() {
     let line = |at: usize| {
-        let (word, label) = match at.is_multiple_of(3) {
-            true => ("bad", "negative"),
-            false => ("good", "positive"),
+        let (word, label) = if at.is_multiple_of(3) {
+            ("bad", "negative")
+        } else {
+            ("good", "positive")
         };
         format!("it is {word} number {at},{label}\n")
     };

@@ -7,12 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use support::{Checkout, Said, TUNE};
+use support::{Checkout, CommandOutput, TUNE};
 
 const RUN: [&str; 4] = ["sweep", "run", "trial", "fixture"];
 
 /// The events on standard error, all of which are JSON.
-fn events(said: &Said) -> Vec<Value> {
+fn events(said: &CommandOutput) -> Vec<Value> {
     let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
     said.err.lines().map(parse).collect()
 }
@@ -21,9 +21,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false => found.push(path),
+        if path.is_dir() {
+            found.extend(files(&path))
+        } else {
+            found.push(path)
         }
     }
     found

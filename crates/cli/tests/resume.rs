@@ -6,7 +6,7 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use support::{Checkout, RUNS, Said};
+use support::{Checkout, CommandOutput, RUNS};
 
 /// Number of kills in the kill test; `TOTUNE_TEST_KILLS=500` for a thorough one.
 fn kills() -> usize {
@@ -129,8 +129,8 @@ fn what_is_done_is_not_run_again() {
     );
 }
 
-fn end(child: Child) -> Said {
-    Said::from(child.wait_with_output().expect("ended"))
+fn end(child: Child) -> CommandOutput {
+    CommandOutput::from(child.wait_with_output().expect("ended"))
 }
 
 /// Random moments that are the same in every run of the test (xorshift64).

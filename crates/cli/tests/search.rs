@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use support::{Checkout, Said, TUNE};
+use support::{Checkout, CommandOutput, TUNE};
 
 /// Two strategies, two seeds each, three trials each; the last learning rate is so high that training diverges.
 fn searching(rates: &str) -> String {
@@ -150,7 +150,7 @@ fn two_sweeps_on_one_store_both_get_to_the_end_of_a_search() {
         command.spawn().expect("starts")
     };
     for child in [sweep(), sweep()] {
-        let said = Said::from(child.wait_with_output().expect("ended"));
+        let said = CommandOutput::from(child.wait_with_output().expect("ended"));
         assert_eq!(said.code, Some(0), "{}", said.err);
     }
     assert_eq!(shared.count("done"), 10);

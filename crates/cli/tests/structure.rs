@@ -81,9 +81,10 @@ fn edges<'a>(code: &'a BTreeMap<Module, String>) -> BTreeMap<&'a Module, BTreeSe
             for path in leaves("", &found[2]) {
                 let name = path.rsplit("::").next().unwrap_or_default().to_owned();
                 let from = target(&path, module, below);
-                match name == "*" {
-                    true => globs.push((module, from)),
-                    false => drop(passed_on.insert((module.clone(), name), from)),
+                if name == "*" {
+                    globs.push((module, from))
+                } else {
+                    drop(passed_on.insert((module.clone(), name), from))
                 }
             }
         }

@@ -54,16 +54,19 @@ impl Comparison {
         let score = |row: &Row| row.dev.or(row.test.map(|test| test.value));
         let strategies = self.rows.iter();
         let strategies = strategies.filter(|row| row.is_strategy && row.test.is_some());
-        let score = |row: &Row| match Some(&row.name) == self.chosen.as_ref() {
-            true => f64::INFINITY,
-            false => score(row).unwrap_or(f64::NEG_INFINITY),
+        let score = |row: &Row| {
+            if Some(&row.name) == self.chosen.as_ref() {
+                f64::INFINITY
+            } else {
+                score(row).unwrap_or(f64::NEG_INFINITY)
+            }
         };
         strategies.max_by(|a, b| score(a).total_cmp(&score(b)))
     }
 }
 
 /// The ingredients of a [`Comparison`].
-pub(crate) struct Parts<'a> {
+pub(crate) struct ComparisonInput<'a> {
     pub scorer: &'a Scorer,
     /// Floors, then strategies.
     pub rows: Vec<ScoredRow<'a>>,
@@ -80,7 +83,7 @@ pub(crate) struct Parts<'a> {
 pub(crate) fn conclude(
     data: &DatasetSplits,
     request: &Request,
-    mut parts: Parts,
+    mut parts: ComparisonInput,
     learning_curve: &dyn Fn(&str) -> Result<LearningCurve>,
 ) -> Result<Outcome> {
     let scorer = parts.scorer;

@@ -12,11 +12,11 @@ use crate::trial::{Size, Trial, TrialResult};
 /// Seconds that a strategy takes for an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cost {
-    /// In a training step.
+    /// Seconds in a training step.
     pub step: f64,
-    /// To compute its cached activations, once.
+    /// Seconds to compute its cached activations, once.
     pub cache: f64,
-    /// To predict it.
+    /// Seconds to predict it.
     pub predict: f64,
 }
 

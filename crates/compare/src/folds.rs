@@ -60,9 +60,10 @@ impl<'a> Folds<'a> {
             all,
             names,
             indices,
-            last: match runner.keeps_models {
-                true => LAST_BEFORE_MODEL,
-                false => LAST,
+            last: if runner.keeps_models {
+                LAST_BEFORE_MODEL
+            } else {
+                LAST
             },
         }
     }

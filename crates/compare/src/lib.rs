@@ -49,7 +49,7 @@ pub use row::Row;
 pub use scorer::Estimate;
 
 use crate::candidate::Candidate;
-use crate::comparison::Parts;
+use crate::comparison::ComparisonInput;
 use crate::folds::Folds;
 use crate::race::Race;
 use crate::row::ScoredRow;
@@ -176,7 +176,7 @@ fn by_race(
             .iter()
             .map(|one| ScoredRow::of_candidate(one, runner)),
     );
-    let parts = Parts {
+    let parts = ComparisonInput {
         scorer,
         rows: rows.collect(),
         test: runner.split(&data.name, "test"),
@@ -218,7 +218,7 @@ fn by_folds(
         .collect();
     // All scores are of the same examples: there is no other split that the choice was made on.
     rows.iter_mut().for_each(|scored| scored.row.dev = None);
-    let parts = Parts {
+    let parts = ComparisonInput {
         scorer,
         rows,
         test: Some(all),

@@ -29,10 +29,10 @@ pub fn page(
     let mut environment = Environment::new();
     environment.add_template("compare.html", include_str!("../templates/compare.html"))?;
     let template = environment.get_template("compare.html")?;
-    let rows: Vec<Shown> = comparison
+    let rows: Vec<PageRow> = comparison
         .rows
         .iter()
-        .map(|row| Shown::of(row, comparison))
+        .map(|row| PageRow::of(row, comparison))
         .collect();
     let stamp = comparison
         .fixture
@@ -62,7 +62,7 @@ pub fn page(
 
 /// A row as the table shows it.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct PageRow {
     title: String,
     chosen: bool,
     dev: String,
@@ -74,7 +74,7 @@ struct Shown {
     note: String,
 }
 
-impl Shown {
+impl PageRow {
     fn of(row: &Row, comparison: &Comparison) -> Self {
         let number =
             |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));

@@ -8,7 +8,7 @@ use crate::trial::Size;
 /// A stage of a comparison, such as one trial.
 #[derive(Debug, Clone)]
 pub struct Stage {
-    /// In a few words: `full, learning rate 1e-4, seed 2, 1300 x 3`.
+    /// Description in a few words: `full, learning rate 1e-4, seed 2, 1300 x 3`.
     pub what: String,
     /// Seconds since the start.
     pub spent: f64,

@@ -90,9 +90,12 @@ impl Race<'_> {
     /// Runs all learning rates of all strategies for the same time. Strategies that do not fit are dropped from the end
     /// of the list.
     fn first(&self, candidates: &mut [Candidate]) -> Result<()> {
-        let weight = |candidate: &Candidate| match learns_late(candidate.entrant.strategy) {
-            true => 2.0,
-            false => 1.0,
+        let weight = |candidate: &Candidate| {
+            if learns_late(candidate.entrant.strategy) {
+                2.0
+            } else {
+                1.0
+            }
         };
         let of_all_rates = |candidate: &Candidate| weight(candidate) * candidate.rates.len() as f64;
         let mut n = candidates.len();
@@ -102,10 +105,10 @@ impl Race<'_> {
             let size = |one: &Candidate| self.fitting(one, share * weight(one), false);
             let sizes: Vec<Option<Size>> = candidates[..n].iter().map(size).collect();
             // While one does not fit, the last of the list makes room.
-            match sizes.iter().any(Option::is_none) {
-                true if n > 1 => n -= 1,
-                _ => break sizes,
+            if n == 1 || sizes.iter().all(Option::is_some) {
+                break sizes;
             }
+            n -= 1;
         };
         let sizes = sizes.into_iter().chain(std::iter::repeat(None));
         for (candidate, size) in candidates.iter_mut().zip(sizes) {

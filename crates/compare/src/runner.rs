@@ -44,7 +44,7 @@ pub(crate) struct Runner<'a> {
     pub scorer: Scorer,
     /// True if trials that predict test keep their models.
     pub keeps_models: bool,
-    /// By the name of the data and of the split.
+    /// Splits by the names of the dataset and of the split.
     splits: BTreeMap<(String, String), Dataset>,
 }
 
@@ -224,9 +224,10 @@ struct Limit<'a> {
 impl Watch for Limit<'_> {
     fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
         (self.on_step)(event);
-        match Instant::now() > self.until || self.machine.stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if Instant::now() > self.until || self.machine.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     }
 

@@ -6,7 +6,8 @@ use anyhow::{Result, bail, ensure};
 use serde::Serialize;
 use totune_data::{Dataset, Target};
 use totune_stats::{
-    Reading, classification_scores_with, paired_bootstrap_of, regression_scores, tagging_scores,
+    SpanEvaluation, classification_scores_with, paired_bootstrap_of, regression_scores,
+    tagging_scores,
 };
 
 use crate::predictions::Predictions;
@@ -83,7 +84,7 @@ impl Scorer {
                 };
                 let gold: Vec<Vec<&str>> = gold().map(named).collect();
                 let predicted: Vec<Vec<&str>> = predicted().map(named).collect();
-                let all = tagging_scores(&gold, &predicted, Reading::Conlleval);
+                let all = tagging_scores(&gold, &predicted, SpanEvaluation::Conlleval);
                 all.into_iter()
                     .find(|(name, _)| find(name))
                     .map(|(_, value)| value)
@@ -151,7 +152,7 @@ impl Scorer {
     /// of each.
     ///
     /// # Errors
-    /// As [`Scorer::mean`].
+    /// The same as those of [`Scorer::mean`].
     pub fn difference(&self, models: &[&Predictions], others: &[&Predictions]) -> Result<Estimate> {
         let n = models.first().map_or(0, |predictions| predictions.len());
         ensure!(n > 0, "found no predictions to compare, expected some");
@@ -189,7 +190,7 @@ impl Scorer {
 /// A score or a difference of scores, with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
-    /// On the examples themselves.
+    /// Value on the examples themselves.
     pub value: f64,
     /// Lower end.
     pub low: f64,

@@ -53,7 +53,7 @@ pub(crate) struct TrialResult {
     pub train_seconds: f64,
     pub cache_seconds: f64,
     pub eval_seconds: f64,
-    /// Of the steps of the last epoch.
+    /// Seconds of the steps of the last epoch.
     pub epoch_seconds: f64,
     /// Wall time of the whole trial.
     pub seconds: f64,

@@ -1,4 +1,4 @@
-//! What a file stands for: compressed files, known by the endings `.zst` and `.gz`, and text in other encodings than UTF-8.
+//! Decoded contents of files: decompression, by the endings `.zst` and `.gz`, and text in other encodings than UTF-8.
 
 use anyhow::{Context, Result, ensure};
 use encoding_rs::Encoding;
@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
-/// The most bytes a compressed file may hold: a few bytes can stand for as many as one likes.
+/// The most bytes that a compressed file may decompress to: a few bytes can expand to any number.
 const MOST: u64 = 4 << 30;
 
-/// How a file is compressed.
+/// The compression of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Compression {
     Zstd,
@@ -55,7 +55,7 @@ impl Compression {
     }
 }
 
-/// The bytes that the file `bytes`, which came from `path`, stands for: its own, or those that were compressed.
+/// The contents of the file `bytes`, which came from `path`: its own bytes, or those that were compressed.
 ///
 /// Several zstd frames in one file follow each other, as `cat a.zst b.zst` makes them; gzip files likewise.
 pub(crate) fn contents<'a>(path: &Path, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>> {
@@ -69,8 +69,8 @@ pub(crate) fn contents<'a>(path: &Path, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>
         .with_context(|| format!("{}: expected {expected}", path.display()))
 }
 
-/// As [`contents`], for a file that is read piece by piece and may be of any length; with it, what a piece that cannot be
-/// read was expected to be.
+/// Like [`contents`], for a file that is read piece by piece and may be of any length; with the expectation to name in
+/// an error for a piece that cannot be read.
 pub(crate) fn reader(
     path: &Path,
     bytes: impl BufRead + 'static,
@@ -104,16 +104,16 @@ pub(crate) fn encoding(label: &str) -> Result<&'static Encoding> {
     })
 }
 
-/// The encoding that the mark at the beginning of a text says, where that is not UTF-8.
+/// The encoding that the byte order mark at the beginning of a text gives, where that is not UTF-8.
 pub(crate) fn marked(bytes: &[u8]) -> Option<&'static str> {
     let (encoding, _) = Encoding::for_bom(bytes)?;
     (encoding != encoding_rs::UTF_8).then(|| encoding.name())
 }
 
-/// The bytes of a text as UTF-8. Where `label` names no encoding they are as they are.
+/// The bytes of a text as UTF-8. Without a `label` they stay as they are.
 ///
 /// # Errors
-/// When the label is unknown, or bytes do not stand for a character.
+/// When the label is unknown, or bytes are not a character in the encoding.
 pub(crate) fn decoded<'a>(
     path: &Path,
     bytes: Cow<'a, [u8]>,
@@ -138,7 +138,7 @@ pub(crate) fn decoded<'a>(
     Ok(Cow::Owned(text.into_owned().into_bytes()))
 }
 
-/// What is wrong with bytes that do not stand for a character.
+/// The message for bytes that are not a character in the encoding.
 pub(crate) fn no_character(encoding: &'static Encoding) -> String {
     let name = encoding.name();
     format!("found bytes that are no character in {name}; expected another encoding (--encoding)")

@@ -91,9 +91,10 @@ impl Card {
                 format!("\nit cannot be read either: {error:#}")
             });
             let card = self.file.display();
-            let own = match self.relative_to_card {
-                true => "; `totune data new <file> --replace` describes it as it is now",
-                false => "",
+            let own = if self.relative_to_card {
+                "; `totune data new <file> --replace` describes it as it is now"
+            } else {
+                ""
             };
             return Err(anyhow!(
                 "{}: sha256 {found}; expected {expected} ({card}){own}{why}",

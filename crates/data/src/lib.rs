@@ -53,7 +53,8 @@ pub use layout::{Empty, Layout, LayoutFile, OneOf, RowList};
 pub use near::near;
 pub use random::{shuffle, stream};
 pub use split::{
-    DevDrawn, Duplicates, Files, FoldKind, HoldOut, KFold, LabelledFiles, Parts, Split, Splits,
+    DevDrawn, Duplicates, Files, FoldKind, HoldOut, KFold, LabelledFiles, Split, SplitIndices,
+    Splits,
 };
 pub use submission::Submission;
 pub use task::Task;
@@ -62,4 +63,6 @@ pub use texts::{
     TextPart, TextSource, WikiText,
 };
 pub use tokenize::characters;
-pub use tokenize::{Alignment, Encoded, Pairs, Piece, Template, Tokenizer, Window, WordContext};
+pub use tokenize::{
+    Alignment, Encoded, Pairs, SubwordChoice, Template, Tokenizer, Window, WordContext,
+};

@@ -32,7 +32,7 @@ impl Card {
         let group = columns.group.as_ref().map(find);
         let text = find_all(&columns.text);
         let second = columns.second.as_ref().map(find_all);
-        let answers = Answers::new(self, layout, columns, labelled, &table);
+        let answers = LabelReader::new(self, layout, columns, labelled, &table);
         let filter = Filter::new(file, lists, &table);
         let mut seen: HashMap<&str, usize> = HashMap::new();
         let mut examples = Vec::with_capacity(table.n_rows());
@@ -113,7 +113,7 @@ fn join(row: &Row, columns: &[usize], between: &str) -> String {
 }
 
 /// Reader of a table's label column.
-struct Answers<'a> {
+struct LabelReader<'a> {
     table: &'a Table<'a>,
     name: &'a str,
     /// The label column; none if the split has no labels.
@@ -125,7 +125,7 @@ struct Answers<'a> {
     range: [f64; 2],
 }
 
-impl<'a> Answers<'a> {
+impl<'a> LabelReader<'a> {
     fn new(
         card: &'a Card,
         layout: &'a Layout,

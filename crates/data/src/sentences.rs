@@ -99,7 +99,7 @@ struct TaggedFile<'a> {
 }
 
 /// A file's tags as indices into `set`.
-struct Reading {
+struct TagColumn {
     set: TagSet,
     tags: Vec<Option<Vec<usize>>>,
     ill_formed: usize,
@@ -112,13 +112,13 @@ type Stranger = (usize, usize, String);
 
 impl TaggedFile<'_> {
     /// Reads the tags in the declared scheme, or else in the first that writes every tag of the file as it is.
-    fn read(&self, declared: Option<Scheme>, types: &[String]) -> Result<Reading, FormatError> {
+    fn read(&self, declared: Option<Scheme>, types: &[String]) -> Result<TagColumn, FormatError> {
         if let Some(scheme) = declared {
             let reading = self.in_scheme(TagSet::new(scheme, types));
             return reading
                 .map_err(|(sentence, word, problem)| self.error(sentence, word, problem));
         }
-        let mut nearest: Option<Reading> = None;
+        let mut nearest: Option<TagColumn> = None;
         let mut strangest: Option<Stranger> = None;
         for scheme in Scheme::ALL {
             match self.in_scheme(TagSet::new(scheme, types)) {
@@ -147,8 +147,8 @@ impl TaggedFile<'_> {
         })
     }
 
-    fn in_scheme(&self, set: TagSet) -> Result<Reading, Stranger> {
-        let mut reading = Reading {
+    fn in_scheme(&self, set: TagSet) -> Result<TagColumn, Stranger> {
+        let mut reading = TagColumn {
             tags: Vec::with_capacity(self.tags.len()),
             set,
             ill_formed: 0,
@@ -177,7 +177,7 @@ impl TaggedFile<'_> {
         Ok(reading)
     }
 
-    fn no_scheme(&self, nearest: &Reading) -> FormatError {
+    fn no_scheme(&self, nearest: &TagColumn) -> FormatError {
         let (sentence, word) = nearest.first.unwrap_or_default();
         let tags = nearest.tags.get(sentence).and_then(Option::as_ref);
         let (found, expected) = tags.map_or(("", ""), |tags| {

@@ -77,9 +77,12 @@ impl Card {
             .layouts
             .iter()
             .find(|layout| layout.files.contains_key(split));
-        let values = layout.map_or(&self.labels, |layout| match layout.values.is_empty() {
-            true => &self.labels,
-            false => &layout.values,
+        let values = layout.map_or(&self.labels, |layout| {
+            if layout.values.is_empty() {
+                &self.labels
+            } else {
+                &layout.values
+            }
         });
         match (self.task, answer) {
             (Task::Classification, Target::Class(class)) => {

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use totune_data::{
-    Alignment, Catalogue, Example, Input, Piece, Target, Template, Tokenizer, WordContext,
+    Alignment, Catalogue, Example, Input, SubwordChoice, Target, Template, Tokenizer, WordContext,
 };
 
 /// The output of `tokens.py`.
@@ -130,7 +130,7 @@ fn robertas_words_have_the_ids_of_transformers_with_a_space_before_each() {
         let expected = [&[0][..], &case.pieces.concat(), &[2]].concat();
         assert_eq!(encoded.ids, expected, "{:?}", case.words);
         let alignment = Alignment {
-            piece: Piece::First,
+            piece: SubwordChoice::First,
             context: WordContext::Sentence,
             max_length: 512,
         };

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use totune_data::{Alignment, Example, Input, Piece, Target, Tokenizer, Window, WordContext};
+use totune_data::{
+    Alignment, Example, Input, SubwordChoice, Target, Tokenizer, Window, WordContext,
+};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/data")
@@ -24,7 +26,7 @@ fn example(words: &[String], document: Option<&str>) -> Example {
     }
 }
 
-fn alignment(piece: Piece, context: WordContext, max_length: usize) -> Alignment {
+fn alignment(piece: SubwordChoice, context: WordContext, max_length: usize) -> Alignment {
     Alignment {
         piece,
         context,
@@ -71,7 +73,7 @@ fn ids_and_places_of_words_are_those_of_transformers() {
             last.push(ids.len() as u32 - 1);
         }
         ids.push(3);
-        for (piece, positions) in [(Piece::First, first), (Piece::Last, last)] {
+        for (piece, positions) in [(SubwordChoice::First, first), (SubwordChoice::Last, last)] {
             let examples = [example(&case.words, None)];
             let alignment = alignment(piece, WordContext::Sentence, 10_000);
             let windows = tokenizer
@@ -96,14 +98,14 @@ fn a_word_too_long_for_a_window_keeps_the_end_that_stands_for_it() {
     let examples = [example(&["zqzqzqzx".into(), "fire".into()], None)];
     let pieces = |ids: &[u32]| -> Vec<String> { ids.iter().map(|&id| UNCASED.piece(id)).collect() };
     for (piece, expected) in [
-        (Piece::First, ["z", "##q", "##z"]),
-        (Piece::Last, ["##q", "##z", "##x"]),
+        (SubwordChoice::First, ["z", "##q", "##z"]),
+        (SubwordChoice::Last, ["##q", "##z", "##x"]),
     ] {
         let alignment = alignment(piece, WordContext::Sentence, 5);
         let windows = UNCASED.windows(&examples, &alignment, 1).expect("windows");
         assert_eq!(windows.len(), 2);
         assert_eq!(pieces(&windows[0].encoded.ids)[1..4], expected);
-        let place = if piece == Piece::First { 1 } else { 3 };
+        let place = if piece == SubwordChoice::First { 1 } else { 3 };
         assert_eq!(windows[0].positions, [place]);
         assert_eq!(
             (windows[1].words.clone(), windows[1].positions.as_slice()),
@@ -123,7 +125,7 @@ fn context_is_the_document_around_a_sentence() {
         example(&words("k"), None),
         example(&words("l"), None),
     ];
-    let alignment = alignment(Piece::First, WordContext::Document, 8);
+    let alignment = alignment(SubwordChoice::First, WordContext::Document, 8);
     let windows = UNCASED.windows(&examples, &alignment, 2).expect("windows");
     let shown: Vec<String> = windows
         .iter()
@@ -177,7 +179,7 @@ fn what_cannot_be_meant_is_an_error() {
             "example `7`: a text; expected words",
         ),
     ] {
-        let alignment = alignment(Piece::First, context, max_length);
+        let alignment = alignment(SubwordChoice::First, context, max_length);
         let error = UNCASED
             .windows(&examples, &alignment, 1)
             .expect_err(expected);
@@ -212,7 +214,7 @@ proptest! {
         first in any::<bool>(),
         document in any::<bool>(),
     ) {
-        let piece = if first { Piece::First } else { Piece::Last };
+        let piece = if first { SubwordChoice::First } else { SubwordChoice::Last };
         let context = if document { WordContext::Document } else { WordContext::Sentence };
         let examples: Vec<Example> = sentences
             .iter()
@@ -242,8 +244,8 @@ proptest! {
             let surplus = alone.len().saturating_sub(room);
             match piece {
                 _ if alone.is_empty() => vec![1],
-                Piece::First => alone[..alone.len() - surplus].to_vec(),
-                Piece::Last => alone[surplus..].to_vec(),
+                SubwordChoice::First => alone[..alone.len() - surplus].to_vec(),
+                SubwordChoice::Last => alone[surplus..].to_vec(),
             }
         };
         let together = |a: usize, b: usize| {
@@ -258,8 +260,8 @@ proptest! {
             for (word, &place) in window.words.clone().zip(&window.positions) {
                 let pieces = pieces(&sentences[window.example].0[word]);
                 let from = match piece {
-                    Piece::First => place as usize,
-                    Piece::Last => place as usize + 1 - pieces.len(),
+                    SubwordChoice::First => place as usize,
+                    SubwordChoice::Last => place as usize + 1 - pieces.len(),
                 };
                 prop_assert_eq!(&ids[from..from + pieces.len()], &pieces[..]);
             }

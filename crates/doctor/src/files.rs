@@ -105,9 +105,10 @@ pub(super) fn encoders(project: &Project, roots: &Roots) -> Vec<Finding> {
 
 /// A card that cannot be read: without those of the fixtures nothing runs, without another one all that does not use it.
 fn unreadable((name, error): (&str, &str)) -> Finding {
-    match name.starts_with("fixture-") {
-        true => Finding::broken(name, error, RESTORE),
-        false => Finding::lacking(name, error, RESTORE),
+    if name.starts_with("fixture-") {
+        Finding::broken(name, error, RESTORE)
+    } else {
+        Finding::lacking(name, error, RESTORE)
     }
 }
 

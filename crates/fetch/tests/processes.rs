@@ -11,7 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use support::server::{Answer, Server};
+use support::server::{Server, ServerReply};
 use support::{MIB, bytes, fetch, files, job, settings, sha256};
 use totune_fetch::Fetcher;
 
@@ -71,7 +71,7 @@ fn card(server: &Server, file: &[u8]) -> String {
 fn two_processes_fetch_a_file_once() {
     let (server, file) = (Server::start(), bytes(2 * MIB, 5));
     server.put("/file", &file);
-    server.answer("/file", &[Answer::Slow(20_000)]);
+    server.answer("/file", &[ServerReply::Slow(20_000)]);
     let root = tempfile::tempdir().unwrap();
     let card = card(&server, &file);
     let children: Vec<Child> = (0..4).map(|_| start(&card, root.path())).collect();
@@ -90,7 +90,10 @@ fn a_process_killed_at_any_moment_leaves_nothing_wrong_and_the_next_one_finishes
     for round in 0..40 {
         let server = Server::start();
         server.put("/file", &file);
-        server.answer("/file", &[Answer::Slow(8_000), Answer::Slow(8_000)]);
+        server.answer(
+            "/file",
+            &[ServerReply::Slow(8_000), ServerReply::Slow(8_000)],
+        );
         let root = tempfile::tempdir().unwrap();
         let card = card(&server, &file);
         let mut child = start(&card, root.path());
@@ -204,7 +207,10 @@ fn a_full_disk_is_said_and_names_the_path() {
     let root = tempfile::tempdir().unwrap();
     // Without a size nothing can tell beforehand.
     let sizeless = card(&server, &file).replace(&format!("size = {}", file.len()), "");
-    server.answer("/file", &[Answer::Well, Answer::Chunks { ended: true }]);
+    server.answer(
+        "/file",
+        &[ServerReply::Well, ServerReply::Chunks { ended: true }],
+    );
     for (card, words) in [
         (card(&server, &file), "bytes are needed"),
         (sizeless, "cannot be written: No space left"),

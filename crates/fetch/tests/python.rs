@@ -9,7 +9,7 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use support::server::{Answer, Server};
+use support::server::{Server, ServerReply};
 use support::{COMMIT, MIB, bytes, fetch, job, settings, sha256};
 use totune_fetch::{Fetcher, Job, Kind, State};
 
@@ -58,7 +58,7 @@ fn hub(large: &[u8]) -> (Server, Server) {
         .to_vec();
     hub.answer(
         &format!("/own/er/resolve/{COMMIT}/none.txt"),
-        &vec![Answer::Status(404, headers); 9],
+        &vec![ServerReply::Status(404, headers); 9],
     );
     (hub, storage)
 }

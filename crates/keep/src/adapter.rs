@@ -108,9 +108,10 @@ fn hub_name(encoder: &EncoderCard) -> Option<&str> {
 
 /// Alpha as an integer where it is a whole number, the form in which PEFT writes it.
 fn whole(alpha: f64) -> Value {
-    match alpha.fract() == 0.0 {
-        true => (alpha as i64).into(),
-        false => alpha.into(),
+    if alpha.fract() == 0.0 {
+        (alpha as i64).into()
+    } else {
+        alpha.into()
     }
 }
 

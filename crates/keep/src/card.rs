@@ -49,10 +49,13 @@ fn summary(manifest: &Manifest) -> String {
                 quoted(labels)
             )
         }
-        TaskFacts::Regression {} => match manifest.input.is_pair {
-            true => "It gives a pair of texts a number.".to_string(),
-            false => "It gives a text a number.".to_string(),
-        },
+        TaskFacts::Regression {} => {
+            if manifest.input.is_pair {
+                "It gives a pair of texts a number.".to_string()
+            } else {
+                "It gives a text a number.".to_string()
+            }
+        }
         TaskFacts::Tagging { labels } => {
             format!(
                 "It gives each word one of {} tags: {}.",
@@ -95,9 +98,10 @@ fn start(manifest: &Manifest) -> String {
                 .to_string()
         }
         TaskFacts::Classification { .. } | TaskFacts::Regression {} => {
-            let input = match manifest.input.is_pair {
-                true => "{\"text\": \"Some text\", \"text_pair\": \"Another one\"}",
-                false => "\"Some text\"",
+            let input = if manifest.input.is_pair {
+                "{\"text\": \"Some text\", \"text_pair\": \"Another one\"}"
+            } else {
+                "\"Some text\""
             };
             format!(
                 "pipe = pipeline(\"text-classification\", \".\")\npipe({input}, truncation=True, max_length={length})\n"

@@ -135,9 +135,10 @@ pub(crate) fn write_tokenizer(
         .collect();
     // DistilBERT refuses segment ids, and RoBERTa has only one segment.
     let has_types = matches!(architecture, Architecture::Bert(_));
-    let inputs = match has_types {
-        true => json!(["input_ids", "token_type_ids", "attention_mask"]),
-        false => json!(["input_ids", "attention_mask"]),
+    let inputs = if has_types {
+        json!(["input_ids", "token_type_ids", "attention_mask"])
+    } else {
+        json!(["input_ids", "attention_mask"])
     };
     let mut config = special.clone();
     config.insert("tokenizer_class".into(), "PreTrainedTokenizerFast".into());

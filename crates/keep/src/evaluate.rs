@@ -166,9 +166,10 @@ fn target(task: &TaskFacts, source: &Source, record: &Record) -> Result<Gold> {
         TaskFacts::Tagging { labels } => {
             let tags = source.fields().tags(record)?;
             let known = tags.iter().all(|tag| labels.contains(tag));
-            let tags = match known {
-                true => tags,
-                false => in_bio(&tags, labels).unwrap_or(tags),
+            let tags = if known {
+                tags
+            } else {
+                in_bio(&tags, labels).unwrap_or(tags)
             };
             let tags = tags.iter().map(|tag| place(tag, labels));
             Ok(Gold::Tags(tags.collect::<Result<_>>()?))

@@ -65,9 +65,10 @@ impl InputFacts {
     pub fn encoding(&self, examples: &[Example], of_words: bool) -> InputEncoding {
         // Sentences that belong to no document are encoded without context.
         let in_documents = examples.iter().any(|example| example.group.is_some());
-        let context = match in_documents {
-            true => self.context,
-            false => WordContext::Sentence,
+        let context = if in_documents {
+            self.context
+        } else {
+            WordContext::Sentence
         };
         InputEncoding {
             max_length: self.max_length,

@@ -1,6 +1,6 @@
 //! Trained models on disk: saved as folders, read back, and used.
 //!
-//! [`save`] writes a [`Trained`] model as a folder that transformers loads, wherever transformers has a class that
+//! [`save`] writes a [`TrainedModel`] model as a folder that transformers loads, wherever transformers has a class that
 //! computes the same; where it has none, the head goes into a file of our own and the model card says so. Either way
 //! the folder has a [`Manifest`], `totune.json`, from which [`SavedModel::open`] reads it back. A [`SavedModel`]
 //! predicts: for texts in memory, or for the rows of a file that is streamed in constant memory ([`predict`],
@@ -34,10 +34,10 @@ mod weights;
 pub use adapter::check_adapter;
 pub use evaluate::{Evaluated, evaluate};
 pub use facts::{ColumnNames, InputFacts, TaskFacts};
-pub use input::{Columns, Kind, Reading, Source};
+pub use input::{Columns, Kind, ReadOptions, Source};
 pub use manifest::{DatasetFacts, EncoderFacts, Manifest, SavedAs, ScoreFacts, TrainingFacts};
 pub use output::Layout;
-pub use save::{Saved, Trained, check_free, save};
+pub use save::{Saved, TrainedModel, check_free, save};
 pub use saved::{Prediction, SavedModel};
 pub use stream::{Empty, Predicting, predict};
 pub use target::Target;

@@ -22,7 +22,7 @@ use crate::{
 
 /// A trained model, with everything its folder documents.
 #[derive(Debug)]
-pub struct Trained<'a> {
+pub struct TrainedModel<'a> {
     /// The model of the selected epoch, its scores and its costs.
     pub outcome: &'a Outcome<AnyEncoder>,
     /// The card of the encoder that training started from.
@@ -77,7 +77,7 @@ const TOLERANCE: f32 = 1e-3;
 ///
 /// # Errors
 /// When `to` is there and not empty, something cannot be written, or the model that was read back gives other outputs.
-pub fn save(trained: &Trained, to: &Path, device: &Device) -> Result<Saved> {
+pub fn save(trained: &TrainedModel, to: &Path, device: &Device) -> Result<Saved> {
     check_free(to)?;
     ensure!(
         trained.outcome.stop.is_an_end(),
@@ -140,7 +140,7 @@ fn plain(model: Classifier<AnyEncoder>) -> Classifier<AnyEncoder> {
 }
 
 /// Writes all files of the folder.
-fn write(trained: &Trained, form: &Form, dir: &Path) -> Result<Manifest> {
+fn write(trained: &TrainedModel, form: &Form, dir: &Path) -> Result<Manifest> {
     let (training, encoder) = (trained.training, trained.encoder);
     let of_words = matches!(trained.task, TaskFacts::Tagging { .. });
     let input = InputFacts {

@@ -16,11 +16,11 @@ pub struct Target<'a>(To<'a>);
 
 enum To<'a> {
     Stream(Box<dyn Write + 'a>),
-    File(Part),
+    File(PartialFile),
 }
 
 /// An incomplete file: `FILE.part` holds predictions, and `FILE.part.json` says how many of them are valid.
-struct Part {
+struct PartialFile {
     path: PathBuf,
     file: File,
     /// True if it continues the file of an earlier process.
@@ -74,7 +74,7 @@ impl<'a> Target<'a> {
         let done = state.and_then(|state| serde_json::from_slice::<Done>(&state).ok());
         let length = file.metadata().with_context(failed)?.len();
         let done = done.filter(|done| !restart && done.bytes <= length);
-        Ok(Self(To::File(Part {
+        Ok(Self(To::File(PartialFile {
             path: path.to_path_buf(),
             file,
             resumes: done.is_some(),
@@ -154,7 +154,7 @@ impl<'a> Target<'a> {
     }
 }
 
-impl Part {
+impl PartialFile {
     /// Truncates the part that was being written when an earlier process ended.
     fn cut(&mut self) -> Result<()> {
         let cut = self.file.set_len(self.done.bytes);

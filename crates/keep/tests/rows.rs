@@ -10,7 +10,7 @@ use burn::tensor::Device;
 use support::{Untrained, sentences, texts};
 use totune_data::{Input, Target as Gold, Task};
 use totune_keep::{
-    Empty, Layout, Prediction, Reading, SavedModel, Source, Target, evaluate, predict,
+    Empty, Layout, Prediction, ReadOptions, SavedModel, Source, Target, evaluate, predict,
 };
 
 /// `n,text`, `1,A kite` and `2,Zoë €` on three lines, as gzip and zstd store them.
@@ -43,12 +43,12 @@ impl Files {
 
     fn source(&self, name: &str, text: &str, labelled: bool) -> anyhow::Result<Source> {
         let path = self.write(name, text.as_bytes());
-        let reading = Reading::default();
+        let reading = ReadOptions::default();
         Source::open(&path, &reading, &self.model.manifest, labelled)
     }
 
     /// The texts of a file as JSON lines.
-    fn texts(&self, path: &Path, reading: &Reading) -> anyhow::Result<(Vec<String>, Empty)> {
+    fn texts(&self, path: &Path, reading: &ReadOptions) -> anyhow::Result<(Vec<String>, Empty)> {
         let mut source = Source::open(path, reading, &self.model.manifest, false)?;
         let mut out = Vec::new();
         let target = (Target::stream(&mut out), Layout::Jsonl);
@@ -79,17 +79,16 @@ impl Files {
     fn error(&self, name: &str, text: &str, labelled: bool) -> String {
         let run = || {
             let mut source = self.source(name, text, labelled)?;
-            match labelled {
-                true => {
-                    evaluate(&self.model, &mut source, &mut |_| ControlFlow::Continue(())).map(drop)
-                }
-                false => predict(
+            if labelled {
+                evaluate(&self.model, &mut source, &mut |_| ControlFlow::Continue(())).map(drop)
+            } else {
+                predict(
                     &self.model,
                     &mut source,
                     (Target::stream(Vec::new()), Layout::Jsonl),
                     &mut |_| ControlFlow::Continue(()),
                 )
-                .map(drop),
+                .map(drop)
             }
         };
         format!("{:#}", run().expect_err("an error"))
@@ -293,15 +292,16 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
 
 /// Runs [`predict`]: to its end, or for a number of windows.
 fn run(files: &Files, path: &Path, out: &Path, windows: usize) -> anyhow::Result<Vec<usize>> {
-    let mut source = Source::open(path, &Reading::default(), &files.model.manifest, false)?;
+    let mut source = Source::open(path, &ReadOptions::default(), &files.model.manifest, false)?;
     let layout = Layout::of(source.kind(), out, false);
     let target = (Target::file(out, false)?, layout);
     let mut seen = Vec::new();
     predict(&files.model, &mut source, target, &mut |rows| {
         seen.push(rows);
-        match seen.len() == windows {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if seen.len() == windows {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     })?;
     Ok(seen)
@@ -411,9 +411,9 @@ fn files_are_read_in_every_form_that_training_files_have() {
     ];
     for (name, bytes, encoding) in cases {
         let path = files.write(name, bytes);
-        let reading = Reading {
+        let reading = ReadOptions {
             encoding: encoding.map(String::from),
-            ..Reading::default()
+            ..ReadOptions::default()
         };
         let (found, empty) = files.texts(&path, &reading).expect(name);
         assert_eq!(
@@ -424,7 +424,7 @@ fn files_are_read_in_every_form_that_training_files_have() {
     }
     let path = files.write("j.csv", latin);
     let error = files
-        .texts(&path, &Reading::default())
+        .texts(&path, &ReadOptions::default())
         .expect_err("not UTF-8");
     assert_eq!(
         error.to_string(),
@@ -441,7 +441,7 @@ fn files_are_read_in_every_form_that_training_files_have() {
         ("l.csv", "c1,c2\n1,A kite\n2,Zoë €\n"),
     ] {
         let path = files.write(name, text.as_bytes());
-        let (found, _) = files.texts(&path, &Reading::default()).expect(name);
+        let (found, _) = files.texts(&path, &ReadOptions::default()).expect(name);
         assert_eq!(found, expected, "{name}");
     }
 }
@@ -458,7 +458,7 @@ fn rows_without_a_text_are_predicted_too_and_counted() {
         ("a.txt", "A kite\nA mill\n\nand\n \n"),
     ] {
         let path = files.write(name, text.as_bytes());
-        let (found, empty) = files.texts(&path, &Reading::default()).expect(name);
+        let (found, empty) = files.texts(&path, &ReadOptions::default()).expect(name);
         assert_eq!(
             (found.len(), empty),
             (

@@ -27,7 +27,7 @@ struct Expected {
 /// Input of the script.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Shown {
+enum PipelineOutput {
     Text(String),
     Several(Vec<String>),
 }
@@ -271,16 +271,16 @@ fn write_the_folders() {
     write_inputs(&to, &inputs);
 }
 
-fn shown(case: &Case) -> Vec<Shown> {
+fn shown(case: &Case) -> Vec<PipelineOutput> {
     let shown = |input: &Input| match input {
-        Input::Text(text) => Shown::Text(text.clone()),
-        Input::Pair(first, second) => Shown::Several(vec![first.clone(), second.clone()]),
-        Input::Words(words) => Shown::Several(words.clone()),
+        Input::Text(text) => PipelineOutput::Text(text.clone()),
+        Input::Pair(first, second) => PipelineOutput::Several(vec![first.clone(), second.clone()]),
+        Input::Words(words) => PipelineOutput::Several(words.clone()),
     };
     case.4.iter().map(shown).collect()
 }
 
-fn write_inputs(to: &Path, inputs: &BTreeMap<&str, Vec<Shown>>) {
+fn write_inputs(to: &Path, inputs: &BTreeMap<&str, Vec<PipelineOutput>>) {
     let text = serde_json::to_string(inputs).expect("JSON");
     fs::write(to.join("inputs.json"), text).expect("written");
     println!("{}", to.display());

@@ -156,12 +156,11 @@ impl TokenBatch {
     pub(crate) fn positions_after(&self, pad: u32) -> Tensor<2, Int> {
         let real = self.ids.clone().not_equal_elem(i64::from(pad)).int();
         let count = |of: Tensor<2, Int>| of.clone().cumsum(1) * of;
-        let counted = match self.apart {
-            false => count(real),
-            true => {
-                let second = self.type_ids.clone() * real.clone();
-                count(real - second.clone()) + count(second)
-            }
+        let counted = if self.apart {
+            let second = self.type_ids.clone() * real.clone();
+            count(real - second.clone()) + count(second)
+        } else {
+            count(real)
         };
         counted + i64::from(pad)
     }

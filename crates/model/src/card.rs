@@ -185,9 +185,10 @@ impl EncoderCard {
             .iter()
             .map(|root| root.display().to_string())
             .collect();
-        let fetch = match self.fetch.is_empty() {
-            true => String::new(),
-            false => format!("`totune encoders fetch {}`, or ", self.name),
+        let fetch = if self.fetch.is_empty() {
+            String::new()
+        } else {
+            format!("`totune encoders fetch {}`, or ", self.name)
         };
         let names: Vec<&str> = self
             .formats

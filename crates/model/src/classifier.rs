@@ -17,9 +17,9 @@ pub struct Classifier<E: Module> {
 
 /// Output of the frozen part of a model for a batch.
 #[derive(Debug, Clone)]
-pub enum Kept {
+pub enum FrozenOutput {
     /// Output of one block of the encoder.
-    States {
+    HiddenStates {
         /// The block, counted as in [`Pass`].
         block: usize,
         /// `[batch, seq, hidden]`.
@@ -54,17 +54,17 @@ impl<E: Encoder> Classifier<E> {
     ///
     /// Dropout above these blocks uses the same masks, so both give the same output if the frozen blocks have no
     /// dropout.
-    pub fn forward_from(&self, kept: Kept, batch: &TokenBatch, pass: &Pass) -> Output {
+    pub fn forward_from(&self, kept: FrozenOutput, batch: &TokenBatch, pass: &Pass) -> Output {
         match kept {
-            Kept::States { block, states } => {
+            FrozenOutput::HiddenStates { block, states } => {
                 let states = self.encoder.forward_from(states, block, batch, pass);
                 self.head.forward(&states, batch, pass)
             }
-            Kept::Pooled(pooled) => {
+            FrozenOutput::Pooled(pooled) => {
                 pass.skip_to(self.encoder.n_dropout_seeds(self.encoder.n_layers()));
                 self.head.score_vectors(pooled, pass)
             }
-            Kept::Tokens(states) => {
+            FrozenOutput::Tokens(states) => {
                 pass.skip_to(self.encoder.n_dropout_seeds(self.encoder.n_layers()));
                 self.head.score_tokens(states, batch, pass)
             }

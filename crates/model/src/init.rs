@@ -245,9 +245,12 @@ impl Draws {
             vector.iter_mut().for_each(|a| *a /= norm);
             vectors.push(vector);
         }
-        let value = |row: usize, column: usize| match rows < columns {
-            true => vectors[row][column] as f32,
-            false => vectors[column][row] as f32,
+        let value = |row: usize, column: usize| {
+            if rows < columns {
+                vectors[row][column] as f32
+            } else {
+                vectors[column][row] as f32
+            }
         };
         let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
         places.map(|(row, column)| value(row, column)).collect()

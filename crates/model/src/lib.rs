@@ -33,7 +33,7 @@ pub use architecture::Architecture;
 pub use batch::{Segment, TokenBatch, WordPlaces, Words};
 pub use card::{EncoderCard, EncoderCatalogue, LoadedEncoder, Vocabulary};
 pub use check::CardCheck;
-pub use classifier::{Classifier, Kept};
+pub use classifier::{Classifier, FrozenOutput};
 pub use crf::{Constraints, Crf};
 pub use described::Described;
 pub use encoder::*;

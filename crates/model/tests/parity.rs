@@ -8,7 +8,7 @@ use burn::tensor::Device;
 use support::{Stored, devices, flat, project};
 use totune_checkpoint::{Naming, Published};
 use totune_model::{
-    Bert, BertConfig, DistilBertConfig, Encoder, EncoderCatalogue, Pass, States, TokenBatch,
+    Bert, BertConfig, DistilBertConfig, Encoder, EncoderCatalogue, HiddenStates, Pass, TokenBatch,
 };
 
 /// Largest difference to transformers allowed on a CPU.
@@ -30,7 +30,7 @@ impl Reference {
     }
 
     #[track_caller]
-    fn check(&self, states: &States) {
+    fn check(&self, states: &HiddenStates) {
         let compare = |name: &str, ours: Vec<f32>| {
             let theirs = self.0.floats(name);
             assert_eq!(ours.len(), theirs.len(), "{name}");
@@ -171,9 +171,9 @@ fn distilbert_matches_transformers() {
 fn a_shape_lists_the_tensors_that_are_taken() {
     /// Accepts any shape; records the tensors that are requested.
     #[derive(Default)]
-    struct Asked(Vec<(String, Vec<usize>)>);
+    struct RequestedTensors(Vec<(String, Vec<usize>)>);
 
-    impl totune_model::Weights for Asked {
+    impl totune_model::Weights for RequestedTensors {
         fn take(
             &mut self,
             name: &str,
@@ -189,7 +189,7 @@ fn a_shape_lists_the_tensors_that_are_taken() {
     bare.type_vocab_size = 0;
     bare.pooler = totune_model::PoolerKind::None;
     for config in [tiny(), bare] {
-        let mut asked = Asked::default();
+        let mut asked = RequestedTensors::default();
         let bert = config.load(&mut asked, &Device::flex()).expect("a BERT");
         let mut listed = config.tensors();
         listed.sort();

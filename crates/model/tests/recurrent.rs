@@ -56,9 +56,10 @@ impl Model {
         n: usize,
         d: &Device,
     ) -> Self {
-        match both {
-            true => Self::Two(BiLstm::load(weights, "lstm", shape, n, d).expect("weights")),
-            false => Self::One(Lstm::load(weights, "lstm", shape, n, d).expect("weights")),
+        if both {
+            Self::Two(BiLstm::load(weights, "lstm", shape, n, d).expect("weights"))
+        } else {
+            Self::One(Lstm::load(weights, "lstm", shape, n, d).expect("weights"))
         }
     }
 
@@ -223,9 +224,10 @@ fn new_weights_of_esim_are_glorot_and_orthogonal_and_remember() {
         let row = |i: usize| matrix[i * columns..][..columns].iter();
         for i in 0..rows.min(columns) {
             for j in 0..rows.min(columns) {
-                let product: f32 = match rows < columns {
-                    true => row(i).zip(row(j)).map(|(a, b)| a * b).sum(),
-                    false => column(i).zip(column(j)).map(|(a, b)| a * b).sum(),
+                let product: f32 = if rows < columns {
+                    row(i).zip(row(j)).map(|(a, b)| a * b).sum()
+                } else {
+                    column(i).zip(column(j)).map(|(a, b)| a * b).sum()
                 };
                 let expected = f32::from(i == j);
                 assert!((product - expected).abs() < 1e-5, "{i}, {j}: {product}");

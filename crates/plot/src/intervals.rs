@@ -62,9 +62,10 @@ impl IntervalPanel {
         let x = |value: f64| left + (right - left) * axis.share(value);
         for &tick in &axis.ticks {
             canvas.line((x(tick), top), (x(tick), bottom), RULE, 1.0);
-            let label = match tick.abs() < 1e-9 {
-                true => "0".to_owned(),
-                false => minus(&signed(tick, axis.decimals)),
+            let label = if tick.abs() < 1e-9 {
+                "0".to_owned()
+            } else {
+                minus(&signed(tick, axis.decimals))
             };
             canvas.text(x(tick), bottom + 14.0, &label, &small(HPos::Center));
         }

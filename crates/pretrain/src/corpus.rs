@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
 use totune_data::{Document, Tokenizer};
 
-use crate::masking::Pieces;
+use crate::masking::MaskVocabulary;
 use crate::packing::{Documents, HeldOut, Marks};
 
 /// All text of a run under one vocabulary.
@@ -19,7 +19,7 @@ pub struct Corpus {
     /// Boundary tokens `[CLS]` and `[SEP]`.
     pub marks: Marks,
     /// Vocabulary as masking uses it.
-    pub pieces: Pieces,
+    pub pieces: MaskVocabulary,
     /// Frequency of each wordpiece in `train`.
     pub counts: Vec<u64>,
 }
@@ -53,7 +53,7 @@ impl Corpus {
                 first: id("[CLS]")?,
                 last: id("[SEP]")?,
             },
-            pieces: Pieces {
+            pieces: MaskVocabulary {
                 continues: pieces.iter().map(|piece| piece.starts_with("##")).collect(),
                 special: pieces.iter().map(|piece| is_special(piece)).collect(),
                 mask: id("[MASK]")?,

@@ -8,8 +8,8 @@ use totune_data::sha256_hex;
 
 use crate::checkpoint::{About, Checkpoint, Folder};
 use crate::export::{self, Exported};
-use crate::settings::{Objective, Settings, Start};
-use crate::text::{Pieces, Places, Text, Words, read};
+use crate::settings::{Initialisation, Objective, Settings};
+use crate::text::{Places, Text, WordpieceText, Words, read};
 use crate::words::WordCorpus;
 
 /// A run with its text in memory.
@@ -36,18 +36,19 @@ impl Job {
     ) -> Result<Self> {
         let texts = read(&settings, places)?;
         let text = match (&settings.objective, &settings.start) {
-            (Objective::MaskedLm(masking), Start::Encoder { encoder }) => {
-                Pieces::of_encoder(texts, &settings, masking, (encoder, places)).map(Text::Pieces)
+            (Objective::MaskedLm(masking), Initialisation::Encoder { encoder }) => {
+                WordpieceText::of_encoder(texts, &settings, masking, (encoder, places))
+                    .map(Text::Wordpieces)
             }
-            (Objective::MaskedLm(masking), Start::New(new)) => {
+            (Objective::MaskedLm(masking), Initialisation::New(new)) => {
                 let shape = new.bert.as_ref().context("start.bert: missing")?;
                 let vocabulary = &new.vocabulary;
-                let mut pieces = Pieces::new(texts, masking, (vocabulary, shape), folder)?;
+                let mut pieces = WordpieceText::new(texts, masking, (vocabulary, shape), folder)?;
                 let last = settings.stages.last().map(|stage| stage.length);
                 pieces.positions = last.unwrap_or(pieces.positions);
-                Ok(Text::Pieces(pieces))
+                Ok(Text::Wordpieces(pieces))
             }
-            (Objective::Bilm(sampling), Start::New(new)) => {
+            (Objective::Bilm(sampling), Initialisation::New(new)) => {
                 let longest = settings.stages.iter().map(|stage| stage.length).max();
                 let longest = longest.unwrap_or(usize::MAX);
                 let corpus = WordCorpus::new(texts, new.vocabulary.size, longest)?;
@@ -57,7 +58,7 @@ impl Job {
                     samples: sampling.samples,
                 }))
             }
-            (Objective::Bilm(_), Start::Encoder { .. }) => {
+            (Objective::Bilm(_), Initialisation::Encoder { .. }) => {
                 bail!("start: `bilm` can only begin anew")
             }
         }?;
@@ -71,7 +72,7 @@ impl Job {
     /// Metadata of the run's first checkpoint.
     pub fn about(&self, commit: &str, device: &str) -> About {
         let (vocabulary, corpus): (Vec<String>, Vec<u8>) = match &self.text {
-            Text::Pieces(pieces) => {
+            Text::Wordpieces(pieces) => {
                 let ids = pieces.corpus.train.ids().iter();
                 let bytes = ids.flat_map(|id| id.to_le_bytes()).collect();
                 (pieces.vocabulary.clone(), bytes)
@@ -99,7 +100,7 @@ impl Job {
     pub fn card(&self, checkpoint: &Checkpoint, exported: &Exported, folder: &Path) -> String {
         let about = &checkpoint.about;
         let (vocabulary, architecture) = match &self.text {
-            Text::Pieces(pieces) => (pieces.lowercase, export::bert_card(&pieces.exported())),
+            Text::Wordpieces(pieces) => (pieces.lowercase, export::bert_card(&pieces.exported())),
             Text::Words(words) => (false, export::elmo_card(&words.encoder)),
         };
         let folder = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -109,7 +110,7 @@ impl Job {
         };
         let texts = self.settings.texts.join(", ");
         let before = match &self.text {
-            Text::Pieces(pieces) => &pieces.before[..],
+            Text::Wordpieces(pieces) => &pieces.before[..],
             Text::Words(_) => &[],
         };
         let trained_on = [before, &self.settings.texts].concat();

@@ -35,10 +35,10 @@ pub use job::Job;
 pub use log::Meter;
 pub use masked_lm::MaskedLanguageModel;
 pub use settings::{
-    BertShape, Masking, New, Objective as ObjectiveSettings, Sampling, Settings, Stage, Start,
-    VocabularySettings,
+    BertShape, Initialisation, Masking, New, Objective as ObjectiveSettings, Sampling, Settings,
+    Stage, VocabularySettings,
 };
-pub use text::{Pieces, Places, Text, Words};
+pub use text::{Places, Text, WordpieceText, Words};
 pub use trainer::{Ended, Event, Trainer};
 pub use vocabulary::train_vocabulary;
 pub use words::WordCorpus;

@@ -8,7 +8,7 @@ use crate::settings::Masking;
 
 /// Vocabulary as masking uses it.
 #[derive(Debug, Clone)]
-pub struct Pieces {
+pub struct MaskVocabulary {
     /// Wordpieces that continue the word before them (`##ing`), by id.
     pub continues: Vec<bool>,
     /// Special tokens, which are never masked, by id.
@@ -28,10 +28,15 @@ pub struct Hidden {
 
 /// Masks wordpieces of `ids`, drawing from `rng`.
 ///
-/// As in the released BERT code: candidates (wordpieces or whole words) are shuffled and taken while they fit into
+/// Follows the released BERT code: candidates (wordpieces or whole words) are shuffled and taken while they fit into
 /// `round(share · pieces)`, at least one. Each masked wordpiece is then replaced by `[MASK]`, by any wordpiece, or left
 /// as it is, each by its own draw.
-pub fn hide(ids: &mut [u16], pieces: &Pieces, how: &Masking, rng: &mut ChaCha8Rng) -> Hidden {
+pub fn hide(
+    ids: &mut [u16],
+    pieces: &MaskVocabulary,
+    how: &Masking,
+    rng: &mut ChaCha8Rng,
+) -> Hidden {
     let mut words = candidates(ids, pieces, how.whole_words);
     let total: usize = words.iter().map(|word| word.len()).sum();
     let wanted = ((how.share * total as f64).round() as usize).max(1);
@@ -59,7 +64,11 @@ pub fn hide(ids: &mut [u16], pieces: &Pieces, how: &Masking, rng: &mut ChaCha8Rn
 }
 
 /// Ranges of positions that are masked together.
-fn candidates(ids: &[u16], pieces: &Pieces, whole_words: bool) -> Vec<std::ops::Range<usize>> {
+fn candidates(
+    ids: &[u16],
+    pieces: &MaskVocabulary,
+    whole_words: bool,
+) -> Vec<std::ops::Range<usize>> {
     let mut words: Vec<std::ops::Range<usize>> = Vec::new();
     for (place, &id) in ids.iter().enumerate() {
         let id = usize::from(id);
@@ -87,8 +96,8 @@ mod tests {
     use totune_data::stream;
 
     /// Ids 0 and 1 are special, 2 is `[MASK]`, even ones from 4 on start a word and odd ones continue it.
-    fn pieces() -> Pieces {
-        Pieces {
+    fn pieces() -> MaskVocabulary {
+        MaskVocabulary {
             continues: (0..100).map(|id| id >= 4 && id % 2 == 1).collect(),
             special: (0..100).map(|id| id < 3).collect(),
             mask: 2,

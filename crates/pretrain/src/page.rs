@@ -55,9 +55,10 @@ impl Run {
                     .transpose()?
                     .map(|(it, _)| it),
                 log: read_pretraining(&folder)?,
-                perplexity: match folder.join("perplexity.parquet").is_file() {
-                    true => read_perplexity(&folder)?,
-                    false => Vec::new(),
+                perplexity: if folder.join("perplexity.parquet").is_file() {
+                    read_perplexity(&folder)?
+                } else {
+                    Vec::new()
                 },
             };
             runs.insert(run.name.clone(), run);

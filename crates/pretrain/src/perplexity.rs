@@ -8,7 +8,7 @@ use crate::objective::{Likelihood, Objective};
 
 /// A model and its training step.
 #[derive(Debug)]
-pub struct Trained<'m, M> {
+pub struct EvaluatedLm<'m, M> {
     /// The model.
     pub model: &'m M,
     /// Number of steps taken.
@@ -26,7 +26,7 @@ pub struct Trained<'m, M> {
 pub fn perplexity<O: Objective>(
     run: &str,
     objective: &O,
-    trained: &Trained<O::Model>,
+    trained: &EvaluatedLm<O::Model>,
     device: &Device,
     watch: &mut dyn FnMut(&str),
 ) -> Result<Vec<PerplexityRow>> {

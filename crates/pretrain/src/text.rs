@@ -32,14 +32,14 @@ pub struct Places<'a> {
 #[derive(Debug)]
 pub enum Text {
     /// Wordpieces, for a BERT.
-    Pieces(Pieces),
+    Wordpieces(WordpieceText),
     /// Words, for an ELMo.
     Words(Words),
 }
 
 /// Text and encoder shape of masked language modelling.
 #[derive(Debug)]
-pub struct Pieces {
+pub struct WordpieceText {
     /// The text.
     pub corpus: Corpus,
     /// The wordpieces, in the order of their ids.
@@ -75,7 +75,7 @@ impl Text {
     /// Loss of a uniform guess among everything that can be predicted, in nats.
     pub fn guessing(&self) -> f64 {
         let n = match self {
-            Self::Pieces(pieces) => pieces.vocabulary.len(),
+            Self::Wordpieces(pieces) => pieces.vocabulary.len(),
             Self::Words(words) => words.corpus.vocab,
         };
         (n as f64).ln()
@@ -85,7 +85,7 @@ impl Text {
     pub fn described(&self) -> String {
         let millions = |n: u64| format!("{:.1} M", n as f64 / 1e6);
         match self {
-            Self::Pieces(pieces) => format!(
+            Self::Wordpieces(pieces) => format!(
                 "{} words in {} documents, {} wordpieces of a vocabulary of {}",
                 millions(pieces.corpus.words),
                 pieces.corpus.train.len(),
@@ -127,7 +127,7 @@ pub(crate) fn read(settings: &Settings, places: Places) -> Result<Vec<Read>> {
     Ok(texts)
 }
 
-impl Pieces {
+impl WordpieceText {
     pub(crate) fn new(
         texts: Vec<Read>,
         masking: &Masking,
@@ -234,7 +234,7 @@ impl Pieces {
     /// Writes the encoder: [`export::bert`].
     ///
     /// # Errors
-    /// As there.
+    /// The same as there.
     pub fn export(&self, checkpoint: &Checkpoint, to: &Path) -> Result<Exported> {
         let reading = (&self.vocabulary[..], self.lowercase);
         export::bert(checkpoint, &self.exported(), reading, to)
@@ -265,7 +265,7 @@ impl Words {
     /// Writes the encoder: [`export::elmo`].
     ///
     /// # Errors
-    /// As there.
+    /// The same as there.
     pub fn export(&self, checkpoint: &Checkpoint, to: &Path) -> Result<Exported> {
         export::elmo(checkpoint, &self.encoder, to)
     }

@@ -109,7 +109,7 @@ impl<O: Objective> Trainer<'_, O> {
             }
             if about.step.is_multiple_of(self.settings.checkpoint_every) || last || stop {
                 about.seconds = meter.seconds();
-                // The log first: a row behind the newest checkpoint is taken back when the run goes on from it.
+                // The log first: rows after the newest checkpoint are removed when the run resumes from it.
                 write_pretraining(&self.folder.path, &rows)?;
                 self.folder
                     .save(&self.checkpoint(&model, &optimizer, about.clone()))?;

@@ -38,7 +38,7 @@ impl WordCorpus {
         vocab: usize,
         longest: usize,
     ) -> Result<Self> {
-        let mut seen = Seen::default();
+        let mut seen = WordIndex::default();
         let mut train = Documents::default();
         let mut held_out = Vec::new();
         for (_, documents, _) in &texts {
@@ -129,12 +129,12 @@ pub const UNKNOWN: u32 = 2;
 
 /// Words by the order in which they are first seen.
 #[derive(Default)]
-struct Seen {
+struct WordIndex {
     words: Vec<String>,
     numbers: HashMap<String, u32>,
 }
 
-impl Seen {
+impl WordIndex {
     /// Adds the segments of `documents`.
     fn add(
         &mut self,

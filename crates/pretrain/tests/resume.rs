@@ -8,7 +8,7 @@ use std::path::Path;
 use burn::tensor::Device;
 use totune_model::Weights;
 use totune_pretrain::objective::Objective;
-use totune_pretrain::perplexity::{Trained, perplexity};
+use totune_pretrain::perplexity::{EvaluatedLm, perplexity};
 use totune_pretrain::{Checkpoint, Event, Folder, Job, Places, Settings, Text, Trainer};
 use totune_record::{PerplexityRow, PretrainingRow};
 
@@ -51,7 +51,7 @@ fn train(
 ) -> anyhow::Result<Trace> {
     let job = job(fixture, folder, change);
     match &job.text {
-        Text::Pieces(pieces) => {
+        Text::Wordpieces(pieces) => {
             let objective = pieces.objective(&job.settings)?;
             let start = pieces.start(objective.initial())?;
             take_steps(&job, &objective, start, (folder, device, most))
@@ -81,9 +81,10 @@ fn take_steps<O: Objective>(
     let mut taken = 0;
     trainer.run(&mut *start, &mut |event| {
         taken += usize::from(event.is_none());
-        match taken >= most && !matches!(event, Some(Event::Saved(_))) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if taken >= most && !matches!(event, Some(Event::Saved(_))) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     })?;
     let checkpoint = folder.latest()?.expect("a checkpoint at the end");
@@ -205,7 +206,7 @@ fn perplexities(fixture: &str) -> [f64; 3] {
     let job = job(fixture, &folder, |_| ());
     let checkpoint = folder.latest().expect("readable").expect("one at the end");
     let rows = match &job.text {
-        Text::Pieces(pieces) => {
+        Text::Wordpieces(pieces) => {
             let objective = pieces.objective(&job.settings).expect("enough text");
             score(&objective, &checkpoint, &device)
         }
@@ -226,7 +227,7 @@ fn score<O: Objective>(
     device: &Device,
 ) -> Vec<PerplexityRow> {
     let model = objective.load(&mut &*checkpoint, device).expect("a model");
-    let trained = Trained {
+    let trained = EvaluatedLm {
         model: &model,
         step: checkpoint.about.step,
     };

@@ -33,7 +33,7 @@ pub struct RunRow {
     pub seed: u64,
     /// Device the run used, such as `cpu (LibTorch 2.11.0)`.
     pub device: String,
-    /// Number type of the arithmetic, such as `f32`.
+    /// Dtype of the arithmetic, such as `f32`.
     pub dtype: String,
     /// Threads the arithmetic could use.
     pub threads: u32,

@@ -141,9 +141,10 @@ pub fn write_timing(dir: &Path, rows: &[TimingRow]) -> Result<()> {
 
 /// Reads `timing.parquet` of a folder; no rows where there is none.
 pub fn read_timing(dir: &Path) -> Result<Vec<TimingRow>> {
-    match file::<TimingRow>(dir).is_file() {
-        true => read(dir),
-        false => Ok(Vec::new()),
+    if file::<TimingRow>(dir).is_file() {
+        read(dir)
+    } else {
+        Ok(Vec::new())
     }
 }
 

@@ -33,7 +33,7 @@ use totune_evidence::toml_file;
 use totune_record::{RunRow, Tables};
 
 pub use crate::figures::curves::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
-pub use crate::figures::portrait;
+pub use crate::figures::dataset_figure;
 pub use crate::page::curves::{CURVES_FILES, CurvesRequest, CurvesWritten, curves};
 pub use crate::page::index::index;
 

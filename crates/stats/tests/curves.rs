@@ -9,7 +9,7 @@ use totune_stats::curve::{Epoch, Stopped, best_within, epochs, frontier};
 #[derive(Deserialize)]
 struct Fixture {
     alone: Vec<Alone>,
-    together: Vec<Together>,
+    together: Vec<CurveCase>,
 }
 
 #[derive(Deserialize)]
@@ -27,7 +27,7 @@ struct Alone {
 }
 
 #[derive(Deserialize)]
-struct Together {
+struct CurveCase {
     name: String,
     curves: Vec<Vec<(f64, f64)>>,
     grid: Vec<f64>,

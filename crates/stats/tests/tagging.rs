@@ -1,7 +1,7 @@
 //! Spans and their scores compared with conlleval's and seqeval's, from `fixtures/make/tagging.py`.
 
 use serde::Deserialize;
-use totune_stats::{Counts, Reading, Scheme, SpanScores, parse_tag, spans};
+use totune_stats::{Counts, Scheme, SpanEvaluation, SpanScores, parse_tag, spans};
 
 type Places = Vec<(String, usize, usize)>;
 
@@ -34,9 +34,9 @@ struct Corpus {
 fn spans_are_those_of_conlleval_and_of_both_modes_of_seqeval() {
     for case in fixture().cases {
         for (reading, expected) in [
-            (Reading::Conlleval, &case.conlleval),
-            (Reading::Seqeval, &case.seqeval),
-            (Reading::Strict(scheme(&case.scheme)), &case.strict),
+            (SpanEvaluation::Conlleval, &case.conlleval),
+            (SpanEvaluation::Seqeval, &case.seqeval),
+            (SpanEvaluation::Strict(scheme(&case.scheme)), &case.strict),
         ] {
             assert_eq!(
                 &read(&case.tags, reading),
@@ -81,9 +81,9 @@ fn the_readings_differ_on_ill_formed_sequences() {
         (Bioes, "E-X B-X", "X0-2", "X0-1 X1-2", ""),
     ] {
         for (reading, expected) in [
-            (Reading::Conlleval, conlleval),
-            (Reading::Seqeval, seqeval),
-            (Reading::Strict(scheme), strict),
+            (SpanEvaluation::Conlleval, conlleval),
+            (SpanEvaluation::Seqeval, seqeval),
+            (SpanEvaluation::Strict(scheme), strict),
         ] {
             let found: Vec<String> = read(tags, reading)
                 .into_iter()
@@ -99,13 +99,16 @@ fn reports_are_those_of_conlleval_and_averages_those_of_seqeval() {
     for corpus in fixture().corpora {
         let name = format!("{} sentences of {}", corpus.gold.len(), corpus.scheme);
         assert_eq!(
-            scores(&corpus, Reading::Conlleval).to_string(),
+            scores(&corpus, SpanEvaluation::Conlleval).to_string(),
             corpus.conlleval,
             "{name}"
         );
         for (reading, expected) in [
-            (Reading::Seqeval, corpus.seqeval),
-            (Reading::Strict(scheme(&corpus.scheme)), corpus.strict),
+            (SpanEvaluation::Seqeval, corpus.seqeval),
+            (
+                SpanEvaluation::Strict(scheme(&corpus.scheme)),
+                corpus.strict,
+            ),
         ] {
             let found = scores(&corpus, reading).total().scores();
             for (found, expected) in [found.precision, found.recall, found.f1]
@@ -129,7 +132,7 @@ fn the_report_on_the_real_conll_2000_is_that_of_the_perl_script() {
     let folder = std::path::Path::new(&root).join("conlleval");
     let text = |name| std::fs::read_to_string(folder.join(name)).expect("a file of the sample");
     let (rows, printed) = (text("conll2000_output.txt"), text("conll2000_result.txt"));
-    let mut scores = SpanScores::new(Reading::Conlleval);
+    let mut scores = SpanScores::new(SpanEvaluation::Conlleval);
     let lines: Vec<Vec<&str>> = rows
         .lines()
         .map(|line| line.split_whitespace().collect())
@@ -160,7 +163,7 @@ fn the_report_on_the_real_conll_2000_is_that_of_the_perl_script() {
     );
 }
 
-fn scores(corpus: &Corpus, reading: Reading) -> SpanScores<&str> {
+fn scores(corpus: &Corpus, reading: SpanEvaluation) -> SpanScores<&str> {
     let mut scores = SpanScores::new(reading);
     for (gold, predicted) in corpus.gold.iter().zip(&corpus.predicted) {
         let tags = |line| str::split(line, ' ').map(|name| parse_tag(name).expect("a tag"));
@@ -169,7 +172,7 @@ fn scores(corpus: &Corpus, reading: Reading) -> SpanScores<&str> {
     scores
 }
 
-fn read(tags: &str, reading: Reading) -> Places {
+fn read(tags: &str, reading: SpanEvaluation) -> Places {
     let tags = tags.split(' ').map(|name| parse_tag(name).expect("a tag"));
     spans(tags, reading)
         .map(|span| (span.span_type.to_string(), span.start, span.end))

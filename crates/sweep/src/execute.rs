@@ -13,7 +13,7 @@ use crate::provenance::{self, Code};
 use crate::run_log::RunLog;
 use crate::spec::Sources;
 use crate::stale;
-use crate::states::States;
+use crate::states::ActivationStore;
 use crate::store::Claim;
 use crate::work::{self, Interrupted, Outcome, Resources};
 use crate::{
@@ -60,7 +60,7 @@ pub fn execute(
         inputs: Inputs::load(
             environment,
             specs(),
-            States::new(store.states(), machine.cache_budget),
+            ActivationStore::new(store.states(), machine.cache_budget),
             progress,
         )?,
         code: Code::of(&project.root),

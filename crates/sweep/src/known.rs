@@ -21,9 +21,10 @@ impl<'a> Known<'a> {
     /// Reads the ids of the collected runs of a paper and profile; none where nothing was collected.
     pub fn read(places: Places<'a>, paper: &str, profile: &str) -> Result<Self> {
         let folder = places.project.results(paper, profile);
-        let runs = match folder.join("runs.parquet").is_file() {
-            true => Tables::read_runs(&folder)?,
-            false => Vec::new(),
+        let runs = if folder.join("runs.parquet").is_file() {
+            Tables::read_runs(&folder)?
+        } else {
+            Vec::new()
         };
         Ok(Self {
             places,

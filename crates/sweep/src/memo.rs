@@ -16,12 +16,12 @@ use totune_record::write_atomically;
 pub(crate) struct Memo {
     /// `None` without a cache.
     file: Option<PathBuf>,
-    kept: RefCell<Kept>,
+    kept: RefCell<HashMemo>,
     is_new: Cell<bool>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct HashMemo {
     /// The program: another one may read files differently.
     program: String,
     hashes: BTreeMap<String, String>,
@@ -33,13 +33,13 @@ impl Memo {
         let file = cache.map(|folder| folder.join("hashes.json"));
         let program = std::env::current_exe().map(|path| stamp(&path));
         let program = program.unwrap_or_default();
-        let kept = || -> Option<Kept> {
+        let kept = || -> Option<HashMemo> {
             let bytes = fs::read(file.as_ref()?).ok()?;
             serde_json::from_slice(&bytes).ok()
         };
         let kept = kept().filter(|kept| kept.program == program);
         Self {
-            kept: RefCell::new(kept.unwrap_or(Kept {
+            kept: RefCell::new(kept.unwrap_or(HashMemo {
                 program,
                 hashes: BTreeMap::new(),
             })),

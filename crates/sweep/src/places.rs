@@ -41,13 +41,14 @@ impl Roots {
     /// Folders that may hold the files of an encoder card: for fixtures the project's own, for others the user's folder
     /// and then those that come with the project.
     pub fn of_encoder(&self, project: &Project, fixture: bool) -> Vec<PathBuf> {
-        match fixture {
-            true => project.in_card_folders("fixtures/encoders"),
-            false => [
+        if fixture {
+            project.in_card_folders("fixtures/encoders")
+        } else {
+            [
                 vec![self.encoders.clone()],
                 project.in_card_folders("encoders"),
             ]
-            .concat(),
+            .concat()
         }
     }
 }

@@ -134,9 +134,10 @@ impl<'a> Watched<'a> {
 impl Watch for Watched<'_> {
     fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
         self.progress.step(event);
-        match self.machine.stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if self.machine.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     }
 

@@ -56,9 +56,10 @@ fn is_added(line: &str) -> bool {
 /// The commit of the checkout at `root`, with `+` appended where it has changes; empty outside a checkout.
 pub fn code(root: &Path) -> String {
     let code = Code::of(root);
-    match code.dirty {
-        true => format!("{}+", code.commit),
-        false => code.commit,
+    if code.dirty {
+        format!("{}+", code.commit)
+    } else {
+        code.commit
     }
 }
 

@@ -96,9 +96,10 @@ impl<'a> Present<'a> {
                 // The JSON of an earlier program may lack settings that have a default today.
                 let same = serde_json::from_str::<Architecture>(was)
                     .is_ok_and(|architecture| architecture == card.architecture);
-                Some(match same {
-                    true => was.to_string(),
-                    false => json!(card.architecture).to_string(),
+                Some(if same {
+                    was.to_string()
+                } else {
+                    json!(card.architecture).to_string()
                 })
             }
             _ => cards(self.places.project, self.datasets()?, encoder, run)?.remove(key),

@@ -29,14 +29,14 @@ pub(crate) struct Key<'a> {
 
 /// The folder with cached activations, and how many bytes it may hold.
 #[derive(Debug)]
-pub(crate) struct States {
+pub(crate) struct ActivationStore {
     folder: PathBuf,
     budget: u64,
     /// Activations in use, the latest last.
     open: Mutex<Vec<(String, Arc<Activations>)>>,
 }
 
-impl States {
+impl ActivationStore {
     pub fn new(folder: PathBuf, budget: u64) -> Self {
         Self {
             folder,

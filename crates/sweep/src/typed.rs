@@ -25,9 +25,10 @@ impl Sources {
         let parse = |(name, text): &(&str, String)| {
             toml::from_str(text).map_err(|error| {
                 let error = error.to_string();
-                match name.is_empty() {
-                    true => anyhow!("{}", error.trim()),
-                    false => anyhow!("{name}: {}", error.trim()),
+                if name.is_empty() {
+                    anyhow!("{}", error.trim())
+                } else {
+                    anyhow!("{name}: {}", error.trim())
                 }
             })
         };
@@ -181,9 +182,12 @@ impl Slips {
     /// Returns an error if there are any.
     pub fn none(self) -> Result<()> {
         let all = self.arms;
-        let shown = |(slip, arms): &(String, Vec<String>)| match arms.len() == all {
-            true => slip.clone(),
-            false => format!("{slip} (arm {})", arms.join(", ")),
+        let shown = |(slip, arms): &(String, Vec<String>)| {
+            if arms.len() == all {
+                slip.clone()
+            } else {
+                format!("{slip} (arm {})", arms.join(", "))
+            }
         };
         let shown: Vec<String> = self.found.iter().map(shown).collect();
         match shown.as_slice() {

@@ -235,7 +235,7 @@ fn floors_have_the_examples_of_the_tables_above_them() {
 fn cards_know_the_metrics_that_are_computed() {
     use totune_data::Task;
     use totune_stats::metrics::{
-        CLASSIFICATION_EXTRAS, Reading, classification_scores_with, regression_scores,
+        CLASSIFICATION_EXTRAS, SpanEvaluation, classification_scores_with, regression_scores,
         tagging_scores,
     };
     let sorted = |mut names: Vec<String>| {
@@ -251,7 +251,7 @@ fn cards_know_the_metrics_that_are_computed() {
     let names = scores.iter().map(|(name, _)| name.to_string()).collect();
     assert_eq!(known(Task::Regression), sorted(names));
     let tags = [vec!["B-PER", "O"]];
-    let names = tagging_scores(&tags, &tags, Reading::Conlleval).into_iter();
+    let names = tagging_scores(&tags, &tags, SpanEvaluation::Conlleval).into_iter();
     let names = names
         .map(|(name, _)| name)
         .filter(|name| name != "span-f1:PER");

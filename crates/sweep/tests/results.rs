@@ -79,9 +79,10 @@ fn scatter(tables: &Tables, store: &Store) {
 fn the_plan_has_the_collected_runs_by_their_ids() {
     // Rows are flushed to the disk, which takes its time where there is one.
     let memory = Path::new("/dev/shm");
-    let scratch = match memory.is_dir() {
-        true => tempfile::tempdir_in(memory),
-        false => tempfile::tempdir(),
+    let scratch = if memory.is_dir() {
+        tempfile::tempdir_in(memory)
+    } else {
+        tempfile::tempdir()
     };
     let scratch = scratch.expect("a temporary folder");
     let store = Store::new(scratch.path().to_path_buf());

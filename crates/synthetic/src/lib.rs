@@ -133,9 +133,12 @@ fn spread(number: u64) -> f64 {
 fn row(run_id: String, spec: &Value) -> RunRow {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let encoder = text(&spec["work"]["encoder"]);
-    let hash = |digits: &str| match encoder.is_empty() {
-        true => String::new(),
-        false => digits.repeat(32),
+    let hash = |digits: &str| {
+        if encoder.is_empty() {
+            String::new()
+        } else {
+            digits.repeat(32)
+        }
     };
     RunRow {
         run_id,

@@ -1,7 +1,7 @@
 //! The layer at which passes enter the model when outputs of frozen layers are cached.
 
 use serde::{Deserialize, Serialize};
-use totune_model::{Layers, Readout, Reads};
+use totune_model::{HeadInput, Layers, PooledInput};
 
 use crate::phase::Assignment;
 
@@ -12,7 +12,7 @@ pub enum EntryLayer {
     /// Output of block `i`, that is `layers[i - 1]`.
     Block(usize),
     /// Pooled input of the head for each example.
-    Pooled(Readout),
+    Pooled(PooledInput),
     /// Input of the head for each token.
     Tokens(Layers),
 }
@@ -20,11 +20,11 @@ pub enum EntryLayer {
 impl EntryLayer {
     /// Entry layer of a phase, for an encoder of `n_layers` layers whose head reads `reads`; `None` if nothing that
     /// costs time is frozen. Ignores dropout in frozen layers.
-    pub(crate) fn of(phase: &Assignment, reads: Reads, n_layers: usize) -> Option<Self> {
+    pub(crate) fn of(phase: &Assignment, reads: HeadInput, n_layers: usize) -> Option<Self> {
         if phase.frozen_below > n_layers && !phase.trains_pooler() {
             return Some(match reads {
-                Reads::Vector(readout) => Self::Pooled(readout),
-                Reads::Tokens(layers) => Self::Tokens(layers),
+                HeadInput::Vector(readout) => Self::Pooled(readout),
+                HeadInput::Tokens(layers) => Self::Tokens(layers),
             });
         }
         // A head may read more than the top layer.
@@ -40,7 +40,7 @@ impl std::fmt::Display for EntryLayer {
             Self::Block(block) => write!(f, "block {block}"),
             Self::Tokens(Layers::Top) => write!(f, "the top layer"),
             Self::Tokens(Layers::Mix { .. }) => write!(f, "all layers"),
-            Self::Pooled(Readout { pooling, layers }) => match layers {
+            Self::Pooled(PooledInput { pooling, layers }) => match layers {
                 Layers::Top => write!(f, "{pooling:?} pooling"),
                 Layers::Mix { .. } => write!(f, "{pooling:?} pooling of all layers"),
             },
@@ -62,7 +62,7 @@ mod tests {
         tuned_pooler.pooler = Trainable::Yes;
         let frozen = || Adaptation::Frozen(Frozen::new(1.0));
         let pooled = |pooling| {
-            Some(EntryLayer::Pooled(Readout {
+            Some(EntryLayer::Pooled(PooledInput {
                 pooling,
                 layers: Layers::Top,
             }))
@@ -109,7 +109,7 @@ mod tests {
         let pooling = Pooling::Mean;
         assert_eq!(
             start(Adaptation::Frozen(Frozen::new(1.0))),
-            Some(EntryLayer::Pooled(Readout { pooling, layers }))
+            Some(EntryLayer::Pooled(PooledInput { pooling, layers }))
         );
         assert_eq!(start(Adaptation::LastK(LastK::new(1, 1.0))), None);
     }

@@ -15,7 +15,7 @@ mod file;
 use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor};
-use totune_model::Kept;
+use totune_model::FrozenOutput;
 
 pub use activations::{Activations, StoredDtype};
 pub use entry::EntryLayer;
@@ -32,17 +32,19 @@ pub struct CachedActivations {
 
 impl CachedActivations {
     /// The activations of the examples at `indices`, padded to `seq` tokens where it is a sequence.
-    pub(crate) fn batch(&self, indices: &[usize], seq: usize, device: &Device) -> Kept {
+    pub(crate) fn batch(&self, indices: &[usize], seq: usize, device: &Device) -> FrozenOutput {
         let places: Vec<usize> = indices.iter().map(|&i| self.places[i]).collect();
         match self.activations.start() {
-            EntryLayer::Block(block) => Kept::States {
+            EntryLayer::Block(block) => FrozenOutput::HiddenStates {
                 block,
                 states: self.activations.gather(&places, seq, device),
             },
-            EntryLayer::Tokens(_) => Kept::Tokens(self.activations.gather(&places, seq, device)),
+            EntryLayer::Tokens(_) => {
+                FrozenOutput::Tokens(self.activations.gather(&places, seq, device))
+            }
             EntryLayer::Pooled(_) => {
                 let pooled: Tensor<3> = self.activations.gather(&places, 1, device); // [batch, 1, width]
-                Kept::Pooled(pooled.squeeze_dim(1))
+                FrozenOutput::Pooled(pooled.squeeze_dim(1))
             }
         }
     }

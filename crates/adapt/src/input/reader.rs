@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use totune_data::{
-    Alignment, Dataset, Encoded, EncodedCache, Example, Pairs, Piece, Source, Template, Tokenizer,
-    Window, WordContext, characters,
+    Alignment, Dataset, Encoded, EncodedCache, Example, Pairs, Source, SubwordChoice, Template,
+    Tokenizer, Window, WordContext, characters,
 };
 use totune_model::{Architecture, TokenizerKind};
 
@@ -84,7 +84,7 @@ impl Reader {
     /// Returns [`Reader::rows`] of a dataset whose texts may have been tokenized before: those come from `cache`.
     ///
     /// # Errors
-    /// As [`Reader::rows`].
+    /// The same as those of [`Reader::rows`].
     pub fn cached_rows(
         &self,
         dataset: &Dataset,
@@ -139,7 +139,7 @@ impl Reader {
             None => characters::windows(examples, context, max_length, threads),
             Some(tokenizer) => {
                 let alignment = Alignment {
-                    piece: Piece::First,
+                    piece: SubwordChoice::First,
                     context,
                     max_length,
                 };

@@ -144,9 +144,10 @@ impl Recipe {
             },
             micro_batch_size: 0,
             // A correlation has no value where all predictions are one number, as they may be after the first steps.
-            select: match data.has_dev && data.task != Task::Regression {
-                true => Select::BestDev,
-                false => Select::Last,
+            select: if data.has_dev && data.task != Task::Regression {
+                Select::BestDev
+            } else {
+                Select::Last
             },
             pairs: Pairs::Joint,
             context: WordContext::Sentence,

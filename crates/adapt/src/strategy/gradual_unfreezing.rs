@@ -88,9 +88,10 @@ impl Strategy for GradualUnfreezing {
                 layer_decay: self.layer_decay,
                 pooler: self.pooler,
                 layers: n_layers - opened.min(n_layers)..n_layers,
-                embeddings: match opened > n_layers {
-                    true => Trainable::Yes,
-                    false => Trainable::No,
+                embeddings: if opened > n_layers {
+                    Trainable::Yes
+                } else {
+                    Trainable::No
                 },
             };
             let mut phase = trained.phase(defaults);

@@ -12,7 +12,7 @@ use totune_adapt::{Examples, StepEvent, Stop, Watch};
 use totune_sweep::{Environment, Inputs, Prepared, RunSpec};
 
 use super::grid::BATCH;
-use crate::side::{Answer, Hello};
+use crate::side::{Hello, Timings};
 use crate::worker::{Worker, last_words, say};
 
 /// The case of a worker.
@@ -121,7 +121,7 @@ impl Watch for Paced<'_> {
         }
         let seconds = std::mem::take(&mut self.seconds);
         let asleep = Instant::now();
-        let heard = say(&Answer { seconds }).is_ok() && self.wait();
+        let heard = say(&Timings { seconds }).is_ok() && self.wait();
         self.waited = asleep.elapsed().as_secs_f64();
         if !heard && event.step < event.steps {
             // The other side has all it needs, or is gone.

@@ -21,9 +21,10 @@ const TASKS: [&[&str]; 8] = [
 
 /// A table of the tasks whose training file is there, as one of their cards describes it.
 pub fn section(setting: &Setting) -> String {
-    let tasks: &[&[&str]] = match setting.desk.tiny {
-        true => &[&["fixture-acceptability"]],
-        false => &TASKS,
+    let tasks: &[&[&str]] = if setting.desk.tiny {
+        &[&["fixture-acceptability"]]
+    } else {
+        &TASKS
     };
     let mut text = format!(
         "## Real tokens per computed token\n\n\
@@ -50,7 +51,7 @@ pub fn section(setting: &Setting) -> String {
     text
 }
 
-/// In random order and bucketed, of the first epoch with seed 1.
+/// Shares for random order and for bucketing, in the first epoch with seed 1.
 fn shares(lengths: &[usize]) -> [f64; 2] {
     [false, true].map(|bucketing| {
         let plan = BatchPlan {

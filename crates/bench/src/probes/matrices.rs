@@ -31,7 +31,7 @@ pub struct Case {
     pub folder: PathBuf,
     /// The computation.
     pub what: What,
-    /// Of our side: how a logistic regression is fitted.
+    /// Optimiser of the logistic regression, on our side.
     pub solver: Solver,
     /// Layers.
     pub layers: usize,
@@ -39,7 +39,7 @@ pub struct Case {
     pub columns: usize,
     /// Threads.
     pub threads: usize,
-    /// Of the Python side: layers side by side on one thread each, instead of one after the other on all.
+    /// Layers in parallel on one thread each, instead of one after the other on all, on the Python side.
     pub layers_at_once: bool,
 }
 

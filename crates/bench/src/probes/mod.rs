@@ -49,12 +49,13 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
     let scratch = tempfile::Builder::new().prefix("totune-bench").tempdir()?;
     for task in TASKS {
         let task = if desk.tiny { task.tiny() } else { task };
-        let kinds: &[(What, &str)] = match task.scores {
-            true => &[(What::Linear, "linear regression")],
-            false => &[
+        let kinds: &[(What, &str)] = if task.scores {
+            &[(What::Linear, "linear regression")]
+        } else {
+            &[
                 (What::Logistic, "logistic regression"),
                 (What::Edge, "EDGE"),
-            ],
+            ]
         };
         for &(what, title) in kinds {
             let root = scratch.path().to_path_buf();
@@ -104,8 +105,9 @@ fn alone(root: &PathBuf, task: &Task, [layers, columns]: [usize; 2]) -> Result<(
         }
     }
     let folder = root.join(task.name);
-    match folder.is_dir() {
-        true => Ok(()),
-        false => matrices::write(&folder, task, layers, columns),
+    if folder.is_dir() {
+        Ok(())
+    } else {
+        matrices::write(&folder, task, layers, columns)
     }
 }

@@ -24,7 +24,7 @@ pub enum Head {
 }
 
 const LABELS: usize = 2;
-/// Of synthetic weights: large enough that gates and cosines differ between tokens.
+/// Scale of synthetic weights: large enough that gates and cosines differ between tokens.
 const SCALE: f64 = 0.1;
 
 #[derive(Module, Debug)]
@@ -81,9 +81,10 @@ pub fn prepare(case: &Layer, head: Head, device: &Device) -> Result<Box<dyn FnMu
     let states = |offset: usize| {
         let values = synthetic(batch * seq * case.input, offset, 1.0);
         let data = TensorData::new(values, [batch, seq, case.input]);
-        match train {
-            true => Tensor::<3>::from_data(data, &graph).require_grad(),
-            false => Tensor::from_data(data, device),
+        if train {
+            Tensor::<3>::from_data(data, &graph).require_grad()
+        } else {
+            Tensor::from_data(data, device)
         }
     };
     let (a, b) = (states(12345), states(54321));

@@ -88,14 +88,12 @@ fn crf(case: &Layer, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
 /// A step of ELMo's LSTM, or of burn's with as many cells.
 fn elmo(case: &Layer, device: &Device) -> Box<dyn FnMut() -> f64> {
     let train = case.step == Step::ElmoTrain;
-    let device = match train {
-        true => device.clone().autodiff(),
-        false => device.clone(),
+    let device = if train {
+        device.clone().autodiff()
+    } else {
+        device.clone()
     };
-    let leaf = |values: Tensor<1>| match train {
-        true => values.require_grad(),
-        false => values,
-    };
+    let leaf = |values: Tensor<1>| if train { values.require_grad() } else { values };
     let (batch, seq) = (case.lengths.len(), case.seq());
     let running: Vec<usize> = (0..seq)
         .map(|t| case.lengths.iter().filter(|&&n| n > t).count())

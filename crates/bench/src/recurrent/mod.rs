@@ -145,9 +145,10 @@ const SAME: &str = "All sides have the same weights and input, and their results
 
 /// Rows of the same length, and of 4 to 64 steps in no order, 33 on average.
 fn lengths(desk: &Desk) -> [Vec<usize>; 2] {
-    match desk.tiny {
-        true => [vec![5; 3], vec![5, 3, 4]],
-        false => [vec![64; 32], (0..32).map(|i| 64 - (i * 37) % 61).collect()],
+    if desk.tiny {
+        [vec![5; 3], vec![5, 3, 4]]
+    } else {
+        [vec![64; 32], (0..32).map(|i| 64 - (i * 37) % 61).collect()]
     }
 }
 
@@ -189,13 +190,14 @@ pub fn elmo(desk: &Desk) -> Result<Comparison> {
              burn's side is `burn::nn::Lstm` with the same input and as many cells, over padded rows; it neither projects nor clips, so its result is not compared.",
         )
         .note(SAME);
-    let sizes: &[(&str, usize, usize, usize)] = match desk.tiny {
-        true => &[("tiny, 4 and 6", 4, 6, 3)],
-        false => &[
+    let sizes: &[(&str, usize, usize, usize)] = if desk.tiny {
+        &[("tiny, 4 and 6", 4, 6, 3)]
+    } else {
+        &[
             ("fixture, 8 and 16", 8, 16, 16),
             ("small, 128 and 1024", 128, 1024, 32),
             ("original, 512 and 4096", 512, 4096, 16),
-        ],
+        ]
     };
     for &(name, input, hidden, batch) in sizes {
         for (mode, step) in [

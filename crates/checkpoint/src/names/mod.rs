@@ -31,7 +31,7 @@ pub(crate) enum Change {
     None,
     /// `[in, out]` to `[out, in]`.
     Transposed,
-    Elmo(elmo::Part),
+    Elmo(elmo::TensorPart),
 }
 
 /// One tensor as it is published.

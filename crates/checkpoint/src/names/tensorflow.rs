@@ -6,7 +6,7 @@
 //! | `…/kernel`, `[in, out]` | `….weight`, `[out, in]` |
 //! | `…/gamma`, `…/beta` | `….weight`, `….bias` |
 //! | `bert/embeddings/word_embeddings` (and position, token type) | `….weight` |
-//! | `…/output_weights`, `…/output_bias` | `….weight`, `….bias`, below `classifier` where nothing stands before |
+//! | `…/output_weights`, `…/output_bias` | `….weight`, `….bias`, below `classifier` where there is no prefix |
 //! | `…/adam_m`, `…/adam_v`, `…/AdamWeightDecayOptimizer…`, `global_step` | left out: the optimiser's |
 
 use super::{Change, Renamed};
@@ -41,9 +41,10 @@ pub(super) fn published(name: &str, shape: &[usize]) -> Option<Renamed> {
     Some(Renamed {
         name: words.join("."),
         shape,
-        change: match is_kernel {
-            true => Change::Transposed,
-            false => Change::None,
+        change: if is_kernel {
+            Change::Transposed
+        } else {
+            Change::None
         },
     })
 }

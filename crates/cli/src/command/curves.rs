@@ -127,9 +127,10 @@ fn first_with_results(context: &Context, paper: &str) -> Result<String> {
         Some(near) => format!("; did you mean `{near}`?"),
         None => String::new(),
     };
-    let found = match known.is_empty() {
-        true => "nothing".to_string(),
-        false => known.join(", "),
+    let found = if known.is_empty() {
+        "nothing".to_string()
+    } else {
+        known.join(", ")
     };
     bail!("results: there is no `{paper}`, found: {found}{near}")
 }

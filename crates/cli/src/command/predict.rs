@@ -10,7 +10,8 @@ use clap::Args;
 use serde_json::json;
 use totune_data::uncompressed;
 use totune_keep::{
-    Columns, Empty, Evaluated, Kind, Layout, Reading, SavedModel, Source, Target, evaluate, predict,
+    Columns, Empty, Evaluated, Kind, Layout, ReadOptions, SavedModel, Source, Target, evaluate,
+    predict,
 };
 use totune_sweep::Machine;
 
@@ -106,7 +107,7 @@ impl What {
             }
             (format, _) => format,
         };
-        let reading = Reading {
+        let reading = ReadOptions {
             kind,
             encoding: self.encoding,
             columns: Columns {
@@ -135,9 +136,10 @@ fn counting(
             let rate = (rows - before) as f64 / began.elapsed().as_secs_f64().max(1e-9);
             eprintln!("{rows} rows, {rate:.0} a second");
         }
-        match machine.stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if machine.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     }
 }
@@ -152,9 +154,10 @@ impl Predict {
             "--out: `{}`, but predictions are not compressed; expected another ending",
             out.display()
         );
-        let target = match to_stdout {
-            true => Target::stream(BufWriter::new(stdout())),
-            false => Target::file(&out, self.restart)?,
+        let target = if to_stdout {
+            Target::stream(BufWriter::new(stdout()))
+        } else {
+            Target::file(&out, self.restart)?
         };
         let (model, mut source, machine) = self.what.open(global, None, false)?;
         let layout = Layout::of(source.kind(), &out, json);
@@ -164,9 +167,10 @@ impl Predict {
         let mut progress = counting(&machine, target.resumed(), global.quiet);
         let ended = predict(&model, &mut source, (target, layout), &mut progress)?;
         if !ended.complete {
-            let how = match to_stdout {
-                true => "",
-                false => "; rerun the same command to resume",
+            let how = if to_stdout {
+                ""
+            } else {
+                "; rerun the same command to resume"
             };
             eprintln!("interrupted after {} rows{how}", ended.rows);
             return Ok(exit::STOPPED);

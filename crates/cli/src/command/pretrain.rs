@@ -10,7 +10,7 @@ use totune_model::Weights;
 use totune_pretrain::export::Exported;
 use totune_pretrain::objective::Objective;
 use totune_pretrain::page::{Run, write_page};
-use totune_pretrain::perplexity::{Trained, perplexity};
+use totune_pretrain::perplexity::{EvaluatedLm, perplexity};
 use totune_pretrain::{Checkpoint, Ended, Event, Folder, Job, Places, Settings, Text, Trainer};
 use totune_record::{
     PerplexityRow, read_pretraining, write_atomically, write_perplexity, write_pretraining,
@@ -98,7 +98,7 @@ impl Pretrain {
             folder: &folder,
         };
         match &job.text {
-            Text::Pieces(pieces) => {
+            Text::Wordpieces(pieces) => {
                 let objective = pieces.objective(settings)?;
                 let start = pieces.start(objective.initial())?;
                 let export = |checkpoint: &Checkpoint, to: &Path| pieces.export(checkpoint, to);
@@ -165,9 +165,10 @@ impl Pretrain {
                 Some(Event::Row(row)) => bar.row(row),
                 Some(Event::Saved(step)) => bar.saved(step),
             }
-            match machine.stop.load(Ordering::Relaxed) || taken >= most {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            if machine.stop.load(Ordering::Relaxed) || taken >= most {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             }
         })
     }
@@ -246,7 +247,7 @@ impl Desk<'_> {
         let latest = self.folder.latest()?;
         let checkpoint = latest.context("a checkpoint was just there")?;
         let model = objective.load(&mut &checkpoint, device)?;
-        let trained = Trained {
+        let trained = EvaluatedLm {
             model: &model,
             step: checkpoint.about.step,
         };

@@ -37,7 +37,7 @@ examples; it needs neither data nor checkpoints, and nothing else should run mea
 of a whole batch would take too long, one of fewer examples is timed, and the table says so.")]
 pub struct PlanArgs {
     #[command(flatten)]
-    which: Which,
+    which: RunSelection,
     /// Print JSON, for programs
     #[arg(long)]
     json: bool,
@@ -70,14 +70,14 @@ An interrupted sweep resumes when the same command is run again; finished runs a
 Several sweeps may work on one store: each run has one owner at a time.")]
 pub struct RunArgs {
     #[command(flatten)]
-    which: Which,
+    which: RunSelection,
     #[command(flatten)]
     curves: Curves,
 }
 
 /// Selection of runs.
 #[derive(Debug, Args)]
-struct Which {
+struct RunSelection {
     /// Paper, such as hart2020
     paper: String,
     /// Profile: fixture, mini, small, base or paper
@@ -111,9 +111,10 @@ impl Sweep {
                     let machine = context.machine()?;
                     let environment = context.environment(&machine);
                     let found = totune_sweep::estimate(&plan, environment, args.seconds, &hear)?;
-                    match args.json {
-                        true => println!("{}", serde_json::to_string_pretty(&found)?),
-                        false => print_estimate(&found),
+                    if args.json {
+                        println!("{}", serde_json::to_string_pretty(&found)?)
+                    } else {
+                        print_estimate(&found)
                     }
                     if machine.stop.load(Ordering::Relaxed) {
                         return Ok(exit::STOPPED);
@@ -127,7 +128,7 @@ impl Sweep {
             }
             Self::Time(args) => args.run(context),
             Self::Run(args) => {
-                let Which {
+                let RunSelection {
                     paper,
                     profile,
                     only,
@@ -162,9 +163,10 @@ fn heard(timing: &Timing) -> String {
 /// Formats the timed steps: `2 x 32`, or `2 x 4 of 32` where a step of a whole batch was too long.
 fn timed(kind: &KindCost) -> String {
     let (steps, examples) = (kind.timed.steps, kind.timed.examples);
-    match examples < kind.batch_size {
-        true => format!("{steps} x {examples} of {}", kind.batch_size),
-        false => format!("{steps} x {examples}"),
+    if examples < kind.batch_size {
+        format!("{steps} x {examples} of {}", kind.batch_size)
+    } else {
+        format!("{steps} x {examples}")
     }
 }
 
@@ -201,7 +203,7 @@ fn print_estimate(found: &Estimate) {
     }
 }
 
-impl Which {
+impl RunSelection {
     fn plan(self, context: &Context) -> Result<Plan> {
         let selection = Selection {
             only: self.only,
@@ -231,9 +233,10 @@ pub fn execute(
         // A run that fails again in this round is not tried a third time in the next.
         selection.retry_failed = false;
         let idle = plan.to_run().is_empty();
-        let mut summary = match idle {
-            true => Summary::of_nothing(&plan),
-            false => round(context, &plan, &mut desk, curves)?,
+        let mut summary = if idle {
+            Summary::of_nothing(&plan)
+        } else {
+            round(context, &plan, &mut desk, curves)?
         };
         finished += summary.finished;
         if idle && finished == 0 && !context.global.quiet {

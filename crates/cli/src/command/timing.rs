@@ -50,9 +50,10 @@ impl TimeArgs {
             store: &context.store,
             environment: context.environment(&machine),
             epochs: usize::from(self.epochs),
-            noise: match self.anyway {
-                true => Noise::Marked,
-                false => Noise::Refused,
+            noise: if self.anyway {
+                Noise::Marked
+            } else {
+                Noise::Refused
             },
             again: self.again,
         };

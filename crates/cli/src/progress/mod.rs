@@ -48,7 +48,7 @@ impl Audience {
         match (context.global.quiet, print::is_json()) {
             (true, _) => {}
             (false, true) => all.push(Box::new(json::Lines::new(device))),
-            (false, false) => all.push(Box::new(terminal::Shown::new(device))),
+            (false, false) => all.push(Box::new(terminal::SweepProgress::new(device))),
         }
         if let Some(folder) = &curves.tensorboard {
             all.push(Box::new(tensorboard::TensorBoard::new(folder)?));

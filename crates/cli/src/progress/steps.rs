@@ -18,9 +18,10 @@ pub struct Steps {
 impl Steps {
     /// Progress of a run of `steps` steps.
     pub fn new(steps: usize, quiet: bool) -> Self {
-        let bar = match redraws() && !quiet {
-            true => ProgressBar::new(steps as u64),
-            false => ProgressBar::hidden(),
+        let bar = if redraws() && !quiet {
+            ProgressBar::new(steps as u64)
+        } else {
+            ProgressBar::hidden()
         };
         bar.set_style(style("{msg}\n{bar:40} {pos}/{len} steps"));
         Self {

@@ -13,7 +13,7 @@ use super::{redraws, span, style};
 
 /// On a terminal a bar for the sweep and one for the run that has the machine to itself; elsewhere a line per run, and one every
 /// ten seconds within a long one.
-pub struct Shown {
+pub struct SweepProgress {
     device: String,
     bars: Option<Bars>,
     known: Mutex<Known>,
@@ -73,7 +73,7 @@ impl Bars {
     }
 }
 
-impl Shown {
+impl SweepProgress {
     /// Display of runs on `device`.
     pub fn new(device: &str) -> Self {
         Self {
@@ -161,12 +161,11 @@ fn short(label: &str, shared: &[String], width: usize) -> String {
     let own = own.join(" · ");
     let text = if own.is_empty() { label } else { &own };
     let n = text.chars().count();
-    match n <= width {
-        true => text.to_string(),
-        false => {
-            let end = text.chars().skip(n + 1 - width.max(1));
-            format!("…{}", end.collect::<String>())
-        }
+    if n <= width {
+        text.to_string()
+    } else {
+        let end = text.chars().skip(n + 1 - width.max(1));
+        format!("…{}", end.collect::<String>())
     }
 }
 
@@ -175,7 +174,7 @@ fn columns() -> usize {
     usize::from(console::Term::stderr().size().1)
 }
 
-impl Progress for Shown {
+impl Progress for SweepProgress {
     fn begin(&self, plan: &Plan) {
         let mut known = self.known();
         let is_first = known.tracker.of() == 0;

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use totune_data::{Card, Catalogue, Task};
 use totune_record::{EvalRow, PredictionRow, RunRow, Tables};
-use totune_stats::{Reading, classification_scores_with, regression_scores, tagging_scores};
+use totune_stats::{SpanEvaluation, classification_scores_with, regression_scores, tagging_scores};
 use totune_sweep::{Information, RunSpec, Work};
 
 /// Examples of a split.
@@ -46,7 +46,7 @@ fn add(tables: &mut Tables, run: &RunSpec, card: &Card) {
         });
     };
     for (split, _) in splits.into_iter().filter(|(_, is_scored)| *is_scored) {
-        let Answers { scores, rows } = Answers::of(run, card, split);
+        let SplitOutputs { scores, rows } = SplitOutputs::of(run, card, split);
         match &run.work {
             Work::Probe(work) => by_layer(card, &scores, work.mi, |metric, value| {
                 eval(epochs, split, metric, value);
@@ -132,12 +132,12 @@ fn by_layer(
 }
 
 /// The predictions of a run on a split, about 70 to 95 % of which are correct.
-struct Answers {
+struct SplitOutputs {
     scores: Vec<(String, f64)>,
     rows: Vec<PredictionRow>,
 }
 
-impl Answers {
+impl SplitOutputs {
     fn of(run: &RunSpec, card: &Card, split: &str) -> Self {
         let id = run.id();
         let known = 0.7 + 0.25 * drawn((&id, split));
@@ -196,7 +196,7 @@ impl Answers {
                 let found: Vec<Vec<&str>> =
                     (0..EXAMPLES).map(|at| sentence(is_known(at))).collect();
                 Self {
-                    scores: tagging_scores(&gold, &found, Reading::Conlleval),
+                    scores: tagging_scores(&gold, &found, SpanEvaluation::Conlleval),
                     rows: vec![],
                 }
             }

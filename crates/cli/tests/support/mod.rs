@@ -15,7 +15,7 @@ pub struct Checkout {
 }
 
 /// Output and exit code of a command.
-pub struct Said {
+pub struct CommandOutput {
     /// Exit code; none when a signal ended it.
     pub code: Option<i32>,
     pub out: String,
@@ -142,8 +142,8 @@ impl Checkout {
     }
 
     /// Runs a command to its end.
-    pub fn run(&self, arguments: &[&str]) -> Said {
-        Said::from(self.command(arguments).output().expect("the binary starts"))
+    pub fn run(&self, arguments: &[&str]) -> CommandOutput {
+        CommandOutput::from(self.command(arguments).output().expect("the binary starts"))
     }
 
     /// Runs a command that has to succeed; returns its output.
@@ -193,7 +193,7 @@ impl Checkout {
     }
 }
 
-impl From<Output> for Said {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         Self {

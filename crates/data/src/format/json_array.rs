@@ -24,16 +24,15 @@ pub(crate) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// The next element with its line, or nothing behind the last one; `first` says that the array has yet to begin.
+    /// The next element with its line, or nothing after the last one; `first` means that the array has yet to begin.
     ///
     /// An error that more text might mend is found at the end of the text.
     pub fn next(&mut self, first: bool) -> Result<Option<(usize, &'a str)>, (usize, String)> {
-        let is_last = match first {
-            true => {
-                self.take(b'[')?;
-                self.is_next(b']')
-            }
-            false => !self.is_next(b','),
+        let is_last = if first {
+            self.take(b'[')?;
+            self.is_next(b']')
+        } else {
+            !self.is_next(b',')
         };
         if is_last {
             self.take(b']')?;
@@ -45,7 +44,7 @@ impl<'a> Scan<'a> {
         self.element().map(Some)
     }
 
-    /// Goes on by `n` bytes.
+    /// Advances by `n` bytes.
     fn forward(&mut self, n: usize) -> &'a str {
         let passed = &self.text[self.at..self.at + n];
         self.line += passed.bytes().filter(|byte| *byte == b'\n').count();
@@ -53,7 +52,7 @@ impl<'a> Scan<'a> {
         passed
     }
 
-    /// Whether `byte` follows after white space, which is passed over.
+    /// Returns whether `byte` follows, after skipping white space.
     fn is_next(&mut self, byte: u8) -> bool {
         let rest = &self.text[self.at..];
         self.forward(rest.len() - rest.trim_start().len());
@@ -98,9 +97,10 @@ impl<'a> Scan<'a> {
     fn end(&mut self) -> Result<(), (usize, String)> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
-        match self.at == self.text.len() {
-            true => Ok(()),
-            false => Err((self.line, "expected nothing behind the array".into())),
+        if self.at == self.text.len() {
+            Ok(())
+        } else {
+            Err((self.line, "expected nothing behind the array".into()))
         }
     }
 }

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use table::select;
 
-/// How a file is laid out.
+/// The layout of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Format {
@@ -53,7 +53,7 @@ pub enum Format {
 impl Format {
     /// The columns `wanted` of the file `bytes`, which came from `path`; all columns if none are named.
     ///
-    /// What is not wanted is not kept, and may be of any type.
+    /// Other columns are not kept, and may be of any type.
     pub fn table<'a>(
         &self,
         path: &Path,
@@ -90,7 +90,7 @@ impl Format {
         }
     }
 
-    /// Whether a task can be read from this format, and `columns` are columns it can have.
+    /// Checks that a task can be read from this format, and that `columns` are columns it can have.
     pub(crate) fn check_for(&self, columns: &Columns, tagging: bool) -> Result<()> {
         let (table, sentences) = match self {
             Format::Conll(_) => (false, true),
@@ -105,7 +105,7 @@ impl Format {
         }
     }
 
-    /// Whether the settings can be meant.
+    /// Checks that the settings are valid.
     pub(crate) fn check(&self) -> Result<()> {
         match self {
             Format::Csv(settings) | Format::Tsv(settings) => settings.check(),

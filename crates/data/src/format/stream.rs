@@ -10,7 +10,7 @@ use encoding_rs::{Decoder, DecoderResult, UTF_8};
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
-/// How many bytes are read at least.
+/// The fewest bytes to read at a time.
 const PIECE: usize = 1 << 16;
 
 /// A text that is read from its beginning to its end, of which a piece is in memory.
@@ -18,32 +18,32 @@ const PIECE: usize = 1 << 16;
 /// Lines, records and elements come with the line they begin on, counted from one. Each is cut by the rules of the formats
 /// that are read as a whole.
 pub struct TextStream {
-    /// What errors call the file.
+    /// The name of the file in errors.
     path: PathBuf,
     bytes: Box<dyn Read>,
-    /// What the bytes are expected to be.
+    /// The expected kind of bytes, for errors.
     expected: &'static str,
     decoder: Decoder,
-    /// What has been decoded and not been handed out, from `at` on.
+    /// The decoded text; from `at` on it has not been handed out yet.
     text: String,
     at: usize,
     /// The line at `at`.
     line: usize,
-    /// Whether `text` has the end of the file.
+    /// True if `text` has the end of the file.
     ended: bool,
-    /// Whether the array, where it is one, has begun and has ended.
+    /// For an array: true once it has begun, and once it has ended.
     array: (bool, bool),
 }
 
-/// What a step found, and where it left the text: at which byte, on which line.
+/// The result of a step, and the byte and the line that it reached.
 type Step<T> = (Result<T, (usize, String)>, usize, usize);
 
 impl TextStream {
-    /// The text of `bytes`, which came from `path`; its ending says how they are compressed, and `label` names an encoding.
-    /// Without a label a byte order mark says which it is, or else it is UTF-8.
+    /// The text of `bytes`, which came from `path`; its ending tells the compression, and `label` names an encoding.
+    /// Without a label the encoding is that of the byte order mark, or else UTF-8.
     ///
     /// # Errors
-    /// When the encoding is unknown, or the file begins as no compressed file does.
+    /// When the encoding is unknown, or the file does not begin like a compressed file.
     pub fn new(path: &Path, bytes: impl BufRead + 'static, label: Option<&str>) -> Result<Self> {
         let decoder = match label {
             Some(label) => encoding(label)
@@ -80,7 +80,7 @@ impl TextStream {
         })
     }
 
-    /// The next line without its end; nothing behind the last one.
+    /// The next line without its end; nothing after the last one.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -95,7 +95,7 @@ impl TextStream {
         })
     }
 
-    /// The fields of the next record of delimited text that is not a blank line; nothing behind the last one.
+    /// The fields of the next record of delimited text that is not a blank line; nothing after the last one.
     ///
     /// # Errors
     /// When it cannot be read, or its quotes are not those of RFC 4180.
@@ -118,7 +118,7 @@ impl TextStream {
         })
     }
 
-    /// The next element of the JSON array that the text is; nothing behind the last one.
+    /// The next element of the JSON array that the text is; nothing after the last one.
     ///
     /// # Errors
     /// When it cannot be read, or the text is no such array.
@@ -155,7 +155,7 @@ impl TextStream {
     fn more(&mut self) -> Result<(), FormatError> {
         self.text.drain(..self.at);
         self.at = 0;
-        // As much again as there is, so that a long record is not gone through for each piece.
+        // As much again as there is, so that a long record is not scanned again for each piece.
         let wanted = self.text.len().max(PIECE);
         let mut bytes = Vec::with_capacity(wanted);
         let read = self

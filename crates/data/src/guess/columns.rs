@@ -59,7 +59,7 @@ const IDS: [&str; 8] = [
     "rowid",
 ];
 
-/// The most distinct values of a column that is a label without being called so.
+/// The most distinct values of a column that is taken for a label without such a name.
 const FEW: usize = 50;
 
 fn plain(name: &str) -> String {
@@ -238,7 +238,7 @@ fn guess_label(table: &Table, taken: &[Option<usize>]) -> Result<(usize, String)
     }
 }
 
-/// The most distinct whole numbers that are taken for classes without a hint.
+/// The most distinct integers that are taken for classes without a hint.
 const FEW_NUMBERS: usize = 20;
 
 fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {

@@ -1,4 +1,4 @@
-//! How a file is laid out.
+//! Guesses of the layout of a file.
 
 use super::{Findings, Hints, strings};
 use crate::Task;
@@ -8,16 +8,16 @@ use serde::de::IgnoredAny;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Rows that are looked at to tell separators and headers.
+/// Rows that are examined to find separators and headers.
 const ROWS: usize = 200;
 
-/// What a file looks like.
-pub(super) enum Look {
+/// The guessed layout of a file.
+pub(super) enum FileLayout {
     /// A table.
     Table {
         /// The `format` of a card.
         format: String,
-        /// Why.
+        /// The reason for the guess.
         reason: String,
     },
     /// A word and its annotations per line.
@@ -32,7 +32,7 @@ pub(super) struct WordColumns {
     types: Vec<String>,
 }
 
-pub(super) fn look(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Look> {
+pub(super) fn look(file: &Path, bytes: &[u8], hints: &Hints) -> Result<FileLayout> {
     let end = file
         .extension()
         .and_then(|end| end.to_str())
@@ -69,7 +69,7 @@ pub(super) fn look(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Look> {
     }
     let asked = hints.separator.is_some() || hints.task.is_some_and(|task| task != Task::Tagging);
     if let Some(columns) = word_columns(text).filter(|_| !asked) {
-        return Ok(Look::Columns(columns));
+        return Ok(FileLayout::Columns(columns));
     }
     ensure!(
         hints.task != Some(Task::Tagging),
@@ -78,8 +78,8 @@ pub(super) fn look(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Look> {
     delimited(text, end, hints)
 }
 
-fn table(format: &str, reason: &str) -> Look {
-    Look::Table {
+fn table(format: &str, reason: &str) -> FileLayout {
+    FileLayout::Table {
         format: format.into(),
         reason: reason.into(),
     }
@@ -92,9 +92,10 @@ fn word_columns(text: &str) -> Option<WordColumns> {
     let blank = lines().count() - words().count();
     let tabs = words().all(|line| line.contains('\t'));
     let split = |line: &str| -> Vec<String> {
-        match tabs {
-            true => line.split('\t').map(String::from).collect(),
-            false => line.split_whitespace().map(String::from).collect(),
+        if tabs {
+            line.split('\t').map(String::from).collect()
+        } else {
+            line.split_whitespace().map(String::from).collect()
         }
     };
     let n = split(words().next()?).len();
@@ -156,7 +157,7 @@ impl WordColumns {
     }
 }
 
-/// What divides the fields of a line, and why.
+/// The separator of the fields of a line, and the reason.
 fn separator(sample: &str, end: &str, hints: &Hints) -> Result<(char, String)> {
     Ok(match (hints.separator, end) {
         (Some(separator), _) => (separator, "as --separator says".to_string()),
@@ -167,12 +168,13 @@ fn separator(sample: &str, end: &str, hints: &Hints) -> Result<(char, String)> {
             let even = semicolons
                 .iter()
                 .all(|row| row.len() == semicolons[0].len());
-            match commas && even && semicolons[0].len() > 1 {
-                true => (
+            if commas && even && semicolons[0].len() > 1 {
+                (
                     ';',
                     "semicolons divide each line and commas none".to_string(),
-                ),
-                false => (',', "the name ends in .csv".to_string()),
+                )
+            } else {
+                (',', "the name ends in .csv".to_string())
             }
         }
         (None, "tsv") => ('\t', "the name ends in .tsv".to_string()),
@@ -196,28 +198,29 @@ fn separator(sample: &str, end: &str, hints: &Hints) -> Result<(char, String)> {
     })
 }
 
-/// What divides the fields of delimited text that begins with `head`, and whether quotes enclose them; `end` is the ending
-/// of its name.
+/// The separator of the fields of delimited text that begins with `head`, and the use of quotes; `end` is the ending of
+/// its name.
 ///
 /// # Errors
 /// When several separators are as likely.
 pub fn fields(head: &str, end: &str) -> Result<(char, Quotes)> {
     let sample = sample(head);
     let (separator, _) = separator(&sample, end, &Hints::default())?;
-    let quotes = match separator != '\t' || quotes_enclose(&sample) {
-        true => Quotes::Doubled,
-        false => Quotes::None,
+    let quotes = if separator != '\t' || quotes_enclose(&sample) {
+        Quotes::Doubled
+    } else {
+        Quotes::None
     };
     Ok((separator, quotes))
 }
 
-/// The lines that are looked at.
+/// The lines that are examined.
 fn sample(text: &str) -> String {
     text.lines().take(ROWS).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether fields of a tab-separated file are enclosed in quotes. They are letters there, unless fields begin and end
-/// with them.
+/// Returns whether fields of a tab-separated file are enclosed in quotes. Quotes are letters there, unless fields begin
+/// and end with them.
 fn quotes_enclose(sample: &str) -> bool {
     let fields = || sample.lines().flat_map(|line| line.split('\t'));
     let closed = |field: &&str| field.len() > 1 && field.starts_with('"') && field.ends_with('"');
@@ -229,8 +232,8 @@ fn quotes_enclose(sample: &str) -> bool {
     closed > 0 && closed == opened
 }
 
-/// Delimited text: which separator, quoted or not, with a header line or not.
-fn delimited(text: &str, end: &str, hints: &Hints) -> Result<Look> {
+/// The settings of delimited text: separator, quotes, header line.
+fn delimited(text: &str, end: &str, hints: &Hints) -> Result<FileLayout> {
     let sample = sample(text);
     let (separator, mut reason) = separator(&sample, end, hints)?;
     let kind = if separator == '\t' { "tsv" } else { "csv" };
@@ -262,7 +265,7 @@ fn delimited(text: &str, end: &str, hints: &Hints) -> Result<Look> {
             .collect();
         format += &format!(", header = {}", strings(&names));
     }
-    Ok(Look::Table {
+    Ok(FileLayout::Table {
         format: format + " }",
         reason,
     })
@@ -290,7 +293,7 @@ fn rows(sample: &str, separator: char) -> Vec<Vec<String>> {
     rows
 }
 
-/// Whether the first row has names, and why.
+/// Returns whether the first row has names, and the reason.
 fn has_header(rows: &[Vec<String>]) -> Result<(bool, String)> {
     let first = &rows[0];
     let number = |field: &String| field.trim().parse::<f64>().is_ok();

@@ -1,8 +1,8 @@
 //! A card for a file that nobody has described yet, from looking at it.
 //!
-//! Every guess comes with its reason, and where two readings are as likely as each other nothing is guessed: the error
-//! says which option decides. The draft is read back as a card and its counts are those of the files, so that it loads
-//! at once.
+//! Every guess comes with its reason, and between two equally likely interpretations nothing is guessed: the error
+//! names the option that decides. The draft is read back as a card and its counts are those of the files, so that it
+//! loads at once.
 
 mod columns;
 mod layout;
@@ -19,7 +19,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// What the user states about the file; the rest is guessed.
+/// Facts about the file that the user states; the rest is guessed.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
     /// The dataset's name; the file's when not given.
@@ -34,11 +34,11 @@ pub struct Hints {
     pub label: Option<String>,
     /// The column of ids.
     pub id: Option<String>,
-    /// What stands between fields.
+    /// The separator of fields.
     pub separator: Option<char>,
-    /// Whether the first line has the names of the columns.
+    /// True if the first line has the names of the columns.
     pub header: Option<bool>,
-    /// What becomes of rows without a text.
+    /// Handling of rows without a text.
     pub empty: Option<Empty>,
     /// The encoding of the files.
     pub encoding: Option<String>,
@@ -51,14 +51,14 @@ pub struct Draft {
     pub name: String,
     /// The card.
     pub text: String,
-    /// What a person should know besides the comments of the card.
+    /// Notes for the user in addition to the comments of the card.
     pub notes: Vec<String>,
 }
 
-/// What is known of the file, as lines of a card.
+/// The findings about the file, as lines of a card.
 struct Findings {
     task: Task,
-    /// Why.
+    /// The reason for the task.
     task_reason: String,
     labels: Vec<String>,
     range: Option<[f64; 2]>,
@@ -94,7 +94,7 @@ pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) 
     let findings = contents(file, &bytes)
         .and_then(|bytes| findings(file, &bytes, hints))
         .map_err(|error| {
-            // What a reader says names the file already; what was guessed does not.
+            // A reader's error names the file already; one from guessing does not.
             let (file, said) = (file.display().to_string(), format!("{error:#}"));
             if said.starts_with(&file) {
                 anyhow!("{said}")
@@ -112,18 +112,18 @@ pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) 
         }
     }
     let text = card_text(&name, relative_to_card, &findings, &splits);
-    // What cannot be read back would only fail later.
+    // A card that cannot be read back would only fail later.
     parsed(&text, &name, folder)?;
     Ok(Draft { name, text, notes })
 }
 
-/// What is known of the file whose decompressed content is `bytes`.
+/// The findings about the file whose decompressed content is `bytes`.
 fn findings(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Findings> {
     let encoding = hints.encoding.as_deref().or(marked(bytes));
     let bytes = &*decoded(file, Cow::Borrowed(bytes), encoding)?;
     let mut findings = match layout::look(&uncompressed(file), bytes, hints)? {
-        layout::Look::Columns(words) => words.findings(hints)?,
-        layout::Look::Table { format, reason } => {
+        layout::FileLayout::Columns(words) => words.findings(hints)?,
+        layout::FileLayout::Table { format, reason } => {
             let read: crate::format::Format =
                 crate::toml_file::parse_toml::<toml::Table>(&format!("format = {format}"))
                     .and_then(|table| Ok(table["format"].clone().try_into()?))?;

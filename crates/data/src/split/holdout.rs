@@ -118,7 +118,12 @@ mod tests {
         }
     }
 
-    fn divide(dataset: &Dataset, test: f64, seed: u64, duplicates: Duplicates) -> crate::Parts {
+    fn divide(
+        dataset: &Dataset,
+        test: f64,
+        seed: u64,
+        duplicates: Duplicates,
+    ) -> crate::SplitIndices {
         Split::HoldOut(HoldOut {
             duplicates,
             ..hold_out(test, seed)

@@ -100,7 +100,7 @@ pub enum Duplicates {
 
 /// The parts of one split, as ascending indices into the examples of `train`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parts {
+pub struct SplitIndices {
     /// Training examples.
     pub train: Vec<usize>,
     /// For validation during training; often none.
@@ -183,7 +183,7 @@ impl Split {
     }
 
     /// Fold number `fold`, counted from zero, of `dataset`, the `train` split.
-    pub fn divide(&self, dataset: &Dataset, fold: usize) -> Result<Parts> {
+    pub fn divide(&self, dataset: &Dataset, fold: usize) -> Result<SplitIndices> {
         self.check()?;
         ensure!(
             fold < self.n_folds(),
@@ -192,7 +192,7 @@ impl Split {
         );
         if let Split::Files(files) = self {
             let (train, dev) = files.parts(dataset);
-            return Ok(Parts {
+            return Ok(SplitIndices {
                 train,
                 dev,
                 test: Vec::new(),
@@ -235,7 +235,7 @@ impl Split {
             .iter()
             .filter(|&&index| known.contains(&dataset.examples[index].input))
             .count();
-        Ok(Parts {
+        Ok(SplitIndices {
             train,
             dev,
             test,

@@ -23,9 +23,11 @@ pub use overlap::{Overlap, overlaps};
 pub(crate) use places::split_order;
 pub use places::{Listed, ListedSplit, Place, listed, places_table};
 pub use report::statistics_text;
-pub use show::{Answer, Shown, Tokens, choose, show};
+pub use show::{ExampleView, ShownTarget, Tokens, choose, show};
 pub use spread::Spread;
-pub use stats::{Answers, Bar, Count, Cut, Groups, LIMITS, Long, Pieces, RepeatCounts, Statistics};
+pub use stats::{
+    Bar, Count, Cut, Groups, LIMITS, Long, RepeatCounts, Statistics, TargetCounts, WordpieceLengths,
+};
 pub use texts::{
     CheckedText, HeldOutWords, ListedPart, ListedText, ShareOfTop, TextCounts, TextStatistics,
     TopWord, check_text, listed_text, text_statistics_text, texts_table,

@@ -3,7 +3,7 @@
 use super::Overlap;
 use super::grid::{Grid, clipped, percent, thousands};
 use super::spread::Spread;
-use super::stats::{Answers, Statistics};
+use super::stats::{Statistics, TargetCounts};
 
 /// All statistics as tables, in lines of about `width` columns.
 pub fn statistics_text(splits: &[Statistics], overlaps: &[Overlap], width: usize) -> String {
@@ -51,13 +51,13 @@ fn answers(splits: &[Statistics]) -> String {
     let mut grid = Grid::new(&["split", "answer", "#rows", "#share", ""]);
     for split in splits {
         let counts: Vec<(String, usize)> = match &split.answers {
-            Answers::Labels(counts) => {
+            TargetCounts::Labels(counts) => {
                 let counts = counts.iter();
                 counts
                     .map(|count| (count.label.clone(), count.count))
                     .collect()
             }
-            Answers::Scores { bars, .. } => bars
+            TargetCounts::Scores { bars, .. } => bars
                 .iter()
                 .map(|bar| (format!("{:.2} to {:.2}", bar.from, bar.to), bar.count))
                 .collect(),

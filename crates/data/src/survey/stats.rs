@@ -26,11 +26,11 @@ pub struct Statistics {
     /// Examples without a target.
     pub unlabelled: usize,
     /// The distribution of the targets.
-    pub answers: Answers,
+    pub answers: TargetCounts,
     /// Words per example, as white space divides them; of a pair, of both texts.
     pub words: Spread,
     /// Wordpieces per example with the special ones, without a limit, where there is a tokenizer.
-    pub pieces: Option<Pieces>,
+    pub pieces: Option<WordpieceLengths>,
     /// Repeated texts.
     pub repeats: RepeatCounts,
     /// Groups, and examples without one; nothing where no example has one.
@@ -42,7 +42,7 @@ pub struct Statistics {
 /// The distribution of the targets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Answers {
+pub enum TargetCounts {
     /// Examples of each label in the order of the card; of a tagging dataset, spans of each type.
     Labels(Vec<Count>),
     /// Scores in intervals of equal width.
@@ -57,7 +57,7 @@ pub enum Answers {
     },
 }
 
-/// A label and how often it occurs.
+/// A label and its frequency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
     /// The label.
@@ -79,10 +79,10 @@ pub struct Bar {
 
 /// Lengths in wordpieces.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Pieces {
+pub struct WordpieceLengths {
     /// Lengths.
     pub spread: Spread,
-    /// For each of [`LIMITS`], how many examples are longer.
+    /// For each of [`LIMITS`], the number of examples that are longer.
     pub cut: Vec<Cut>,
     /// Wordpieces per word, without the special ones.
     pub per_word: f64,
@@ -159,7 +159,7 @@ impl Statistics {
             let specials = |example: &Example| 2 + usize::from(example.input.second().is_some());
             let special: usize = examples.iter().map(specials).sum();
             let total = lengths.iter().sum::<usize>() - special;
-            Pieces {
+            WordpieceLengths {
                 spread: Spread::of(lengths),
                 cut: LIMITS
                     .map(|limit| Cut {
@@ -198,7 +198,7 @@ fn n_words(input: &Input) -> usize {
     }
 }
 
-fn answers(dataset: &Dataset) -> Answers {
+fn answers(dataset: &Dataset) -> TargetCounts {
     let scores: Vec<f64> = dataset
         .examples
         .iter()
@@ -209,7 +209,7 @@ fn answers(dataset: &Dataset) -> Answers {
         .collect();
     if scores.is_empty() {
         let counts = dataset.named_counts().into_iter();
-        return Answers::Labels(
+        return TargetCounts::Labels(
             counts
                 .map(|(label, count)| Count { label, count })
                 .collect(),
@@ -236,7 +236,7 @@ fn answers(dataset: &Dataset) -> Answers {
     let mut sorted = scores.clone();
     sorted.sort_by(f64::total_cmp);
     let runs = sorted.chunk_by(|a, b| a == b);
-    Answers::Scores {
+    TargetCounts::Scores {
         values: runs.map(|run| (run[0], run.len())).collect(),
         bars: bars.collect(),
         mean: scores.iter().sum::<f64>() / scores.len() as f64,
@@ -337,7 +337,7 @@ mod tests {
             label: label.into(),
             count,
         });
-        assert_eq!(found.answers, Answers::Labels(counts.into()));
+        assert_eq!(found.answers, TargetCounts::Labels(counts.into()));
         assert_eq!((found.rows, found.unlabelled), (5, 1));
         let expected = RepeatCounts {
             rows: 1,
@@ -369,7 +369,7 @@ mod tests {
         let rows: Vec<(&str, Target)> = [0.0, 0.4, 2.5, 5.0, 5.0]
             .map(|score| ("a", Target::Value(score)))
             .into();
-        let Answers::Scores { bars, mean, values } = statistics(&rows).answers else {
+        let TargetCounts::Scores { bars, mean, values } = statistics(&rows).answers else {
             panic!("expected scores");
         };
         assert_eq!(values, [(0.0, 1), (0.4, 1), (2.5, 1), (5.0, 2)]);

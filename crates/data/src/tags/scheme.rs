@@ -1,4 +1,4 @@
-//! The schemes, their letters, and what they write for a span.
+//! The schemes, their letters, and the tags that they write for a span.
 
 use super::Span;
 use serde::{Deserialize, Serialize};

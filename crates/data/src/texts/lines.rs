@@ -3,7 +3,7 @@
 use super::Document;
 use serde::Deserialize;
 
-/// A paragraph on each line of one document; blank lines mean nothing, and there is nothing to choose.
+/// A paragraph on each line of one document; blank lines are ignored, and there is nothing to choose.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lines {}

@@ -80,7 +80,7 @@ pub fn words(text: &str) -> Result<Vec<String>> {
 
 /// `input` as at most `max_length` words: one row, of a pair the words of the first text and then those of the second.
 ///
-/// What is too long is shortened as [`super::Tokenizer::encode`] does. A text without a word is one of no characters.
+/// Longer inputs are shortened as [`super::Tokenizer::encode`] does. A text without a word is one of no characters.
 pub fn encode(input: &Input, max_length: usize, pairs: Pairs) -> Result<Encoded> {
     let least = if input.second().is_some() { 2 } else { 1 };
     ensure!(

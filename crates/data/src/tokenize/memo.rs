@@ -61,9 +61,10 @@ impl Cutting {
         }
         let mut kinds = [Kind::Whole; 256];
         for byte in b'!'..=b'~' {
-            kinds[usize::from(byte)] = match byte.is_ascii_alphanumeric() {
-                true => Kind::Letter,
-                false => Kind::Mark,
+            kinds[usize::from(byte)] = if byte.is_ascii_alphanumeric() {
+                Kind::Letter
+            } else {
+                Kind::Mark
             };
         }
         kinds[usize::from(b' ')] = Kind::Space;

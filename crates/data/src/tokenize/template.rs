@@ -61,9 +61,10 @@ impl Template {
 
     /// The number of special tokens of one text, or of a pair.
     pub(super) fn n_specials(&self, is_pair: bool) -> usize {
-        match is_pair {
-            false => 2,
-            true => 3 + usize::from(self.opens_second),
+        if is_pair {
+            3 + usize::from(self.opens_second)
+        } else {
+            2
         }
     }
 

@@ -13,7 +13,7 @@ use std::ops::Range;
 /// `use_starting_offsets` is off by default, and takes the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Piece {
+pub enum SubwordChoice {
     /// The first.
     First,
     /// The last.
@@ -25,7 +25,7 @@ pub enum Piece {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Alignment {
     /// The subword that represents a word.
-    pub piece: Piece,
+    pub piece: SubwordChoice,
     /// The context around a sentence.
     pub context: Context,
     /// Most ids in a window, special ones included.
@@ -51,11 +51,11 @@ impl Tokenizer {
     /// The sentences `examples` as windows in which every word is scored once, in the order of the examples; the result
     /// does not depend on the number of `threads`.
     ///
-    /// The pieces of a word are those it has on its own, as with transformers' `is_split_into_words`. A word without
-    /// any (of control characters, say) is one `[UNK]`, and of a word with more pieces than a window holds only the
-    /// first ones are read (or the last, if the last represents it). A sentence that is longer than a window is read in
-    /// several that overlap by half, without context from outside of it, and each word is scored in the window that has
-    /// most context around it.
+    /// The pieces of a word are those of the word by itself, as with transformers' `is_split_into_words`. A word
+    /// without any (of control characters, say) is one `[UNK]`, and of a word with more pieces than a window holds only
+    /// the first ones are read (or the last, if the last represents it). A sentence that is longer than a window is
+    /// read in several that overlap by half, without context from outside of it, and each word is scored in the window
+    /// that has most context around it.
     ///
     /// A document is a run of neighbouring examples of one group; an example without a group has no context. So all of
     /// a split is passed at once, and windows are selected by their `example` afterwards.
@@ -105,7 +105,7 @@ impl Tokenizer {
     fn vocabulary<'a>(
         &self,
         sentences: &[&'a [String]],
-        piece: Piece,
+        piece: SubwordChoice,
         room: usize,
     ) -> Result<HashMap<&'a str, Vec<u32>>> {
         let words = sentences.iter().copied().flatten().map(String::as_str);
@@ -119,8 +119,8 @@ impl Tokenizer {
             }
             let surplus = pieces.len().saturating_sub(room);
             match piece {
-                Piece::First => pieces.truncate(room),
-                Piece::Last => drop(pieces.drain(..surplus)),
+                SubwordChoice::First => pieces.truncate(room),
+                SubwordChoice::Last => drop(pieces.drain(..surplus)),
             }
             Ok((word, pieces))
         };
@@ -194,7 +194,7 @@ impl Document {
     fn window(
         &self,
         tokenizer: &Tokenizer,
-        piece: Piece,
+        piece: SubwordChoice,
         example: usize,
         start: usize,
         cut: Cut,
@@ -203,8 +203,8 @@ impl Document {
         let pieces = &self.ids[from..self.before[cut.held.end]];
         let ids: Vec<u32> = [&[tokenizer.cls][..], pieces, &[tokenizer.sep]].concat();
         let place = |word: usize| match piece {
-            Piece::First => self.before[word],
-            Piece::Last => self.before[word + 1] - 1,
+            SubwordChoice::First => self.before[word],
+            SubwordChoice::Last => self.before[word + 1] - 1,
         };
         // One place further on, for `[CLS]`.
         let shifted = |place: usize| (place - from + 1) as u32;

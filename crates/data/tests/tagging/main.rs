@@ -5,7 +5,7 @@ mod real;
 
 use std::path::{Path, PathBuf};
 use totune_data::tags::Scheme;
-use totune_data::{Alignment, Catalogue, Dataset, Piece, Tokenizer, WordContext};
+use totune_data::{Alignment, Catalogue, Dataset, SubwordChoice, Tokenizer, WordContext};
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -92,7 +92,7 @@ fn the_fixture_has_sentences_that_are_too_long_and_words_without_a_piece() {
         Tokenizer::open(&project().join("fixtures/data"), false).expect("the fixture vocabulary");
     for context in [WordContext::Sentence, WordContext::Document] {
         let alignment = Alignment {
-            piece: Piece::First,
+            piece: SubwordChoice::First,
             context,
             max_length: 128,
         };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use totune_data::{Alignment, Catalogue, Dataset, Piece, Tokenizer, WordContext};
+use totune_data::{Alignment, Catalogue, Dataset, SubwordChoice, Tokenizer, WordContext};
 
 use super::project;
 
@@ -46,7 +46,7 @@ fn no_word_of_the_real_files_is_lost_with_or_without_their_documents() {
         (WordContext::Document, 512),
     ] {
         let alignment = Alignment {
-            piece: Piece::First,
+            piece: SubwordChoice::First,
             context,
             max_length,
         };

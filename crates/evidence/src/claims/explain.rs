@@ -13,14 +13,14 @@ use crate::text::{Scale, counted, fixed, p_equals};
 const FULL: usize = 6;
 
 /// Settings for showing the comparisons of a claim.
-pub(super) struct Shown<'c> {
+pub(super) struct Explanation<'c> {
     pub(super) relation: &'c Relation,
     pub(super) rule: Rule,
     pub(super) unit: Unit,
     pub(super) scale: Scale,
 }
 
-impl Shown<'_> {
+impl Explanation<'_> {
     /// Whether the relation is equivalence or non-inferiority.
     fn is_within(&self) -> bool {
         matches!(self.relation, Relation::Equivalent | Relation::NonInferior)
@@ -39,9 +39,10 @@ impl Shown<'_> {
     /// The smallest difference that such a comparison detects with a power of 80 %; for equivalence and
     /// non-inferiority, the smallest margin.
     pub(super) fn detectable(&self, found: &Comparison) -> Option<f64> {
-        match self.is_within() {
-            true => found.detectable_margin(),
-            false => found.detectable(),
+        if self.is_within() {
+            found.detectable_margin()
+        } else {
+            found.detectable()
         }
     }
 
@@ -125,12 +126,13 @@ impl Shown<'_> {
             lacks.extend(self.rule.lacks(&each, paper.abs()));
         }
         lacks.dedup();
-        match lacks.is_empty() {
-            true => format!(
+        if lacks.is_empty() {
+            format!(
                 "the difference is there, and below the margin of {}",
                 self.scale.amount(self.rule.margin)
-            ),
-            false => lacks.join("; "),
+            )
+        } else {
+            lacks.join("; ")
         }
     }
 
@@ -141,13 +143,14 @@ impl Shown<'_> {
             .max_by(|a, b| a.0.total_cmp(&b.0));
         let (size, each) = hardest?;
         let (size, power) = (self.scale.amount(size), fixed(POWER * 100.0, 0));
-        let can = match self.is_within() {
-            true => format!(
+        let can = if self.is_within() {
+            format!(
                 "with a power of {power} % such comparisons show that a true difference of 0 is within {size}, and not within less"
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "with a power of {power} % such comparisons detect a true difference of {size}, and no smaller one"
-            ),
+            )
         };
         let target = match self.relation.papers() {
             [] => self.rule.margin,
@@ -170,9 +173,10 @@ impl Shown<'_> {
         let within = self.is_within();
         let decides = |with: &Estimate| {
             POWER
-                <= match within {
-                    true => with.equivalence_power(0.0, target, ALPHA),
-                    false => with.power(target, ALPHA),
+                <= if within {
+                    with.equivalence_power(0.0, target, ALPHA)
+                } else {
+                    with.power(target, ALPHA)
                 }
         };
         (target > 0.0).then(|| found.estimate?.seeds_needed(found.n, decides))?

@@ -49,7 +49,7 @@ pub enum DecidedBy {
     /// Its words, by reading.
     Words,
     /// Its words compared with someone else's, by reading.
-    Beside,
+    OtherSource,
 }
 
 impl Finding {
@@ -131,7 +131,7 @@ impl DecidedBy {
         match self {
             Self::Numbers => "by the paper's own numbers",
             Self::Words => "by the paper's own words",
-            Self::Beside => "compared with another source",
+            Self::OtherSource => "compared with another source",
         }
     }
 }

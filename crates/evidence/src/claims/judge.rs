@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use super::explain::Shown;
+use super::explain::Explanation;
 use super::finding::{DecidedBy, Decision, Evidence, Finding};
 use super::gates;
 use super::relation::Relation;
@@ -158,7 +158,7 @@ fn compared(claim: &Claim, paper: String, evidence: Evidence) -> Judged<'_> {
         Relation::NonInferior => rule.non_inferior(&found),
         _ => rule.greater(&found),
     };
-    let shown = Shown {
+    let shown = Explanation {
         relation: &claim.relation,
         rule,
         unit: claim.unit(),

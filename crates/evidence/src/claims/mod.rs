@@ -23,7 +23,7 @@ use serde::Deserialize;
 
 pub use self::finding::DecidedBy;
 pub use self::judge::{ClaimContext, Judged, judge};
-use self::quantity::Asked;
+use self::quantity::QuantitySetting;
 use self::relation::Relation;
 use self::terms::Terms;
 pub use self::verdict::Verdict;
@@ -89,11 +89,11 @@ pub struct Claim {
     pub title: String,
     /// The paper's own words.
     pub says: String,
-    /// Where it says so.
+    /// Section or page of those words.
     pub source: String,
-    /// Who made the number.
+    /// Origin of the number.
     pub by: By,
-    /// What a reader should know about how it is checked.
+    /// Remark on the check, for readers.
     #[serde(default)]
     pub note: String,
     /// Profiles whose runs can decide it; none means all. A value of BERT-base, say, is not for another encoder.
@@ -107,19 +107,19 @@ pub struct Claim {
     tasks: Vec<String>,
     /// Instead: the name of a set of them. Neither means all tasks.
     among: Option<String>,
-    /// What is measured.
-    quantity: Asked,
-    /// How the sides compare by it, according to the paper; left out where its own numbers or words decide.
+    /// Measured quantity.
+    quantity: QuantitySetting,
+    /// Relation of the sides according to the paper; left out where its own numbers or words decide.
     #[serde(default)]
     relation: Relation,
     /// The smallest difference that matters, in units of the quantity; left out, it is the quantity's: a point of a score.
     margin: Option<f64>,
-    /// What the claim is about: tasks by name, or tasks in general, of which they are a sample.
+    /// Scope of the claim: tasks by name, or tasks in general, of which they are a sample.
     #[serde(default)]
     scope: ScopeOfClaim,
-    /// What is drawn anew from value to value.
+    /// Source of variation between values: seeds, folds or examples.
     unit: Option<Unit>,
-    /// Which p-value decides whether there is a difference; the other is shown too.
+    /// Test whose p-value decides; the other one is shown too.
     #[serde(default)]
     decided_by: Test,
     /// Runs behind each number of the paper.
@@ -130,7 +130,7 @@ pub struct Claim {
     about_failure: bool,
 }
 
-/// How far a claim reaches.
+/// Scope of a claim.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ScopeOfClaim {
@@ -193,7 +193,7 @@ impl Claims {
 }
 
 impl Claim {
-    /// What its quantity is asked; `shown` names the file in errors.
+    /// Terms of its quantity; `shown` names the file in errors.
     fn terms<'a>(&'a self, plan: &'a Plan, shown: &str) -> Terms<'a> {
         Terms {
             plan,
@@ -221,7 +221,7 @@ impl Claim {
         }
     }
 
-    /// What decides on comparisons of `n` values a side.
+    /// Test that decides comparisons of `n` values a side.
     fn rule(&self, n: f64) -> Rule {
         Rule {
             margin: self.margin(),

@@ -117,9 +117,12 @@ impl Rule {
 
     /// The verdict where the paper prints the differences, each positive or negative.
     pub(crate) fn near(&self, found: &[Comparison], papers: &[f64]) -> Verdict {
-        let turned = |(each, paper): (&Comparison, &f64)| match *paper < 0.0 {
-            true => each.turned(),
-            false => each.clone(),
+        let turned = |(each, paper): (&Comparison, &f64)| {
+            if *paper < 0.0 {
+                each.turned()
+            } else {
+                each.clone()
+            }
         };
         let found: Vec<Comparison> = found.iter().zip(papers).map(turned).collect();
         let both = || found.iter().zip(papers.iter().map(|paper| paper.abs()));

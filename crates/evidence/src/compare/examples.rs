@@ -5,7 +5,7 @@
 //! stays the same for all of them (Dror et al. 2018, section 3.2). Both sides are scored on the same draws.
 
 use totune_record::PredictionRow;
-use totune_stats::metrics::{Kind, Reading, parse_tag};
+use totune_stats::metrics::{Kind, SpanEvaluation, parse_tag};
 use totune_stats::{Interval, paired_bootstrap_of, spans};
 
 use crate::plan::{Measure, TEST};
@@ -21,13 +21,13 @@ const SEED: u64 = 13;
 const ROUNDING: f64 = 1e-6;
 
 /// Contribution of an example to the sums that a score is a function of.
-type Part = [f64; 6];
+type ScoreSums = [f64; 6];
 /// A score as a function of the sums.
-type Score = fn(&Part) -> f64;
+type Score = fn(&ScoreSums) -> f64;
 
 /// A run on the test set: one part for each example, and the score of their sum.
-struct Parts {
-    parts: Vec<Part>,
+struct ScoredRun {
+    parts: Vec<ScoreSums>,
     score: Score,
     /// Its share of the difference, negative for the second side.
     weight: f64,
@@ -48,7 +48,7 @@ pub(super) fn interval(pairs: &[Pair], metric: &str, runs: &Runs) -> Option<Inte
                 let rows = runs.answered(run);
                 let same = ids().eq(rows.iter().map(|row| &row.example_id));
                 let weight = sign / (side.len() * pairs.len()) as f64;
-                all.push(same.then(|| Parts::of(run, rows, metric, weight))??);
+                all.push(same.then(|| ScoredRun::of(run, rows, metric, weight))??);
             }
         }
     }
@@ -59,7 +59,7 @@ pub(super) fn interval(pairs: &[Pair], metric: &str, runs: &Runs) -> Option<Inte
     Some(found.interval)
 }
 
-impl Parts {
+impl ScoredRun {
     /// The parts whose sum reproduces the stored score.
     fn of(run: &Run, rows: &[PredictionRow], metric: &str, weight: f64) -> Option<Self> {
         let stored = run.number(&Measure::score(metric, TEST))?;
@@ -89,8 +89,10 @@ impl Parts {
 }
 
 /// Parts and scores that a metric of this name may mean; rows do not say which class is the positive one.
-fn candidates(rows: &[PredictionRow], metric: &str) -> Vec<(Vec<Part>, Score)> {
-    let each = |part: &dyn Fn(&PredictionRow) -> Part| rows.iter().map(part).collect::<Vec<Part>>();
+fn candidates(rows: &[PredictionRow], metric: &str) -> Vec<(Vec<ScoreSums>, Score)> {
+    let each = |part: &dyn Fn(&PredictionRow) -> ScoreSums| {
+        rows.iter().map(part).collect::<Vec<ScoreSums>>()
+    };
     let classes = || {
         let mut classes: Vec<&str> = rows.iter().map(|row| &*row.gold).collect();
         classes.sort_unstable();
@@ -122,7 +124,7 @@ fn candidates(rows: &[PredictionRow], metric: &str) -> Vec<(Vec<Part>, Score)> {
                 let (x, y): (f64, f64) = (row.gold.parse().ok()?, row.predicted.parse().ok()?);
                 Some([1.0, x, y, x * x, y * y, x * y])
             });
-            let numbers = numbers.collect::<Option<Vec<Part>>>();
+            let numbers = numbers.collect::<Option<Vec<ScoreSums>>>();
             numbers
                 .map(|numbers| (numbers, pearson as Score))
                 .into_iter()
@@ -130,7 +132,7 @@ fn candidates(rows: &[PredictionRow], metric: &str) -> Vec<(Vec<Part>, Score)> {
         }
         "span-f1" => {
             let sentences = rows.chunk_by(|a, b| a.example_id == b.example_id);
-            let sentences = sentences.map(sentence).collect::<Option<Vec<Part>>>();
+            let sentences = sentences.map(sentence).collect::<Option<Vec<ScoreSums>>>();
             sentences
                 .map(|sentences| (sentences, f1 as Score))
                 .into_iter()
@@ -141,7 +143,7 @@ fn candidates(rows: &[PredictionRow], metric: &str) -> Vec<(Vec<Part>, Score)> {
 }
 
 /// A part of fewer numbers than the longest, filled up with zeros.
-fn part(numbers: &[f64]) -> Part {
+fn part(numbers: &[f64]) -> ScoreSums {
     let mut part = [0.0; 6];
     part[..numbers.len()].copy_from_slice(numbers);
     part
@@ -152,13 +154,13 @@ fn f(truth: bool) -> f64 {
 }
 
 /// Twice the true positives, and the predicted plus the expected.
-fn counts(answer: [&String; 2], class: &str) -> Part {
+fn counts(answer: [&String; 2], class: &str) -> ScoreSums {
     let [expected, found] = answer.map(|label| f(label == class));
     part(&[2.0 * expected * found, expected + found])
 }
 
 /// The cells of the table of two classes.
-fn confusion(answer: [&String; 2], one: &str) -> Part {
+fn confusion(answer: [&String; 2], one: &str) -> ScoreSums {
     let [expected, found] = answer.map(|label| f(label == one));
     let (not_expected, not_found) = (1.0 - expected, 1.0 - found);
     part(&[
@@ -170,11 +172,11 @@ fn confusion(answer: [&String; 2], one: &str) -> Part {
 }
 
 /// The spans of a sentence as [`counts`] of a class; `None` where a label is no tag.
-fn sentence(rows: &[PredictionRow]) -> Option<Part> {
+fn sentence(rows: &[PredictionRow]) -> Option<ScoreSums> {
     let found = |label: fn(&PredictionRow) -> &String| {
         let tags = rows.iter().map(|row| parse_tag(label(row)));
         let tags = tags.collect::<Option<Vec<(Kind, &str)>>>()?;
-        Some(spans(tags, Reading::Conlleval).collect::<Vec<_>>())
+        Some(spans(tags, SpanEvaluation::Conlleval).collect::<Vec<_>>())
     };
     let (expected, found) = (found(|row| &row.gold)?, found(|row| &row.predicted)?);
     let both = found.iter().filter(|span| expected.contains(span)).count();
@@ -183,17 +185,17 @@ fn sentence(rows: &[PredictionRow]) -> Option<Part> {
 }
 
 /// Accuracy.
-fn share([right, n, ..]: &Part) -> f64 {
+fn share([right, n, ..]: &ScoreSums) -> f64 {
     right / n
 }
 
 /// 2 TP / (2 TP + FP + FN); 0 where nothing is expected or found.
-fn f1([both, either, ..]: &Part) -> f64 {
+fn f1([both, either, ..]: &ScoreSums) -> f64 {
     if *either > 0.0 { both / either } else { 0.0 }
 }
 
 /// Matthews' correlation coefficient; 0 where a class is neither expected nor found.
-fn matthews([tp, tn, fp, fn_, ..]: &Part) -> f64 {
+fn matthews([tp, tn, fp, fn_, ..]: &ScoreSums) -> f64 {
     let margins = (tp + fp) * (tp + fn_) * (tn + fp) * (tn + fn_);
     if margins > 0.0 {
         (tp * tn - fp * fn_) / margins.sqrt()
@@ -203,7 +205,7 @@ fn matthews([tp, tn, fp, fn_, ..]: &Part) -> f64 {
 }
 
 /// Pearson's correlation; 0 where a side does not vary.
-fn pearson([n, x, y, xx, yy, xy]: &Part) -> f64 {
+fn pearson([n, x, y, xx, yy, xy]: &ScoreSums) -> f64 {
     let (vx, vy) = (n * xx - x * x, n * yy - y * y);
     if vx > 0.0 && vy > 0.0 {
         (n * xy - x * y) / (vx * vy).sqrt()

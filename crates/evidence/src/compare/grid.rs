@@ -153,9 +153,10 @@ impl Entry {
         let mut sample = Sample::default();
         sample.labels = a.sample.labels.union(&b.sample.labels).cloned().collect();
         sample.unlearned = a.sample.unlearned + b.sample.unlearned;
-        let unit = match a.sample.is_folds() {
-            true => Unit::Fold,
-            false => Unit::Seed,
+        let unit = if a.sample.is_folds() {
+            Unit::Fold
+        } else {
+            Unit::Seed
         };
         let compared = compare(&a.sample, &b.sample, unit).ok();
         Self {

@@ -26,12 +26,13 @@ pub(crate) const LEAST: usize = 3;
 
 /// Checks that `n` values a side are enough for a verdict.
 pub(crate) fn enough(n: usize, unit: Unit) -> Result<(), String> {
-    match n < LEAST {
-        true => Err(format!(
+    if n < LEAST {
+        Err(format!(
             "{} with both sides; at least {LEAST} are needed",
             counted(n, unit.noun())
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

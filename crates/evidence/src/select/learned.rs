@@ -20,7 +20,7 @@ const FEWEST: usize = 10;
 
 /// Summary of a run's predictions on test, compared with the gold labels.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answers {
+pub(crate) struct TestPredictions {
     /// Whether every example got the same prediction.
     constant: bool,
     /// The share of correct predictions.
@@ -29,7 +29,7 @@ pub(crate) struct Answers {
     majority: f64,
 }
 
-impl Answers {
+impl TestPredictions {
     /// Summaries of the runs that stored ten or more predictions, by run id.
     pub(crate) fn by_run(predictions: &[PredictionRow]) -> HashMap<&str, Self> {
         let mut rows: HashMap<&str, Vec<&PredictionRow>> = HashMap::new();
@@ -114,7 +114,7 @@ pub(crate) fn caveat(learned: impl Iterator<Item = bool>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn answers(pairs: &[(&str, &str)]) -> Answers {
+    fn answers(pairs: &[(&str, &str)]) -> TestPredictions {
         let rows: Vec<PredictionRow> = (pairs.iter().cycle().take(12).enumerate())
             .map(|(i, (gold, predicted))| PredictionRow {
                 run_id: "run".into(),
@@ -126,7 +126,7 @@ mod tests {
                 scores: vec![],
             })
             .collect();
-        Answers::by_run(&rows).remove("run").expect("a run")
+        TestPredictions::by_run(&rows).remove("run").expect("a run")
     }
 
     #[test]

@@ -4,12 +4,12 @@ use super::*;
 
 #[test]
 fn mirrors_are_tried_in_order_and_go_on_where_the_first_broke_off() {
-    let mut answers = vec![Answer::Broken(MIB)];
-    answers.extend(vec![Answer::Broken(0); 3]);
+    let mut answers = vec![ServerReply::Broken(MIB)];
+    answers.extend(vec![ServerReply::Broken(0); 3]);
     let scene = Scene::new(&answers);
     let (second, third) = (Server::start(), Server::start());
     second.put("/copy", &scene.file);
-    second.answer("/copy", &[Answer::Page]);
+    second.answer("/copy", &[ServerReply::Page]);
     third.put("/copy", &scene.file);
     let mirrors = format!(
         "mirrors = ['{}', '{}']\n",
@@ -25,7 +25,7 @@ fn mirrors_are_tried_in_order_and_go_on_where_the_first_broke_off() {
 
 #[test]
 fn when_no_address_has_it_each_one_is_named() {
-    let scene = Scene::new(&[Answer::Status(404, vec![])]);
+    let scene = Scene::new(&[ServerReply::Status(404, vec![])]);
     let job = scene.job(&format!(
         "sha256 = '{}'\nmirrors = ['http://127.0.0.1:9/x']",
         sha256(&scene.file)
@@ -62,7 +62,7 @@ fn redirects_are_followed_and_end() {
         .redirect("/to-a-file", 302, "file:///etc/passwd");
     scene
         .server
-        .answer("/to-nowhere", &[Answer::Status(302, vec![])]);
+        .answer("/to-nowhere", &[ServerReply::Status(302, vec![])]);
     for number in 0..20 {
         scene
             .server

@@ -70,7 +70,7 @@ fn offline_opens_no_socket() {
 
 #[test]
 fn someone_can_stop_it_and_go_on_later() {
-    let scene = Scene::new(&[Answer::Slow(50_000)]);
+    let scene = Scene::new(&[ServerReply::Slow(50_000)]);
     let stop = AtomicBool::new(false);
     let progress = |event: &totune_fetch::Event<'_>| {
         if matches!(event, totune_fetch::Event::Bytes { done, .. } if *done > MIB as u64) {

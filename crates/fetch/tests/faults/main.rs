@@ -9,7 +9,7 @@ mod support;
 
 use std::sync::atomic::AtomicBool;
 
-use support::server::{Answer, Server};
+use support::server::{Server, ServerReply};
 use support::{MIB, bytes, fetch, files, job, settings, sha256};
 use tempfile::TempDir;
 use totune_fetch::{Allow, Fetcher, Job, Kind, Silent};
@@ -23,7 +23,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(answers: &[Answer]) -> Self {
+    fn new(answers: &[ServerReply]) -> Self {
         let server = Server::start();
         let file = bytes(3 * MIB, 1);
         server.put("/file", &file);
@@ -77,9 +77,17 @@ impl Scene {
 #[test]
 fn what_broke_off_is_gone_on_with_and_no_byte_is_asked_twice() {
     for answers in [
-        vec![Answer::Broken(MIB), Answer::Broken(MIB), Answer::Broken(10)],
-        vec![Answer::Stalled(MIB), Answer::Broken(MIB / 2)],
-        vec![Answer::Broken(0), Answer::Mute, Answer::Broken(2 * MIB)],
+        vec![
+            ServerReply::Broken(MIB),
+            ServerReply::Broken(MIB),
+            ServerReply::Broken(10),
+        ],
+        vec![ServerReply::Stalled(MIB), ServerReply::Broken(MIB / 2)],
+        vec![
+            ServerReply::Broken(0),
+            ServerReply::Mute,
+            ServerReply::Broken(2 * MIB),
+        ],
     ] {
         let scene = Scene::new(&answers);
         let fetched = fetch(&scene.fetcher, &scene.exact()).unwrap();
@@ -92,10 +100,10 @@ fn what_broke_off_is_gone_on_with_and_no_byte_is_asked_twice() {
 #[test]
 fn another_process_goes_on_where_the_first_one_gave_up() {
     let scene = Scene::new(&[
-        Answer::Broken(2 * MIB),
-        Answer::Broken(0),
-        Answer::Broken(0),
-        Answer::Broken(0),
+        ServerReply::Broken(2 * MIB),
+        ServerReply::Broken(0),
+        ServerReply::Broken(0),
+        ServerReply::Broken(0),
     ]);
     let error = fetch(&scene.fetcher, &scene.exact()).unwrap_err();
     assert_eq!(error.kind, Kind::Network, "{error}");
@@ -110,23 +118,23 @@ fn another_process_goes_on_where_the_first_one_gave_up() {
 fn faults_that_pass_are_overcome() {
     let wrong = bytes(3 * MIB, 2);
     for answers in [
-        vec![Answer::Broken(MIB), Answer::Whole],
-        vec![Answer::Broken(MIB), Answer::RangeFrom(5)],
+        vec![ServerReply::Broken(MIB), ServerReply::Whole],
+        vec![ServerReply::Broken(MIB), ServerReply::RangeFrom(5)],
         vec![
-            Answer::Broken(MIB),
-            Answer::Status(416, vec![("Content-Range".into(), "bytes */1000".into())]),
+            ServerReply::Broken(MIB),
+            ServerReply::Status(416, vec![("Content-Range".into(), "bytes */1000".into())]),
         ],
-        vec![Answer::Broken(MIB), Answer::Status(416, vec![])],
+        vec![ServerReply::Broken(MIB), ServerReply::Status(416, vec![])],
         vec![
-            Answer::Status(503, vec![]),
-            Answer::Status(429, vec![("Retry-After".into(), "1".into())]),
+            ServerReply::Status(503, vec![]),
+            ServerReply::Status(429, vec![("Retry-After".into(), "1".into())]),
         ],
-        vec![Answer::Chunks { ended: true }],
-        vec![Answer::Chunks { ended: false }],
-        vec![Answer::Other(wrong)],
-        vec![Answer::Length(4 * MIB as u64)],
-        vec![Answer::Length(2 * MIB as u64)],
-        vec![Answer::Slow(100_000)],
+        vec![ServerReply::Chunks { ended: true }],
+        vec![ServerReply::Chunks { ended: false }],
+        vec![ServerReply::Other(wrong)],
+        vec![ServerReply::Length(4 * MIB as u64)],
+        vec![ServerReply::Length(2 * MIB as u64)],
+        vec![ServerReply::Slow(100_000)],
     ] {
         let scene = Scene::new(&answers);
         fetch(&scene.fetcher, &scene.hashed())
@@ -137,27 +145,35 @@ fn faults_that_pass_are_overcome() {
 
 #[test]
 fn faults_that_stay_leave_nothing_behind() {
-    let status = |status| Answer::Status(status, vec![]);
+    let status = |status| ServerReply::Status(status, vec![]);
     let long = bytes(4 * MIB, 1);
     for (answer, kind, words) in [
-        (Answer::Page, Kind::Wrong, "a web page instead of the file"),
         (
-            Answer::Length(1000),
+            ServerReply::Page,
+            Kind::Wrong,
+            "a web page instead of the file",
+        ),
+        (
+            ServerReply::Length(1000),
             Kind::Wrong,
             "the server has 1000 bytes; expected 3145728",
         ),
-        (Answer::Other(bytes(3 * MIB, 2)), Kind::Wrong, "sha-256"),
         (
-            Answer::Other(long),
+            ServerReply::Other(bytes(3 * MIB, 2)),
+            Kind::Wrong,
+            "sha-256",
+        ),
+        (
+            ServerReply::Other(long),
             Kind::Wrong,
             "the server has 4194304 bytes; expected 3145728",
         ),
         (
-            Answer::Broken(0),
+            ServerReply::Broken(0),
             Kind::Network,
             "given up after 3 attempts without progress",
         ),
-        (Answer::Mute, Kind::Network, "no answer in time"),
+        (ServerReply::Mute, Kind::Network, "no answer in time"),
         (status(401), Kind::Denied, "set HF_TOKEN"),
         (status(403), Kind::Denied, "access is refused"),
         (status(404), Kind::NotFound, "nothing at this address"),
@@ -169,7 +185,7 @@ fn faults_that_stay_leave_nothing_behind() {
             "the server says 429; given up after 3 attempts",
         ),
         (status(500), Kind::Network, "the server says 500"),
-        (Answer::RangeFrom(7), Kind::Protocol, "206"),
+        (ServerReply::RangeFrom(7), Kind::Protocol, "206"),
     ] {
         let scene = Scene::new(&vec![answer.clone(); 9]);
         let error = fetch(&scene.fetcher, &scene.exact()).unwrap_err();
@@ -186,7 +202,7 @@ fn faults_that_stay_leave_nothing_behind() {
 
 #[test]
 fn more_bytes_than_expected_are_not_written_to_the_end() {
-    let scene = Scene::new(&vec![Answer::Chunks { ended: true }; 9]);
+    let scene = Scene::new(&vec![ServerReply::Chunks { ended: true }; 9]);
     scene.server.put("/file", &bytes(4 * MIB, 1));
     let error = fetch(&scene.fetcher, &scene.exact()).unwrap_err();
     assert_eq!(error.kind, Kind::Wrong, "{error}");
@@ -195,7 +211,7 @@ fn more_bytes_than_expected_are_not_written_to_the_end() {
 
 #[test]
 fn a_web_page_does_not_cost_what_was_got() {
-    let scene = Scene::new(&[Answer::Broken(2 * MIB), Answer::Page]);
+    let scene = Scene::new(&[ServerReply::Broken(2 * MIB), ServerReply::Page]);
     assert_eq!(
         fetch(&scene.fetcher, &scene.exact()).unwrap_err().kind,
         Kind::Wrong
@@ -209,12 +225,12 @@ fn a_web_page_does_not_cost_what_was_got() {
 
 #[test]
 fn two_versions_of_a_file_are_never_put_together() {
-    for rest in [Answer::Well, Answer::RangeAnyway] {
+    for rest in [ServerReply::Well, ServerReply::RangeAnyway] {
         let scene = Scene::new(&[
-            Answer::Broken(MIB),
-            Answer::Broken(0),
-            Answer::Broken(0),
-            Answer::Broken(0),
+            ServerReply::Broken(MIB),
+            ServerReply::Broken(0),
+            ServerReply::Broken(0),
+            ServerReply::Broken(0),
         ]);
         let allow = Allow {
             unverified: true,
@@ -238,7 +254,7 @@ fn two_versions_of_a_file_are_never_put_together() {
 
 #[test]
 fn a_whole_file_of_unknown_length_is_known_by_the_answer_416() {
-    let scene = Scene::new(&[Answer::Chunks { ended: false }]);
+    let scene = Scene::new(&[ServerReply::Chunks { ended: false }]);
     fetch(&scene.fetcher, &scene.hashed()).unwrap();
     scene.check_right();
     assert_eq!(scene.server.sent(), scene.file.len());

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use support::server::{Answer, Server};
+use support::server::{Server, ServerReply};
 use support::{COMMIT, MIB, bytes, fetch, git_blob, job, settings, sha256};
 use tempfile::TempDir;
 use totune_fetch::{Fetcher, Job, Kind, State};
@@ -193,7 +193,7 @@ fn a_refusal_comes_with_advice_and_never_with_the_token() {
         let headers = vec![("X-Error-Code".to_string(), code.to_string())];
         hub.hub.answer(
             &format!("/own/er/resolve/{COMMIT}/vocab.txt"),
-            &vec![Answer::Status(status, headers); 3],
+            &vec![ServerReply::Status(status, headers); 3],
         );
         let variables: Vec<_> = token.into_iter().map(|token| ("HF_TOKEN", token)).collect();
         let error = fetch(&hub.fetcher(&variables), &hub.small()).unwrap_err();
@@ -213,7 +213,7 @@ fn what_a_commit_lacks_is_noted_and_not_asked_again() {
         .to_vec();
     hub.hub.answer(
         &format!("/own/er/resolve/{COMMIT}/no/such.txt"),
-        &[Answer::Status(404, headers)],
+        &[ServerReply::Status(404, headers)],
     );
     let job = hub.job("path = 'no/such.txt'");
     for _ in 0..2 {
@@ -230,21 +230,22 @@ fn what_a_commit_lacks_is_noted_and_not_asked_again() {
 #[test]
 fn bytes_that_are_not_the_hubs_get_no_name() {
     for (large, answer) in [
-        (true, Answer::Other(bytes(2 * MIB, 8))),
-        (true, Answer::Page),
-        (true, Answer::Length(5)),
-        (false, Answer::Other(b"[PAD]\n[UNK]!".to_vec())),
+        (true, ServerReply::Other(bytes(2 * MIB, 8))),
+        (true, ServerReply::Page),
+        (true, ServerReply::Length(5)),
+        (false, ServerReply::Other(b"[PAD]\n[UNK]!".to_vec())),
     ] {
         let hub = Hub::new();
         let job = if large { hub.large() } else { hub.small() };
-        let (server, path) = match large {
-            true => (&hub.storage, format!("/storage/{}", sha256(&hub.large))),
-            false => (&hub.hub, format!("/own/er/resolve/{COMMIT}/vocab.txt")),
+        let (server, path) = if large {
+            (&hub.storage, format!("/storage/{}", sha256(&hub.large)))
+        } else {
+            (&hub.hub, format!("/own/er/resolve/{COMMIT}/vocab.txt"))
         };
         // The first answer of the Hub describes the file, those after it are of the file.
         let mut answers = vec![answer.clone(); 4];
         if !large {
-            answers.insert(0, Answer::Well);
+            answers.insert(0, ServerReply::Well);
         }
         server.answer(&path, &answers);
         let error = fetch(&hub.fetcher(&[]), &job).unwrap_err();
@@ -261,10 +262,10 @@ fn a_hub_file_is_gone_on_with_at_its_storage() {
     hub.storage.answer(
         &blob,
         &[
-            Answer::Broken(MIB),
-            Answer::Broken(0),
-            Answer::Broken(0),
-            Answer::Broken(0),
+            ServerReply::Broken(MIB),
+            ServerReply::Broken(0),
+            ServerReply::Broken(0),
+            ServerReply::Broken(0),
         ],
     );
     assert_eq!(

@@ -94,10 +94,10 @@ pub fn files(folder: &Path) -> Vec<String> {
         for entry in std::fs::read_dir(&at).into_iter().flatten().flatten() {
             let path = entry.path();
             let name = path.strip_prefix(folder).unwrap().display().to_string();
-            match entry.file_type().unwrap().is_dir() {
-                true if name == ".fetch" || name.ends_with(".locks") => {}
-                true => open.push(path),
-                false => found.push(name),
+            if !entry.file_type().unwrap().is_dir() {
+                found.push(name);
+            } else if name != ".fetch" && !name.ends_with(".locks") {
+                open.push(path);
             }
         }
     }

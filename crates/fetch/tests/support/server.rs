@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A way to answer a request.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum ServerReply {
     /// A correct answer, with `Range` and `If-Range`.
     Well,
     /// Well, but the connection ends after so many bytes of the body.
@@ -48,7 +48,7 @@ pub struct Served {
 
 /// A request, and how much was sent for it.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct SentRequest {
     pub method: String,
     pub path: String,
     pub headers: BTreeMap<String, String>,
@@ -58,8 +58,8 @@ pub struct Asked {
 #[derive(Default)]
 struct Shared {
     files: Mutex<HashMap<String, Served>>,
-    answers: Mutex<HashMap<String, VecDeque<Answer>>>,
-    asked: Mutex<Vec<Asked>>,
+    answers: Mutex<HashMap<String, VecDeque<ServerReply>>>,
+    asked: Mutex<Vec<SentRequest>>,
     accepted: AtomicUsize,
 }
 
@@ -111,7 +111,7 @@ impl Server {
     }
 
     /// Sets the answers to the next requests for `path`, in this order; later ones are answered correctly.
-    pub fn answer(&self, path: &str, answers: &[Answer]) {
+    pub fn answer(&self, path: &str, answers: &[ServerReply]) {
         self.shared
             .answers
             .lock()
@@ -120,11 +120,11 @@ impl Server {
     }
 
     pub fn redirect(&self, path: &str, status: u16, to: &str) {
-        let answer = Answer::Status(status, vec![("Location".into(), to.into())]);
+        let answer = ServerReply::Status(status, vec![("Location".into(), to.into())]);
         self.answer(path, &vec![answer; 50]);
     }
 
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<SentRequest> {
         self.shared.asked.lock().unwrap().clone()
     }
 
@@ -179,7 +179,7 @@ impl Server {
         let headers = headers
             .map(|(name, value)| (name.to_string(), value))
             .to_vec();
-        self.answer(&at, &vec![Answer::Status(302, headers); 200]);
+        self.answer(&at, &vec![ServerReply::Status(302, headers); 200]);
     }
 }
 
@@ -213,7 +213,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
     let file = shared.files.lock().unwrap().get(&path).cloned();
     let index = {
         let mut asked = shared.asked.lock().unwrap();
-        asked.push(Asked {
+        asked.push(SentRequest {
             method: method.clone(),
             path,
             headers: headers.clone(),
@@ -223,8 +223,8 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
     };
     let answer = match (next, &file) {
         (Some(answer), _) => answer,
-        (None, Some(_)) => Answer::Well,
-        (None, None) => Answer::Status(404, vec![]),
+        (None, Some(_)) => ServerReply::Well,
+        (None, None) => ServerReply::Status(404, vec![]),
     };
     let sent = respond(
         &mut stream,
@@ -244,13 +244,13 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
 #[expect(clippy::too_many_lines, reason = "one arm for each way to answer")]
 fn respond(
     stream: &mut TcpStream,
-    answer: Answer,
+    answer: ServerReply,
     file: &Served,
     asked: &BTreeMap<String, String>,
     head: bool,
 ) -> usize {
     match answer {
-        Answer::Status(status, headers) => {
+        ServerReply::Status(status, headers) => {
             let length = if (300..400).contains(&status) {
                 ""
             } else {
@@ -259,7 +259,7 @@ fn respond(
             let _ = stream.write_all(start(status, &headers, length).as_bytes());
             return 0;
         }
-        Answer::Page => {
+        ServerReply::Page => {
             let page = b"<!DOCTYPE html><html><body>Please log in</body></html>";
             let lines = format!(
                 "Content-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n",
@@ -268,14 +268,14 @@ fn respond(
             let _ = stream.write_all(start(200, &[], &lines).as_bytes());
             return stream.write(page).unwrap_or(0);
         }
-        Answer::Mute => {
+        ServerReply::Mute => {
             thread::sleep(Duration::from_secs(3));
             return 0;
         }
         _ => {}
     }
     let bytes = match &answer {
-        Answer::Other(bytes) => bytes,
+        ServerReply::Other(bytes) => bytes,
         _ => &file.bytes,
     };
     let etag = file
@@ -287,9 +287,12 @@ fn respond(
         .get("if-range")
         .is_none_or(|wanted| Some(wanted.as_str()) == etag);
     let from = match &answer {
-        Answer::Whole | Answer::Other(_) | Answer::Length(_) | Answer::Chunks { .. } => None,
-        Answer::RangeFrom(from) => Some(*from),
-        Answer::RangeAnyway => wanted(asked),
+        ServerReply::Whole
+        | ServerReply::Other(_)
+        | ServerReply::Length(_)
+        | ServerReply::Chunks { .. } => None,
+        ServerReply::RangeFrom(from) => Some(*from),
+        ServerReply::RangeAnyway => wanted(asked),
         _ => wanted(asked).filter(|_| same),
     };
     if let Some(from) = from.filter(|&from| from >= bytes.len()) {
@@ -303,8 +306,8 @@ fn respond(
     }
     let body = &bytes[from.unwrap_or(0)..];
     let mut lines = match answer {
-        Answer::Length(length) => format!("Content-Length: {length}\r\n"),
-        Answer::Chunks { .. } => "Transfer-Encoding: chunked\r\n".to_string(),
+        ServerReply::Length(length) => format!("Content-Length: {length}\r\n"),
+        ServerReply::Chunks { .. } => "Transfer-Encoding: chunked\r\n".to_string(),
         _ => format!("Content-Length: {}\r\n", body.len()),
     };
     if let Some(from) = from {
@@ -325,13 +328,13 @@ fn respond(
     let put =
         |stream: &mut TcpStream, bytes: &[u8]| stream.write_all(bytes).map_or(0, |()| bytes.len());
     match answer {
-        Answer::Broken(length) => put(stream, &body[..length.min(body.len())]),
-        Answer::Stalled(length) => {
+        ServerReply::Broken(length) => put(stream, &body[..length.min(body.len())]),
+        ServerReply::Stalled(length) => {
             let sent = put(stream, &body[..length.min(body.len())]);
             thread::sleep(Duration::from_millis(1500));
             sent
         }
-        Answer::Slow(piece) => {
+        ServerReply::Slow(piece) => {
             let mut sent = 0;
             for piece in body.chunks(piece) {
                 if stream.write_all(piece).is_err() {
@@ -342,7 +345,7 @@ fn respond(
             }
             sent
         }
-        Answer::Chunks { ended } => {
+        ServerReply::Chunks { ended } => {
             for chunk in body.chunks(10_000) {
                 let _ = stream.write_all(format!("{:x}\r\n", chunk.len()).as_bytes());
                 let _ = stream.write_all(chunk);

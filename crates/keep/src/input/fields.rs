@@ -78,9 +78,10 @@ impl Fields {
 
     fn texts(&self, record: &Record) -> Result<Input> {
         let first = self.joined(record, &self.text)?;
-        Ok(match self.second.is_empty() {
-            true => Input::Text(first),
-            false => Input::Pair(first, self.joined(record, &self.second)?),
+        Ok(if self.second.is_empty() {
+            Input::Text(first)
+        } else {
+            Input::Pair(first, self.joined(record, &self.second)?)
         })
     }
 
@@ -185,8 +186,9 @@ pub(crate) fn is_word(line: &str) -> bool {
 
 /// The columns of a line.
 fn cells(line: &str) -> Vec<&str> {
-    match line.contains('\t') {
-        true => line.split('\t').map(str::trim).collect(),
-        false => line.split_whitespace().collect(),
+    if line.contains('\t') {
+        line.split('\t').map(str::trim).collect()
+    } else {
+        line.split_whitespace().collect()
     }
 }

@@ -72,7 +72,7 @@ pub struct Columns {
 
 /// Format of a file, where its name and its first rows do not determine it.
 #[derive(Debug, Clone, Default)]
-pub struct Reading {
+pub struct ReadOptions {
     /// Format of the file.
     pub kind: Option<Kind>,
     /// The encoding of its text, such as `windows-1252`.

@@ -14,7 +14,7 @@ use totune_data::guess;
 
 use self::fields::Column;
 pub(crate) use self::fields::{Fields, Record, Row, is_word};
-pub use self::kind::{Columns, Kind, Reading};
+pub use self::kind::{Columns, Kind, ReadOptions};
 pub(crate) use self::listing::{hint, quoted};
 use crate::Manifest;
 
@@ -48,15 +48,16 @@ impl Source {
     /// When the file cannot be read or lacks a column; the message lists the existing ones.
     pub fn open(
         path: &Path,
-        reading: &Reading,
+        reading: &ReadOptions,
         manifest: &Manifest,
         labelled: bool,
     ) -> Result<Self> {
         let tags_words = manifest.objective().is_about_words();
         let from_stdin = path == Path::new("-");
-        let shown = match from_stdin {
-            true => Path::new("standard input"),
-            false => path,
+        let shown = if from_stdin {
+            Path::new("standard input")
+        } else {
+            path
         };
         let kind = match reading.kind {
             Some(kind) => kind,
@@ -70,23 +71,23 @@ impl Source {
             Kind::Csv(_) | Kind::Tsv | Kind::Lines => !tags_words,
             Kind::Json => true,
         };
-        let (reads, expected) = match tags_words {
-            true => ("lists of words", "words or json"),
-            false => ("texts", "csv, tsv, json or lines"),
+        let (reads, expected) = if tags_words {
+            ("lists of words", "words or json")
+        } else {
+            ("texts", "csv, tsv, json or lines")
         };
         let shown_as = shown.display();
         ensure!(
             fits,
             "{shown_as}: the model reads {reads}, expected {expected}"
         );
-        let bytes: Box<dyn BufRead> = match from_stdin {
-            true => Box::new(BufReader::new(stdin())),
-            false => {
-                let file = File::open(path);
-                Box::new(BufReader::new(
-                    file.with_context(|| format!("{shown_as}: cannot be read"))?,
-                ))
-            }
+        let bytes: Box<dyn BufRead> = if from_stdin {
+            Box::new(BufReader::new(stdin()))
+        } else {
+            let file = File::open(path);
+            Box::new(BufReader::new(
+                file.with_context(|| format!("{shown_as}: cannot be read"))?,
+            ))
         };
         let text = TextStream::new(shown, bytes, reading.encoding.as_deref())?;
         Self::new(text, (shown, kind), &reading.columns, manifest, labelled)

@@ -9,7 +9,7 @@ use totune_adapt::{
     Adaptation, DataFacts, Examples, Outcome, Reader, Recipe, Stop, Strategy, Switch, Training,
 };
 use totune_data::{Example, Input, Target, Task};
-use totune_keep::{ColumnNames, DatasetFacts, InputFacts, Saved, TaskFacts, Trained, save};
+use totune_keep::{ColumnNames, DatasetFacts, InputFacts, Saved, TaskFacts, TrainedModel, save};
 use totune_model::{
     AnyEncoder, Architecture, Classifier, DistilBertConfig, Encoder, EncoderCard, EncoderCatalogue,
     HeadSpec, RandomWeights,
@@ -204,7 +204,7 @@ impl Untrained {
         } else {
             Vec::new()
         };
-        let trained = Trained {
+        let trained = TrainedModel {
             outcome: &outcome,
             encoder: &self.tiny.card,
             dir: &self.tiny.dir,

@@ -1,4 +1,4 @@
-//! A conditional random field (CRF) over a chain of tags.
+//! A linear-chain CRF (conditional random field) of tags.
 
 mod constraints;
 mod viterbi;

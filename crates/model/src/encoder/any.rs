@@ -7,7 +7,7 @@ use burn::module::{
 };
 use burn::tensor::{Device, Tensor};
 
-use super::{Encoder, States};
+use super::{Encoder, HiddenStates};
 use crate::fused::Precision;
 use crate::layer::Linear;
 use crate::{Bert, Elmo, LstmState, Pass, TokenBatch};
@@ -113,7 +113,13 @@ impl Encoder for AnyEncoder {
         each!(self, encoder => encoder.forward_to(block, batch, pass))
     }
 
-    fn forward_from(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States {
+    fn forward_from(
+        &self,
+        x: Tensor<3>,
+        block: usize,
+        batch: &TokenBatch,
+        pass: &Pass,
+    ) -> HiddenStates {
         each!(self, encoder => encoder.forward_from(x, block, batch, pass))
     }
 

@@ -22,7 +22,7 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 use totune_checkpoint::Naming;
 
-use super::{Encoder, Shape, States, TokenizerKind};
+use super::{Encoder, HiddenStates, Shape, TokenizerKind};
 use crate::fused::{Dropout, FeedForwardWeights, Precision, SelfAttention, SelfAttentionWeights};
 use crate::layer::{Linear, Norm, parameter};
 use crate::pass::mix;
@@ -192,13 +192,19 @@ impl Encoder for Bert {
         x
     }
 
-    fn forward_from(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States {
+    fn forward_from(
+        &self,
+        x: Tensor<3>,
+        block: usize,
+        batch: &TokenBatch,
+        pass: &Pass,
+    ) -> HiddenStates {
         pass.skip_to(self.n_dropout_seeds(block));
         let mut hidden = vec![x.clone()];
         hidden.extend(self.layers(x, block + 1..self.layers.len() + 1, batch, pass));
         let top = hidden.last().expect("at least what it began with").clone();
         let pooled = self.pooler.as_ref().map(|pooler| pooler.forward(top)); // [batch, hidden]
-        States { hidden, pooled }
+        HiddenStates { hidden, pooled }
     }
 
     fn n_dropout_seeds(&self, block: usize) -> u64 {

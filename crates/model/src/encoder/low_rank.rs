@@ -17,9 +17,10 @@ pub fn add_low_rank<E: Encoder>(mut encoder: E, spec: &LowRankSpec, seed: u64) -
         ensure!(
             known.iter().any(|name| is_meant(target, name)),
             "found `{target}`, expected {}",
-            match known.is_empty() {
-                true => "an encoder that lists linear layers: this one has none".to_string(),
-                false => format!("one of {}", known.join(", ")),
+            if known.is_empty() {
+                "an encoder that lists linear layers: this one has none".to_string()
+            } else {
+                format!("one of {}", known.join(", "))
             }
         );
     }

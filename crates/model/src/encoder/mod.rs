@@ -25,7 +25,7 @@ pub use shape::{Shape, TokenizerKind};
 
 /// Output of an encoder for a batch.
 #[derive(Debug)]
-pub struct States {
+pub struct HiddenStates {
     /// Hidden states from the bottom up, each `[batch, seq, hidden]`: those the pass began with (the embeddings, when
     /// it was a whole one), then one per layer above.
     pub hidden: Vec<Tensor<3>>,
@@ -33,7 +33,7 @@ pub struct States {
     pub pooled: Option<Tensor<2>>,
 }
 
-impl States {
+impl HiddenStates {
     /// The top layer, `[batch, seq, hidden]`.
     pub fn top(&self) -> Tensor<3> {
         self.hidden
@@ -48,7 +48,7 @@ impl States {
 /// Its parameters lie below `embeddings`, `layers.<i>` and, where there is one, `pooler`.
 pub trait Encoder: Module + ModuleDisplay {
     /// Passes a batch through all layers.
-    fn encode(&self, batch: &TokenBatch, pass: &Pass) -> States {
+    fn encode(&self, batch: &TokenBatch, pass: &Pass) -> HiddenStates {
         let x = self.forward_to(0, batch, pass);
         self.forward_from(x, 0, batch, pass)
     }
@@ -59,7 +59,13 @@ pub trait Encoder: Module + ModuleDisplay {
 
     /// Passes `x`, the output of `layer` for this batch, through the layers above it. The states returned start with
     /// `x`. Dropout in those layers is the same whether `x` was computed in this pass or cached from another one.
-    fn forward_from(&self, x: Tensor<3>, layer: usize, batch: &TokenBatch, pass: &Pass) -> States;
+    fn forward_from(
+        &self,
+        x: Tensor<3>,
+        layer: usize,
+        batch: &TokenBatch,
+        pass: &Pass,
+    ) -> HiddenStates;
 
     /// Number of dropout seeds that the layers `0..=layer` use in a pass.
     fn n_dropout_seeds(&self, layer: usize) -> u64;
@@ -70,7 +76,7 @@ pub trait Encoder: Module + ModuleDisplay {
     /// Width of the hidden states.
     fn hidden(&self) -> usize;
 
-    /// Returns true if [`States::pooled`] exists.
+    /// Returns true if [`HiddenStates::pooled`] exists.
     fn has_pooler(&self) -> bool;
 
     /// The id that fills rows up to one length. Padding is masked, so that no state of a real token depends on it.

@@ -241,16 +241,18 @@ mod kernel {
             // The products in bf16 are rounded once more, to 8 bits; so are those in the gradient of `rounded`.
             check(&shapes, 1e-2, |inputs, device| {
                 let (x, w, b) = shaped(inputs);
-                match owns(device) {
-                    true => apply(Bf16Linear, [x.into(), w.into(), b.into()]),
-                    false => plain(rounded(x), rounded(w), b),
+                if owns(device) {
+                    apply(Bf16Linear, [x.into(), w.into(), b.into()])
+                } else {
+                    plain(rounded(x), rounded(w), b)
                 }
             });
             check(&shapes, 1e-2, |inputs, device| {
                 let (x, w, b) = shaped(inputs);
-                match owns(device) {
-                    true => apply(RoundedLinear, [x.into(), w.into(), b.into()]),
-                    false => plain(rounded(x), rounded(w), b),
+                if owns(device) {
+                    apply(RoundedLinear, [x.into(), w.into(), b.into()])
+                } else {
+                    plain(rounded(x), rounded(w), b)
                 }
             });
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::segment::align_self;
 use super::settings::{check_rates, check_sizes, drop};
-use super::{HeadKind, Layers, Output, Reads, Representation};
+use super::{HeadInput, HeadKind, Layers, Output, Representation};
 use crate::layer::Linear;
 use crate::{BiLstm, Init, Pass, RandomWeights, Segment, Weights};
 
@@ -69,8 +69,8 @@ impl HeadKind for Bcn {
 
     const LABEL: &'static str = "bcn";
 
-    fn reads(spec: &BcnSpec) -> Reads {
-        Reads::Tokens(spec.layers)
+    fn reads(spec: &BcnSpec) -> HeadInput {
+        HeadInput::Tokens(spec.layers)
     }
 
     fn validate(spec: &BcnSpec) -> Result<()> {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::segment::{align, enhance};
 use super::settings::{Switch, check_rates, drop};
-use super::{HeadKind, Layers, Output, Reads, Representation};
+use super::{HeadInput, HeadKind, Layers, Output, Representation};
 use crate::layer::Linear;
 use crate::{Init, Pass, RandomWeights, Segment, Weights};
 
@@ -48,8 +48,8 @@ impl HeadKind for BiAttention {
     const LABEL: &'static str = "bi-attention";
     const COMPARES_PAIRS: bool = true;
 
-    fn reads(spec: &BiAttentionSpec) -> Reads {
-        Reads::Tokens(spec.layers)
+    fn reads(spec: &BiAttentionSpec) -> HeadInput {
+        HeadInput::Tokens(spec.layers)
     }
 
     fn validate(spec: &BiAttentionSpec) -> Result<()> {

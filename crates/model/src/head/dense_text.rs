@@ -7,7 +7,9 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{Switch, check_rates, check_sizes, drop};
-use super::{FullyConnected, FullyConnectedSpec, HeadKind, Layers, Output, Reads, Representation};
+use super::{
+    FullyConnected, FullyConnectedSpec, HeadInput, HeadKind, Layers, Output, Representation,
+};
 use crate::layer::{Linear, Norm};
 use crate::weights::Below;
 use crate::{Init, Pass, RandomWeights, Segment, Weights};
@@ -87,8 +89,8 @@ impl HeadKind for DenseText {
 
     const LABEL: &'static str = "dense-text";
 
-    fn reads(spec: &DenseTextSpec) -> Reads {
-        Reads::Tokens(spec.layers)
+    fn reads(spec: &DenseTextSpec) -> HeadInput {
+        HeadInput::Tokens(spec.layers)
     }
 
     fn validate(spec: &DenseTextSpec) -> Result<()> {

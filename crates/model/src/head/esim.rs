@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::segment::{align, enhance};
 use super::settings::{check_rates, check_sizes, drop, drop_variational};
-use super::{HeadKind, Layers, Output, Reads, Representation};
+use super::{HeadInput, HeadKind, Layers, Output, Representation};
 use crate::layer::Linear;
 use crate::{BiLstm, Init, Pass, RandomWeights, Segment, Weights};
 
@@ -57,8 +57,8 @@ impl HeadKind for Esim {
     const LABEL: &'static str = "esim";
     const COMPARES_PAIRS: bool = true;
 
-    fn reads(spec: &EsimSpec) -> Reads {
-        Reads::Tokens(spec.layers)
+    fn reads(spec: &EsimSpec) -> HeadInput {
+        HeadInput::Tokens(spec.layers)
     }
 
     fn validate(spec: &EsimSpec) -> Result<()> {

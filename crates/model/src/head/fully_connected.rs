@@ -7,7 +7,7 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{check_rates, check_sizes, drop};
-use super::{HeadKind, Layers, Output, Reads, Representation};
+use super::{HeadInput, HeadKind, Layers, Output, Representation};
 use crate::layer::Linear;
 use crate::{Init, Pass, RandomWeights, Weights};
 
@@ -46,8 +46,8 @@ impl HeadKind for FullyConnected {
 
     const LABEL: &'static str = "fully-connected";
 
-    fn reads(spec: &FullyConnectedSpec) -> Reads {
-        Reads::Tokens(spec.layers)
+    fn reads(spec: &FullyConnectedSpec) -> HeadInput {
+        HeadInput::Tokens(spec.layers)
     }
 
     fn validate(spec: &FullyConnectedSpec) -> Result<()> {

@@ -6,7 +6,9 @@ use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{check_rates, check_sizes, drop};
-use super::{FullyConnected, FullyConnectedSpec, HeadKind, Layers, Output, Reads, Representation};
+use super::{
+    FullyConnected, FullyConnectedSpec, HeadInput, HeadKind, Layers, Output, Representation,
+};
 use crate::fused::{HighwayGate, Order, highway_lstm};
 use crate::layer::Linear;
 use crate::{Init, Pass, RandomWeights, Segment, Weights};
@@ -82,8 +84,8 @@ impl HeadKind for HighwayLstm {
 
     const LABEL: &'static str = "highway-lstm";
 
-    fn reads(spec: &HighwayLstmSpec) -> Reads {
-        Reads::Tokens(spec.layers)
+    fn reads(spec: &HighwayLstmSpec) -> HeadInput {
+        HeadInput::Tokens(spec.layers)
     }
 
     fn validate(spec: &HighwayLstmSpec) -> Result<()> {

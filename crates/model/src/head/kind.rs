@@ -7,7 +7,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Output, Reads};
+use super::{HeadInput, Output};
 use crate::{Pass, Segment, TokenBatch, Weights};
 
 /// A kind of head: its settings, its weights, and its scores.
@@ -25,7 +25,7 @@ pub trait HeadKind: Module {
     const COMPARES_PAIRS: bool = false;
 
     /// Returns the encoder states that it reads.
-    fn reads(spec: &Self::Spec) -> Reads;
+    fn reads(spec: &Self::Spec) -> HeadInput;
 
     /// Refuses values out of range, naming the key below `head`.
     fn validate(spec: &Self::Spec) -> Result<()>;

@@ -6,7 +6,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use super::settings::{check_rates, drop};
-use super::{HeadKind, Layers, Output, Pooling, Readout, Reads, Representation};
+use super::{HeadInput, HeadKind, Layers, Output, PooledInput, Pooling, Representation};
 use crate::init::INIT_SD;
 use crate::layer::Linear;
 use crate::{Pass, RandomWeights, Weights};
@@ -36,8 +36,8 @@ impl HeadKind for LinearHead {
 
     const LABEL: &'static str = "linear";
 
-    fn reads(spec: &LinearSpec) -> Reads {
-        Reads::Vector(Readout {
+    fn reads(spec: &LinearSpec) -> HeadInput {
+        HeadInput::Vector(PooledInput {
             pooling: spec.pooling,
             layers: spec.layers,
         })

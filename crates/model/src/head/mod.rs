@@ -33,7 +33,7 @@ pub use kind::{HeadKind, Representation};
 pub use linear::{LinearHead, LinearSpec};
 pub use mix::ScalarMix;
 pub use output::{Output, Tags};
-pub use readout::{Layers, Pooling, Readout, Reads};
+pub use readout::{HeadInput, Layers, PooledInput, Pooling};
 pub use registry::{Head, HeadSpec};
 pub use settings::Switch;
 pub use siamese::{Siamese, SiameseSpec};

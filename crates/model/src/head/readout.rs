@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
-use crate::{Encoder, States, TokenBatch};
+use crate::{Encoder, HiddenStates, TokenBatch};
 
 /// Pooling: the vector that represents an example, or a segment of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl Layers {
     ///
     /// # Panics
     /// When a mix is wanted of states that do not begin with the embeddings.
-    pub fn of(&self, states: &States) -> Tensor<3> {
+    pub fn of(&self, states: &HiddenStates) -> Tensor<3> {
         match self {
             Self::Top => states.top(),
             Self::Mix { embeddings, .. } => {
@@ -108,14 +108,14 @@ impl Layers {
 /// Pooled inputs of a head, before any trained layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Readout {
+pub struct PooledInput {
     /// Vector that represents an example.
     pub pooling: Pooling,
     /// Layers of that vector.
     pub layers: Layers,
 }
 
-impl Readout {
+impl PooledInput {
     /// Checks that `encoder` has the required layers and pooler; errors name the key.
     pub fn check<E: Encoder>(&self, encoder: &E) -> Result<()> {
         ensure!(
@@ -166,7 +166,7 @@ impl Readout {
     ///
     /// # Panics
     /// When a mix is wanted of states that do not begin with the embeddings.
-    pub fn of(&self, states: &States, batch: &TokenBatch) -> Tensor<2> {
+    pub fn of(&self, states: &HiddenStates, batch: &TokenBatch) -> Tensor<2> {
         let segment = |layer: &Tensor<3>| batch.whole(layer.clone());
         let of_layer = |layer: &Tensor<3>| match self.pooling {
             Pooling::Mean => segment(layer).mean(),
@@ -194,14 +194,14 @@ impl Readout {
 
 /// Kind of input that a head reads from an encoder's states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reads {
+pub enum HeadInput {
     /// One vector per example.
-    Vector(Readout),
+    Vector(PooledInput),
     /// The states of every token, of one layer or of all.
     Tokens(Layers),
 }
 
-impl Reads {
+impl HeadInput {
     /// Layers that it reads.
     pub fn layers(&self) -> Layers {
         match self {
@@ -262,7 +262,7 @@ mod tests {
             [2, 3],
             &device,
         );
-        let states = States {
+        let states = HiddenStates {
             hidden: vec![Tensor::<3>::from_data(layer, &device)],
             pooled: None,
         };
@@ -275,7 +275,7 @@ mod tests {
                 vec![1.0, -4.0, 2.0, -2.0, -5.0, 1.0, -3.0, 2.0],
             ),
         ] {
-            let readout = Readout {
+            let readout = PooledInput {
                 pooling,
                 layers: Layers::Top,
             };
@@ -292,19 +292,20 @@ mod tests {
         let device = Device::flex();
         let layers = [[[[4.0, 1.0], [0.0, 3.0]]], [[[0.0, 2.0], [2.0, 0.0]]]];
         let batch = TokenBatch::new(vec![1; 2], vec![0; 2], &[true; 2], [1, 2], &device);
-        let states = States {
+        let states = HiddenStates {
             hidden: layers
                 .map(|layer| Tensor::<3>::from_data(layer, &device))
                 .to_vec(),
             pooled: None,
         };
         let mix = ScalarMix::new(2, &device); // halves
-        let mixed = States {
+        let mixed = HiddenStates {
             hidden: vec![mix.of_tokens(Layers::mix(true).of(&states), None)],
             pooled: None,
         };
-        let read =
-            |layers, states: &States, pooling| Readout { pooling, layers }.of(states, &batch);
+        let read = |layers, states: &HiddenStates, pooling| {
+            PooledInput { pooling, layers }.of(states, &batch)
+        };
         for pooling in [Pooling::First, Pooling::Mean, Pooling::Max] {
             let after = mix.forward(read(Layers::mix(true), &states, pooling));
             let before = read(Layers::Top, &mixed, pooling);

@@ -7,10 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{
-    Bcn, BiAttention, Bimpm, DenseText, Esim, FullyConnected, HeadKind, HighwayLstm, LinearHead,
-    Output, Pooling, Reads, Representation, ScalarMix, Siamese, Tagger,
+    Bcn, BiAttention, Bimpm, DenseText, Esim, FullyConnected, HeadInput, HeadKind, HighwayLstm,
+    LinearHead, Output, Pooling, Representation, ScalarMix, Siamese, Tagger,
 };
-use crate::{Encoder, Pass, States, TokenBatch};
+use crate::{Encoder, HiddenStates, Pass, TokenBatch};
 
 /// Declares [`HeadSpec`] and the modules behind it, with a variant for each kind.
 macro_rules! heads {
@@ -24,7 +24,7 @@ macro_rules! heads {
 
         impl HeadSpec {
             /// Returns the encoder states that such a head reads.
-            pub fn reads(&self) -> Reads {
+            pub fn reads(&self) -> HeadInput {
                 match self { $(Self::$name(spec) => <$head>::reads(spec),)* }
             }
 
@@ -104,7 +104,7 @@ heads! {
 impl HeadSpec {
     /// Returns true if it reads the output of the pretrained pooler.
     pub fn reads_pooler(&self) -> bool {
-        matches!(self.reads(), Reads::Vector(readout) if readout.pooling == Pooling::Pooler)
+        matches!(self.reads(), HeadInput::Vector(readout) if readout.pooling == Pooling::Pooler)
     }
 }
 
@@ -129,7 +129,7 @@ pub struct Head {
     mix: Option<ScalarMix>,
     kind: AnyHead,
     #[module(skip)]
-    reads: Reads,
+    reads: HeadInput,
 }
 
 impl Head {
@@ -158,10 +158,10 @@ impl Head {
     }
 
     /// Returns the output for an encoder's states.
-    pub fn forward(&self, states: &States, batch: &TokenBatch, pass: &Pass) -> Output {
+    pub fn forward(&self, states: &HiddenStates, batch: &TokenBatch, pass: &Pass) -> Output {
         match self.reads {
-            Reads::Vector(readout) => self.score_vectors(readout.of(states, batch), pass),
-            Reads::Tokens(layers) => self.score_tokens(layers.of(states), batch, pass),
+            HeadInput::Vector(readout) => self.score_vectors(readout.of(states, batch), pass),
+            HeadInput::Tokens(layers) => self.score_tokens(layers.of(states), batch, pass),
         }
     }
 

@@ -6,7 +6,7 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{check_rates, drop};
-use super::{HeadKind, Layers, Output, Pooling, Reads, Representation};
+use super::{HeadInput, HeadKind, Layers, Output, Pooling, Representation};
 use crate::init::INIT_SD;
 use crate::layer::Linear;
 use crate::{Pass, RandomWeights, Segment, Weights};
@@ -41,8 +41,8 @@ impl HeadKind for Siamese {
     const LABEL: &'static str = "siamese";
     const COMPARES_PAIRS: bool = true;
 
-    fn reads(spec: &SiameseSpec) -> Reads {
-        Reads::Tokens(spec.layers)
+    fn reads(spec: &SiameseSpec) -> HeadInput {
+        HeadInput::Tokens(spec.layers)
     }
 
     fn validate(spec: &SiameseSpec) -> Result<()> {

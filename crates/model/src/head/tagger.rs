@@ -7,7 +7,7 @@ use burn::tensor::{Device, Int, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{Switch, check_rates, check_sizes, drop};
-use super::{HeadKind, Layers, Output, Reads, Representation, Tags};
+use super::{HeadInput, HeadKind, Layers, Output, Representation, Tags};
 use crate::layer::Linear;
 use crate::pass::mix;
 use crate::{BiLstm, Crf, Init, Pass, RandomWeights, Segment, Weights, WordPlaces};
@@ -114,8 +114,8 @@ impl HeadKind for Tagger {
     const LABEL: &'static str = "tagger";
     const TAGS_WORDS: bool = true;
 
-    fn reads(spec: &TaggerSpec) -> Reads {
-        Reads::Tokens(spec.layers)
+    fn reads(spec: &TaggerSpec) -> HeadInput {
+        HeadInput::Tokens(spec.layers)
     }
 
     fn validate(spec: &TaggerSpec) -> Result<()> {

@@ -46,10 +46,13 @@ impl Weights for BilmInit {
         let parts: Vec<&str> = name.split('.').collect();
         let values = match (&parts[..], shape) {
             (["char_embedding", "weight"], _) => draws.uniform(n, 1.0),
-            (["char_cnn", _, "weight"], [_, dim, width]) => match self.tanh {
-                true => draws.normals(n, ((width * dim) as f64).powf(-0.5)),
-                false => draws.uniform(n, 0.05),
-            },
+            (["char_cnn", _, "weight"], [_, dim, width]) => {
+                if self.tanh {
+                    draws.normals(n, ((width * dim) as f64).powf(-0.5))
+                } else {
+                    draws.uniform(n, 0.05)
+                }
+            }
             (["highway", _, "carry", "bias"], _) => vec![2.0; n],
             (["highway", _, _, "weight"] | ["projection" | "softmax", "weight"], [_, inputs]) => {
                 draws.normals(n, (*inputs as f64).powf(-0.5))

@@ -11,7 +11,9 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
 use support::{Stored, devices, flat, gradients, project, spell};
 use totune_checkpoint::{Checkpoint, ElmoOptions, Naming, Published};
-use totune_model::{Elmo, Encoder, EncoderCatalogue, LstmState, Pass, States, TokenBatch, Weights};
+use totune_model::{
+    Elmo, Encoder, EncoderCatalogue, HiddenStates, LstmState, Pass, TokenBatch, Weights,
+};
 
 /// Largest difference to the reference allowed on a CPU.
 const TOLERANCE: f32 = 2e-6;
@@ -102,7 +104,7 @@ fn near(what: &str, found: &[f32], expected: &[f32], tolerance: f32) {
 
 /// Compares row `row` of some states with the stored states of a sentence.
 #[track_caller]
-fn check(reference: &Reference, case: &str, sentence: usize, states: &States, row: usize) {
+fn check(reference: &Reference, case: &str, sentence: usize, states: &HiddenStates, row: usize) {
     let n = reference.sentences[sentence].len();
     for (layer, hidden) in states.hidden.iter().enumerate() {
         let name = format!("{case}.{sentence}.{layer}");

@@ -69,8 +69,8 @@ impl<S> Case<S> {
     }
 
     /// The weights, each to be taken once.
-    pub fn given(&self) -> Given {
-        Given {
+    pub fn given(&self) -> ReferenceWeights {
+        ReferenceWeights {
             weights: self.weights.clone(),
             taken: HashSet::new(),
         }
@@ -128,12 +128,12 @@ impl Inputs {
 }
 
 /// The weights of a case.
-pub struct Given {
+pub struct ReferenceWeights {
     weights: BTreeMap<String, Stored>,
     taken: HashSet<String>,
 }
 
-impl Given {
+impl ReferenceWeights {
     /// Asserts that the network took every weight.
     pub fn are_used(&self) {
         let left: Vec<_> = self
@@ -145,7 +145,7 @@ impl Given {
     }
 }
 
-impl Weights for Given {
+impl Weights for ReferenceWeights {
     fn take(&mut self, name: &str, shape: &[usize]) -> Result<TensorData> {
         let stored = self
             .weights

@@ -10,7 +10,7 @@ use totune_stats::curve::Spread;
 
 use super::{DIGITS, RenderedFigure, spread_cell};
 use crate::item::Heading;
-use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, spread_fields};
+use crate::tables::rendered::{Cell, Csv, RenderedTable, RowGroup, spread_fields};
 
 /// The kind of numbers.
 #[derive(Debug, Clone, Copy)]
@@ -98,7 +98,7 @@ pub(super) fn draw(
             let title = [Cell::of(&line.title)].into_iter();
             title.chain(cells).chain([line.n_runs()]).collect()
         });
-        table.parts.push(Part {
+        table.parts.push(RowGroup {
             title: format!("{title} ({unit})"),
             rows: rows.collect(),
         });

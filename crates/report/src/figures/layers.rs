@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn the_table_has_every_layer_of_every_line() {
         let drawing = fixture::figure_of_encoders("figure-1");
-        let table = drawing.table.expect("a table beside the figure");
+        let table = drawing.table.expect("a table detail the figure");
         let titles: Vec<&str> = table
             .columns
             .iter()
@@ -139,12 +139,12 @@ mod tests {
         // 0.74 at the top, from a single run; 0.55 + 0.07 at layer 1, over three seeds.
         let top = &pretrained[7];
         assert_eq!(
-            (top.main.as_str(), top.beside.as_str(), top.best),
+            (top.main.as_str(), top.detail.as_str(), top.best),
             ("0.740", "", true)
         );
         let low = &tuned[2];
         assert_eq!(
-            (low.main.as_str(), low.beside.as_str()),
+            (low.main.as_str(), low.detail.as_str()),
             ("0.620", "[0.610, 0.630]")
         );
         assert_eq!(

@@ -167,7 +167,7 @@ mod tests {
         let shown = |row, column| {
             (
                 cell(row, column).main.as_str(),
-                cell(row, column).beside.as_str(),
+                cell(row, column).detail.as_str(),
             )
         };
         assert_eq!(shown(0, 1).1, "[0.800, 0.801]");

@@ -6,10 +6,10 @@
 pub(crate) mod boxes;
 mod by_number;
 pub(crate) mod curves;
+pub mod dataset_figure;
 pub(crate) mod layers;
 pub(crate) mod learning_curve;
 pub(crate) mod phases;
-pub mod portrait;
 pub(crate) mod search;
 
 use std::collections::HashSet;
@@ -92,8 +92,9 @@ fn once(notes: &mut Vec<String>) {
 fn spread_cell(spread: &Spread) -> Cell {
     let [low, high] = [spread.low, spread.high].map(|end| fixed(end, DIGITS));
     let cell = Cell::of(fixed(spread.mean, DIGITS));
-    match spread.low < spread.high {
-        true => cell.beside(format!("[{low}, {high}]")),
-        false => cell,
+    if spread.low < spread.high {
+        cell.detail(format!("[{low}, {high}]"))
+    } else {
+        cell
     }
 }

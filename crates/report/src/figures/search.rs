@@ -18,7 +18,7 @@ use totune_stats::curve::Spread;
 
 use super::{DIGITS, FigureKind, RenderedFigure};
 use crate::item::Heading;
-use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
+use crate::tables::rendered::{Cell, Csv, RenderedTable, RowGroup, number};
 
 /// `kind = "search"`: trials of one comparison; every group on every task should have had as many.
 #[derive(Debug, Deserialize)]
@@ -166,7 +166,7 @@ impl Search {
                 0 => "none".to_owned(),
                 n => counted(n, "trial"),
             };
-            Cell::of(n).beside(cell.best().map_or(String::new(), |(at, score)| {
+            Cell::of(n).detail(cell.best().map_or(String::new(), |(at, score)| {
                 format!("best {}, trial {}", fixed(score, DIGITS), at + 1)
             }))
         });
@@ -185,7 +185,7 @@ impl Search {
             ("Settings of the best trial", settings),
             ("Do the compared runs use them?", taken),
         ];
-        let parts = parts.map(|(title, rows)| Part {
+        let parts = parts.map(|(title, rows)| RowGroup {
             title: title.to_owned(),
             rows,
         });
@@ -333,11 +333,11 @@ mod tests {
     #[test]
     fn trials_their_best_and_whether_all_had_as_many() {
         let drawing = fixture::figure_of_encoders("search");
-        let table = drawing.table.expect("a table beside the figure");
+        let table = drawing.table.expect("a table detail the figure");
         let shown = |part: usize, row: usize| -> Vec<String> {
             let cells = table.parts[part].rows[row].iter();
             cells
-                .map(|cell| format!("{} {}", cell.main, cell.beside).trim().to_owned())
+                .map(|cell| format!("{} {}", cell.main, cell.detail).trim().to_owned())
                 .collect()
         };
         assert_eq!(

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use minijinja::{Environment, context};
 use serde::{Deserialize, Serialize};
 
-use super::notice::Shown;
+use super::notice::NoticeView;
 use super::{VerdictCount, filters, folders, shown, verdict_counts};
 use crate::FIXTURE;
 use crate::tables::takeaway::Headline;
@@ -39,7 +39,7 @@ impl Summary {
     pub(crate) fn of(
         (paper, profile): (&str, &str),
         [title, meaning]: [&str; 2],
-        notice: Option<&Shown>,
+        notice: Option<&NoticeView>,
         headline: Option<&Headline>,
     ) -> Self {
         Self {

@@ -35,10 +35,10 @@ const DIFFERENCES: &str = "Where we differ";
 pub(crate) struct Page<'a> {
     pub(crate) paper: &'a str,
     pub(crate) profile: &'a str,
-    /// What the profile means.
+    /// Meaning of the profile.
     pub(crate) meaning: &'a str,
-    /// What to say before any result.
-    pub(crate) notice: Option<&'a notice::Shown>,
+    /// Notice above all results.
+    pub(crate) notice: Option<&'a notice::NoticeView>,
     /// Whether to warn that nothing here is a result.
     pub(crate) fixture: bool,
     pub(crate) plan: &'a ReportFile,
@@ -110,7 +110,7 @@ impl Page<'_> {
 /// The filters of templates: escaped text, the same with intervals that no line breaks, and Markdown.
 pub(crate) fn filters(environment: &mut Environment) {
     environment.add_filter("text", |text: &str| Value::from_safe_string(html(text)));
-    environment.add_filter("beside", |text: &str| {
+    environment.add_filter("nowrap", |text: &str| {
         Value::from_safe_string(unbroken(&html(text)))
     });
     environment.add_filter("markdown", |text: &str| {
@@ -149,7 +149,7 @@ fn shown(value: impl Serialize) -> Value {
     Value::from(Serde(value))
 }
 
-/// How many claims got a verdict.
+/// Number of claims by verdict.
 #[derive(Debug, Serialize, Deserialize)]
 struct VerdictCount {
     words: String,
@@ -181,7 +181,7 @@ fn verdict_counts(judged: &[Judged]) -> Vec<VerdictCount> {
         .collect()
 }
 
-/// How much is tested, and how many verdicts chance alone would give; empty without a test.
+/// Number of tests, and of verdicts expected by chance; empty without a test.
 fn tests(judged: &[Judged]) -> String {
     let n: usize = judged.iter().map(|judged| judged.n_tests).sum();
     let claims = judged.iter().filter(|judged| judged.n_tests > 0).count();
@@ -219,7 +219,7 @@ fn claim(judged: &Judged) -> Value {
         None => ["Paper", "Ours"],
         Some(DecidedBy::Numbers) => ["Paper", "Recomputed"],
         Some(DecidedBy::Words) => ["In one place", "In another"],
-        Some(DecidedBy::Beside) => ["Paper", "Elsewhere"],
+        Some(DecidedBy::OtherSource) => ["Paper", "Elsewhere"],
     };
     context! {
         id => claim.id.as_str(),

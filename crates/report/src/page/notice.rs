@@ -25,7 +25,7 @@ pub(crate) struct Notice {
 
 /// A notice as the page of one paper shows it.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct NoticeView {
     pub(crate) title: String,
     /// Markdown, one entry a paragraph.
     pub(crate) paragraphs: Vec<String>,
@@ -36,13 +36,17 @@ pub(crate) struct Shown {
 /// # Errors
 ///
 /// If the file is there and cannot be read or parsed.
-pub(crate) fn notice(project_root: &Path, paper: &str, profile: &str) -> Result<Option<Shown>> {
+pub(crate) fn notice(
+    project_root: &Path,
+    paper: &str,
+    profile: &str,
+) -> Result<Option<NoticeView>> {
     let path = project_root.join(FILE);
     if !path.exists() {
         return Ok(None);
     }
     let mut notices: BTreeMap<String, Notice> = toml_file::read(&path, FILE)?;
-    Ok(notices.remove(profile).map(|mut notice| Shown {
+    Ok(notices.remove(profile).map(|mut notice| NoticeView {
         title: notice.title,
         paragraphs: [Some(notice.text), notice.papers.remove(paper)]
             .into_iter()

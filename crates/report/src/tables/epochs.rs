@@ -89,7 +89,7 @@ impl<'a> Row<'a> {
             let whole = epoch.reached == runs;
             let some = format!(" ({} of {})", epoch.reached, counted(runs, "run"));
             let seconds = seconds(epoch.seconds.mean) + if whole { "" } else { &some };
-            Cell::of(fixed(epoch.score.mean, DIGITS)).beside(seconds)
+            Cell::of(fixed(epoch.score.mean, DIGITS)).detail(seconds)
         });
         [Cell::of(&self.line.title)]
             .into_iter()
@@ -153,7 +153,7 @@ mod tests {
         let table = fixture::table("epochs-letters");
         let rows = &table.parts[0].rows;
         let row = rows.iter().find(|row| row[0].main == "Last layer").unwrap();
-        assert!(row[5].beside.ends_with(" (1 of 3 runs)"), "{row:?}");
+        assert!(row[5].detail.ends_with(" (1 of 3 runs)"), "{row:?}");
         assert!(rows.iter().flatten().all(|cell| !cell.best));
     }
 }

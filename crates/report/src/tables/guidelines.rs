@@ -66,7 +66,7 @@ impl TableKind for Guidelines {
                 let blank = vec![Cell::default(); first.len()];
                 // The advice stands in its first row only.
                 let mut row = std::mem::replace(&mut first, blank);
-                let claim = words(&found.claim.title).beside(&found.ours);
+                let claim = words(&found.claim.title).detail(&found.ours);
                 row.extend([claim, words(verdict)]);
                 rows.push(row);
             }
@@ -109,7 +109,7 @@ mod tests {
             "reproduced",
         ];
         assert_eq!(texts, expected);
-        assert!(row[2].beside.ends_with(" points"), "{row:?}");
+        assert!(row[2].detail.ends_with(" points"), "{row:?}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use totune_evidence::select::scope::Scope;
 use totune_evidence::text::{fixed, readable};
 use totune_evidence::toml_file::did_you_mean;
 
-use super::{Cell, Column, Csv, Part, RenderedTable, TableKind};
+use super::{Cell, Column, Csv, RenderedTable, RowGroup, TableKind};
 use crate::item::Heading;
 
 /// `kind = "means"`.
@@ -142,7 +142,7 @@ impl TableKind for Means {
                 rows.push(filled.cells(self));
             }
             let title = part.title.clone();
-            table.parts.push(Part { title, rows });
+            table.parts.push(RowGroup { title, rows });
         }
         table.notes.dedup();
         if folds {
@@ -259,10 +259,10 @@ impl Filled<'_> {
                 cells.push(Cell::of(paper));
             }
             let mean = format!("{mean}{}", sample.mark());
-            cells.extend([Cell::of(mean).beside(interval).or("no run"), Cell::of(sd)]);
+            cells.extend([Cell::of(mean).detail(interval).or("no run"), Cell::of(sd)]);
         }
         let [unit, lost] = self.runs();
-        cells.push(Cell::of(unit).beside(lost));
+        cells.push(Cell::of(unit).detail(lost));
         cells
     }
 

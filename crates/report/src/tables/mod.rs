@@ -24,7 +24,7 @@ use totune_evidence::kinds;
 use totune_evidence::plan::Plan;
 use totune_evidence::select::scope::Scope;
 
-pub(crate) use self::rendered::{Cell, Column, Csv, Part, RenderedTable};
+pub(crate) use self::rendered::{Cell, Column, Csv, RenderedTable, RowGroup};
 use crate::item::{Heading, Item};
 
 /// A kind of table.

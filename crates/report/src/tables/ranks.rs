@@ -75,8 +75,8 @@ impl TableKind for Ranks {
                 let score = means[row][at];
                 let shown = |value: f64, digits| fixed(value, digits);
                 let main = rank(at, row).map_or(String::new(), |rank| shown(rank, 1));
-                let beside = score.map_or("no run".to_owned(), |score| shown(score, 3));
-                cells.push(Cell::of(main).beside(beside));
+                let detail = score.map_or("no run".to_owned(), |score| shown(score, 3));
+                cells.push(Cell::of(main).detail(detail));
                 let names = [&heading.id, title, &task.title, &task.metric].map(String::clone);
                 csv.line(names.into_iter().chain([score, rank(at, row)].map(number)));
             }
@@ -165,7 +165,7 @@ mod tests {
     fn a_task_without_all_groups_is_not_ranked() {
         let settings = "kind = 'ranks'\nstub = 'Strategy'\ngroups = ['full', 'last-3']";
         let table = fixture::table_of_tasks(settings).unwrap();
-        assert_eq!(table.parts[0].rows[1][1].beside, "no run");
+        assert_eq!(table.parts[0].rows[1][1].detail, "no run");
         assert!(
             table.notes[0].contains("over the 0 tasks"),
             "{:?}",

@@ -16,7 +16,7 @@ pub(crate) struct RenderedTable {
     pub(crate) lead: Vec<String>,
     /// From left to right; the first one names the rows.
     pub(crate) columns: Vec<Column>,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<RowGroup>,
     /// Conclusions from the cells, below them.
     pub(crate) conclusion: Vec<String>,
     /// Explanation of the cells.
@@ -46,7 +46,7 @@ pub(crate) struct Column {
 
 /// Rows under one heading; an empty title is none.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Part {
+pub(crate) struct RowGroup {
     pub(crate) title: String,
     pub(crate) rows: Vec<Vec<Cell>>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Cell {
     /// The main text.
     pub(crate) main: String,
     /// Its interval, or another text next to it in smaller print.
-    pub(crate) beside: String,
+    pub(crate) detail: String,
     /// Whether it is the best of its row or column.
     pub(crate) best: bool,
     /// Its class in the style sheet of a page, after that of the column.
@@ -95,9 +95,9 @@ impl Cell {
     }
 
     /// The same with a text next to it.
-    pub(crate) fn beside(self, beside: impl Into<String>) -> Self {
+    pub(crate) fn detail(self, detail: impl Into<String>) -> Self {
         Self {
-            beside: beside.into(),
+            detail: detail.into(),
             ..self
         }
     }
@@ -157,8 +157,8 @@ impl RenderedTable {
     }
 
     /// A table without parts.
-    pub(crate) fn single_part(rows: Vec<Vec<Cell>>) -> Vec<Part> {
-        vec![Part {
+    pub(crate) fn single_part(rows: Vec<Vec<Cell>>) -> Vec<RowGroup> {
+        vec![RowGroup {
             title: String::new(),
             rows,
         }]
@@ -179,15 +179,15 @@ impl RenderedTable {
     /// The texts of a row, one for each of [`Column::titles`].
     pub(super) fn texts(&self, row: &[Cell], marks: Marks) -> Vec<Vec<String>> {
         let texts = self.columns.iter().zip(row).map(|(column, cell)| {
-            let [mut main, beside] = [&cell.main, &cell.beside].map(|text| (marks.escaped)(text));
+            let [mut main, detail] = [&cell.main, &cell.detail].map(|text| (marks.escaped)(text));
             if cell.best && !main.is_empty() {
                 main = (marks.strong)(&main);
             }
             match (column.interval, column.class) {
-                (Some(_), _) => vec![main, beside],
-                (None, "runs") if !beside.is_empty() => vec![format!("{main} ({beside})")],
-                _ if main.is_empty() || beside.is_empty() => vec![main + &beside],
-                _ => vec![format!("{main} / {beside}")],
+                (Some(_), _) => vec![main, detail],
+                (None, "runs") if !detail.is_empty() => vec![format!("{main} ({detail})")],
+                _ if main.is_empty() || detail.is_empty() => vec![main + &detail],
+                _ => vec![format!("{main} / {detail}")],
             }
         });
         texts.collect()
@@ -237,9 +237,9 @@ mod tests {
     fn the_same_cells_in_every_format() {
         let best = Cell {
             best: true,
-            ..Cell::of("0.9 & up").beside("4.2")
+            ..Cell::of("0.9 & up").detail("4.2")
         };
-        let with_interval = Cell::of("0.9").beside("[0.8, 1.0]");
+        let with_interval = Cell::of("0.9").detail("[0.8, 1.0]");
         let columns = [
             Column::stub("Model"),
             Column::of("Score / seconds"),
@@ -249,7 +249,7 @@ mod tests {
             Column::of("sd").under("F1"),
             Column::of("Runs").class("runs"),
         ];
-        let runs = Cell::of("3").beside("1 lost");
+        let runs = Cell::of("3").detail("1 lost");
         let table = RenderedTable {
             heading: Heading {
                 id: "table".into(),
@@ -257,7 +257,7 @@ mod tests {
                 ..Heading::default()
             },
             columns: columns.into(),
-            parts: vec![Part {
+            parts: vec![RowGroup {
                 title: "One part of it, with a long heading".into(),
                 rows: vec![
                     vec![Cell::of("a_b"), best, with_interval, Cell::of("0.1"), runs],

@@ -71,7 +71,7 @@ pub fn information_bound<T: Real>(x: &Dense<T>, classes: &[usize]) -> Option<f64
         let values = rows
             .iter()
             .flat_map(|row| &scaled[row * width..(row + 1) * width]);
-        Part {
+        LabelledRows {
             values: values.copied().collect(),
             classes: rows.iter().map(|&row| classes[row]).collect(),
             width,
@@ -93,19 +93,19 @@ pub fn information_bound<T: Real>(x: &Dense<T>, classes: &[usize]) -> Option<f64
 }
 
 /// Rows and their classes.
-struct Part {
+struct LabelledRows {
     values: Vec<f32>,
     classes: Vec<usize>,
     width: usize,
 }
 
-impl Part {
+impl LabelledRows {
     fn x(&self) -> Dense<'_, f32> {
         Dense::new(&self.values, self.width)
     }
 
     /// The sum of -log2 q(class) over these rows, q fitted to others.
-    fn cross_entropy(&self, fitted_to: &Part, c: f64, n_classes: usize) -> f64 {
+    fn cross_entropy(&self, fitted_to: &LabelledRows, c: f64, n_classes: usize) -> f64 {
         let settings = Logistic {
             c,
             max_iter: STEPS,

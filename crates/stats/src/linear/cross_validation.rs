@@ -126,7 +126,7 @@ pub struct Chosen<M> {
 /// scikit-learn's `LogisticRegressionCV`, except that every fit starts from zero. With a single C there is nothing to
 /// choose, and no folds.
 ///
-/// A fold without which only one class is left says nothing and is passed over.
+/// A fold without which only one class is left says nothing and is skipped.
 ///
 /// # Panics
 /// As [`Logistic::fit_dense`]; if there is no C, or with several of them fewer examples than folds, or fewer than two

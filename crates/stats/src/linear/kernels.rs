@@ -1,4 +1,4 @@
-//! Hot loops of a fit, compiled for each number type here.
+//! Hot loops of a fit, compiled here for each dtype.
 //!
 //! A generic function is compiled where it is called, at the optimisation of that crate, which is low for most. A
 //! method of a known type is compiled in this crate, at full optimisation.

@@ -2,7 +2,7 @@
 //!
 //! One file for each family: [`accuracy`], F1 and the like of single-label classifiers ([`averaged`]), [`matthews`],
 //! correlations and errors of regressions ([`pearson`]), calibration of probabilities ([`brier_score`]), and spans of
-//! taggers ([`SpanScores`], under a [`Reading`] of the tags). [`classification_scores`], [`regression_scores`] and
+//! taggers ([`SpanScores`], under a [`SpanEvaluation`] of the tags). [`classification_scores`], [`regression_scores`] and
 //! [`tagging_scores`] give all of a family under the names of the result rows.
 
 mod calibration;
@@ -29,4 +29,4 @@ pub use rows::{
 };
 pub use spans::{Span, Spans, spans};
 pub use tagging::SpanScores;
-pub use tags::{Kind, Reading, Scheme, parse_tag};
+pub use tags::{Kind, Scheme, SpanEvaluation, parse_tag};

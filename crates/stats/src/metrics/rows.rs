@@ -9,7 +9,7 @@ use super::correlation::{
 };
 use super::matthews::matthews;
 use super::tagging::SpanScores;
-use super::tags::Reading;
+use super::tags::SpanEvaluation;
 
 /// Batch size of `f1-batch-mean`, the batch Hart (2020) most likely trained with (BERT's default).
 const BATCH: usize = 32;
@@ -119,7 +119,7 @@ pub fn regression_scores(gold: &[f64], predicted: &[f64]) -> Vec<(&'static str, 
 pub fn tagging_scores<S: AsRef<str>>(
     gold: &[Vec<S>],
     predicted: &[Vec<S>],
-    reading: Reading,
+    reading: SpanEvaluation,
 ) -> Vec<(String, f64)> {
     assert_eq!(
         gold.len(),

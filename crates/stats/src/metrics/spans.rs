@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::tags::{Kind, Reading, Scheme};
+use super::tags::{Kind, Scheme, SpanEvaluation};
 
 /// A span of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,7 +22,7 @@ pub struct Span<T> {
 ///
 /// # Panics
 /// In a strict reading, at a kind that its scheme does not have, where `seqeval` raises an error.
-pub fn spans<I, T>(tags: I, reading: Reading) -> Spans<I::IntoIter, T>
+pub fn spans<I, T>(tags: I, reading: SpanEvaluation) -> Spans<I::IntoIter, T>
 where
     I: IntoIterator<Item = (Kind, T)>,
     T: Copy + PartialEq + Debug,
@@ -41,7 +41,7 @@ where
 #[derive(Clone, Debug)]
 pub struct Spans<I, T> {
     tags: I,
-    reading: Reading,
+    reading: SpanEvaluation,
     /// Index of the next tag.
     at: usize,
     before: Option<(Kind, T)>,
@@ -91,11 +91,17 @@ where
 }
 
 #[track_caller]
-fn check_kind<T: Debug>(reading: Reading, (kind, span_type): (Kind, T)) {
+fn check_kind<T: Debug>(reading: SpanEvaluation, (kind, span_type): (Kind, T)) {
     let allowed = match reading {
-        Reading::Conlleval | Reading::Seqeval | Reading::Strict(Scheme::Bioes) => true,
-        Reading::Strict(Scheme::Iob1 | Scheme::Bio) => !matches!(kind, Kind::End | Kind::Single),
-        Reading::Strict(Scheme::Ioe1 | Scheme::Ioe2) => !matches!(kind, Kind::Begin | Kind::Single),
+        SpanEvaluation::Conlleval
+        | SpanEvaluation::Seqeval
+        | SpanEvaluation::Strict(Scheme::Bioes) => true,
+        SpanEvaluation::Strict(Scheme::Iob1 | Scheme::Bio) => {
+            !matches!(kind, Kind::End | Kind::Single)
+        }
+        SpanEvaluation::Strict(Scheme::Ioe1 | Scheme::Ioe2) => {
+            !matches!(kind, Kind::Begin | Kind::Single)
+        }
     };
     assert!(allowed, "{kind:?} of {span_type:?} in {reading:?}");
 }
@@ -105,7 +111,7 @@ mod tests {
     use super::super::tags::parse_tag;
     use super::*;
 
-    fn read(tags: &str, reading: Reading) -> String {
+    fn read(tags: &str, reading: SpanEvaluation) -> String {
         let tags = tags
             .split_whitespace()
             .map(|tag| parse_tag(tag).expect("a tag"));
@@ -124,13 +130,13 @@ mod tests {
             (Scheme::Bioes, "B-X E-X S-X O S-Y"),
             (Scheme::Bioes, "B-X L-X U-X O U-Y"),
         ] {
-            for reading in [Reading::of(scheme), Reading::Strict(scheme)] {
+            for reading in [SpanEvaluation::of(scheme), SpanEvaluation::Strict(scheme)] {
                 assert_eq!(read(tags, reading), "X 0-2, X 2-3, Y 4-5", "{reading:?}");
             }
         }
         // IOE1, which strict seqeval does not finish.
         assert_eq!(
-            read("I-X E-X I-X O I-Y", Reading::Conlleval),
+            read("I-X E-X I-X O I-Y", SpanEvaluation::Conlleval),
             "X 0-2, X 2-3, Y 4-5"
         );
     }
@@ -138,14 +144,14 @@ mod tests {
     #[test]
     fn a_sentence_without_tags_or_without_spans_has_none() {
         for tags in ["", "O", "O O"] {
-            assert_eq!(read(tags, Reading::Conlleval), "");
-            assert_eq!(read(tags, Reading::Strict(Scheme::Bioes)), "");
+            assert_eq!(read(tags, SpanEvaluation::Conlleval), "");
+            assert_eq!(read(tags, SpanEvaluation::Strict(Scheme::Bioes)), "");
         }
     }
 
     #[test]
     #[should_panic(expected = "Single of \"X\" in Strict(Bio)")]
     fn a_kind_of_another_scheme_is_refused_in_a_strict_reading() {
-        read("O S-X", Reading::Strict(Scheme::Bio));
+        read("O S-X", SpanEvaluation::Strict(Scheme::Bio));
     }
 }

@@ -8,12 +8,12 @@ use std::fmt::{Debug, Display, Formatter, Result};
 
 use super::counts::{Counts, PrecisionRecallF1, ratio};
 use super::spans::spans;
-use super::tags::{Kind, Reading, parse_tag};
+use super::tags::{Kind, SpanEvaluation, parse_tag};
 
 /// Counts of the spans and tags of any number of sentences.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpanScores<T> {
-    reading: Reading,
+    reading: SpanEvaluation,
     tokens: usize,
     right_tokens: usize,
     total: Counts,
@@ -22,7 +22,7 @@ pub struct SpanScores<T> {
 
 impl<T: Copy + Ord + Debug> SpanScores<T> {
     /// Creates counts of no sentences.
-    pub fn new(reading: Reading) -> Self {
+    pub fn new(reading: SpanEvaluation) -> Self {
         Self {
             reading,
             tokens: 0,
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_span_counts_once_its_type_and_both_ends_are_right() {
-        let mut scores = SpanScores::new(Reading::Conlleval);
+        let mut scores = SpanScores::new(SpanEvaluation::Conlleval);
         let gold = ["B-PER", "I-PER", "O", "B-LOC", "B-ORG", "O"];
         let predicted = ["B-PER", "I-PER", "O", "B-ORG", "B-ORG", "B-LOC"];
         scores.add_names(&gold, &predicted);
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn types_may_be_numbers_and_that_of_an_o_does_not_matter() {
-        let mut scores = SpanScores::new(Reading::Conlleval);
+        let mut scores = SpanScores::new(SpanEvaluation::Conlleval);
         scores.add(
             [(Kind::Begin, 3), (Kind::Outside, 0)],
             [(Kind::Begin, 3), (Kind::Outside, 9)],
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn no_sentence_scores_zero() {
-        let scores = SpanScores::<&str>::new(Reading::Conlleval);
+        let scores = SpanScores::<&str>::new(SpanEvaluation::Conlleval);
         assert!(scores.rows().iter().all(|(_, value)| *value == 0.0));
         assert_eq!(
             scores.to_string(),
@@ -276,12 +276,12 @@ mod tests {
     #[test]
     #[should_panic(expected = "differ in number")]
     fn a_sentence_with_a_tag_missing_is_refused() {
-        SpanScores::new(Reading::Conlleval).add_names(&["O", "O"][..], &["O"][..]);
+        SpanScores::new(SpanEvaluation::Conlleval).add_names(&["O", "O"][..], &["O"][..]);
     }
 
     #[test]
     #[should_panic(expected = "`X-PER` is not a tag such as `B-PER`")]
     fn a_name_that_is_no_tag_is_refused() {
-        SpanScores::new(Reading::Conlleval).add_names(&["X-PER"], &["O"]);
+        SpanScores::new(SpanEvaluation::Conlleval).add_names(&["X-PER"], &["O"]);
     }
 }

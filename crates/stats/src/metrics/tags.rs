@@ -2,7 +2,7 @@
 //!
 //! A tag is a [`Kind`] and a type: `B-PER` begins a span of type `PER`. Well-formed sequences of a scheme mean the same
 //! to everybody. A model also predicts ill-formed ones, such as an `I-PER` after `O`, and there evaluation scripts
-//! differ; a [`Reading`] names whose rules count.
+//! differ; a [`SpanEvaluation`] names whose rules count.
 
 /// Kind of a tag: the position of its token in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,7 +52,7 @@ pub enum Scheme {
 
 /// Span evaluation: the rules that turn tags into spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum SpanEvaluation {
     /// The rules of `conlleval`, the script of the CoNLL shared tasks (Tjong Kim Sang, version of 2004-01-26): the
     /// numbers of papers on CoNLL-2000 and CoNLL-2003.
     ///
@@ -74,12 +74,12 @@ pub enum Reading {
     Strict(Scheme),
 }
 
-impl Reading {
+impl SpanEvaluation {
     /// Returns the evaluation that finds the intended spans in well-formed tags of `scheme`.
     pub fn of(scheme: Scheme) -> Self {
         match scheme {
-            Scheme::Iob1 | Scheme::Bio | Scheme::Ioe1 | Scheme::Ioe2 => Reading::Conlleval,
-            Scheme::Bioes => Reading::Seqeval,
+            Scheme::Iob1 | Scheme::Bio | Scheme::Ioe1 | Scheme::Ioe2 => SpanEvaluation::Conlleval,
+            Scheme::Bioes => SpanEvaluation::Seqeval,
         }
     }
 
@@ -88,8 +88,10 @@ impl Reading {
         use Kind::{Begin as B, End as E, Inside as I, Outside as O};
         let same = before.1 == now.1;
         match self {
-            Reading::Conlleval | Reading::Seqeval => now.0 != O && !self.starts(before, now),
-            Reading::Strict(scheme) => {
+            SpanEvaluation::Conlleval | SpanEvaluation::Seqeval => {
+                now.0 != O && !self.starts(before, now)
+            }
+            SpanEvaluation::Strict(scheme) => {
                 same && match scheme {
                     Scheme::Iob1 | Scheme::Bio => matches!((before.0, now.0), (B | I, I)),
                     Scheme::Ioe1 | Scheme::Ioe2 => matches!((before.0, now.0), (I, I | E)),
@@ -105,31 +107,33 @@ impl Reading {
         let same = before.1 == now.1;
         match (self, before.0, now.0) {
             (_, _, O) => false,
-            (Reading::Conlleval | Reading::Seqeval, O, _) => true,
-            (Reading::Conlleval | Reading::Seqeval, ..) if !same => true,
-            (Reading::Conlleval, before, now) => matches!((before, now), (B | I, B) | (E, I | E)),
-            (Reading::Seqeval, before, now) => {
+            (SpanEvaluation::Conlleval | SpanEvaluation::Seqeval, O, _) => true,
+            (SpanEvaluation::Conlleval | SpanEvaluation::Seqeval, ..) if !same => true,
+            (SpanEvaluation::Conlleval, before, now) => {
+                matches!((before, now), (B | I, B) | (E, I | E))
+            }
+            (SpanEvaluation::Seqeval, before, now) => {
                 matches!((before, now), (_, B | S) | (E | S, _))
             }
-            (Reading::Strict(Scheme::Iob1), before, now) => match (before, now) {
+            (SpanEvaluation::Strict(Scheme::Iob1), before, now) => match (before, now) {
                 (O | B, I) => true,
                 (I, I) => !same,
                 (I | B, B) => same,
                 _ => false,
             },
-            (Reading::Strict(Scheme::Bio), _, now) => now == B,
-            (Reading::Strict(Scheme::Ioe1), before, now) => match (before, now) {
+            (SpanEvaluation::Strict(Scheme::Bio), _, now) => now == B,
+            (SpanEvaluation::Strict(Scheme::Ioe1), before, now) => match (before, now) {
                 (O | E, I) => true,
                 (I, I) => !same,
                 (E, E) => same,
                 _ => false,
             },
-            (Reading::Strict(Scheme::Ioe2), before, now) => match (before, now) {
+            (SpanEvaluation::Strict(Scheme::Ioe2), before, now) => match (before, now) {
                 (O | E, I | E) => true,
                 (I, I | E) => !same,
                 _ => false,
             },
-            (Reading::Strict(Scheme::Bioes), _, now) => matches!(now, B | S),
+            (SpanEvaluation::Strict(Scheme::Bioes), _, now) => matches!(now, B | S),
         }
     }
 
@@ -138,26 +142,26 @@ impl Reading {
         use Kind::{Begin as B, End as E, Inside as I, Outside as O, Single as S};
         let same = last.1 == next.1;
         match self {
-            Reading::Conlleval | Reading::Seqeval => true,
-            Reading::Strict(Scheme::Iob1) => match (last.0, next.0) {
+            SpanEvaluation::Conlleval | SpanEvaluation::Seqeval => true,
+            SpanEvaluation::Strict(Scheme::Iob1) => match (last.0, next.0) {
                 (I, O | B) | (B, O) => true,
                 (I | B, I) => !same,
                 (B, B) => same,
                 _ => false,
             },
-            Reading::Strict(Scheme::Bio) => match (last.0, next.0) {
+            SpanEvaluation::Strict(Scheme::Bio) => match (last.0, next.0) {
                 (I | B, O | B) => true,
                 (I | B, I) => !same,
                 _ => false,
             },
-            Reading::Strict(Scheme::Ioe1) => match (last.0, next.0) {
+            SpanEvaluation::Strict(Scheme::Ioe1) => match (last.0, next.0) {
                 (I, O) => true,
                 (I, I | E) => !same,
                 (E, I | E) => same,
                 _ => false,
             },
-            Reading::Strict(Scheme::Ioe2) => last.0 == E,
-            Reading::Strict(Scheme::Bioes) => matches!(last.0, E | S),
+            SpanEvaluation::Strict(Scheme::Ioe2) => last.0 == E,
+            SpanEvaluation::Strict(Scheme::Bioes) => matches!(last.0, E | S),
         }
     }
 }

@@ -149,10 +149,11 @@ impl Timed {
     fn extended(&self, one: Sample, last: Sample) -> Cost {
         let (n, batch) = (last.size.examples as f64, self.training.batch_size as f64);
         let share = last.step / n;
-        let each = match n > 1.0 {
+        let each = if n > 1.0 {
             // An example more costs no less than nothing, and no more than its share of a step.
-            true => ((last.step - one.step) / (n - 1.0)).clamp(0.0, share),
-            false => share,
+            ((last.step - one.step) / (n - 1.0)).clamp(0.0, share)
+        } else {
+            share
         };
         Cost {
             step: last.step + each * (batch - n),
@@ -165,9 +166,10 @@ impl Timed {
     /// Times `steps` steps of `n` examples, after a warm-up step.
     fn sample(&self, encoder: &AnyEncoder, n: usize, steps: usize) -> Result<Sample> {
         let characters = matches!(encoder, AnyEncoder::Elmo(_));
-        let scored = match n < self.training.batch_size {
-            true => n,
-            false => self.training.evaluation_batch_size,
+        let scored = if n < self.training.batch_size {
+            n
+        } else {
+            self.training.evaluation_batch_size
         };
         let epochs = steps + 1; // of one step
         let training = Training {
@@ -226,9 +228,10 @@ impl Timed {
                 type_ids: (0..n).map(|at| u8::from(at >= first)).collect(),
                 apart: self.pair && !self.training.pairs.is_joint(),
                 second_opened: !self.training.pairs.is_joint(),
-                characters: match characters {
-                    true => vec![characters::spell("measure"); n],
-                    false => Vec::new(),
+                characters: if characters {
+                    vec![characters::spell("measure"); n]
+                } else {
+                    Vec::new()
                 },
             }
         };

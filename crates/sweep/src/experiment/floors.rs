@@ -59,9 +59,10 @@ impl Experiment {
                 grid.floor.needs_encoder() && grid.encoders.is_empty(),
             ),
         ])?;
-        let encoders: Vec<Option<&String>> = match grid.floor.needs_encoder() {
-            true => grid.encoders.iter().map(Some).collect(),
-            false => vec![None],
+        let encoders: Vec<Option<&String>> = if grid.floor.needs_encoder() {
+            grid.encoders.iter().map(Some).collect()
+        } else {
+            vec![None]
         };
         let mut runs = Vec::new();
         for encoder in encoders {

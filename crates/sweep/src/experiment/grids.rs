@@ -145,10 +145,7 @@ pub(super) fn folds(splits: &[Split]) -> Vec<(&Split, usize)> {
 pub(super) fn some_of<const N: usize>(lists: [(&str, bool); N]) -> Result<(), Vec<String>> {
     let empty = lists.iter().filter(|(_, is_empty)| *is_empty);
     let slips: Vec<String> = empty.map(|(key, _)| is_empty(key)).collect();
-    match slips.is_empty() {
-        true => Ok(()),
-        false => Err(slips),
-    }
+    if slips.is_empty() { Ok(()) } else { Err(slips) }
 }
 
 pub(super) fn some<T>(key: &str, values: &[T]) -> Result<()> {

@@ -371,9 +371,10 @@ fn check_different(profile: &str, runs: &[RunSpec], cells: &[Cell]) -> Result<()
     for run in runs.iter().chain(of_cells) {
         run.validate()?;
         if let Some(first) = seen.insert(run.id(), run) {
-            let arms = match first.arm == run.arm {
-                true => format!("arm {}", run.arm),
-                false => format!("arms {} and {}", first.arm, run.arm),
+            let arms = if first.arm == run.arm {
+                format!("arm {}", run.arm)
+            } else {
+                format!("arms {} and {}", first.arm, run.arm)
             };
             bail!(
                 "profile {profile}: two runs are the same ({}, {arms}); expected every value of a plural once, and arms that differ",

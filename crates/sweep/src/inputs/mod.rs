@@ -13,7 +13,7 @@ use totune_model::{AnyEncoder, Encoder, EncoderCard, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
 
 use crate::spec::one_hash;
-use crate::states::{Key, States};
+use crate::states::{ActivationStore, Key};
 use crate::{Environment, Progress, RunSpec, Silent, TuneWork};
 
 mod missing;
@@ -35,7 +35,7 @@ pub struct Inputs {
     /// Encoded rows by dataset, split, encoder and input encoding.
     rows: Mutex<BTreeMap<RowsKey, Arc<Rows>>>,
     cache: Option<EncodedCache>,
-    states: States,
+    states: ActivationStore,
     threads: usize,
 }
 
@@ -70,7 +70,7 @@ impl Inputs {
     pub(crate) fn load<'a>(
         environment: Environment,
         specs: impl IntoIterator<Item = &'a RunSpec>,
-        states: States,
+        states: ActivationStore,
         progress: &dyn Progress,
     ) -> Result<Self> {
         let Environment {
@@ -131,7 +131,7 @@ impl Inputs {
             terms: BTreeMap::new(),
             rows: Mutex::default(),
             cache: None,
-            states: States::new(states.to_path_buf(), machine.cache_budget),
+            states: ActivationStore::new(states.to_path_buf(), machine.cache_budget),
             threads: machine.threads,
         })
     }

@@ -286,9 +286,10 @@ fn set(json: &mut Value, path: &str, value: &Value) -> Result<()> {
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             bail!(suggest::unknown("key", key, &known));
         };
-        above = match above.is_empty() {
-            true => key.to_string(),
-            false => format!("{above}.{key}"),
+        above = if above.is_empty() {
+            key.to_string()
+        } else {
+            format!("{above}.{key}")
         };
         (place, rest) = (next, below);
     }

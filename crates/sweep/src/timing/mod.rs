@@ -19,7 +19,7 @@ use totune_stats::quartiles;
 
 use crate::lock::Lock;
 use crate::provenance::{self, Code};
-use crate::states::States;
+use crate::states::ActivationStore;
 use crate::{Environment, Inputs, Machine, Prepared, Progress, Store, missing};
 use kind::Kind;
 use machine::{Usage, Verdict};
@@ -181,7 +181,7 @@ impl<'a> Pass<'a> {
         if request.noise == Noise::Refused {
             machine::expect_quiet_before()?;
         }
-        let states = States::new(scratch.folder.clone(), machine.cache_budget);
+        let states = ActivationStore::new(scratch.folder.clone(), machine.cache_budget);
         Ok(Self {
             request,
             place,
@@ -221,7 +221,7 @@ impl<'a> Pass<'a> {
                 verdict.why
             );
         }
-        let seen = Seen {
+        let seen = MachineLoad {
             others,
             quiet: verdict.quiet,
             load_average,
@@ -233,7 +233,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Timing row of a phase.
-    fn row(&self, kind: &Kind, (phase, time): (u32, &PhaseTime), seen: &Seen) -> TimingRow {
+    fn row(&self, kind: &Kind, (phase, time): (u32, &PhaseTime), seen: &MachineLoad) -> TimingRow {
         let seconds: Vec<f64> = time.epochs.iter().map(|epoch| epoch.seconds).collect();
         let [fastest, _, median, _, slowest] = quartiles(&seconds);
         let cpu: Option<Vec<f64>> = time.epochs.iter().map(|epoch| epoch.cpu_seconds).collect();
@@ -265,7 +265,7 @@ impl<'a> Pass<'a> {
 }
 
 /// Load of the machine while a kind was timed.
-struct Seen {
+struct MachineLoad {
     others: Option<f64>,
     quiet: bool,
     load_average: Option<f64>,
@@ -285,9 +285,10 @@ struct Stops<'a>(&'a Machine);
 
 impl Watch for Stops<'_> {
     fn step(&mut self, _: &StepEvent) -> ControlFlow<()> {
-        match self.0.stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if self.0.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     }
 }

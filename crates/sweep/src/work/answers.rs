@@ -3,11 +3,11 @@
 use anyhow::{Result, ensure};
 use totune_data::Target;
 
-use super::splits::Part;
+use super::splits::Subset;
 
 /// Gold targets of the examples of a part, in their order.
 #[derive(Debug)]
-pub(super) enum Answers {
+pub(super) enum GoldTargets {
     /// The index of each label.
     Classes(Vec<usize>),
     Scores(Vec<f64>),
@@ -15,10 +15,10 @@ pub(super) enum Answers {
     Tags(Vec<Vec<usize>>),
 }
 
-impl Answers {
+impl GoldTargets {
     /// # Errors
     /// When the target of an example is not known.
-    pub fn of(part: &Part) -> Result<Self> {
+    pub fn of(part: &Subset) -> Result<Self> {
         let (dataset, split, chosen) = (part.dataset, part.split, &part.indices);
         let targets = || chosen.iter().map(|&index| &dataset.examples[index].target);
         let (what, answers) = if dataset.tagging.is_some() {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use totune_adapt::{CachedActivations, Examples, InputEncoding, Objective, TaskData};
 
-use super::splits::{Part, Splits};
+use super::splits::{Splits, Subset};
 use crate::{Inputs, RunSpec, TuneWork};
 
 /// Prefix, in rows, of the name of a split that is predicted without being evaluated: `test` in rows is the split that
@@ -15,7 +15,7 @@ pub(super) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Res
     let splits = Splits::of(spec, inputs)?;
     // Activations of all that a run uses of a split are cached in one file.
     let of_train = splits.of_train();
-    let examples = |part: &Part| {
+    let examples = |part: &Subset| {
         let uses = match part.split {
             "train" => &of_train,
             _ => &part.indices,
@@ -40,7 +40,7 @@ fn examples(
     spec: &RunSpec,
     work: &TuneWork,
     inputs: &Inputs,
-    (part, uses): (&Part, &[usize]),
+    (part, uses): (&Subset, &[usize]),
 ) -> Result<Examples> {
     let (split, dataset) = (part.split, part.dataset);
     let rows = inputs.rows(

@@ -7,7 +7,7 @@ use totune_adapt::{Outcome, TaskData, Training, Watch, fit};
 use totune_model::AnyEncoder;
 
 use super::examples::task_data;
-use crate::states::States;
+use crate::states::ActivationStore;
 use crate::{Environment, Inputs, RunSpec, Silent, TuneWork, Work};
 
 /// One adaptation of one encoder, ready to run.
@@ -50,7 +50,7 @@ impl Inputs {
         specs: impl IntoIterator<Item = &'a RunSpec>,
         states: &Path,
     ) -> Result<Self> {
-        let states = States::new(states.to_path_buf(), environment.machine.cache_budget);
+        let states = ActivationStore::new(states.to_path_buf(), environment.machine.cache_budget);
         Self::load(environment, specs, states, &Silent)
     }
 

@@ -6,13 +6,13 @@ use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use totune_adapt::{Activations, EntryLayer, InputEncoding, Stop, StoredDtype};
 use totune_data::{Dataset, Encoded, shuffle, stream};
-use totune_model::{Encoder, Layers, Readout};
+use totune_model::{Encoder, Layers, PooledInput};
 use totune_record::{EvalRow, RunRow};
 use totune_stats::{
     Dense, Edge, Linear, classification_scores_with, information_bound, regression_scores,
 };
 
-use super::answers::Answers;
+use super::answers::GoldTargets;
 use super::splits::{self, Splits};
 use super::tune::{record, train};
 use super::{Outcome, Resources, Stopwatch};
@@ -31,7 +31,7 @@ pub(super) fn perform(
         progress,
     }: Resources,
 ) -> Result<Outcome> {
-    let parts = Parts::new(spec, work, inputs)?;
+    let parts = ProbeData::new(spec, work, inputs)?;
     let (vectors, evals) = match &work.training {
         None => {
             let encoder = &inputs.encoder(&work.encoder)?.loaded.encoder;
@@ -104,18 +104,18 @@ pub(super) fn perform(
 }
 
 /// Examples that classifiers are trained and evaluated on.
-struct Parts<'a> {
+struct ProbeData<'a> {
     dataset: &'a Dataset,
-    train: Part,
-    test: Part,
+    train: EncodedSplit,
+    test: EncodedSplit,
 }
 
-struct Part {
+struct EncodedSplit {
     rows: Vec<Encoded>,
-    answers: Answers,
+    answers: GoldTargets,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> ProbeData<'a> {
     fn new(spec: &RunSpec, work: &ProbeWork, inputs: &'a Inputs) -> Result<Self> {
         let splits = Splits::of(spec, inputs)?;
         let dataset = inputs.dataset(&spec.dataset, "train")?;
@@ -124,12 +124,12 @@ impl<'a> Parts<'a> {
             "a probe has one vector for each example; expected a dataset with a label or a score for each, `{}` has tags",
             dataset.name
         );
-        let part = |from: &splits::Part| -> Result<Part> {
+        let part = |from: &splits::Subset| -> Result<EncodedSplit> {
             let encoding = InputEncoding::of_texts(work.max_length, work.pairs);
             let rows = inputs.rows(&spec.dataset, from.split, &work.encoder, &encoding)?;
-            let answers = Answers::of(from)?;
+            let answers = GoldTargets::of(from)?;
             let rows = from.indices.iter().map(|&row| rows.encoded[row].clone());
-            Ok(Part {
+            Ok(EncodedSplit {
                 rows: rows.collect(),
                 answers,
             })
@@ -138,7 +138,7 @@ impl<'a> Parts<'a> {
         train.answers.check_different()?;
         if work.mi == Information::Edge {
             ensure!(
-                matches!(test.answers, Answers::Classes(_)),
+                matches!(test.answers, GoldTargets::Classes(_)),
                 "mi: expected \"off\", since `{}` has scores instead of labels",
                 dataset.name
             );
@@ -157,11 +157,11 @@ impl<'a> Parts<'a> {
 
     /// The vectors of both parts in all layers.
     fn vectors<E: Encoder>(&self, encoder: &E, work: &ProbeWork) -> Result<Vectors> {
-        let start = EntryLayer::Pooled(Readout {
+        let start = EntryLayer::Pooled(PooledInput {
             pooling: work.input.pooling(),
             layers: Layers::mix(true),
         });
-        let of = |part: &Part| {
+        let of = |part: &EncodedSplit| {
             let dtype = StoredDtype::F32;
             let batch = work.evaluation_batch_size;
             Activations::compute(encoder, &part.rows, start, dtype, batch)
@@ -180,7 +180,7 @@ impl<'a> Parts<'a> {
     fn classifier(&self, layer: &Layer, work: &ProbeWork) -> Result<Vec<(String, f64)>> {
         let metrics = &self.dataset.metrics;
         let scores = match (&self.train.answers, &self.test.answers) {
-            (Answers::Classes(train), Answers::Classes(gold)) => {
+            (GoldTargets::Classes(train), GoldTargets::Classes(gold)) => {
                 let labels = self.dataset.labels.len();
                 let fitted = work.logistic.model().fit_dense(&layer.train, train, labels);
                 let predicted = fitted.predict(&layer.test);
@@ -188,7 +188,7 @@ impl<'a> Parts<'a> {
                 let positive = self.dataset.positive;
                 classification_scores_with(gold, &predicted, labels, positive, asked)
             }
-            (Answers::Scores(train), Answers::Scores(gold)) => {
+            (GoldTargets::Scores(train), GoldTargets::Scores(gold)) => {
                 let predicted = Linear::fit(&layer.train, train).predict(&layer.test);
                 regression_scores(gold, &predicted)
             }
@@ -205,7 +205,7 @@ impl<'a> Parts<'a> {
     /// Mutual information of a layer and the labels of the test part, in bits, and the same for shuffled labels and for
     /// vectors whose columns are shuffled one by one.
     fn information(&self, x: &Dense<f32>, seed: u64, layer: usize) -> Result<Vec<(String, f64)>> {
-        let Answers::Classes(classes) = &self.test.answers else {
+        let GoldTargets::Classes(classes) = &self.test.answers else {
             anyhow::bail!("scores have no mutual information here; expected labels");
         };
         let mut other_classes = classes.clone();

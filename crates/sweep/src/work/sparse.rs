@@ -9,7 +9,7 @@ use totune_record::{EvalRow, PredictionRow, RunRow};
 use totune_stats::{Vectorizer, classification_scores};
 
 use super::Outcome;
-use super::splits::{Part, Splits};
+use super::splits::{Splits, Subset};
 use crate::{Inputs, RunSpec, SparseWork};
 
 pub(super) fn perform(
@@ -91,7 +91,7 @@ fn evals(run: &RunRow, scores: Vec<(&'static str, f64)>, n: usize) -> Vec<EvalRo
 /// Predicted classes of the test examples and the probabilities of the second class, as rows.
 fn predictions(
     run_id: &str,
-    test: &Part,
+    test: &Subset,
     predicted: &[usize],
     second: &[f64],
 ) -> Result<Vec<PredictionRow>> {
@@ -114,7 +114,7 @@ fn predictions(
     .collect()
 }
 
-fn texts_and_classes<'a>(part: &Part<'a>) -> Result<(Vec<&'a str>, Vec<usize>)> {
+fn texts_and_classes<'a>(part: &Subset<'a>) -> Result<(Vec<&'a str>, Vec<usize>)> {
     let dataset = part.dataset;
     let one = |&index: &usize| text_and_class(&dataset.examples[index]);
     let pairs: Vec<_> = part.indices.iter().map(one).collect::<Result<_>>()?;

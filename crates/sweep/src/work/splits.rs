@@ -9,7 +9,7 @@ use crate::{Inputs, RunSpec};
 
 /// Some examples of one split of a dataset.
 #[derive(Debug, Clone)]
-pub(crate) struct Part<'a> {
+pub(crate) struct Subset<'a> {
     /// Name of the split, such as `train`.
     pub split: &'a str,
     /// The split.
@@ -21,11 +21,11 @@ pub(crate) struct Part<'a> {
 /// The examples of a run, for every kind of work and every kind of split.
 #[derive(Debug)]
 pub(crate) struct Splits<'a> {
-    pub train: Part<'a>,
-    pub dev: Option<Part<'a>>,
-    pub test: Part<'a>,
+    pub train: Subset<'a>,
+    pub dev: Option<Subset<'a>>,
+    pub test: Subset<'a>,
     /// Parts that are predicted without being evaluated.
-    pub predict: Vec<Part<'a>>,
+    pub predict: Vec<Subset<'a>>,
 }
 
 impl<'a> Splits<'a> {
@@ -45,7 +45,7 @@ impl<'a> Splits<'a> {
     ) -> Result<Self> {
         let train = load("train")?;
         let divided = split.divide(train, fold)?;
-        let of_train = |indices: Vec<usize>| Part {
+        let of_train = |indices: Vec<usize>| Subset {
             split: "train",
             dataset: train,
             indices,
@@ -54,7 +54,7 @@ impl<'a> Splits<'a> {
             let dataset = load(name)?;
             let indices = chosen(dataset);
             let split = name;
-            anyhow::Ok(Part {
+            anyhow::Ok(Subset {
                 split,
                 dataset,
                 indices,
@@ -108,7 +108,7 @@ impl<'a> Splits<'a> {
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> Subset<'a> {
     /// Model inputs of its examples.
     pub fn inputs(&self) -> impl Iterator<Item = &'a Input> {
         let dataset = self.dataset;

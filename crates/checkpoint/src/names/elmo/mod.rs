@@ -28,7 +28,7 @@ mod options;
 mod part;
 
 pub use self::options::{CharCnn, ElmoOptions, Lstm};
-pub(crate) use self::part::Part;
+pub(crate) use self::part::TensorPart;
 
 /// Characters that have an embedding: 256 bytes, and boundaries of words and sentences.
 const N_CHARACTERS: usize = 261;
@@ -99,7 +99,7 @@ impl Found<'_> {
                 bail!("dataset `{path}` has shape {shape:?}, expected [1, width, dim, filters]");
             };
             let name = format!("char_cnn.{i}.weight");
-            let filters = Change::Elmo(Part::Filters);
+            let filters = Change::Elmo(TensorPart::Filters);
             return Ok(Some(one(name, vec![n, dim, width], filters)));
         }
         let bias = numbered(last, "b_cnn_");
@@ -112,10 +112,10 @@ impl Found<'_> {
             "W_transform" => self.reversed(&name("transform.weight"), Change::Transposed)?,
             "b_transform" => self.as_is(&name("transform.bias")),
             "W_carry" => {
-                let change = Change::Elmo(Part::NegatedTransposed);
+                let change = Change::Elmo(TensorPart::NegatedTransposed);
                 self.reversed(&name("carry.weight"), change)?
             }
-            "b_carry" => self.changed(&name("carry.bias"), Change::Elmo(Part::Negated)),
+            "b_carry" => self.changed(&name("carry.bias"), Change::Elmo(TensorPart::Negated)),
             _ => return Ok(None),
         }))
     }
@@ -129,7 +129,7 @@ impl Found<'_> {
                     shape.len() == 1 && shape[0].is_multiple_of(4),
                     "dataset `{path}` has shape {shape:?}, expected [4 cell]"
                 );
-                self.changed(&format!("{at}.bias"), Change::Elmo(Part::GateBias))
+                self.changed(&format!("{at}.bias"), Change::Elmo(TensorPart::GateBias))
             }
             "W_P_0" => self.reversed(&format!("{at}.projection.weight"), Change::Transposed)?,
             _ => return Ok(None),
@@ -159,7 +159,7 @@ fn gates(path: &str, shape: &[usize], at: &str) -> Result<Vec<Renamed>> {
     let part = |name: &str, first: usize| Renamed {
         name: format!("{at}.{name}.weight"),
         shape: vec![columns, rows],
-        change: Change::Elmo(Part::Gates { first, rows }),
+        change: Change::Elmo(TensorPart::Gates { first, rows }),
     };
     Ok(vec![part("input", 0), part("state", rows)])
 }

@@ -5,7 +5,7 @@ use crate::names::transposed;
 
 /// A part of a stored tensor, and its change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum TensorPart {
     /// `[1, width, dim, n]` to `[n, dim, width]`.
     Filters,
     /// The negative.
@@ -24,7 +24,7 @@ const GATES: [usize; 4] = [0, 2, 1, 3];
 /// The forget gate among PyTorch's.
 const FORGET: usize = 1;
 
-impl Part {
+impl TensorPart {
     pub(in crate::names) fn apply(self, tensor: &Tensor) -> Tensor {
         let negated = |tensor: Tensor| Tensor {
             values: tensor.values.iter().map(|value| -value).collect(),

@@ -63,9 +63,10 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(quiet: bool) -> Self {
-        let bar = match quiet || !redraws() {
-            true => ProgressBar::hidden(),
-            false => ProgressBar::no_length(),
+        let bar = if quiet || !redraws() {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::no_length()
         };
         let style = ProgressStyle::with_template("{spinner} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));

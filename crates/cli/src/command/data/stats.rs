@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::Args;
 use totune_data::survey::{
-    Answers, LIMITS, Statistics, TextStatistics, overlaps, statistics_text, text_statistics_text,
+    LIMITS, Statistics, TargetCounts, TextStatistics, overlaps, statistics_text,
+    text_statistics_text,
 };
 use totune_data::{Card, TextCard, TextPart};
-use totune_report::portrait::{self, Portrait, SplitPortrait};
+use totune_report::dataset_figure::{self, DatasetFigure, SplitFigure};
 
 use super::{AnyCard, Wordpieces, columns, in_parallel, print_json};
 use crate::context::Context;
@@ -127,27 +128,29 @@ impl Stats {
     }
 }
 
-fn picture(name: &str, fixture: bool, statistics: &[Statistics]) -> Portrait {
+fn picture(name: &str, fixture: bool, statistics: &[Statistics]) -> DatasetFigure {
     let pieces = statistics.iter().all(|split| split.pieces.is_some());
     let split = |split: &Statistics| {
         let spread = split
             .pieces
             .as_ref()
             .map_or(&split.words, |pieces| &pieces.spread);
-        SplitPortrait {
+        SplitFigure {
             split: split.split.clone(),
             lengths: spread.histogram.clone(),
             answers: match &split.answers {
-                Answers::Labels(counts) => {
+                TargetCounts::Labels(counts) => {
                     let counts = counts.iter();
                     let counts = counts.map(|count| (count.label.clone(), count.count));
-                    portrait::Answers::Labels(counts.collect())
+                    dataset_figure::Targets::Labels(counts.collect())
                 }
-                Answers::Scores { values, .. } => portrait::Answers::Scores(values.clone()),
+                TargetCounts::Scores { values, .. } => {
+                    dataset_figure::Targets::Scores(values.clone())
+                }
             },
         }
     };
-    Portrait {
+    DatasetFigure {
         name: name.to_string(),
         unit: if pieces { "wordpieces" } else { "words" }.to_string(),
         limits: if pieces { LIMITS.to_vec() } else { vec![] },

@@ -8,7 +8,7 @@ use totune_data::Card;
 use totune_fetch::{Allow, Fetcher, Job, Kind, Progress, Settings, Silent};
 
 use crate::context::Context;
-use crate::download_progress::Shown;
+use crate::download_progress::DownloadProgress;
 use crate::{exit, signals};
 
 mod outcome;
@@ -72,17 +72,15 @@ impl FetchDatasets {
     pub fn run(self, context: &Context) -> Result<u8> {
         let catalogue = context.project.datasets()?;
         let mut broken = exit::OK;
-        let cards: Vec<&Card> = match self.names.is_empty() {
-            true => {
-                broken = exit::broken_cards(catalogue.broken());
-                let cards = catalogue.cards().iter();
-                cards.filter(|card| !card.fetch.is_empty()).collect()
-            }
-            false => self
-                .names
+        let cards: Vec<&Card> = if self.names.is_empty() {
+            broken = exit::broken_cards(catalogue.broken());
+            let cards = catalogue.cards().iter();
+            cards.filter(|card| !card.fetch.is_empty()).collect()
+        } else {
+            self.names
                 .iter()
                 .map(|name| catalogue.find(name))
-                .collect::<Result<_>>()?,
+                .collect::<Result<_>>()?
         };
         let settings = self.how.settings();
         let wanted = cards
@@ -98,12 +96,11 @@ impl FetchEncoders {
     pub fn run(self, context: &Context) -> Result<u8> {
         let catalogue = context.project.encoders()?;
         let mut broken = exit::OK;
-        let names: Vec<&str> = match self.names.is_empty() {
-            true => {
-                broken = exit::broken_cards(catalogue.broken());
-                catalogue.names()
-            }
-            false => self.names.iter().map(String::as_str).collect(),
+        let names: Vec<&str> = if self.names.is_empty() {
+            broken = exit::broken_cards(catalogue.broken());
+            catalogue.names()
+        } else {
+            self.names.iter().map(String::as_str).collect()
         };
         let mut wanted = Vec::new();
         for name in names {
@@ -126,9 +123,10 @@ impl How {
     fn run(&self, context: &Context, settings: Settings, wanted: Vec<Wanted>) -> Result<u8> {
         let stop = signals::stop_flag()?;
         let fetcher = Fetcher::new(settings);
-        let progress: Box<dyn Progress> = match context.global.quiet || self.dry_run {
-            true => Box::new(Silent),
-            false => Box::new(Shown::new()),
+        let progress: Box<dyn Progress> = if context.global.quiet || self.dry_run {
+            Box::new(Silent)
+        } else {
+            Box::new(DownloadProgress::new())
         };
         if wanted.is_empty() && !self.json {
             println!("no card says where it can be fetched; name one for its instructions");
@@ -168,9 +166,10 @@ impl How {
     ) -> Outcome {
         let mut files = Vec::new();
         for job in &card.jobs {
-            files.push(match self.dry_run {
-                true => look(fetcher, job, stop),
-                false => self.fetch(fetcher, job, progress, stop),
+            files.push(if self.dry_run {
+                look(fetcher, job, stop)
+            } else {
+                self.fetch(fetcher, job, progress, stop)
             });
             if stop.load(Ordering::Relaxed) {
                 break;

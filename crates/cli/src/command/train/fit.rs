@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use totune_adapt::{Examples, Outcome, Stop, Switch, TaskData};
 use totune_data::{Card, Dataset};
-use totune_keep::{ColumnNames, DatasetFacts, Saved, SavedAs, TaskFacts, Trained, save};
+use totune_keep::{ColumnNames, DatasetFacts, Saved, SavedAs, TaskFacts, TrainedModel, save};
 use totune_model::{AnyEncoder, EncoderCard};
 use totune_sweep::{
     EndScore, Ended, Inputs, Machine, PlannedRun, Position, Prepared, Progress as _, RunSpec,
@@ -194,7 +194,7 @@ impl ToSave<'_> {
             .context("the dataset was just read")?;
         let listed = self.origin.is_listed.then(|| spec.canonical_json());
         let listed = listed.map(|json| serde_json::from_str(&json)).transpose()?;
-        let trained = Trained {
+        let trained = TrainedModel {
             outcome: self.outcome,
             encoder: self.origin.encoder,
             dir: self.dir,

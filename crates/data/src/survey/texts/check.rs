@@ -111,9 +111,10 @@ fn check_file(card: &TextCard, file: &TextFile, path: PathBuf) -> CheckedText {
     match counts {
         Ok(counts) => {
             checked.counts = Some(counts);
-            checked.verdict = match checked.differences.is_empty() {
-                true => Verdict::Agrees,
-                false => Verdict::Differs,
+            checked.verdict = if checked.differences.is_empty() {
+                Verdict::Agrees
+            } else {
+                Verdict::Differs
             };
         }
         Err(problem) => checked.problem = Some(problem),

@@ -49,7 +49,7 @@ pub struct ShareOfTop {
     pub tokens: usize,
 }
 
-/// A type and how often it occurs.
+/// A type and its frequency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TopWord {
     /// The type.
@@ -58,7 +58,7 @@ pub struct TopWord {
     pub count: usize,
 }
 
-/// The vocabulary of a held-out part against that of the training part.
+/// The vocabulary of a held-out part compared with that of the training part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HeldOutWords {
     /// Types that the training part does not have.

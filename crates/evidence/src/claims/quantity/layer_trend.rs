@@ -63,9 +63,10 @@ fn compared(found: &[OnTask]) -> Result<Finding, String> {
 fn by_ranks(layers: &[f64], scores: &[f64]) -> Option<Comparison> {
     let found = spearman_test(layers, scores, LEVEL)?;
     let narrow = spearman_test(layers, scores, NARROW)?;
-    let test = match found.exact {
-        true => "all orders of the layers",
-        false => "Student's t for ranks",
+    let test = if found.exact {
+        "all orders of the layers"
+    } else {
+        "Student's t for ranks"
     };
     let test = test.to_owned();
     Some(Comparison::of_correlation(

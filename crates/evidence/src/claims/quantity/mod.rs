@@ -179,9 +179,9 @@ kinds! {
 /// The quantity of a claim: its name, or a table with its `kind` and settings.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "toml::Value")]
-pub(crate) struct Asked(Kind);
+pub(crate) struct QuantitySetting(Kind);
 
-impl TryFrom<toml::Value> for Asked {
+impl TryFrom<toml::Value> for QuantitySetting {
     type Error = String;
 
     fn try_from(written: toml::Value) -> Result<Self, String> {
@@ -200,7 +200,7 @@ impl TryFrom<toml::Value> for Asked {
     }
 }
 
-impl Asked {
+impl QuantitySetting {
     /// Checks that sides, tasks and relation fit the quantity.
     pub(crate) fn check_all(&self, terms: &Terms) -> Result<()> {
         let quantity = self.0.get();
@@ -240,7 +240,7 @@ impl Asked {
     }
 }
 
-impl Deref for Asked {
+impl Deref for QuantitySetting {
     type Target = dyn Quantity;
 
     fn deref(&self) -> &Self::Target {

@@ -74,9 +74,10 @@ impl Power {
                 fixed(POWER * 100.0, 0)
             ),
         ];
-        let verdict = match difference.abs() >= detectable {
-            true => Verdict::Reproduced,
-            false => Verdict::NotTestable,
+        let verdict = if difference.abs() >= detectable {
+            Verdict::Reproduced
+        } else {
+            Verdict::NotTestable
         };
         Finding::by_numbers(
             format!("detectable: {}", fixed(detectable, 3)),

@@ -25,12 +25,13 @@ pub(super) fn follows(
 ) -> (Verdict, &'static str) {
     let off = (found - printed).abs();
     if let Some(tolerance) = tolerance {
-        return match within(off, tolerance) {
-            true => (Verdict::Reproduced, "close enough for a rounded statement"),
-            false => (
+        return if within(off, tolerance) {
+            (Verdict::Reproduced, "close enough for a rounded statement")
+        } else {
+            (
                 Verdict::Contradicted,
                 "too far even for a rounded statement",
-            ),
+            )
         };
     }
     let half = half_digit(printed);

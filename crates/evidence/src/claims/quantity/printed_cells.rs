@@ -106,10 +106,7 @@ impl PrintedCells {
                 Relation::Equivalent => within(left - right, terms.margin),
                 relation => relation.keeps(left - right),
             };
-            match kept {
-                true => yes.push(text),
-                false => no.push(text),
-            }
+            if kept { yes.push(text) } else { no.push(text) }
         }
         [yes, no]
     }

@@ -65,7 +65,7 @@ impl Quantity for Quotes {
             },
             own: Some(match self.second {
                 Second::Paper => DecidedBy::Words,
-                Second::Elsewhere => DecidedBy::Beside,
+                Second::Elsewhere => DecidedBy::OtherSource,
             }),
             reasons: quotes
                 .chain([self.reason.clone(), "decided by reading".to_owned()])

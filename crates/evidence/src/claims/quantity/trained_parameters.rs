@@ -50,8 +50,9 @@ impl Quantity for TrainedParameters {
 
 /// `4,321`, `421 to 821`.
 fn range_text((least, most): (u64, u64)) -> String {
-    match least == most {
-        true => count(least),
-        false => format!("{} to {}", count(least), count(most)),
+    if least == most {
+        count(least)
+    } else {
+        format!("{} to {}", count(least), count(most))
     }
 }

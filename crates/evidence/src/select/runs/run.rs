@@ -8,7 +8,7 @@ use totune_record::{EvalRow, RunRow};
 use totune_stats::Curve;
 
 use crate::plan::{DEV, Measure, TEST};
-use crate::select::learned::{self, Answers};
+use crate::select::learned::{self, TestPredictions};
 use crate::select::sample::Key;
 
 /// Separator between the name of a score and the number of its layer; 0 is the embeddings.
@@ -30,7 +30,7 @@ pub struct Run {
     /// Its labels; see [`crate::plan::LabelPlan`].
     pub(super) labels: BTreeSet<String>,
     /// Summary of its predictions on test, where they were stored.
-    pub(super) answers: Option<Answers>,
+    pub(super) answers: Option<TestPredictions>,
 }
 
 /// Scores of a run.
@@ -201,9 +201,10 @@ impl Run {
     /// Number of settings tried to choose its own: 0 without a search, `None` where a search is not known in full.
     pub(crate) fn n_trials(&self) -> Option<u64> {
         let paths = self.facts.get("search").and_then(Value::as_array);
-        match paths.is_some_and(|paths| !paths.is_empty()) {
-            true => self.facts.get("search-trials").and_then(Value::as_u64),
-            false => Some(0),
+        if paths.is_some_and(|paths| !paths.is_empty()) {
+            self.facts.get("search-trials").and_then(Value::as_u64)
+        } else {
+            Some(0)
         }
     }
 

@@ -24,7 +24,7 @@ use totune_checkpoint::{ElmoOptions, Naming};
 use self::carry::Carried;
 use self::order::{DIRECTIONS, Order, Sentence, indices};
 use self::words::{CharacterEncoder, boundaries};
-use super::{Encoder, Shape, States, TokenizerKind};
+use super::{Encoder, HiddenStates, Shape, TokenizerKind};
 use crate::fused::{self, Clip, Direction, Memory, Precision};
 use crate::layer::{Linear, parameter};
 use crate::{BilmInit, Pass, TokenBatch, Weights};
@@ -201,9 +201,10 @@ impl Elmo {
         let mut packed = Tensor::cat(packed.to_vec(), 0);
         let mut given = Vec::with_capacity(blocks.len());
         for block in blocks {
-            packed = match carry {
-                true => self.carry(packed, block, &order, pass),
-                false => self.layer(packed, block, &order.running, pass),
+            packed = if carry {
+                self.carry(packed, block, &order, pass)
+            } else {
+                self.layer(packed, block, &order.running, pass)
             };
             let halves = halves(&packed).into_iter().zip(DIRECTIONS);
             let states = halves.map(|(half, direction)| order.unpack(half, direction)); // [n, width]
@@ -215,10 +216,11 @@ impl Elmo {
     /// Output of `block` for packed rows `[2 steps, width]`, those of the forward direction first.
     fn layer(&self, x: Tensor<2>, block: usize, running: &[usize], pass: &Pass) -> Tensor<2> {
         let layer = &self.layers[block - 1];
-        let out = match block < pass.frozen_below {
+        let out = if block < pass.frozen_below {
             // No graph is needed there; x has none either.
-            true => layer.valid().forward(&x, running),
-            false => layer.forward(&x, running),
+            layer.valid().forward(&x, running)
+        } else {
+            layer.forward(&x, running)
         };
         self.skipping(out, x, block)
     }
@@ -233,12 +235,11 @@ impl Elmo {
             .map(|(own, direction)| {
                 let before = self.carried.get(block - 1, direction, &order.sentences);
                 let running = &order.running;
-                let (out, after) = match block < pass.frozen_below {
-                    true => {
-                        let layer = layer.valid();
-                        layer.direction(direction).remembering(own, running, before)
-                    }
-                    false => layer.direction(direction).remembering(own, running, before),
+                let (out, after) = if block < pass.frozen_below {
+                    let layer = layer.valid();
+                    layer.direction(direction).remembering(own, running, before)
+                } else {
+                    layer.direction(direction).remembering(own, running, before)
                 };
                 self.carried
                     .put(block - 1, direction, &order.sentences, after);
@@ -256,9 +257,10 @@ impl Elmo {
     /// row of the boundary token that comes last in this direction belongs to no sentence and is not read.
     fn boundaries(&self, block: usize, pass: &Pass) -> [Tensor<2>; 2] {
         let ids = boundaries(&self.embeddings.device());
-        let x = match pass.frozen_below > 0 {
-            true => self.embeddings.valid().forward(ids.inner()),
-            false => self.embeddings.forward(ids),
+        let x = if pass.frozen_below > 0 {
+            self.embeddings.valid().forward(ids.inner())
+        } else {
+            self.embeddings.forward(ids)
         }; // [2, width]
         let x = Tensor::cat(vec![x.clone(), x], 0);
         let x = (1..block + 1).fold(x, |x, block| {
@@ -347,11 +349,17 @@ impl Encoder for Elmo {
         x
     }
 
-    fn forward_from(&self, x: Tensor<3>, block: usize, batch: &TokenBatch, pass: &Pass) -> States {
+    fn forward_from(
+        &self,
+        x: Tensor<3>,
+        block: usize,
+        batch: &TokenBatch,
+        pass: &Pass,
+    ) -> HiddenStates {
         pass.skip_to(self.n_dropout_seeds(block));
         let mut hidden = vec![x.clone()];
         hidden.extend(self.layers(x, block + 1..self.layers.len() + 1, batch, pass));
-        States {
+        HiddenStates {
             hidden,
             pooled: None,
         }

@@ -79,9 +79,12 @@ mod tests {
     fn words() -> Vec<i64> {
         let lengths = [1, 3, 4, 7, 11, 12, 0];
         let word = |(i, length): (usize, usize)| {
-            (0..LENGTH).map(move |k| match k < length {
-                true => 1 + ((i * 5 + k * k * 3 + k) % 7) as i64,
-                false => 8,
+            (0..LENGTH).map(move |k| {
+                if k < length {
+                    1 + ((i * 5 + k * k * 3 + k) % 7) as i64
+                } else {
+                    8
+                }
             })
         };
         lengths.into_iter().enumerate().flat_map(word).collect()

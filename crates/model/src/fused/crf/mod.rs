@@ -121,9 +121,10 @@ mod tests {
                 start: inputs[2].clone(),
                 end: inputs[3].clone(),
             };
-            match fused {
-                true => crf_log_likelihood(emissions, weights, tags, mask),
-                false => plain(emissions, weights, tags, mask),
+            if fused {
+                crf_log_likelihood(emissions, weights, tags, mask)
+            } else {
+                plain(emissions, weights, tags, mask)
             }
         };
         check(&shapes, tolerance, |inputs, device| {

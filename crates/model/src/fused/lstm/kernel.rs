@@ -14,9 +14,10 @@ pub fn lstm(x: Tensor<3>, mask: Option<&Tensor<2>>, w: LstmWeights) -> Tensor<3>
     let ours = owns_in_main_memory(&x.device());
     let [a, b, c, d] = inputs(w);
     let inputs = [x.into(), a, b, c, d];
-    match ours {
-        true => apply(Rows(layer), inputs),
-        false => apply(Library(layer), inputs),
+    if ours {
+        apply(Rows(layer), inputs)
+    } else {
+        apply(Library(layer), inputs)
     }
 }
 
@@ -27,9 +28,10 @@ pub fn bilstm(x: Tensor<3>, mask: Option<&Tensor<2>>, weights: [LstmWeights; 2])
     let ours = owns_in_main_memory(&x.device());
     let ([a, b, c, d], [e, f, g, h]) = (inputs(forward), inputs(backward));
     let inputs = [x.into(), a, b, c, d, e, f, g, h];
-    match ours {
-        true => apply(Rows(layer), inputs),
-        false => apply(Library(layer), inputs),
+    if ours {
+        apply(Rows(layer), inputs)
+    } else {
+        apply(Library(layer), inputs)
     }
 }
 

@@ -114,9 +114,10 @@ impl<const N: usize> Kernel<N> for Library {
             let grad = wanted.then(|| grads.next().expect("one for each leaf"))?;
             // The two biases of a direction get one tensor, which burn may overwrite for either of them.
             let is_second_bias = place > 1 && place % 4 == 1;
-            Some(TchTensor::new(match is_second_bias {
-                true => grad.copy(),
-                false => grad,
+            Some(TchTensor::new(if is_second_bias {
+                grad.copy()
+            } else {
+                grad
             }))
         })
     }

@@ -153,16 +153,15 @@ mod tests {
             // Large enough that gates and bounds matter.
             inputs[i].clone().reshape([rows, columns]) * 2.0
         });
-        match plain {
-            true => {
-                let own = Direction {
-                    x,
-                    state,
-                    projection,
-                };
-                projected_lstm_from(own, running, clip, None).0
-            }
-            false => projected_lstm(x, state, projection, running, clip),
+        if plain {
+            let own = Direction {
+                x,
+                state,
+                projection,
+            };
+            projected_lstm_from(own, running, clip, None).0
+        } else {
+            projected_lstm(x, state, projection, running, clip)
         }
     }
 

@@ -9,7 +9,9 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{check_rates, check_sizes, drop};
-use super::{FullyConnected, FullyConnectedSpec, HeadKind, Layers, Output, Reads, Representation};
+use super::{
+    FullyConnected, FullyConnectedSpec, HeadInput, HeadKind, Layers, Output, Representation,
+};
 use crate::weights::Below;
 use crate::{BiLstm, Init, Pass, RandomWeights, Segment, Weights};
 use aggregation::Aggregator;
@@ -129,8 +131,8 @@ impl HeadKind for Bimpm {
     const LABEL: &'static str = "bimpm";
     const COMPARES_PAIRS: bool = true;
 
-    fn reads(spec: &BimpmSpec) -> Reads {
-        Reads::Tokens(spec.layers)
+    fn reads(spec: &BimpmSpec) -> HeadInput {
+        HeadInput::Tokens(spec.layers)
     }
 
     fn validate(spec: &BimpmSpec) -> Result<()> {

@@ -144,9 +144,10 @@ fn panel(lines: &Lines, time: Time) -> Panel {
             .collect(),
     });
     let mut runs = lines.lines.iter().flat_map(|line| &line.runs);
-    let selected = match runs.any(|run| run.selects) {
-        true => ", epoch chosen on dev",
-        false => "",
+    let selected = if runs.any(|run| run.selects) {
+        ", epoch chosen on dev"
+    } else {
+        ""
     };
     Panel::Lines(LinePanel {
         title: lines.title.clone(),

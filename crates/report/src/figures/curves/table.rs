@@ -4,7 +4,7 @@ use totune_evidence::text::{counts, fixed, seconds};
 
 use super::summary::{CurvesSummary, GroupSummary};
 use crate::figures::DIGITS;
-use crate::tables::rendered::{Cell, Csv, Part, RenderedTable, number};
+use crate::tables::rendered::{Cell, Csv, RenderedTable, RowGroup, number};
 
 /// One part per task, one row per line.
 pub(super) fn table(tasks: &[CurvesSummary]) -> RenderedTable {
@@ -36,7 +36,7 @@ s to 90 %: until that share of the best score's gain over the floor is first rea
 is the first dashed line, or guessing (the share of the most frequent class; 0 for correlations, Matthews' coefficient and spans), \
 and without one there is no area and no share";
 
-fn part(task: &CurvesSummary) -> Part {
+fn part(task: &CurvesSummary) -> RowGroup {
     let mut title = format!("{} ({} on {})", task.title, task.metric, task.split);
     if let Some((budget, best)) = task.budget_seconds.zip(task.best_score) {
         title.push_str(&format!(
@@ -84,10 +84,10 @@ fn part(task: &CurvesSummary) -> Part {
             0 => "no run".to_owned(),
             runs => runs.to_string(),
         };
-        cells.push(Cell::of(runs).beside(counts(&group.lost)));
+        cells.push(Cell::of(runs).detail(counts(&group.lost)));
         cells
     };
-    Part {
+    RowGroup {
         title,
         rows: groups.iter().map(row).collect(),
     }

@@ -13,7 +13,7 @@ use totune_plot::series::{Level, Scale, SeriesPanel, Upright};
 
 use super::{FigureKind, RenderedFigure, once};
 use crate::item::Heading;
-use crate::tables::rendered::{Column, Csv, Part, RenderedTable};
+use crate::tables::rendered::{Column, Csv, RenderedTable, RowGroup};
 
 mod line;
 
@@ -123,7 +123,7 @@ impl FigureKind for Phases {
                 .push(Panel::Series(panel.drawn(task, &lines)));
             if told.insert(&panel.task) {
                 let all = self.lines(&[], task, scope)?;
-                table.parts.push(Part {
+                table.parts.push(RowGroup {
                     title: format!("{} ({})", task.title, task.unit),
                     rows: all.iter().filter_map(|line| line.cells(task)).collect(),
                 });

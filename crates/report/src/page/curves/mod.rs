@@ -233,9 +233,10 @@ fn existing(results: &Path, paper: &str, profile: &str) -> Result<PathBuf> {
 fn plan(project_root: &Path, paper: &str) -> Result<ReportFile> {
     let shown = format!("experiments/{paper}/report.toml");
     let path = project_root.join(&shown);
-    match path.exists() {
-        true => ReportFile::read(&path, &shown),
-        false => Ok(ReportFile::default()),
+    if path.exists() {
+        ReportFile::read(&path, &shown)
+    } else {
+        Ok(ReportFile::default())
     }
 }
 

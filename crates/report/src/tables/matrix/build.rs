@@ -11,9 +11,9 @@ use super::correlate;
 use super::{Matrix, Notable};
 use crate::item::Heading;
 use crate::tables::rendered::{add, number};
-use crate::tables::{Cell, Csv, Part, RenderedTable};
+use crate::tables::{Cell, Csv, RenderedTable, RowGroup};
 
-/// How the numbers of a row are written.
+/// Format of a row's numbers.
 #[derive(Clone, Copy)]
 struct Digits {
     /// 100 for scores in points.
@@ -27,7 +27,7 @@ impl Matrix {
     pub(super) fn build(&self, heading: &Heading, scope: &Scope) -> Result<RenderedTable> {
         let filled = self.grid.fill(scope)?;
         let (places, rows) = (&filled.places, &filled.rows);
-        let part = |rows| Part {
+        let part = |rows| RowGroup {
             title: String::new(),
             rows,
         };
@@ -62,7 +62,7 @@ impl Matrix {
         };
         let difference = row.plan.difference.is_some();
         let paper = line(&row.title, "paper", &|cell| {
-            let (main, beside) = match &cell.paper {
+            let (main, detail) = match &cell.paper {
                 None => (String::new(), "not recovered".to_owned()),
                 Some((None, _)) => ("\u{2013}".to_owned(), String::new()),
                 Some((Some(value), origin)) => {
@@ -74,16 +74,16 @@ impl Matrix {
                 }
             };
             let value = cell.paper.as_ref().and_then(|(value, _)| *value);
-            self.mark(main, beside, value.filter(|_| difference), "paper")
+            self.mark(main, detail, value.filter(|_| difference), "paper")
         });
         let ours = line(&row.title, self.ours(), &|cell| match cell.mean {
             None => Cell {
-                beside: "no run".to_owned(),
+                detail: "no run".to_owned(),
                 ..Cell::default()
             },
             Some(mean) => self.mark(
                 format!("{}{}", digits.text(mean), cell.sample.mark()),
-                digits.beside(cell),
+                digits.detail(cell),
                 Some(mean).filter(|_| difference),
                 "ours",
             ),
@@ -101,18 +101,18 @@ impl Matrix {
     }
 
     /// A cell, with the paper's colour and the word for it where it is a difference that stands out.
-    fn mark(&self, main: String, beside: String, value: Option<f64>, class: &str) -> Cell {
+    fn mark(&self, main: String, detail: String, value: Option<f64>, class: &str) -> Cell {
         let word = value.and_then(|value| self.notable.as_ref()?.word(value));
         let Some((word, side)) = word else {
             return Cell {
-                beside,
+                detail,
                 ..Cell::of(main).class(class)
             };
         };
-        let words = [word.to_owned(), beside].into_iter();
+        let words = [word.to_owned(), detail].into_iter();
         let words: Vec<String> = words.filter(|words| !words.is_empty()).collect();
         Cell {
-            beside: words.join(" "),
+            detail: words.join(" "),
             ..Cell::of(main).class(&format!("{class} {side}"))
         }
     }
@@ -135,12 +135,13 @@ impl Matrix {
             found.dedup();
             // A reason is for scoring another part than the paper.
             let same = found.iter().all(|part| *part == place.column.paper_split);
-            let reason = match same {
-                true => String::new(),
-                false => place.column.reason.clone(),
+            let reason = if same {
+                String::new()
+            } else {
+                place.column.reason.clone()
             };
             Cell {
-                beside: reason,
+                detail: reason,
                 ..Cell::of(joined(&found)).class("about")
             }
         };
@@ -161,10 +162,7 @@ impl Matrix {
 
     /// Label of our lines, empty where no line is the paper's.
     fn ours(&self) -> &'static str {
-        match self.has_paper() {
-            true => "ours",
-            false => "",
-        }
+        if self.has_paper() { "ours" } else { "" }
     }
 
     /// Whether any row has numbers of the paper.
@@ -198,7 +196,7 @@ impl Matrix {
     }
 }
 
-/// What is missing from the cells of ours: rows and columns that lack it for the same reason together.
+/// Notes on missing cells of ours, grouped by reason.
 fn missing(rows: &[FilledRow], places: &[Place]) -> Vec<String> {
     let mut missing: Vec<(String, Vec<String>)> = Vec::new();
     for row in rows {
@@ -217,9 +215,10 @@ fn missing(rows: &[FilledRow], places: &[Place]) -> Vec<String> {
             }
         }
         for (reason, titles) in of_row {
-            let at = match titles.len() == places.len() {
-                true => row.title.clone(),
-                false => format!("{} on {}", row.title, joined(&titles)),
+            let at = if titles.len() == places.len() {
+                row.title.clone()
+            } else {
+                format!("{} on {}", row.title, joined(&titles))
             };
             add(&mut missing, reason, at);
         }
@@ -262,7 +261,7 @@ fn csv(id: &str, rows: &[FilledRow], places: &[Place]) -> Csv {
 }
 
 impl Notable {
-    /// What a difference is good for, with the side it is on; `None` for one within the limit.
+    /// Word for a difference, and its side; `None` within the limit.
     fn word(&self, value: f64) -> Option<(&str, &'static str)> {
         // The limit itself does not stand out, and 0.86 - 0.85 is a hair more than 0.01.
         let beyond = self.limit + 1e-9;
@@ -307,7 +306,7 @@ impl Digits {
     }
 
     /// The interval and the number of seeds.
-    fn beside(self, cell: &Entry) -> String {
+    fn detail(self, cell: &Entry) -> String {
         let n = format!("n = {}", cell.n);
         match cell.interval {
             None => n,

@@ -17,7 +17,7 @@ fn a_matrix_in_markdown_latex_and_csv() {
 #[test]
 fn a_cell_of_the_paper_says_where_it_is_from() {
     let grid = fixture::table_of_encoders("table-2");
-    for (row, column, main, beside) in [
+    for (row, column, main, detail) in [
         ("Old", 0, "70.1", "from Others"),
         ("Old", 1, "\u{2013}", ""),
         ("Old", 2, "", "not recovered"),
@@ -26,7 +26,7 @@ fn a_cell_of_the_paper_says_where_it_is_from() {
         ("Large, frozen", 2, "70.0", ""),
     ] {
         let cell = cell(&grid, row, "paper", column);
-        assert_eq!((cell.main.as_str(), cell.beside.as_str()), (main, beside));
+        assert_eq!((cell.main.as_str(), cell.detail.as_str()), (main, detail));
     }
 }
 
@@ -50,7 +50,7 @@ fn differences_are_marked_by_the_papers_rule_and_its_own_cells_fill_what_it_does
     }
     let marked = cell(&grid, "Difference", "ours", 0);
     assert!(
-        marked.beside.starts_with("tuning [") && marked.beside.ends_with("n = 3"),
+        marked.detail.starts_with("tuning [") && marked.detail.ends_with("n = 3"),
         "{marked:?}"
     );
 }
@@ -60,7 +60,7 @@ fn what_was_scored_and_why_stands_over_the_numbers() {
     let grid = fixture::table_of_encoders("table-2");
     let ours = cell(&grid, "Scored on", "ours", 0);
     assert_eq!(
-        (ours.main.as_str(), ours.beside.as_str()),
+        (ours.main.as_str(), ours.detail.as_str()),
         ("dev", "test labels are hidden")
     );
     assert_eq!(cell(&grid, "Scored on", "paper", 0).main, "test");
@@ -90,7 +90,7 @@ fn a_label_stands_beside_every_row_of_its_runs_and_of_no_other() {
 #[test]
 fn a_row_without_runs_says_so() {
     let grid = fixture::table_of_encoders("table-2");
-    assert_eq!(cell(&grid, "Absent", "ours", 0).beside, "no run");
+    assert_eq!(cell(&grid, "Absent", "ours", 0).detail, "no run");
     let note = grid.notes.iter().find(|note| note.starts_with("Absent: "));
     assert!(
         note.is_some_and(|note| note.contains("no run has work.encoder")),

@@ -125,7 +125,7 @@ impl TableKind for Paired {
                         .iter()
                         .zip(&cells)
                         .flat_map(|(column, cell)| match column.interval {
-                            Some(_) => vec![&cell.main, &cell.beside],
+                            Some(_) => vec![&cell.main, &cell.detail],
                             None => vec![&cell.main],
                         });
                 csv.line([&heading.id].into_iter().chain(texts));
@@ -244,14 +244,14 @@ impl Row {
     fn cells(self, task: &str, group: &str) -> Vec<Cell> {
         let [difference, interval] = self.difference;
         let [effect, of_effect] = self.effect;
-        let difference = Cell::of(difference).beside(interval).or("no pair");
+        let difference = Cell::of(difference).detail(interval).or("no pair");
         let mut cells: Vec<Cell> = [task.to_owned(), group.to_owned(), self.seeds.to_string()]
             .into_iter()
             .chain(self.scores)
             .chain([self.sd])
             .map(Cell::of)
             .collect();
-        let effect = Cell::of(effect).beside(of_effect);
+        let effect = Cell::of(effect).detail(of_effect);
         cells.extend([difference, Cell::of(self.examples), effect]);
         cells.extend(self.p.into_iter().chain(self.epochs).map(Cell::of));
         cells

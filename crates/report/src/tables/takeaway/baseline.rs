@@ -91,7 +91,7 @@ pub(super) mod tests {
         }
     }
 
-    pub(in crate::tables::takeaway) fn beside(
+    pub(in crate::tables::takeaway) fn detail(
         title: &str,
         kept: f64,
         time: Option<f64>,

@@ -110,7 +110,7 @@ pub(super) fn headline(compared: &[BaselineComparison], baseline: &str) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use super::super::baseline::tests::{beside, comparison, copy};
+    use super::super::baseline::tests::{comparison, copy, detail};
     use super::*;
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
         let each = |title: &str, difference, half, time| BaselineComparison {
             difference,
             overall: Ok(comparison(difference, half)),
-            ..beside(title, 0.9, Some(time))
+            ..detail(title, 0.9, Some(time))
         };
         let said = |compared: &[BaselineComparison]| {
             let Headline {
@@ -163,7 +163,7 @@ mod tests {
         let once = BaselineComparison {
             overall: Err("one pair".into()),
             kept: None,
-            ..beside("Few", 0.9, None)
+            ..detail("Few", 0.9, None)
         };
         assert_eq!(
             said(&[once]),

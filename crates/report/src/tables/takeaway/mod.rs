@@ -98,10 +98,10 @@ impl TakeawayPlan {
             } else {
                 let paired = paired((group, &side), baseline, &tasks, scope)?;
                 let floor = |task: &Task| self.floor(task, scope);
-                if let Some(beside) = BaselineComparison::of(&paired, floor) {
-                    row.compare(&beside, &paired);
-                    drawn.push(row.drawn(&beside));
-                    compared.push(beside);
+                if let Some(detail) = BaselineComparison::of(&paired, floor) {
+                    row.compare(&detail, &paired);
+                    drawn.push(row.drawn(&detail));
+                    compared.push(detail);
                 }
             }
             csv.line(row.fields());
@@ -259,7 +259,7 @@ mod tests {
     fn a_row_counts_what_was_lost_and_compares_what_is_left() {
         let table = built("groups = ['full-hot']");
         let runs = table.parts[0].rows[1].last().unwrap();
-        assert_eq!((runs.main.as_str(), runs.beside.as_str()), ("11", "1 lost"));
+        assert_eq!((runs.main.as_str(), runs.detail.as_str()), ("11", "1 lost"));
         let lost = "All layers, high rate on Sounds: 1 diverged".to_owned();
         assert!(table.notes.contains(&lost));
         assert!(table.lead.last().unwrap().contains("2 to 3 seeds"));

@@ -76,24 +76,24 @@ impl Row {
         self.times = ["100", "100"].map(str::to_owned);
     }
 
-    pub(super) fn compare(&mut self, beside: &BaselineComparison, paired: &PairedComparison) {
+    pub(super) fn compare(&mut self, detail: &BaselineComparison, paired: &PairedComparison) {
         let scale = Scale::Points;
         // Without a second pair there is a difference all the same.
-        self.difference[0] = scale.signed(beside.difference);
-        if let Ok(comparison) = &beside.overall {
+        self.difference[0] = scale.signed(detail.difference);
+        if let Ok(comparison) = &detail.overall {
             self.difference = [
                 scale.signed(comparison.difference),
                 scale.interval(comparison.interval),
             ];
         }
-        self.times = [beside.time, time_ratio(paired, TimePer::Epoch)]
+        self.times = [detail.time, time_ratio(paired, TimePer::Epoch)]
             .map(|ratio| ratio.map_or(String::new(), |ratio| fixed(ratio * 100.0, 0)));
     }
 
     /// The same as a row of the figure.
-    pub(super) fn drawn(&self, beside: &BaselineComparison) -> IntervalRow {
+    pub(super) fn drawn(&self, detail: &BaselineComparison) -> IntervalRow {
         let points = |score: f64| 100.0 * score;
-        let interval = beside
+        let interval = detail
             .overall
             .as_ref()
             .ok()
@@ -104,7 +104,7 @@ impl Row {
                 "" => String::new(),
                 percent => format!("{percent} % of the time"),
             },
-            value: points(beside.difference),
+            value: points(detail.difference),
             interval: interval.map(|ends| (points(ends.low), points(ends.high))),
         }
     }
@@ -139,7 +139,7 @@ impl Row {
             runs,
             lost,
         ] = self.fields();
-        let difference = Cell::of(difference).beside(interval);
+        let difference = Cell::of(difference).detail(interval);
         let cells = [
             Cell::of(title),
             Cell::of(score).or("incomplete"),
@@ -147,7 +147,7 @@ impl Row {
             Cell::of(time),
             Cell::of(epoch),
             Cell::of(trained),
-            Cell::of(runs).beside(lost),
+            Cell::of(runs).detail(lost),
         ];
         let class = if self.baseline { "baseline" } else { "" };
         cells.map(|cell| cell.class(class)).into()

@@ -14,8 +14,8 @@ pub(super) fn sentences(compared: &[BaselineComparison], baseline: &str) -> Vec<
         let baseline = in_sentence(baseline);
         return vec![format!("No group can be compared with {baseline} yet.")];
     };
-    let told = |beside: &BaselineComparison| {
-        format!("{}; {}.", beside.cost_and_gain(baseline), beside.apart())
+    let told = |detail: &BaselineComparison| {
+        format!("{}; {}.", detail.cost_and_gain(baseline), detail.apart())
     };
     let mut result = vec![format!("{} {}", closed(&first.title), told(first))];
     let another = |found: Option<&'_ BaselineComparison>| {
@@ -141,7 +141,7 @@ pub(super) fn provenance(
 
 #[cfg(test)]
 mod tests {
-    use super::super::baseline::tests::{beside, comparison};
+    use super::super::baseline::tests::{comparison, detail};
     use super::*;
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
             let few = BaselineComparison {
                 below,
                 above,
-                ..beside("Few", kept, Some(time))
+                ..detail("Few", kept, Some(time))
             };
             assert_eq!(sentences(&[few], "All layers"), [words]);
         }
@@ -195,14 +195,14 @@ mod tests {
 
     #[test]
     fn a_title_with_an_apposition_closes_it() {
-        let few = beside("Few, 2e-5", 0.98, Some(0.3));
+        let few = detail("Few, 2e-5", 0.98, Some(0.3));
         let said = &sentences(&[few], "All layers, fine-tuned")[0];
         let start =
             "Few, 2e-5, kept 98 % of the gain of all layers, fine-tuned, over the floor in 30 %";
         assert!(said.starts_with(start), "{said}");
         let few = BaselineComparison {
             kept: None,
-            ..beside("Few", 0.9, None)
+            ..detail("Few", 0.9, None)
         };
         let said = &sentences(&[few], "All, tuned")[0];
         assert!(
@@ -216,7 +216,7 @@ mod tests {
         let once = BaselineComparison {
             tested: 0,
             overall: Err("a single pair".to_owned()),
-            ..beside("Few", 0.98, None)
+            ..detail("Few", 0.98, None)
         };
         assert_eq!(
             sentences(&[once], "All layers"),
@@ -227,7 +227,7 @@ mod tests {
         let negative = BaselineComparison {
             kept: None,
             tested: 1,
-            ..beside("Few", 0.9, Some(0.5))
+            ..detail("Few", 0.9, Some(0.5))
         };
         assert_eq!(
             sentences(&[negative], "All layers"),
@@ -247,7 +247,7 @@ mod tests {
         };
         let sure = |title, kept, time, difference| BaselineComparison {
             overall: Ok(comparison(difference, 0.005)),
-            ..beside(title, kept, Some(time))
+            ..detail(title, kept, Some(time))
         };
         let [four, one] = [sure("Four", 0.99, 0.7, 0.0), sure("One", 0.9, 0.2, -0.1)];
         assert_eq!(

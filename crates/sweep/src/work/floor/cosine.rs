@@ -3,17 +3,17 @@
 use anyhow::{Context, Result, ensure};
 
 use super::vectors::{Texts, Vectors};
-use super::{Choice, Part, Predicted, Predictor};
-use crate::work::answers::Answers;
+use super::{Choice, FloorSplit, Predicted, Predictor};
+use crate::work::answers::GoldTargets;
 
 /// Fits the floor: for scores, the cosine itself is the prediction; for two labels, the examples of `decide` give the
 /// threshold with the best accuracy and the label above it.
-pub(super) fn fit<'a>(decide: &Part, texts: Texts<'a>) -> Result<Predictor<'a>> {
+pub(super) fn fit<'a>(decide: &FloorSplit, texts: Texts<'a>) -> Result<Predictor<'a>> {
     let labels = &decide.dataset().labels;
     let encoder = texts.n_parameters();
     let (threshold, chosen) = match &decide.answers {
-        Answers::Scores(_) => (None, None),
-        Answers::Classes(classes) => {
+        GoldTargets::Scores(_) => (None, None),
+        GoldTargets::Classes(classes) => {
             ensure!(
                 labels.len() == 2,
                 "a cosine tells 2 labels apart; `{}` has {}",
@@ -29,10 +29,10 @@ pub(super) fn fit<'a>(decide: &Part, texts: Texts<'a>) -> Result<Predictor<'a>> 
             };
             (Some(threshold), Some(chosen))
         }
-        Answers::Tags(_) => anyhow::bail!("found tags, expected pairs of texts"),
+        GoldTargets::Tags(_) => anyhow::bail!("found tags, expected pairs of texts"),
     };
     let trained = usize::from(threshold.is_some());
-    let predict = move |part: &Part| {
+    let predict = move |part: &FloorSplit| {
         let cosines = cosines(&texts.vectors(part)?)?;
         Ok(match &threshold {
             None => Predicted::Similarities(cosines),

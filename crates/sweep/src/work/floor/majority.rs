@@ -1,14 +1,14 @@
 //! The most frequent target, whatever the example.
 
-use super::{Part, Predicted, Predictor};
-use crate::work::answers::Answers;
+use super::{FloorSplit, Predicted, Predictor};
+use crate::work::answers::GoldTargets;
 
 /// The most frequent label, the first of several; the mean of scores; the most frequent tag, which is `O` in most data.
 /// Probabilities are the shares of the training part.
-pub(super) fn fit<'a>(train: &Part) -> Predictor<'a> {
+pub(super) fn fit<'a>(train: &FloorSplit) -> Predictor<'a> {
     let n_labels = train.dataset().labels.len();
     match &train.answers {
-        Answers::Classes(classes) => {
+        GoldTargets::Classes(classes) => {
             let shares = shares(classes.iter(), n_labels);
             let class = most_frequent(&shares);
             Predictor::computed(n_labels, move |part| {
@@ -19,13 +19,13 @@ pub(super) fn fit<'a>(train: &Part) -> Predictor<'a> {
                 })
             })
         }
-        Answers::Scores(scores) => {
+        GoldTargets::Scores(scores) => {
             let mean = scores.iter().sum::<f64>() / scores.len() as f64;
             Predictor::computed(1, move |part| {
                 Ok(Predicted::Scores(vec![mean; part.answers.len()]))
             })
         }
-        Answers::Tags(sentences) => {
+        GoldTargets::Tags(sentences) => {
             let shares = shares(sentences.iter().flatten(), n_labels);
             let tag = most_frequent(&shares);
             Predictor::computed(n_labels, move |part| {

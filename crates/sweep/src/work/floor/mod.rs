@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use totune_data::{Dataset, Input};
 use totune_record::{EvalRow, RunRow};
 
-use super::answers::Answers;
+use super::answers::GoldTargets;
 use super::splits::{self, Splits};
 use super::{Outcome, Stopwatch};
 use crate::spec::Floor;
@@ -21,17 +21,17 @@ mod vectors;
 mod words;
 
 /// Examples that a floor is fitted to or predicts.
-struct Part<'a> {
+struct FloorSplit<'a> {
     /// Name in rows: `train`, `dev` or `test`.
     name: &'static str,
     /// Its examples, as indices into a split.
-    of: &'a splits::Part<'a>,
-    answers: Answers,
+    of: &'a splits::Subset<'a>,
+    answers: GoldTargets,
 }
 
-impl<'a> Part<'a> {
-    fn new(name: &'static str, of: &'a splits::Part<'a>) -> Result<Self> {
-        let answers = Answers::of(of)?;
+impl<'a> FloorSplit<'a> {
+    fn new(name: &'static str, of: &'a splits::Subset<'a>) -> Result<Self> {
+        let answers = GoldTargets::of(of)?;
         Ok(Self { name, of, answers })
     }
 
@@ -77,7 +77,7 @@ struct Predictor<'a> {
     chosen: Option<Choice>,
 }
 
-type Predict<'a> = Box<dyn Fn(&Part) -> Result<Predicted> + 'a>;
+type Predict<'a> = Box<dyn Fn(&FloorSplit) -> Result<Predicted> + 'a>;
 
 /// A setting that was chosen on some examples.
 struct Choice {
@@ -90,7 +90,7 @@ struct Choice {
 
 impl<'a> Predictor<'a> {
     /// A floor that is computed directly and has no encoder.
-    fn computed(trained: usize, predict: impl Fn(&Part) -> Result<Predicted> + 'a) -> Self {
+    fn computed(trained: usize, predict: impl Fn(&FloorSplit) -> Result<Predicted> + 'a) -> Self {
         Self {
             predict: Box::new(predict),
             trained: trained as u64,
@@ -109,10 +109,10 @@ pub(super) fn perform(
     inputs: &Inputs,
 ) -> Result<Outcome> {
     let splits = Splits::of(spec, inputs)?;
-    let train = Part::new("train", &splits.train)?;
+    let train = FloorSplit::new("train", &splits.train)?;
     let dev = splits.dev.as_ref();
-    let dev = dev.map(|of| Part::new("dev", of)).transpose()?;
-    let test = Part::new("test", &splits.test)?;
+    let dev = dev.map(|of| FloorSplit::new("dev", of)).transpose()?;
+    let test = FloorSplit::new("test", &splits.test)?;
 
     let fitting = Stopwatch::start();
     let encoder = || vectors::Texts::of(spec, work, inputs);
@@ -128,12 +128,9 @@ pub(super) fn perform(
     run.params_trainable = predictor.trained;
     run.steps = predictor.steps;
     run.stop_reason = predictor.stop.to_string();
-    run.dtype = match work.floor.needs_encoder() {
-        true => "f32",
-        false => "f64",
-    }
-    .to_string();
+    run.dtype = "f32".to_string();
     if !work.floor.needs_encoder() {
+        run.dtype = "f64".to_string();
         run.device = "cpu".to_string();
     }
 

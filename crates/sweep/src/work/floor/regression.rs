@@ -5,7 +5,7 @@ use totune_stats::{Chosen, Design, FittedClasses, Linear, Solver, logistic_cv, r
 
 use super::{Choice, Predicted};
 use crate::spec::Regression;
-use crate::work::answers::Answers;
+use crate::work::answers::GoldTargets;
 
 /// A fitted regression: a logistic one for labels, a ridge regression for scores.
 pub(super) enum Model {
@@ -20,7 +20,7 @@ impl Model {
     /// When only one label occurs, there are fewer examples than folds, or the targets are tags.
     pub fn fit<D: Design>(
         x: &D,
-        (answers, n_labels): (&Answers, usize),
+        (answers, n_labels): (&GoldTargets, usize),
         settings: &Regression,
         solver: Solver,
     ) -> Result<Self> {
@@ -32,15 +32,15 @@ impl Model {
             answers.len()
         );
         Ok(match answers {
-            Answers::Classes(classes) => {
+            GoldTargets::Classes(classes) => {
                 let logistic = settings.logistic(solver);
                 let y = (&classes[..], n_labels);
                 Self::Classes(logistic_cv(x, y, &logistic, &settings.c, settings.folds))
             }
-            Answers::Scores(scores) => {
+            GoldTargets::Scores(scores) => {
                 Self::Scores(ridge_cv(x, scores, &settings.alpha, settings.folds))
             }
-            Answers::Tags(_) => anyhow::bail!(
+            GoldTargets::Tags(_) => anyhow::bail!(
                 "found tags, expected a label or a score for each example: a regression has one vector of each"
             ),
         })

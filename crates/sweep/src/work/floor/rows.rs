@@ -2,10 +2,10 @@
 
 use anyhow::{Result, bail};
 use totune_record::{EvalRow, PredictionRow, RunRow};
-use totune_stats::{Reading, classification_scores_with, regression_scores, tagging_scores};
+use totune_stats::{SpanEvaluation, classification_scores_with, regression_scores, tagging_scores};
 
-use super::{Choice, Part, Predicted};
-use crate::work::answers::Answers;
+use super::{Choice, FloorSplit, Predicted};
+use crate::work::answers::GoldTargets;
 
 /// Lower bound of probabilities in the loss, so that an outcome that was never seen in training does not cost
 /// infinitely much; the same as in scikit-learn's `log_loss`.
@@ -17,7 +17,11 @@ pub(super) fn chosen(run: &RunRow, choice: &Choice) -> EvalRow {
 }
 
 /// The final scores of a part.
-pub(super) fn evals(run: &RunRow, part: &Part, predicted: &Predicted) -> Result<Vec<EvalRow>> {
+pub(super) fn evals(
+    run: &RunRow,
+    part: &FloorSplit,
+    predicted: &Predicted,
+) -> Result<Vec<EvalRow>> {
     let place = (part.name, part.answers.len());
     let scores = scores(part, predicted)?.into_iter();
     Ok(scores
@@ -42,7 +46,7 @@ fn eval(run: &RunRow, (split, n): (&str, usize), metric: &str, value: f64) -> Ev
 
 /// Every metric of the predictions under the names of trained runs. The loss is the mean cross-entropy of labels and tags,
 /// and the mean squared error of scores.
-fn scores(part: &Part, predicted: &Predicted) -> Result<Vec<(String, f64)>> {
+fn scores(part: &FloorSplit, predicted: &Predicted) -> Result<Vec<(String, f64)>> {
     let dataset = part.dataset();
     let owned = |scores: Vec<(&str, f64)>| -> Vec<(String, f64)> {
         let scores = scores.into_iter();
@@ -52,7 +56,7 @@ fn scores(part: &Part, predicted: &Predicted) -> Result<Vec<(String, f64)>> {
     };
     Ok(match (&part.answers, predicted) {
         (
-            Answers::Classes(gold),
+            GoldTargets::Classes(gold),
             Predicted::Classes {
                 classes,
                 probabilities,
@@ -68,7 +72,7 @@ fn scores(part: &Part, predicted: &Predicted) -> Result<Vec<(String, f64)>> {
             scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
             scores
         }
-        (Answers::Scores(gold), Predicted::Scores(values)) => {
+        (GoldTargets::Scores(gold), Predicted::Scores(values)) => {
             let mut scores = owned(regression_scores(gold, values));
             if !scores.iter().any(|(name, _)| name == "pearson") {
                 // The mean for every example: rank correlations of a constant are undefined.
@@ -81,14 +85,14 @@ fn scores(part: &Part, predicted: &Predicted) -> Result<Vec<(String, f64)>> {
             scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
             scores
         }
-        (Answers::Scores(gold), Predicted::Similarities(values)) => {
+        (GoldTargets::Scores(gold), Predicted::Similarities(values)) => {
             let mut scores = owned(regression_scores(gold, values));
             // It is on another scale than the scores.
             scores.retain(|(name, _)| name != "mse");
             scores
         }
         (
-            Answers::Tags(gold),
+            GoldTargets::Tags(gold),
             Predicted::Tags {
                 tags,
                 probabilities,
@@ -101,7 +105,7 @@ fn scores(part: &Part, predicted: &Predicted) -> Result<Vec<(String, f64)>> {
                     .map(|tags| tags.iter().map(name).collect())
                     .collect()
             };
-            let mut scores = tagging_scores(&named(gold), &named(tags), Reading::Conlleval);
+            let mut scores = tagging_scores(&named(gold), &named(tags), SpanEvaluation::Conlleval);
             if !probabilities.is_empty() {
                 // Of a sentence the mean over its words, as of a trained tagger.
                 let loss = |&tag: &usize| -probabilities[tag].max(LEAST).ln();
@@ -124,7 +128,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// Predictions as rows: one for each example, or for each word of the sentences of test.
 pub(super) fn predictions(
     run_id: &str,
-    part: &Part,
+    part: &FloorSplit,
     predicted: Predicted,
 ) -> Result<Vec<PredictionRow>> {
     let dataset = part.dataset();
@@ -140,7 +144,7 @@ pub(super) fn predictions(
     };
     Ok(match (&part.answers, predicted) {
         (
-            Answers::Classes(gold),
+            GoldTargets::Classes(gold),
             Predicted::Classes {
                 classes,
                 probabilities,
@@ -159,7 +163,7 @@ pub(super) fn predictions(
             });
             rows.collect()
         }
-        (Answers::Scores(gold), Predicted::Scores(found) | Predicted::Similarities(found)) => {
+        (GoldTargets::Scores(gold), Predicted::Scores(found) | Predicted::Similarities(found)) => {
             let pairs = gold.iter().zip(found).enumerate();
             let rows = pairs.map(|(n, (gold, found))| PredictionRow {
                 scores: vec![found as f32],
@@ -168,8 +172,8 @@ pub(super) fn predictions(
             rows.collect()
         }
         // A row per word: those of test are what tables are about.
-        (Answers::Tags(_), Predicted::Tags { .. }) if part.name != "test" => Vec::new(),
-        (Answers::Tags(gold), Predicted::Tags { tags, .. }) => {
+        (GoldTargets::Tags(_), Predicted::Tags { .. }) if part.name != "test" => Vec::new(),
+        (GoldTargets::Tags(gold), Predicted::Tags { tags, .. }) => {
             let mut rows = Vec::new();
             for (n, (gold, tags)) in gold.iter().zip(tags).enumerate() {
                 for (position, (&gold, tag)) in gold.iter().zip(tags).enumerate() {

@@ -3,11 +3,11 @@
 use anyhow::{Context, Result, bail, ensure};
 use totune_adapt::{Activations, EntryLayer, InputEncoding, StoredDtype};
 use totune_data::{Encoded, Pairs};
-use totune_model::{AnyEncoder, Encoder, Layers, Readout};
+use totune_model::{AnyEncoder, Encoder, Layers, PooledInput};
 use totune_stats::{Dense, Matrix, Solver};
 
 use super::regression::Model;
-use super::{Part, Predictor};
+use super::{FloorSplit, Predictor};
 use crate::spec::Floor;
 use crate::{FloorWork, Inputs, RunSpec};
 
@@ -67,7 +67,7 @@ impl<'a> Texts<'a> {
             name,
             encoder,
             encoding: InputEncoding::of_texts(work.max_length.context(given)?, pairs),
-            start: EntryLayer::Pooled(Readout {
+            start: EntryLayer::Pooled(PooledInput {
                 pooling: pooling.pooling(),
                 layers,
             }),
@@ -82,7 +82,7 @@ impl<'a> Texts<'a> {
     }
 
     /// The vectors of a part's examples.
-    pub fn vectors(&self, part: &Part) -> Result<Vectors> {
+    pub fn vectors(&self, part: &FloorSplit) -> Result<Vectors> {
         ensure!(
             part.dataset().tagging.is_none(),
             "a floor of vectors has one vector for each text; expected a dataset with a label or a score for each, `{}` has tags",
@@ -108,9 +108,10 @@ impl<'a> Texts<'a> {
         }
         Ok(Vectors {
             first: self.encode(&firsts)?,
-            second: match seconds.is_empty() {
-                true => None,
-                false => Some(self.encode(&seconds)?),
+            second: if seconds.is_empty() {
+                None
+            } else {
+                Some(self.encode(&seconds)?)
             },
             width: self.encoder.hidden(),
         })
@@ -191,7 +192,11 @@ impl Scaler {
 }
 
 /// A regression on vectors.
-pub(super) fn fit<'a>(train: &Part, texts: Texts<'a>, floor: &Floor) -> Result<Predictor<'a>> {
+pub(super) fn fit<'a>(
+    train: &FloorSplit,
+    texts: Texts<'a>,
+    floor: &Floor,
+) -> Result<Predictor<'a>> {
     let Floor::Vectors {
         standardise,
         regression,

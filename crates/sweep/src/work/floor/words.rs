@@ -8,12 +8,12 @@ use totune_stats::{Csr, Features, Solver, Vectorizer};
 
 use super::majority::most_frequent;
 use super::regression::Model;
-use super::{Part, Predicted, Predictor};
+use super::{FloorSplit, Predicted, Predictor};
 use crate::spec::Regression;
-use crate::work::answers::Answers;
+use crate::work::answers::GoldTargets;
 
-pub(super) fn fit<'a>(train: &Part, regression: &Regression) -> Result<Predictor<'a>> {
-    if let Answers::Tags(tags) = &train.answers {
+pub(super) fn fit<'a>(train: &FloorSplit, regression: &Regression) -> Result<Predictor<'a>> {
+    if let GoldTargets::Tags(tags) = &train.answers {
         return Ok(tag_of_each_word(train, tags));
     }
     // The words are those of the training part, as in scikit-learn's pipelines.
@@ -39,7 +39,7 @@ pub(super) fn fit<'a>(train: &Part, regression: &Regression) -> Result<Predictor
 
 /// Count of each word in each text. A pair has the counts of its first text, those of its second, for each word the
 /// smaller of both, and finally the share of its words that occur in both.
-fn features(vectorizer: &Vectorizer, part: &Part) -> Csr {
+fn features(vectorizer: &Vectorizer, part: &FloorSplit) -> Csr {
     let firsts: Vec<&str> = part.inputs().map(|input| input.texts()[0]).collect();
     let seconds: Vec<&str> = part.inputs().filter_map(Input::second).collect();
     let first = vectorizer.transform(&firsts);
@@ -83,7 +83,7 @@ fn shared(first: (&[u32], &[f64]), second: (&[u32], &[f64])) -> Vec<(u32, f64)> 
 
 /// The tag that each word has most often in the training part, the first of several; for an unknown word the most
 /// frequent tag of all.
-fn tag_of_each_word<'a>(train: &Part, tags: &[Vec<usize>]) -> Predictor<'a> {
+fn tag_of_each_word<'a>(train: &FloorSplit, tags: &[Vec<usize>]) -> Predictor<'a> {
     let n_tags = train.dataset().labels.len();
     let mut of_all = vec![0usize; n_tags];
     let mut of_word: HashMap<String, Vec<usize>> = HashMap::new();
@@ -133,8 +133,8 @@ mod tests {
         }
     }
 
-    fn part(dataset: &Dataset) -> splits::Part<'_> {
-        splits::Part {
+    fn part(dataset: &Dataset) -> splits::Subset<'_> {
+        splits::Subset {
             split: "train",
             dataset,
             indices: (0..dataset.examples.len()).collect(),
@@ -147,7 +147,7 @@ mod tests {
         let pairs = vec![pair("fire fire here", "fire now now"), pair("here", "now")];
         let dataset = dataset(pairs, &[]);
         let of = part(&dataset);
-        let part = Part::new("train", &of).expect("a part");
+        let part = FloorSplit::new("train", &of).expect("a part");
         let (vectorizer, _) = Vectorizer::fit(Features::Count, &["fire here now"]);
         let matrix = features(&vectorizer, &part);
         assert_eq!(matrix.n_columns(), 10);
@@ -171,12 +171,12 @@ mod tests {
         ];
         let mut dataset = dataset(sentences, &["O", "B-LOC", "B-ORG"]);
         let (train, new) = (part(&dataset), vec![sentence("Rome in Bonn", &[1, 0, 1])]);
-        let train = Part {
+        let train = FloorSplit {
             name: "train",
             of: &train,
-            answers: Answers::Tags(vec![vec![0, 1], vec![0, 1], vec![2, 2]]),
+            answers: GoldTargets::Tags(vec![vec![0, 1], vec![0, 1], vec![2, 2]]),
         };
-        let Answers::Tags(tags) = &train.answers else {
+        let GoldTargets::Tags(tags) = &train.answers else {
             unreachable!("tags")
         };
         let predictor = tag_of_each_word(&train, tags);
@@ -190,10 +190,10 @@ mod tests {
             })
             .collect();
         let of = part(&dataset);
-        let new = Part {
+        let new = FloorSplit {
             name: "test",
             of: &of,
-            answers: Answers::Tags(vec![vec![1, 0, 1]]),
+            answers: GoldTargets::Tags(vec![vec![1, 0, 1]]),
         };
         let Predicted::Tags { tags, .. } = (predictor.predict)(&new).expect("predicts") else {
             unreachable!("tags")

@@ -15,7 +15,7 @@ use anyhow::{Result, anyhow, ensure};
 pub use encoded::{Encoded, Pairs};
 pub use template::Template;
 pub use windows::Context as WordContext;
-pub use words::{Alignment, Piece, Window};
+pub use words::{Alignment, SubwordChoice, Window};
 
 use self::memo::Cutting;
 use crate::Input;

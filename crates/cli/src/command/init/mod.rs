@@ -26,14 +26,14 @@ pub struct Init {
 
 /// The files of a new project.
 const FILES: [(&str, &str); 5] = [
-    ("README.md", include_str!("init/README.md")),
-    (".gitignore", include_str!("init/gitignore")),
+    ("README.md", include_str!("README.md")),
+    (".gitignore", include_str!("gitignore")),
     (
         "experiments/example/strategies.toml",
-        include_str!("init/strategies.toml"),
+        include_str!("strategies.toml"),
     ),
-    ("datasets/README.md", include_str!("init/datasets.md")),
-    ("encoders/README.md", include_str!("init/encoders.md")),
+    ("datasets/README.md", include_str!("datasets.md")),
+    ("encoders/README.md", include_str!("encoders.md")),
 ];
 
 impl Init {

@@ -106,9 +106,10 @@ enum PoolingName {
 impl Train {
     /// Trains, prints the scores and saves the model.
     pub fn run(self, context: &Context) -> Result<u8> {
-        let adapter = match self.adapter {
-            true => Switch::On,
-            false => Switch::Off,
+        let adapter = if self.adapter {
+            Switch::On
+        } else {
+            Switch::Off
         };
         if let Some(folder) = &self.save {
             // Checked before the minutes that training takes.
@@ -219,9 +220,10 @@ pub(super) fn command(dataset: &str, encoder: &str, recipe: &Recipe) -> String {
 /// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./@+:,".contains(c);
-    match word.chars().all(is_plain) {
-        true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if word.chars().all(is_plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

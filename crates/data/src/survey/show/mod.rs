@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// One example.
 #[derive(Clone, Debug, Serialize)]
-pub struct Shown {
+pub struct ExampleView {
     /// Its id.
     pub id: String,
     /// Its group.
@@ -16,7 +16,7 @@ pub struct Shown {
     /// Its texts: one, or the two of a pair; of a tagging dataset, the words.
     pub texts: Vec<String>,
     /// The gold target: a label, a score, or a tag for each word; none where it is not published.
-    pub answer: Option<Answer>,
+    pub answer: Option<ShownTarget>,
     /// Its tokens and padding.
     pub tokens: Option<Tokens>,
     /// True if `texts` are the words of a sentence.
@@ -27,7 +27,7 @@ pub struct Shown {
 /// A gold target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Answer {
+pub enum ShownTarget {
     /// A score.
     Score(f64),
     /// A label.
@@ -60,12 +60,12 @@ pub fn show(
     rows: &[usize],
     tokenizer: Option<&Tokenizer>,
     max_length: usize,
-) -> Result<Vec<Shown>> {
+) -> Result<Vec<ExampleView>> {
     let mut shown = Vec::with_capacity(rows.len());
     for &row in rows {
         let example = &dataset.examples[row];
         let tokens = tokenizer.map(|tokenizer| tokens(example, tokenizer, max_length));
-        shown.push(Shown {
+        shown.push(ExampleView {
             id: example.id.clone(),
             group: example.group.clone(),
             texts: example
@@ -110,7 +110,7 @@ pub fn choose(dataset: &Dataset, id: Option<&str>, n: usize) -> Result<Vec<usize
     Ok((0..n).map(|place| place * examples.len() / n).collect())
 }
 
-fn answer(dataset: &Dataset, target: &Target) -> Option<Answer> {
+fn answer(dataset: &Dataset, target: &Target) -> Option<ShownTarget> {
     let name = |class: &usize| {
         dataset
             .labels
@@ -120,9 +120,9 @@ fn answer(dataset: &Dataset, target: &Target) -> Option<Answer> {
     };
     match target {
         Target::Unknown => None,
-        Target::Class(class) => Some(Answer::Label(name(class))),
-        Target::Value(score) => Some(Answer::Score(*score)),
-        Target::Tags(tags) => Some(Answer::Tags(tags.iter().map(name).collect())),
+        Target::Class(class) => Some(ShownTarget::Label(name(class))),
+        Target::Value(score) => Some(ShownTarget::Score(*score)),
+        Target::Tags(tags) => Some(ShownTarget::Tags(tags.iter().map(name).collect())),
     }
 }
 
@@ -172,14 +172,14 @@ impl Tokens {
     }
 }
 
-impl Shown {
+impl ExampleView {
     /// The example as lines of at most `width` columns.
     pub fn text(&self, width: usize) -> String {
         let mut head = format!("example {}", self.id);
         match &self.answer {
-            Some(Answer::Label(label)) => head += &format!("  label `{label}`"),
-            Some(Answer::Score(score)) => head += &format!("  score {score}"),
-            Some(Answer::Tags(_)) => {}
+            Some(ShownTarget::Label(label)) => head += &format!("  label `{label}`"),
+            Some(ShownTarget::Score(score)) => head += &format!("  score {score}"),
+            Some(ShownTarget::Tags(_)) => {}
             None => head += "  no answer",
         }
         if let Some(group) = &self.group {
@@ -188,7 +188,7 @@ impl Shown {
         let mut text = head + "\n";
         if self.words {
             let mut lines = vec![("word", self.texts.clone())];
-            if let Some(Answer::Tags(tags)) = &self.answer {
+            if let Some(ShownTarget::Tags(tags)) = &self.answer {
                 lines.push(("tag", tags.clone()));
             }
             text += &blocks(&lines, width);
@@ -212,7 +212,7 @@ impl Shown {
     fn tokens_text(&self, tokens: &Tokens, width: usize) -> String {
         let real = tokens.mask.iter().filter(|real| **real == 1).count();
         let padding = tokens.ids.len() - real;
-        // A run of padding tells nothing beyond its length.
+        // Only the length of a run of padding is informative.
         let shown = if padding > 2 { real } else { tokens.ids.len() };
         let column =
             |texts: &mut dyn Iterator<Item = String>| texts.take(shown).collect::<Vec<_>>();
@@ -229,7 +229,7 @@ impl Shown {
                 word.map_or_else(|| "-".to_string(), |word| word.to_string())
             };
             lines.push(("word", column(&mut words.iter().map(word))));
-            if let Some(Answer::Tags(tags)) = &self.answer {
+            if let Some(ShownTarget::Tags(tags)) = &self.answer {
                 let tag = |word: &Option<usize>| word.and_then(|word| tags.get(word).cloned());
                 let tags = words
                     .iter()

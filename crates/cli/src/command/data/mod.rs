@@ -69,9 +69,10 @@ impl AnyCard {
     fn find(context: &Context, name: &str) -> Result<Self> {
         let path = Path::new(name);
         if path.extension().is_some_and(|end| end == "toml") || path.components().count() > 1 {
-            return match TextCard::is_at(path)? {
-                true => TextCard::read(path).map(|card| Self::Text(Box::new(card))),
-                false => Card::read(path).map(|card| Self::Dataset(Box::new(card))),
+            return if TextCard::is_at(path)? {
+                TextCard::read(path).map(|card| Self::Text(Box::new(card)))
+            } else {
+                Card::read(path).map(|card| Self::Dataset(Box::new(card)))
             };
         }
         let texts = texts(context)?;
@@ -80,9 +81,10 @@ impl AnyCard {
         let nearest = near(name, both).unwrap_or_default();
         let exists = datasets.names().contains(&name);
         let of_text = texts.names().contains(&name) || !exists && texts.names().contains(&nearest);
-        match of_text {
-            true => Ok(Self::Text(Box::new(texts.find(name)?.clone()))),
-            false => Ok(Self::Dataset(Box::new(datasets.find(name)?.clone()))),
+        if of_text {
+            Ok(Self::Text(Box::new(texts.find(name)?.clone())))
+        } else {
+            Ok(Self::Dataset(Box::new(datasets.find(name)?.clone())))
         }
     }
 

@@ -185,9 +185,10 @@ fn update<const D: usize>(
     moments.steps += 1;
     moments.first = moments.first.clone() * b1 + grad.clone() * (1.0 - b1);
     moments.second = moments.second.clone() * b2 + grad.clone() * grad * (1.0 - b2);
-    let (correct_1, correct_2) = match config.bias_correction {
-        true => (1.0 - b1.powi(moments.steps), 1.0 - b2.powi(moments.steps)),
-        false => (1.0, 1.0),
+    let (correct_1, correct_2) = if config.bias_correction {
+        (1.0 - b1.powi(moments.steps), 1.0 - b2.powi(moments.steps))
+    } else {
+        (1.0, 1.0)
     };
     let root = moments.second.clone().sqrt() / correct_2.sqrt() + config.epsilon;
     let towards = moments.first.clone() / correct_1 / root;

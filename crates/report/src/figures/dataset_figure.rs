@@ -10,7 +10,7 @@ use totune_plot::{Figure, Panel};
 
 /// The contents of the picture of a dataset.
 #[derive(Debug, Clone)]
-pub struct Portrait {
+pub struct DatasetFigure {
     /// Name of the dataset.
     pub name: String,
     /// Unit of lengths: `words`, `wordpieces`.
@@ -18,25 +18,25 @@ pub struct Portrait {
     /// Lengths to mark, such as common maximum lengths.
     pub limits: Vec<usize>,
     /// Its splits, `train` first.
-    pub splits: Vec<SplitPortrait>,
+    pub splits: Vec<SplitFigure>,
     /// A warning drawn into the picture.
     pub stamp: Option<String>,
 }
 
 /// One split.
 #[derive(Debug, Clone)]
-pub struct SplitPortrait {
+pub struct SplitFigure {
     /// Its name.
     pub split: String,
     /// Lengths and the rows that have each.
     pub lengths: Vec<(usize, usize)>,
     /// Distribution of its labels or scores.
-    pub answers: Answers,
+    pub answers: Targets,
 }
 
 /// A distribution of labels or scores.
 #[derive(Debug, Clone)]
-pub enum Answers {
+pub enum Targets {
     /// Rows of each label, in the order of the card.
     Labels(Vec<(String, usize)>),
     /// Scores and the rows that have each.
@@ -46,7 +46,7 @@ pub enum Answers {
 /// Rows that may lie beyond the axis of lengths, so that one very long text does not squeeze all others.
 const BEYOND: f64 = 0.002;
 
-impl Portrait {
+impl DatasetFigure {
     /// Draws the picture at `path`, which ends in `.svg` or `.png`.
     pub fn write(&self, path: &Path) -> Result<()> {
         let figure = self.figure();
@@ -111,18 +111,18 @@ impl Portrait {
         for split in &self.splits {
             let title = split.split.clone();
             match &split.answers {
-                Answers::Labels(labels) if labels.iter().any(|(_, rows)| *rows > 0) => {
+                Targets::Labels(labels) if labels.iter().any(|(_, rows)| *rows > 0) => {
                     names = labels.iter().map(|(label, _)| label.clone()).collect();
                     bars.push(BarSeries {
                         title,
                         counts: labels.iter().map(|(_, rows)| *rows).collect(),
                     });
                 }
-                Answers::Scores(scores) if !scores.is_empty() => steps.push(StepSeries {
+                Targets::Scores(scores) if !scores.is_empty() => steps.push(StepSeries {
                     title,
                     values: scores.clone(),
                 }),
-                Answers::Labels(_) | Answers::Scores(_) => {}
+                Targets::Labels(_) | Targets::Scores(_) => {}
             }
         }
         let title = format!("{}: answers", self.name);
@@ -149,12 +149,12 @@ impl Portrait {
 mod tests {
     use super::*;
 
-    fn portrait(answers: Answers) -> Portrait {
-        Portrait {
+    fn figure(answers: Targets) -> DatasetFigure {
+        DatasetFigure {
             name: "synthetic".into(),
             unit: "words".into(),
             limits: vec![128],
-            splits: vec![SplitPortrait {
+            splits: vec![SplitFigure {
                 split: "train".into(),
                 lengths: (1..=150)
                     .map(|length| (length, 10))
@@ -168,13 +168,13 @@ mod tests {
 
     #[test]
     fn one_long_row_does_not_squeeze_the_axis() {
-        assert_eq!(portrait(Answers::Labels(vec![])).end(), Some(150.0));
+        assert_eq!(figure(Targets::Labels(vec![])).end(), Some(150.0));
     }
 
     #[test]
     fn the_picture_names_lengths_labels_and_counts() {
         let labels = [("yes", 900), ("no", 601)].map(|(label, rows)| (label.to_string(), rows));
-        let svg = portrait(Answers::Labels(labels.into()))
+        let svg = figure(Targets::Labels(labels.into()))
             .figure()
             .svg()
             .unwrap();
@@ -193,15 +193,15 @@ mod tests {
 
     #[test]
     fn scores_are_drawn_and_unknown_answers_are_not() {
-        let panels = |answers| portrait(answers).figure().panels.len();
-        assert_eq!(panels(Answers::Scores(vec![(0.5, 3), (4.5, 1)])), 2);
-        assert_eq!(panels(Answers::Labels(vec![("yes".into(), 0)])), 1);
+        let panels = |answers| figure(answers).figure().panels.len();
+        assert_eq!(panels(Targets::Scores(vec![(0.5, 3), (4.5, 1)])), 2);
+        assert_eq!(panels(Targets::Labels(vec![("yes".into(), 0)])), 1);
     }
 
     #[test]
     fn a_picture_is_svg_or_png() {
         let folder = tempfile::tempdir().unwrap();
-        let picture = portrait(Answers::Labels(vec![]));
+        let picture = figure(Targets::Labels(vec![]));
         picture.write(&folder.path().join("a.png")).unwrap();
         let start = std::fs::read(folder.path().join("a.png")).unwrap();
         assert!(start.starts_with(b"\x89PNG"));

@@ -151,9 +151,10 @@ fn check_file(
             }
             checked.unstated = unstated(card, layout, split, &measured, &checked.sha256);
             checked.measured = Some(measured);
-            checked.verdict = match checked.differences.is_empty() {
-                true => Verdict::Agrees,
-                false => Verdict::Differs,
+            checked.verdict = if checked.differences.is_empty() {
+                Verdict::Agrees
+            } else {
+                Verdict::Differs
             };
             (checked, Some(dataset.examples))
         }

@@ -6,7 +6,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use totune_data::{Dataset, Target, Task};
 use totune_model::fused::cross_entropy;
 use totune_model::{Constraints, Output, Tags};
-use totune_stats::Reading;
+use totune_stats::SpanEvaluation;
 
 use crate::examples::Examples;
 
@@ -249,7 +249,7 @@ impl Objective {
             Self::Tags { labels } => totune_stats::tagging_scores(
                 &sentences(&examples.rows, gold(), labels),
                 &sentences(&examples.rows, predicted.iter(), labels),
-                Reading::Conlleval,
+                SpanEvaluation::Conlleval,
             ),
             Self::Class { .. } | Self::Score {} => {
                 self.metrics(&gold().collect::<Vec<_>>(), predicted, asked)
@@ -291,7 +291,7 @@ impl Objective {
                 let gold: Vec<_> = gold.map(|target| names(target, labels)).collect();
                 let predicted = predicted.iter().map(|target| names(target, labels));
                 let predicted: Vec<_> = predicted.collect();
-                totune_stats::tagging_scores(&gold, &predicted, Reading::Conlleval)
+                totune_stats::tagging_scores(&gold, &predicted, SpanEvaluation::Conlleval)
             }
         }
     }

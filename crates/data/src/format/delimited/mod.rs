@@ -9,39 +9,40 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Settings of delimited text. What is not given is as the kind says: commas and quotes for `csv`, tabs and none for
-/// `tsv`.
+/// Settings of delimited text. Settings that are not given have the kind's defaults: commas and quotes for `csv`, tabs
+/// and none for `tsv`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Delimited {
-    /// What stands between fields.
+    /// The separator of fields.
     #[serde(default)]
     pub separator: Option<char>,
-    /// Whether quotes enclose fields.
+    /// The use of quotes around fields.
     #[serde(default)]
     pub quotes: Option<Quotes>,
     /// The names of the columns of a file without a header line.
     #[serde(default)]
     pub header: Option<Vec<String>>,
-    /// What is done with fields beyond the last column.
+    /// Handling of fields beyond the last column.
     #[serde(default)]
     pub extra: Extra,
-    /// How a line break within a field is written.
+    /// The form of a line break within a field.
     #[serde(default)]
     pub line_breaks: LineBreaks,
 }
 
-/// Whether quotes enclose fields.
+/// The use of quotes around fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quotes {
-    /// As in RFC 4180: a field may be quoted, may then hold separators and line breaks, and a quote in it is doubled.
+    /// Quotes as in RFC 4180: a field may be quoted, may then hold separators and line breaks, and a quote in it is
+    /// doubled.
     Doubled,
     /// A quote is a letter.
     None,
 }
 
-/// What is done with fields beyond the last column.
+/// Handling of fields beyond the last column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extra {
@@ -52,14 +53,14 @@ pub enum Extra {
     Ignore,
 }
 
-/// How a line break within a field is written.
+/// The form of a line break within a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LineBreaks {
-    /// As it is.
+    /// A line break.
     #[default]
     Plain,
-    /// As a backslash and the letter n, as in Yahoo Answers. Nothing else is escaped there, not even a backslash.
+    /// A backslash and the letter n, as in Yahoo Answers. Nothing else is escaped there, not even a backslash.
     BackslashN,
 }
 
@@ -139,9 +140,10 @@ impl Delimited {
 }
 
 fn with_line_breaks(field: Cow<str>) -> Cow<str> {
-    match field.contains("\\n") {
-        true => Cow::Owned(field.replace("\\n", "\n")),
-        false => field,
+    if field.contains("\\n") {
+        Cow::Owned(field.replace("\\n", "\n"))
+    } else {
+        field
     }
 }
 
@@ -151,7 +153,7 @@ fn with_line_breaks(field: Cow<str>) -> Cow<str> {
 /// part of the field; both swallow rows silently. This one refuses them.
 pub(crate) struct Scan<'a> {
     pub text: &'a str,
-    /// How far it has been read, in bytes.
+    /// The position up to which it has been read, in bytes.
     pub at: usize,
     /// The line of that place.
     pub line: usize,
@@ -282,7 +284,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// How many lines end in `bytes`.
+/// The number of lines that end in `bytes`.
 fn line_ends(bytes: &[u8]) -> usize {
     let mut count = 0;
     let mut at = 0;

@@ -78,9 +78,10 @@ fn time(text: &str) -> Result<Duration, String> {
     };
     let number: f64 = number.parse().map_err(|_| expected())?;
     let seconds = number * seconds;
-    match (1.0..=30.0 * 86_400.0).contains(&seconds) {
-        true => Ok(Duration::from_secs_f64(seconds)),
-        false => Err(expected()),
+    if (1.0..=30.0 * 86_400.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(expected())
     }
 }
 
@@ -181,9 +182,10 @@ impl Compare {
             adapter: Switch::Off,
         }
         .save(context, machine, folder)?;
-        match self.json {
-            true => eprintln!("saved {}", folder.display()),
-            false => print_saved(&saved),
+        if self.json {
+            eprintln!("saved {}", folder.display())
+        } else {
+            print_saved(&saved)
         }
         Ok(true)
     }

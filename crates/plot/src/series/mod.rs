@@ -199,9 +199,10 @@ impl SeriesPanel {
 
     /// `0.712 [0.700, 0.721] at layer 3`
     fn told(&self, (at, Spread { mean, low, high }): &(u32, Spread)) -> String {
-        let range = match low < high {
-            true => format!(" [{}, {}]", fixed(*low, 3), fixed(*high, 3)),
-            false => String::new(),
+        let range = if low < high {
+            format!(" [{}, {}]", fixed(*low, 3), fixed(*high, 3))
+        } else {
+            String::new()
         };
         format!(
             "{}{range} at {} {at}",

@@ -23,7 +23,7 @@ pub struct Settings {
     /// Cards in `datasets/texts/` whose text is trained on, and whose held-out parts are scored.
     pub texts: Vec<String>,
     /// Source of the initial weights.
-    pub start: Start,
+    pub start: Initialisation,
     /// Pre-training objective.
     pub objective: Objective,
     /// Stages of the run, one after the other, each with its own length of sequences.
@@ -50,7 +50,7 @@ pub struct Settings {
 /// Source of the initial weights.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Start {
+pub enum Initialisation {
     /// New weights, and a vocabulary made from the same text.
     New(New),
     /// A pretrained BERT and its vocabulary: continued pre-training (Gururangan et al. 2020).
@@ -60,7 +60,7 @@ pub enum Start {
     },
 }
 
-impl Start {
+impl Initialisation {
     /// Returns the shape of a new BERT.
     pub fn bert(&self) -> Option<&BertShape> {
         match self {
@@ -206,7 +206,7 @@ impl Stage {
         self.tokens.div_ceil(self.tokens_per_step()) as usize
     }
 
-    fn check(&self, start: &Start) -> Result<()> {
+    fn check(&self, start: &Initialisation) -> Result<()> {
         let (length, batch_size, tokens) = (self.length, self.batch_size, self.tokens);
         ensure!(
             length >= 8,
@@ -296,8 +296,8 @@ impl Settings {
             );
         }
         match (&self.objective, &self.start) {
-            (Objective::MaskedLm(masking), Start::Encoder { .. }) => masking.check(),
-            (Objective::MaskedLm(masking), Start::New(new)) => {
+            (Objective::MaskedLm(masking), Initialisation::Encoder { .. }) => masking.check(),
+            (Objective::MaskedLm(masking), Initialisation::New(new)) => {
                 ensure!(
                     new.bert.is_some() && new.elmo.is_none(),
                     "start: found {}, expected `bert` alone, which `masked-lm` trains",
@@ -305,7 +305,7 @@ impl Settings {
                 );
                 masking.check()
             }
-            (Objective::Bilm(_), Start::New(new)) => {
+            (Objective::Bilm(_), Initialisation::New(new)) => {
                 ensure!(
                     new.elmo.is_some() && new.bert.is_none(),
                     "start: found {}, expected `elmo` alone, which `bilm` trains",
@@ -317,7 +317,7 @@ impl Settings {
                 );
                 Ok(())
             }
-            (Objective::Bilm(_), Start::Encoder { encoder }) => bail!(
+            (Objective::Bilm(_), Initialisation::Encoder { encoder }) => bail!(
                 "start.encoder: found `{encoder}`, but `bilm` can only begin anew: published ELMos have no softmax to \
                  go on with"
             ),

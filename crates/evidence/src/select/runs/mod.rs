@@ -10,7 +10,7 @@ use totune_record::{PredictionRow, Tables, read_timing};
 
 use crate::plan::{ENSEMBLE, LabelPlan, Measure, Plan, TEST, Where};
 use crate::select::dev_size;
-use crate::select::learned::{self, Answers};
+use crate::select::learned::{self, TestPredictions};
 use crate::select::retime::{Retimed, retime};
 use crate::select::sample::Sample;
 use crate::select::training_data::TrainingData;
@@ -73,7 +73,7 @@ impl Runs {
     /// Where a spec is not JSON.
     pub fn new(tables: Tables) -> Result<Self> {
         let mut scores = Scores::by_run(tables.evals);
-        let mut answers = Answers::by_run(&tables.predictions);
+        let mut answers = TestPredictions::by_run(&tables.predictions);
         let runs = tables.runs.into_iter().map(|row| {
             let (facts, asked) = facts(&row)?;
             Ok(Run {

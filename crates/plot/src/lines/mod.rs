@@ -214,9 +214,10 @@ struct KeyItem {
 /// `0.712 [0.700, 0.721] after 15.3 s`
 fn told(epoch: &Epoch) -> String {
     let Spread { mean, low, high } = epoch.score;
-    let range = match low < high {
-        true => format!(" [{}, {}]", fixed(low, 3), fixed(high, 3)),
-        false => String::new(),
+    let range = if low < high {
+        format!(" [{}, {}]", fixed(low, 3), fixed(high, 3))
+    } else {
+        String::new()
     };
     format!(
         "{}{range} after {} s",
