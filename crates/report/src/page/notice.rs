@@ -16,10 +16,9 @@ pub(crate) const FILE: &str = "experiments/notices.toml";
 pub(crate) struct Notice {
     /// A few words, shown in bold.
     title: String,
-    /// Text for every paper.
+    /// Text for every paper that it is about.
     text: String,
-    /// Further text for single papers, by id.
-    #[serde(default)]
+    /// The papers that it is about, by id, each with further text. The others have no notice.
     papers: BTreeMap<String, String>,
 }
 
@@ -46,13 +45,15 @@ pub(crate) fn notice(
         return Ok(None);
     }
     let mut notices: BTreeMap<String, Notice> = toml_file::read(&path, FILE)?;
-    Ok(notices.remove(profile).map(|mut notice| NoticeView {
-        title: notice.title,
-        paragraphs: [Some(notice.text), notice.papers.remove(paper)]
-            .into_iter()
-            .flatten()
-            .map(|text| text.trim().to_owned())
-            .collect(),
+    Ok(notices.remove(profile).and_then(|mut notice| {
+        let own = notice.papers.remove(paper)?;
+        Some(NoticeView {
+            title: notice.title,
+            paragraphs: [notice.text, own]
+                .iter()
+                .map(|text| text.trim().to_owned())
+                .collect(),
+        })
     }))
 }
 
@@ -78,18 +79,18 @@ synthetic = "This one too."
     }
 
     #[test]
-    fn a_notice_is_that_of_the_profile_and_then_that_of_the_paper() {
+    fn a_notice_is_about_the_papers_of_a_profile_that_it_names() {
         let project = project(TEXT);
         let shown = |paper, profile| {
             let found = notice(project.path(), paper, profile).unwrap();
             found.map(|shown| (shown.title, shown.paragraphs.join("|")))
         };
-        let notice = |text: &str| Some(("Withdrawn".to_owned(), text.to_owned()));
-        assert_eq!(
-            shown("synthetic", "small"),
-            notice("All of it.|This one too.")
+        let notice = (
+            "Withdrawn".to_owned(),
+            "All of it.|This one too.".to_owned(),
         );
-        assert_eq!(shown("another", "small"), notice("All of it."));
+        assert_eq!(shown("synthetic", "small"), Some(notice));
+        assert_eq!(shown("another", "small"), None);
         assert_eq!(shown("synthetic", "paper"), None);
     }
 
@@ -97,7 +98,7 @@ synthetic = "This one too."
     fn a_project_need_not_have_notices_and_a_misspelt_key_is_named() {
         let empty = tempfile::tempdir().unwrap();
         assert_eq!(notice(empty.path(), "synthetic", "small").unwrap(), None);
-        let project = project("[small]\ntitel = 'x'\ntext = 'y'\n");
+        let project = project("[small]\ntitel = 'x'\ntext = 'y'\npapers = {}\n");
         let error = notice(project.path(), "synthetic", "small").unwrap_err();
         assert!(
             error
