@@ -69,17 +69,30 @@ pub struct Group {
 }
 
 impl Group {
-    /// Its conditions with further ones, of which a later one replaces an earlier one.
+    /// Its conditions with further ones. Of two conditions on one path both hold, but for the experiment: a further one
+    /// replaces it, since arms have the same names in several.
     pub fn narrowed<'a>(&self, further: impl IntoIterator<Item = &'a Where>) -> Where {
         let mut all = self.conditions.clone();
-        all.extend(
-            further
-                .into_iter()
-                .flatten()
-                .map(|(path, value)| (path.clone(), value.clone())),
-        );
+        for (path, value) in further.into_iter().flatten() {
+            let own = all.get(path).filter(|_| path != "experiment");
+            let value = own.map_or_else(|| value.clone(), |own| common(own, value));
+            all.insert(path.clone(), value);
+        }
         all
     }
+}
+
+/// The values that both conditions accept.
+fn common(first: &toml::Value, second: &toml::Value) -> toml::Value {
+    let values = |condition: &toml::Value| match condition {
+        toml::Value::Array(values) => values.clone(),
+        value => vec![value.clone()],
+    };
+    let first = values(first);
+    let both = values(second)
+        .into_iter()
+        .filter(|value| first.contains(value));
+    toml::Value::Array(both.collect())
 }
 
 impl Plan {
@@ -201,4 +214,24 @@ pub fn check_id(id: &str, from: &str, seen: &mut HashSet<String>) -> Result<()> 
         "{from}: found id `{id}` twice, expected it once on the page"
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn further_conditions_narrow_a_group_and_replace_its_experiment() {
+        let group: Group =
+            toml::from_str("title = 'x'\nwhere = { experiment = 'a', arm = ['p', 'q'] }").unwrap();
+        let further = |text: &str| toml::from_str::<Where>(text).unwrap();
+        let [arms, experiment, none] =
+            ["arm = ['q', 'r']", "experiment = 'b'", "arm = 'r'"].map(further);
+        let narrowed = group.narrowed([&arms, &experiment]);
+        assert_eq!(narrowed, further("experiment = 'b'\narm = ['q']"));
+        assert_eq!(
+            group.narrowed([&none]),
+            further("experiment = 'a'\narm = []")
+        );
+    }
 }

@@ -178,10 +178,7 @@ impl Means {
     ) -> Result<Filled<'a>> {
         let group = scope.plan.group(&row.group, &scope.from)?;
         let samples = self.columns.iter().map(|column| {
-            let mut all = self.conditions.clone();
-            for further in [&group.conditions, &part.conditions, &column.conditions] {
-                all.extend(further.clone());
-            }
+            let all = group.narrowed([&self.conditions, &part.conditions, &column.conditions]);
             let measure = column.measure().expect("columns were checked");
             let from = format!("{}: row `{}`", scope.from, row.group);
             scope.runs.sample(&all, &measure, &from)

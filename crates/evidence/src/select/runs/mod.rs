@@ -24,6 +24,9 @@ use run::Scores;
 pub(crate) use run::facts;
 pub use run::{EpochScore, Run};
 
+/// Values that runs have in place of an expected one, of which a note names so many.
+const NAMED: usize = 5;
+
 /// All runs of a page.
 #[derive(Debug)]
 pub struct Runs {
@@ -218,11 +221,15 @@ impl Runs {
             selected.retain(|run| holds(run.facts.get(path), &wanted));
             if selected.is_empty() && note.is_none() {
                 let wanted: Vec<String> = wanted.iter().map(Value::to_string).collect();
-                let found: Vec<String> = found.into_iter().collect();
+                let more = found.len().saturating_sub(NAMED);
+                let mut named: Vec<String> = found.into_iter().take(NAMED).collect();
+                if more > 0 {
+                    named.push(format!("and {more} more"));
+                }
                 note = Some(format!(
                     "no run has {path} = {} (found: {})",
                     wanted.join(" or "),
-                    found.join(", ")
+                    named.join(", ")
                 ));
             }
         }
