@@ -8,12 +8,12 @@ use anyhow::{Result, bail};
 use rayon::prelude::*;
 use totune_record::{RunRow, Tables};
 
+use crate::activation_store::ActivationStore;
 use crate::failure::{catch, one_line, status_of};
 use crate::provenance::{self, Code};
 use crate::run_log::RunLog;
 use crate::spec::Sources;
 use crate::stale;
-use crate::states::ActivationStore;
 use crate::store::Claim;
 use crate::work::{self, Interrupted, Outcome, Resources};
 use crate::{

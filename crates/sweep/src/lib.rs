@@ -8,6 +8,7 @@
 //! This crate does not know how a model is built, which device is used, how progress looks, or what a table in a
 //! paper is. A new kind of work is one variant of [`Work`] and one file under `work/`.
 
+mod activation_store;
 mod arms;
 mod collect;
 mod estimate;
@@ -33,7 +34,6 @@ mod run_log;
 mod search;
 mod spec;
 mod stale;
-mod states;
 mod store;
 mod stored;
 mod suggest;

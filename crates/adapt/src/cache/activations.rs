@@ -266,8 +266,8 @@ fn given<E: Encoder>(encoder: &E, batch: &TokenBatch, start: EntryLayer) -> Resu
         EntryLayer::Tokens(layers) => {
             numbers(layers.of(&encoder.encode(batch, &pass))) // [batch, seq, width]
         }
-        EntryLayer::Pooled(readout) => {
-            numbers(readout.of(&encoder.encode(batch, &pass), batch)) // [batch, width]
+        EntryLayer::Pooled(pooled) => {
+            numbers(pooled.of(&encoder.encode(batch, &pass), batch)) // [batch, width]
         }
     }
 }
@@ -278,7 +278,7 @@ fn width<E: Encoder>(encoder: &E, start: EntryLayer) -> usize {
     match start {
         EntryLayer::Block(_) => hidden,
         EntryLayer::Tokens(layers) => hidden * layers.count(n_layers),
-        EntryLayer::Pooled(readout) => readout.width(hidden, n_layers),
+        EntryLayer::Pooled(pooled) => pooled.width(hidden, n_layers),
     }
 }
 

@@ -23,7 +23,7 @@ impl EntryLayer {
     pub(crate) fn of(phase: &Assignment, reads: HeadInput, n_layers: usize) -> Option<Self> {
         if phase.frozen_below > n_layers && !phase.trains_pooler() {
             return Some(match reads {
-                HeadInput::Vector(readout) => Self::Pooled(readout),
+                HeadInput::Vector(pooled) => Self::Pooled(pooled),
                 HeadInput::Tokens(layers) => Self::Tokens(layers),
             });
         }

@@ -18,7 +18,7 @@ use super::lock::Lock;
 use super::place;
 use super::progress::Event;
 use super::status;
-use super::transfer::{Transfer, Wish};
+use super::transfer::{FileRequest, Transfer};
 use crate::{Below, Download, Repo, RepoKind, Revision, Sha256};
 
 /// One file of the Hub, and its place in the cache.
@@ -282,7 +282,7 @@ impl<'a> HubPlace<'a> {
         let mut bytes = 0;
         if !there {
             let address = self.address(&transfer.settings.endpoint);
-            let wish = Wish {
+            let wish = FileRequest {
                 file: name,
                 addresses: &[address],
                 digests,

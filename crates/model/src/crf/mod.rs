@@ -1,4 +1,4 @@
-//! A linear-chain CRF (conditional random field) of tags.
+//! A linear-chain CRF over tags (Lafferty et al. 2001).
 
 mod constraints;
 mod viterbi;

@@ -22,7 +22,7 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 use totune_checkpoint::Naming;
 
-use super::{Encoder, HiddenStates, Shape, TokenizerKind};
+use super::{Encoder, HiddenStates, PoolerKind, Shape, TokenizerKind};
 use crate::fused::{Dropout, FeedForwardWeights, Precision, SelfAttention, SelfAttentionWeights};
 use crate::layer::{Linear, Norm, parameter};
 use crate::pass::mix;
@@ -54,17 +54,6 @@ pub struct BertConfig {
     /// The pooler on the first token of the top layer.
     #[serde(default)]
     pub pooler: PoolerKind,
-}
-
-/// The pooler on the first token of the top layer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PoolerKind {
-    /// `tanh(W h + b)`, trained with next-sentence prediction.
-    #[default]
-    Tanh,
-    /// No pooler.
-    None,
 }
 
 impl BertConfig {

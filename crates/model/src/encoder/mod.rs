@@ -16,12 +16,12 @@ mod roberta;
 mod shape;
 
 pub use any::AnyEncoder;
-pub use bert::{Bert, BertConfig, PoolerKind};
+pub use bert::{Bert, BertConfig};
 pub use distilbert::DistilBertConfig;
 pub use elmo::{Elmo, LstmState, Spelling};
 pub use low_rank::{add_low_rank, merge_low_rank};
 pub use roberta::RobertaConfig;
-pub use shape::{Shape, TokenizerKind};
+pub use shape::{PoolerKind, Shape, TokenizerKind};
 
 /// Output of an encoder for a batch.
 #[derive(Debug)]

@@ -8,7 +8,8 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use totune_checkpoint::Naming;
 
-use super::bert::{Bert, BertConfig, PoolerKind};
+use super::PoolerKind;
+use super::bert::{Bert, BertConfig};
 use super::{Shape, TokenizerKind};
 use crate::Weights;
 

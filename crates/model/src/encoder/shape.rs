@@ -4,10 +4,11 @@ use std::fmt;
 
 use anyhow::Result;
 use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
 use totune_checkpoint::Naming;
 
 use crate::init::INIT_SD;
-use crate::{PoolerKind, RandomWeights, Weights};
+use crate::{RandomWeights, Weights};
 
 /// The shape of a network of one architecture, with its tokenizer, tensors and weights.
 pub trait Shape: fmt::Debug {
@@ -50,6 +51,17 @@ pub trait Shape: fmt::Debug {
     fn initial(&self, seed: u64) -> Box<dyn Weights> {
         Box::new(RandomWeights::new(seed, INIT_SD))
     }
+}
+
+/// The pooler on the first token of the top layer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolerKind {
+    /// `tanh(W h + b)`, trained with next-sentence prediction.
+    #[default]
+    Tanh,
+    /// No pooler.
+    None,
 }
 
 /// Tokenizer of an architecture, with its special tokens and its template for pairs.

@@ -104,7 +104,7 @@ heads! {
 impl HeadSpec {
     /// Returns true if it reads the output of the pretrained pooler.
     pub fn reads_pooler(&self) -> bool {
-        matches!(self.reads(), HeadInput::Vector(readout) if readout.pooling == Pooling::Pooler)
+        matches!(self.reads(), HeadInput::Vector(pooled) if pooled.pooling == Pooling::Pooler)
     }
 }
 
@@ -160,7 +160,7 @@ impl Head {
     /// Returns the output for an encoder's states.
     pub fn forward(&self, states: &HiddenStates, batch: &TokenBatch, pass: &Pass) -> Output {
         match self.reads {
-            HeadInput::Vector(readout) => self.score_vectors(readout.of(states, batch), pass),
+            HeadInput::Vector(pooled) => self.score_vectors(pooled.of(states, batch), pass),
             HeadInput::Tokens(layers) => self.score_tokens(layers.of(states), batch, pass),
         }
     }

@@ -12,8 +12,8 @@ use totune_data::{Dataset, Encoded, EncodedCache, Example, Pairs, WordContext, s
 use totune_model::{AnyEncoder, Encoder, EncoderCard, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
 
+use crate::activation_store::{ActivationStore, Key};
 use crate::spec::one_hash;
-use crate::states::{ActivationStore, Key};
 use crate::{Environment, Progress, RunSpec, Silent, TuneWork};
 
 mod missing;

@@ -17,9 +17,9 @@ use totune_adapt::{PhaseTime, StepEvent, Watch, time_phases};
 use totune_record::{TimingRow, read_timing, write_timing};
 use totune_stats::quartiles;
 
+use crate::activation_store::ActivationStore;
 use crate::lock::Lock;
 use crate::provenance::{self, Code};
-use crate::states::ActivationStore;
 use crate::{Environment, Inputs, Machine, Prepared, Progress, Store, missing};
 use kind::Kind;
 use machine::{Usage, Verdict};

@@ -11,10 +11,10 @@ use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use crate::{Inputs, Machine, Progress, RunSpec, Work};
 
-mod answers;
 mod divergence;
 mod examples;
 mod floor;
+mod gold;
 mod prepared;
 mod probe;
 mod sparse;

@@ -7,7 +7,7 @@ use totune_adapt::{Outcome, TaskData, Training, Watch, fit};
 use totune_model::AnyEncoder;
 
 use super::examples::task_data;
-use crate::states::ActivationStore;
+use crate::activation_store::ActivationStore;
 use crate::{Environment, Inputs, RunSpec, Silent, TuneWork, Work};
 
 /// One adaptation of one encoder, ready to run.

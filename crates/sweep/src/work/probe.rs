@@ -12,7 +12,7 @@ use totune_stats::{
     Dense, Edge, Linear, classification_scores_with, information_bound, regression_scores,
 };
 
-use super::answers::GoldTargets;
+use super::gold::GoldTargets;
 use super::splits::{self, Splits};
 use super::tune::{record, train};
 use super::{Outcome, Resources, Stopwatch};

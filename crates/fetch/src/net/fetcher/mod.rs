@@ -12,7 +12,7 @@ use super::job::{Job, Receipt};
 use super::lock::Lock;
 use super::progress::{Event, Progress};
 use super::settings::Settings;
-use super::transfer::{Transfer, Wish};
+use super::transfer::{FileRequest, Transfer};
 use crate::Source;
 
 mod look;
@@ -163,7 +163,7 @@ impl Fetcher {
         };
         let addresses: Vec<String> = urls.iter().map(ToString::to_string).collect();
         let name = job.name();
-        let wish = Wish {
+        let wish = FileRequest {
             file: &name,
             addresses: &addresses,
             digests: job.sha256().map(Digest::from).into_iter().collect(),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::{Transfer, Trouble, Wish};
+use super::{FileRequest, Transfer, Trouble};
 use crate::net::error::{Error, Kind, Result};
 use crate::net::http::{self, Range, Reply};
 use crate::net::partial::{Origin, Partial};
@@ -30,7 +30,7 @@ impl Transfer<'_> {
     pub(super) fn range(
         &self,
         address: &str,
-        wish: &Wish<'_>,
+        wish: &FileRequest<'_>,
         partial: &mut Partial,
     ) -> Option<(String, Option<String>)> {
         let origin = partial.origin.as_ref()?;
@@ -49,7 +49,7 @@ impl Transfer<'_> {
     pub(super) fn whole(
         &self,
         address: &str,
-        wish: &Wish<'_>,
+        wish: &FileRequest<'_>,
         partial: &mut Partial,
         reply: &Reply,
     ) -> std::result::Result<(File, Option<u64>), Trouble> {
@@ -102,7 +102,7 @@ impl Transfer<'_> {
     pub(super) fn rest(
         &self,
         address: &str,
-        wish: &Wish<'_>,
+        wish: &FileRequest<'_>,
         partial: &mut Partial,
         reply: &Reply,
         have: u64,
@@ -138,7 +138,7 @@ impl Transfer<'_> {
 
     pub(super) fn copy(
         &self,
-        wish: &Wish<'_>,
+        wish: &FileRequest<'_>,
         partial: &Partial,
         body: Body,
         received: &mut u64,
@@ -192,7 +192,12 @@ impl Transfer<'_> {
     }
 
     /// Compares the bytes on disk with size and hashes.
-    pub(super) fn verify(&self, address: &str, wish: &Wish<'_>, partial: &Partial) -> Result<()> {
+    pub(super) fn verify(
+        &self,
+        address: &str,
+        wish: &FileRequest<'_>,
+        partial: &Partial,
+    ) -> Result<()> {
         self.progress.hear(&Event::Verifying { file: wish.file });
         let wrong = |found: String, expected: String| {
             let page = if looks_like_a_page(partial.path()) {

@@ -24,7 +24,7 @@ const MOST_WRONG: u32 = 2;
 
 /// A request for a file.
 #[derive(Debug)]
-pub struct Wish<'a> {
+pub struct FileRequest<'a> {
     /// Its display name.
     pub file: &'a str,
     /// Addresses, in the order they are tried.
@@ -81,7 +81,7 @@ impl From<Error> for Trouble {
     }
 }
 
-impl Wish<'_> {
+impl FileRequest<'_> {
     /// Identifies this request among others for the same partial file.
     fn identity(&self) -> String {
         match self.digests.first() {
@@ -96,7 +96,7 @@ impl Transfer<'_> {
     ///
     /// Bytes that an attempt received are kept for the next one, also for that of another process, as long as they are
     /// known to be the beginning of the same file.
-    pub fn run(&self, wish: &Wish<'_>, path: PathBuf) -> Result<Received> {
+    pub fn run(&self, wish: &FileRequest<'_>, path: PathBuf) -> Result<Received> {
         place::make_folder(path.parent().unwrap_or(Path::new(".")))?;
         let mut partial = Partial::open(path, &wish.identity());
         let mut received = 0;
@@ -154,7 +154,7 @@ impl Transfer<'_> {
     fn from(
         &self,
         address: &str,
-        wish: &Wish<'_>,
+        wish: &FileRequest<'_>,
         partial: &mut Partial,
         received: &mut u64,
     ) -> Result<()> {
@@ -245,7 +245,7 @@ impl Transfer<'_> {
     fn attempt(
         &self,
         address: &str,
-        wish: &Wish<'_>,
+        wish: &FileRequest<'_>,
         partial: &mut Partial,
         attempt: u32,
         received: &mut u64,

@@ -5,7 +5,8 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
 use super::Aggregation;
-use crate::encoder::bert::{BertConfig, Layer, PoolerKind};
+use crate::PoolerKind;
+use crate::encoder::bert::{BertConfig, Layer};
 use crate::layer::Linear;
 use crate::{BiLstm, Pass, Segment, Weights};
 

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::vectors::{Texts, Vectors};
 use super::{Choice, FloorSplit, Predicted, Predictor};
-use crate::work::answers::GoldTargets;
+use crate::work::gold::GoldTargets;
 
 /// Fits the floor: for scores, the cosine itself is the prediction; for two labels, the examples of `decide` give the
 /// threshold with the best accuracy and the label above it.

@@ -1,7 +1,7 @@
 //! The most frequent target, whatever the example.
 
 use super::{FloorSplit, Predicted, Predictor};
-use crate::work::answers::GoldTargets;
+use crate::work::gold::GoldTargets;
 
 /// The most frequent label, the first of several; the mean of scores; the most frequent tag, which is `O` in most data.
 /// Probabilities are the shares of the training part.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use totune_data::{Dataset, Input};
 use totune_record::{EvalRow, RunRow};
 
-use super::answers::GoldTargets;
+use super::gold::GoldTargets;
 use super::splits::{self, Splits};
 use super::{Outcome, Stopwatch};
 use crate::spec::Floor;

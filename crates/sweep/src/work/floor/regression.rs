@@ -5,7 +5,7 @@ use totune_stats::{Chosen, Design, FittedClasses, Linear, Solver, logistic_cv, r
 
 use super::{Choice, Predicted};
 use crate::spec::Regression;
-use crate::work::answers::GoldTargets;
+use crate::work::gold::GoldTargets;
 
 /// A fitted regression: a logistic one for labels, a ridge regression for scores.
 pub(super) enum Model {

@@ -5,7 +5,7 @@ use totune_record::{EvalRow, PredictionRow, RunRow};
 use totune_stats::{SpanEvaluation, classification_scores_with, regression_scores, tagging_scores};
 
 use super::{Choice, FloorSplit, Predicted};
-use crate::work::answers::GoldTargets;
+use crate::work::gold::GoldTargets;
 
 /// Lower bound of probabilities in the loss, so that an outcome that was never seen in training does not cost
 /// infinitely much; the same as in scikit-learn's `log_loss`.

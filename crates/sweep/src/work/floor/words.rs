@@ -10,7 +10,7 @@ use super::majority::most_frequent;
 use super::regression::Model;
 use super::{FloorSplit, Predicted, Predictor};
 use crate::spec::Regression;
-use crate::work::answers::GoldTargets;
+use crate::work::gold::GoldTargets;
 
 pub(super) fn fit<'a>(train: &FloorSplit, regression: &Regression) -> Result<Predictor<'a>> {
     if let GoldTargets::Tags(tags) = &train.answers {

@@ -205,7 +205,7 @@ impl HeadInput {
     /// Layers that it reads.
     pub fn layers(&self) -> Layers {
         match self {
-            Self::Vector(readout) => readout.layers,
+            Self::Vector(pooled) => pooled.layers,
             Self::Tokens(layers) => *layers,
         }
     }
@@ -213,7 +213,7 @@ impl HeadInput {
     /// Number of layers below the top that it reads, for an encoder with `n_layers`.
     pub fn depth(&self, n_layers: usize) -> usize {
         match self {
-            Self::Vector(readout) => readout.depth(n_layers),
+            Self::Vector(pooled) => pooled.depth(n_layers),
             Self::Tokens(Layers::Top) => 0,
             Self::Tokens(Layers::Mix { .. }) => n_layers,
         }
@@ -222,7 +222,7 @@ impl HeadInput {
     /// Checks that `encoder` has the required layers and pooler; errors name the key.
     pub(super) fn check<E: Encoder>(&self, encoder: &E) -> Result<()> {
         match self {
-            Self::Vector(readout) => readout.check(encoder),
+            Self::Vector(pooled) => pooled.check(encoder),
             Self::Tokens(_) => Ok(()),
         }
     }
@@ -230,7 +230,7 @@ impl HeadInput {
     /// Width of a vector or of a token's state once layers are mixed, of an encoder whose states have `hidden` numbers.
     pub(super) fn width(&self, hidden: usize) -> usize {
         match self {
-            Self::Vector(readout) => hidden * readout.vectors(),
+            Self::Vector(pooled) => hidden * pooled.vectors(),
             Self::Tokens(_) => hidden,
         }
     }
@@ -275,12 +275,12 @@ mod tests {
                 vec![1.0, -4.0, 2.0, -2.0, -5.0, 1.0, -3.0, 2.0],
             ),
         ] {
-            let readout = PooledInput {
+            let pooled = PooledInput {
                 pooling,
                 layers: Layers::Top,
             };
-            let read = readout.of(&states, &batch);
-            assert_eq!(read.dims(), [2, readout.width(2, 0)], "{pooling:?}");
+            let read = pooled.of(&states, &batch);
+            assert_eq!(read.dims(), [2, pooled.width(2, 0)], "{pooling:?}");
             let read: Vec<f32> = read.into_data().try_to_vec().expect("f32");
             assert_eq!(read, expected, "{pooling:?}");
         }
