@@ -6,10 +6,7 @@ use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{
-    Bcn, BiAttention, Bimpm, DenseText, Esim, FullyConnected, HeadInput, HeadKind, HighwayLstm,
-    LinearHead, Output, Pooling, Representation, ScalarMix, Siamese, Tagger,
-};
+use super::*;
 use crate::{Encoder, HiddenStates, Pass, TokenBatch};
 
 /// Declares [`HeadSpec`] and the modules behind it, with a variant for each kind.
