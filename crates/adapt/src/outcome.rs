@@ -37,6 +37,27 @@ pub struct Outcome<E: Encoder> {
     pub eval_seconds: f64,
 }
 
+impl<E: Encoder> Outcome<E> {
+    /// A run that took no step: `model` as it is, without scores or counts.
+    pub fn untrained(model: Classifier<E>) -> Self {
+        Self {
+            model,
+            scores: Vec::new(),
+            predictions: Vec::new(),
+            stop: Stop::Epochs,
+            params_total: 0,
+            params_trainable: 0,
+            epochs: 0,
+            steps: 0,
+            train_seconds: 0.0,
+            cache_seconds: 0.0,
+            cpu_seconds: None,
+            phases: Vec::new(),
+            eval_seconds: 0.0,
+        }
+    }
+}
+
 /// Time of a phase of training.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseTime {

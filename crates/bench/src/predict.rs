@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
-use totune_adapt::{DataFacts, Examples, Outcome, Recipe, Stop, Strategy, Switch};
+use totune_adapt::{DataFacts, Examples, Outcome, Recipe, Strategy, Switch};
 use totune_data::Task;
 use totune_keep::{
     ColumnNames, DatasetFacts, Layout, ReadOptions, SavedModel, Source, Target, TaskFacts,
@@ -140,21 +140,7 @@ fn write(case: &Predicting, worker: &Worker) -> Result<()> {
     training.max_length = case.max_length;
     let labels = vec!["no".to_string(), "yes".to_string()];
     let model = Classifier::new(loaded.encoder, &training.head, labels.len(), 1, device)?;
-    let outcome = Outcome {
-        model,
-        scores: Vec::new(),
-        predictions: Vec::new(),
-        stop: Stop::Epochs,
-        params_total: 0,
-        params_trainable: 0,
-        epochs: 0,
-        steps: 0,
-        train_seconds: 0.0,
-        cache_seconds: 0.0,
-        cpu_seconds: None,
-        phases: Vec::new(),
-        eval_seconds: 0.0,
-    };
+    let outcome = Outcome::untrained(model);
     let trained = TrainedModel {
         outcome: &outcome,
         encoder: card,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use totune_adapt::{
-    Adaptation, DataFacts, Examples, Outcome, Reader, Recipe, Stop, Strategy, Switch, Training,
+    Adaptation, DataFacts, Examples, Outcome, Reader, Recipe, Strategy, Switch, Training,
 };
 use totune_data::{Example, Input, Target, Task};
 use totune_keep::{ColumnNames, DatasetFacts, InputFacts, Saved, TaskFacts, TrainedModel, save};
@@ -184,21 +184,7 @@ impl Untrained {
 
     /// Saves it as `to`.
     pub fn save(&self, to: &Path, device: &Device) -> anyhow::Result<Saved> {
-        let outcome = Outcome {
-            model: self.model.clone(),
-            scores: Vec::new(),
-            predictions: Vec::new(),
-            stop: Stop::Epochs,
-            params_total: 0,
-            params_trainable: 0,
-            epochs: 0,
-            steps: 0,
-            train_seconds: 0.0,
-            cache_seconds: 0.0,
-            cpu_seconds: None,
-            phases: Vec::new(),
-            eval_seconds: 0.0,
-        };
+        let outcome = Outcome::untrained(self.model.clone());
         let second = if self.is_pair {
             vec!["second".to_string()]
         } else {
