@@ -89,6 +89,7 @@ pub(crate) fn measure(
             epochs: fewest.max(2),
         },
         data: sample,
+        training: None,
         predicts_test: false,
         keeps_model: false,
         until,

@@ -59,7 +59,14 @@ impl DatasetSplits {
     /// # Errors
     /// When its files are missing or not what the card says, or there is too little of it.
     pub fn read(card: &Card, root: &Path) -> Result<Self> {
-        let files = card.labelled_files(root)?;
+        Self::of(card, card.labelled_files(root)?)
+    }
+
+    /// The dataset of `card` with these files, which may be parts of its own.
+    ///
+    /// # Errors
+    /// When there is too little of it.
+    pub fn of(card: &Card, files: LabelledFiles) -> Result<Self> {
         let hash = files.train.hash.clone();
         let (splits, notes) = split(files).with_context(|| card.file.display().to_string())?;
         Ok(Self {

@@ -1,6 +1,6 @@
 //! Floors: scores that the data gives without training an encoder.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use totune_adapt::Switch;
 use totune_data::{Pairs, Task};
 use totune_sweep::{Floor, FloorWork, ProbeInput, Regression, RunSpec, Work};
@@ -92,34 +92,56 @@ fn floors(runner: &Runner) -> Vec<ToFit> {
 /// All floors on some data, each fitted on at most `limit` training examples.
 pub(crate) fn all(runner: &Runner, data: &str, limit: Option<usize>) -> Result<Vec<FloorResult>> {
     let mut results = Vec::new();
-    for ([name, title, noun], encoder, floor) in floors(runner) {
-        let encoder = encoder.map(|at| &runner.encoders[at]);
-        let encoder_name = encoder.map(|encoder| encoder.card.name.clone());
-        let work = FloorWork {
-            encoder: encoder_name.clone(),
-            max_length: encoder.map(EncoderOfData::max_length),
-            evaluation_batch_size: encoder.map(|_| 64),
-            floor,
-        };
-        let split = runner.split_spec(data, limit);
-        let spec = RunSpec::unlisted(&name, (data, split), 1, Work::Floor(Box::new(work)));
-        let Some(tables) = runner.inputs.perform(&spec, runner.machine)? else {
-            break; // stopped from outside
-        };
-        let on = |split: &str| match runner.split(data, split) {
-            Some(part) => Predictions::of_rows(part, split, &tables.predictions),
-            None => Ok(None),
-        };
-        results.push(FloorResult {
-            name,
-            title,
-            noun,
-            encoder: encoder_name,
-            seconds: tables.runs[0].train_seconds,
-            examples: limit.unwrap_or(runner.n(data, "train")),
-            on_dev: on("dev")?,
-            on_test: on("test")?,
-        });
+    for floor in floors(runner) {
+        match fit(runner, (data, limit), floor)? {
+            Some(result) => results.push(result),
+            None => break, // stopped from outside
+        }
     }
     Ok(results)
+}
+
+/// The floor of a name on all of some data; `None` if it was stopped from outside.
+///
+/// # Errors
+/// When the task has no such floor.
+pub(crate) fn named(runner: &Runner, data: &str, name: &str) -> Result<Option<FloorResult>> {
+    let mut floors = floors(runner).into_iter();
+    let floor = floors.find(|([known, ..], ..)| known == name);
+    let floor = floor.with_context(|| format!("{data}: found no floor `{name}`"))?;
+    fit(runner, (data, None), floor)
+}
+
+fn fit(
+    runner: &Runner,
+    (data, limit): (&str, Option<usize>),
+    ([name, title, noun], encoder, floor): ToFit,
+) -> Result<Option<FloorResult>> {
+    let encoder = encoder.map(|at| &runner.encoders[at]);
+    let encoder_name = encoder.map(|encoder| encoder.card.name.clone());
+    let work = FloorWork {
+        encoder: encoder_name.clone(),
+        max_length: encoder.map(EncoderOfData::max_length),
+        evaluation_batch_size: encoder.map(|_| 64),
+        floor,
+    };
+    let split = runner.split_spec(data, limit);
+    let spec = RunSpec::unlisted(&name, (data, split), 1, Work::Floor(Box::new(work)));
+    let Some(tables) = runner.inputs.perform(&spec, runner.machine)? else {
+        return Ok(None);
+    };
+    let on = |split: &str| match runner.split(data, split) {
+        Some(part) => Predictions::of_rows(part, split, &tables.predictions),
+        None => Ok(None),
+    };
+    Ok(Some(FloorResult {
+        name,
+        title,
+        noun,
+        encoder: encoder_name,
+        seconds: tables.runs[0].train_seconds,
+        examples: limit.unwrap_or(runner.n(data, "train")),
+        on_dev: on("dev")?,
+        on_test: on("test")?,
+    }))
 }

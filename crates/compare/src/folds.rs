@@ -209,6 +209,7 @@ impl<'a> Folds<'a> {
             seed: 1,
             size,
             data: race.data,
+            training: None,
             predicts_test: false,
             keeps_model: true,
             // Better late than untrained.
@@ -264,6 +265,7 @@ impl<'a> Folds<'a> {
                 seed,
                 size,
                 data: name,
+                training: None,
                 predicts_test: true,
                 keeps_model: false,
                 until: race.clock.end_of(self.last),

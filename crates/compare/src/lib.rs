@@ -23,6 +23,7 @@ mod page;
 mod predictions;
 mod progress;
 mod race;
+mod reference;
 mod row;
 mod runner;
 mod scorer;
@@ -45,8 +46,10 @@ pub use model::Model;
 pub use page::page;
 pub use predictions::Predictions;
 pub use progress::{Progress, Stage};
+pub use reference::{Reference, Scores, Setting};
 pub use row::Row;
 pub use scorer::Estimate;
+pub use strategies::usual_strategies;
 
 use crate::candidate::Candidate;
 use crate::comparison::ComparisonInput;
@@ -129,7 +132,7 @@ fn entrants(runner: &Runner, request: &Request) -> Vec<Entrant> {
         .encoders
         .iter()
         .map(|encoder| match request.strategies.as_slice() {
-            [] => strategies::usual(encoder.n_layers()),
+            [] => usual_strategies(encoder.n_layers()),
             named => named.to_vec(),
         });
     let of_encoder: Vec<Vec<Strategy>> = of_encoder.collect();

@@ -279,6 +279,7 @@ impl Race<'_> {
             seed,
             size,
             data: self.data,
+            training: None,
             predicts_test,
             // A strategy can only be chosen by a trial that predicted test.
             keeps_model: predicts_test,

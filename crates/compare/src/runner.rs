@@ -139,10 +139,13 @@ impl<'a> Runner<'a> {
             has_dev: self.split(data, "dev").is_some(),
             ..encoder.facts
         };
-        let recipe = recipe(strategy, trial.lr, size.epochs);
+        let training = match trial.training {
+            Some(training) => training.clone(),
+            None => recipe(strategy, trial.lr, size.epochs).training(&encoder.card, &facts)?,
+        };
         let work = Work::Tune(Box::new(TuneWork {
             encoder: encoder.card.name.clone(),
-            training: recipe.training(&encoder.card, &facts)?,
+            training,
         }));
         let arm = strategy.to_string();
         let split = self.split_spec(data, limit);

@@ -12,8 +12,9 @@ pub(crate) struct Entrant {
     pub strategy: Strategy,
 }
 
-/// The strategies for an encoder of `n_layers` layers; the last of them is dropped first when time is short.
-pub(crate) fn usual(n_layers: usize) -> Vec<Strategy> {
+/// The strategies that are compared on an encoder of `n_layers` layers by default; the last of them is dropped first
+/// when time is short.
+pub fn usual_strategies(n_layers: usize) -> Vec<Strategy> {
     vec![
         Strategy::Frozen,
         Strategy::Full,
@@ -75,7 +76,7 @@ mod tests {
         for encoder in ["fixture-bert", "totune-bert-mini", "roberta-base"] {
             let encoder = cards.find(encoder).unwrap();
             let n_layers = encoder.architecture.n_layers();
-            for strategy in usual(n_layers) {
+            for strategy in usual_strategies(n_layers) {
                 let range = epochs(strategy, n_layers);
                 for n in [*range.start(), *range.end()] {
                     for (lr, task) in strategy

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use totune_adapt::Outcome;
+use totune_adapt::{Outcome, Training};
 use totune_data::Dataset;
 use totune_model::AnyEncoder;
 
@@ -23,6 +23,8 @@ pub(crate) struct Trial<'a> {
     pub size: Size,
     /// Name of the data, whose splits are `train`, `test` and perhaps `dev`.
     pub data: &'a str,
+    /// Settings in place of the recipe that follows from the strategy, the learning rate and the epochs.
+    pub training: Option<&'a Training>,
     /// True if the final model predicts test.
     pub predicts_test: bool,
     /// True if the final model may be the one that is kept.

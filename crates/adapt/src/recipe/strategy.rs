@@ -89,7 +89,7 @@ impl Strategy {
     }
 
     /// Default number of epochs of all phases together.
-    pub(super) fn epochs(self, n_layers: usize) -> usize {
+    pub fn epochs(self, n_layers: usize) -> usize {
         match self {
             // Devlin et al. 2019, appendix A.3: 2 to 4.
             Self::Full | Self::LastK(_) => 3,
