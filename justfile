@@ -89,7 +89,7 @@ lint: _libtorch
 [no-exit-message]
 bench *ARGS: _build
     case "${1-}" in \
-        "" | -*) {{ totune }} bench "$@" ;; \
+        "" | -* | regret) {{ totune }} bench "$@" ;; \
         micro) shift && cargo bench --locked --features {{ quote(features) }} --bench '*' -- "$@" ;; \
         data) TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference datasets)} && export TOTUNE_PYTHON && {{ totune }} bench "$@" ;; \
         *) TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference)} && export TOTUNE_PYTHON && {{ totune }} bench "$@" ;; \

@@ -3,6 +3,7 @@
 //! A [`Benchmark`] makes a [`Comparison`], a list of cases with their sides. Each side is a process of its own
 //! ([`side`]): this program again as a [`worker`](worker()), or a Python script of `bench/`. The [`runner`] lets them
 //! take turns and keeps the seconds of every step, and [`Results`] are written as one JSON file and one Markdown page.
+//! [`regret`] scores choices instead of timing steps.
 //!
 //! This crate chooses no device and knows no command line: a [`Desk`] has the settings and starts workers.
 
@@ -20,6 +21,7 @@ mod predict;
 mod pretrain;
 mod probes;
 mod recurrent;
+pub mod regret;
 mod results;
 mod runner;
 mod side;

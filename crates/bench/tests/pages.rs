@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use totune_bench::{ALL, Results, markdown};
+use totune_bench::{ALL, Results, markdown, regret};
 
 /// Files of results below a folder, those of the machines that have a folder of their own too.
 fn results(folder: &Path) -> Vec<PathBuf> {
@@ -27,16 +27,22 @@ fn every_committed_page_is_written_from_its_results() {
     assert!(files.len() >= 10, "found {}", files.len());
     for file in files {
         let shown = file.display();
-        let results = Results::read(&file).unwrap_or_else(|error| panic!("{error:#}"));
-        let known = ALL
-            .iter()
-            .any(|benchmark| benchmark.name == results.benchmark);
-        assert!(known, "{shown}: of no benchmark");
+        let written = if file.ends_with("compare.json") {
+            let results = regret::Regret::read(&file);
+            regret::markdown(&results.unwrap_or_else(|error| panic!("{error:#}")))
+        } else {
+            let results = Results::read(&file).unwrap_or_else(|error| panic!("{error:#}"));
+            let known = ALL
+                .iter()
+                .any(|benchmark| benchmark.name == results.benchmark);
+            assert!(known, "{shown}: of no benchmark");
+            markdown(&results)
+        };
         let page = file.with_extension("md");
         if std::env::var_os("TOTUNE_WRITE_PAGES").is_some() {
-            fs::write(&page, markdown(&results)).expect("written");
+            fs::write(&page, &written).expect("written");
         }
         let text = fs::read_to_string(&page).expect("a page next to its results");
-        assert_eq!(text, markdown(&results), "{shown}");
+        assert_eq!(text, written, "{shown}");
     }
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use support::Checkout;
+use totune_bench::regret::{self, Regret};
 use totune_bench::{ALL, Results, markdown};
 
 /// Runs tiny cases of a benchmark and returns its results.
@@ -86,12 +87,65 @@ fn all_sides_of_every_benchmark_run() {
 }
 
 #[test]
+fn the_regret_of_a_choice_is_measured_part_by_part() {
+    let checkout = Checkout::new();
+    let out = checkout.path("out");
+    let fixture = ["--datasets", "fixture-tweets", "--encoder", "fixture-bert"];
+    let short = ["--rows", "120,all", "--strategies", "frozen,last-1"];
+    let mut arguments = [&["bench", "regret"][..], &fixture, &short].concat();
+    arguments.extend(["--budget", "5s", "--out", out.to_str().expect("UTF-8")]);
+    let said = checkout.succeed(&arguments);
+    let page = out.join("compare.md");
+    assert_eq!(said.trim(), page.to_str().expect("UTF-8"));
+    let written = fs::read_to_string(&page).expect("a page");
+    let results = Regret::read(&out.join("compare.json")).expect("results");
+    assert_eq!(written, regret::markdown(&results));
+    let rows: Vec<usize> = results.cases.iter().map(|case| case.rows).collect();
+    let n_test = results.cases[0].n_test;
+    assert_eq!(rows[1] + n_test, 240);
+    assert!(rows[0].abs_diff(120) < 5, "{rows:?}");
+    for case in &results.cases {
+        // A comparison, vectors, the example script, and two strategies at two learning rates.
+        assert_eq!((case.parts.len(), case.missing), (7, 0), "{}", case.rows);
+        assert!(case.parts[1..].iter().all(|part| part.test.is_some()));
+    }
+    assert!(written.contains("| fixture-tweets | "), "{written}");
+    assert!(written.contains("| `compare` | 2 | "), "{written}");
+    assert!(written.contains("their scores mean nothing"), "{written}");
+
+    // Only what is missing is done again.
+    let case = checkout.path("runs/bench-regret/fixture-bert/fixture-tweets-120");
+    fs::remove_file(case.join("vectors.json")).expect("a part");
+    checkout.succeed(&arguments);
+    let again = Regret::read(&out.join("compare.json")).expect("results");
+    let seconds = |results: &Regret, at: usize| results.cases[0].parts[at].seconds;
+    assert_ne!(seconds(&again, 1), seconds(&results, 1));
+    for at in [0, 2, 3, 4, 5, 6] {
+        assert_eq!(seconds(&again, at), seconds(&results, at), "part {at}");
+    }
+    for (arguments, expected) in [
+        (vec!["crf", "--seeds", "2"], "expected only with `regret`"),
+        (vec!["regret", "--rounds", "2"], "--rounds: `regret` has no"),
+        (vec!["regret", "--rows", "few"], "expected a number of rows"),
+        (
+            vec!["regret", "--datasets", "fixture-tweets", "--rows", "5000"],
+            "expected fewer than the 192 rows",
+        ),
+    ] {
+        let said = checkout.run(&[&["bench"], &arguments[..]].concat());
+        assert_eq!(said.code, Some(2), "{arguments:?}");
+        assert!(said.err.contains(expected), "{}", said.err);
+    }
+}
+
+#[test]
 fn benchmarks_are_listed_and_an_unknown_one_is_answered_with_them() {
     let checkout = Checkout::new();
     let list = checkout.succeed(&["bench"]);
     for benchmark in &ALL {
         assert!(list.contains(benchmark.about), "{}", benchmark.name);
     }
+    assert!(list.contains(regret::LISTED[1]), "{list}");
     let said = checkout.run(&["bench", "pretain"]);
     assert_eq!(said.code, Some(2));
     for part in [

@@ -68,7 +68,8 @@ pub struct Compare {
     hints: HintArgs,
 }
 
-fn time(text: &str) -> Result<Duration, String> {
+/// A number of seconds, minutes or hours.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
     let expected = || format!("found `{text}`, expected a time such as 90s, 10m or 1h");
     let (number, seconds) = match text.char_indices().last() {
         Some((at, 's')) => (&text[..at], 1.0),
@@ -85,6 +86,19 @@ fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The strategies of these names.
+pub(super) fn strategies(names: &[String]) -> Result<Vec<Strategy>> {
+    let known = |name: &String| {
+        name.parse().with_context(|| {
+            let hint = near(name, Strategy::NAMES);
+            let hint = hint.map(|near| format!("; did you mean `{near}`?"));
+            let hint = hint.unwrap_or_default();
+            format!("--strategies: unknown strategy `{name}`{hint}")
+        })
+    };
+    names.iter().map(known).collect()
+}
+
 impl Compare {
     /// Compares, prints the result and writes the page.
     pub fn run(self, context: &Context, start: Instant) -> Result<u8> {
@@ -93,7 +107,7 @@ impl Compare {
             "--margin: found {}, expected 0 or more",
             self.margin
         );
-        let strategies = self.asked()?;
+        let strategies = strategies(&self.strategies)?;
         let mut encoders = self.encoder.clone();
         encoders.dedup();
         if let Some(folder) = &self.save {
@@ -188,19 +202,6 @@ impl Compare {
             print_saved(&saved)
         }
         Ok(true)
-    }
-
-    /// The requested strategies.
-    fn asked(&self) -> Result<Vec<Strategy>> {
-        let known = |name: &String| {
-            name.parse().with_context(|| {
-                let hint = near(name, Strategy::NAMES);
-                let hint = hint.map(|near| format!("; did you mean `{near}`?"));
-                let hint = hint.unwrap_or_default();
-                format!("--strategies: unknown strategy `{name}`{hint}")
-            })
-        };
-        self.strategies.iter().map(known).collect()
     }
 
     /// The command that trains the chosen model and saves it; `None` where a floor was chosen.

@@ -1,13 +1,17 @@
 //! `totune bench`: comparisons with other programs, and with other settings of totune.
 
+mod regret;
+
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
+use totune_bench::regret::{LISTED, NAME};
 use totune_bench::{ALL, Benchmark, Desk, StartWorker, Worker};
 use totune_data::near;
 
+use self::regret::RegretArgs;
 use crate::context::Context;
 use crate::exit;
 
@@ -19,6 +23,7 @@ Examples:
   totune bench peer --only 'MiniLM, batch 16' --rounds 3
   totune bench pretrain --python .venv/bin/python
   totune bench lstm --tiny --side totune --out out/bench     does it work? no Python, a second
+  totune bench regret --datasets sst-2 --rows 500,2000 --threads 1
 
 Writes <name>.json and <name>.md after each case; cases that are not measured again stay as they
 were on the same machine. Nothing else should run meanwhile: the page says what the load was.")]
@@ -46,6 +51,8 @@ pub struct Bench {
     /// Tiny cases that only show that a benchmark works; their times are meaningless
     #[arg(long, requires = "out")]
     tiny: bool,
+    #[command(flatten)]
+    regret: RegretArgs,
 }
 
 /// One side of a comparison, started by `totune bench`
@@ -62,16 +69,21 @@ impl Bench {
     /// Lists the benchmarks, or runs one and prints the path of its page.
     pub fn run(self, context: &Context) -> Result<u8> {
         let Some(name) = &self.name else {
-            for Benchmark {
-                name, about, needs, ..
-            } in &ALL
-            {
+            let timed = ALL.iter().map(|one| [one.name, one.about, one.needs]);
+            for [name, about, needs] in timed.chain([LISTED]) {
                 println!("{name:<9} {about}\n{:<9} needs {needs}", "");
             }
             return Ok(exit::OK);
         };
+        let out = self.out.clone();
+        let out = out.unwrap_or_else(|| context.project.root.join("results/bench"));
+        if name == NAME {
+            self.only_timed()?;
+            return self.regret.run(context, out);
+        }
         let Some(benchmark) = Benchmark::find(name) else {
-            let names: Vec<&str> = ALL.iter().map(|benchmark| benchmark.name).collect();
+            let timed = ALL.iter().map(|benchmark| benchmark.name);
+            let names: Vec<&str> = timed.chain([NAME]).collect();
             let near = near(name, names.iter().copied());
             let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
             bail!(
@@ -79,12 +91,12 @@ impl Bench {
                 names.join(", ")
             );
         };
-        let default = || context.project.root.join("results/bench");
+        self.regret.none()?;
         let desk = Desk {
             project: context.project.clone(),
             roots: context.roots.clone(),
             python: self.python,
-            out: self.out.unwrap_or_else(default),
+            out,
             rounds: self.rounds.map(usize::from),
             steps: self.steps.map(usize::from),
             threads: context.threads(),
@@ -95,6 +107,22 @@ impl Bench {
         };
         println!("{}", desk.run(benchmark)?.display());
         Ok(exit::OK)
+    }
+}
+
+impl Bench {
+    /// Refuses options that only benchmarks of time have.
+    fn only_timed(&self) -> Result<()> {
+        for (option, is_given) in [
+            ("--rounds", self.rounds.is_some()),
+            ("--steps", self.steps.is_some()),
+            ("--only", !self.only.is_empty()),
+            ("--side", !self.side.is_empty()),
+            ("--tiny", self.tiny),
+        ] {
+            ensure!(!is_given, "{option}: `{NAME}` has no such option");
+        }
+        Ok(())
     }
 }
 

@@ -1,0 +1,230 @@
+//! The parts of a case: a comparison, a training or a floor each, done by one process and stored.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use totune_adapt::Strategy;
+use totune_compare::{Clock, Reference, Request, Scores, Setting, compare};
+use totune_data::Task;
+use totune_model::EncoderCard;
+use totune_sweep::Environment;
+
+use super::case::Case;
+use crate::machine::{Machine, load};
+
+/// Seeds of the leaders of a comparison, and the difference that does not matter: the defaults of `totune compare`.
+const MOST_SEEDS: usize = 10;
+const MARGIN: f64 = 0.01;
+
+/// Something to do for a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Job {
+    /// A comparison of these strategies within a budget.
+    Compare {
+        /// Seconds of the budget.
+        budget: u64,
+        /// Names of the strategies.
+        strategies: Vec<String>,
+    },
+    /// Logistic or ridge regression on frozen vectors.
+    Vectors,
+    /// Full fine-tuning with the defaults of transformers' example scripts.
+    ExampleScript {
+        /// Seed.
+        seed: u64,
+    },
+    /// A training of the grid at length.
+    Grid {
+        /// Name of the strategy.
+        strategy: String,
+        /// Peak learning rate.
+        lr: f64,
+        /// Seed.
+        seed: u64,
+    },
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Compare { budget, strategies } => {
+                write!(f, "compare {budget}s {}", strategies.join(" "))
+            }
+            Self::Vectors => f.write_str("vectors"),
+            Self::ExampleScript { seed } => write!(f, "example-script seed {seed}"),
+            Self::Grid { strategy, lr, seed } => write!(f, "grid {strategy} {lr:e} seed {seed}"),
+        }
+    }
+}
+
+/// A job that is done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobResult {
+    /// The job.
+    #[serde(flatten)]
+    pub job: Job,
+    /// The choice of a comparison; empty for other jobs, which say it themselves.
+    pub setting: String,
+    /// Dev score, where there is one.
+    pub dev: Option<f64>,
+    /// Test score; none where training diverged, or nothing could be chosen.
+    pub test: Option<f64>,
+    /// Test examples.
+    pub n_test: usize,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// Threads.
+    pub threads: usize,
+    /// Load average when it began.
+    pub load: Option<f64>,
+    /// Commit of the program; `+` where the checkout had changes.
+    pub commit: String,
+    /// The machine.
+    pub machine: Machine,
+}
+
+/// The settings of all cases.
+pub(super) struct Plan {
+    pub encoder: EncoderCard,
+    pub strategies: Vec<Strategy>,
+    pub budget: Duration,
+    pub seeds: u64,
+}
+
+impl Plan {
+    /// The jobs of a case of which `parts` are done, the short ones first. Only the better learning rate of a strategy
+    /// has more than one seed, so those follow once it is known.
+    pub fn jobs(&self, case: &Case, parts: &[JobResult]) -> Vec<Job> {
+        let strategies = || self.strategies.iter();
+        let mut jobs = vec![Job::Compare {
+            budget: self.budget.as_secs(),
+            strategies: strategies().map(ToString::to_string).collect(),
+        }];
+        if case.train.task() != Task::Tagging {
+            jobs.push(Job::Vectors);
+        }
+        jobs.extend((1..=self.seeds).map(|seed| Job::ExampleScript { seed }));
+        let grid = |strategy: &Strategy, lr, seed| Job::Grid {
+            strategy: strategy.to_string(),
+            lr,
+            seed,
+        };
+        for strategy in strategies() {
+            let rates = strategy.learning_rates(&self.encoder);
+            jobs.extend(rates.map(|lr| grid(strategy, lr, 1)));
+        }
+        for strategy in strategies() {
+            let rates = strategy.learning_rates(&self.encoder);
+            if let Some(lr) = better_rate(parts, &strategy.to_string(), rates.len()) {
+                jobs.extend((2..=self.seeds).map(|seed| grid(strategy, lr, seed)));
+            }
+        }
+        jobs
+    }
+
+    /// Does a job; `None` if it was stopped from outside.
+    pub fn perform(&self, job: &Job, case: &Case, at: Environment) -> Result<Option<JobResult>> {
+        let load = load();
+        let test = (&case.train, &case.test);
+        let reference = || Reference::new(at, &self.encoder.name, test);
+        let of_job = |scores| (String::new(), case.test.examples.len(), scores);
+        let done = match job {
+            Job::Compare { .. } => self.compare(case, at)?,
+            Job::Vectors => reference()?.run(Setting::Floor("vectors"), 1)?.map(of_job),
+            Job::ExampleScript { seed } => {
+                let scores = reference()?.run(Setting::ExampleScript, *seed)?;
+                scores.map(of_job)
+            }
+            Job::Grid { strategy, lr, seed } => {
+                let strategy = strategy.parse()?;
+                let scores = reference()?.run(Setting::AtLength(strategy, *lr), *seed)?;
+                scores.map(of_job)
+            }
+        };
+        Ok(done.map(|(setting, n_test, scores)| JobResult {
+            job: job.clone(),
+            setting,
+            dev: scores.dev,
+            test: scores.test,
+            n_test,
+            seconds: scores.seconds,
+            threads: at.machine.threads,
+            load,
+            commit: totune_sweep::code(&at.project.root),
+            machine: Machine::here(),
+        }))
+    }
+
+    /// A comparison within the budget. What cross-validation chose is trained on all rows and scored on test.
+    fn compare(&self, case: &Case, at: Environment) -> Result<Option<Done>> {
+        let request = Request {
+            encoders: vec![self.encoder.name.clone()],
+            strategies: self.strategies.clone(),
+            clock: Clock::new(Instant::now(), self.budget),
+            most_seeds: MOST_SEEDS,
+            margin: MARGIN,
+            keeps_model: true,
+        };
+        let outcome = compare(&case.splits()?, at, &request, &())?;
+        let seconds = request.clock.spent();
+        let comparison = &outcome.comparison;
+        if comparison.stopped {
+            return Ok(None);
+        }
+        let mut rows = comparison.rows.iter();
+        let chosen = rows.find(|row| Some(&row.name) == comparison.chosen.as_ref());
+        let Some(row) = chosen else {
+            let none = Scores {
+                dev: None,
+                test: None,
+                seconds,
+            };
+            return Ok(Some(("nothing".to_string(), 0, none)));
+        };
+        let setting = match row.learning_rate {
+            Some(lr) => format!("{} {lr:e}", row.name),
+            None => row.name.clone(),
+        };
+        let (n_test, test) = if case.is_small() {
+            let reference = Reference::new(at, &self.encoder.name, (&case.train, &case.test))?;
+            let chosen = match &row.recipe {
+                Some(recipe) => Setting::Recipe(recipe),
+                None => Setting::Floor(&row.name),
+            };
+            let Some(scores) = reference.run(chosen, 1)? else {
+                return Ok(None);
+            };
+            (case.test.examples.len(), scores.test)
+        } else {
+            let (test, _) = outcome.test.as_ref().context("a choice has predictions")?;
+            (test.examples.len(), row.test.map(|test| test.value))
+        };
+        let dev = row.dev;
+        Ok(Some((setting, n_test, Scores { dev, test, seconds })))
+    }
+}
+
+/// The choice, the number of test examples, and the scores.
+type Done = (String, usize, Scores);
+
+/// The learning rate of a strategy of the grid with the best dev score at the first seed, once all `n` are done.
+pub(super) fn better_rate(parts: &[JobResult], strategy: &str, n: usize) -> Option<f64> {
+    let of_first_seed = parts.iter().filter_map(|part| match &part.job {
+        Job::Grid {
+            strategy: of,
+            lr,
+            seed: 1,
+        } if of == strategy => Some((*lr, part.dev.unwrap_or(f64::NEG_INFINITY))),
+        _ => None,
+    });
+    let mut rates: Vec<(f64, f64)> = of_first_seed.collect();
+    // The usual learning rate is the lower one; it wins a tie.
+    rates.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.total_cmp(&b.0)));
+    rates
+        .first()
+        .filter(|_| rates.len() == n)
+        .map(|best| best.0)
+}

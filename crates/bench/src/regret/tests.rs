@@ -1,0 +1,90 @@
+//! The page of `bench regret`.
+
+use super::*;
+use crate::machine::Machine;
+
+fn part(job: Job, setting: &str, dev: f64, test: Option<f64>, seconds: f64) -> JobResult {
+    JobResult {
+        job,
+        setting: setting.to_string(),
+        dev: Some(dev),
+        test,
+        n_test: 100,
+        seconds,
+        threads: 1,
+        load: None,
+        commit: "abc".to_string(),
+        machine: Machine::default(),
+    }
+}
+
+fn grid(strategy: &str, lr: f64, dev: f64, test: Option<f64>) -> JobResult {
+    let strategy = strategy.to_string();
+    part(
+        Job::Grid {
+            strategy,
+            lr,
+            seed: 1,
+        },
+        "",
+        dev,
+        test,
+        50.0,
+    )
+}
+
+fn case(compared: f64) -> CaseParts {
+    let compare = Job::Compare {
+        budget: 600,
+        strategies: Vec::new(),
+    };
+    CaseParts {
+        dataset: "x".to_string(),
+        fixture: false,
+        metric: "accuracy".to_string(),
+        rows: 500,
+        n_test: 100,
+        missing: 0,
+        parts: vec![
+            part(compare, "last-2 2e-4", 0.8, Some(compared), 580.0),
+            part(Job::Vectors, "", 0.0, Some(0.7), 2.0),
+            part(Job::ExampleScript { seed: 1 }, "", 0.0, None, 9.0),
+            // The learning rate is chosen on dev, the best strategy on test.
+            grid("full", 1e-4, 0.81, Some(0.82)),
+            grid("full", 3e-4, 0.80, Some(0.99)),
+            grid("lora", 1e-3, 0.82, Some(0.80)),
+            grid("lora", 3e-3, 0.10, None),
+        ],
+    }
+}
+
+#[test]
+fn regret_is_from_the_best_strategy_on_test_at_the_better_rate_on_dev() {
+    let open = CaseParts {
+        missing: 3,
+        rows: 2000,
+        ..case(0.5)
+    };
+    let page = markdown(&Regret {
+        benchmark: "regret".to_string(),
+        encoder: "an-encoder".to_string(),
+        budget: 600,
+        seeds: 1,
+        cases: vec![case(0.815), case(0.80), open],
+    });
+    for line in [
+        "Threads of each process: 1.",
+        "Commit: abc.",
+        "| x | 500 | 100 | accuracy | 82.0, full 1e-4 | 81.5 (0.5), last-2 2e-4 | 80.0 (2.0), lora 1e-3 | 70.0 (12.0) | no score |",
+        "| `compare` | 2 | 1 of 2 | 1.25 | 2.00 | 580 |",
+        "| best on dev of the grid | 2 | 0 of 2 | 2.00 | 2.00 | 200 |",
+        "| regression on frozen vectors | 2 | 0 of 2 | 12.00 | 12.00 | 2 |",
+        "| example script's defaults | 2 | 0 of 2, no score in 2 |  |  | 9 |",
+        "- x, 2000 rows: 7 of 10 parts are done",
+    ] {
+        assert!(
+            page.lines().any(|found| found == line),
+            "expected {line} in\n{page}"
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! `totune bench regret`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use totune_bench::regret::{DATASETS, NAME, RegretRequest, Rows, run};
+
+use crate::command::compare::{strategies, time};
+use crate::command::train;
+use crate::context::Context;
+use crate::exit;
+
+/// Options of `totune bench regret`.
+#[derive(Debug, Default, PartialEq, Args)]
+#[command(next_help_heading = "Options of regret")]
+pub(super) struct RegretArgs {
+    /// Datasets, separated by commas [default: sst-2,conll2003,sts-b,disaster-tweets]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    datasets: Vec<String>,
+    /// Numbers of rows that each dataset is cut to, separated by commas [default: 500,2000,all]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    rows: Vec<Rows>,
+    /// Budget of `totune compare` [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    budget: Option<Duration>,
+    /// Encoder [default: totune-bert-mini]
+    #[arg(long, value_name = "NAME")]
+    encoder: Option<String>,
+    /// Strategies, separated by commas [default: those of `totune compare`]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    strategies: Vec<String>,
+    /// Seeds of the grid at length [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
+    seeds: Option<u16>,
+    /// Folder for what is done; the same command resumes, and several at once share the work [default:
+    /// runs/bench-regret in the project]
+    #[arg(long, value_name = "FOLDER")]
+    work: Option<PathBuf>,
+}
+
+impl RegretArgs {
+    /// Refuses these options where another benchmark is named.
+    pub fn none(&self) -> Result<()> {
+        ensure!(
+            *self == Self::default(),
+            "--datasets, --rows, --budget, --encoder, --strategies, --seeds and --work: expected only with `{NAME}`"
+        );
+        Ok(())
+    }
+
+    /// Runs the benchmark and prints the path of its page.
+    pub fn run(self, context: &Context, out: PathBuf) -> Result<u8> {
+        let machine = context.machine()?;
+        let or = |given: Vec<String>, usual: &[&str]| match given.as_slice() {
+            [] => usual.iter().map(ToString::to_string).collect(),
+            _ => given,
+        };
+        let default = || context.project.root.join("runs/bench-regret");
+        let request = RegretRequest {
+            datasets: or(self.datasets, &DATASETS),
+            rows: match self.rows.as_slice() {
+                [] => vec![Rows::Some(500), Rows::Some(2000), Rows::All],
+                _ => self.rows,
+            },
+            budget: self.budget.unwrap_or(Duration::from_secs(600)),
+            encoder: self.encoder.unwrap_or_else(|| train::ENCODER.to_string()),
+            strategies: strategies(&self.strategies)?,
+            seeds: u64::from(self.seeds.unwrap_or(1)),
+            work: self.work.unwrap_or_else(default),
+            out,
+        };
+        Ok(match run(&request, context.environment(&machine))? {
+            Some(page) => {
+                println!("{}", page.display());
+                exit::OK
+            }
+            None => exit::STOPPED,
+        })
+    }
+}
