@@ -29,15 +29,23 @@ fn of_schema_1(paper: &str) -> Vec<RunRow> {
 
 #[test]
 fn a_spec_of_schema_1_gives_the_id_of_its_run_and_its_arm() {
+    let mut with_arm = 0;
     for paper in papers() {
         let arms = Arms::of(&project(), &paper, "small").expect("arms");
+        let stored = Tables::read_runs(&project().results(&paper, "small")).expect("rows");
+        let stored: BTreeSet<String> = stored.into_iter().map(|row| row.run_id).collect();
         for row in of_schema_1(&paper) {
             assert!(!row.spec.contains("schema"), "{}", row.spec);
             let spec = RunSpec::read(&row.spec).expect("a spec");
             assert_eq!(spec.id_of_schema_1(), row.run_id, "{}", row.spec);
-            assert!(arms.find(&spec).is_some(), "{paper}: {}", row.spec);
+            // A run that was replaced by one with other settings is in no plan of today.
+            if stored.contains(&row.run_id) {
+                assert!(arms.find(&spec).is_some(), "{paper}: {}", row.spec);
+                with_arm += 1;
+            }
         }
     }
+    assert!(with_arm > 0);
 }
 
 #[test]
@@ -162,18 +170,18 @@ fn a_collected_run_knows_how_many_trials_its_settings_were_chosen_from() {
 #[test]
 fn stored_results_are_upgraded_in_place_and_keep_their_ids() {
     let root = tempfile::tempdir().expect("a temporary folder");
-    let (from, to) = (project(), root.path().join("results/hart2020/small"));
+    let (from, to) = (project(), root.path().join("results/wang2019/small"));
     std::fs::create_dir_all(&to).expect("a folder");
     let experiments = root.path().join("experiments");
     std::os::unix::fs::symlink(from.root.join("experiments"), experiments).expect("a link");
     let before = Tables {
-        runs: of_schema_1("hart2020"),
-        ..Tables::read(&from.results("hart2020", "small")).expect("rows")
+        runs: of_schema_1("wang2019"),
+        ..Tables::read(&from.results("wang2019", "small")).expect("rows")
     };
     before.write(&to).expect("writes");
     let scratch = Project::open(root.path()).expect("a project");
     for _ in 0..2 {
-        let runs = upgrade_results(&scratch, "hart2020", "small").expect("upgrades");
+        let runs = upgrade_results(&scratch, "wang2019", "small").expect("upgrades");
         assert_eq!(runs, before.runs.len());
         let after = Tables::read(&to).expect("rows");
         assert_eq!(after.evals, before.evals);
