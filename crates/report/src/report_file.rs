@@ -22,8 +22,8 @@ pub(crate) struct ReportFile {
     /// The paper and its question.
     pub(crate) paper: Paper,
     pub(crate) plan: Plan,
-    /// The takeaway at the top of the page.
-    pub(crate) takeaway: Option<TakeawayPlan>,
+    /// Takeaways for the top of the page; the first with runs of its baseline is shown.
+    pub(crate) takeaways: Vec<TakeawayPlan>,
     /// Tables, in the order of the page.
     pub(crate) tables: Vec<Item<tables::Kind>>,
     /// Figures, in the order of the page.
@@ -53,7 +53,8 @@ struct Written {
     tasks: BTreeMap<String, Task>,
     #[serde(default, rename = "label")]
     labels: Vec<LabelPlan>,
-    takeaway: Option<TakeawayPlan>,
+    #[serde(default, rename = "takeaway")]
+    takeaways: Vec<TakeawayPlan>,
     #[serde(default, rename = "table")]
     tables: Vec<Item<tables::Kind>>,
     #[serde(default, rename = "figure")]
@@ -83,7 +84,7 @@ impl From<Written> for ReportFile {
                 tasks: written.tasks,
                 labels: written.labels,
             },
-            takeaway: written.takeaway,
+            takeaways: written.takeaways,
             tables: written.tables,
             figures: written.figures,
         }
@@ -122,7 +123,7 @@ impl ReportFile {
     pub(crate) fn check(&self, shown: &str) -> Result<()> {
         self.plan.check(shown)?;
         let mut ids = HashSet::from(["claims".to_owned()]);
-        if let Some(takeaway) = &self.takeaway {
+        for takeaway in &self.takeaways {
             takeaway.check(self, &format!("{shown}: takeaway"))?;
             ids.insert("takeaway".to_owned());
         }

@@ -9,7 +9,7 @@ use crate::figures::RenderedFigure;
 use crate::page::output::Staged;
 use crate::report_file::ReportFile;
 use crate::tables::RenderedTable;
-use crate::tables::takeaway::Takeaway;
+use crate::tables::takeaway::{Takeaway, TakeawayPlan};
 
 /// The tables and figures of `report.toml`, filled.
 pub(crate) struct Contents {
@@ -27,7 +27,10 @@ impl Contents {
         judged: &[Judged],
         stamp: Option<String>,
     ) -> Result<Self> {
-        let takeaway = file.takeaway.as_ref();
+        let mut takeaways = file.takeaways.iter();
+        let has_runs = |takeaway: &&TakeawayPlan| takeaway.has_runs(scope);
+        // Profiles differ in which experiments they run.
+        let takeaway = takeaways.find(has_runs).or(file.takeaways.last());
         let tables = file.tables.iter();
         let drawings = file.figures.iter().map(|figure| {
             let mut drawing = figure.draw(scope)?;

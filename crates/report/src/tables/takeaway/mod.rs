@@ -28,7 +28,7 @@ use self::sentences::{provenance, sentences};
 use super::{Csv, RenderedTable};
 use crate::item::Heading;
 
-/// `[takeaway]` in `report.toml`.
+/// `[[takeaway]]` in `report.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct TakeawayPlan {
@@ -65,6 +65,13 @@ impl TakeawayPlan {
             "{from}: found no group but the baseline, expected at least one"
         );
         plan.tasks_named(&self.tasks, from).map(|_| ())
+    }
+
+    /// Whether the baseline has a run.
+    pub(crate) fn has_runs(&self, scope: &Scope) -> bool {
+        let select = |group: &Group| scope.runs.select(&group.conditions, &scope.from);
+        let baseline = scope.plan.groups.get(&self.baseline).map(select);
+        matches!(baseline, Some(Ok(selection)) if !selection.runs.is_empty())
     }
 
     /// Fills the table, and writes and draws its conclusions.
