@@ -82,6 +82,28 @@ fn shards_together_are_the_whole() {
     assert_eq!(checkout.count("done"), RUNS);
 }
 
+#[test]
+fn a_part_of_a_plan_is_selected_by_experiment_and_dataset() {
+    let checkout = Checkout::new();
+    let runs = |arguments: &[&str]| {
+        let plan = checkout.plan(arguments);
+        plan["runs"].as_array().expect("runs").len()
+    };
+    let sparse = runs(&["--experiment", "sparse"]);
+    let tune = runs(&["--experiment", "tune", "--dataset", "fixture-tweets"]);
+    assert!(sparse > 0 && tune > 0 && sparse + tune == RUNS);
+    let both = ["--experiment", "sparse", "--experiment", "tune"];
+    assert_eq!(runs(&both), RUNS);
+
+    let wrong = ["sweep", "plan", "trial", "fixture", "--dataset", "tweets"];
+    let said = checkout.run(&wrong);
+    assert_eq!(said.code, Some(2));
+    assert_eq!(
+        said.err,
+        "error: unknown dataset of this plan `tweets`; did you mean `fixture-tweets`? there are: fixture-tweets\n"
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn a_request_to_terminate_stops_cleanly_and_says_how_to_resume() {
@@ -127,6 +149,26 @@ fn what_is_done_is_not_run_again() {
         std::fs::read(checkout.path("results/trial/fixture/runs.parquet")).expect("table"),
         bytes
     );
+}
+
+#[test]
+fn a_sweep_continues_from_collected_runs() {
+    let undisturbed = Checkout::new();
+    undisturbed.succeed(&["sweep", "run", "trial", "fixture"]);
+    let moved = Checkout::new();
+    moved.succeed(&["sweep", "run", "trial", "fixture", "--shard", "1/2"]);
+    moved.succeed(&["collect", "trial", "fixture", "--partial"]);
+    let done = moved.count("done");
+    std::fs::remove_dir_all(moved.path("runs")).expect("runs");
+    assert_eq!(moved.count("missing"), RUNS);
+
+    let said = moved.run(&["sweep", "restore", "trial", "fixture"]);
+    assert_eq!(said.err, format!("{done} runs restored, 0 were there\n"));
+    assert_eq!(moved.count("done"), done);
+    moved.succeed(&["sweep", "run", "trial", "fixture"]);
+    let said = moved.run(&["sweep", "restore", "trial", "fixture"]);
+    assert_eq!(said.err, format!("0 runs restored, {done} were there\n"));
+    assert_eq!(moved.collected(), undisturbed.collected());
 }
 
 fn end(child: Child) -> CommandOutput {

@@ -30,8 +30,10 @@ mod profile;
 mod progress;
 mod project;
 mod provenance;
+mod restore;
 mod run_log;
 mod search;
+mod selection;
 mod spec;
 mod stale;
 mod store;
@@ -51,11 +53,13 @@ pub use inputs::{Inputs, missing};
 pub use machine::Machine;
 pub use misfits::misfits;
 pub use places::{Environment, Places, Roots};
-pub use plan::{Plan, PlannedRun, Selection, Shard};
+pub use plan::{Plan, PlannedRun};
 pub use progress::{EndScore, Ended, Listeners, Position, Progress, Silent, Watched};
 pub use project::Project;
 pub use provenance::{code, peak_memory, timestamp};
+pub use restore::{Restored, restore};
 pub use search::UnequalSearch;
+pub use selection::{Selection, Shard};
 pub use spec::{
     DivergenceWork, Floor, FloorWork, Information, LogisticSettings, ProbeInput, ProbeWork,
     ProbedStates, Regression, RunSpec, SparseWork, Stale, TuneWork, Work,

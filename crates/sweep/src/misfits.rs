@@ -25,7 +25,7 @@ pub fn misfits<'a>(
     for spec in specs {
         let dataset = datasets.find(&spec.dataset)?;
         let encoder = spec.encoder().map(|name| encoders.find(name)).transpose()?;
-        let experiment = spec.experiment.trim_end_matches(crate::spec::OF_TRIALS);
+        let experiment = spec.experiment_file();
         let file = format!("experiments/{}/{experiment}.toml", spec.paper);
         let reasons = reasons(spec, dataset, encoder);
         if !reasons.is_empty() {

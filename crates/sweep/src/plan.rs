@@ -1,14 +1,14 @@
 //! The runs of a profile, their states, and those that would run now.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::known::Known;
 use crate::labels;
 use crate::search::{Cell, Choice, Scored, UnequalSearch};
+use crate::selection::Selection;
 use crate::{Places, Project, RunSpec, Stale, State, Store};
 
 /// All runs of a paper and profile, with their states.
@@ -62,47 +62,6 @@ impl PlannedRun {
     }
 }
 
-/// A part of a plan.
-#[derive(Debug, Clone, Default)]
-pub struct Selection {
-    /// Only these run ids (or unambiguous beginnings of them); all when empty.
-    pub only: Vec<String>,
-    /// Only this share of the runs.
-    pub shard: Option<Shard>,
-    /// Rerun failed runs.
-    pub retry_failed: bool,
-}
-
-/// Every N-th run, starting with the i-th: `2/4` is the second of four shards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shard {
-    /// Number of the shard, counted from 1.
-    pub index: usize,
-    /// Number of shards.
-    pub of: usize,
-}
-
-impl FromStr for Shard {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let parse = || -> Option<Self> {
-            let (index, of) = text.split_once('/')?;
-            Some(Self {
-                index: index.trim().parse().ok()?,
-                of: of.trim().parse().ok()?,
-            })
-        };
-        let shard =
-            parse().with_context(|| format!("`{text}` is no shard; expected i/N such as 1/4"))?;
-        ensure!(
-            shard.index >= 1 && shard.index <= shard.of,
-            "shard {text}: expected i between 1 and N"
-        );
-        Ok(shard)
-    }
-}
-
 impl Plan {
     /// Expands every experiment of the paper that has the profile, and looks up the state of each run.
     ///
@@ -133,7 +92,10 @@ impl Plan {
                 known.adopt(run)?;
             }
         }
-        let entries = select(entries, selection)?;
+        let selected = selection.of(entries.iter().map(|entry| (entry.id(), entry.spec())))?;
+        let selected = entries.into_iter().zip(selected);
+        let entries = selected.filter_map(|(entry, selected)| selected.then_some(entry));
+        let entries: Vec<Entry> = entries.collect();
         let elsewhere = |entry: &Entry| matches!(entry, Entry::Undecided(run) if run.elsewhere);
         let waits_for_others = entries.iter().any(elsewhere);
         let planned = |entry: Entry| entry.planned(store, selection.retry_failed);
@@ -196,6 +158,13 @@ impl Entry {
         match self {
             Self::Known(spec) => spec.id(),
             Self::Undecided(_) => String::new(),
+        }
+    }
+
+    fn spec(&self) -> &RunSpec {
+        match self {
+            Self::Known(spec) => spec,
+            Self::Undecided(undecided) => &undecided.spec,
         }
     }
 
@@ -274,41 +243,6 @@ fn main_metric(project: &Project, dataset: &str) -> Result<String> {
     })
 }
 
-fn select(entries: Vec<Entry>, selection: &Selection) -> Result<Vec<Entry>> {
-    let ids: Vec<String> = entries.iter().map(Entry::id).collect();
-    for wanted in &selection.only {
-        let found = ids
-            .iter()
-            .filter(|id| id.starts_with(wanted.as_str()))
-            .count();
-        ensure!(
-            found > 0,
-            "no run {wanted} in this plan; `totune sweep plan` lists the ids"
-        );
-        ensure!(
-            found == 1,
-            "{found} runs begin with {wanted}; expected more of the id"
-        );
-    }
-    let wanted = |id: &str| {
-        selection.only.is_empty()
-            || selection
-                .only
-                .iter()
-                .any(|only| id.starts_with(only.as_str()))
-    };
-    let in_shard = |at: usize| {
-        selection
-            .shard
-            .is_none_or(|shard| at % shard.of == shard.index - 1)
-    };
-    let numbered = entries.into_iter().zip(&ids).enumerate();
-    Ok(numbered
-        .filter(|(at, (_, id))| wanted(id) && in_shard(*at))
-        .map(|(_, (entry, _))| entry)
-        .collect())
-}
-
 fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
     let id = spec.id();
     let (state, why) = store.state(&id);
@@ -334,21 +268,5 @@ fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
         seconds: row.map(|row| row.train_seconds + row.eval_seconds),
         replaces: spec.replaces.clone(),
         spec,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shard_is_written_i_of_n() {
-        assert_eq!(
-            "2/4".parse::<Shard>().expect("parses"),
-            Shard { index: 2, of: 4 }
-        );
-        for wrong in ["0/4", "5/4", "2", "a/b", "1/0"] {
-            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
-        }
     }
 }

@@ -12,6 +12,9 @@ use crate::RunSpec;
 use crate::lock::{Lock, Owner};
 use crate::spec::Sources;
 
+/// File of a run folder with its settings.
+const SPEC: &str = "spec.json";
+
 /// File of a run folder with the facts from the cards at the time of the run.
 pub(crate) const CARDS: &str = "cards.json";
 
@@ -129,9 +132,24 @@ impl Store {
         }
     }
 
+    /// Writes the folder of a finished run from its rows; false when another process holds it.
+    pub(crate) fn put_back(&self, id: &str, tables: &Tables) -> Result<bool> {
+        let Some(claim) = self.claim_folder(id)? else {
+            return Ok(false);
+        };
+        let spec = tables.runs[0].spec.clone() + "\n";
+        write_atomically(&claim.folder.join(SPEC), spec.as_bytes())?;
+        claim.finish(tables)?;
+        Ok(true)
+    }
+
     /// Takes a run's folder for this process; `None` when another process holds it.
     pub(crate) fn claim(&self, spec: &RunSpec) -> Result<Option<Claim>> {
-        let folder = self.folder(&spec.id());
+        self.claim_folder(&spec.id())
+    }
+
+    fn claim_folder(&self, id: &str) -> Result<Option<Claim>> {
+        let folder = self.folder(id);
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("{}: cannot create", folder.display()))?;
         let Some(lock) = Lock::take(&folder)? else {
@@ -175,7 +193,7 @@ impl Claim {
         let said = serde_json::to_string_pretty(cards)? + "\n";
         write_atomically(&self.folder.join(CARDS), said.as_bytes())?;
         let json = spec.canonical_json() + "\n";
-        write_atomically(&self.folder.join("spec.json"), json.as_bytes())
+        write_atomically(&self.folder.join(SPEC), json.as_bytes())
     }
 
     /// Writes the rows, the done marker last.

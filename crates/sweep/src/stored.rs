@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use totune_record::{RunRow, Tables};
 
-use crate::spec::OF_TRIALS;
 use crate::{Project, RunSpec};
 
 /// The arm that each setting of each experiment belongs to, for a paper and profile.
@@ -42,9 +41,7 @@ pub(crate) fn cell(run: &RunSpec) -> String {
     run.seed = 0;
     run.arm.clear();
     run.search_trials = None;
-    if let Some(experiment) = run.experiment.strip_suffix(OF_TRIALS) {
-        run.experiment = experiment.to_string();
-    }
+    run.experiment = run.experiment_file().to_string();
     let mut value: Value =
         serde_json::from_str(&run.canonical_json()).expect("canonical JSON is JSON");
     if let Some(object) = value.as_object_mut() {

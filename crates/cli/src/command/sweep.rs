@@ -20,6 +20,7 @@ pub enum Sweep {
     Plan(PlanArgs),
     Run(RunArgs),
     Time(TimeArgs),
+    Restore(RestoreArgs),
 }
 
 /// List every run of a paper's profile, its state, and why it would run
@@ -60,6 +61,7 @@ pub struct PlanArgs {
 Examples:
   totune sweep run hart2020 small
   totune sweep run hart2020 small --only 3f2a91
+  totune sweep run wang2023 small --experiment tables --dataset cola
   totune sweep run hart2020 small --shard 2/4     one of four that share a store
   totune sweep run hart2020 small --retry-failed
   totune sweep run hart2020 small --tensorboard curves    then: tensorboard --logdir curves
@@ -75,6 +77,22 @@ pub struct RunArgs {
     curves: Curves,
 }
 
+/// Put collected runs back into the store, so that a sweep continues on another machine
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  totune sweep restore wang2023 small      the finished runs of results/wang2023/small/
+  totune sweep run wang2023 small          the others
+
+On the machine before: totune collect wang2023 small --partial")]
+pub struct RestoreArgs {
+    /// Paper, such as hart2020
+    paper: String,
+    /// Profile: fixture, mini, small, base or paper
+    #[arg(default_value = "paper")]
+    profile: String,
+}
+
 /// Selection of runs.
 #[derive(Debug, Args)]
 struct RunSelection {
@@ -86,6 +104,12 @@ struct RunSelection {
     /// Only the run with this id or unambiguous prefix of it; may be given several times
     #[arg(long, value_name = "RUN-ID")]
     only: Vec<String>,
+    /// Only this experiment, trials of its search included; may be given several times
+    #[arg(long, value_name = "NAME")]
+    experiment: Vec<String>,
+    /// Only runs on this dataset; may be given several times
+    #[arg(long, value_name = "NAME")]
+    dataset: Vec<String>,
     /// Only the i-th of N shards of the runs
     #[arg(long, value_name = "i/N")]
     shard: Option<Shard>,
@@ -127,19 +151,19 @@ impl Sweep {
                 Ok(exit::OK)
             }
             Self::Time(args) => args.run(context),
+            Self::Restore(args) => {
+                let restored = totune_sweep::restore(context.places(), &args.paper, &args.profile)?;
+                if !context.global.quiet {
+                    eprintln!(
+                        "{} runs restored, {} were there",
+                        restored.written, restored.kept
+                    );
+                }
+                Ok(exit::OK)
+            }
             Self::Run(args) => {
-                let RunSelection {
-                    paper,
-                    profile,
-                    only,
-                    shard,
-                    retry_failed,
-                } = args.which;
-                let selection = Selection {
-                    only,
-                    shard,
-                    retry_failed,
-                };
+                let (paper, profile) = (args.which.paper.clone(), args.which.profile.clone());
+                let selection = args.which.selection();
                 execute(context, (&paper, &profile), selection, &args.curves)
             }
         }
@@ -205,12 +229,18 @@ fn print_estimate(found: &Estimate) {
 
 impl RunSelection {
     fn plan(self, context: &Context) -> Result<Plan> {
-        let selection = Selection {
+        let (paper, profile) = (self.paper.clone(), self.profile.clone());
+        Plan::new(context.places(), &paper, &profile, &self.selection())
+    }
+
+    fn selection(self) -> Selection {
+        Selection {
             only: self.only,
+            experiments: self.experiment,
+            datasets: self.dataset,
             shard: self.shard,
             retry_failed: self.retry_failed,
-        };
-        Plan::new(context.places(), &self.paper, &self.profile, &selection)
+        }
     }
 }
 

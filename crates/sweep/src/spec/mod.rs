@@ -171,6 +171,12 @@ impl RunSpec {
         }
     }
 
+    /// Name of the experiment's file: for the trial of a search, of the experiment that has the search.
+    pub(crate) fn experiment_file(&self) -> &str {
+        let of_trial = self.experiment.strip_suffix(OF_TRIALS);
+        of_trial.unwrap_or(&self.experiment)
+    }
+
     /// Whether it is a trial of a search.
     pub(crate) fn is_trial(&self) -> bool {
         self.experiment.ends_with(OF_TRIALS)
