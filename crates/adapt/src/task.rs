@@ -23,8 +23,8 @@ pub struct TaskData {
 }
 
 impl TaskData {
-    /// Returns the splits to score after each epoch, dev before test.
-    pub(crate) fn scored(&self) -> impl Iterator<Item = (&'static str, &Examples)> {
+    /// Returns the splits with known targets besides train.
+    fn scored(&self) -> impl Iterator<Item = (&'static str, &Examples)> {
         let dev = self.dev.iter().map(|examples| ("dev", examples));
         dev.chain([("test", &self.test)])
     }

@@ -8,7 +8,7 @@ use crate::phase::{Assignment, Plan};
 use crate::schedule::{Constant, Schedule};
 use crate::stop::StopRule;
 use crate::strategy::Adaptation;
-use crate::training::{Cache, Clip, Dtype, Select, Training};
+use crate::training::{Cache, Clip, Dtype, Select, TestScores, Training};
 
 /// The linear head of some settings.
 pub(crate) fn linear(settings: &mut Training) -> &mut LinearSpec {
@@ -44,6 +44,7 @@ pub(crate) fn training(adaptation: Adaptation) -> Training {
         context: WordContext::Sentence,
         micro_batch_size: 0,
         select: Select::Last,
+        test_scores: TestScores::EachEpoch,
         state: LstmState::Reset,
     }
 }

@@ -13,8 +13,8 @@ use common::{devices, eight, encoded, encoder, parameters, retarget, run, run_on
 use rand::Rng;
 use totune_adapt::{
     Adaptation, Cache, Frozen, Full, GradualUnfreezing, Optimizer, Outcome, Plateau, Schedule,
-    Select, SlantedTriangular, StackAndFinetune, StepEvent, Stop, StopRule, StoredDtype, Switch,
-    TaskData, Training, Watch, evaluate, fit,
+    Score, Select, SlantedTriangular, StackAndFinetune, StepEvent, Stop, StopRule, StoredDtype,
+    Switch, TaskData, TestScores, Training, Watch, evaluate, fit,
 };
 use totune_data::{Target, stream};
 use totune_model::{Bert, Classifier};
@@ -235,6 +235,34 @@ fn of_several_best_epochs_the_first_counts_and_without_dev_there_is_none() {
         "select: the epoch with the best accuracy on dev is to stand for the run, but there is no dev split with such a \
          score"
     );
+}
+
+#[test]
+fn test_scored_only_at_the_end_has_the_scores_of_the_selected_epoch() {
+    for device in devices() {
+        let settings = one_step(Adaptation::Full(Full::new(1e-3)), 3);
+        let (seed, runs) = each_epoch(&device, &settings);
+        let only_final = Training {
+            select: Select::BestDev,
+            test_scores: TestScores::Final,
+            ..settings
+        };
+        for (task, each_epoch) in runs {
+            let outcome = run_on(&device, &task, &only_final, seed);
+            assert_eq!(outcome.predictions, each_epoch.predictions);
+            let on_test = |outcome: &Outcome<Bert>, finals: bool| -> Vec<Score> {
+                let scores = outcome.scores.iter().cloned();
+                let wanted =
+                    scores.filter(|score| score.split == "test" && (score.is_final || !finals));
+                let unclocked = |score| Score {
+                    train_seconds: 0.0,
+                    ..score
+                };
+                wanted.map(unclocked).collect()
+            };
+            assert_eq!(on_test(&outcome, false), on_test(&each_epoch, true));
+        }
+    }
 }
 
 fn refused(task: &TaskData, settings: &Training) -> String {

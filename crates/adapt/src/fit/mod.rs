@@ -72,11 +72,16 @@ fn execute<E: Encoder>(
     run.epochs = plan.phases.iter().map(|phase| phase.epochs).sum();
     let trained = assignments.iter().flat_map(|phase| phase.parameters.keys());
     run.trainable = trained.cloned().collect();
-    let (mut model, stop) = run.phases(model, plan, &assignments)?;
+    let (mut model, mut stop) = run.phases(model, plan, &assignments)?;
     if stop.is_an_end() {
         model = run.select(model);
-        run.predict(&model.valid())?;
-    } else {
+        let snapshot = model.valid();
+        match run.score_final(&snapshot)? {
+            None => run.predict(&snapshot)?,
+            Some(diverged) => stop = diverged,
+        }
+    }
+    if !stop.is_an_end() {
         run.predictions.clear();
     }
     Ok(run.outcome(model, stop, &sizes))

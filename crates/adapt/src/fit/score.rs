@@ -12,10 +12,11 @@ use crate::examples::Examples;
 use crate::outcome::{Prediction, Score, Stop};
 use crate::phase::Phase;
 use crate::stop::StopRule;
+use crate::training::TestScores;
 use crate::watch::EpochScores;
 
 impl Run<'_> {
-    /// Scores a snapshot of the model on everything but the training examples, and stores its predictions.
+    /// Scores a snapshot of the model on dev, and on test if every epoch is scored on it, and stores its predictions.
     pub(super) fn score<E: Encoder>(
         &mut self,
         model: &Classifier<E>,
@@ -26,20 +27,14 @@ impl Run<'_> {
         let first_new = self.scores.len();
         self.push("train", "loss", train_loss, self.task.train.len());
         self.predictions.clear();
-        for (split, examples) in self.task.scored() {
-            let found = self.evaluated(model, examples)?;
-            if !found.loss.is_finite() {
+        let task = self.task;
+        let with_test = self.training.test_scores == TestScores::EachEpoch;
+        let test = with_test.then_some(("test", &task.test));
+        for (split, examples) in task.dev.iter().map(|dev| ("dev", dev)).chain(test) {
+            if let Err(stop) = self.score_split(model, split, examples)? {
                 self.eval_clock.stop()?;
-                let what = if split == "dev" {
-                    "dev loss"
-                } else {
-                    "test loss"
-                };
-                return Ok(ControlFlow::Break(self.diverged(what, found.loss)));
+                return Ok(ControlFlow::Break(stop));
             }
-            self.push(split, "loss", found.loss, examples.len());
-            self.push_all(split, examples, &found);
-            self.keep(split, examples, found);
         }
         if let StopRule::GeneralisationGap { metric, .. } = &phase.stop {
             self.compare(model, metric.as_ref())?;
@@ -52,6 +47,59 @@ impl Run<'_> {
             scores: &self.scores[first_new..],
         });
         Ok(heard.map_break(|()| Stop::Interrupted))
+    }
+
+    /// Scores the final model on test, if no epoch was; returns why the run diverged, if it did.
+    pub(super) fn score_final<E: Encoder>(
+        &mut self,
+        model: &Classifier<E>,
+    ) -> Result<Option<Stop>> {
+        if self.training.test_scores == TestScores::EachEpoch {
+            return Ok(None);
+        }
+        self.eval_clock.start()?;
+        let first_new = self.scores.len();
+        let scored = self.score_split(model, "test", &self.task.test)?;
+        self.eval_clock.stop()?;
+        // The moment of the epoch whose model it is, which may not be the last.
+        let selected = self.scores.iter().find(|score| score.is_final).cloned();
+        for score in &mut self.scores[first_new..] {
+            score.is_final = true;
+            if let Some(Score {
+                phase,
+                epoch,
+                step,
+                train_seconds,
+                ..
+            }) = selected
+            {
+                (score.phase, score.epoch, score.step) = (phase, epoch, step);
+                score.train_seconds = train_seconds;
+            }
+        }
+        Ok(scored.err())
+    }
+
+    /// Records loss, metrics and predictions of a split, or returns why the run diverged.
+    fn score_split<E: Encoder>(
+        &mut self,
+        model: &Classifier<E>,
+        split: &'static str,
+        examples: &Examples,
+    ) -> Result<Result<(), Stop>> {
+        let found = self.evaluated(model, examples)?;
+        if !found.loss.is_finite() {
+            let what = if split == "dev" {
+                "dev loss"
+            } else {
+                "test loss"
+            };
+            return Ok(Err(self.diverged(what, found.loss)));
+        }
+        self.push(split, "loss", found.loss, examples.len());
+        self.push_all(split, examples, &found);
+        self.keep(split, examples, found);
+        Ok(Ok(()))
     }
 
     /// Scores a sample of the training examples, and records how far the score is above the one on dev.

@@ -9,7 +9,7 @@ use crate::outcome::{PhaseTime, Stop};
 use crate::schedule::{Constant, Schedule};
 use crate::stop::StopRule;
 use crate::task::TaskData;
-use crate::training::{Select, Training};
+use crate::training::{Select, TestScores, Training};
 use crate::watch::Watch;
 
 /// Factor of the learning rates: so small that no run diverges; the duration of a step does not depend on it.
@@ -44,6 +44,7 @@ pub fn time_phases<E: Encoder>(
         schedule,
         stop: StopRule::Epochs {},
         select: Select::Last,
+        test_scores: TestScores::EachEpoch,
         ..training.clone()
     };
     let task = TaskData {

@@ -17,7 +17,7 @@ use crate::stop::StopRule;
 use crate::strategy::{
     Adaptation, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, StackAndFinetune, Trainable,
 };
-use crate::training::{Cache, Clip, Dtype, Select, Training};
+use crate::training::{Cache, Clip, Dtype, Select, TestScores, Training};
 
 mod strategy;
 
@@ -149,6 +149,7 @@ impl Recipe {
             } else {
                 Select::Last
             },
+            test_scores: TestScores::EachEpoch,
             pairs: Pairs::Joint,
             context: WordContext::Sentence,
             state: LstmState::Reset,

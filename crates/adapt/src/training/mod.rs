@@ -57,6 +57,9 @@ pub struct Training {
     /// Checkpoint selection: the epoch whose model is the result.
     #[serde(default)]
     pub select: Select,
+    /// Epochs after which the test split is scored.
+    #[serde(default)]
+    pub test_scores: TestScores,
     /// Joint or separate encoding of the two texts of a pair.
     #[serde(default)]
     pub pairs: Pairs,
@@ -103,6 +106,17 @@ pub enum Select {
     /// The epoch with the best score on dev, over all phases and the first of several: its scores are the final ones,
     /// and its predictions are recorded. The metric is the one that `stop` names, or the dataset's main one.
     BestDev,
+}
+
+/// Epochs after which the test split is scored. Dev is scored after each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestScores {
+    /// Each epoch, for curves of score against time.
+    #[default]
+    EachEpoch,
+    /// Only the epoch whose model is the result, which saves time where test is large and train small.
+    Final,
 }
 
 /// Gradient clipping before the update.

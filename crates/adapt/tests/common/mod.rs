@@ -7,7 +7,7 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use totune_adapt::{
     Adaptation, Cache, Clip, Constant, Dtype, Examples, LstmState, Objective, Optimizer, Outcome,
-    Row, Schedule, Select, StopRule, Switch, TaskData, Training, fit,
+    Row, Schedule, Select, StopRule, Switch, TaskData, TestScores, Training, fit,
 };
 use totune_data::{Encoded, Pairs, Target, WordContext};
 use totune_model::{Bert, BertConfig, HeadSpec, LinearSpec, Pooling, RandomWeights};
@@ -81,6 +81,7 @@ pub fn training(adaptation: Adaptation) -> Training {
         context: WordContext::Sentence,
         micro_batch_size: 0,
         select: Select::Last,
+        test_scores: TestScores::EachEpoch,
         state: LstmState::Reset,
     }
 }

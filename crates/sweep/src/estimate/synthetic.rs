@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use totune_adapt::{
     Activations, Cache, CachedActivations, Constant, Examples, Objective, Places, Row, Schedule,
-    Select, StopRule, TaskData, Training, fit,
+    Select, StopRule, TaskData, TestScores, Training, fit,
 };
 use totune_data::tags::{Scheme, TagSet};
 use totune_data::{Card, Encoded, Target, Task, WordContext, characters};
@@ -271,6 +271,7 @@ fn simplified(training: &Training) -> Training {
         epochs: 1,
         stop: StopRule::Epochs {},
         select: Select::Last,
+        test_scores: TestScores::EachEpoch,
         ..training.clone()
     }
 }
