@@ -68,7 +68,7 @@ impl Weights for RandomWeights {
         let values = match &mut self.0 {
             Source::ByName(weights) => weights.values(name, shape)?,
             Source::InOrder { draws, sd } => match shape.len() {
-                1 if name.ends_with("LayerNorm.weight") => vec![1.0; n],
+                1 if name.ends_with(".weight") => vec![1.0; n],
                 1 => vec![0.0; n],
                 _ => draws.truncated_normals(n, *sd),
             },

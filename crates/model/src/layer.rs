@@ -13,8 +13,8 @@ use crate::lora::LowRank;
 pub struct Linear {
     /// `[out, in]`.
     pub weight: Param<Tensor<2>>,
-    /// `[out]`.
-    pub bias: Param<Tensor<1>>,
+    /// `[out]`, where the network has one.
+    pub bias: Option<Param<Tensor<1>>>,
     /// A low-rank update, if it has one.
     pub lora: Option<LowRank>,
     /// Precision of the operands of its products.
@@ -32,7 +32,27 @@ impl Linear {
     ) -> Result<Self> {
         Ok(Self {
             weight: parameter(weights, &format!("{name}.weight"), [output, input], device)?,
-            bias: parameter(weights, &format!("{name}.bias"), [output], device)?,
+            bias: Some(parameter(
+                weights,
+                &format!("{name}.bias"),
+                [output],
+                device,
+            )?),
+            lora: None,
+            precision: Precision::F32,
+        })
+    }
+
+    /// Takes `<name>.weight` from `weights`, for a layer without a bias.
+    pub(crate) fn load_unbiased(
+        weights: &mut dyn Weights,
+        name: &str,
+        [input, output]: [usize; 2],
+        device: &Device,
+    ) -> Result<Self> {
+        Ok(Self {
+            weight: parameter(weights, &format!("{name}.weight"), [output, input], device)?,
+            bias: None,
             lora: None,
             precision: Precision::F32,
         })
@@ -40,7 +60,7 @@ impl Linear {
 
     /// `[.., in]` to `[.., out]`; the dropout of a low-rank update is off.
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        fused::linear(x, self.merged(), self.bias.val(), self.precision)
+        fused::linear(x, self.merged(), self.bias(), self.precision)
     }
 
     /// Weight and bias, for operations that hold more than this product.
@@ -57,9 +77,14 @@ impl Linear {
                 Some(_) => self.weight.val(),
                 None => self.merged(),
             },
-            bias: self.bias.val(),
+            bias: self.bias(),
             update,
         }
+    }
+
+    /// Bias, `[out]`: zeros where there is none.
+    pub(crate) fn bias(&self) -> Tensor<1> {
+        bias_or_zeros(self.bias.as_ref(), &self.weight)
     }
 
     /// Weight with its low-rank update merged, `[out, in]`.
@@ -76,8 +101,8 @@ impl Linear {
 pub struct Norm {
     /// Scale, `[hidden]`.
     pub weight: Param<Tensor<1>>,
-    /// Shift, `[hidden]`.
-    pub bias: Param<Tensor<1>>,
+    /// Shift, `[hidden]`, where the network has one.
+    pub bias: Option<Param<Tensor<1>>>,
     /// Added to the variance; BERT uses 1e-12.
     pub epsilon: f64,
 }
@@ -93,7 +118,27 @@ impl Norm {
     ) -> Result<Self> {
         Ok(Self {
             weight: parameter(weights, &format!("{name}.weight"), [hidden], device)?,
-            bias: parameter(weights, &format!("{name}.bias"), [hidden], device)?,
+            bias: Some(parameter(
+                weights,
+                &format!("{name}.bias"),
+                [hidden],
+                device,
+            )?),
+            epsilon,
+        })
+    }
+
+    /// Takes `<name>.weight` from `weights`, for a normalisation without a shift.
+    pub(crate) fn load_unbiased(
+        weights: &mut dyn Weights,
+        name: &str,
+        hidden: usize,
+        epsilon: f64,
+        device: &Device,
+    ) -> Result<Self> {
+        Ok(Self {
+            weight: parameter(weights, &format!("{name}.weight"), [hidden], device)?,
+            bias: None,
             epsilon,
         })
     }
@@ -102,14 +147,33 @@ impl Norm {
     pub(crate) fn weights(&self) -> NormWeights {
         NormWeights {
             weight: self.weight.val(),
-            bias: self.bias.val(),
+            bias: self.bias(),
             epsilon: self.epsilon,
         }
     }
 
     /// `[.., hidden]` to the same shape.
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        fused::layer_norm(x, self.weight.val(), self.bias.val(), self.epsilon)
+        fused::layer_norm(x, self.weight.val(), self.bias(), self.epsilon)
+    }
+
+    fn bias(&self) -> Tensor<1> {
+        bias_or_zeros(self.bias.as_ref(), &self.weight)
+    }
+}
+
+/// The bias of a layer with this weight, whose first extent is that of its output: zeros where there is none, since the
+/// fused operations take one.
+fn bias_or_zeros<const D: usize>(
+    bias: Option<&Param<Tensor<1>>>,
+    weight: &Param<Tensor<D>>,
+) -> Tensor<1> {
+    match bias {
+        Some(bias) => bias.val(),
+        None => {
+            let weight = weight.val();
+            Tensor::zeros([weight.dims()[0]], &weight.device())
+        }
     }
 }
 

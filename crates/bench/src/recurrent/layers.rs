@@ -132,7 +132,7 @@ fn elmo(case: &Layer, device: &Device) -> Box<dyn FnMut() -> f64> {
     let (weight, bias) = (take(&[4 * cell, width]), take(&[4 * cell]));
     let input = Linear {
         weight: Param::from_tensor(Tensor::from_data(weight, &device)),
-        bias: Param::from_tensor(Tensor::from_data(bias, &device)),
+        bias: Some(Param::from_tensor(Tensor::from_data(bias, &device))),
         lora: None,
         precision: fused::Precision::F32,
     };

@@ -205,7 +205,7 @@ impl Encoder for Bert {
     }
 
     fn hidden(&self) -> usize {
-        self.embeddings.norm.bias.dims()[0]
+        self.embeddings.norm.weight.dims()[0]
     }
 
     fn has_pooler(&self) -> bool {
@@ -449,7 +449,12 @@ impl Layer {
 
 /// The dropout of the low-rank update of the `n`th linear layer of a sublayer in `block`. Its seed comes from the
 /// sublayer's: a draw of its own would change every mask above.
-fn updating(pass: &Pass, block: usize, seed: u64, n: u64) -> impl Fn(f64) -> Dropout + '_ {
+pub(super) fn updating(
+    pass: &Pass,
+    block: usize,
+    seed: u64,
+    n: u64,
+) -> impl Fn(f64) -> Dropout + '_ {
     move |rate| Dropout {
         rate: pass.rate(block, rate),
         seed: mix(seed ^ mix(n)),

@@ -240,7 +240,7 @@ impl Cell {
         };
         let [of_input, of_state] = highway.gates().map(|gates| gates * self.hidden);
         // The gates' inputs from all tokens, and every bias.
-        let mut bias = self.state.bias.val();
+        let mut bias = self.state.bias();
         if of_input > of_state {
             let none = Tensor::zeros([of_input - of_state], &bias.device());
             bias = Tensor::cat(vec![bias, none], 0);

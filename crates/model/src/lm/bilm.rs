@@ -157,7 +157,7 @@ impl Bilm {
     fn softmax(&self) -> Softmax {
         Softmax {
             weight: self.softmax.weight.val(),
-            bias: self.softmax.bias.val(),
+            bias: self.softmax.bias(),
             precision: self.softmax.precision,
         }
     }

@@ -293,7 +293,12 @@ impl Lstm {
         Ok(Self {
             input: Linear {
                 weight: input,
-                bias: parameter(weights, &format!("{name}.bias"), [4 * cell], device)?,
+                bias: Some(parameter(
+                    weights,
+                    &format!("{name}.bias"),
+                    [4 * cell],
+                    device,
+                )?),
                 lora: None,
                 precision: Precision::F32,
             },

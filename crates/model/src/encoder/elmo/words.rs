@@ -100,7 +100,7 @@ impl CharacterEncoder {
 
     /// Width of the vector of a word.
     pub fn width(&self) -> usize {
-        self.projection.bias.dims()[0]
+        self.projection.weight.dims()[0]
     }
 
     /// Device of the weights.

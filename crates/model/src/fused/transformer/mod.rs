@@ -33,7 +33,7 @@ pub struct Affine {
 
 impl Affine {
     /// `[.., in]` to `[.., out]`.
-    fn of<const D: usize>(self, x: Tensor<D>, precision: Precision) -> Tensor<D> {
+    pub(crate) fn of<const D: usize>(self, x: Tensor<D>, precision: Precision) -> Tensor<D> {
         match self.update {
             None => linear(x, self.weight, self.bias, precision),
             Some(update) => {
