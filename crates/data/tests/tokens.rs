@@ -1,5 +1,5 @@
-//! Ids compared with transformers' tokenizers; `fixtures/make/tokens.py` (BERT) and `roberta.py` wrote the expected
-//! ones.
+//! Ids compared with transformers' tokenizers; `fixtures/make/tokens.py` (BERT), `roberta.py` and `modernbert.py` wrote
+//! the expected ones.
 
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -52,15 +52,15 @@ fn ids_and_types_are_those_of_transformers() {
     }
 }
 
-/// The output of `roberta.py`.
+/// The output of `roberta.py` and `modernbert.py`.
 #[derive(Deserialize)]
-struct RobertaWitness {
-    cases: Vec<RobertaCase>,
+struct BpeWitness {
+    cases: Vec<BpeCase>,
     words: Vec<WordsCase>,
 }
 
 #[derive(Deserialize)]
-struct RobertaCase {
+struct BpeCase {
     a: String,
     b: Option<String>,
     max_length: usize,
@@ -74,14 +74,22 @@ struct WordsCase {
     pieces: Vec<Vec<u32>>,
 }
 
-fn roberta() -> (Tokenizer, RobertaWitness) {
-    let folder = fixtures().join("../encoders/roberta-tiny");
-    let text = std::fs::read_to_string(fixtures().join("tokens-roberta.json"))
-        .expect("a file written by roberta.py");
+/// The tokenizer of a fixture encoder, and its witness.
+fn bpe(encoder: &str, witness: &str) -> (Tokenizer, BpeWitness) {
+    let folder = fixtures().join("../encoders").join(encoder);
+    let text = std::fs::read_to_string(fixtures().join(witness)).expect("a committed file");
     (
         Tokenizer::open(&folder, false).expect("the fixture's tokenizer.json"),
-        serde_json::from_str(&text).expect("what roberta.py writes"),
+        serde_json::from_str(&text).expect("what the script writes"),
     )
+}
+
+fn roberta() -> (Tokenizer, BpeWitness) {
+    bpe("roberta-tiny", "tokens-roberta.json")
+}
+
+fn modernbert() -> (Tokenizer, BpeWitness) {
+    bpe("modernbert-tiny", "tokens-modernbert.json")
 }
 
 #[test]
@@ -117,9 +125,33 @@ fn robertas_ids_are_those_of_transformers_and_texts_lie_between_its_special_toke
 }
 
 #[test]
-fn robertas_words_have_the_ids_of_transformers_with_a_space_before_each() {
+fn modernberts_ids_are_those_of_transformers() {
+    let (tokenizer, witness) = modernbert();
+    assert_eq!(tokenizer.template(), Template::MODERNBERT);
+    assert_eq!((tokenizer.pad_id(), tokenizer.unknown_id()), (325, 322));
+    assert_eq!(witness.cases.len(), 122);
+    for case in witness.cases {
+        let input = match case.b.clone() {
+            Some(b) => Input::Pair(case.a.clone(), b),
+            None => Input::Text(case.a.clone()),
+        };
+        let encoded = tokenizer.encode(&input, case.max_length).expect("ids");
+        let what = format!("{:?} {:?} at {}", case.a, case.b, case.max_length);
+        assert_eq!(encoded.ids, case.ids, "{what}");
+    }
+}
+
+#[test]
+fn words_of_a_byte_level_bpe_have_the_ids_of_transformers_with_a_space_before_each() {
     let (tokenizer, witness) = roberta();
-    for case in witness.words {
+    check_words(&tokenizer, witness.words, [0, 2]);
+    let (tokenizer, witness) = modernbert();
+    check_words(&tokenizer, witness.words, [323, 324]);
+}
+
+#[track_caller]
+fn check_words(tokenizer: &Tokenizer, cases: Vec<WordsCase>, [cls, sep]: [u32; 2]) {
+    for case in cases {
         let example = Example {
             id: "one".into(),
             input: Input::Words(case.words.clone()),
@@ -127,7 +159,7 @@ fn robertas_words_have_the_ids_of_transformers_with_a_space_before_each() {
             group: None,
         };
         let encoded = tokenizer.encode(&example.input, 512).expect("ids");
-        let expected = [&[0][..], &case.pieces.concat(), &[2]].concat();
+        let expected = [&[cls][..], &case.pieces.concat(), &[sep]].concat();
         assert_eq!(encoded.ids, expected, "{:?}", case.words);
         let alignment = Alignment {
             piece: SubwordChoice::First,

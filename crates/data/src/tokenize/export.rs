@@ -38,8 +38,8 @@ impl Tokenizer {
             cls, sep, pad, unk, ..
         } = self.template;
         let mask = match self.template {
-            Template::BERT => "[MASK]",
-            _ => "<mask>",
+            Template::ROBERTA => "<mask>",
+            _ => "[MASK]",
         };
         let mut tokens = vec![
             ("cls_token", cls),
@@ -87,7 +87,8 @@ mod tests {
     fn the_written_file_gives_the_same_ids() {
         let bare = Tokenizer::from_vocabulary(&fixture("data/vocab.txt"), true);
         let roberta = Tokenizer::open(&fixture("encoders/roberta-tiny"), false);
-        for tokenizer in [bare, roberta] {
+        let modernbert = Tokenizer::open(&fixture("encoders/modernbert-tiny"), false);
+        for tokenizer in [bare, roberta, modernbert] {
             let tokenizer = tokenizer.expect("a tokenizer");
             let json = tokenizer.to_json(false).expect("JSON");
             let (first, second) = ("The twins hid two lanterns.", "A red kite");

@@ -1,4 +1,4 @@
-//! Text in, ids out: BERT's WordPiece, RoBERTa's byte-level BPE.
+//! Text in, ids out: BERT's WordPiece, the byte-level BPE of RoBERTa and ModernBERT.
 
 pub mod characters;
 mod encoded;
@@ -40,6 +40,11 @@ impl Tokenizer {
     /// The special tokens it puts around texts.
     pub fn template(&self) -> Template {
         self.template
+    }
+
+    /// Returns true if the space before a word is part of its first token, as in a byte-level BPE.
+    pub fn reads_spaces(&self) -> bool {
+        self.of_words.is_some()
     }
 
     /// Identifies this tokenizer: the SHA-256 of its `tokenizer.json`, or of its `vocab.txt` and the way that is read.

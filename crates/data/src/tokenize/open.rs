@@ -94,7 +94,8 @@ impl Tokenizer {
         let json: Value = serde_json::from_slice(&bytes)
             .map_err(|error| anyhow!("{}: {error}; expected JSON", path.display()))?;
         let kind = json["model"]["type"].as_str().unwrap_or("nothing");
-        let template = Template::of_model(kind).with_context(|| {
+        let families = Template::of_model(kind);
+        let first = families.first().with_context(|| {
             let expected = Template::models();
             format!(
                 "{}: model.type: `{kind}`; expected {expected}",
@@ -114,7 +115,11 @@ impl Tokenizer {
             .with_truncation(None)
             .map_err(|error| anyhow!("{}: {error}", path.display()))?;
         inner.with_padding(None);
-        Self::new(path, inner, template, sha256_hex(&bytes))
+        let template = families
+            .iter()
+            .find(|template| inner.token_to_id(template.cls).is_some())
+            .unwrap_or(first);
+        Self::new(path, inner, *template, sha256_hex(&bytes))
     }
 
     fn new(

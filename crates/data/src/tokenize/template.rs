@@ -6,6 +6,7 @@
 /// |---|---|---|
 /// | [`Template::BERT`] | `[CLS] a [SEP]` | `[CLS] a [SEP] b [SEP]` |
 /// | [`Template::ROBERTA`] | `<s> a </s>` | `<s> a </s></s> b </s>` |
+/// | [`Template::MODERNBERT`] | `[CLS] a [SEP]` | `[CLS] a [SEP] b [SEP]` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
     /// `model.type` in the family's `tokenizer.json`.
@@ -43,20 +44,29 @@ impl Template {
         opens_second: true,
     };
 
-    const ALL: [Self; 2] = [Self::BERT, Self::ROBERTA];
+    /// Byte-level BPE as in ModernBERT (Warner et al. 2024).
+    pub const MODERNBERT: Self = Self {
+        model: "BPE",
+        ..Self::BERT
+    };
 
-    /// The family whose `tokenizer.json` has this `model.type`.
-    pub(super) fn of_model(model: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|template| template.model == model)
+    /// Families with the same model are neighbours.
+    const ALL: [Self; 3] = [Self::BERT, Self::ROBERTA, Self::MODERNBERT];
+
+    /// The families whose `tokenizer.json` has this `model.type`; they differ in their special tokens.
+    pub(super) fn of_model(model: &str) -> Vec<Self> {
+        let mut families = Self::ALL.to_vec();
+        families.retain(|template| template.model == model);
+        families
     }
 
-    /// The `model.type` of each family, for messages.
+    /// Every `model.type`, for messages.
     pub(super) fn models() -> String {
-        Self::ALL
+        let mut models = Self::ALL
             .map(|template| format!("`{}`", template.model))
-            .join(" or ")
+            .to_vec();
+        models.dedup();
+        models.join(" or ")
     }
 
     /// The number of special tokens of one text, or of a pair.
