@@ -106,6 +106,9 @@ fn defaults(architecture: &Architecture) -> Map<String, Value> {
             "hidden_act": "gelu", "initializer_range": 0.02, "bos_token_id": 0, "eos_token_id": 2,
             "position_embedding_type": "absolute",
         }),
+        Architecture::Modernbert(_) => json!({
+            "hidden_activation": "gelu", "initializer_range": 0.02,
+        }),
         Architecture::Elmo(_) => json!({}),
     };
     match value {
@@ -133,7 +136,7 @@ pub(crate) fn write_tokenizer(
         .into_iter()
         .map(|(name, token)| (name.to_string(), token.into()))
         .collect();
-    // DistilBERT refuses segment ids, and RoBERTa has only one segment.
+    // DistilBERT refuses segment ids, RoBERTa has only one segment, and ModernBERT none.
     let has_types = matches!(architecture, Architecture::Bert(_));
     let inputs = if has_types {
         json!(["input_ids", "token_type_ids", "attention_mask"])
@@ -145,7 +148,7 @@ pub(crate) fn write_tokenizer(
     config.insert("model_max_length".into(), input.max_length.into());
     config.insert("model_input_names".into(), inputs);
     config.insert("clean_up_tokenization_spaces".into(), true.into());
-    if of_words && tokenizer.template().opens_second() {
+    if of_words && tokenizer.reads_spaces() {
         config.insert("add_prefix_space".into(), true.into());
     }
     write_json(&to.join("tokenizer_config.json"), &config.into())?;

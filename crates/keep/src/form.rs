@@ -33,6 +33,7 @@ fn family(architecture: &Architecture) -> Option<&'static str> {
         Architecture::Bert(_) => Some("Bert"),
         Architecture::Distilbert(_) => Some("DistilBert"),
         Architecture::Roberta(_) => Some("Roberta"),
+        Architecture::Modernbert(_) => Some("ModernBert"),
         Architecture::Elmo(_) => None,
     }
 }
@@ -67,6 +68,11 @@ pub(crate) fn bridge(
     };
     if !pairs.is_joint() {
         return Err("the texts of a pair are read separately".into());
+    }
+    if let Architecture::Modernbert(_) = architecture {
+        return Err(format!(
+            "{family}ForSequenceClassification and {family}ForTokenClassification have one more layer in the head"
+        ));
     }
     let sequence = format!("{family}ForSequenceClassification");
     match head {
@@ -276,7 +282,7 @@ fn set_pooler(architecture: &mut Architecture, kind: PoolerKind) {
     match architecture {
         Architecture::Bert(config) => config.pooler = kind,
         Architecture::Roberta(config) => config.pooler = kind,
-        Architecture::Distilbert(_) | Architecture::Elmo(_) => {}
+        Architecture::Distilbert(_) | Architecture::Modernbert(_) | Architecture::Elmo(_) => {}
     }
 }
 

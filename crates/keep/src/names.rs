@@ -1,7 +1,7 @@
 //! Location of each parameter: the file, and the name in it.
 
 use totune_checkpoint::distilbert_name;
-use totune_model::{Architecture, Bert, Elmo};
+use totune_model::{Architecture, Bert, Elmo, ModernBert};
 
 use crate::SavedAs;
 
@@ -31,6 +31,7 @@ fn in_encoder(architecture: &Architecture, path: &str) -> String {
     match architecture {
         Architecture::Bert(_) | Architecture::Roberta(_) => Bert::published(path),
         Architecture::Distilbert(_) => distilbert_name(&Bert::published(path)),
+        Architecture::Modernbert(_) => ModernBert::published(path),
         Architecture::Elmo(_) => Elmo::published(path),
     }
 }

@@ -66,6 +66,18 @@ fn heads_that_transformers_lacks_come_back_too() {
             "no elmo",
         ),
         (
+            "modernbert-tiny",
+            Classification,
+            "pooling = \"first\"\ndropout = 0.1",
+            "one more layer in the head",
+        ),
+        (
+            "modernbert-tiny",
+            Tagging,
+            "kind = \"tagger\"",
+            "one more layer in the head",
+        ),
+        (
             "distilbert",
             Classification,
             "kind = \"fully-connected\"\nmlp-hidden = 10",

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use totune_checkpoint::{ElmoOptions, Naming};
 
 use crate::{
-    AnyEncoder, BertConfig, DistilBertConfig, PoolerKind, RobertaConfig, Shape, TokenizerKind,
-    Weights,
+    AnyEncoder, BertConfig, DistilBertConfig, ModernBertConfig, PoolerKind, RobertaConfig, Shape,
+    TokenizerKind, Weights,
 };
 
 /// Declares [`Architecture`] with a variant for each shape.
@@ -88,11 +88,20 @@ architectures! {
     Distilbert(DistilBertConfig),
     /// RoBERTa.
     Roberta(RobertaConfig),
+    /// ModernBERT.
+    Modernbert(ModernBertConfig),
     /// ELMo.
     Elmo(ElmoOptions),
 }
 
 impl Architecture {
+    /// Returns true if any layer has a bias.
+    pub fn has_biases(&self) -> bool {
+        self.tensors()
+            .iter()
+            .any(|(name, _)| name.ends_with(".bias"))
+    }
+
     /// Number of parameters in the tensors of the network.
     pub fn parameters(&self) -> u64 {
         self.tensors()
@@ -122,6 +131,7 @@ mod tests {
         for (name, max_length) in [
             ("fixture-bert", 64),
             ("roberta-tiny", 65),
+            ("modernbert-tiny", 80),
             ("fixture-elmo", usize::MAX),
         ] {
             let card = cards.find(name).expect("a card");

@@ -4,6 +4,10 @@ use std::ops::Range;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
+/// Bias on the attention scores of a hidden key, as in BERT's released code: large enough that its probability is exactly
+/// zero in f32.
+pub(crate) const MASKED: f32 = -10_000.0;
+
 /// A padded batch on a device.
 #[derive(Debug, Clone)]
 pub struct TokenBatch {
@@ -112,13 +116,12 @@ impl TokenBatch {
         }
     }
 
-    /// Bias on attention scores: `(1 - mask) * -10000` as in BERT's released code, large enough that a masked key has a
-    /// probability of exactly zero in f32. `[batch, 1, 1, seq]`; where texts are masked from each other
+    /// Bias on attention scores, 0 or [`MASKED`]: `[batch, 1, 1, seq]`; where texts are masked from each other
     /// `[batch, 1, seq, seq]`; none where nothing is masked.
     pub(crate) fn attention_bias(&self) -> Option<Tensor<4>> {
         let [batch, seq] = self.shape();
         let padding = self.mask.clone();
-        let padding = padding.map(|mask| ((mask - 1.0) * 10_000.0).reshape([batch, 1, 1, seq]));
+        let padding = padding.map(|mask| ((mask - 1.0) * -MASKED).reshape([batch, 1, 1, seq]));
         if !self.apart {
             return padding;
         }
@@ -127,7 +130,7 @@ impl TokenBatch {
             text.clone().reshape([batch, 1, seq, 1]),
             text.reshape([batch, 1, 1, seq]),
         );
-        let other = (query - key).square() * -10_000.0; // [batch, 1, seq, seq]
+        let other = (query - key).square() * MASKED; // [batch, 1, seq, seq]
         Some(match padding {
             Some(padding) => other + padding,
             None => other,

@@ -213,12 +213,12 @@ impl EncoderCard {
     /// When it does not exist, its hash is not the card's, a tensor is missing, unexpected or of another shape, or the
     /// architecture is another one.
     pub fn load(&self, roots: &[PathBuf], device: &Device) -> Result<LoadedEncoder> {
-        if let Architecture::Elmo(_) = self.architecture {
+        if let Architecture::Modernbert(_) | Architecture::Elmo(_) = self.architecture {
             return self.another("`bert`, `distilbert` or `roberta`");
         }
         let of_bert = |any| match any {
             AnyEncoder::Bert(bert) => bert,
-            AnyEncoder::Elmo(_) => unreachable!("the architecture is not ELMo's"),
+            _ => unreachable!("architectures with other modules were refused"),
         };
         Ok(self.load_any(roots, device)?.map(of_bert))
     }

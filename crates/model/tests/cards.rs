@@ -25,6 +25,12 @@ fn by_hand(architecture: &Architecture) -> u64 {
             assert!(config.pooler == PoolerKind::None, "no card has one");
             layers(&config.bert()) + config.type_vocab_size * config.hidden_size
         }
+        Architecture::Modernbert(config) => {
+            let (h, wide) = (config.hidden_size, config.intermediate_size);
+            let layer = 4 * h * h + 3 * h * wide + 2 * h;
+            // Every layer has two norms but the first; one lies below the layers and one above.
+            config.vocab_size * h + config.num_hidden_layers * layer + h
+        }
         Architecture::Elmo(elmo) => {
             let (cnn, lstm) = (&elmo.char_cnn, &elmo.lstm);
             let (dim, cell, proj) = (cnn.embedding.dim, lstm.dim, lstm.projection_dim);
@@ -67,6 +73,8 @@ fn the_published_counts_are_met() {
         ("bert-base-uncased", 109_482_240),
         ("bert-base-cased", 108_310_272),
         ("roberta-base", 124_055_040),
+        // 149,655,232 with the head of masked words: a layer, its norm, and a bias for each token.
+        ("modernbert-base", 149_655_232 - (768 * 768 + 768 + 50_368)),
         ("elmo-original", 93_600_848),
     ] {
         let card = catalogue.find(name).expect("a card");
@@ -105,22 +113,24 @@ fn a_checkpoint_that_fits_its_card_has_no_differences_and_one_that_does_not_has_
 }
 
 #[test]
-fn a_roberta_is_recognised_by_its_config_and_held_against_its_card() {
-    let file = project("fixtures/encoders/roberta-tiny/model.safetensors");
+fn an_architecture_is_recognised_by_its_config_and_held_against_its_card() {
     let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
-    let card = catalogue.find("roberta-tiny").expect("a card");
-    assert_eq!(
-        card.check(&file).expect("a checkpoint").lines(),
-        Vec::<String>::new()
-    );
-    let described = Described::beside(&file).expect("a description");
-    assert_eq!(described.architecture, card.architecture);
-    assert_eq!(
-        described.architecture.tokenizer(),
-        TokenizerKind::ByteLevelBpe
-    );
-    let check = described.check(&file).expect("a checkpoint");
-    assert_eq!(check.lines(), Vec::<String>::new());
+    for (name, tokenizer) in [
+        ("roberta-tiny", TokenizerKind::ByteLevelBpe),
+        ("modernbert-tiny", TokenizerKind::ModernBertBpe),
+    ] {
+        let file = project(&format!("fixtures/encoders/{name}/model.safetensors"));
+        let card = catalogue.find(name).expect("a card");
+        assert_eq!(
+            card.check(&file).expect("a checkpoint").lines(),
+            Vec::<String>::new()
+        );
+        let described = Described::beside(&file).expect("a description");
+        assert_eq!(described.architecture, card.architecture);
+        assert_eq!(described.architecture.tokenizer(), tokenizer);
+        let check = described.check(&file).expect("a checkpoint");
+        assert_eq!(check.lines(), Vec::<String>::new());
+    }
 }
 
 #[test]

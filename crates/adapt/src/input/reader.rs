@@ -37,6 +37,7 @@ impl Reader {
             TokenizerKind::Characters => return Ok(Self { tokenizer: None }),
             TokenizerKind::Wordpiece => Template::BERT,
             TokenizerKind::ByteLevelBpe => Template::ROBERTA,
+            TokenizerKind::ModernBertBpe => Template::MODERNBERT,
         };
         let tokenizer = Tokenizer::open(dir, lowercase)?;
         let (found, shown) = (tokenizer.template(), dir.display());

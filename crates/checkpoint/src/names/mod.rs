@@ -21,6 +21,8 @@ pub enum Naming {
     DistilBert,
     /// BERT's, behind the prefix `roberta.`.
     Roberta,
+    /// `embeddings.tok_embeddings.weight`, `layers.0.attn.Wqkv.weight`, …, behind the prefix `model.`.
+    ModernBert,
     /// ELMo's, which are ours: see [`elmo`].
     Elmo,
 }
@@ -49,6 +51,7 @@ impl Naming {
             Self::Bert => "bert.",
             Self::DistilBert => "distilbert.",
             Self::Roberta => "roberta.",
+            Self::ModernBert => "model.",
             Self::Elmo => "",
         }
     }
@@ -80,7 +83,7 @@ impl Naming {
     pub(crate) fn short(self, name: &str) -> String {
         match self {
             Self::DistilBert => distilbert::published(name),
-            Self::Bert | Self::Roberta | Self::Elmo => name.to_string(),
+            _ => name.to_string(),
         }
     }
 }

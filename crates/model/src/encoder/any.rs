@@ -10,7 +10,7 @@ use burn::tensor::{Device, Tensor};
 use super::{Encoder, HiddenStates};
 use crate::fused::Precision;
 use crate::layer::Linear;
-use crate::{Bert, Elmo, LstmState, Pass, TokenBatch};
+use crate::{Bert, Elmo, LstmState, ModernBert, Pass, TokenBatch};
 
 /// An encoder of any kind. Its parameters have the paths of the encoder it is: no name of a variant stands before them,
 /// which is why [`Module`] is implemented by hand.
@@ -20,25 +20,29 @@ use crate::{Bert, Elmo, LstmState, Pass, TokenBatch};
 pub enum AnyEncoder {
     /// BERT, or an architecture that differs from it only in size.
     Bert(Bert),
+    /// ModernBERT.
+    ModernBert(ModernBert),
     /// ELMo.
     Elmo(Elmo),
 }
 
-/// Evaluates an expression for the encoder of either kind.
+/// Evaluates an expression for the encoder of any kind.
 macro_rules! each {
     ($any:expr, $encoder:ident => $value:expr) => {
         match $any {
             AnyEncoder::Bert($encoder) => $value,
+            AnyEncoder::ModernBert($encoder) => $value,
             AnyEncoder::Elmo($encoder) => $value,
         }
     };
 }
 
-/// Evaluates an expression for the encoder of either kind, and wraps the result again.
+/// Evaluates an expression for the encoder of any kind, and wraps the result again.
 macro_rules! mapped {
     ($any:expr, $encoder:ident => $value:expr) => {
         match $any {
             AnyEncoder::Bert($encoder) => AnyEncoder::Bert($value),
+            AnyEncoder::ModernBert($encoder) => AnyEncoder::ModernBert($value),
             AnyEncoder::Elmo($encoder) => AnyEncoder::Elmo($value),
         }
     };
@@ -47,6 +51,12 @@ macro_rules! mapped {
 impl From<Bert> for AnyEncoder {
     fn from(bert: Bert) -> Self {
         Self::Bert(bert)
+    }
+}
+
+impl From<ModernBert> for AnyEncoder {
+    fn from(encoder: ModernBert) -> Self {
+        Self::ModernBert(encoder)
     }
 }
 

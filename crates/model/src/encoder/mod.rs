@@ -12,6 +12,7 @@ pub(crate) mod bert;
 mod distilbert;
 pub(crate) mod elmo;
 mod low_rank;
+mod modernbert;
 mod roberta;
 mod shape;
 
@@ -20,6 +21,7 @@ pub use bert::{Bert, BertConfig};
 pub use distilbert::DistilBertConfig;
 pub use elmo::{Elmo, LstmState, Spelling};
 pub use low_rank::{add_low_rank, merge_low_rank};
+pub use modernbert::{LayerPattern, ModernBert, ModernBertConfig};
 pub use roberta::RobertaConfig;
 pub use shape::{PoolerKind, Shape, TokenizerKind};
 

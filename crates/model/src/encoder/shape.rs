@@ -71,6 +71,8 @@ pub enum TokenizerKind {
     Wordpiece,
     /// RoBERTa's byte-level BPE, `<s> a </s></s> b </s>`.
     ByteLevelBpe,
+    /// ModernBERT's byte-level BPE, `[CLS] a [SEP] b [SEP]`.
+    ModernBertBpe,
     /// No tokenizer: words are read by their characters.
     Characters,
 }
