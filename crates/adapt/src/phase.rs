@@ -148,6 +148,13 @@ impl Phase {
                 assigned.insert(path.clone(), Assigned { lr, weight_decay });
                 n_matched += 1;
             }
+            let of_biases = group.pattern.ends_with(r"bias$");
+            let is_bias = |path: &String| path.starts_with("encoder.") && path.ends_with(".bias");
+            ensure!(
+                n_matched > 0 || !of_biases || paths.iter().any(is_bias),
+                "no parameter matches `{}`: the encoder has no biases",
+                group.pattern
+            );
             ensure!(
                 n_matched > 0,
                 "no parameter matches `{}`; expected one of these modules: {}",

@@ -5,24 +5,12 @@ mod common;
 use std::fs;
 use std::sync::Arc;
 
-use common::{devices, eight, encoded, encoder, linear, run_on, training};
+use common::{devices, eight, encoded, encoder, linear, run_on, training, with_kept};
 use totune_adapt::{
-    Activations, Adaptation, BitFit, Cache, CacheFile, CachedActivations, Frozen, LastK, Lora,
-    StoredDtype, Switch, TaskData, Trainable, Training, fit,
+    Activations, Adaptation, BitFit, Cache, CacheFile, Frozen, LastK, Lora, StoredDtype, Switch,
+    Trainable, Training, fit,
 };
 use totune_model::{Layers, Pooling};
-
-/// Returns the task with the cached activations of all its examples.
-fn with_kept(task: &TaskData, activations: Arc<Activations>) -> TaskData {
-    let mut task = task.clone();
-    for examples in [&mut task.train, &mut task.test] {
-        examples.cached = vec![CachedActivations {
-            activations: activations.clone(),
-            places: (0..examples.rows.len()).collect(),
-        }];
-    }
-    task
-}
 
 fn settings(adaptation: Adaptation, pooling: Pooling) -> Training {
     let mut settings = training(adaptation);

@@ -132,7 +132,7 @@ fn entrants(runner: &Runner, request: &Request) -> Vec<Entrant> {
         .encoders
         .iter()
         .map(|encoder| match request.strategies.as_slice() {
-            [] => usual_strategies(encoder.n_layers()),
+            [] => usual_strategies(&encoder.card.architecture),
             named => named.to_vec(),
         });
     let of_encoder: Vec<Vec<Strategy>> = of_encoder.collect();

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use totune_adapt::{HeadChoice, Recipe, Strategy};
+use totune_model::Architecture;
 
 /// A strategy on an encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,19 +13,21 @@ pub(crate) struct Entrant {
     pub strategy: Strategy,
 }
 
-/// The strategies that are compared on an encoder of `n_layers` layers by default; the last of them is dropped first
-/// when time is short.
-pub fn usual_strategies(n_layers: usize) -> Vec<Strategy> {
-    vec![
+/// The strategies that are compared on an encoder by default; the last of them is dropped first when time is short.
+pub fn usual_strategies(encoder: &Architecture) -> Vec<Strategy> {
+    let mut strategies = vec![
         Strategy::Frozen,
         Strategy::Full,
         // The top third.
-        Strategy::LastK(n_layers.div_ceil(3)),
+        Strategy::LastK(encoder.n_layers().div_ceil(3)),
         Strategy::TwoPhase,
         Strategy::Lora,
         Strategy::Gradual,
-        Strategy::BitFit,
-    ]
+    ];
+    if encoder.has_biases() {
+        strategies.push(Strategy::BitFit);
+    }
+    strategies
 }
 
 /// The recipe of a strategy in a comparison: on a frozen encoder a linear head would be little more than the floor of
@@ -73,10 +76,15 @@ mod tests {
     fn every_strategy_is_valid_with_its_fewest_and_its_most_epochs() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../encoders");
         let cards = EncoderCatalogue::read(&folder).unwrap();
-        for encoder in ["fixture-bert", "totune-bert-mini", "roberta-base"] {
+        for encoder in [
+            "fixture-bert",
+            "totune-bert-mini",
+            "roberta-base",
+            "modernbert-base",
+        ] {
             let encoder = cards.find(encoder).unwrap();
             let n_layers = encoder.architecture.n_layers();
-            for strategy in usual_strategies(n_layers) {
+            for strategy in usual_strategies(&encoder.architecture) {
                 let range = epochs(strategy, n_layers);
                 for n in [*range.start(), *range.end()] {
                     for (lr, task) in strategy

@@ -121,6 +121,11 @@ impl Recipe {
             "epochs: found {epochs}, expected at least {}: {before} of the head, and one in which everything is trained",
             before + 1
         );
+        ensure!(
+            self.strategy != Strategy::BitFit || encoder.architecture.has_biases(),
+            "strategy: found bitfit, expected another one: a {} has no biases",
+            encoder.architecture
+        );
         let longest = encoder.architecture.max_length();
         let max_length = self.max_length.map(|asked| asked.min(longest));
         let training = Training {
@@ -190,6 +195,7 @@ impl Recipe {
             Strategy::Lora => Adaptation::Lora(Lora {
                 head_lr,
                 alpha: 16.0,
+                targets: lora_targets(&encoder.architecture),
                 ..Lora::new(8, lr)
             }),
             Strategy::BitFit => Adaptation::BitFit(BitFit {
@@ -220,6 +226,15 @@ impl Recipe {
             }),
         }
     }
+}
+
+/// Queries and values, as in Hu et al. 2021 (section 4.2), and keys where one product makes all three.
+fn lora_targets(architecture: &Architecture) -> Vec<String> {
+    let targets: &[&str] = match architecture {
+        Architecture::Modernbert(_) => &["attention.query_key_value"],
+        _ => &["attention.query", "attention.value"],
+    };
+    targets.iter().map(|target| target.to_string()).collect()
 }
 
 /// The vector that the classes of transformers read.

@@ -125,3 +125,15 @@ fn inputs_are_never_longer_than_the_encoder_reads() {
         );
     }
 }
+
+#[test]
+fn a_modernbert_has_updates_of_its_own_layers_and_no_biases_to_train() {
+    let training = |strategy| Recipe::new(strategy).training(&card("modernbert-base"), &DATA);
+    let lora = training(Strategy::Lora).expect("settings").adaptation;
+    assert_eq!(lora.label(), "lora-8 of attention.query_key_value");
+    let error = training(Strategy::BitFit).expect_err("refused").to_string();
+    assert_eq!(
+        error,
+        "strategy: found bitfit, expected another one: a modernbert has no biases"
+    );
+}

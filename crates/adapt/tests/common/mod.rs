@@ -2,12 +2,14 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use totune_adapt::{
-    Adaptation, Cache, Clip, Constant, Dtype, Examples, LstmState, Objective, Optimizer, Outcome,
-    Row, Schedule, Select, StopRule, Switch, TaskData, TestScores, Training, fit,
+    Activations, Adaptation, Cache, CachedActivations, Clip, Constant, Dtype, Examples, LstmState,
+    Objective, Optimizer, Outcome, Row, Schedule, Select, StopRule, Switch, TaskData, TestScores,
+    Training, fit,
 };
 use totune_data::{Encoded, Pairs, Target, WordContext};
 use totune_model::{Bert, BertConfig, HeadSpec, LinearSpec, Pooling, RandomWeights};
@@ -129,6 +131,18 @@ pub fn run(task: &TaskData, training: &Training, seed: u64) -> Outcome<Bert> {
 /// Runs without a watcher.
 pub fn run_on(device: &Device, task: &TaskData, training: &Training, seed: u64) -> Outcome<Bert> {
     fit(encoder(1, device), task, training, seed, &mut ()).expect("valid settings and data")
+}
+
+/// Returns the task with the cached activations of all its examples.
+pub fn with_kept(task: &TaskData, activations: Arc<Activations>) -> TaskData {
+    let mut task = task.clone();
+    for examples in [&mut task.train, &mut task.test] {
+        examples.cached = vec![CachedActivations {
+            activations: activations.clone(),
+            places: (0..examples.rows.len()).collect(),
+        }];
+    }
+    task
 }
 
 /// The tokens of all examples.

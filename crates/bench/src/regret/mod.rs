@@ -74,7 +74,7 @@ pub fn run(request: &RegretRequest, environment: Environment) -> Result<Option<P
         .find(&request.encoder)?
         .clone();
     let strategies = match request.strategies.as_slice() {
-        [] => usual_strategies(encoder.architecture.n_layers()),
+        [] => usual_strategies(&encoder.architecture),
         named => named.to_vec(),
     };
     let folder = request.work.join(&encoder.name);
