@@ -11,7 +11,7 @@ use totune_adapt::Dtype;
 use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm, cross_entropy};
 use totune_model::{
     Bert, BertConfig, Classifier, Encoder, HeadSpec, Layers, LinearSpec, MaskedLm, MaskedLmConfig,
-    Pass, PoolerKind, Pooling, RandomWeights, TokenBatch,
+    Pass, PoolerKind, Pooling, RandomWeights, Shape as _, TokenBatch,
 };
 
 use crate::batches;

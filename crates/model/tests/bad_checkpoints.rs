@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use totune_checkpoint::{Naming, Published};
-use totune_model::{BertConfig, EncoderCatalogue};
+use totune_model::{BertConfig, EncoderCatalogue, Shape};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use support::project;
 use totune_model::{
-    Architecture, BertConfig, Described, EncoderCatalogue, PoolerKind, TokenizerKind,
+    Architecture, BertConfig, BertFamily, Described, EncoderCatalogue, PoolerKind, TokenizerKind,
 };
 
 /// Parameters by the formula one would use on paper: embeddings, layers, pooler.

@@ -8,7 +8,7 @@ use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use safetensors::SafeTensors;
 use totune_checkpoint::{Naming, Published};
 use totune_model::{
-    Bert, BertConfig, Encoder, LowRankSpec, Pass, TokenBatch, add_low_rank, merge_low_rank,
+    Bert, BertConfig, Encoder, LowRankSpec, Pass, Shape, TokenBatch, add_low_rank, merge_low_rank,
 };
 
 /// Largest difference to PEFT, for gradients as a share of the largest of their tensor.

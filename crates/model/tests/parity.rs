@@ -9,7 +9,7 @@ use support::{Stored, devices, flat, project};
 use totune_checkpoint::{Naming, Published};
 use totune_model::{
     AnyEncoder, Bert, BertConfig, DistilBertConfig, Encoder, EncoderCatalogue, HiddenStates, Pass,
-    TokenBatch,
+    Shape, TokenBatch,
 };
 
 /// Largest difference to transformers allowed on a CPU.
@@ -154,7 +154,7 @@ fn distilbert_matches_transformers() {
     for device in devices() {
         let path = project("fixtures/checkpoint/distilbert");
         let mut weights = Published::open(&path, Naming::DistilBert).expect("a checkpoint");
-        let bert = config.bert().load(&mut weights, &device).expect("a BERT");
+        let bert = config.load(&mut weights, &device).expect("a BERT");
         let heads = ["vocab_transform.", "vocab_layer_norm.", "vocab_projector."];
         weights
             .finish(&heads.map(String::from))

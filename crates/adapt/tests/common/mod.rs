@@ -12,7 +12,7 @@ use totune_adapt::{
     Training, fit,
 };
 use totune_data::{Encoded, Pairs, Target, WordContext};
-use totune_model::{Bert, BertConfig, HeadSpec, LinearSpec, Pooling, RandomWeights};
+use totune_model::{Bert, BertConfig, HeadSpec, LinearSpec, Pooling, RandomWeights, Shape};
 
 /// The devices to test on: flex, and LibTorch where it is built in, since it has fused operations of its own.
 pub fn devices() -> Vec<Device> {

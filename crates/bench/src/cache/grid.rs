@@ -131,7 +131,7 @@ mod tests {
 
     use burn::tensor::Device;
     use totune_adapt::{Cache, StoredDtype};
-    use totune_model::{Bert, BertConfig, RandomWeights};
+    use totune_model::{Bert, BertConfig, RandomWeights, Shape};
     use totune_sweep::Work;
 
     use super::*;

@@ -2,15 +2,11 @@
 //!
 //! Its names are mapped to BERT's when its checkpoint is opened, so that there is one module for both.
 
-use anyhow::Result;
-use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use totune_checkpoint::Naming;
 
-use super::PoolerKind;
-use super::bert::{Bert, BertConfig};
-use super::{Shape, TokenizerKind};
-use crate::Weights;
+use super::bert::{BertConfig, BertFamily};
+use super::{PoolerKind, TokenizerKind};
 
 /// The shape of a DistilBERT, under the names of its `config.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,9 +29,12 @@ pub struct DistilBertConfig {
     pub attention_dropout: f64,
 }
 
-impl DistilBertConfig {
-    /// Returns the equivalent BERT configuration.
-    pub fn bert(&self) -> BertConfig {
+impl BertFamily for DistilBertConfig {
+    const LABEL: &'static str = "distilbert";
+    const NAMING: Naming = Naming::DistilBert;
+    const TOKENIZER: TokenizerKind = TokenizerKind::Wordpiece;
+
+    fn bert(&self) -> BertConfig {
         BertConfig {
             vocab_size: self.vocab_size,
             hidden_size: self.dim,
@@ -49,33 +48,5 @@ impl DistilBertConfig {
             attention_probs_dropout_prob: self.attention_dropout,
             pooler: PoolerKind::None,
         }
-    }
-}
-
-impl Shape for DistilBertConfig {
-    type Encoder = Bert;
-
-    const LABEL: &'static str = "distilbert";
-    const NAMING: Naming = Naming::DistilBert;
-    const TOKENIZER: TokenizerKind = TokenizerKind::Wordpiece;
-
-    fn n_layers(&self) -> usize {
-        self.n_layers
-    }
-
-    fn hidden(&self) -> usize {
-        self.dim
-    }
-
-    fn max_length(&self) -> usize {
-        self.max_position_embeddings
-    }
-
-    fn tensors(&self) -> Vec<(String, Vec<usize>)> {
-        self.bert().tensors()
-    }
-
-    fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<Bert> {
-        self.bert().load(weights, device)
     }
 }

@@ -17,7 +17,7 @@ mod roberta;
 mod shape;
 
 pub use any::AnyEncoder;
-pub use bert::{Bert, BertConfig};
+pub use bert::{Bert, BertConfig, BertFamily};
 pub use distilbert::DistilBertConfig;
 pub use elmo::{Elmo, LstmState, Spelling};
 pub use low_rank::{add_low_rank, merge_low_rank};

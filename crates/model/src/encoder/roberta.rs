@@ -3,15 +3,11 @@
 //! Its names are BERT's with the prefix `roberta.`, so that there is one module for both. Published checkpoints have no
 //! pooler, since they were trained without next-sentence prediction.
 
-use anyhow::Result;
-use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use totune_checkpoint::Naming;
 
-use super::PoolerKind;
-use super::bert::{Bert, BertConfig};
-use super::{Shape, TokenizerKind};
-use crate::Weights;
+use super::bert::{BertConfig, BertFamily};
+use super::{PoolerKind, TokenizerKind};
 
 /// The shape of a RoBERTa, under the names of its `config.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,9 +43,12 @@ fn no_pooler() -> PoolerKind {
     PoolerKind::None
 }
 
-impl RobertaConfig {
-    /// The BERT it is, but for the rows of its position table.
-    pub fn bert(&self) -> BertConfig {
+impl BertFamily for RobertaConfig {
+    const LABEL: &'static str = "roberta";
+    const NAMING: Naming = Naming::Roberta;
+    const TOKENIZER: TokenizerKind = TokenizerKind::ByteLevelBpe;
+
+    fn bert(&self) -> BertConfig {
         BertConfig {
             vocab_size: self.vocab_size,
             hidden_size: self.hidden_size,
@@ -64,38 +63,8 @@ impl RobertaConfig {
             pooler: self.pooler,
         }
     }
-}
 
-impl Shape for RobertaConfig {
-    type Encoder = Bert;
-
-    const LABEL: &'static str = "roberta";
-    const NAMING: Naming = Naming::Roberta;
-    const TOKENIZER: TokenizerKind = TokenizerKind::ByteLevelBpe;
-
-    fn n_layers(&self) -> usize {
-        self.num_hidden_layers
-    }
-
-    fn hidden(&self) -> usize {
-        self.hidden_size
-    }
-
-    fn pooler(&self) -> PoolerKind {
-        self.pooler
-    }
-
-    fn max_length(&self) -> usize {
-        // Positions begin behind the id of the padding.
-        self.max_position_embeddings - self.pad_token_id as usize - 1
-    }
-
-    fn tensors(&self) -> Vec<(String, Vec<usize>)> {
-        self.bert().tensors()
-    }
-
-    fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<Bert> {
-        let bert = self.bert().load(weights, device)?;
-        Ok(bert.with_positions_after(self.pad_token_id))
+    fn pad_before_positions(&self) -> Option<u32> {
+        Some(self.pad_token_id)
     }
 }

@@ -19,7 +19,7 @@ use burn::tensor::{Device, Int, Tensor};
 use crate::fused::{self, Precision};
 use crate::layer::{Linear, Norm, parameter};
 use crate::weights::Below;
-use crate::{Bert, BertConfig, Encoder, Pass, PoolerKind, TokenBatch, Weights};
+use crate::{Bert, BertConfig, Encoder, Pass, PoolerKind, Shape, TokenBatch, Weights};
 
 /// The shape of a masked language model: that of its encoder, without a pooler.
 #[derive(Debug, Clone, PartialEq)]

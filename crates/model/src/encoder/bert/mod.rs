@@ -10,8 +10,10 @@
 //! | `layers.<i>.attention.output`, `.norm` | `encoder.layer.<i>.attention.output.{dense, LayerNorm}` |
 //! | `layers.<i>.feed_forward.{intermediate, output, norm}` | `encoder.layer.<i>.{intermediate.dense, output.dense, output.LayerNorm}` |
 //! | `pooler.dense` | `pooler.dense` |
+//! | `embeddings.projection`, of an ELECTRA | `embeddings_project` |
 //!
-//! Segments and the pooler may be absent, as in a DistilBERT; positions may begin further on, as in a RoBERTa.
+//! Segments and the pooler may be absent, as in a DistilBERT; positions may begin further on, as in a RoBERTa; embeddings
+//! may have another width than the layers, as in an ELECTRA. [`BertFamily`] says so for each architecture.
 
 use std::ops::Range;
 
@@ -19,144 +21,20 @@ use anyhow::{Result, ensure};
 use burn::module::{Module, Param};
 use burn::tensor::module::embedding;
 use burn::tensor::{Device, Tensor};
-use serde::{Deserialize, Serialize};
-use totune_checkpoint::Naming;
 
-use super::{Encoder, HiddenStates, PoolerKind, Shape, TokenizerKind};
+use super::{Encoder, HiddenStates, PoolerKind};
 use crate::fused::{Dropout, FeedForwardWeights, Precision, SelfAttention, SelfAttentionWeights};
 use crate::layer::{Linear, Norm, parameter};
 use crate::pass::mix;
 use crate::{Pass, TokenBatch, Weights, fused};
 
-/// The shape of a BERT, under the names of its `config.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BertConfig {
-    /// Wordpieces in the vocabulary.
-    pub vocab_size: usize,
-    /// Width of the hidden states.
-    pub hidden_size: usize,
-    /// Transformer layers.
-    pub num_hidden_layers: usize,
-    /// Attention heads; divides `hidden_size`.
-    pub num_attention_heads: usize,
-    /// Width between the two feed-forward products.
-    pub intermediate_size: usize,
-    /// Longest sequence.
-    pub max_position_embeddings: usize,
-    /// Number of segments (token types); 0 if the network has none.
-    pub type_vocab_size: usize,
-    /// Added to the variance in layer normalisation.
-    pub layer_norm_eps: f64,
-    /// Dropout on embeddings and on the output of each sublayer.
-    pub hidden_dropout_prob: f64,
-    /// Dropout on attention probabilities.
-    pub attention_probs_dropout_prob: f64,
-    /// The pooler on the first token of the top layer.
-    #[serde(default)]
-    pub pooler: PoolerKind,
-}
+mod config;
+mod family;
 
-impl BertConfig {
-    /// Takes all weights from `weights` and puts them on `device`.
-    ///
-    /// # Errors
-    /// When a tensor is missing or has another shape, or heads do not divide the width.
-    pub fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<Bert> {
-        let (hidden, heads) = (self.hidden_size, self.num_attention_heads);
-        ensure!(
-            heads > 0 && hidden.is_multiple_of(heads),
-            "num_attention_heads = {heads} does not divide hidden_size = {hidden}"
-        );
-        let layers = (0..self.num_hidden_layers)
-            .map(|i| Layer::load(self, weights, &format!("encoder.layer.{i}"), device))
-            .collect::<Result<_>>()?;
-        Ok(Bert {
-            embeddings: Embeddings::load(self, weights, device)?,
-            layers,
-            pooler: match self.pooler {
-                PoolerKind::Tanh => Some(Pooler {
-                    dense: Linear::load(weights, "pooler.dense", [hidden, hidden], device)?,
-                }),
-                PoolerKind::None => None,
-            },
-        })
-    }
+pub use config::BertConfig;
+pub use family::BertFamily;
 
-    /// Published name and shape of every tensor that [`BertConfig::load`] takes.
-    pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
-        let (hidden, wide) = (self.hidden_size, self.intermediate_size);
-        let mut tensors = Vec::new();
-        for (table, rows) in [
-            ("word", self.vocab_size),
-            ("position", self.max_position_embeddings),
-            ("token_type", self.type_vocab_size),
-        ] {
-            if rows > 0 {
-                tensors.push((
-                    format!("embeddings.{table}_embeddings.weight"),
-                    vec![rows, hidden],
-                ));
-            }
-        }
-        let mut pair = |name: String, weight: Vec<usize>| {
-            tensors.push((format!("{name}.bias"), vec![weight[0]]));
-            tensors.push((format!("{name}.weight"), weight));
-        };
-        pair("embeddings.LayerNorm".to_string(), vec![hidden]);
-        for i in 0..self.num_hidden_layers {
-            for (part, weight) in [
-                ("attention.self.query", vec![hidden, hidden]),
-                ("attention.self.key", vec![hidden, hidden]),
-                ("attention.self.value", vec![hidden, hidden]),
-                ("attention.output.dense", vec![hidden, hidden]),
-                ("attention.output.LayerNorm", vec![hidden]),
-                ("intermediate.dense", vec![wide, hidden]),
-                ("output.dense", vec![hidden, wide]),
-                ("output.LayerNorm", vec![hidden]),
-            ] {
-                pair(format!("encoder.layer.{i}.{part}"), weight);
-            }
-        }
-        if self.pooler == PoolerKind::Tanh {
-            pair("pooler.dense".to_string(), vec![hidden, hidden]);
-        }
-        tensors
-    }
-}
-
-impl Shape for BertConfig {
-    type Encoder = Bert;
-
-    const LABEL: &'static str = "bert";
-    const NAMING: Naming = Naming::Bert;
-    const TOKENIZER: TokenizerKind = TokenizerKind::Wordpiece;
-
-    fn n_layers(&self) -> usize {
-        self.num_hidden_layers
-    }
-
-    fn hidden(&self) -> usize {
-        self.hidden_size
-    }
-
-    fn pooler(&self) -> PoolerKind {
-        self.pooler
-    }
-
-    fn max_length(&self) -> usize {
-        self.max_position_embeddings
-    }
-
-    fn tensors(&self) -> Vec<(String, Vec<usize>)> {
-        self.tensors()
-    }
-
-    fn load(&self, weights: &mut dyn Weights, device: &Device) -> Result<Bert> {
-        self.load(weights, device)
-    }
-}
-
-/// A BERT encoder with its pooler.
+/// A BERT encoder with its pooler, or that of an architecture that differs from it only in sizes and embeddings.
 #[derive(Module, Debug)]
 pub struct Bert {
     embeddings: Embeddings,
@@ -205,7 +83,7 @@ impl Encoder for Bert {
     }
 
     fn hidden(&self) -> usize {
-        self.embeddings.norm.weight.dims()[0]
+        self.embeddings.width()
     }
 
     fn has_pooler(&self) -> bool {
@@ -213,10 +91,7 @@ impl Encoder for Bert {
     }
 
     fn pad_id(&self) -> u32 {
-        match self.embeddings.numbering {
-            Numbering::FromZero => 0,
-            Numbering::AfterPadding(pad) => pad,
-        }
+        self.embeddings.pad_before.unwrap_or(0)
     }
 
     fn with_dropout(mut self, rate: f64) -> Self {
@@ -255,46 +130,35 @@ impl Encoder for Bert {
 }
 
 impl Bert {
-    /// Returns the same network with positions that start after the row of padding, whose id is `pad`.
-    pub(super) fn with_positions_after(mut self, pad: u32) -> Self {
-        self.embeddings.numbering = Numbering::AfterPadding(pad);
-        self
+    /// Takes the weights of a member of its family from `weights` and puts them on `device`.
+    ///
+    /// # Errors
+    /// When a tensor is missing or has another shape, or heads do not divide the width.
+    fn load<F: BertFamily>(family: &F, weights: &mut dyn Weights, device: &Device) -> Result<Self> {
+        let config = family.bert();
+        let (hidden, heads) = (config.hidden_size, config.num_attention_heads);
+        ensure!(
+            heads > 0 && hidden.is_multiple_of(heads),
+            "num_attention_heads = {heads} does not divide hidden_size = {hidden}"
+        );
+        let layers = (0..config.num_hidden_layers)
+            .map(|i| Layer::load(&config, weights, &format!("encoder.layer.{i}"), device))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            embeddings: Embeddings::load(family, weights, device)?,
+            layers,
+            pooler: match config.pooler {
+                PoolerKind::Tanh => Some(Pooler {
+                    dense: Linear::load(weights, "pooler.dense", [hidden, hidden], device)?,
+                }),
+                PoolerKind::None => None,
+            },
+        })
     }
 
     /// The table of word embeddings, `[vocab, hidden]`.
     pub(crate) fn word_embeddings(&self) -> Tensor<2> {
         self.embeddings.word.val()
-    }
-
-    /// The published name of the parameter at `path`, such as `encoder.layer.0.attention.self.query.weight`.
-    pub fn published(path: &str) -> String {
-        if let Some(rest) = path.strip_prefix("embeddings.") {
-            return match rest {
-                "word" | "position" => format!("embeddings.{rest}_embeddings.weight"),
-                "segment" => "embeddings.token_type_embeddings.weight".to_string(),
-                _ => format!("embeddings.{}", rest.replace("norm.", "LayerNorm.")),
-            };
-        }
-        let Some(rest) = path.strip_prefix("layers.") else {
-            return path.to_string();
-        };
-        let mut rest = rest.to_string();
-        for (ours, published) in [
-            ("attention.query", "attention.self.query"),
-            ("attention.key", "attention.self.key"),
-            ("attention.value", "attention.self.value"),
-            ("attention.output", "attention.output.dense"),
-            ("attention.norm", "attention.output.LayerNorm"),
-            ("feed_forward.intermediate", "intermediate.dense"),
-            ("feed_forward.output", "output.dense"),
-            ("feed_forward.norm", "output.LayerNorm"),
-        ] {
-            if rest.contains(ours) {
-                rest = rest.replace(ours, published);
-                break;
-            }
-        }
-        format!("encoder.layer.{rest}")
     }
 
     /// Output of each of `blocks` (1 is the lowest layer), from `x`, the output of the block below.
@@ -323,44 +187,27 @@ impl Bert {
     }
 }
 
-/// Numbering of tokens in the position table.
-#[derive(Debug, Clone, Copy)]
-enum Numbering {
-    /// Position in the text, from 0.
-    FromZero,
-    /// Numbering of fairseq: padding takes the row of its id, every other token the row after that of the token before
-    /// it.
-    AfterPadding(u32),
-}
-
-impl Numbering {
-    /// Rows before that of a text's first token.
-    fn offset(self) -> usize {
-        match self {
-            Self::FromZero => 0,
-            Self::AfterPadding(pad) => pad as usize + 1,
-        }
-    }
-}
-
-/// Word, position and segment embeddings, summed, normalised, dropped.
+/// Word, position and segment embeddings, summed, normalised, dropped, and projected where they have another width than
+/// the layers.
 #[derive(Module, Debug)]
 struct Embeddings {
     word: Param<Tensor<2>>,
     position: Param<Tensor<2>>,
     segment: Option<Param<Tensor<2>>>,
     norm: Norm,
+    projection: Option<Linear>,
     dropout: f64,
+    /// Id of padding where positions start behind its row: [`BertFamily::pad_before_positions`].
     #[module(skip)]
-    numbering: Numbering,
+    pad_before: Option<u32>,
 }
 
 impl Embeddings {
-    fn load(config: &BertConfig, weights: &mut dyn Weights, device: &Device) -> Result<Self> {
-        let hidden = config.hidden_size;
+    fn load<F: BertFamily>(family: &F, weights: &mut dyn Weights, device: &Device) -> Result<Self> {
+        let (config, width) = (family.bert(), family.embedding_size());
         let mut table = |name: &str, rows: usize| {
             let name = format!("embeddings.{name}.weight");
-            parameter(weights, &name, [rows, hidden], device)
+            parameter(weights, &name, [rows, width], device)
         };
         Ok(Self {
             word: table("word_embeddings", config.vocab_size)?,
@@ -372,24 +219,41 @@ impl Embeddings {
             norm: Norm::load(
                 weights,
                 "embeddings.LayerNorm",
-                hidden,
+                width,
                 config.layer_norm_eps,
                 device,
             )?,
+            projection: match config.hidden_size {
+                hidden if hidden == width => None,
+                hidden => Some(Linear::load(
+                    weights,
+                    "embeddings_project",
+                    [width, hidden],
+                    device,
+                )?),
+            },
             dropout: config.hidden_dropout_prob,
-            numbering: Numbering::FromZero,
+            pad_before: family.pad_before_positions(),
         })
+    }
+
+    /// Width of the output.
+    fn width(&self) -> usize {
+        match &self.projection {
+            Some(projection) => projection.bias.dims()[0],
+            None => self.norm.weight.dims()[0],
+        }
     }
 
     fn forward(&self, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
         let [_, seq] = batch.shape();
         let [rows, _] = self.position.dims();
-        let positions = rows - self.numbering.offset();
+        let positions = rows - self.pad_before.map_or(0, |pad| pad as usize + 1);
         assert!(
             seq <= positions,
             "a batch of {seq} tokens is longer than the encoder's {positions} positions"
         );
-        let word = embedding(self.word.val(), batch.ids.clone()); // [batch, seq, hidden]
+        let word = embedding(self.word.val(), batch.ids.clone()); // [batch, seq, width]
         let word = match &self.segment {
             // A single text belongs to the first segment; so does everything if there is only one segment.
             Some(segment) if batch.apart || segment.dims()[0] == 1 => {
@@ -399,16 +263,20 @@ impl Embeddings {
             None => word,
         };
         let table = self.position.val();
-        let places = match self.numbering {
-            Numbering::FromZero => batch.positions(),
-            Numbering::AfterPadding(pad) => Some(batch.positions_after(pad)),
+        let places = match self.pad_before {
+            None => batch.positions(),
+            Some(pad) => Some(batch.positions_after(pad)),
         };
         let position = match places {
-            Some(places) => embedding(table, places), // [batch, seq, hidden]
-            None => table.narrow(0, 0, seq).unsqueeze::<3>(), // [1, seq, hidden]
+            Some(places) => embedding(table, places), // [batch, seq, width]
+            None => table.narrow(0, 0, seq).unsqueeze::<3>(), // [1, seq, width]
         };
         let x = self.norm.forward(word + position);
-        fused::dropout(x, pass.rate(0, self.dropout), pass.draw())
+        let x = fused::dropout(x, pass.rate(0, self.dropout), pass.draw());
+        match &self.projection {
+            Some(projection) => projection.forward(x), // [batch, seq, hidden]
+            None => x,
+        }
     }
 }
 
