@@ -240,7 +240,7 @@ impl Embeddings {
     /// Width of the output.
     fn width(&self) -> usize {
         match &self.projection {
-            Some(projection) => projection.bias.dims()[0],
+            Some(projection) => projection.weight.dims()[0],
             None => self.norm.weight.dims()[0],
         }
     }
