@@ -58,5 +58,5 @@ pub use stop::StopRule;
 pub use strategy::*;
 pub use task::TaskData;
 pub use totune_model::{LstmState, Switch};
-pub use training::{Cache, Clip, Dtype, Select, TestScores, Training};
+pub use training::{Cache, ClassLoss, ClassWeights, Clip, Dtype, Select, TestScores, Training};
 pub use watch::{EpochScores, StepEvent, Watch};

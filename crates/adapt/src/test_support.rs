@@ -8,7 +8,7 @@ use crate::phase::{Assignment, Plan};
 use crate::schedule::{Constant, Schedule};
 use crate::stop::StopRule;
 use crate::strategy::Adaptation;
-use crate::training::{Cache, Clip, Dtype, Select, TestScores, Training};
+use crate::training::{Cache, ClassLoss, Clip, Dtype, Select, TestScores, Training};
 
 /// The linear head of some settings.
 pub(crate) fn linear(settings: &mut Training) -> &mut LinearSpec {
@@ -32,6 +32,8 @@ pub(crate) fn training(adaptation: Adaptation) -> Training {
         batch_size: 4,
         evaluation_batch_size: 8,
         epochs: 1,
+        loss: ClassLoss::default(),
+        l2_sp: 0.0,
         stop: StopRule::Epochs {},
         max_length: 16,
         dropout: 0.1,

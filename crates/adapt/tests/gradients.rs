@@ -61,6 +61,77 @@ fn full_moves_everything() {
 }
 
 #[test]
+fn reinitialised_layers_are_new_and_all_others_those_of_the_encoder() {
+    for device in devices() {
+        let settings = Full {
+            reinitialised_layers: 1,
+            ..Full::new(1e-2)
+        };
+        let plan = training(Adaptation::Full(settings)).plan(2);
+        let plan = plan.expect("valid settings");
+        let prepare =
+            |seed| parameters(&plan.prepare(encoder(1, &device), seed).expect("prepares"));
+        let (before, first, again, other) = (
+            parameters(&encoder(1, &device)),
+            prepare(7),
+            prepare(7),
+            prepare(8),
+        );
+        assert_eq!(first, again);
+        let floats =
+            |bits: &[u32]| -> Vec<f32> { bits.iter().map(|&b| f32::from_bits(b)).collect() };
+        for (path, values) in &first {
+            let is_new = path.starts_with("layers.1.") || path.starts_with("pooler.");
+            let is_matrix = path.ends_with("weight") && !path.contains("norm");
+            assert_eq!(*values != other[path], is_new && is_matrix, "{path}");
+            let values = floats(values);
+            if !is_new {
+                assert_eq!(values, floats(&before[path]), "{path}");
+            } else if path.ends_with("bias") {
+                assert!(values.iter().all(|&value| value == 0.0), "{path}");
+            } else if path.contains("norm") {
+                assert!(values.iter().all(|&value| value == 1.0), "{path}");
+            } else {
+                let mean_square = values.iter().map(|v| v * v).sum::<f32>() / values.len() as f32;
+                // Truncated at two standard deviations of 0.02, which leaves 0.88 of each.
+                assert!(
+                    (0.015..0.02).contains(&mean_square.sqrt()),
+                    "{path}: {mean_square}"
+                );
+            }
+        }
+    }
+}
+
+/// A large penalty moves the encoder back: the step of a run is that of its numeric gradient.
+#[test]
+fn l2_sp_keeps_the_encoder_near_its_pretrained_weights_and_leaves_the_head() {
+    for device in devices() {
+        let distance = |l2_sp: f64| {
+            let mut settings = training(Adaptation::Full(Full::new(1e-2)));
+            (settings.epochs, settings.l2_sp) = (20, l2_sp);
+            let outcome = common::run_on(&device, &common::eight(), &settings, 7);
+            let after = parameters(&outcome.model);
+            let before = parameters(&encoder(1, &device));
+            let of = |path: &String, bits: &Vec<u32>| -> f32 {
+                let after = &after[&format!("encoder.{path}")];
+                let pairs = bits.iter().zip(after);
+                pairs
+                    .map(|(&a, &b)| (f32::from_bits(a) - f32::from_bits(b)).powi(2))
+                    .sum()
+            };
+            before
+                .iter()
+                .map(|(path, bits)| of(path, bits))
+                .sum::<f32>()
+                .sqrt()
+        };
+        let (free, pulled) = (distance(0.0), distance(10.0));
+        assert!(pulled < 0.5 * free, "{pulled} {free}");
+    }
+}
+
+#[test]
 fn bitfit_trains_biases_and_the_head() {
     check_where(&training(Adaptation::BitFit(BitFit::new(1e-2))), |path| {
         path.ends_with(".bias") || path.starts_with(HEAD)

@@ -498,3 +498,37 @@ fn what_nobody_knows_the_answer_to_is_answered_and_not_scored() {
         );
     }
 }
+
+#[test]
+fn label_smoothing_keeps_probabilities_away_from_one() {
+    let mut settings = training(Adaptation::Full(Full::new(3e-3)));
+    settings.epochs = 60;
+    let surest = |settings: &Training| {
+        let outcome = run(&eight(), settings, 3);
+        assert_eq!(final_score(&outcome, "test", "accuracy"), 1.0);
+        let scores = outcome.predictions.iter().flat_map(|said| &said.scores);
+        scores.fold(0.0, |most: f32, &score| most.max(score))
+    };
+    assert!(surest(&settings) > 0.99);
+    settings.loss.label_smoothing = 0.2;
+    // The loss is least where the label has 1 - ε + ε / 2 = 0.9.
+    let smoothed = surest(&settings);
+    assert!((0.85..0.95).contains(&smoothed), "{smoothed}");
+}
+
+#[test]
+fn a_loss_of_labels_is_refused_for_other_tasks() {
+    let mut settings = training(Adaptation::Full(Full::new(3e-3)));
+    settings.loss.label_smoothing = 0.2;
+    let error = fit(
+        encoder(1, &Device::flex()),
+        &scored(),
+        &settings,
+        3,
+        &mut (),
+    );
+    assert_eq!(
+        error.map(|_| ()).expect_err("no labels").to_string(),
+        "loss: found label smoothing or class weights, which are for classification; expected neither for this dataset"
+    );
+}

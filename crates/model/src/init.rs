@@ -210,7 +210,7 @@ impl Draws {
     }
 
     /// Draws normal numbers, each redrawn until it is within two standard deviations.
-    fn truncated_normals(&mut self, n: usize, sd: f64) -> Vec<f32> {
+    pub(crate) fn truncated_normals(&mut self, n: usize, sd: f64) -> Vec<f32> {
         let mut truncated = || {
             loop {
                 let z = self.normal();

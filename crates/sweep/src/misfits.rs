@@ -44,6 +44,7 @@ fn reasons(spec: &RunSpec, dataset: &Card, encoder: Option<&EncoderCard>) -> Vec
     match &spec.work {
         Work::Tune(work) => {
             reasons.extend(of_head(&work.training, dataset));
+            reasons.extend(of_loss(&work.training, dataset));
             let encoder = encoder.map(|card| (card, work.training.max_length));
             reasons.extend(encoder.and_then(of_length));
             reasons.extend(encoder.and_then(|(card, _)| of_depth(&work.training, card)));
@@ -107,6 +108,13 @@ fn of_head(training: &Training, dataset: &Card) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+/// A loss of labels for another kind of task.
+fn of_loss(training: &Training, dataset: &Card) -> Option<String> {
+    let fits = training.loss.is_plain() || dataset.task == Task::Classification;
+    let found = "loss: found label smoothing or class weights, which are for classification";
+    (!fits).then(|| format!("{found}; `{}` is none", dataset.name))
 }
 
 /// Inputs longer than the encoder has positions for.

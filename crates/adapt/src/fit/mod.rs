@@ -5,6 +5,7 @@
 //! scores on dev.
 
 mod decide;
+mod l2_sp;
 mod score;
 mod timing;
 mod train;
@@ -24,6 +25,7 @@ use crate::best::Best;
 use crate::cache::EntryLayer;
 use crate::clock::Clock;
 use crate::examples::Examples;
+use crate::objective::{Objective, Weighting};
 use crate::outcome::{Divergence, Outcome, PhaseTime, Prediction, Score, Stop};
 use crate::parameters::{device_of, require_gradients, sizes};
 use crate::phase::{Assignment, OptimizerState, Phase, Plan};
@@ -32,6 +34,8 @@ use crate::training::Training;
 use crate::watch::Watch;
 
 pub use timing::time_phases;
+
+use l2_sp::Pretrained;
 
 /// Puts a new head on `encoder`, trains with the settings `training`, and scores after every epoch.
 ///
@@ -72,6 +76,7 @@ fn execute<E: Encoder>(
     run.epochs = plan.phases.iter().map(|phase| phase.epochs).sum();
     let trained = assignments.iter().flat_map(|phase| phase.parameters.keys());
     run.trainable = trained.cloned().collect();
+    run.pretrained = Pretrained::of(&model, training.l2_sp, &run.trainable);
     let (mut model, mut stop) = run.phases(model, plan, &assignments)?;
     if stop.is_an_end() {
         model = run.select(model);
@@ -99,6 +104,10 @@ fn check<E: Encoder>(encoder: &E, task: &TaskData, training: &Training) -> Resul
         } else {
             "answers for whole examples; the dataset asks about words, which `kind = \"tagger\"` is for"
         }
+    );
+    ensure!(
+        training.loss.is_plain() || matches!(task.objective, Objective::Class { .. }),
+        "loss: found label smoothing or class weights, which are for classification; expected neither for this dataset"
     );
     ensure!(
         training.state.is_reset() || encoder.has_state(),
@@ -148,6 +157,10 @@ struct Run<'a> {
     phase: usize,
     /// Entry layer of its passes.
     start: Option<EntryLayer>,
+    /// Weights that the encoder's are pulled towards.
+    pretrained: Option<Pretrained>,
+    /// Weighting of the loss of a classification.
+    weighting: Option<Weighting>,
     /// Factor of the learning rate from a schedule that depends on scores.
     scale: f64,
     /// Sample of the training examples, to compare with dev.
@@ -191,6 +204,13 @@ impl<'a> Run<'a> {
             trainable: BTreeSet::new(),
             phase: 0,
             start: None,
+            pretrained: None,
+            weighting: match &task.objective {
+                Objective::Class { labels, .. } => {
+                    Weighting::of(&training.loss, labels.len(), &task.train)
+                }
+                _ => None,
+            },
             scale: 1.0,
             sample: None,
             best: Best::default(),

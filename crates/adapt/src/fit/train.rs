@@ -121,7 +121,8 @@ impl Run<'_> {
             let outputs = batches.outputs(model, piece, &pass);
             let share = piece.len() as f64 / indices.len() as f64;
             let targets = examples.targets(piece);
-            let loss = self.task.objective.loss(outputs, &targets, self.device); // [1]
+            let (objective, weighting) = (&self.task.objective, self.weighting.as_ref());
+            let loss = objective.loss(outputs, &targets, weighting, self.device); // [1]
             mean_loss += share * f64::from(loss.clone().into_scalar::<f32>());
             if !mean_loss.is_finite() {
                 return ControlFlow::Break(self.diverged("loss", mean_loss));
@@ -131,6 +132,9 @@ impl Run<'_> {
             accumulated.accumulate(model, gradients);
         }
         let mut gradients = accumulated.grads();
+        if let Some(pretrained) = &self.pretrained {
+            pretrained.pull(model, &mut gradients);
+        }
         let norm = clip_global_norm(model, &mut gradients, self.training.clip.max());
         if !norm.is_finite() {
             return ControlFlow::Break(self.diverged("gradient norm", norm));

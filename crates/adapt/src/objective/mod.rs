@@ -11,6 +11,9 @@ use totune_stats::SpanEvaluation;
 use crate::examples::Examples;
 
 mod tags;
+mod weighting;
+
+pub(crate) use weighting::Weighting;
 
 use tags::{names, padded, sentences, tagged, tags, tags_of};
 
@@ -111,8 +114,14 @@ impl Objective {
         Ok(())
     }
 
-    /// Mean loss of a model's output against the targets of the batch; `[1]`.
-    pub(crate) fn loss(&self, output: Output, targets: &[&Target], device: &Device) -> Tensor<1> {
+    /// Mean loss of a model's output against the targets of the batch, of a classification with `weighting`; `[1]`.
+    pub(crate) fn loss(
+        &self,
+        output: Output,
+        targets: &[&Target],
+        weighting: Option<&Weighting>,
+        device: &Device,
+    ) -> Tensor<1> {
         let n = targets.len();
         let of = |classes: Vec<i64>| {
             let n = classes.len();
@@ -121,7 +130,11 @@ impl Objective {
         match self {
             Self::Class { .. } => {
                 let classes = targets.iter().map(|target| class(target) as i64);
-                cross_entropy(output.labels(), of(classes.collect()))
+                let classes = of(classes.collect());
+                match weighting {
+                    Some(weighting) => weighting.cross_entropy(output.labels(), classes),
+                    None => cross_entropy(output.labels(), classes),
+                }
             }
             Self::Score {} => {
                 let values: Vec<f32> = targets.iter().map(|target| value(target) as f32).collect();

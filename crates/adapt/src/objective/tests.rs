@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::examples::Row;
+use crate::training::ClassLoss;
 
 /// An example without tokens.
 fn row(id: &str, target: Target) -> Row {
@@ -26,7 +27,7 @@ fn a_score_is_learned_by_its_squared_error() {
     let targets = [Target::Value(2.0), Target::Value(0.0), Target::Value(2.0)];
     let objective = Objective::Score {};
     let two = Output::Labels(outputs.clone().narrow(0, 0, 2));
-    let loss = objective.loss(two, &[&targets[2], &targets[0]], &device);
+    let loss = objective.loss(two, &[&targets[2], &targets[0]], None, &device);
     assert_eq!(loss.into_scalar::<f32>(), 2.5); // ((1 - 2)² + (4 - 2)²) / 2
     let Predicted {
         loss,
@@ -61,7 +62,7 @@ fn the_loss_of_tags_is_the_mean_over_words_and_padding_has_none() {
     };
     let nll = |right: f64, wrong: f64| (1.0 + (wrong - right).exp()).ln();
     let expected = [nll(0.0, 0.0), nll(3.0, 0.0), nll(0.0, 2.0)];
-    let loss = objective.loss(output(), &targets.each_ref(), &device);
+    let loss = objective.loss(output(), &targets.each_ref(), None, &device);
     let loss = f64::from(loss.into_scalar::<f32>());
     assert!(
         (loss - expected.iter().sum::<f64>() / 3.0).abs() < 1e-6,
@@ -103,7 +104,7 @@ fn a_field_is_learned_and_answered_by_paths() {
         .predictions(output(), &targets.each_ref())
         .expect("answers");
     assert_eq!(answers[0].predicted, Target::Tags(vec![1, 2]));
-    let loss = objective.loss(output(), &targets.each_ref(), &device);
+    let loss = objective.loss(output(), &targets.each_ref(), None, &device);
     let loss = f64::from(loss.into_scalar::<f32>());
     assert!((loss - answers[0].loss).abs() < 1e-6);
     // All nine paths, by hand: emissions, and 2 for B-A before I-A.
@@ -179,4 +180,54 @@ fn a_target_of_another_kind_names_the_example() {
         let error = objective.check("dev", &examples).expect_err(expected);
         assert_eq!(error.to_string(), expected);
     }
+}
+
+/// Compares with PyTorch and scikit-learn, on vectors made by `fixtures/make/class_loss.py`.
+#[test]
+fn label_smoothing_and_class_weights_are_those_of_pytorch() {
+    #[derive(serde::Deserialize)]
+    struct Reference {
+        train: Vec<usize>,
+        targets: Vec<usize>,
+        logits: Vec<f32>,
+        cases: Vec<Case>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Case {
+        #[serde(flatten)]
+        settings: ClassLoss,
+        loss: f32,
+        gradient: Vec<f32>,
+    }
+    let text = include_str!("../../../../fixtures/adapt/class-loss.json");
+    let reference: Reference = serde_json::from_str(text).expect("the committed vectors");
+    let classes = |labels: &[usize]| labels.iter().map(|&label| Target::Class(label)).collect();
+    let (train, targets): (Vec<Target>, Vec<Target>) =
+        (classes(&reference.train), classes(&reference.targets));
+    let train = Examples {
+        rows: train.into_iter().map(|target| row("a", target)).collect(),
+        ..Examples::default()
+    };
+    let objective = Objective::Class {
+        labels: ["a", "b", "c"].map(String::from).to_vec(),
+        positive: None,
+    };
+    let device = Device::flex().autodiff();
+    for case in reference.cases {
+        let weighting = Weighting::of(&case.settings, 3, &train);
+        assert!(weighting.is_some());
+        let data = TensorData::new(reference.logits.clone(), [targets.len(), 3]);
+        let logits = Tensor::<2>::from_data(data, &device).require_grad();
+        let (output, targets) = (Output::Labels(logits.clone()), targets.iter());
+        let targets: Vec<&Target> = targets.collect();
+        let loss = objective.loss(output, &targets, weighting.as_ref(), &device);
+        let found = loss.clone().into_scalar::<f32>();
+        assert!((found - case.loss).abs() < 1e-6, "{found} {}", case.loss);
+        let gradient = logits.grad(&loss.backward()).expect("a gradient");
+        let gradient: Vec<f32> = gradient.into_data().try_to_vec().expect("f32");
+        for (found, expected) in gradient.iter().zip(&case.gradient) {
+            assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+        }
+    }
+    assert_eq!(Weighting::of(&ClassLoss::default(), 3, &train), None);
 }

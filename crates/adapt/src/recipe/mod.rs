@@ -17,7 +17,7 @@ use crate::stop::StopRule;
 use crate::strategy::{
     Adaptation, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, StackAndFinetune, Trainable,
 };
-use crate::training::{Cache, Clip, Dtype, Select, TestScores, Training};
+use crate::training::{Cache, ClassLoss, Clip, Dtype, Select, TestScores, Training};
 
 mod strategy;
 
@@ -136,6 +136,8 @@ impl Recipe {
             batch_size: self.batch_size.unwrap_or(data.batch_size()),
             evaluation_batch_size: 64,
             epochs: epochs - before,
+            loss: ClassLoss::default(),
+            l2_sp: 0.0,
             stop: StopRule::Epochs {},
             max_length: max_length.unwrap_or(data.max_length(encoder)),
             dropout: 0.1,

@@ -1,10 +1,11 @@
 //! Full fine-tuning.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::{Adaptation, Strategy, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Plan};
+use crate::setup::ModuleEdit;
 
 /// Trains the head and all layers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,10 @@ pub struct Full {
     /// top layer have `lr`.
     #[serde(default = "super::no_decay")]
     pub layer_decay: f64,
+    /// Number of top layers whose weights are drawn anew before training, together with the pooler (Zhang et al. 2021,
+    /// section 5).
+    #[serde(default)]
+    pub reinitialised_layers: usize,
 }
 
 impl Full {
@@ -34,13 +39,18 @@ impl Full {
             pooler: Trainable::Yes,
             embeddings: Trainable::Yes,
             layer_decay: 1.0,
+            reinitialised_layers: 0,
         }
     }
 }
 
 impl Strategy for Full {
     fn label(&self) -> String {
-        format!("full{}", super::decaying(self.layer_decay))
+        let label = format!("full{}", super::decaying(self.layer_decay));
+        match self.reinitialised_layers {
+            0 => label,
+            n => format!("{label}, top {n} reinitialised"),
+        }
     }
 
     fn lr(&self) -> f64 {
@@ -56,6 +66,14 @@ impl Strategy for Full {
     }
 
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
+        let reinitialised = self.reinitialised_layers;
+        ensure!(
+            reinitialised <= n_layers,
+            "adaptation.reinitialised-layers: found {reinitialised}, expected at most {n_layers}, the number of layers of the encoder"
+        );
+        let edit = ModuleEdit::Reinitialise {
+            layers: n_layers - reinitialised..n_layers,
+        };
         let trained = TrainedLayers {
             lr: self.lr,
             head_lr: self.head_lr,
@@ -65,7 +83,7 @@ impl Strategy for Full {
             embeddings: self.embeddings,
         };
         Ok(Plan {
-            setup: Vec::new(),
+            setup: (reinitialised > 0).then_some(edit).into_iter().collect(),
             phases: vec![trained.phase(defaults)],
         })
     }
@@ -105,6 +123,20 @@ mod tests {
         let rates: Vec<f64> = plan.phases[0].groups.iter().map(|g| g.lr).collect();
         // Head, pooler, layers 2, 1, 0, embeddings.
         assert_eq!(rates, [0.5, 0.5, 0.5, 0.25, 0.125, 0.0625]);
+    }
+
+    #[test]
+    fn layers_are_reinitialised_from_the_top_and_no_more_than_there_are() {
+        let mut settings = Full::new(2e-5);
+        settings.reinitialised_layers = 2;
+        assert_eq!(settings.label(), "full, top 2 reinitialised");
+        let plan = |n_layers| training(Adaptation::Full(settings.clone())).plan(n_layers);
+        let edit = ModuleEdit::Reinitialise { layers: 1..3 };
+        assert_eq!(plan(3).expect("valid settings").setup, [edit]);
+        assert_eq!(
+            plan(1).expect_err("one layer").to_string(),
+            "adaptation.reinitialised-layers: found 2, expected at most 1, the number of layers of the encoder"
+        );
     }
 
     #[test]

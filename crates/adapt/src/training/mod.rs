@@ -14,6 +14,10 @@ use crate::schedule::Schedule;
 use crate::stop::StopRule;
 use crate::strategy::Adaptation;
 
+mod loss;
+
+pub use loss::{ClassLoss, ClassWeights};
+
 /// Settings of a run, fully resolved: every field is written down, none has a silent default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -30,6 +34,13 @@ pub struct Training {
     pub batch_size: usize,
     /// Number of examples per batch when scoring; scores differ between sizes only by rounding.
     pub evaluation_batch_size: usize,
+    /// Loss of a classification.
+    #[serde(default)]
+    pub loss: ClassLoss,
+    /// Penalty on the distance of the encoder's trained weights from the pretrained ones (L2-SP, Li et al. 2018): this
+    /// times half the squared distance is added to the loss. 0 is none.
+    #[serde(default)]
+    pub l2_sp: f64,
     /// Number of epochs, at most.
     pub epochs: usize,
     /// Stopping rule.
@@ -256,6 +267,12 @@ impl Training {
             "state: found \"carry\" with a cache, expected cache = {{ kind = \"off\" }}: the states of an example then depend on the \
              batches before it, which are others in each epoch, so none can be kept"
         );
+        ensure!(
+            self.l2_sp.is_finite() && self.l2_sp >= 0.0,
+            "l2-sp: found {}, expected 0 or more",
+            self.l2_sp
+        );
+        self.loss.validate(self.micro_batch_size)?;
         self.head.validate()?;
         self.stop.validate("stop")?;
         if let Clip::GlobalNorm { max } = self.clip {

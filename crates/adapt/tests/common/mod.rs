@@ -7,9 +7,9 @@ use std::sync::Arc;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use totune_adapt::{
-    Activations, Adaptation, Cache, CachedActivations, Clip, Constant, Dtype, Examples, LstmState,
-    Objective, Optimizer, Outcome, Row, Schedule, Select, StopRule, Switch, TaskData, TestScores,
-    Training, fit,
+    Activations, Adaptation, Cache, CachedActivations, ClassLoss, Clip, Constant, Dtype, Examples,
+    LstmState, Objective, Optimizer, Outcome, Row, Schedule, Select, StopRule, Switch, TaskData,
+    TestScores, Training, fit,
 };
 use totune_data::{Encoded, Pairs, Target, WordContext};
 use totune_model::{Bert, BertConfig, HeadSpec, LinearSpec, Pooling, RandomWeights, Shape};
@@ -71,6 +71,8 @@ pub fn training(adaptation: Adaptation) -> Training {
         batch_size: 4,
         evaluation_batch_size: 8,
         epochs: 2,
+        loss: ClassLoss::default(),
+        l2_sp: 0.0,
         stop: StopRule::Epochs {},
         max_length: 12,
         dropout: 0.0,

@@ -13,6 +13,7 @@ mod distilbert;
 pub(crate) mod elmo;
 mod low_rank;
 mod modernbert;
+mod reinitialise;
 mod roberta;
 mod shape;
 
@@ -22,6 +23,7 @@ pub use distilbert::DistilBertConfig;
 pub use elmo::{Elmo, LstmState, Spelling};
 pub use low_rank::{add_low_rank, merge_low_rank};
 pub use modernbert::{LayerPattern, ModernBert, ModernBertConfig};
+pub use reinitialise::reinitialise;
 pub use roberta::RobertaConfig;
 pub use shape::{PoolerKind, Shape, TokenizerKind};
 

@@ -6,8 +6,8 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use totune_adapt::{
-    Activations, Cache, CachedActivations, Constant, Examples, Objective, Places, Row, Schedule,
-    Select, StopRule, TaskData, TestScores, Training, fit,
+    Activations, Cache, CachedActivations, ClassLoss, Constant, Examples, Objective, Places, Row,
+    Schedule, Select, StopRule, TaskData, TestScores, Training, fit,
 };
 use totune_data::tags::{Scheme, TagSet};
 use totune_data::{Card, Encoded, Target, Task, WordContext, characters};
@@ -269,6 +269,8 @@ fn simplified(training: &Training) -> Training {
         adaptation: training.adaptation.in_one_phase(),
         schedule: Schedule::Constant(Constant { warmup: 0.0 }),
         epochs: 1,
+        loss: ClassLoss::default(),
+        l2_sp: 0.0,
         stop: StopRule::Epochs {},
         select: Select::Last,
         test_scores: TestScores::EachEpoch,

@@ -3,8 +3,8 @@
 //! Schema 1 had no key `schema` and no arms, left settings out at their usual values, and had other names for some.
 //! Schema 2 had other names for settings of heads, schema 3 for stopping rules and for fine-tuning. Schema 4 had a
 //! learning rate of the head only in the first of two phases; schema 5 had none in the second, and no number of trials
-//! of a search; schema 6 always sampled dev after the limit of examples, and schema 7 scored test after each epoch. Runs
-//! keep the ids they were made with. [`upgrade`] converts a spec into today's form; [`downgrade`] is its inverse, and the hash of its result is the id
+//! of a search; schema 6 always sampled dev after the limit of examples, schema 7 scored test after each epoch, and
+//! schema 8 had only the plain loss and no reinitialised layers. Runs keep the ids they were made with. [`upgrade`] converts a spec into today's form; [`downgrade`] is its inverse, and the hash of its result is the id
 //! that a run of today's form had then, if it could be written at all.
 
 use anyhow::{Context, Result};
@@ -27,7 +27,7 @@ struct Step {
 }
 
 /// From schema 1 to 2, from 2 to 3, …
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step {
         renamed: &RENAMED_IN_2,
         renamed_values: &[("/work/training/select", "best", "best-dev")],
@@ -110,6 +110,25 @@ const STEPS: [Step; 7] = [
             "test-scores",
             "\"each-epoch\"",
         )],
+    },
+    Step {
+        renamed: &[],
+        renamed_values: &[],
+        left_out: &[
+            left_out(
+                "work.training",
+                &[],
+                "loss",
+                r#"{"class-weights":"equal","label-smoothing":0.0}"#,
+            ),
+            left_out("work.training", &[], "l2-sp", "0.0"),
+            left_out(
+                "work.training.adaptation",
+                &["full"],
+                "reinitialised-layers",
+                "0",
+            ),
+        ],
     },
 ];
 
