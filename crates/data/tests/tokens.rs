@@ -1,5 +1,5 @@
-//! Ids compared with transformers' tokenizers; `fixtures/make/tokens.py` (BERT), `roberta.py` and `modernbert.py` wrote
-//! the expected ones.
+//! Ids compared with transformers' tokenizers; `fixtures/make/tokens.py` (BERT), `roberta.py`, `modernbert.py` and
+//! `xlm_roberta.py` wrote the expected ones.
 
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -52,15 +52,15 @@ fn ids_and_types_are_those_of_transformers() {
     }
 }
 
-/// The output of `roberta.py` and `modernbert.py`.
+/// The output of `roberta.py`, `modernbert.py` and `xlm_roberta.py`.
 #[derive(Deserialize)]
-struct BpeWitness {
-    cases: Vec<BpeCase>,
+struct TokenizerWitness {
+    cases: Vec<WitnessCase>,
     words: Vec<WordsCase>,
 }
 
 #[derive(Deserialize)]
-struct BpeCase {
+struct WitnessCase {
     a: String,
     b: Option<String>,
     max_length: usize,
@@ -74,30 +74,32 @@ struct WordsCase {
     pieces: Vec<Vec<u32>>,
 }
 
-/// The tokenizer of a fixture encoder, and its witness.
-fn bpe(encoder: &str, witness: &str) -> (Tokenizer, BpeWitness) {
-    let folder = fixtures().join("../encoders").join(encoder);
-    let text = std::fs::read_to_string(fixtures().join(witness)).expect("a committed file");
+/// The tokenizer of `<name>-tiny`, and the ids of transformers.
+fn witness(name: &str) -> (Tokenizer, TokenizerWitness) {
+    let folder = fixtures().join(format!("../encoders/{name}-tiny"));
+    let text = std::fs::read_to_string(fixtures().join(format!("tokens-{name}.json")))
+        .expect("a file written by its script");
     (
         Tokenizer::open(&folder, false).expect("the fixture's tokenizer.json"),
         serde_json::from_str(&text).expect("what the script writes"),
     )
 }
 
-fn roberta() -> (Tokenizer, BpeWitness) {
-    bpe("roberta-tiny", "tokens-roberta.json")
-}
-
-fn modernbert() -> (Tokenizer, BpeWitness) {
-    bpe("modernbert-tiny", "tokens-modernbert.json")
+#[test]
+fn robertas_ids_are_those_of_transformers_and_texts_lie_between_its_special_tokens() {
+    check_texts("roberta", Template::ROBERTA, 112);
 }
 
 #[test]
-fn robertas_ids_are_those_of_transformers_and_texts_lie_between_its_special_tokens() {
-    let (tokenizer, witness) = roberta();
-    assert_eq!(tokenizer.template(), Template::ROBERTA);
+fn xlm_robertas_ids_are_those_of_transformers_and_texts_lie_between_its_special_tokens() {
+    check_texts("xlm-roberta", Template::XLM_ROBERTA, 124);
+}
+
+fn check_texts(name: &str, template: Template, n: usize) {
+    let (tokenizer, witness) = witness(name);
+    assert_eq!(tokenizer.template(), template);
     assert_eq!((tokenizer.pad_id(), tokenizer.unknown_id()), (1, 3));
-    assert_eq!(witness.cases.len(), 112);
+    assert_eq!(witness.cases.len(), n);
     for case in witness.cases {
         let input = match case.b.clone() {
             Some(b) => Input::Pair(case.a.clone(), b),
@@ -126,7 +128,7 @@ fn robertas_ids_are_those_of_transformers_and_texts_lie_between_its_special_toke
 
 #[test]
 fn modernberts_ids_are_those_of_transformers() {
-    let (tokenizer, witness) = modernbert();
+    let (tokenizer, witness) = witness("modernbert");
     assert_eq!(tokenizer.template(), Template::MODERNBERT);
     assert_eq!((tokenizer.pad_id(), tokenizer.unknown_id()), (325, 322));
     assert_eq!(witness.cases.len(), 122);
@@ -142,16 +144,20 @@ fn modernberts_ids_are_those_of_transformers() {
 }
 
 #[test]
-fn words_of_a_byte_level_bpe_have_the_ids_of_transformers_with_a_space_before_each() {
-    let (tokenizer, witness) = roberta();
-    check_words(&tokenizer, witness.words, [0, 2]);
-    let (tokenizer, witness) = modernbert();
-    check_words(&tokenizer, witness.words, [323, 324]);
+fn words_have_the_ids_of_transformers_with_a_space_before_each() {
+    for (name, specials) in [
+        ("roberta", [0, 2]),
+        ("xlm-roberta", [0, 2]),
+        ("modernbert", [323, 324]),
+    ] {
+        check_words(name, specials);
+    }
 }
 
 #[track_caller]
-fn check_words(tokenizer: &Tokenizer, cases: Vec<WordsCase>, [cls, sep]: [u32; 2]) {
-    for case in cases {
+fn check_words(name: &str, [cls, sep]: [u32; 2]) {
+    let (tokenizer, witness) = witness(name);
+    for case in witness.words {
         let example = Example {
             id: "one".into(),
             input: Input::Words(case.words.clone()),

@@ -51,7 +51,7 @@ pub(crate) fn write(
 ) -> Result<()> {
     let lora = updates(training)?;
     let name = |path: &str| place(&form.architecture, &form.saved_as, path).1;
-    let prefix = format!("{}.", form.architecture.label());
+    let prefix = form.architecture.naming().prefix();
     let (mut tensors, mut targets, mut heads) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     for (path, data) in values {
         let (layer, matrix) = match path.rsplit_once(".lora.") {
@@ -71,7 +71,7 @@ pub(crate) fn write(
     let is_head = |path: &str| !path.starts_with("encoder.") || path.starts_with("encoder.pooler.");
     for (path, data) in form.values.iter().filter(|(path, _)| is_head(path)) {
         let name = name(path);
-        let within = name.strip_prefix(&prefix).unwrap_or(&name);
+        let within = name.strip_prefix(prefix).unwrap_or(&name);
         heads.insert(within.split('.').next().unwrap_or(within).to_string());
         tensors.push(Stored::new(format!("base_model.model.{name}"), data)?);
     }

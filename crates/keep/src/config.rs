@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
-use totune_data::Tokenizer;
+use totune_data::{Template, Tokenizer};
 use totune_model::{Architecture, HeadSpec};
 
 use crate::facts::TaskFacts;
@@ -94,7 +94,7 @@ pub(crate) fn config(form: &Form, task: &TaskFacts, dir: &Path) -> Result<Option
 /// Default `config.json` keys of an architecture, for an encoder without such a file.
 fn defaults(architecture: &Architecture) -> Map<String, Value> {
     let value = match architecture {
-        Architecture::Bert(_) => json!({
+        Architecture::Bert(_) | Architecture::Electra(_) => json!({
             "hidden_act": "gelu", "initializer_range": 0.02, "pad_token_id": 0,
             "position_embedding_type": "absolute",
         }),
@@ -102,7 +102,7 @@ fn defaults(architecture: &Architecture) -> Map<String, Value> {
             "activation": "gelu", "initializer_range": 0.02, "pad_token_id": 0,
             "sinusoidal_pos_embds": false,
         }),
-        Architecture::Roberta(_) => json!({
+        Architecture::Roberta(_) | Architecture::XlmRoberta(_) => json!({
             "hidden_act": "gelu", "initializer_range": 0.02, "bos_token_id": 0, "eos_token_id": 2,
             "position_embedding_type": "absolute",
         }),
@@ -137,7 +137,10 @@ pub(crate) fn write_tokenizer(
         .map(|(name, token)| (name.to_string(), token.into()))
         .collect();
     // DistilBERT refuses segment ids, RoBERTa has only one segment, and ModernBERT none.
-    let has_types = matches!(architecture, Architecture::Bert(_));
+    let has_types = matches!(
+        architecture,
+        Architecture::Bert(_) | Architecture::Electra(_)
+    );
     let inputs = if has_types {
         json!(["input_ids", "token_type_ids", "attention_mask"])
     } else {

@@ -5,8 +5,8 @@ use burn::tensor::TensorData;
 use totune_adapt::Values;
 use totune_data::Pairs;
 use totune_model::{
-    Architecture, FullyConnectedSpec, HeadSpec, Layers, LinearSpec, PoolerKind, Pooling,
-    SubwordPooling, TagOutput, TaggerSpec,
+    Activation, Architecture, FullyConnectedSpec, HeadSpec, Layers, LinearSpec, PoolerKind,
+    Pooling, SubwordPooling, TagOutput, TaggerSpec,
 };
 
 use crate::SavedAs;
@@ -34,6 +34,8 @@ fn family(architecture: &Architecture) -> Option<&'static str> {
         Architecture::Distilbert(_) => Some("DistilBert"),
         Architecture::Roberta(_) => Some("Roberta"),
         Architecture::Modernbert(_) => Some("ModernBert"),
+        Architecture::XlmRoberta(_) => Some("XLMRoberta"),
+        Architecture::Electra(_) => Some("Electra"),
         Architecture::Elmo(_) => None,
     }
 }
@@ -41,6 +43,15 @@ fn family(architecture: &Architecture) -> Option<&'static str> {
 /// Name of the encoder class in transformers, without a head.
 pub(crate) fn encoder_class(architecture: &Architecture) -> Option<String> {
     Some(format!("{}Model", family(architecture)?))
+}
+
+/// Activation between the two layers of the classes that have a hidden layer in place of a pooler.
+fn activation(architecture: &Architecture) -> Option<Activation> {
+    match architecture {
+        Architecture::Distilbert(_) => Some(Activation::Relu),
+        Architecture::Electra(_) => Some(Activation::Gelu),
+        _ => None,
+    }
 }
 
 /// Conversion of a model into a class of transformers.
@@ -80,28 +91,32 @@ pub(crate) fn bridge(
             Err("the head reads a mix of layers".into())
         }
         HeadSpec::Linear(spec) => match (architecture, spec.pooling) {
-            (Architecture::Bert(_) | Architecture::Roberta(_), Pooling::Pooler) => {
-                Ok((sequence, Bridge::None))
+            (
+                Architecture::Bert(_) | Architecture::Roberta(_) | Architecture::XlmRoberta(_),
+                Pooling::Pooler,
+            ) => Ok((sequence, Bridge::None)),
+            (
+                Architecture::Bert(_) | Architecture::Roberta(_) | Architecture::XlmRoberta(_),
+                Pooling::First,
+            ) => Ok((sequence, Bridge::Pooler)),
+            (Architecture::Distilbert(_) | Architecture::Electra(_), Pooling::First) => {
+                Ok((sequence, Bridge::HiddenLayer))
             }
-            (Architecture::Bert(_) | Architecture::Roberta(_), Pooling::First) => {
-                Ok((sequence, Bridge::Pooler))
-            }
-            (Architecture::Distilbert(_), Pooling::First) => Ok((sequence, Bridge::HiddenLayer)),
             (_, pooling) => Err(format!(
                 "the head reads pooling = {} of the top layer, and {sequence} the first token",
                 serde_json::to_value(pooling).unwrap_or_default()
             )),
         },
-        HeadSpec::FullyConnected(spec) => match architecture {
-            Architecture::Distilbert(config)
-                if spec.layers.is_top() && spec.mlp_hidden == config.dim =>
-            {
-                Ok((sequence, Bridge::None))
-            }
-            _ => Err(format!(
-                "{sequence} has no such layers as `fully-connected`"
-            )),
-        },
+        HeadSpec::FullyConnected(spec)
+            if spec.layers.is_top()
+                && spec.mlp_hidden == architecture.hidden()
+                && Some(spec.activation) == activation(architecture) =>
+        {
+            Ok((sequence, Bridge::None))
+        }
+        HeadSpec::FullyConnected(_) => Err(format!(
+            "{sequence} has no such layers as `fully-connected`"
+        )),
         HeadSpec::Tagger(spec) if is_plain(spec) => {
             let tokens = format!("{family}ForTokenClassification");
             Ok((tokens, Bridge::Tokens))
@@ -182,14 +197,16 @@ impl Form {
         Ok(self.into_class(class))
     }
 
-    /// Converts a linear head on the first token into DistilBERT's two layers: the first one shifts each number of the
-    /// activation so that none is below zero and the ReLU passes all on; the bias of the second subtracts the shift
-    /// again. The outputs of a layer norm over `n` numbers are at most `sqrt(n - 1)` times its scale.
+    /// Converts a linear head on the first token into the two layers of DistilBERT and ELECTRA: the first one shifts each
+    /// number of the activation so that the ReLU or GELU passes all on; the bias of the second subtracts the shift again.
+    /// The outputs of a layer norm over `n` numbers are at most `sqrt(n - 1)` times its scale.
     fn through_a_hidden_layer(mut self, class: String) -> Result<Self> {
-        let Architecture::Distilbert(config) = &self.architecture else {
-            unreachable!("only a DistilBERT has a ReLU there");
+        let activation = activation(&self.architecture).context("a class with a hidden layer")?;
+        let linear_from = match activation {
+            Activation::Relu => 1e-3,
+            Activation::Gelu => 6.0, // x less than a billionth of x
         };
-        let (hidden, top) = (config.dim, config.n_layers - 1);
+        let (hidden, top) = (self.architecture.hidden(), self.architecture.n_layers() - 1);
         let dropout = match &self.head {
             HeadSpec::Linear(LinearSpec { dropout, .. }) => *dropout,
             _ => 0.0,
@@ -201,7 +218,7 @@ impl Form {
         let widest = ((hidden - 1) as f32).sqrt();
         let bounds = norm("weight")?.into_iter().zip(norm("bias")?);
         let added: Vec<f32> = bounds
-            .map(|(scale, shift)| (scale.abs() * widest + shift.abs() + 1e-3).ceil())
+            .map(|(scale, shift)| (scale.abs() * widest + shift.abs() + linear_from).ceil())
             .collect();
         let (weight, bias) = (self.path("output.weight")?, self.path("output.bias")?);
         let of_weight = floats(&self.values[&weight])?;
@@ -231,6 +248,7 @@ impl Form {
             layers: Layers::Top,
             mlp_hidden: hidden,
             dropout,
+            activation,
         });
         Ok(self.into_class(class))
     }
@@ -282,7 +300,11 @@ fn set_pooler(architecture: &mut Architecture, kind: PoolerKind) {
     match architecture {
         Architecture::Bert(config) => config.pooler = kind,
         Architecture::Roberta(config) => config.pooler = kind,
-        Architecture::Distilbert(_) | Architecture::Modernbert(_) | Architecture::Elmo(_) => {}
+        Architecture::XlmRoberta(config) => config.0.pooler = kind,
+        Architecture::Distilbert(_)
+        | Architecture::Electra(_)
+        | Architecture::Modernbert(_)
+        | Architecture::Elmo(_) => {}
     }
 }
 

@@ -1,6 +1,6 @@
 //! Location of each parameter: the file, and the name in it.
 
-use totune_checkpoint::distilbert_name;
+use totune_checkpoint::{Naming, distilbert_name};
 use totune_model::{Architecture, Bert, Elmo, ModernBert};
 
 use crate::SavedAs;
@@ -29,33 +29,38 @@ pub(crate) fn place(
 /// The name in a file with just the encoder.
 fn in_encoder(architecture: &Architecture, path: &str) -> String {
     match architecture {
-        Architecture::Bert(_) | Architecture::Roberta(_) => Bert::published(path),
         Architecture::Distilbert(_) => distilbert_name(&Bert::published(path)),
         Architecture::Modernbert(_) => ModernBert::published(path),
         Architecture::Elmo(_) => Elmo::published(path),
+        Architecture::Bert(_)
+        | Architecture::Roberta(_)
+        | Architecture::XlmRoberta(_)
+        | Architecture::Electra(_) => Bert::published(path),
     }
 }
 
 /// The name in a file of one of transformers' classifiers.
 fn in_classifier(architecture: &Architecture, path: &str) -> String {
     let name = in_encoder(architecture, path);
-    match (architecture, name.strip_prefix("pooler.")) {
+    let naming = architecture.naming();
+    match (naming, name.strip_prefix("pooler.")) {
         // RoBERTa's classifier has the layer that BERT has as its pooler.
-        (Architecture::Roberta(_), Some(rest)) => format!("classifier.{rest}"),
-        _ => format!("{}.{name}", architecture.label()),
+        (Naming::Roberta, Some(rest)) => format!("classifier.{rest}"),
+        _ => format!("{}{name}", naming.prefix()),
     }
 }
 
-/// The name in transformers of a parameter of a head: a linear one, a tagger without recurrent layers, or DistilBERT's
-/// two layers.
+/// The name in transformers of a parameter of a head: a linear one, a tagger without recurrent layers, or the two layers
+/// of DistilBERT and ELECTRA.
 fn of_head(architecture: &Architecture, path: &str) -> String {
     let (module, kind) = path.rsplit_once('.').unwrap_or(("", path));
     let of_hidden = module.ends_with(".hidden");
-    let roberta = matches!(architecture, Architecture::Roberta(_));
     let of_text = !module.contains("Tagger");
-    match (of_hidden, roberta && of_text) {
-        (true, _) => format!("pre_classifier.{kind}"),
-        (false, true) => format!("classifier.out_proj.{kind}"),
-        (false, false) => format!("classifier.{kind}"),
-    }
+    let module = match architecture.naming() {
+        Naming::Electra if of_hidden => "classifier.dense",
+        _ if of_hidden => "pre_classifier",
+        Naming::Roberta | Naming::Electra if of_text => "classifier.out_proj",
+        _ => "classifier",
+    };
+    format!("{module}.{kind}")
 }

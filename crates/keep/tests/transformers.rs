@@ -14,7 +14,10 @@ use support::{Untrained, devices, pairs, repository, sentences, texts};
 use totune_adapt::{Adaptation, Lora, logits};
 use totune_data::{Input, Task, sha256_hex};
 use totune_keep::{SavedAs, SavedModel, check_adapter};
-use totune_model::{Encoder, HeadSpec, Layers, LinearSpec, LowRankSpec, Pooling, add_low_rank};
+use totune_model::{
+    Activation, Encoder, FullyConnectedSpec, HeadSpec, Layers, LinearSpec, LowRankSpec, Pooling,
+    add_low_rank,
+};
 
 /// Outputs of transformers for one folder.
 #[derive(Deserialize)]
@@ -37,6 +40,15 @@ fn first() -> Option<HeadSpec> {
         pooling: Pooling::First,
         layers: Layers::Top,
         dropout: 0.1,
+    }))
+}
+
+/// The layers of ElectraForSequenceClassification.
+fn gelu() -> Option<HeadSpec> {
+    Some(HeadSpec::FullyConnected(FullyConnectedSpec {
+        mlp_hidden: 18,
+        activation: Activation::Gelu,
+        ..FullyConnectedSpec::default()
     }))
 }
 
@@ -78,6 +90,35 @@ fn cases() -> Vec<Case> {
             pairs(),
         ),
         ("roberta-tags", "roberta-tiny", Tagging, None, sentences()),
+        (
+            "xlm-roberta-pair",
+            "xlm-roberta-tiny",
+            Classification,
+            None,
+            pairs(),
+        ),
+        (
+            "xlm-roberta-tags",
+            "xlm-roberta-tiny",
+            Tagging,
+            None,
+            sentences(),
+        ),
+        (
+            "electra-text",
+            "electra-tiny",
+            Classification,
+            None,
+            texts(),
+        ),
+        (
+            "electra-pair",
+            "electra-tiny",
+            Classification,
+            gelu(),
+            pairs(),
+        ),
+        ("electra-tags", "electra-tiny", Tagging, None, sentences()),
         (
             "distilbert-text",
             "distilbert",
@@ -143,6 +184,7 @@ fn adapters() -> Vec<(Case, [&'static str; 2])> {
         "bert-text" | "bert-tags" => Some(["query", "value"]),
         "bert-first" => Some(["attention.key", "feed_forward.output"]),
         "roberta-pair-score" => Some(["query", "attention.output"]),
+        "xlm-roberta-pair" | "electra-text" => Some(["query", "value"]),
         "distilbert-text" => Some(["value", "feed_forward.intermediate"]),
         _ => None,
     };

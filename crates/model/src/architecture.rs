@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use totune_checkpoint::{ElmoOptions, Naming};
 
 use crate::{
-    AnyEncoder, BertConfig, DistilBertConfig, ModernBertConfig, PoolerKind, RobertaConfig, Shape,
-    TokenizerKind, Weights,
+    AnyEncoder, BertConfig, DistilBertConfig, ElectraConfig, ModernBertConfig, PoolerKind,
+    RobertaConfig, Shape, TokenizerKind, Weights, XlmRobertaConfig,
 };
 
 /// Declares [`Architecture`] with a variant for each shape.
@@ -23,6 +23,9 @@ macro_rules! architectures {
         }
 
         impl Architecture {
+            /// The names of all.
+            pub const LABELS: &[&str] = &[$(<$shape as Shape>::LABEL),*];
+
             /// Name, which is its `kind`.
             pub fn label(&self) -> &'static str {
                 match self { $(Self::$name(_) => <$shape as Shape>::LABEL,)* }
@@ -90,6 +93,10 @@ architectures! {
     Roberta(RobertaConfig),
     /// ModernBERT.
     Modernbert(ModernBertConfig),
+    /// XLM-RoBERTa.
+    XlmRoberta(XlmRobertaConfig),
+    /// ELECTRA.
+    Electra(ElectraConfig),
     /// ELMo.
     Elmo(ElmoOptions),
 }
@@ -132,6 +139,8 @@ mod tests {
             ("fixture-bert", 64),
             ("roberta-tiny", 65),
             ("modernbert-tiny", 80),
+            ("xlm-roberta-tiny", 81),
+            ("electra-tiny", 65),
             ("fixture-elmo", usize::MAX),
         ] {
             let card = cards.find(name).expect("a card");

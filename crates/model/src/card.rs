@@ -206,15 +206,14 @@ impl EncoderCard {
         ))
     }
 
-    /// Loads the checkpoint of a BERT, or of an architecture that shares its module (DistilBERT, RoBERTa), onto
-    /// `device`.
+    /// Loads the checkpoint of a BERT, or of an architecture that shares its module (such as a RoBERTa), onto `device`.
     ///
     /// # Errors
     /// When it does not exist, its hash is not the card's, a tensor is missing, unexpected or of another shape, or the
     /// architecture is another one.
     pub fn load(&self, roots: &[PathBuf], device: &Device) -> Result<LoadedEncoder> {
         if let Architecture::Modernbert(_) | Architecture::Elmo(_) = self.architecture {
-            return self.another("`bert`, `distilbert` or `roberta`");
+            return self.another("one with BERT's layers");
         }
         let of_bert = |any| match any {
             AnyEncoder::Bert(bert) => bert,

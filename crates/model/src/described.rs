@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 use totune_checkpoint::ElmoOptions;
 
 use crate::{Architecture, CardCheck};
@@ -75,7 +76,7 @@ impl Described {
 fn read_config(path: &Path) -> Result<Architecture> {
     let shown = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
-    let mut values: serde_json::Value =
+    let mut values: Value =
         serde_json::from_str(&text).with_context(|| format!("{shown}: not JSON"))?;
     let keys = values
         .as_object_mut()
@@ -88,7 +89,30 @@ fn read_config(path: &Path) -> Result<Architecture> {
         kind != "elmo",
         "{shown}: model_type: found `elmo`, expected its `options.json` instead"
     );
+    ensure!(
+        Architecture::LABELS.iter().any(|label| kind == *label),
+        "{shown}: model_type: found {kind}, expected one of `{}`",
+        Architecture::LABELS.join("`, `")
+    );
+    for (key, expected) in only_variants() {
+        if let Some(found) = keys.get(key) {
+            ensure!(
+                *found == expected,
+                "{shown}: {key}: found {found}, expected {expected}, the only variant of a network that is known here"
+            );
+        }
+    }
     keys.insert("kind".to_string(), kind.clone());
-    // An unknown kind is answered with the list of all.
     serde_json::from_value(values).with_context(|| format!("{shown}: not the shape of a {kind}"))
+}
+
+/// Keys by which the code of transformers chooses among variants of a network, and the variant that is known here.
+fn only_variants() -> [(&'static str, Value); 5] {
+    [
+        ("hidden_act", "gelu".into()),
+        ("activation", "gelu".into()), // DistilBERT's
+        ("position_embedding_type", "absolute".into()),
+        ("is_decoder", false.into()),
+        ("add_cross_attention", false.into()),
+    ]
 }

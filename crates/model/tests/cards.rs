@@ -31,6 +31,18 @@ fn by_hand(architecture: &Architecture) -> u64 {
             // Every layer has two norms but the first; one lies below the layers and one above.
             config.vocab_size * h + config.num_hidden_layers * layer + h
         }
+        Architecture::XlmRoberta(config) => {
+            layers(&config.bert()) + config.0.type_vocab_size * config.0.hidden_size
+        }
+        Architecture::Electra(config) => {
+            let bert = config.bert();
+            let (e, h) = (config.embedding_size, bert.hidden_size);
+            let rows = bert.vocab_size + bert.max_position_embeddings + bert.type_vocab_size;
+            // Its layers, and of the embeddings the tables, the norm and the layer behind them.
+            let of_width_h = (bert.vocab_size + bert.max_position_embeddings) * h + 2 * h;
+            let projection = if e == h { 0 } else { e * h + h };
+            layers(&bert) - of_width_h + (rows + 2) * e + projection
+        }
         Architecture::Elmo(elmo) => {
             let (cnn, lstm) = (&elmo.char_cnn, &elmo.lstm);
             let (dim, cell, proj) = (cnn.embedding.dim, lstm.dim, lstm.projection_dim);
@@ -75,6 +87,9 @@ fn the_published_counts_are_met() {
         ("roberta-base", 124_055_040),
         // 149,655,232 with the head of masked words: a layer, its norm, and a bias for each token.
         ("modernbert-base", 149_655_232 - (768 * 768 + 768 + 50_368)),
+        ("xlm-roberta-base", 277_453_056),
+        ("electra-small-discriminator", 13_483_008),
+        ("electra-base-discriminator", 108_891_648),
         ("elmo-original", 93_600_848),
     ] {
         let card = catalogue.find(name).expect("a card");
@@ -137,13 +152,44 @@ fn an_architecture_is_recognised_by_its_config_and_held_against_its_card() {
 fn an_architecture_that_is_not_known_is_answered_with_those_that_are() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("config.json");
-    std::fs::write(&path, r#"{ "model_type": "electra" }"#).expect("a file");
+    std::fs::write(&path, r#"{ "model_type": "albert" }"#).expect("a file");
     let error = Described::beside(&folder.path().join("model.safetensors")).expect_err("unknown");
     let error = format!("{error:#}");
     assert!(
-        error.contains("unknown variant `electra`") && error.contains("`roberta`"),
+        error.contains(r#"model_type: found "albert", expected one of `bert`"#)
+            && error.contains("`roberta`"),
         "{error}"
     );
+}
+
+#[test]
+fn a_variant_of_a_network_that_is_not_known_is_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let own = std::fs::read_to_string(project("fixtures/encoders/electra-tiny/config.json"));
+    let own = own.expect("a committed file");
+    for (known, other, expected) in [
+        (
+            r#""gelu""#,
+            r#""relu""#,
+            r#"hidden_act: found "relu", expected "gelu""#,
+        ),
+        (
+            r#""is_decoder": false"#,
+            r#""is_decoder": true"#,
+            "is_decoder: found true, expected false",
+        ),
+        (
+            r#""model_type""#,
+            r#""position_embedding_type": "relative_key", "model_type""#,
+            r#"position_embedding_type: found "relative_key", expected "absolute""#,
+        ),
+    ] {
+        let path = folder.path().join("config.json");
+        std::fs::write(&path, own.replacen(known, other, 1)).expect("a file");
+        let error = Described::beside(&folder.path().join("model.safetensors"));
+        let error = error.expect_err("another variant").to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 #[test]

@@ -8,8 +8,8 @@ use burn::tensor::Device;
 use support::{Stored, devices, flat, project};
 use totune_checkpoint::{Naming, Published};
 use totune_model::{
-    AnyEncoder, Bert, BertConfig, DistilBertConfig, Encoder, EncoderCatalogue, HiddenStates, Pass,
-    Shape, TokenBatch,
+    AnyEncoder, Architecture, Bert, BertConfig, DistilBertConfig, ElectraConfig, Encoder,
+    EncoderCatalogue, HiddenStates, Pass, Shape, TokenBatch,
 };
 
 /// Largest difference to transformers allowed on a CPU.
@@ -174,6 +174,12 @@ fn distilbert_matches_transformers() {
     }
 }
 
+/// The fixture ELECTRA.
+fn electra() -> ElectraConfig {
+    let text = std::fs::read_to_string(project("fixtures/encoders/electra-tiny/config.json"));
+    serde_json::from_str(&text.expect("a committed file")).expect("a shape")
+}
+
 #[test]
 fn a_shape_lists_the_tensors_that_are_taken() {
     /// Accepts any shape; records the tensors that are requested.
@@ -195,10 +201,23 @@ fn a_shape_lists_the_tensors_that_are_taken() {
     let mut bare = tiny();
     bare.type_vocab_size = 0;
     bare.pooler = totune_model::PoolerKind::None;
-    for config in [tiny(), bare] {
+    let narrow = electra();
+    let wide = ElectraConfig {
+        embedding_size: narrow.hidden_size,
+        ..narrow.clone()
+    };
+    let is_projection = |(name, _): &(String, Vec<usize>)| name.starts_with("embeddings_project.");
+    for (config, projected) in [
+        (Architecture::Bert(tiny()), false),
+        (Architecture::Bert(bare), false),
+        (Architecture::Electra(narrow), true),
+        (Architecture::Electra(wide), false),
+    ] {
         let mut asked = RequestedTensors::default();
         let bert = config.load(&mut asked, &Device::flex()).expect("a BERT");
         let mut listed = config.tensors();
+        assert_eq!(listed.iter().any(is_projection), projected);
+        assert_eq!(bert.hidden(), config.hidden());
         listed.sort();
         asked.0.sort();
         assert_eq!(asked.0, listed);
@@ -232,6 +251,24 @@ fn roberta_matches_transformers_whatever_the_segments_are() {
         batch.type_ids = batch.type_ids.ones_like();
         reference.check(&roberta.encode(&batch, &Pass::evaluation()));
     }
+}
+
+#[test]
+fn xlm_roberta_matches_transformers() {
+    check_card(
+        "xlm-roberta-tiny",
+        &project("fixtures/encoders"),
+        "xlm-roberta-tiny.safetensors",
+    );
+}
+
+#[test]
+fn electra_matches_transformers_from_its_narrower_embeddings_on() {
+    check_card(
+        "electra-tiny",
+        &project("fixtures/encoders"),
+        "electra-tiny.safetensors",
+    );
 }
 
 #[test]

@@ -38,6 +38,7 @@ impl Reader {
             TokenizerKind::Wordpiece => Template::BERT,
             TokenizerKind::ByteLevelBpe => Template::ROBERTA,
             TokenizerKind::ModernBertBpe => Template::MODERNBERT,
+            TokenizerKind::Unigram => Template::XLM_ROBERTA,
         };
         let tokenizer = Tokenizer::open(dir, lowercase)?;
         let (found, shown) = (tokenizer.template(), dir.display());
@@ -183,12 +184,13 @@ mod tests {
         let elsewhere = |loaded: &mut LoadedEncoder<AnyEncoder>| {
             loaded.dir = project("fixtures/encoders/fixture-bert");
         };
-        let error = open("roberta-tiny", elsewhere).expect_err("a WordPiece is no byte-level BPE");
-        let error = error.to_string();
-        assert!(
-            error.contains("which a roberta was trained with"),
-            "{error}"
-        );
+        for name in ["roberta-tiny", "xlm-roberta-tiny"] {
+            let error = open(name, elsewhere).expect_err("a WordPiece is another tokenizer");
+            let error = error.to_string();
+            let kind = name.trim_end_matches("-tiny");
+            let expected = format!("which a {kind} was trained with");
+            assert!(error.contains(&expected), "{error}");
+        }
     }
 
     #[test]

@@ -19,10 +19,12 @@ pub enum Naming {
     Bert,
     /// The same names for a DistilBERT, whose own are `transformer.layer.0.attention.q_lin.weight`, ….
     DistilBert,
-    /// BERT's, behind the prefix `roberta.`.
+    /// BERT's, behind the prefix `roberta.`, which an XLM-RoBERTa has too.
     Roberta,
     /// `embeddings.tok_embeddings.weight`, `layers.0.attn.Wqkv.weight`, …, behind the prefix `model.`.
     ModernBert,
+    /// BERT's, behind the prefix `electra.`, and `embeddings_project`.
+    Electra,
     /// ELMo's, which are ours: see [`elmo`].
     Elmo,
 }
@@ -46,12 +48,13 @@ pub(crate) struct Renamed {
 
 impl Naming {
     /// The prefix that checkpoints of a whole task have and those of only the encoder lack.
-    pub(crate) fn prefix(self) -> &'static str {
+    pub fn prefix(self) -> &'static str {
         match self {
             Self::Bert => "bert.",
             Self::DistilBert => "distilbert.",
             Self::Roberta => "roberta.",
             Self::ModernBert => "model.",
+            Self::Electra => "electra.",
             Self::Elmo => "",
         }
     }

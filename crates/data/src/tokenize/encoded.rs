@@ -18,7 +18,7 @@ pub struct Encoded {
     pub ids: Vec<u32>,
     /// The segment of each token: 0 up to the first separator, 1 after it.
     pub type_ids: Vec<u8>,
-    /// True if a second text begins with a special token: where [`Template::ROBERTA`] is used, or texts are `apart`.
+    /// True if a second text begins with a special token: where [`Template::opens_second`], or texts are `apart`.
     pub second_opened: bool,
     /// True if the texts of a pair, though in one row, are encoded separately.
     pub apart: bool,

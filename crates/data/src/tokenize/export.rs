@@ -17,7 +17,7 @@ impl Tokenizer {
     pub fn to_json(&self, of_words: bool) -> Result<String> {
         let words = self.of_words.as_deref().filter(|_| of_words);
         let mut tokenizer = words.unwrap_or(&self.inner).clone();
-        // A bare vocabulary says nothing of special tokens; a RoBERTa always comes with them.
+        // A bare vocabulary says nothing of special tokens; those of other families always come with them.
         if self.template == Template::BERT {
             if tokenizer.get_post_processor().is_none() {
                 let [sep, cls] = [(self.template.sep, self.sep), (self.template.cls, self.cls)]
@@ -50,7 +50,7 @@ impl Tokenizer {
         if self.inner.token_to_id(mask).is_some() {
             tokens.push(("mask_token", mask));
         }
-        if self.template == Template::ROBERTA {
+        if self.template != Template::BERT {
             tokens.extend([("bos_token", cls), ("eos_token", sep)]);
         }
         tokens
@@ -86,9 +86,9 @@ mod tests {
     #[test]
     fn the_written_file_gives_the_same_ids() {
         let bare = Tokenizer::from_vocabulary(&fixture("data/vocab.txt"), true);
-        let roberta = Tokenizer::open(&fixture("encoders/roberta-tiny"), false);
-        let modernbert = Tokenizer::open(&fixture("encoders/modernbert-tiny"), false);
-        for tokenizer in [bare, roberta, modernbert] {
+        let [roberta, xlm, modernbert] = ["roberta-tiny", "xlm-roberta-tiny", "modernbert-tiny"]
+            .map(|name| Tokenizer::open(&fixture(&format!("encoders/{name}")), false));
+        for tokenizer in [bare, roberta, xlm, modernbert] {
             let tokenizer = tokenizer.expect("a tokenizer");
             let json = tokenizer.to_json(false).expect("JSON");
             let (first, second) = ("The twins hid two lanterns.", "A red kite");

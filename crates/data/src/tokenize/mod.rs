@@ -1,4 +1,4 @@
-//! Text in, ids out: BERT's WordPiece, the byte-level BPE of RoBERTa and ModernBERT.
+//! Text in, ids out: BERT's WordPiece, the byte-level BPE of RoBERTa and ModernBERT, XLM-RoBERTa's unigram SentencePiece.
 
 pub mod characters;
 mod encoded;

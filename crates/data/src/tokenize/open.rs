@@ -153,14 +153,14 @@ impl Tokenizer {
 }
 
 /// The tokenizer for words that come one by one: a byte-level BPE makes a space part of the token behind it, and
-/// transformers reads lists of words only with `add_prefix_space`. A WordPiece cuts words and texts alike, so it needs
-/// none.
+/// transformers reads lists of words only with `add_prefix_space`. A WordPiece cuts words and texts alike, and a
+/// SentencePiece begins every text with a space, so they need none.
 fn of_words(
     path: &Path,
     inner: &tokenizers::Tokenizer,
     template: Template,
 ) -> Result<Option<Box<tokenizers::Tokenizer>>> {
-    if template == Template::BERT {
+    if template != Template::ROBERTA {
         return Ok(None);
     }
     let Some(PreTokenizerWrapper::ByteLevel(texts)) = inner.get_pre_tokenizer() else {

@@ -7,6 +7,7 @@
 /// | [`Template::BERT`] | `[CLS] a [SEP]` | `[CLS] a [SEP] b [SEP]` |
 /// | [`Template::ROBERTA`] | `<s> a </s>` | `<s> a </s></s> b </s>` |
 /// | [`Template::MODERNBERT`] | `[CLS] a [SEP]` | `[CLS] a [SEP] b [SEP]` |
+/// | [`Template::XLM_ROBERTA`] | `<s> a </s>` | `<s> a </s></s> b </s>` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
     /// `model.type` in the family's `tokenizer.json`.
@@ -50,8 +51,19 @@ impl Template {
         ..Self::BERT
     };
 
+    /// Unigram SentencePiece as in XLM-RoBERTa (Conneau et al. 2020).
+    pub const XLM_ROBERTA: Self = Self {
+        model: "Unigram",
+        ..Self::ROBERTA
+    };
+
     /// Families with the same model are neighbours.
-    const ALL: [Self; 3] = [Self::BERT, Self::ROBERTA, Self::MODERNBERT];
+    const ALL: [Self; 4] = [
+        Self::BERT,
+        Self::ROBERTA,
+        Self::MODERNBERT,
+        Self::XLM_ROBERTA,
+    ];
 
     /// The families whose `tokenizer.json` has this `model.type`; they differ in their special tokens.
     pub(super) fn of_model(model: &str) -> Vec<Self> {

@@ -10,22 +10,26 @@ use crate::{Pass, TokenBatch};
 mod any;
 pub(crate) mod bert;
 mod distilbert;
+mod electra;
 pub(crate) mod elmo;
 mod low_rank;
 mod modernbert;
 mod reinitialise;
 mod roberta;
 mod shape;
+mod xlm_roberta;
 
 pub use any::AnyEncoder;
 pub use bert::{Bert, BertConfig, BertFamily};
 pub use distilbert::DistilBertConfig;
+pub use electra::ElectraConfig;
 pub use elmo::{Elmo, LstmState, Spelling};
 pub use low_rank::{add_low_rank, merge_low_rank};
 pub use modernbert::{LayerPattern, ModernBert, ModernBertConfig};
 pub use reinitialise::reinitialise;
 pub use roberta::RobertaConfig;
 pub use shape::{PoolerKind, Shape, TokenizerKind};
+pub use xlm_roberta::XlmRobertaConfig;
 
 /// Output of an encoder for a batch.
 #[derive(Debug)]

@@ -73,6 +73,8 @@ pub enum TokenizerKind {
     ByteLevelBpe,
     /// ModernBERT's byte-level BPE, `[CLS] a [SEP] b [SEP]`.
     ModernBertBpe,
+    /// XLM-RoBERTa's unigram SentencePiece, `<s> a </s></s> b </s>`.
+    Unigram,
     /// No tokenizer: words are read by their characters.
     Characters,
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use burn::module::Module;
-use burn::tensor::activation::relu;
+use burn::tensor::activation::{gelu, relu};
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,27 @@ pub struct FullyConnectedSpec {
     pub mlp_hidden: usize,
     /// Dropout on the input of each layer; the paper has 0.1 "on all layers".
     pub dropout: f64,
+    /// Function between the layers.
+    // Left out where it is the default: specs from before it existed keep their ids.
+    #[serde(skip_serializing_if = "Activation::is_relu")]
+    pub activation: Activation,
+}
+
+/// Function between the layers of a [`FullyConnected`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Activation {
+    /// As transformers has it for DistilBERT; the paper does not state it.
+    #[default]
+    Relu,
+    /// As in ELECTRA (Clark et al. 2020).
+    Gelu,
+}
+
+impl Activation {
+    fn is_relu(&self) -> bool {
+        *self == Self::Relu
+    }
 }
 
 impl Default for FullyConnectedSpec {
@@ -29,16 +50,19 @@ impl Default for FullyConnectedSpec {
             layers: Layers::Top,
             mlp_hidden: 768,
             dropout: 0.1,
+            activation: Activation::Relu,
         }
     }
 }
 
-/// Two linear layers with a ReLU between (Wang et al. 2019, section 3; the activation is not stated).
+/// Two linear layers with an activation between (Wang et al. 2019, section 3).
 #[derive(Module, Debug)]
 pub struct FullyConnected {
     hidden: Linear,
     output: Linear,
     dropout: f64,
+    #[module(skip)]
+    activation: Activation,
 }
 
 impl HeadKind for FullyConnected {
@@ -72,6 +96,7 @@ impl HeadKind for FullyConnected {
             hidden: Linear::load(weights, "hidden", [width, spec.mlp_hidden], device)?,
             output: Linear::load(weights, "output", [spec.mlp_hidden, outputs], device)?,
             dropout: spec.dropout,
+            activation: spec.activation,
         })
     }
 
@@ -84,7 +109,11 @@ impl HeadKind for FullyConnected {
 impl FullyConnected {
     /// `[.., width]` to `[.., outputs]`: a vector per example, or one per word.
     pub fn forward<const D: usize>(&self, x: Tensor<D>, pass: &Pass) -> Tensor<D> {
-        let x = relu(self.hidden.forward(drop(x, self.dropout, pass)));
+        let x = self.hidden.forward(drop(x, self.dropout, pass));
+        let x = match self.activation {
+            Activation::Relu => relu(x),
+            Activation::Gelu => gelu(x),
+        };
         self.output.forward(drop(x, self.dropout, pass))
     }
 }

@@ -27,7 +27,7 @@ pub use bi_attention::{BiAttention, BiAttentionSpec};
 pub use bimpm::{Aggregation, Bimpm, BimpmSpec, Context, MatchReading};
 pub use dense_text::{DenseText, DenseTextSpec, Skips};
 pub use esim::{Esim, EsimSpec};
-pub use fully_connected::{FullyConnected, FullyConnectedSpec};
+pub use fully_connected::{Activation, FullyConnected, FullyConnectedSpec};
 pub use highway_lstm::{HighwayLstm, HighwayLstmSpec, HighwayReading};
 pub use input::{HeadInput, Layers, PooledInput, Pooling};
 pub use kind::{HeadKind, Representation};
