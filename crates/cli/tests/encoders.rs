@@ -88,6 +88,70 @@ fn a_check_ends_well_or_with_every_difference() {
 }
 
 #[test]
+fn a_card_of_ones_own_is_drafted_loaded_and_agrees() {
+    let checkout = Checkout::new();
+    for (from, option, expected) in [
+        (
+            "electra-tiny",
+            "--lowercase",
+            r#"ignore   = ["discriminator_predictions."]"#,
+        ),
+        ("xlm-roberta-tiny", "--cased", "pad_token_id = 1"),
+        ("roberta-tiny", "--cased", r#"ignore   = ["lm_head."]"#),
+    ] {
+        let name = format!("own-{from}");
+        let folder = checkout.path(&format!("encoders/{name}"));
+        let files = checkout.path(&format!("fixtures/encoders/{from}"));
+        fs::rename(files, &folder).expect("a committed folder");
+        let folder = folder.to_str().expect("UTF-8");
+        let out = checkout.succeed(&["encoders", "new", folder, option]);
+        assert!(out.contains(expected), "{out}");
+        let card = fs::read_to_string(checkout.path(&format!("encoders/{name}.toml")));
+        assert_eq!(card.expect("a card"), out);
+        let out = checkout.succeed(&["encoders", "check", &name]);
+        assert!(out.contains(": agrees\n"), "{out}");
+
+        let said = checkout.run(&["encoders", "new", folder, option]);
+        assert_eq!(said.code, Some(2));
+        assert!(said.err.contains("is already there"), "{}", said.err);
+    }
+}
+
+#[test]
+fn a_folder_that_makes_no_card_is_answered_with_the_part_that_does_not_fit() {
+    let checkout = Checkout::new();
+    let folder = checkout.path("fixtures/encoders/electra-tiny");
+    let config = folder.join("config.json");
+    let own = fs::read_to_string(&config).expect("a committed file");
+    let refused = |options: &[&str]| {
+        let folder = folder.to_str().expect("UTF-8");
+        let said = checkout.run(&[&["encoders", "new", folder], options].concat());
+        assert_eq!(said.code, Some(2), "{}", said.out);
+        said.err
+    };
+    let error = refused(&[]);
+    assert!(error.contains("add --lowercase or --cased"), "{error}");
+    for (known, other, expected) in [
+        ("electra", "albert", r#"model_type: found "albert""#),
+        (
+            r#""hidden_size": 18"#,
+            r#""hidden_size": 21"#,
+            "shape       embeddings_project.weight: found [18, 11], expected [21, 11]",
+        ),
+    ] {
+        fs::write(&config, own.replacen(known, other, 1)).expect("a file");
+        let error = refused(&["--lowercase", "--out", "mine.toml"]);
+        assert!(error.contains(expected), "{error}");
+    }
+    fs::write(&config, own).expect("a file");
+    let vocabulary = folder.join("vocab.txt");
+    fs::rename(vocabulary, checkout.path("vocab.txt")).expect("a file");
+    let error = refused(&["--lowercase", "--out", "mine.toml"]);
+    assert!(error.contains("no `tokenizer.json`"), "{error}");
+    assert!(!checkout.path("mine.toml").exists());
+}
+
+#[test]
 fn a_conversion_is_checked_like_what_it_came_from() {
     let checkout = Checkout::new();
     for (from, dtype) in [("tensorflow", "f32"), ("elmo", "f16")] {

@@ -1,4 +1,6 @@
-//! `totune encoders`: the pretrained encoders, checks of their files, and conversion to safetensors.
+//! `totune encoders`: the pretrained encoders, cards of new ones, checks of their files, and conversion to safetensors.
+
+mod new;
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +14,12 @@ use crate::command::fetch;
 use crate::context::Context;
 use crate::exit;
 
-/// Pretrained encoders: list, fetch, check and convert them
+/// Pretrained encoders: list, fetch, check and convert them, and write cards for your own
 #[derive(Debug, Subcommand)]
 pub enum Encoders {
     List(List),
     Fetch(fetch::FetchEncoders),
+    New(new::New),
     Check(Check),
     Convert(Convert),
 }
@@ -80,12 +83,13 @@ enum Precision {
 }
 
 impl Encoders {
-    /// Lists, fetches, checks or converts.
+    /// Lists, fetches, drafts, checks or converts.
     pub fn run(self, context: &Context) -> Result<u8> {
         let catalogue = context.project.encoders()?;
         match self {
             Self::List(list) => list.run(context, &catalogue),
             Self::Fetch(fetch) => fetch.run(context),
+            Self::New(new) => new.run(context),
             Self::Check(check) => check.run(context, &catalogue),
             Self::Convert(convert) => convert.run(context, &catalogue),
         }
