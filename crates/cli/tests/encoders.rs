@@ -34,7 +34,9 @@ fn the_list_says_what_is_found_and_what_is_missing() {
 
     let out = checkout.succeed(&["encoders", "list"]);
     assert!(
-        out.contains("fixture-bert             bert             46,656  safetensors  fixtures/"),
+        out.contains(
+            "fixture-bert                 bert             46,656  safetensors  fixtures/"
+        ),
         "{out}"
     );
     assert!(

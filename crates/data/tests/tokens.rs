@@ -181,7 +181,7 @@ fn check_words(name: &str, [cls, sep]: [u32; 2]) {
             pieces => pieces.to_vec(),
         };
         let pieces: Vec<Vec<u32>> = case.pieces.iter().map(or_unknown).collect();
-        let expected = [&[0][..], &pieces.concat(), &[2]].concat();
+        let expected = [&[cls][..], &pieces.concat(), &[sep]].concat();
         assert_eq!(windows[0].encoded.ids, expected);
         let before = pieces.iter().scan(1, |place, pieces| {
             let start = *place;

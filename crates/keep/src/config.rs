@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
-use totune_data::{Template, Tokenizer};
+use totune_data::Tokenizer;
 use totune_model::{Architecture, HeadSpec};
 
 use crate::facts::TaskFacts;

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-/// How the cross-entropy of a classification is taken over labels and examples while training. Scores on dev and test
+/// Weighting of the cross-entropy of a classification over labels and examples while training. Scores on dev and test
 /// are those of the plain cross-entropy.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]

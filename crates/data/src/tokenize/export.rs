@@ -38,7 +38,7 @@ impl Tokenizer {
             cls, sep, pad, unk, ..
         } = self.template;
         let mask = match self.template {
-            Template::ROBERTA => "<mask>",
+            Template::ROBERTA | Template::XLM_ROBERTA => "<mask>",
             _ => "[MASK]",
         };
         let mut tokens = vec![

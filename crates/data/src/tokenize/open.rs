@@ -160,7 +160,7 @@ fn of_words(
     inner: &tokenizers::Tokenizer,
     template: Template,
 ) -> Result<Option<Box<tokenizers::Tokenizer>>> {
-    if template != Template::ROBERTA {
+    if template.model != Template::ROBERTA.model {
         return Ok(None);
     }
     let Some(PreTokenizerWrapper::ByteLevel(texts)) = inner.get_pre_tokenizer() else {

@@ -106,7 +106,7 @@ fn a_folder_that_is_not_a_known_tokenizer_is_refused() {
     let other = folder(&[]);
     std::fs::write(
         other.path().join("tokenizer.json"),
-        r#"{ "model": { "type": "Unigram" } }"#,
+        r#"{ "model": { "type": "WordLevel" } }"#,
     )
     .expect("a file");
     let bytes = folder(&[]);
@@ -119,7 +119,7 @@ fn a_folder_that_is_not_a_known_tokenizer_is_refused() {
         (&cut, "line 2"),
         (
             &other,
-            "model.type: `Unigram`; expected `WordPiece` or `BPE`",
+            "model.type: `WordLevel`; expected `WordPiece` or `BPE` or `Unigram`",
         ),
         (&bytes, "line 2: not UTF-8; expected one wordpiece per line"),
         (

@@ -22,8 +22,6 @@ pub struct FullyConnectedSpec {
     /// Dropout on the input of each layer; the paper has 0.1 "on all layers".
     pub dropout: f64,
     /// Function between the layers.
-    // Left out where it is the default: specs from before it existed keep their ids.
-    #[serde(skip_serializing_if = "Activation::is_relu")]
     pub activation: Activation,
 }
 
@@ -31,17 +29,11 @@ pub struct FullyConnectedSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
-    /// As transformers has it for DistilBERT; the paper does not state it.
+    /// ReLU, as transformers has it for DistilBERT; the paper does not state it.
     #[default]
     Relu,
-    /// As in ELECTRA (Clark et al. 2020).
+    /// GELU, as in ELECTRA (Clark et al. 2020).
     Gelu,
-}
-
-impl Activation {
-    fn is_relu(&self) -> bool {
-        *self == Self::Relu
-    }
 }
 
 impl Default for FullyConnectedSpec {

@@ -4,8 +4,9 @@
 //! Schema 2 had other names for settings of heads, schema 3 for stopping rules and for fine-tuning. Schema 4 had a
 //! learning rate of the head only in the first of two phases; schema 5 had none in the second, and no number of trials
 //! of a search; schema 6 always sampled dev after the limit of examples, schema 7 scored test after each epoch, and
-//! schema 8 had only the plain loss and no reinitialised layers. Runs keep the ids they were made with. [`upgrade`] converts a spec into today's form; [`downgrade`] is its inverse, and the hash of its result is the id
-//! that a run of today's form had then, if it could be written at all.
+//! schema 8 had only the plain loss, no reinitialised layers, and no choice of an activation. Runs keep the ids they were made
+//! with. [`upgrade`] converts a spec into today's form; [`downgrade`] is its inverse, and the hash of its result is the
+//! id that a run of today's form had then, if it could be written at all.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -127,6 +128,12 @@ const STEPS: [Step; 8] = [
                 &["full"],
                 "reinitialised-layers",
                 "0",
+            ),
+            left_out(
+                "work.training.head",
+                &["fully-connected"],
+                "activation",
+                "\"relu\"",
             ),
         ],
     },

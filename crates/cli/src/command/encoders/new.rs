@@ -22,9 +22,9 @@ Examples:
   totune encoders new ~/models/mine
   totune encoders new ~/models/mine --out encoders/my-encoder.toml --cased
 
-The network is that of `config.json` (or ELMo's `options.json`). It is loaded once, with its tokenizer,
-before the card is written; where the files do not agree, or the network is none that is known here,
-the message names the part.")]
+The network is that of `config.json` (or ELMo's `options.json`). It is loaded once, with its
+tokenizer, before the card is written; where the files do not agree, or the network is none that is
+known here, the message names the part.")]
 pub struct New {
     /// Folder with the weights, `config.json` and the tokenizer
     folder: PathBuf,

@@ -1,10 +1,9 @@
 //! The shape of a BERT, and the published names of its parameters.
 
 use serde::{Deserialize, Serialize};
-use totune_checkpoint::Naming;
 
-use super::{Bert, BertFamily};
-use crate::encoder::{PoolerKind, TokenizerKind};
+use super::Bert;
+use crate::encoder::PoolerKind;
 
 /// The shape of a BERT, under the names of its `config.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,16 +31,6 @@ pub struct BertConfig {
     /// The pooler on the first token of the top layer.
     #[serde(default)]
     pub pooler: PoolerKind,
-}
-
-impl BertFamily for BertConfig {
-    const LABEL: &'static str = "bert";
-    const NAMING: Naming = Naming::Bert;
-    const TOKENIZER: TokenizerKind = TokenizerKind::Wordpiece;
-
-    fn bert(&self) -> BertConfig {
-        self.clone()
-    }
 }
 
 impl Bert {

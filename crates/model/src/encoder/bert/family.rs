@@ -38,6 +38,16 @@ pub trait BertFamily: fmt::Debug {
     }
 }
 
+impl BertFamily for BertConfig {
+    const LABEL: &'static str = "bert";
+    const NAMING: Naming = Naming::Bert;
+    const TOKENIZER: TokenizerKind = TokenizerKind::Wordpiece;
+
+    fn bert(&self) -> BertConfig {
+        self.clone()
+    }
+}
+
 impl<F: BertFamily> Shape for F {
     type Encoder = Bert;
 

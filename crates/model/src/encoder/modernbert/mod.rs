@@ -307,7 +307,7 @@ impl ModernBert {
         states
     }
 
-    /// What global and local layers see of a batch.
+    /// Rotary positions and attention biases of a batch, for global and local layers.
     fn views(&self, batch: &TokenBatch) -> Views {
         let [_, seq] = batch.shape();
         let hidden = self.hidden();
