@@ -16,7 +16,10 @@ use totune_data::stream;
 use totune_model::{AnyEncoder, Classifier, Encoder, EncoderCatalogue, Pooling};
 
 /// The fixtures, with the linear layers that LoRA updates.
-const ENCODERS: [(&str, &str); 1] = [("modernbert-tiny", "attention.query_key_value")];
+const ENCODERS: [(&str, &str); 2] = [
+    ("modernbert-tiny", "attention.query_key_value"),
+    ("deberta-tiny", "attention.query"),
+];
 
 fn fixture(name: &str, device: &Device) -> AnyEncoder {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -81,6 +81,7 @@ mod tests {
             "totune-bert-mini",
             "roberta-base",
             "modernbert-base",
+            "deberta-v3-small",
         ] {
             let encoder = cards.find(encoder).unwrap();
             let n_layers = encoder.architecture.n_layers();

@@ -1,5 +1,5 @@
 //! Ids compared with transformers' tokenizers; `fixtures/make/tokens.py` (BERT), `roberta.py`, `modernbert.py` and
-//! `xlm_roberta.py` wrote the expected ones.
+//! `xlm_roberta.py` and `deberta.py` wrote the expected ones.
 
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn ids_and_types_are_those_of_transformers() {
     }
 }
 
-/// The output of `roberta.py`, `modernbert.py` and `xlm_roberta.py`.
+/// The output of `roberta.py`, `modernbert.py`, `xlm_roberta.py` and `deberta.py`.
 #[derive(Deserialize)]
 struct TokenizerWitness {
     cases: Vec<WitnessCase>,
@@ -131,8 +131,21 @@ fn modernberts_ids_are_those_of_transformers() {
     let (tokenizer, witness) = witness("modernbert");
     assert_eq!(tokenizer.template(), Template::MODERNBERT);
     assert_eq!((tokenizer.pad_id(), tokenizer.unknown_id()), (325, 322));
-    assert_eq!(witness.cases.len(), 122);
-    for case in witness.cases {
+    check_cases(&tokenizer, witness.cases);
+}
+
+#[test]
+fn debertas_ids_are_those_of_transformers() {
+    let (tokenizer, witness) = witness("deberta");
+    assert_eq!(tokenizer.template(), Template::DEBERTA);
+    assert_eq!((tokenizer.pad_id(), tokenizer.unknown_id()), (0, 3));
+    check_cases(&tokenizer, witness.cases);
+}
+
+#[track_caller]
+fn check_cases(tokenizer: &Tokenizer, cases: Vec<WitnessCase>) {
+    assert_eq!(cases.len(), 122);
+    for case in cases {
         let input = match case.b.clone() {
             Some(b) => Input::Pair(case.a.clone(), b),
             None => Input::Text(case.a.clone()),
@@ -149,6 +162,7 @@ fn words_have_the_ids_of_transformers_with_a_space_before_each() {
         ("roberta", [0, 2]),
         ("xlm-roberta", [0, 2]),
         ("modernbert", [323, 324]),
+        ("deberta", [1, 2]),
     ] {
         check_words(name, specials);
     }

@@ -109,6 +109,9 @@ fn defaults(architecture: &Architecture) -> Map<String, Value> {
         Architecture::Modernbert(_) => json!({
             "hidden_activation": "gelu", "initializer_range": 0.02,
         }),
+        Architecture::DebertaV2(_) => json!({
+            "hidden_act": "gelu", "initializer_range": 0.02,
+        }),
         Architecture::Elmo(_) => json!({}),
     };
     match value {
@@ -136,7 +139,7 @@ pub(crate) fn write_tokenizer(
         .into_iter()
         .map(|(name, token)| (name.to_string(), token.into()))
         .collect();
-    // DistilBERT refuses segment ids, RoBERTa has only one segment, and ModernBERT none.
+    // DistilBERT refuses segment ids, the RoBERTas have only one segment, and the others none.
     let has_types = matches!(
         architecture,
         Architecture::Bert(_) | Architecture::Electra(_)

@@ -36,6 +36,7 @@ fn family(architecture: &Architecture) -> Option<&'static str> {
         Architecture::Modernbert(_) => Some("ModernBert"),
         Architecture::XlmRoberta(_) => Some("XLMRoberta"),
         Architecture::Electra(_) => Some("Electra"),
+        Architecture::DebertaV2(_) => Some("DebertaV2"),
         Architecture::Elmo(_) => None,
     }
 }
@@ -80,9 +81,9 @@ pub(crate) fn bridge(
     if !pairs.is_joint() {
         return Err("the texts of a pair are read separately".into());
     }
-    if let Architecture::Modernbert(_) = architecture {
+    if let Architecture::Modernbert(_) | Architecture::DebertaV2(_) = architecture {
         return Err(format!(
-            "{family}ForSequenceClassification and {family}ForTokenClassification have one more layer in the head"
+            "{family}ForSequenceClassification has one more layer in the head, and no other class is written yet"
         ));
     }
     let sequence = format!("{family}ForSequenceClassification");
@@ -304,6 +305,7 @@ fn set_pooler(architecture: &mut Architecture, kind: PoolerKind) {
         Architecture::Distilbert(_)
         | Architecture::Electra(_)
         | Architecture::Modernbert(_)
+        | Architecture::DebertaV2(_)
         | Architecture::Elmo(_) => {}
     }
 }

@@ -1,7 +1,7 @@
 //! Location of each parameter: the file, and the name in it.
 
 use totune_checkpoint::{Naming, distilbert_name};
-use totune_model::{Architecture, Bert, Elmo, ModernBert};
+use totune_model::{Architecture, Bert, DebertaV2, Elmo, ModernBert};
 
 use crate::SavedAs;
 
@@ -31,6 +31,7 @@ fn in_encoder(architecture: &Architecture, path: &str) -> String {
     match architecture {
         Architecture::Distilbert(_) => distilbert_name(&Bert::published(path)),
         Architecture::Modernbert(_) => ModernBert::published(path),
+        Architecture::DebertaV2(_) => DebertaV2::published(path),
         Architecture::Elmo(_) => Elmo::published(path),
         Architecture::Bert(_)
         | Architecture::Roberta(_)

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use totune_checkpoint::{ElmoOptions, Naming};
 
 use crate::{
-    AnyEncoder, BertConfig, DistilBertConfig, ElectraConfig, ModernBertConfig, PoolerKind,
-    RobertaConfig, Shape, TokenizerKind, Weights, XlmRobertaConfig,
+    AnyEncoder, BertConfig, DebertaV2Config, DistilBertConfig, ElectraConfig, ModernBertConfig,
+    PoolerKind, RobertaConfig, Shape, TokenizerKind, Weights, XlmRobertaConfig,
 };
 
 /// Declares [`Architecture`] with a variant for each shape.
@@ -97,6 +97,8 @@ architectures! {
     XlmRoberta(XlmRobertaConfig),
     /// ELECTRA.
     Electra(ElectraConfig),
+    /// DeBERTa-v3.
+    DebertaV2(DebertaV2Config),
     /// ELMo.
     Elmo(ElmoOptions),
 }
@@ -141,6 +143,7 @@ mod tests {
             ("modernbert-tiny", 80),
             ("xlm-roberta-tiny", 81),
             ("electra-tiny", 65),
+            ("deberta-tiny", 40),
             ("fixture-elmo", usize::MAX),
         ] {
             let card = cards.find(name).expect("a card");

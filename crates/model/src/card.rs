@@ -212,7 +212,9 @@ impl EncoderCard {
     /// When it does not exist, its hash is not the card's, a tensor is missing, unexpected or of another shape, or the
     /// architecture is another one.
     pub fn load(&self, roots: &[PathBuf], device: &Device) -> Result<LoadedEncoder> {
-        if let Architecture::Modernbert(_) | Architecture::Elmo(_) = self.architecture {
+        if let Architecture::Modernbert(_) | Architecture::DebertaV2(_) | Architecture::Elmo(_) =
+            self.architecture
+        {
             return self.another("one with BERT's layers");
         }
         let of_bert = |any| match any {

@@ -43,6 +43,12 @@ fn by_hand(architecture: &Architecture) -> u64 {
             let projection = if e == h { 0 } else { e * h + h };
             layers(&bert) - of_width_h + (rows + 2) * e + projection
         }
+        Architecture::DebertaV2(config) => {
+            let (h, wide) = (config.hidden_size, config.intermediate_size);
+            let layer = 4 * (h * h + h) + 2 * h + (h * wide + wide) + (wide * h + h) + 2 * h;
+            let relative = 2 * config.position_buckets * h + 2 * h;
+            config.vocab_size * h + 2 * h + relative + config.num_hidden_layers * layer
+        }
         Architecture::Elmo(elmo) => {
             let (cnn, lstm) = (&elmo.char_cnn, &elmo.lstm);
             let (dim, cell, proj) = (cnn.embedding.dim, lstm.dim, lstm.projection_dim);
@@ -90,6 +96,7 @@ fn the_published_counts_are_met() {
         ("xlm-roberta-base", 277_453_056),
         ("electra-small-discriminator", 13_483_008),
         ("electra-base-discriminator", 108_891_648),
+        ("deberta-v3-base", 183_831_552),
         ("elmo-original", 93_600_848),
     ] {
         let card = catalogue.find(name).expect("a card");
@@ -133,6 +140,7 @@ fn an_architecture_is_recognised_by_its_config_and_held_against_its_card() {
     for (name, tokenizer) in [
         ("roberta-tiny", TokenizerKind::ByteLevelBpe),
         ("modernbert-tiny", TokenizerKind::ModernBertBpe),
+        ("deberta-tiny", TokenizerKind::DebertaUnigram),
     ] {
         let file = project(&format!("fixtures/encoders/{name}/model.safetensors"));
         let card = catalogue.find(name).expect("a card");
@@ -145,6 +153,34 @@ fn an_architecture_is_recognised_by_its_config_and_held_against_its_card() {
         assert_eq!(described.architecture.tokenizer(), tokenizer);
         let check = described.check(&file).expect("a checkpoint");
         assert_eq!(check.lines(), Vec::<String>::new());
+    }
+}
+
+/// The keys that matter of the published files; that of ModernBERT is in the form of transformers 4.
+#[test]
+fn published_configs_have_the_shapes_of_their_cards() {
+    let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
+    let modernbert = r#"{ "model_type": "modernbert", "attention_bias": false, "attention_dropout": 0.0,
+        "embedding_dropout": 0.0, "global_attn_every_n_layers": 3, "global_rope_theta": 160000.0,
+        "hidden_activation": "gelu", "hidden_size": 768, "intermediate_size": 1152, "layer_norm_eps": 1e-05,
+        "local_attention": 128, "local_rope_theta": 10000.0, "max_position_embeddings": 8192, "mlp_bias": false,
+        "mlp_dropout": 0.0, "norm_bias": false, "norm_eps": 1e-05, "num_attention_heads": 12,
+        "num_hidden_layers": 22, "pad_token_id": 50283, "vocab_size": 50368 }"#;
+    let deberta = r#"{ "model_type": "deberta-v2", "attention_probs_dropout_prob": 0.1, "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.1, "hidden_size": 768, "initializer_range": 0.02, "intermediate_size": 3072,
+        "max_position_embeddings": 512, "relative_attention": true, "position_buckets": 256,
+        "norm_rel_ebd": "layer_norm", "share_att_key": true, "pos_att_type": "p2c|c2p", "layer_norm_eps": 1e-7,
+        "max_relative_positions": -1, "position_biased_input": false, "num_attention_heads": 12,
+        "num_hidden_layers": 12, "type_vocab_size": 0, "vocab_size": 128100 }"#;
+    for (name, config) in [
+        ("modernbert-base", modernbert),
+        ("deberta-v3-base", deberta),
+    ] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(folder.path().join("config.json"), config).expect("a file");
+        let described = Described::beside(&folder.path().join("model.safetensors"));
+        let card = catalogue.find(name).expect("a card");
+        assert_eq!(described.expect(name).architecture, card.architecture);
     }
 }
 

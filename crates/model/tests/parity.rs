@@ -332,6 +332,23 @@ fn a_modernbert_reads_texts_apart_as_if_each_stood_alone() {
 }
 
 #[test]
+fn deberta_matches_transformers_beyond_its_buckets() {
+    let reference = check_card(
+        "deberta-tiny",
+        &project("fixtures/encoders"),
+        "deberta-tiny.safetensors",
+    );
+    // Distances above 4 share buckets.
+    assert!(reference.batch(&Device::flex()).shape()[1] > 30);
+}
+
+#[test]
+fn a_deberta_reads_texts_apart_as_if_each_stood_alone() {
+    let texts: [&[i64]; 2] = [&[1, 9, 8, 7, 6, 5, 70, 71, 2], &[1, 70, 9, 80, 81, 2]];
+    check_apart("deberta-tiny", texts);
+}
+
+#[test]
 #[ignore = "needs the real checkpoints under TOTUNE_ENCODERS"]
 fn the_real_minilm_matches_transformers() {
     let root = std::env::var_os("TOTUNE_ENCODERS").expect("TOTUNE_ENCODERS");

@@ -39,6 +39,7 @@ impl Reader {
             TokenizerKind::ByteLevelBpe => Template::ROBERTA,
             TokenizerKind::ModernBertBpe => Template::MODERNBERT,
             TokenizerKind::Unigram => Template::XLM_ROBERTA,
+            TokenizerKind::DebertaUnigram => Template::DEBERTA,
         };
         let tokenizer = Tokenizer::open(dir, lowercase)?;
         let (found, shown) = (tokenizer.template(), dir.display());

@@ -25,6 +25,8 @@ pub enum Naming {
     ModernBert,
     /// BERT's, behind the prefix `electra.`, and `embeddings_project`.
     Electra,
+    /// BERT's for the most part, behind the prefix `deberta.`.
+    DebertaV2,
     /// ELMo's, which are ours: see [`elmo`].
     Elmo,
 }
@@ -55,6 +57,7 @@ impl Naming {
             Self::Roberta => "roberta.",
             Self::ModernBert => "model.",
             Self::Electra => "electra.",
+            Self::DebertaV2 => "deberta.",
             Self::Elmo => "",
         }
     }

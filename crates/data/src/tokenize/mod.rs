@@ -1,4 +1,5 @@
-//! Text in, ids out: BERT's WordPiece, the byte-level BPE of RoBERTa and ModernBERT, XLM-RoBERTa's unigram SentencePiece.
+//! Text in, ids out: BERT's WordPiece, the byte-level BPE of RoBERTa and ModernBERT, the unigram SentencePiece of
+//! XLM-RoBERTa and DeBERTa.
 
 pub mod characters;
 mod encoded;

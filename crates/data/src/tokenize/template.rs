@@ -6,7 +6,7 @@
 /// |---|---|---|
 /// | [`Template::BERT`] | `[CLS] a [SEP]` | `[CLS] a [SEP] b [SEP]` |
 /// | [`Template::ROBERTA`] | `<s> a </s>` | `<s> a </s></s> b </s>` |
-/// | [`Template::MODERNBERT`] | `[CLS] a [SEP]` | `[CLS] a [SEP] b [SEP]` |
+/// | [`Template::MODERNBERT`], [`Template::DEBERTA`] | `[CLS] a [SEP]` | `[CLS] a [SEP] b [SEP]` |
 /// | [`Template::XLM_ROBERTA`] | `<s> a </s>` | `<s> a </s></s> b </s>` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
@@ -57,12 +57,19 @@ impl Template {
         ..Self::ROBERTA
     };
 
+    /// Unigram SentencePiece as in DeBERTa-v3 (He et al. 2021).
+    pub const DEBERTA: Self = Self {
+        model: "Unigram",
+        ..Self::BERT
+    };
+
     /// Families with the same model are neighbours.
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::BERT,
         Self::ROBERTA,
         Self::MODERNBERT,
         Self::XLM_ROBERTA,
+        Self::DEBERTA,
     ];
 
     /// The families whose `tokenizer.json` has this `model.type`; they differ in their special tokens.

@@ -10,7 +10,7 @@ use burn::tensor::{Device, Tensor};
 use super::{Encoder, HiddenStates};
 use crate::fused::Precision;
 use crate::layer::Linear;
-use crate::{Bert, Elmo, LstmState, ModernBert, Pass, TokenBatch};
+use crate::{Bert, DebertaV2, Elmo, LstmState, ModernBert, Pass, TokenBatch};
 
 /// An encoder of any kind. Its parameters have the paths of the encoder it is: no name of a variant stands before them,
 /// which is why [`Module`] is implemented by hand.
@@ -22,6 +22,8 @@ pub enum AnyEncoder {
     Bert(Bert),
     /// ModernBERT.
     ModernBert(ModernBert),
+    /// DeBERTa-v3.
+    DebertaV2(DebertaV2),
     /// ELMo.
     Elmo(Elmo),
 }
@@ -32,6 +34,7 @@ macro_rules! each {
         match $any {
             AnyEncoder::Bert($encoder) => $value,
             AnyEncoder::ModernBert($encoder) => $value,
+            AnyEncoder::DebertaV2($encoder) => $value,
             AnyEncoder::Elmo($encoder) => $value,
         }
     };
@@ -43,6 +46,7 @@ macro_rules! mapped {
         match $any {
             AnyEncoder::Bert($encoder) => AnyEncoder::Bert($value),
             AnyEncoder::ModernBert($encoder) => AnyEncoder::ModernBert($value),
+            AnyEncoder::DebertaV2($encoder) => AnyEncoder::DebertaV2($value),
             AnyEncoder::Elmo($encoder) => AnyEncoder::Elmo($value),
         }
     };
@@ -57,6 +61,12 @@ impl From<Bert> for AnyEncoder {
 impl From<ModernBert> for AnyEncoder {
     fn from(encoder: ModernBert) -> Self {
         Self::ModernBert(encoder)
+    }
+}
+
+impl From<DebertaV2> for AnyEncoder {
+    fn from(encoder: DebertaV2) -> Self {
+        Self::DebertaV2(encoder)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{Pass, TokenBatch};
 
 mod any;
 pub(crate) mod bert;
+mod deberta_v2;
 mod distilbert;
 mod electra;
 pub(crate) mod elmo;
@@ -21,6 +22,7 @@ mod xlm_roberta;
 
 pub use any::AnyEncoder;
 pub use bert::{Bert, BertConfig, BertFamily};
+pub use deberta_v2::{DebertaV2, DebertaV2Config, Version3};
 pub use distilbert::DistilBertConfig;
 pub use electra::ElectraConfig;
 pub use elmo::{Elmo, LstmState, Spelling};

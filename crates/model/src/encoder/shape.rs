@@ -75,6 +75,8 @@ pub enum TokenizerKind {
     ModernBertBpe,
     /// XLM-RoBERTa's unigram SentencePiece, `<s> a </s></s> b </s>`.
     Unigram,
+    /// DeBERTa-v3's unigram model, `[CLS] a [SEP] b [SEP]`.
+    DebertaUnigram,
     /// No tokenizer: words are read by their characters.
     Characters,
 }

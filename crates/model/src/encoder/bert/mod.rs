@@ -407,15 +407,15 @@ impl Attention {
 
 /// Two products with GELU between, then residual and normalisation.
 #[derive(Module, Debug)]
-struct FeedForward {
-    intermediate: Linear,
-    output: Linear,
+pub(super) struct FeedForward {
+    pub(super) intermediate: Linear,
+    pub(super) output: Linear,
     norm: Norm,
-    dropout: f64,
+    pub(super) dropout: f64,
 }
 
 impl FeedForward {
-    fn load(
+    pub(super) fn load(
         config: &BertConfig,
         weights: &mut dyn Weights,
         layer: &str,
@@ -446,7 +446,7 @@ impl FeedForward {
         })
     }
 
-    fn forward(&self, x: Tensor<3>, block: usize, pass: &Pass) -> Tensor<3> {
+    pub(super) fn forward(&self, x: Tensor<3>, block: usize, pass: &Pass) -> Tensor<3> {
         let drop = Dropout {
             rate: pass.rate(block, self.dropout),
             seed: pass.draw(),
