@@ -72,6 +72,12 @@ fn heads_that_transformers_lacks_come_back_too() {
             "one more layer in the head",
         ),
         (
+            "deberta-tiny",
+            Classification,
+            "pooling = \"mean\"\ndropout = 0.1",
+            "one more layer in the head",
+        ),
+        (
             "modernbert-tiny",
             Tagging,
             "kind = \"tagger\"",
