@@ -160,8 +160,6 @@ fn a_saved_folder_gives_the_logits_that_transformers_gives() {
                 let largest = expected.iter().fold(100f32, |most, x| most.max(x.abs()));
                 let tolerance = largest * 1e-6;
                 for (found, expected) in found.iter().zip(expected) {
-                    // Outputs in the hundreds have fewer decimals.
-                    let tolerance = (expected.abs() * 1e-6).max(1e-4);
                     assert!(
                         (found - expected).abs() < tolerance,
                         "{name}: {found} {expected}"

@@ -33,13 +33,11 @@ pub fn restore(places: Places, paper: &str, profile: &str) -> Result<Restored> {
     };
     for (id, run) in by_run(tables) {
         let (state, _) = store.state(&id);
-        if !matches!(state, State::Missing | State::Interrupted) {
+        let is_lacking = matches!(state, State::Missing | State::Interrupted);
+        if is_lacking && store.put_back(&id, &run)? {
+            restored.written += 1;
+        } else {
             restored.kept += 1;
-            continue;
-        }
-        match store.put_back(&id, &run)? {
-            true => restored.written += 1,
-            false => restored.kept += 1,
         }
     }
     Ok(restored)
