@@ -80,6 +80,8 @@ pub(super) fn draw(
         ..RenderedTable::default()
     };
     let mut drawing = RenderedFigure::default();
+    // A task without runs has rows that say so; an empty panel would only look like one of zeros.
+    let has_scores = |lines: &[Line]| lines.iter().any(|line| !line.scores.is_empty());
     for TaskLines {
         task,
         title,
@@ -102,6 +104,9 @@ pub(super) fn draw(
             title: format!("{title} ({unit})"),
             rows: rows.collect(),
         });
+        if !has_scores(lines) && !numbers.is_empty() {
+            continue;
+        }
         drawing.panels.push(Panel::Series(SeriesPanel {
             title: (*title).to_owned(),
             measure: (*unit).to_owned(),
