@@ -21,10 +21,14 @@ fn papers() -> Vec<String> {
     papers
 }
 
-/// Runs as they were collected under schema 1.
+/// Runs as they were collected under schema 1; none of a paper that was added later.
 fn of_schema_1(paper: &str) -> Vec<RunRow> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schema-1");
-    Tables::read_runs(&folder.join(paper)).expect("rows")
+    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schema-1");
+    let folder = folders.join(paper);
+    if !folder.is_dir() {
+        return Vec::new();
+    }
+    Tables::read_runs(&folder).expect("rows")
 }
 
 #[test]
