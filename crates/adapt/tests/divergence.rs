@@ -2,11 +2,13 @@
 
 mod common;
 
+use std::ops::Range;
+
 use burn::module::{Module, ModuleDisplay, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
 use common::{devices, eight, encoder, parameters, run_on, training};
 use totune_adapt::{Adaptation, Divergence, Full, Outcome, Stop, fit};
-use totune_model::{Encoder, HiddenStates, Pass, TokenBatch};
+use totune_model::{Encoder, Pass, TokenBatch};
 
 #[test]
 fn a_loss_that_is_not_a_number_ends_the_run_in_its_step() {
@@ -116,24 +118,25 @@ impl Cliff {
 }
 
 impl Encoder for Cliff {
-    fn forward_to(&self, _layer: usize, batch: &TokenBatch, _pass: &Pass) -> Tensor<3> {
+    fn embed(&self, batch: &TokenBatch, _pass: &Pass) -> Tensor<3> {
         let [n, seq] = batch.shape();
         Tensor::zeros([n, seq, 16], &Device::flex())
     }
 
-    fn forward_from(
+    fn outputs(
         &self,
         x: Tensor<3>,
-        _layer: usize,
-        batch: &TokenBatch,
+        layers: Range<usize>,
+        _batch: &TokenBatch,
         _pass: &Pass,
-    ) -> HiddenStates {
-        let [n, _] = batch.shape();
+    ) -> Vec<Tensor<3>> {
+        vec![x; layers.len()]
+    }
+
+    fn pool(&self, top: Tensor<3>) -> Option<Tensor<2>> {
+        let [n, ..] = top.dims();
         let pooled = self.pooler.weight.val().sqrt() * 0.0; // [1, hidden]
-        HiddenStates {
-            hidden: vec![x],
-            pooled: Some(pooled.repeat_dim(0, n)),
-        }
+        Some(pooled.repeat_dim(0, n))
     }
 
     fn n_dropout_seeds(&self, _layer: usize) -> u64 {
@@ -153,10 +156,6 @@ impl Encoder for Cliff {
     }
 
     fn with_dropout(self, _rate: f64) -> Self {
-        self
-    }
-
-    fn with_precision(self, _precision: totune_model::fused::Precision) -> Self {
         self
     }
 }

@@ -1,13 +1,14 @@
 //! An encoder whose kind is only known at run time.
 
 use std::fmt;
+use std::ops::Range;
 
 use burn::module::{
     Content, Devices, Module, ModuleDisplay, ModuleDisplayDefault, ModuleMapper, ModuleVisitor,
 };
 use burn::tensor::{Device, Tensor};
 
-use super::{Encoder, HiddenStates};
+use super::Encoder;
 use crate::fused::Precision;
 use crate::layer::Linear;
 use crate::{Bert, DebertaV2, Elmo, LstmState, ModernBert, Pass, TokenBatch};
@@ -129,18 +130,22 @@ impl fmt::Display for AnyEncoder {
 }
 
 impl Encoder for AnyEncoder {
-    fn forward_to(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
-        each!(self, encoder => encoder.forward_to(block, batch, pass))
+    fn embed(&self, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
+        each!(self, encoder => encoder.embed(batch, pass))
     }
 
-    fn forward_from(
+    fn outputs(
         &self,
         x: Tensor<3>,
-        block: usize,
+        layers: Range<usize>,
         batch: &TokenBatch,
         pass: &Pass,
-    ) -> HiddenStates {
-        each!(self, encoder => encoder.forward_from(x, block, batch, pass))
+    ) -> Vec<Tensor<3>> {
+        each!(self, encoder => encoder.outputs(x, layers, batch, pass))
+    }
+
+    fn pool(&self, top: Tensor<3>) -> Option<Tensor<2>> {
+        each!(self, encoder => encoder.pool(top))
     }
 
     fn n_dropout_seeds(&self, block: usize) -> u64 {

@@ -1,5 +1,7 @@
 //! Encoders: token ids in, hidden states of every layer out.
 
+use std::ops::Range;
+
 use burn::module::{Module, ModuleDisplay};
 use burn::tensor::Tensor;
 
@@ -18,6 +20,7 @@ mod modernbert;
 mod reinitialise;
 mod roberta;
 mod shape;
+mod transformer;
 mod xlm_roberta;
 
 pub use any::AnyEncoder;
@@ -63,9 +66,38 @@ pub trait Encoder: Module + ModuleDisplay {
         self.forward_from(x, 0, batch, pass)
     }
 
+    /// The embeddings of a batch, layer 0: `[batch, seq, hidden]`.
+    fn embed(&self, batch: &TokenBatch, pass: &Pass) -> Tensor<3>;
+
+    /// Output of each of `layers` (1 is the lowest), from `x`, the output of the layer below. The layers below
+    /// [`Pass::frozen_below`] run without a graph.
+    fn outputs(
+        &self,
+        x: Tensor<3>,
+        layers: Range<usize>,
+        batch: &TokenBatch,
+        pass: &Pass,
+    ) -> Vec<Tensor<3>>;
+
+    /// Output of the pretrained pooler for the output of the top layer; by default there is none.
+    fn pool(&self, _top: Tensor<3>) -> Option<Tensor<2>> {
+        None
+    }
+
     /// Passes a batch through the layers up to `layer`: `[batch, seq, hidden]`. Layer 0 is the embeddings, `i` is
     /// `layers[i - 1]`.
-    fn forward_to(&self, layer: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3>;
+    fn forward_to(&self, layer: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
+        let mut x = if pass.frozen_below > 0 {
+            self.valid().embed(&batch.inner(), pass)
+        } else {
+            self.embed(batch, pass)
+        };
+        if layer > 0 {
+            let lower = self.outputs(x, 1..layer + 1, batch, pass);
+            x = lower.into_iter().next_back().expect("at least one layer");
+        }
+        x
+    }
 
     /// Passes `x`, the output of `layer` for this batch, through the layers above it. The states returned start with
     /// `x`. Dropout in those layers is the same whether `x` was computed in this pass or cached from another one.
@@ -75,7 +107,16 @@ pub trait Encoder: Module + ModuleDisplay {
         layer: usize,
         batch: &TokenBatch,
         pass: &Pass,
-    ) -> HiddenStates;
+    ) -> HiddenStates {
+        pass.skip_to(self.n_dropout_seeds(layer));
+        let mut hidden = vec![x.clone()];
+        hidden.extend(self.outputs(x, layer + 1..self.n_layers() + 1, batch, pass));
+        let top = hidden.last().expect("at least what it began with").clone();
+        HiddenStates {
+            hidden,
+            pooled: self.pool(top),
+        }
+    }
 
     /// Number of dropout seeds that the layers `0..=layer` use in a pass.
     fn n_dropout_seeds(&self, layer: usize) -> u64;
@@ -87,7 +128,9 @@ pub trait Encoder: Module + ModuleDisplay {
     fn hidden(&self) -> usize;
 
     /// Returns true if [`HiddenStates::pooled`] exists.
-    fn has_pooler(&self) -> bool;
+    fn has_pooler(&self) -> bool {
+        false
+    }
 
     /// The id that fills rows up to one length. Padding is masked, so that no state of a real token depends on it.
     fn pad_id(&self) -> u32 {
@@ -98,7 +141,12 @@ pub trait Encoder: Module + ModuleDisplay {
     fn with_dropout(self, rate: f64) -> Self;
 
     /// The same encoder with the products of its layers at another precision; pooler and normalisations stay at f32.
-    fn with_precision(self, precision: Precision) -> Self;
+    fn with_precision(mut self, precision: Precision) -> Self {
+        for (_, _, linear) in self.linears() {
+            linear.precision = precision;
+        }
+        self
+    }
 
     /// Linear layers that can carry a low-rank update: the index of the layer of the encoder, the path within it, such
     /// as `attention.query`, and the layer itself. Their passes go through [`Linear`]'s own methods, so that an update

@@ -22,8 +22,9 @@ use burn::module::{Module, Param};
 use burn::tensor::module::embedding;
 use burn::tensor::{Device, Tensor};
 
-use super::{Encoder, HiddenStates, PoolerKind};
-use crate::fused::{Dropout, FeedForwardWeights, Precision, SelfAttention, SelfAttentionWeights};
+use super::transformer::Transformer;
+use super::{Encoder, PoolerKind};
+use crate::fused::{Dropout, FeedForwardWeights, SelfAttention, SelfAttentionWeights};
 use crate::layer::{Linear, Norm, parameter};
 use crate::pass::mix;
 use crate::{Pass, TokenBatch, Weights, fused};
@@ -46,32 +47,22 @@ pub struct Bert {
 const DRAWS_OF_A_LAYER: u64 = 3;
 
 impl Encoder for Bert {
-    fn forward_to(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
-        let mut x = if pass.frozen_below > 0 {
-            self.valid().embeddings.forward(&batch.inner(), pass)
-        } else {
-            self.embeddings.forward(batch, pass)
-        }; // [batch, seq, hidden]
-        if block > 0 {
-            let lower = self.layers(x, 1..block + 1, batch, pass);
-            x = lower.into_iter().next_back().expect("at least one layer");
-        }
-        x
+    fn embed(&self, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
+        self.embeddings.forward(batch, pass)
     }
 
-    fn forward_from(
+    fn outputs(
         &self,
         x: Tensor<3>,
-        block: usize,
+        layers: Range<usize>,
         batch: &TokenBatch,
         pass: &Pass,
-    ) -> HiddenStates {
-        pass.skip_to(self.n_dropout_seeds(block));
-        let mut hidden = vec![x.clone()];
-        hidden.extend(self.layers(x, block + 1..self.layers.len() + 1, batch, pass));
-        let top = hidden.last().expect("at least what it began with").clone();
-        let pooled = self.pooler.as_ref().map(|pooler| pooler.forward(top)); // [batch, hidden]
-        HiddenStates { hidden, pooled }
+    ) -> Vec<Tensor<3>> {
+        self.through(x, layers, batch, pass)
+    }
+
+    fn pool(&self, top: Tensor<3>) -> Option<Tensor<2>> {
+        self.pooler.as_ref().map(|pooler| pooler.forward(top)) // [batch, hidden]
     }
 
     fn n_dropout_seeds(&self, block: usize) -> u64 {
@@ -104,13 +95,6 @@ impl Encoder for Bert {
         self
     }
 
-    fn with_precision(mut self, precision: Precision) -> Self {
-        for (_, _, linear) in self.linears() {
-            linear.precision = precision;
-        }
-        self
-    }
-
     fn linears(&mut self) -> Vec<(usize, String, &mut Linear)> {
         let layers = self.layers.iter_mut().enumerate();
         let all = layers.flat_map(|(i, layer)| {
@@ -126,6 +110,19 @@ impl Encoder for Bert {
             .map(|(name, linear)| (i, name.to_string(), linear))
         });
         all.collect()
+    }
+}
+
+impl Transformer for Bert {
+    /// Bias on attention scores.
+    type View = Option<Tensor<4>>;
+
+    fn view(&self, batch: &TokenBatch) -> Self::View {
+        batch.attention_bias()
+    }
+
+    fn layer(&self, x: Tensor<3>, bias: &Self::View, block: usize, pass: &Pass) -> Tensor<3> {
+        self.layers[block - 1].forward(x, bias.clone(), block, pass)
     }
 }
 
@@ -159,31 +156,6 @@ impl Bert {
     /// The table of word embeddings, `[vocab, hidden]`.
     pub(crate) fn word_embeddings(&self) -> Tensor<2> {
         self.embeddings.word.val()
-    }
-
-    /// Output of each of `blocks` (1 is the lowest layer), from `x`, the output of the block below.
-    ///
-    /// Nothing below the lowest trainable block needs a graph: it runs on plain tensors, which the blocks above take
-    /// as constants.
-    fn layers(
-        &self,
-        mut x: Tensor<3>,
-        blocks: Range<usize>,
-        batch: &TokenBatch,
-        pass: &Pass,
-    ) -> Vec<Tensor<3>> {
-        let frozen = (blocks.start < pass.frozen_below).then(|| (self.valid(), batch.inner()));
-        let mut states = Vec::with_capacity(blocks.len());
-        for block in blocks {
-            let (bert, batch) = match &frozen {
-                Some((bert, batch)) if block < pass.frozen_below => (bert, batch),
-                _ => (self, batch),
-            };
-            let bias = batch.attention_bias();
-            x = bert.layers[block - 1].forward(x, bias, block, pass);
-            states.push(x.clone());
-        }
-        states
     }
 }
 

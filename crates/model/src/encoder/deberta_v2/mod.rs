@@ -24,8 +24,9 @@ use totune_checkpoint::Naming;
 
 pub use self::version::Version3;
 use super::bert::{Bert, BertConfig, FeedForward, updating};
-use super::{Encoder, HiddenStates, PoolerKind, Shape, TokenizerKind};
-use crate::fused::{Dropout, Precision};
+use super::transformer::Transformer;
+use super::{Encoder, PoolerKind, Shape, TokenizerKind};
+use crate::fused::Dropout;
 use crate::layer::{Linear, Norm, parameter};
 use crate::{Pass, TokenBatch, Weights, fused};
 
@@ -172,33 +173,18 @@ pub struct DebertaV2 {
 const DRAWS_OF_A_LAYER: u64 = 4;
 
 impl Encoder for DebertaV2 {
-    fn forward_to(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
-        let mut x = if pass.frozen_below > 0 {
-            self.valid().embeddings.forward(&batch.inner(), pass)
-        } else {
-            self.embeddings.forward(batch, pass)
-        }; // [batch, seq, hidden]
-        if block > 0 {
-            let lower = self.layers(x, 1..block + 1, batch, pass);
-            x = lower.into_iter().next_back().expect("at least one layer");
-        }
-        x
+    fn embed(&self, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
+        self.embeddings.forward(batch, pass)
     }
 
-    fn forward_from(
+    fn outputs(
         &self,
         x: Tensor<3>,
-        block: usize,
+        layers: Range<usize>,
         batch: &TokenBatch,
         pass: &Pass,
-    ) -> HiddenStates {
-        pass.skip_to(self.n_dropout_seeds(block));
-        let mut hidden = vec![x.clone()];
-        hidden.extend(self.layers(x, block + 1..self.layers.len() + 1, batch, pass));
-        HiddenStates {
-            hidden,
-            pooled: None,
-        }
+    ) -> Vec<Tensor<3>> {
+        self.through(x, layers, batch, pass)
     }
 
     fn n_dropout_seeds(&self, block: usize) -> u64 {
@@ -213,10 +199,6 @@ impl Encoder for DebertaV2 {
         self.embeddings.norm.weight.dims()[0]
     }
 
-    fn has_pooler(&self) -> bool {
-        false
-    }
-
     fn pad_id(&self) -> u32 {
         self.pad_id
     }
@@ -227,13 +209,6 @@ impl Encoder for DebertaV2 {
             layer.attention.dropout = rate;
             layer.attention.attention_dropout = rate;
             layer.feed_forward.dropout = rate;
-        }
-        self
-    }
-
-    fn with_precision(mut self, precision: Precision) -> Self {
-        for (_, _, linear) in self.linears() {
-            linear.precision = precision;
         }
         self
     }
@@ -256,49 +231,10 @@ impl Encoder for DebertaV2 {
     }
 }
 
-impl DebertaV2 {
-    /// The published name of the parameter at `path`, such as `encoder.layer.0.attention.self.query_proj.weight`.
-    pub fn published(path: &str) -> String {
-        match path.strip_prefix("embeddings.relative") {
-            Some("") => "encoder.rel_embeddings.weight".to_string(),
-            Some(norm) => format!("encoder.{}", norm.replace("_norm.", "LayerNorm.")),
-            None => ["query", "key", "value"]
-                .iter()
-                .fold(Bert::published(path), |name, part| {
-                    name.replace(&format!("self.{part}."), &format!("self.{part}_proj."))
-                }),
-        }
-    }
+impl Transformer for DebertaV2 {
+    type View = View;
 
-    /// Output of each of `blocks` (1 is the lowest layer), from `x`, the output of the block below. As in BERT, nothing
-    /// below the lowest trainable block builds a graph.
-    fn layers(
-        &self,
-        mut x: Tensor<3>,
-        blocks: Range<usize>,
-        batch: &TokenBatch,
-        pass: &Pass,
-    ) -> Vec<Tensor<3>> {
-        let frozen = (blocks.start < pass.frozen_below).then(|| {
-            let encoder = self.valid();
-            let view = encoder.view(&batch.inner());
-            (encoder, view)
-        });
-        let view = self.view(batch);
-        let mut states = Vec::with_capacity(blocks.len());
-        for block in blocks {
-            let (encoder, view) = match &frozen {
-                Some((encoder, view)) if block < pass.frozen_below => (encoder, view),
-                _ => (self, &view),
-            };
-            x = encoder.layers[block - 1].forward(x, view, block, pass);
-            states.push(x.clone());
-        }
-        states
-    }
-
-    /// The tokens of a batch relative to each other.
-    fn view(&self, batch: &TokenBatch) -> View {
+    fn view(&self, batch: &TokenBatch) -> Self::View {
         let [_, seq] = batch.shape();
         let [n_rows, _] = self.embeddings.relative.dims();
         let n = n_rows as i64 / 2; // buckets to either side
@@ -314,10 +250,29 @@ impl DebertaV2 {
             bias: batch.attention_bias(),
         }
     }
+
+    fn layer(&self, x: Tensor<3>, view: &View, block: usize, pass: &Pass) -> Tensor<3> {
+        self.layers[block - 1].forward(x, view, block, pass)
+    }
+}
+
+impl DebertaV2 {
+    /// The published name of the parameter at `path`, such as `encoder.layer.0.attention.self.query_proj.weight`.
+    pub fn published(path: &str) -> String {
+        match path.strip_prefix("embeddings.relative") {
+            Some("") => "encoder.rel_embeddings.weight".to_string(),
+            Some(norm) => format!("encoder.{}", norm.replace("_norm.", "LayerNorm.")),
+            None => ["query", "key", "value"]
+                .iter()
+                .fold(Bert::published(path), |name, part| {
+                    name.replace(&format!("self.{part}."), &format!("self.{part}_proj."))
+                }),
+        }
+    }
 }
 
 /// Relative positions and visible keys of a batch, the same for all layers.
-struct View {
+pub(super) struct View {
     /// Embeddings of relative positions, normalised: `[2 buckets, hidden]`.
     relative: Tensor<2>,
     /// Row of `relative` for each query and key, `[1, 1, seq, seq]`.

@@ -24,7 +24,7 @@ use totune_checkpoint::{ElmoOptions, Naming};
 use self::carry::Carried;
 use self::order::{DIRECTIONS, Order, Sentence, indices};
 use self::words::{CharacterEncoder, boundaries};
-use super::{Encoder, HiddenStates, Shape, TokenizerKind};
+use super::{Encoder, Shape, TokenizerKind};
 use crate::fused::{self, Clip, Direction, Memory, Precision};
 use crate::layer::{Linear, parameter};
 use crate::{BilmInit, Pass, TokenBatch, Weights};
@@ -172,47 +172,6 @@ impl Elmo {
         self
     }
 
-    /// Output of each of `blocks` (1 is the lowest layer), from `x`, the output of the block below.
-    fn layers(
-        &self,
-        x: Tensor<3>,
-        blocks: Range<usize>,
-        batch: &TokenBatch,
-        pass: &Pass,
-    ) -> Vec<Tensor<3>> {
-        let [rows, seq, hidden] = x.dims();
-        let (n, width) = (rows * seq, hidden / 2);
-        let carry = self.state == LstmState::Carry;
-        assert!(
-            !carry || blocks.start <= 1,
-            "an LSTM that carries its state needs what the layers below leave, so it cannot go on from kept states"
-        );
-        let order = Order::new(&Sentence::of(batch, batch.apart), n, carry);
-        if order.running.is_empty() || blocks.is_empty() {
-            return blocks.map(|_| x.zeros_like()).collect();
-        }
-        let below = blocks.start - 1;
-        let x = x.reshape([n, hidden]);
-        let boundaries = self.boundaries(below, pass);
-        let packed = DIRECTIONS.map(|direction| {
-            let own = x.clone().narrow(1, direction * width, width); // [n, width]
-            order.pack(own, boundaries[direction].clone(), direction) // [steps of all, width]
-        });
-        let mut packed = Tensor::cat(packed.to_vec(), 0);
-        let mut given = Vec::with_capacity(blocks.len());
-        for block in blocks {
-            packed = if carry {
-                self.carry(packed, block, &order, pass)
-            } else {
-                self.layer(packed, block, &order.running, pass)
-            };
-            let halves = halves(&packed).into_iter().zip(DIRECTIONS);
-            let states = halves.map(|(half, direction)| order.unpack(half, direction)); // [n, width]
-            given.push(Tensor::cat(states.collect(), 1).reshape([rows, seq, hidden]));
-        }
-        given
-    }
-
     /// Output of `block` for packed rows `[2 steps, width]`, those of the forward direction first.
     fn layer(&self, x: Tensor<2>, block: usize, running: &[usize], pass: &Pass) -> Tensor<2> {
         let layer = &self.layers[block - 1];
@@ -341,33 +300,48 @@ fn bound(clip: f64) -> f64 {
 }
 
 impl Encoder for Elmo {
-    fn forward_to(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
-        let mut x = if pass.frozen_below > 0 {
-            read(&self.embeddings.valid(), &batch.inner())
-        } else {
-            read(&self.embeddings, batch)
-        }; // [batch, seq, 2 width]
-        if block > 0 {
-            let lower = self.layers(x, 1..block + 1, batch, pass);
-            x = lower.into_iter().next_back().expect("at least one layer");
-        }
-        x
+    fn embed(&self, batch: &TokenBatch, _pass: &Pass) -> Tensor<3> {
+        read(&self.embeddings, batch)
     }
 
-    fn forward_from(
+    fn outputs(
         &self,
         x: Tensor<3>,
-        block: usize,
+        blocks: Range<usize>,
         batch: &TokenBatch,
         pass: &Pass,
-    ) -> HiddenStates {
-        pass.skip_to(self.n_dropout_seeds(block));
-        let mut hidden = vec![x.clone()];
-        hidden.extend(self.layers(x, block + 1..self.layers.len() + 1, batch, pass));
-        HiddenStates {
-            hidden,
-            pooled: None,
+    ) -> Vec<Tensor<3>> {
+        let [rows, seq, hidden] = x.dims();
+        let (n, width) = (rows * seq, hidden / 2);
+        let carry = self.state == LstmState::Carry;
+        assert!(
+            !carry || blocks.start <= 1,
+            "an LSTM that carries its state needs what the layers below leave, so it cannot go on from kept states"
+        );
+        let order = Order::new(&Sentence::of(batch, batch.apart), n, carry);
+        if order.running.is_empty() || blocks.is_empty() {
+            return blocks.map(|_| x.zeros_like()).collect();
         }
+        let below = blocks.start - 1;
+        let x = x.reshape([n, hidden]);
+        let boundaries = self.boundaries(below, pass);
+        let packed = DIRECTIONS.map(|direction| {
+            let own = x.clone().narrow(1, direction * width, width); // [n, width]
+            order.pack(own, boundaries[direction].clone(), direction) // [steps of all, width]
+        });
+        let mut packed = Tensor::cat(packed.to_vec(), 0);
+        let mut given = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            packed = if carry {
+                self.carry(packed, block, &order, pass)
+            } else {
+                self.layer(packed, block, &order.running, pass)
+            };
+            let halves = halves(&packed).into_iter().zip(DIRECTIONS);
+            let states = halves.map(|(half, direction)| order.unpack(half, direction)); // [n, width]
+            given.push(Tensor::cat(states.collect(), 1).reshape([rows, seq, hidden]));
+        }
+        given
     }
 
     fn n_dropout_seeds(&self, _block: usize) -> u64 {
@@ -380,10 +354,6 @@ impl Encoder for Elmo {
 
     fn hidden(&self) -> usize {
         2 * self.embeddings.width()
-    }
-
-    fn has_pooler(&self) -> bool {
-        false
     }
 
     /// ELMo has no dropout inside, so this changes nothing.

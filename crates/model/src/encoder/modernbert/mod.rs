@@ -25,9 +25,10 @@ use totune_checkpoint::Naming;
 
 pub use self::pattern::LayerPattern;
 use super::bert::updating;
-use super::{Encoder, HiddenStates, Shape, TokenizerKind};
+use super::transformer::Transformer;
+use super::{Encoder, Shape, TokenizerKind};
 use crate::batch::MASKED;
-use crate::fused::{Dropout, Precision};
+use crate::fused::Dropout;
 use crate::init::INIT_SD;
 use crate::layer::{Linear, Norm, parameter};
 use crate::{Pass, RandomWeights, TokenBatch, Weights, fused};
@@ -179,33 +180,18 @@ pub struct ModernBert {
 const DRAWS_OF_A_LAYER: u64 = 3;
 
 impl Encoder for ModernBert {
-    fn forward_to(&self, block: usize, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
-        let mut x = if pass.frozen_below > 0 {
-            self.valid().embeddings.forward(&batch.inner(), pass)
-        } else {
-            self.embeddings.forward(batch, pass)
-        }; // [batch, seq, hidden]
-        if block > 0 {
-            let lower = self.layers(x, 1..block + 1, batch, pass);
-            x = lower.into_iter().next_back().expect("at least one layer");
-        }
-        x
+    fn embed(&self, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
+        self.embeddings.forward(batch, pass)
     }
 
-    fn forward_from(
+    fn outputs(
         &self,
         x: Tensor<3>,
-        block: usize,
+        layers: Range<usize>,
         batch: &TokenBatch,
         pass: &Pass,
-    ) -> HiddenStates {
-        pass.skip_to(self.n_dropout_seeds(block));
-        let mut hidden = vec![x.clone()];
-        hidden.extend(self.layers(x, block + 1..self.layers.len() + 1, batch, pass));
-        HiddenStates {
-            hidden,
-            pooled: None,
-        }
+    ) -> Vec<Tensor<3>> {
+        self.through(x, layers, batch, pass)
     }
 
     fn n_dropout_seeds(&self, block: usize) -> u64 {
@@ -220,10 +206,6 @@ impl Encoder for ModernBert {
         self.embeddings.norm.weight.dims()[0]
     }
 
-    fn has_pooler(&self) -> bool {
-        false
-    }
-
     fn pad_id(&self) -> u32 {
         self.pad_id
     }
@@ -233,13 +215,6 @@ impl Encoder for ModernBert {
         for layer in &mut self.layers {
             layer.attention.dropout = rate;
             layer.feed_forward.dropout = rate;
-        }
-        self
-    }
-
-    fn with_precision(mut self, precision: Precision) -> Self {
-        for (_, _, linear) in self.linears() {
-            linear.precision = precision;
         }
         self
     }
@@ -257,6 +232,39 @@ impl Encoder for ModernBert {
             .map(|(name, linear)| (i, name.to_string(), linear))
         });
         all.collect()
+    }
+}
+
+impl Transformer for ModernBert {
+    type View = Views;
+
+    fn view(&self, batch: &TokenBatch) -> Self::View {
+        let [_, seq] = batch.shape();
+        let hidden = self.hidden();
+        let head_dim = hidden / self.layers[0].attention.heads;
+        let [global, local] = self
+            .thetas
+            .map(|theta| Rotation::new(batch, head_dim, theta));
+        let padding = batch.attention_bias();
+        // Every token sees all of a text that is shorter than its window.
+        let window = (seq > self.window + 1).then(|| window(seq, self.window, &batch.ids.device()));
+        Views {
+            local: View {
+                rotation: local,
+                bias: match (window, padding.clone()) {
+                    (Some(window), Some(padding)) => Some(window + padding),
+                    (window, padding) => window.or(padding),
+                },
+            },
+            global: View {
+                rotation: global,
+                bias: padding,
+            },
+        }
+    }
+
+    fn layer(&self, x: Tensor<3>, views: &Views, block: usize, pass: &Pass) -> Tensor<3> {
+        self.layers[block - 1].forward(x, views, block, pass)
     }
 }
 
@@ -282,60 +290,10 @@ impl ModernBert {
             path.replace(ours, published)
         })
     }
-
-    /// Output of each of `blocks` (1 is the lowest layer), from `x`, the output of the block below. As in BERT, nothing
-    /// below the lowest trainable block builds a graph.
-    fn layers(
-        &self,
-        mut x: Tensor<3>,
-        blocks: Range<usize>,
-        batch: &TokenBatch,
-        pass: &Pass,
-    ) -> Vec<Tensor<3>> {
-        let frozen =
-            (blocks.start < pass.frozen_below).then(|| (self.valid(), self.views(&batch.inner())));
-        let views = self.views(batch);
-        let mut states = Vec::with_capacity(blocks.len());
-        for block in blocks {
-            let (encoder, views) = match &frozen {
-                Some((encoder, views)) if block < pass.frozen_below => (encoder, views),
-                _ => (self, &views),
-            };
-            x = encoder.layers[block - 1].forward(x, views, block, pass);
-            states.push(x.clone());
-        }
-        states
-    }
-
-    /// Rotary positions and attention biases of a batch, for global and local layers.
-    fn views(&self, batch: &TokenBatch) -> Views {
-        let [_, seq] = batch.shape();
-        let hidden = self.hidden();
-        let head_dim = hidden / self.layers[0].attention.heads;
-        let [global, local] = self
-            .thetas
-            .map(|theta| Rotation::new(batch, head_dim, theta));
-        let padding = batch.attention_bias();
-        // Every token sees all of a text that is shorter than its window.
-        let window = (seq > self.window + 1).then(|| window(seq, self.window, &batch.ids.device()));
-        Views {
-            local: View {
-                rotation: local,
-                bias: match (window, padding.clone()) {
-                    (Some(window), Some(padding)) => Some(window + padding),
-                    (window, padding) => window.or(padding),
-                },
-            },
-            global: View {
-                rotation: global,
-                bias: padding,
-            },
-        }
-    }
 }
 
 /// Views of a batch, by the kind of layer.
-struct Views {
+pub(super) struct Views {
     global: View,
     local: View,
 }
