@@ -24,7 +24,7 @@ pub struct TaskData {
 
 impl TaskData {
     /// Returns the splits with known targets besides train.
-    fn scored(&self) -> impl Iterator<Item = (&'static str, &Examples)> {
+    pub(crate) fn scored(&self) -> impl Iterator<Item = (&'static str, &Examples)> {
         let dev = self.dev.iter().map(|examples| ("dev", examples));
         dev.chain([("test", &self.test)])
     }

@@ -82,8 +82,8 @@ fn execute<E: Encoder>(
         model = run.select(model);
         let snapshot = model.valid();
         match run.score_final(&snapshot)? {
-            None => run.predict(&snapshot)?,
-            Some(diverged) => stop = diverged,
+            ControlFlow::Continue(()) => run.predict(&snapshot)?,
+            ControlFlow::Break(diverged) => stop = diverged,
         }
     }
     if !stop.is_an_end() {

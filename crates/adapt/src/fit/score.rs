@@ -27,13 +27,13 @@ impl Run<'_> {
         let first_new = self.scores.len();
         self.push("train", "loss", train_loss, self.task.train.len());
         self.predictions.clear();
-        let task = self.task;
         let with_test = self.training.test_scores == TestScores::EachEpoch;
-        let test = with_test.then_some(("test", &task.test));
-        for (split, examples) in task.dev.iter().map(|dev| ("dev", dev)).chain(test) {
-            if let Err(stop) = self.score_split(model, split, examples)? {
+        let scored = self.task.scored();
+        for (split, examples) in scored.filter(|(split, _)| with_test || *split != "test") {
+            let scored = self.score_split(model, split, examples)?;
+            if scored.is_break() {
                 self.eval_clock.stop()?;
-                return Ok(ControlFlow::Break(stop));
+                return Ok(scored);
             }
         }
         if let StopRule::GeneralisationGap { metric, .. } = &phase.stop {
@@ -49,44 +49,43 @@ impl Run<'_> {
         Ok(heard.map_break(|()| Stop::Interrupted))
     }
 
-    /// Scores the final model on test, if no epoch was; returns why the run diverged, if it did.
+    /// Scores the selected model on test, unless that was done after its epoch.
     pub(super) fn score_final<E: Encoder>(
         &mut self,
         model: &Classifier<E>,
-    ) -> Result<Option<Stop>> {
+    ) -> Result<ControlFlow<Stop>> {
         if self.training.test_scores == TestScores::EachEpoch {
-            return Ok(None);
+            return Ok(ControlFlow::Continue(()));
         }
         self.eval_clock.start()?;
         let first_new = self.scores.len();
         let scored = self.score_split(model, "test", &self.task.test)?;
         self.eval_clock.stop()?;
-        // The moment of the epoch whose model it is, which may not be the last.
-        let selected = self.scores.iter().find(|score| score.is_final).cloned();
-        for score in &mut self.scores[first_new..] {
-            score.is_final = true;
-            if let Some(Score {
-                phase,
-                epoch,
-                step,
-                train_seconds,
-                ..
-            }) = selected
-            {
-                (score.phase, score.epoch, score.step) = (phase, epoch, step);
-                score.train_seconds = train_seconds;
-            }
+        // The moment is that of the epoch whose model it is, which may not be the last.
+        let (before, new) = self.scores.split_at_mut(first_new);
+        let of_epoch = before.iter().find(|score| score.is_final);
+        let of_epoch = of_epoch.expect("an epoch was selected");
+        for score in new {
+            let split = score.split;
+            let (metric, value, n) = (std::mem::take(&mut score.metric), score.value, score.n);
+            *score = Score {
+                split,
+                metric,
+                value,
+                n,
+                ..of_epoch.clone()
+            };
         }
-        Ok(scored.err())
+        Ok(scored)
     }
 
-    /// Records loss, metrics and predictions of a split, or returns why the run diverged.
+    /// Records loss, metrics and predictions of a split, unless the run diverged.
     fn score_split<E: Encoder>(
         &mut self,
         model: &Classifier<E>,
         split: &'static str,
         examples: &Examples,
-    ) -> Result<Result<(), Stop>> {
+    ) -> Result<ControlFlow<Stop>> {
         let found = self.evaluated(model, examples)?;
         if !found.loss.is_finite() {
             let what = if split == "dev" {
@@ -94,12 +93,12 @@ impl Run<'_> {
             } else {
                 "test loss"
             };
-            return Ok(Err(self.diverged(what, found.loss)));
+            return Ok(ControlFlow::Break(self.diverged(what, found.loss)));
         }
         self.push(split, "loss", found.loss, examples.len());
         self.push_all(split, examples, &found);
         self.keep(split, examples, found);
-        Ok(Ok(()))
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Scores a sample of the training examples, and records how far the score is above the one on dev.
