@@ -110,6 +110,16 @@ impl Plan {
         edits.try_fold(encoder, |encoder, edit| edit.apply(encoder, seed))
     }
 
+    /// Adds the modules that a model trained by this plan keeps to the encoder of a saved one, with arbitrary values:
+    /// adapters, while low-rank updates are merged before saving.
+    ///
+    /// # Errors
+    /// When the encoder has no place for them.
+    pub fn restore_modules<E: Encoder>(&self, encoder: E) -> Result<E> {
+        let mut kept = self.setup.iter().filter(|edit| edit.is_kept());
+        kept.try_fold(encoder, |encoder, edit| edit.apply(encoder, 0))
+    }
+
     /// Returns the assignment of each phase for the parameters at `paths`, of an encoder of `n_layers` layers with its
     /// head.
     ///

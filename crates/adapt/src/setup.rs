@@ -5,13 +5,15 @@ use std::ops::Range;
 use anyhow::{Context, Result};
 use rand::Rng;
 use totune_data::stream;
-use totune_model::{Encoder, LowRankSpec, add_low_rank, reinitialise};
+use totune_model::{AdapterSpec, Encoder, LowRankSpec, add_adapters, add_low_rank, reinitialise};
 
 /// Edit of an encoder's modules. New parameters have paths of their own, by which phases train them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModuleEdit {
     /// Low-rank updates of linear layers, at `<path of the layer>.lora.{a,b}`.
     LowRank(LowRankSpec),
+    /// Bottleneck adapters at the ends of sublayers, at `<path of the sublayer>.adapter.{down,up}`.
+    Adapters(AdapterSpec),
     /// New random weights in some layers and in the pooler.
     Reinitialise {
         /// Indices of the layers.
@@ -20,12 +22,21 @@ pub enum ModuleEdit {
 }
 
 impl ModuleEdit {
+    /// Returns true if the edit adds modules that a saved model has, too.
+    pub(crate) fn is_kept(&self) -> bool {
+        matches!(self, Self::Adapters(_))
+    }
+
     /// Applies the edit to the encoder; new parameters are initialised from `seed`, that of the run.
     pub(crate) fn apply<E: Encoder>(&self, encoder: E, seed: u64) -> Result<E> {
         match self {
             Self::LowRank(spec) => {
                 let seed = stream(seed, "low-rank", 0).next_u64();
                 add_low_rank(encoder, spec, seed).context("adaptation.targets")
+            }
+            Self::Adapters(spec) => {
+                let seed = stream(seed, "adapters", 0).next_u64();
+                add_adapters(encoder, spec, seed).context("adaptation.kind")
             }
             Self::Reinitialise { layers } => {
                 let seed = stream(seed, "reinitialise", 0).next_u64();

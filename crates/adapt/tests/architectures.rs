@@ -9,8 +9,8 @@ use burn::tensor::Device;
 use common::{devices, eight, encoded, linear, parameters, training, with_kept};
 use rand::Rng;
 use totune_adapt::{
-    Activations, Adaptation, BitFit, Cache, Frozen, Full, LastK, Lora, StoredDtype, Switch,
-    Training, fit,
+    Activations, Adaptation, Adapters, BitFit, Cache, Frozen, Full, LastK, Lora, StoredDtype,
+    Switch, Training, fit,
 };
 use totune_data::stream;
 use totune_model::{AnyEncoder, Classifier, Encoder, EncoderCatalogue, Pooling};
@@ -63,6 +63,11 @@ fn each_strategy_trains_its_parameters_and_no_others() {
             );
             check(&device, name, lora(target, top + 1), &|path| {
                 path.contains(".lora.")
+            });
+            let adapters = Adaptation::Adapters(Adapters::new(2, 1e-2));
+            check(&device, name, adapters, &|path| {
+                let is_layer = path.starts_with("encoder.layers.");
+                path.contains(".adapter.") || (is_layer && path.contains("norm."))
             });
         }
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use common::{devices, eight, encoded, encoder, linear, run_on, training, with_kept};
 use totune_adapt::{
-    Activations, Adaptation, BitFit, Cache, CacheFile, Frozen, LastK, Lora, StoredDtype, Switch,
-    Trainable, Training, fit,
+    Activations, Adaptation, Adapters, BitFit, Cache, CacheFile, Frozen, LastK, Lora, StoredDtype,
+    Switch, Trainable, Training, fit,
 };
 use totune_model::{Layers, Pooling};
 
@@ -33,6 +33,8 @@ fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
     (bitfit.k, bitfit.embeddings) = (Some(1), Trainable::No);
     let mut lora = Lora::new(2, 1e-2);
     (lora.k, lora.dropout) = (Some(1), 0.2);
+    let mut adapters = Adapters::new(2, 1e-2);
+    adapters.k = Some(1);
     for device in devices() {
         let frozen = || Adaptation::Frozen(Frozen::new(1e-2));
         let top = Layers::Top;
@@ -51,6 +53,7 @@ fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
             (Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::First, top),
             (Adaptation::BitFit(bitfit.clone()), Pooling::Mean, top),
             (Adaptation::Lora(lora.clone()), Pooling::Mean, top),
+            (Adaptation::Adapters(adapters.clone()), Pooling::Mean, top),
         ] {
             let label = format!(
                 "{} {pooling:?} {layers:?} on {device:?}",

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use burn::tensor::Device;
 use common::{devices, encoder, linear, parameters, training};
 use rand::Rng;
-use totune_adapt::{Adaptation, Biases, BitFit, Frozen, Full, LastK, Lora, Trainable, Training};
+use totune_adapt::{
+    Adaptation, Adapters, Biases, BitFit, Frozen, Full, LastK, Lora, Trainable, Training,
+};
 use totune_data::stream;
 use totune_model::{Classifier, Layers, Pooling};
 
@@ -190,6 +192,17 @@ fn lora_counts_its_own_parameters() {
     let mut wide = Lora::new(3, 1e-2);
     (wide.k, wide.targets) = (Some(1), vec!["intermediate".into()]);
     assert_eq!(count(wide), 3 * (16 + 32));
+}
+
+#[test]
+fn adapters_train_themselves_the_normalisations_and_the_head() {
+    let mut adapters = Adapters::new(3, 1e-2);
+    let new = |path: &str| path.contains(".adapter.") || path.starts_with(HEAD);
+    check_where(&training(Adaptation::Adapters(adapters.clone())), |path| {
+        new(path) || (path.starts_with("encoder.layers.") && path.contains(".norm."))
+    });
+    (adapters.k, adapters.norms) = (Some(1), Trainable::No);
+    check_where(&training(Adaptation::Adapters(adapters)), new);
 }
 
 #[test]

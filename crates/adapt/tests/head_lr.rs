@@ -10,9 +10,9 @@ use burn::tensor::{Device, Tensor, TensorData};
 use common::{devices, eight, parameters, run, training};
 use serde::Deserialize;
 use totune_adapt::{
-    Adam, Adaptation, Assigned, BIAS_AND_NORM, BitFit, Frozen, Full, GradualUnfreezing, LastK,
-    Linear, Lora, Optimizer, OptimizerState, Schedule, StackAndFinetune, StopRule, Trainable,
-    sizes,
+    Adam, Adaptation, Adapters, Assigned, BIAS_AND_NORM, BitFit, Frozen, Full, GradualUnfreezing,
+    LastK, Linear, Lora, Optimizer, OptimizerState, Schedule, StackAndFinetune, StopRule,
+    Trainable, sizes,
 };
 use totune_model::fused::{AdamW, Rate};
 
@@ -206,7 +206,7 @@ fn compare(model: &Model, after: &ValuesByPart, at: &str) {
 }
 
 /// All strategies with a learning rate of the head, at 1e-2 with this rate of the head.
-fn strategies(head_lr: Option<f64>) -> [Adaptation; 7] {
+fn strategies(head_lr: Option<f64>) -> [Adaptation; 8] {
     let lr = 1e-2;
     [
         Adaptation::Frozen(Frozen {
@@ -239,6 +239,10 @@ fn strategies(head_lr: Option<f64>) -> [Adaptation; 7] {
         Adaptation::Lora(Lora {
             head_lr,
             ..Lora::new(2, lr)
+        }),
+        Adaptation::Adapters(Adapters {
+            head_lr,
+            ..Adapters::new(2, lr)
         }),
     ]
 }

@@ -9,7 +9,7 @@ use common::{
     devices, eight, encoder, final_score, linear, retarget, run, run_on, shape, training,
 };
 use totune_adapt::{
-    Adaptation, Bert as BertSchedule, BitFit, EpochScores, Examples, Frozen, Full,
+    Adaptation, Adapters, Bert as BertSchedule, BitFit, EpochScores, Examples, Frozen, Full,
     GradualUnfreezing, InputEncoding, LastK, Lora, Objective, Optimizer, Outcome, Prediction,
     Reader, Schedule, Score, StackAndFinetune, StepEvent, Stop, StopRule, Switch, TaskData,
     Training, Watch, evaluate, fit,
@@ -31,6 +31,10 @@ fn every_strategy_learns_eight_examples_by_heart() {
         (Adaptation::StackAndFinetune(stacking), Pooling::Pooler),
         (Adaptation::BitFit(BitFit::new(1e-2)), Pooling::Pooler),
         (Adaptation::Lora(Lora::new(4, 1e-2)), Pooling::Pooler),
+        (
+            Adaptation::Adapters(Adapters::new(8, 1e-2)),
+            Pooling::Pooler,
+        ),
         // 16 fixed features and 8 examples: a linear layer on them suffices.
         (Adaptation::Frozen(Frozen::new(1e-1)), Pooling::First),
     ] {

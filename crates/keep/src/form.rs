@@ -10,6 +10,7 @@ use totune_model::{
 };
 
 use crate::SavedAs;
+use crate::names::is_adapter;
 
 /// A model in the form in which it is saved.
 #[derive(Debug)]
@@ -145,6 +146,9 @@ impl Form {
             head: head.clone(),
             values,
         };
+        if plain.values.keys().any(|path| is_adapter(path)) {
+            return Ok(plain.own("transformers has no bottleneck adapters".into()));
+        }
         let (class, bridge) = match bridge(architecture, head, pairs) {
             Ok(found) => found,
             Err(reason) => return Ok(plain.own(reason)),

@@ -7,8 +7,13 @@ use crate::SavedAs;
 
 /// The file with the encoder's weights, and with the head's where transformers has a class for both.
 pub(crate) const WEIGHTS: &str = "model.safetensors";
-/// The file with a head that transformers does not have.
+/// The file with a head or adapters that transformers does not have.
 pub(crate) const HEAD: &str = "head.safetensors";
+
+/// Returns true if the parameter at `path` of a classifier belongs to a bottleneck adapter.
+pub(crate) fn is_adapter(path: &str) -> bool {
+    path.starts_with("encoder.layers.") && path.contains(".adapter.")
+}
 
 /// The file and the name in it of the parameter at `path` of a classifier, such as
 /// `encoder.layers.0.attention.query.bias`.
@@ -17,6 +22,9 @@ pub(crate) fn place(
     saved_as: &SavedAs,
     path: &str,
 ) -> (&'static str, String) {
+    if is_adapter(path) {
+        return (HEAD, path.to_string());
+    }
     let transformers = matches!(saved_as, SavedAs::Transformers { .. });
     match path.strip_prefix("encoder.") {
         Some(path) if transformers => (WEIGHTS, in_classifier(architecture, path)),

@@ -9,7 +9,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use totune_checkpoint::Checkpoint;
-use totune_model::{AnyEncoder, Classifier, Weights};
+use totune_model::{AnyEncoder, Classifier, Encoder, Weights};
 
 use crate::form::{Form, floats};
 use crate::manifest::Manifest;
@@ -93,6 +93,8 @@ pub(crate) fn read(
         files.insert(name.as_str(), checkpoint);
     }
     let encoder = manifest.encoder.architecture.load(&mut Zeros, device)?;
+    let plan = manifest.training.settings.plan(encoder.n_layers())?;
+    let encoder = plan.restore_modules(encoder)?;
     let n_outputs = manifest.objective().n_outputs();
     let model = Classifier::new(encoder, &manifest.head, n_outputs, 0, device)?;
     let mut fill = Fill {

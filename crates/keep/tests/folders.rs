@@ -7,6 +7,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use support::{Untrained, devices, pairs, sentences, texts};
+use totune_adapt::{Adaptation, Adapters};
 use totune_data::{Pairs, Task};
 use totune_keep::{SavedAs, SavedModel};
 use totune_model::{HeadSpec, LowRankSpec, add_low_rank};
@@ -154,6 +155,39 @@ fn low_rank_updates_are_merged() {
     let folder = tempfile::tempdir().expect("a folder");
     let (saved_as, _) = read_back(&model, &folder.path().join("m"), &device);
     assert!(matches!(saved_as, SavedAs::Transformers { .. }));
+}
+
+#[test]
+fn adapters_are_kept_beside_the_head() {
+    let device = Device::flex();
+    let mut model = Untrained::new(
+        ("fixture-bert", Task::Classification),
+        None,
+        &texts(),
+        &device,
+    );
+    let adapters = Adapters {
+        k: Some(2),
+        ..Adapters::new(3, 1e-3)
+    };
+    model.training.adaptation = Adaptation::Adapters(adapters);
+    let plan = model.training.plan(4).expect("valid settings");
+    model.model.encoder = plan.prepare(model.model.encoder, 1).expect("a transformer");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (saved_as, read) = read_back(&model, &folder.path().join("m"), &device);
+    let SavedAs::Totune { reason } = saved_as else {
+        panic!("transformers has no adapters");
+    };
+    assert_eq!(reason, "transformers has no bottleneck adapters");
+    let names = |path: &str| {
+        let path = folder.path().join("m").join(path);
+        let bytes = fs::read(path).expect("weights");
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    assert!(!names("model.safetensors").contains("adapter"));
+    assert!(names("head.safetensors").contains("encoder.layers.3.attention.adapter.up.bias"));
+    read.predict(vec![texts()[0].clone()])
+        .expect("a prediction");
 }
 
 #[test]

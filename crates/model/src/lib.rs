@@ -11,6 +11,7 @@
 // Naming the LibTorch backend is deprecated in burn 0.22, the last release that has it.
 #![cfg_attr(feature = "tch", allow(deprecated))]
 
+mod adapter;
 mod architecture;
 mod batch;
 mod card;
@@ -30,6 +31,7 @@ mod pass;
 mod recurrent;
 mod weights;
 
+pub use adapter::{Adapter, AdapterPlace, AdapterSpec, Sublayer};
 pub use architecture::Architecture;
 pub use batch::{Segment, TokenBatch, WordPlaces, Words};
 pub use card::{EncoderCard, EncoderCatalogue, LoadedEncoder, Vocabulary};

@@ -15,7 +15,8 @@ use crate::optimizer::Optimizer;
 use crate::schedule::{Linear, Schedule};
 use crate::stop::StopRule;
 use crate::strategy::{
-    Adaptation, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, StackAndFinetune, Trainable,
+    Adaptation, Adapters, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, StackAndFinetune,
+    Trainable,
 };
 use crate::training::{Cache, ClassLoss, Clip, Dtype, Select, TestScores, Training};
 
@@ -203,6 +204,11 @@ impl Recipe {
             Strategy::BitFit => Adaptation::BitFit(BitFit {
                 head_lr,
                 ..BitFit::new(lr)
+            }),
+            // Houlsby et al. 2019, section 3.2: with one width for all tasks, 64 is best.
+            Strategy::Adapters => Adaptation::Adapters(Adapters {
+                head_lr,
+                ..Adapters::new(64, lr)
             }),
         }
     }

@@ -22,6 +22,8 @@ pub enum Strategy {
     Gradual,
     /// Trains biases, and the head.
     BitFit,
+    /// Trains bottleneck adapters and normalisations, and the head.
+    Adapters,
 }
 
 /// Number of parameters below which an encoder takes the learning rates of small encoders: MiniLM and the BERT
@@ -32,7 +34,15 @@ const LARGE: u64 = 200_000_000;
 
 impl Strategy {
     /// All names of strategies that work for any encoder.
-    pub const NAMES: [&str; 6] = ["frozen", "full", "two-phase", "lora", "gradual", "bitfit"];
+    pub const NAMES: [&str; 7] = [
+        "frozen",
+        "full",
+        "two-phase",
+        "lora",
+        "gradual",
+        "bitfit",
+        "adapters",
+    ];
 
     /// Description as an imperative: the end of "the best was to …".
     pub fn advice(self) -> String {
@@ -45,6 +55,7 @@ impl Strategy {
             Self::Lora => "fine-tune with LoRA".into(),
             Self::Gradual => "unfreeze the layers gradually".into(),
             Self::BitFit => "fine-tune only the biases (BitFit)".into(),
+            Self::Adapters => "fine-tune with adapters".into(),
         }
     }
 
@@ -59,6 +70,7 @@ impl Strategy {
             Self::Lora => "LoRA".into(),
             Self::Gradual => "gradual unfreezing".into(),
             Self::BitFit => "BitFit".into(),
+            Self::Adapters => "training adapters".into(),
         }
     }
 
@@ -80,6 +92,8 @@ impl Strategy {
             Self::Lora => [[1e-3, 3e-3], [5e-4, 1.5e-3], [3e-4, 9e-4]],
             // Ben Zaken et al. 2022 choose among 1e-4, 4e-4, 7e-4 and 1e-3 for BERT-base and BERT-large.
             Self::BitFit => [[2e-3, 6e-3], [1e-3, 3e-3], [4e-4, 1e-3]],
+            // Houlsby et al. 2019, section 3.1, choose among 3e-5, 3e-4 and 3e-3 for BERT-large.
+            Self::Adapters => [[1e-3, 3e-3], [1e-3, 3e-3], [3e-4, 1e-3]],
         };
         match encoder.parameters {
             ..SMALL => small,
@@ -94,8 +108,9 @@ impl Strategy {
             // Devlin et al. 2019, appendix A.3: 2 to 4.
             Self::Full | Self::LastK(_) => 3,
             Self::TwoPhase => 4,
-            // Few parameters need more steps (Hu et al. 2021 and Ben Zaken et al. 2022 train for 16 to 80 epochs).
-            Self::Frozen | Self::Lora | Self::BitFit => 10,
+            // Few parameters need more steps (Hu et al. 2021 and Ben Zaken et al. 2022 train for 16 to 80 epochs, Houlsby
+            // et al. 2019 for 3 or 20).
+            Self::Frozen | Self::Lora | Self::BitFit | Self::Adapters => 10,
             // One for the head, one for each layer but the lowest, then three of everything.
             Self::Gradual => n_layers + 3,
         }
@@ -130,6 +145,7 @@ impl FromStr for Strategy {
             ("lora", _) => Self::Lora,
             ("gradual", _) => Self::Gradual,
             ("bitfit", _) => Self::BitFit,
+            ("adapters", _) => Self::Adapters,
             (_, Some(Ok(k))) if k > 0 => Self::LastK(k),
             _ => return Err(UnknownStrategy),
         })
@@ -146,6 +162,7 @@ impl fmt::Display for Strategy {
             Self::Lora => "lora",
             Self::Gradual => "gradual",
             Self::BitFit => "bitfit",
+            Self::Adapters => "adapters",
         };
         f.pad(name)
     }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::phase::{Defaults, Group, OptimizerState, Phase, Plan};
 
+mod adapters;
 mod bitfit;
 mod frozen;
 mod full;
@@ -19,6 +20,7 @@ mod last_k;
 mod lora;
 mod stack_and_finetune;
 
+pub use adapters::Adapters;
 pub use bitfit::{Biases, BitFit};
 pub use frozen::Frozen;
 pub use full::Full;
@@ -46,6 +48,8 @@ pub enum Adaptation {
     BitFit(BitFit),
     /// Fine-tuning of low-rank updates.
     Lora(Lora),
+    /// Fine-tuning of bottleneck adapters.
+    Adapters(Adapters),
 }
 
 /// Training of a named part of the encoder.
@@ -111,6 +115,7 @@ impl Adaptation {
             Self::StackAndFinetune(settings) => settings,
             Self::BitFit(settings) => settings,
             Self::Lora(settings) => settings,
+            Self::Adapters(settings) => settings,
         }
     }
 
@@ -327,6 +332,10 @@ mod tests {
             (
                 "lora",
                 "rank = 2\nalpha = 2.0\ntargets = ['query']\ndropout = 0.0\npooler = 'trainable'",
+            ),
+            (
+                "adapters",
+                "width = 4\nafter = ['feed-forward']\nnorms = 'trainable'\npooler = 'trainable'",
             ),
         ] {
             let read = |head_lr: &str| -> Adaptation {

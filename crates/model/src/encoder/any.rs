@@ -9,6 +9,7 @@ use burn::module::{
 use burn::tensor::{Device, Tensor};
 
 use super::Encoder;
+use crate::adapter::AdapterPlace;
 use crate::fused::Precision;
 use crate::layer::Linear;
 use crate::{Bert, DebertaV2, Elmo, LstmState, ModernBert, Pass, TokenBatch};
@@ -178,6 +179,10 @@ impl Encoder for AnyEncoder {
 
     fn linears(&mut self) -> Vec<(usize, String, &mut Linear)> {
         each!(self, encoder => encoder.linears())
+    }
+
+    fn adapter_places(&mut self) -> Vec<AdapterPlace<'_>> {
+        each!(self, encoder => encoder.adapter_places())
     }
 
     fn has_state(&self) -> bool {

@@ -5,10 +5,12 @@ use std::ops::Range;
 use burn::module::{Module, ModuleDisplay};
 use burn::tensor::Tensor;
 
+use crate::adapter::AdapterPlace;
 use crate::fused::Precision;
 use crate::layer::Linear;
 use crate::{Pass, TokenBatch};
 
+mod adapters;
 mod any;
 pub(crate) mod bert;
 mod deberta_v2;
@@ -23,6 +25,7 @@ mod shape;
 mod transformer;
 mod xlm_roberta;
 
+pub use adapters::add_adapters;
 pub use any::AnyEncoder;
 pub use bert::{Bert, BertConfig, BertFamily};
 pub use deberta_v2::{DebertaV2, DebertaV2Config, Version3};
@@ -152,6 +155,11 @@ pub trait Encoder: Module + ModuleDisplay {
     /// as `attention.query`, and the layer itself. Their passes go through [`Linear`]'s own methods, so that an update
     /// is not bypassed.
     fn linears(&mut self) -> Vec<(usize, String, &mut Linear)> {
+        Vec::new()
+    }
+
+    /// Ends of sublayers, where adapters can be put; by default there are none.
+    fn adapter_places(&mut self) -> Vec<AdapterPlace<'_>> {
         Vec::new()
     }
 

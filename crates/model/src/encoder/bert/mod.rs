@@ -24,6 +24,7 @@ use burn::tensor::{Device, Tensor};
 
 use super::transformer::Transformer;
 use super::{Encoder, PoolerKind};
+use crate::adapter::{Adapter, AdapterPlace};
 use crate::fused::{Dropout, FeedForwardWeights, SelfAttention, SelfAttentionWeights};
 use crate::layer::{Linear, Norm, parameter};
 use crate::pass::mix;
@@ -110,6 +111,18 @@ impl Encoder for Bert {
             .map(|(name, linear)| (i, name.to_string(), linear))
         });
         all.collect()
+    }
+
+    fn adapter_places(&mut self) -> Vec<AdapterPlace<'_>> {
+        let layers = self.layers.iter_mut().enumerate();
+        let places = layers.flat_map(|(i, layer)| {
+            AdapterPlace::of_layer(
+                i,
+                &mut layer.attention.adapter,
+                &mut layer.feed_forward.adapter,
+            )
+        });
+        places.collect()
     }
 }
 
@@ -308,6 +321,7 @@ struct Attention {
     key: Linear,
     value: Linear,
     output: Linear,
+    adapter: Option<Adapter>,
     norm: Norm,
     heads: usize,
     dropout: f64,
@@ -331,6 +345,7 @@ impl Attention {
             key: linear("self.key")?,
             value: linear("self.value")?,
             output: linear("output.dense")?,
+            adapter: None,
             norm: Norm::load(
                 weights,
                 &format!("{layer}.attention.output.LayerNorm"),
@@ -364,6 +379,7 @@ impl Attention {
                 affine(&self.value, 2),
             ],
             output: affine(&self.output, 3),
+            adapter: self.adapter.clone(),
             norm: self.norm.weights(),
         };
         let settings = SelfAttention {
@@ -382,6 +398,7 @@ impl Attention {
 pub(super) struct FeedForward {
     pub(super) intermediate: Linear,
     pub(super) output: Linear,
+    pub(super) adapter: Option<Adapter>,
     norm: Norm,
     pub(super) dropout: f64,
 }
@@ -407,6 +424,7 @@ impl FeedForward {
                 [wide, hidden],
                 device,
             )?,
+            adapter: None,
             norm: Norm::load(
                 weights,
                 &format!("{layer}.output.LayerNorm"),
@@ -427,6 +445,7 @@ impl FeedForward {
         let weights = FeedForwardWeights {
             inner: affine(&self.intermediate, 0),
             outer: affine(&self.output, 1),
+            adapter: self.adapter.clone(),
             norm: self.norm.weights(),
         };
         fused::feed_forward(x, weights, drop, self.intermediate.precision)

@@ -26,6 +26,7 @@ pub use self::version::Version3;
 use super::bert::{Bert, BertConfig, FeedForward, updating};
 use super::transformer::Transformer;
 use super::{Encoder, PoolerKind, Shape, TokenizerKind};
+use crate::adapter::{Adapter, AdapterPlace, adapted};
 use crate::fused::Dropout;
 use crate::layer::{Linear, Norm, parameter};
 use crate::{Pass, TokenBatch, Weights, fused};
@@ -229,6 +230,18 @@ impl Encoder for DebertaV2 {
         });
         all.collect()
     }
+
+    fn adapter_places(&mut self) -> Vec<AdapterPlace<'_>> {
+        let layers = self.layers.iter_mut().enumerate();
+        let places = layers.flat_map(|(i, layer)| {
+            AdapterPlace::of_layer(
+                i,
+                &mut layer.attention.adapter,
+                &mut layer.feed_forward.adapter,
+            )
+        });
+        places.collect()
+    }
 }
 
 impl Transformer for DebertaV2 {
@@ -372,6 +385,7 @@ struct Attention {
     key: Linear,
     value: Linear,
     output: Linear,
+    adapter: Option<Adapter>,
     norm: Norm,
     heads: usize,
     dropout: f64,
@@ -395,6 +409,7 @@ impl Attention {
             key: linear("self.key_proj")?,
             value: linear("self.value_proj")?,
             output: linear("output.dense")?,
+            adapter: None,
             norm: config.norm(
                 weights,
                 &format!("{layer}.attention.output.LayerNorm"),
@@ -430,8 +445,9 @@ impl Attention {
         let p = fused::dropout(p, probabilities.rate, probabilities.seed);
         let context = p.matmul(v).swap_dims(1, 2).reshape(x.dims());
         let y = apply(&self.output, 3, context);
-        self.norm
-            .forward(x + fused::dropout(y, hidden.rate, hidden.seed))
+        let y = fused::dropout(y, hidden.rate, hidden.seed);
+        let y = adapted(self.adapter.as_ref(), y, self.output.precision);
+        self.norm.forward(x + y)
     }
 
     /// `[n, seq, hidden]` to `[n, heads, seq, head_dim]`.

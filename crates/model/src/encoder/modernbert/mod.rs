@@ -27,6 +27,7 @@ pub use self::pattern::LayerPattern;
 use super::bert::updating;
 use super::transformer::Transformer;
 use super::{Encoder, Shape, TokenizerKind};
+use crate::adapter::{Adapter, AdapterPlace, adapted};
 use crate::batch::MASKED;
 use crate::fused::Dropout;
 use crate::init::INIT_SD;
@@ -232,6 +233,18 @@ impl Encoder for ModernBert {
             .map(|(name, linear)| (i, name.to_string(), linear))
         });
         all.collect()
+    }
+
+    fn adapter_places(&mut self) -> Vec<AdapterPlace<'_>> {
+        let layers = self.layers.iter_mut().enumerate();
+        let places = layers.flat_map(|(i, layer)| {
+            AdapterPlace::of_layer(
+                i,
+                &mut layer.attention.adapter,
+                &mut layer.feed_forward.adapter,
+            )
+        });
+        places.collect()
     }
 }
 
@@ -448,6 +461,7 @@ struct Attention {
     /// `[3 hidden, hidden]`: queries of all heads, then keys, then values.
     query_key_value: Linear,
     output: Linear,
+    adapter: Option<Adapter>,
     heads: usize,
     dropout: f64,
 }
@@ -471,6 +485,7 @@ impl Attention {
         Ok(Self {
             query_key_value: linear("Wqkv", 3 * hidden)?,
             output: linear("Wo", hidden)?,
+            adapter: None,
             norm: (layer_idx > 0)
                 .then(|| config.norm(weights, &format!("{layer}.attn_norm"), device))
                 .transpose()?,
@@ -504,7 +519,8 @@ impl Attention {
         let context = fused::attention([q, k, v], view.bias.clone(), probabilities);
         let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
         let y = apply(&self.output, 1, context);
-        x + fused::dropout(y, drop.rate, drop.seed)
+        let y = fused::dropout(y, drop.rate, drop.seed);
+        x + adapted(self.adapter.as_ref(), y, self.output.precision)
     }
 }
 
@@ -515,6 +531,7 @@ struct FeedForward {
     /// `[2 intermediate, hidden]`: the input of GELU, then the gate.
     intermediate: Linear,
     output: Linear,
+    adapter: Option<Adapter>,
     dropout: f64,
 }
 
@@ -533,6 +550,7 @@ impl FeedForward {
         Ok(Self {
             intermediate: linear("Wi", [hidden, 2 * wide])?,
             output: linear("Wo", [wide, hidden])?,
+            adapter: None,
             norm: config.norm(weights, &format!("{layer}.mlp_norm"), device)?,
             dropout: config.mlp_dropout,
         })
@@ -550,6 +568,7 @@ impl FeedForward {
         let wide = apply(&self.intermediate, 0, self.norm.forward(x.clone())); // [batch, seq, 2 * intermediate]
         let [input, gate] = halves(wide);
         let gated = fused::dropout(gelu(input) * gate, drop.rate, drop.seed);
-        x + apply(&self.output, 1, gated)
+        let y = apply(&self.output, 1, gated);
+        x + adapted(self.adapter.as_ref(), y, self.output.precision)
     }
 }

@@ -8,8 +8,8 @@
 //! such, the results of products other than the scores are rounded to bfloat16 once more, also the gradients of
 //! weights, which come out as f32.
 //!
-//! Elsewhere, and where a low-rank update drops out part of its input, a sublayer is made of the operations next to
-//! this folder, which round only the operands of the products with weights.
+//! Elsewhere, where a low-rank update drops out part of its input, and where there is an adapter, a sublayer is made of
+//! the operations next to this folder, which round only the operands of the products with weights.
 
 #[cfg(feature = "tch")]
 mod kernel;
@@ -18,6 +18,7 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::gelu;
 
 use super::{Dropout, Precision, attention, dropout, layer_norm, linear};
+use crate::adapter::{Adapter, adapted};
 use crate::lora::Update;
 
 /// Weight `[out, in]` and bias `[out]` of a product.
@@ -62,18 +63,21 @@ pub struct FeedForwardWeights {
     pub inner: Affine,
     /// `[hidden, intermediate]`.
     pub outer: Affine,
+    /// Adapter in front of the residual.
+    pub adapter: Option<Adapter>,
     /// Layer normalisation of the result.
     pub norm: NormWeights,
 }
 
 impl FeedForwardWeights {
-    /// Returns true if a low-rank update is kept separate from one of the weights.
+    /// Returns true if there is no adapter, and no low-rank update separate from its weight.
     #[cfg_attr(
         not(feature = "tch"),
         expect(dead_code, reason = "asked before a kernel")
     )]
-    fn has_update(&self) -> bool {
-        self.inner.update.is_some() || self.outer.update.is_some()
+    fn fits_kernel(&self) -> bool {
+        let updates = [&self.inner, &self.outer].map(|affine| affine.update.is_some());
+        self.adapter.is_none() && updates == [false; 2]
     }
 }
 
@@ -85,7 +89,7 @@ pub fn feed_forward(
     precision: Precision,
 ) -> Tensor<3> {
     #[cfg(feature = "tch")]
-    if super::libtorch::owns_in_main_memory(&x.device()) && !weights.has_update() {
+    if super::libtorch::owns_in_main_memory(&x.device()) && weights.fits_kernel() {
         return kernel::feed_forward(x, weights, drop, precision);
     }
     plain_feed_forward(x, weights, drop, precision)
@@ -97,10 +101,16 @@ fn plain_feed_forward(
     drop: Dropout,
     precision: Precision,
 ) -> Tensor<3> {
-    let FeedForwardWeights { inner, outer, norm } = weights;
+    let FeedForwardWeights {
+        inner,
+        outer,
+        adapter,
+        norm,
+    } = weights;
     let wide = gelu(inner.of(x.clone(), precision)); // [batch, seq, intermediate]
     let y = outer.of(wide, precision);
     let y = dropout(y, drop.rate, drop.seed);
+    let y = adapted(adapter.as_ref(), y, precision);
     layer_norm(x + y, norm.weight, norm.bias, norm.epsilon)
 }
 
@@ -111,19 +121,21 @@ pub struct SelfAttentionWeights {
     pub projections: [Affine; 3],
     /// Product on the heads' results.
     pub output: Affine,
+    /// Adapter in front of the residual.
+    pub adapter: Option<Adapter>,
     /// Layer normalisation of the result.
     pub norm: NormWeights,
 }
 
 impl SelfAttentionWeights {
-    /// Returns true if a low-rank update is kept separate from one of the weights.
+    /// Returns true if there is no adapter, and no low-rank update separate from its weight.
     #[cfg_attr(
         not(feature = "tch"),
         expect(dead_code, reason = "asked before a kernel")
     )]
-    fn has_update(&self) -> bool {
+    fn fits_kernel(&self) -> bool {
         let mut all = self.projections.iter().chain([&self.output]);
-        all.any(|affine| affine.update.is_some())
+        self.adapter.is_none() && all.all(|affine| affine.update.is_none())
     }
 }
 
@@ -149,7 +161,7 @@ pub fn self_attention(
     settings: SelfAttention,
 ) -> Tensor<3> {
     #[cfg(feature = "tch")]
-    if super::libtorch::owns_in_main_memory(&x.device()) && !weights.has_update() {
+    if super::libtorch::owns_in_main_memory(&x.device()) && weights.fits_kernel() {
         return kernel::self_attention(x, weights, settings);
     }
     plain_self_attention(x, weights, settings)
@@ -178,6 +190,7 @@ fn plain_self_attention(
     let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
     let y = weights.output.of(context, precision);
     let y = dropout(y, drop.rate, drop.seed);
+    let y = adapted(weights.adapter.as_ref(), y, precision);
     layer_norm(
         x + y,
         weights.norm.weight,

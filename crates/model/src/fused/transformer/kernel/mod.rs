@@ -266,7 +266,12 @@ pub(super) fn feed_forward(
 }
 
 fn feed_forward_with(options: Options, x: Tensor<3>, weights: FeedForwardWeights) -> Tensor<3> {
-    let FeedForwardWeights { inner, outer, norm } = weights;
+    let FeedForwardWeights {
+        inner,
+        outer,
+        adapter: _,
+        norm,
+    } = weights;
     let keep = x.is_autodiff() || inner.weight.is_autodiff();
     let inputs = [
         x.into(),
@@ -298,6 +303,7 @@ fn self_attention_with(
     let SelfAttentionWeights {
         projections: [q, k, v],
         output,
+        adapter: _,
         norm,
     } = weights;
     options.heads = settings.heads as i64;

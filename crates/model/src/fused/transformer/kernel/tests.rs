@@ -53,6 +53,7 @@ fn check_feed_forward([batch, seq, hidden, wide]: [usize; 4], rate: f64) {
                 let weights = FeedForwardWeights {
                     inner: affine(w1, b1),
                     outer: affine(w2, b2),
+                    adapter: None,
                     norm: norm(scale, shift),
                 };
                 let x = x.clone().reshape([batch, seq, hidden]);
@@ -95,6 +96,7 @@ fn check_attention([batch, seq, heads, dim]: [usize; 4], rate: f64, padded: bool
                 let weights = SelfAttentionWeights {
                     projections: [pair(1, 5), pair(2, 5), pair(3, 6)],
                     output: pair(4, 7),
+                    adapter: None,
                     norm: norm(&inputs[8], &inputs[9]),
                 };
                 let drop = |seed| Dropout { rate, seed };
