@@ -458,4 +458,12 @@ dev = 0.1"#;
     let said = Checkout::with(&[("tune", &text)]).run(&["sweep", "plan", "trial", "fixture"]);
     let expected = "split.test: found `tset`, but `fixture-tweets` has ";
     assert!(said.err.contains(expected), "{}", said.err);
+    let full = r#"kind = "full", lr = 1e-3, pooler = "trainable", embeddings = "trainable""#;
+    let adapters = r#"kind = "adapters", lr = 1e-3, width = 2, after = ["attention"], norms = "frozen", pooler = "frozen""#;
+    let text = TUNE.replace("fixture-bert", "fixture-elmo");
+    let text = text.replace(full, adapters);
+    let said = Checkout::with(&[("tune", &text)]).run(&["sweep", "plan", "trial", "fixture"]);
+    let expected = "adaptation.kind: found `adapters-2 after attention`, expected another strategy: `elmo` has no \
+                    layers of a transformer (of `fixture-elmo`)";
+    assert!(said.err.contains(expected), "{}", said.err);
 }

@@ -23,10 +23,13 @@ pub fn usual_strategies(encoder: &Architecture) -> Vec<Strategy> {
         Strategy::TwoPhase,
         Strategy::Lora,
         Strategy::Gradual,
+        Strategy::BitFit,
     ];
-    if encoder.has_biases() {
-        strategies.push(Strategy::BitFit);
-    }
+    strategies.retain(|strategy| match strategy {
+        Strategy::Lora => encoder.is_transformer(),
+        Strategy::BitFit => encoder.has_biases(),
+        _ => true,
+    });
     strategies
 }
 
@@ -85,6 +88,7 @@ mod tests {
             "roberta-base",
             "modernbert-base",
             "deberta-v3-small",
+            "elmo-small",
         ] {
             let encoder = cards.find(encoder).unwrap();
             let n_layers = encoder.architecture.n_layers();

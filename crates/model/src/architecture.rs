@@ -111,6 +111,11 @@ impl Architecture {
             .any(|(name, _)| name.ends_with(".bias"))
     }
 
+    /// Returns true if its layers are those of a transformer.
+    pub fn is_transformer(&self) -> bool {
+        !matches!(self, Self::Elmo(_))
+    }
+
     /// Number of parameters in the tensors of the network.
     pub fn parameters(&self) -> u64 {
         self.tensors()

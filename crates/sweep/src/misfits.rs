@@ -48,6 +48,7 @@ fn reasons(spec: &RunSpec, dataset: &Card, encoder: Option<&EncoderCard>) -> Vec
             let encoder = encoder.map(|card| (card, work.training.max_length));
             reasons.extend(encoder.and_then(of_length));
             reasons.extend(encoder.and_then(|(card, _)| of_depth(&work.training, card)));
+            reasons.extend(encoder.and_then(|(card, _)| of_strategy(&work.training, card)));
         }
         Work::Probe(work) => {
             reasons.extend(encoder.and_then(|card| of_length((card, work.max_length))));
@@ -126,6 +127,15 @@ fn of_length((encoder, length): (&EncoderCard, usize)) -> Option<String> {
             encoder.name
         )
     })
+}
+
+/// A strategy that trains modules which the encoder lacks.
+fn of_strategy(training: &Training, encoder: &EncoderCard) -> Option<String> {
+    let fits = training
+        .adaptation
+        .check_architecture(&encoder.architecture);
+    fits.err()
+        .map(|error| format!("adaptation.kind: {error} (of `{}`)", encoder.name))
 }
 
 /// An adaptation that needs other layers or epochs.

@@ -3,7 +3,7 @@
 //! `totune train` and `totune compare` take their defaults from here, so that a model that one of them found is the
 //! model that the other trains.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use totune_data::{Pairs, Task, WordContext};
 use totune_model::{
     Architecture, EncoderCard, FullyConnectedSpec, HeadSpec, Layers, LinearSpec, LstmState,
@@ -122,16 +122,15 @@ impl Recipe {
             "epochs: found {epochs}, expected at least {}: {before} of the head, and one in which everything is trained",
             before + 1
         );
-        ensure!(
-            self.strategy != Strategy::BitFit || encoder.architecture.has_biases(),
-            "strategy: found bitfit, expected another one: a {} has no biases",
-            encoder.architecture
-        );
+        let adaptation = self.adaptation(encoder);
+        adaptation
+            .check_architecture(&encoder.architecture)
+            .context("strategy")?;
         let longest = encoder.architecture.max_length();
         let max_length = self.max_length.map(|asked| asked.min(longest));
         let training = Training {
             head: self.head(encoder, data.task),
-            adaptation: self.adaptation(encoder),
+            adaptation,
             optimizer: Optimizer::adamw(),
             schedule: Schedule::Linear(Linear { warmup: 0.1 }),
             batch_size: self.batch_size.unwrap_or(data.batch_size()),

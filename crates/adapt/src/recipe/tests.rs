@@ -30,7 +30,7 @@ fn names_read_back_and_unknown_ones_are_answered_with_the_list() {
         let error = name.parse::<Strategy>().expect_err(name).to_string();
         assert_eq!(
             error,
-            "expected one of frozen, full, two-phase, lora, gradual, bitfit or last-<k>, such as last-2 for the last two layers"
+            "expected one of frozen, full, two-phase, lora, gradual, bitfit, adapters or last-<k>, such as last-2 for the last two layers"
         );
     }
 }
@@ -43,7 +43,11 @@ fn every_strategy_is_valid_for_every_encoder_and_task() {
         "bert-large-uncased",
         "elmo-small",
     ] {
-        for strategy in all() {
+        let is_elmo = encoder.starts_with("elmo");
+        let suits = |strategy: &Strategy| {
+            !(is_elmo && matches!(strategy, Strategy::Lora | Strategy::Adapters))
+        };
+        for strategy in all().into_iter().filter(suits) {
             for task in [Task::Classification, Task::Regression, Task::Tagging] {
                 for head in [HeadChoice::Simple, HeadChoice::TaskSpecific] {
                     let recipe = Recipe {
@@ -131,9 +135,32 @@ fn a_modernbert_has_updates_of_its_own_layers_and_no_biases_to_train() {
     let training = |strategy| Recipe::new(strategy).training(&card("modernbert-base"), &DATA);
     let lora = training(Strategy::Lora).expect("settings").adaptation;
     assert_eq!(lora.label(), "lora-8 of attention.query_key_value");
-    let error = training(Strategy::BitFit).expect_err("refused").to_string();
+    let error = training(Strategy::BitFit).expect_err("refused");
     assert_eq!(
-        error,
-        "strategy: found bitfit, expected another one: a modernbert has no biases"
+        format!("{error:#}"),
+        "strategy: found `bitfit`, expected another strategy: `modernbert` has no biases"
     );
+}
+
+#[test]
+fn an_elmo_has_no_place_for_updates_and_adapters() {
+    for (strategy, label) in [
+        (
+            Strategy::Lora,
+            "lora-8 of attention.query and attention.value",
+        ),
+        (
+            Strategy::Adapters,
+            "adapters-64 after attention and feed-forward",
+        ),
+    ] {
+        let training = Recipe::new(strategy).training(&card("elmo-small"), &DATA);
+        let error = training.expect_err("refused");
+        assert_eq!(
+            format!("{error:#}"),
+            format!(
+                "strategy: found `{label}`, expected another strategy: `elmo` has no layers of a transformer"
+            )
+        );
+    }
 }

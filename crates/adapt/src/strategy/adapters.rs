@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
-use totune_model::{AdapterSpec, Sublayer};
+use totune_model::{AdapterSpec, Architecture, Sublayer};
 
 use super::{Adaptation, Strategy, Trainable};
 use crate::phase::{Defaults, Plan};
@@ -67,6 +67,10 @@ impl Strategy for Adapters {
 
     fn in_one_phase(&self) -> Adaptation {
         Adaptation::Adapters(self.clone())
+    }
+
+    fn missing_in(&self, architecture: &Architecture) -> Option<&'static str> {
+        (!architecture.is_transformer()).then_some("layers of a transformer")
     }
 
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use totune_model::Architecture;
 
 use super::{Adaptation, Strategy, Trainable};
 use crate::phase::{Defaults, Plan};
@@ -103,6 +104,10 @@ impl Strategy for BitFit {
 
     fn in_one_phase(&self) -> Adaptation {
         Adaptation::BitFit(self.clone())
+    }
+
+    fn missing_in(&self, architecture: &Architecture) -> Option<&'static str> {
+        (!architecture.has_biases()).then_some("biases")
     }
 
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {

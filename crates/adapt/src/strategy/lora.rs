@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
-use totune_model::LowRankSpec;
+use totune_model::{Architecture, LowRankSpec};
 
 use super::{Adaptation, Strategy, Trainable};
 use crate::phase::{Defaults, Plan};
@@ -72,6 +72,10 @@ impl Strategy for Lora {
 
     fn in_one_phase(&self) -> Adaptation {
         Adaptation::Lora(self.clone())
+    }
+
+    fn missing_in(&self, architecture: &Architecture) -> Option<&'static str> {
+        (!architecture.is_transformer()).then_some("layers of a transformer")
     }
 
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {

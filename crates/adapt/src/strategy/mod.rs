@@ -6,8 +6,9 @@
 //! To add one: a file here with its settings, what they mean (`Strategy`) and its phases as a table, and a variant of
 //! [`Adaptation`].
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
+use totune_model::Architecture;
 
 use crate::phase::{Defaults, Group, OptimizerState, Phase, Plan};
 
@@ -99,6 +100,11 @@ trait Strategy {
     /// When a value is out of range for this depth.
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan>;
 
+    /// Says what an architecture lacks of the modules that the strategy trains; by default every one has them.
+    fn missing_in(&self, _: &Architecture) -> Option<&'static str> {
+        None
+    }
+
     /// Refuses values that no encoder allows, naming the key; the learning rates are checked before.
     fn validate(&self) -> Result<()> {
         Ok(())
@@ -159,6 +165,20 @@ impl Adaptation {
     /// Returns the plan for an encoder of `n_layers` layers, with `defaults` for everything else.
     pub fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         self.strategy().plan(defaults, n_layers)
+    }
+
+    /// Refuses an architecture without the modules that the strategy trains.
+    ///
+    /// # Errors
+    /// When it lacks them.
+    pub fn check_architecture(&self, architecture: &Architecture) -> Result<()> {
+        match self.strategy().missing_in(architecture) {
+            None => Ok(()),
+            Some(missing) => bail!(
+                "found `{}`, expected another strategy: `{architecture}` has no {missing}",
+                self.label()
+            ),
+        }
     }
 
     /// Refuses values that no encoder allows, naming the key.
