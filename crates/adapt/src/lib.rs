@@ -30,6 +30,7 @@ mod parameters;
 mod phase;
 mod plateau;
 mod recipe;
+mod regression;
 mod schedule;
 mod setup;
 mod stop;
@@ -52,6 +53,7 @@ pub use parameters::{Values, copy as parameter_values, require_gradients, sizes}
 pub use phase::{Assigned, Assignment, Defaults, Group, OptimizerState, Phase, Plan};
 pub use plateau::Plateau;
 pub use recipe::{DataFacts, HeadChoice, Recipe, Strategy, UnknownStrategy};
+pub use regression::Regression;
 pub use schedule::{Bert, Constant, Linear, Polynomial, Schedule, SlantedTriangular};
 pub use setup::ModuleEdit;
 pub use stop::StopRule;

@@ -62,7 +62,7 @@ impl<E: Encoder> Outcome<E> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseTime {
     /// Seconds it took to compute the cached activations that the phase uses and the one before did not, whichever run
-    /// computed them.
+    /// computed them; and to fit the linear probe that the first phase starts from.
     pub cache_seconds: f64,
     /// Time of each finished epoch, evaluation excluded.
     pub epochs: Vec<EpochTime>,

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use burn::module::{ParamGroup, ParamId};
 use totune_model::Encoder;
 
+use crate::regression::Regression;
 use crate::schedule::Schedule;
 use crate::setup::ModuleEdit;
 use crate::stop::StopRule;
@@ -19,6 +20,8 @@ use crate::stop::StopRule;
 pub struct Plan {
     /// Edits of the encoder's modules before training, in order.
     pub setup: Vec<ModuleEdit>,
+    /// Linear probe whose optimum is the head that training starts from, instead of a random one.
+    pub probe: Option<Regression>,
     /// The phases of training, in order; each starts from the parameters the one before left. At least one.
     pub phases: Vec<Phase>,
 }
@@ -101,6 +104,15 @@ pub struct Assignment {
 }
 
 impl Plan {
+    /// Creates a plan of these phases, without edits, from a random head.
+    pub fn new(phases: Vec<Phase>) -> Self {
+        Self {
+            setup: Vec::new(),
+            probe: None,
+            phases,
+        }
+    }
+
     /// Applies the plan's module edits to `encoder`; new parameters are initialised from `seed`, that of the run.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use burn::tensor::Device;
 use common::{devices, encoder, linear, parameters, training};
 use rand::Rng;
 use totune_adapt::{
-    Adaptation, Adapters, Biases, BitFit, Frozen, Full, LastK, Lora, Trainable, Training,
+    Adaptation, Adapters, Biases, BitFit, Frozen, Full, LastK, Lora, LpFt, Trainable, Training,
 };
 use totune_data::stream;
 use totune_model::{Classifier, Layers, Pooling};
@@ -203,6 +203,15 @@ fn adapters_train_themselves_the_normalisations_and_the_head() {
     });
     (adapters.k, adapters.norms) = (Some(1), Trainable::No);
     check_where(&training(Adaptation::Adapters(adapters)), new);
+}
+
+#[test]
+fn lp_ft_trains_everything() {
+    let settings = LpFt {
+        probe: common::probe(),
+        ..LpFt::new(1e-2)
+    };
+    check_where(&training(Adaptation::LpFt(settings)), |_| true);
 }
 
 #[test]

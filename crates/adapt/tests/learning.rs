@@ -10,7 +10,7 @@ use common::{
 };
 use totune_adapt::{
     Adaptation, Adapters, Bert as BertSchedule, BitFit, EpochScores, Examples, Frozen, Full,
-    GradualUnfreezing, InputEncoding, LastK, Lora, Objective, Optimizer, Outcome, Prediction,
+    GradualUnfreezing, InputEncoding, LastK, Lora, LpFt, Objective, Optimizer, Outcome, Prediction,
     Reader, Schedule, Score, StackAndFinetune, StepEvent, Stop, StopRule, Switch, TaskData,
     Training, Watch, evaluate, fit,
 };
@@ -33,6 +33,13 @@ fn every_strategy_learns_eight_examples_by_heart() {
         (Adaptation::Lora(Lora::new(4, 1e-2)), Pooling::Pooler),
         (
             Adaptation::Adapters(Adapters::new(8, 1e-2)),
+            Pooling::Pooler,
+        ),
+        (
+            Adaptation::LpFt(LpFt {
+                probe: common::probe(),
+                ..LpFt::new(5e-3)
+            }),
             Pooling::Pooler,
         ),
         // 16 fixed features and 8 examples: a linear layer on them suffices.

@@ -1,9 +1,9 @@
 //! Floors: scores that the data gives without training an encoder.
 
 use anyhow::{Context, Result};
-use totune_adapt::Switch;
+use totune_adapt::{Regression, Switch};
 use totune_data::{Pairs, Task};
-use totune_sweep::{Floor, FloorWork, ProbeInput, Regression, RunSpec, Work};
+use totune_sweep::{Floor, FloorWork, ProbeInput, RunSpec, Work};
 
 use crate::predictions::Predictions;
 use crate::runner::{EncoderOfData, Runner};

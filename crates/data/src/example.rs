@@ -65,6 +65,14 @@ pub enum Target {
 }
 
 impl Target {
+    /// The score, where the target is one.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Target::Value(value) => Some(*value),
+            Target::Unknown | Target::Class(_) | Target::Tags(_) => None,
+        }
+    }
+
     /// The label index, where the target is one.
     pub fn class(&self) -> Option<usize> {
         match self {

@@ -62,7 +62,7 @@ pub use search::UnequalSearch;
 pub use selection::{Selection, Shard};
 pub use spec::{
     DivergenceWork, Floor, FloorWork, Information, LogisticSettings, ProbeInput, ProbeWork,
-    ProbedStates, Regression, RunSpec, SparseWork, Stale, TuneWork, Work,
+    ProbedStates, RunSpec, SparseWork, Stale, TuneWork, Work,
 };
 pub use store::{State, Store};
 pub use stored::{Arms, read_results, upgrade_results};

@@ -6,6 +6,7 @@
 
 mod decide;
 mod l2_sp;
+mod probe;
 mod score;
 mod timing;
 mod train;
@@ -22,7 +23,7 @@ use totune_model::fused::AdamW;
 use totune_model::{Classifier, Encoder};
 
 use crate::best::Best;
-use crate::cache::EntryLayer;
+use crate::cache::{CachedActivations, EntryLayer};
 use crate::clock::Clock;
 use crate::examples::Examples;
 use crate::objective::{Objective, Weighting};
@@ -36,6 +37,7 @@ use crate::watch::Watch;
 pub use timing::time_phases;
 
 use l2_sp::Pretrained;
+use probe::probed;
 
 /// Puts a new head on `encoder`, trains with the settings `training`, and scores after every epoch.
 ///
@@ -69,10 +71,16 @@ fn execute<E: Encoder>(
     check(&encoder, task, training)?;
     let device = device_of(&encoder)?;
     let model = classifier(encoder, plan, (task, training, seed), &device)?;
+    let (model, probe_seconds) = match &plan.probe {
+        Some(probe) => probed(model, (task, training), probe)?,
+        None => (model, 0.0),
+    };
+    let model = model.train();
     let sizes = sizes(&model);
     let paths: Vec<String> = sizes.keys().cloned().collect();
     let assignments = plan.assign(&paths, model.encoder.n_layers())?;
     let mut run = Run::new(task, training, seed, &device, watch);
+    run.probe_seconds = probe_seconds;
     run.epochs = plan.phases.iter().map(|phase| phase.epochs).sum();
     let trained = assignments.iter().flat_map(|phase| phase.parameters.keys());
     run.trainable = trained.cloned().collect();
@@ -131,7 +139,7 @@ fn classifier<E: Encoder>(
     let head_seed = stream(seed, "head", 0).next_u64();
     let n_outputs = task.objective.n_outputs();
     let model = Classifier::new(encoder, &training.head, n_outputs, head_seed, device)?;
-    Ok(model.train())
+    Ok(model)
 }
 
 /// A phase of a plan, and its assignment of this model's parameters.
@@ -175,6 +183,8 @@ struct Run<'a> {
     train_clock: Clock,
     eval_clock: Clock,
     cache_seconds: f64,
+    /// Seconds of fitting the head that training starts from.
+    probe_seconds: f64,
     times: Vec<PhaseTime>,
 }
 
@@ -221,6 +231,7 @@ impl<'a> Run<'a> {
             train_clock: Clock::new(device),
             eval_clock: Clock::new(device),
             cache_seconds: 0.0,
+            probe_seconds: 0.0,
             times: Vec::new(),
         }
     }
@@ -258,13 +269,15 @@ impl<'a> Run<'a> {
         self.phase = phase;
         self.start = start;
         self.scale = 1.0;
-        let mut time = PhaseTime::default();
-        if let Some(kept) = self.task.train.cached(start).filter(|_| paid != start) {
-            time.cache_seconds = kept.seconds();
-            self.cache_seconds += kept.seconds();
-            self.train_clock.add(kept.seconds());
-        }
-        self.times.push(time);
+        let kept = self.task.train.cached(start).filter(|_| paid != start);
+        let kept = kept.map_or(0.0, CachedActivations::seconds);
+        let cache_seconds = kept + std::mem::take(&mut self.probe_seconds);
+        self.cache_seconds += cache_seconds;
+        self.train_clock.add(cache_seconds);
+        self.times.push(PhaseTime {
+            cache_seconds,
+            ..PhaseTime::default()
+        });
     }
 
     /// The epochs of a phase, until they are over or something ends them.

@@ -94,7 +94,7 @@ impl Strategy for Adapters {
                 after: self.after.clone(),
                 layers,
             })],
-            phases: vec![super::phase(defaults, rates)],
+            ..Plan::new(vec![super::phase(defaults, rates)])
         })
     }
 

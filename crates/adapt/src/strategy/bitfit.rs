@@ -123,10 +123,7 @@ impl Strategy for BitFit {
             patterns.push(r"^encoder\.embeddings\.(.*\.)?bias$".into());
         }
         let rates = super::rates(self.lr, self.head_lr, patterns);
-        Ok(Plan {
-            setup: Vec::new(),
-            phases: vec![super::phase(defaults, rates)],
-        })
+        Ok(Plan::new(vec![super::phase(defaults, rates)]))
     }
 
     fn validate(&self) -> Result<()> {

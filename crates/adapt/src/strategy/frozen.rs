@@ -56,10 +56,7 @@ impl Strategy for Frozen {
             layers: n_layers..n_layers,
             embeddings: Trainable::No,
         };
-        Ok(Plan {
-            setup: Vec::new(),
-            phases: vec![trained.phase(defaults)],
-        })
+        Ok(Plan::new(vec![trained.phase(defaults)]))
     }
 }
 

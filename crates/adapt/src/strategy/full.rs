@@ -84,7 +84,7 @@ impl Strategy for Full {
         };
         Ok(Plan {
             setup: (reinitialised > 0).then_some(edit).into_iter().collect(),
-            phases: vec![trained.phase(defaults)],
+            ..Plan::new(vec![trained.phase(defaults)])
         })
     }
 

@@ -104,10 +104,7 @@ impl Strategy for GradualUnfreezing {
             }
             phase
         };
-        Ok(Plan {
-            setup: Vec::new(),
-            phases: (0..=openings).map(phase).collect(),
-        })
+        Ok(Plan::new((0..=openings).map(phase).collect()))
     }
 
     fn validate(&self) -> Result<()> {

@@ -78,10 +78,7 @@ impl Strategy for LastK {
             layers: n_layers - self.k..n_layers,
             embeddings: self.embeddings,
         };
-        Ok(Plan {
-            setup: Vec::new(),
-            phases: vec![trained.phase(defaults)],
-        })
+        Ok(Plan::new(vec![trained.phase(defaults)]))
     }
 }
 

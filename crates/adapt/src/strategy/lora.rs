@@ -97,7 +97,7 @@ impl Strategy for Lora {
                 targets: self.targets.clone(),
                 layers,
             })],
-            phases: vec![super::phase(defaults, rates)],
+            ..Plan::new(vec![super::phase(defaults, rates)])
         })
     }
 

@@ -19,6 +19,7 @@ mod full;
 mod gradual_unfreezing;
 mod last_k;
 mod lora;
+mod lp_ft;
 mod stack_and_finetune;
 
 pub use adapters::Adapters;
@@ -28,6 +29,7 @@ pub use full::Full;
 pub use gradual_unfreezing::GradualUnfreezing;
 pub use last_k::LastK;
 pub use lora::Lora;
+pub use lp_ft::LpFt;
 pub use stack_and_finetune::StackAndFinetune;
 
 /// Adaptation strategy: the parameters of a pretrained encoder that are trained.
@@ -51,6 +53,8 @@ pub enum Adaptation {
     Lora(Lora),
     /// Fine-tuning of bottleneck adapters.
     Adapters(Adapters),
+    /// Linear probing to the optimum, then fine-tuning of everything.
+    LpFt(LpFt),
 }
 
 /// Training of a named part of the encoder.
@@ -122,6 +126,7 @@ impl Adaptation {
             Self::BitFit(settings) => settings,
             Self::Lora(settings) => settings,
             Self::Adapters(settings) => settings,
+            Self::LpFt(settings) => settings,
         }
     }
 
@@ -356,6 +361,11 @@ mod tests {
             (
                 "adapters",
                 "width = 4\nafter = ['feed-forward']\nnorms = 'trainable'\npooler = 'trainable'",
+            ),
+            (
+                "lp-ft",
+                "pooler = 'trainable'\nembeddings = 'trainable'\nprobe = { c = [1.0], alpha = [1.0], folds = 2, \
+                 max-iter = 10, tol = 1e-4 }",
             ),
         ] {
             let read = |head_lr: &str| -> Adaptation {

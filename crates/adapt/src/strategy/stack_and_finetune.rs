@@ -109,10 +109,7 @@ impl Strategy for StackAndFinetune {
             layers: 0..n_layers,
             embeddings: self.embeddings,
         };
-        Ok(Plan {
-            setup: Vec::new(),
-            phases: vec![stack, finetune.phase(defaults)],
-        })
+        Ok(Plan::new(vec![stack, finetune.phase(defaults)]))
     }
 
     fn validate(&self) -> Result<()> {

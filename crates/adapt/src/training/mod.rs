@@ -198,7 +198,14 @@ impl Training {
             stop: self.stop.clone(),
             reads_pooler: self.head.reads_pooler(),
         };
-        self.adaptation.plan(&defaults, n_layers)
+        let plan = self.adaptation.plan(&defaults, n_layers)?;
+        let has_optimum = matches!(&self.head, HeadSpec::Linear(head) if head.layers.is_top());
+        ensure!(
+            plan.probe.is_none() || has_optimum,
+            "head: found `{}`, expected `linear` on the top layer, whose optimum `lp-ft` computes",
+            self.head.label()
+        );
+        Ok(plan)
     }
 
     /// Key of the setting that depends on scores on dev, if there is one: such a run needs a dev split.

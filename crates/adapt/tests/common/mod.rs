@@ -8,8 +8,8 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use totune_adapt::{
     Activations, Adaptation, Cache, CachedActivations, ClassLoss, Clip, Constant, Dtype, Examples,
-    LstmState, Objective, Optimizer, Outcome, Row, Schedule, Select, StopRule, Switch, TaskData,
-    TestScores, Training, fit,
+    LstmState, Objective, Optimizer, Outcome, Regression, Row, Schedule, Select, StopRule, Switch,
+    TaskData, TestScores, Training, fit,
 };
 use totune_data::{Encoded, Pairs, Target, WordContext};
 use totune_model::{Bert, BertConfig, HeadSpec, LinearSpec, Pooling, RandomWeights, Shape};
@@ -54,6 +54,17 @@ pub fn linear(settings: &mut Training) -> &mut LinearSpec {
     match &mut settings.head {
         HeadSpec::Linear(spec) => spec,
         _ => unreachable!("these settings have a linear head"),
+    }
+}
+
+/// A regression with one penalty, for so few examples.
+pub fn probe() -> Regression {
+    Regression {
+        c: vec![1.0],
+        alpha: vec![1.0],
+        folds: 2,
+        max_iter: 1000,
+        tol: 1e-9,
     }
 }
 

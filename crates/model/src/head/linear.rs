@@ -1,8 +1,8 @@
 //! A linear classifier over one pooled vector per example.
 
 use anyhow::{Result, ensure};
-use burn::module::Module;
-use burn::tensor::Device;
+use burn::module::{Module, Param};
+use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{check_rates, drop};
@@ -29,6 +29,17 @@ pub struct LinearSpec {
 pub struct LinearHead {
     output: Linear,
     dropout: f64,
+}
+
+impl LinearHead {
+    /// The same layer with other values: `[outputs, width]` and `[outputs]`.
+    pub(super) fn with_values(mut self, weight: TensorData, bias: TensorData) -> Self {
+        let Linear { weight: old, .. } = &self.output;
+        let device = old.device();
+        self.output.weight = Param::from_tensor(Tensor::from_data(weight, &device));
+        self.output.bias = Some(Param::from_tensor(Tensor::from_data(bias, &device)));
+        self
+    }
 }
 
 impl HeadKind for LinearHead {

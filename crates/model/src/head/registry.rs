@@ -1,8 +1,8 @@
 //! All kinds of heads: as settings, and as one module.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -151,6 +151,20 @@ impl Head {
             mix,
             kind: AnyHead::new(spec, width, n_outputs, seed, device)?,
             reads,
+        })
+    }
+
+    /// The same head with other weights, `[outputs, width]`, and biases, `[outputs]`.
+    ///
+    /// # Errors
+    /// When it is no linear layer.
+    pub fn with_linear(self, weight: TensorData, bias: TensorData) -> Result<Self> {
+        let AnyHead::Linear(head) = self.kind else {
+            bail!("found another head, expected a linear layer");
+        };
+        Ok(Self {
+            kind: AnyHead::Linear(head.with_values(weight, bias)),
+            ..self
         })
     }
 

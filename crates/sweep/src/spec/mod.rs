@@ -15,7 +15,7 @@ mod schema;
 mod sources;
 
 pub use analyses::{DivergenceWork, Information, ProbeInput, ProbeWork, ProbedStates};
-pub use floors::{Floor, FloorWork, Regression};
+pub use floors::{Floor, FloorWork};
 pub use sources::Stale;
 pub(crate) use sources::{Sources, one_hash};
 

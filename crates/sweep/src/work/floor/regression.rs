@@ -1,10 +1,10 @@
 //! Logistic and ridge regressions on arbitrary features.
 
 use anyhow::{Result, ensure};
+use totune_adapt::Regression;
 use totune_stats::{Chosen, Design, FittedClasses, Linear, Solver, logistic_cv, ridge_cv};
 
 use super::{Choice, Predicted};
-use crate::spec::Regression;
 use crate::work::gold::GoldTargets;
 
 /// A fitted regression: a logistic one for labels, a ridge regression for scores.

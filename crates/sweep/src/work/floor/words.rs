@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
+use totune_adapt::Regression;
 use totune_data::Input;
 use totune_stats::{Csr, Features, Solver, Vectorizer};
 
 use super::majority::most_frequent;
 use super::regression::Model;
 use super::{FloorSplit, Predicted, Predictor};
-use crate::spec::Regression;
 use crate::work::gold::GoldTargets;
 
 pub(super) fn fit<'a>(train: &FloorSplit, regression: &Regression) -> Result<Predictor<'a>> {

@@ -1,0 +1,102 @@
+//! Linear probing: the optimum of a linear head on the features of the frozen encoder.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use burn::tensor::TensorData;
+use totune_data::{Encoded, Target};
+use totune_model::{Classifier, Encoder, HeadInput};
+use totune_stats::{Matrix, Solver, logistic_cv, ridge_cv};
+
+use crate::cache::{Activations, EntryLayer, StoredDtype};
+use crate::objective::Objective;
+use crate::regression::Regression;
+use crate::task::TaskData;
+use crate::training::Training;
+
+/// Returns the model with the head that is best on the training examples while the encoder is frozen, and the seconds
+/// this took: a logistic regression for labels, a ridge regression for scores, with a penalty chosen by
+/// cross-validation.
+///
+/// # Errors
+/// When a label has no training example, or there are fewer examples than folds.
+pub(super) fn probed<E: Encoder>(
+    model: Classifier<E>,
+    (task, training): (&TaskData, &Training),
+    settings: &Regression,
+) -> Result<(Classifier<E>, f64)> {
+    let clock = Instant::now();
+    let HeadInput::Vector(read) = training.head.reads() else {
+        bail!("head: found one that reads tokens, expected one on a vector");
+    };
+    let train = &task.train;
+    ensure!(
+        train.len() >= settings.folds,
+        "adaptation.probe.folds: found {}, expected at most {}, the number of training examples",
+        settings.folds,
+        train.len()
+    );
+    let rows: Vec<Encoded> = train.rows.iter().map(|row| row.encoded.clone()).collect();
+    let features = Activations::compute(
+        &model.encoder,
+        &rows,
+        EntryLayer::Pooled(read),
+        StoredDtype::F32,
+        training.evaluation_batch_size,
+    )?;
+    let vectors = features.vectors();
+    let width = vectors.len() / train.len();
+    let x = Matrix::new(vectors, width);
+    let targets = train.rows.iter().map(|row| &row.target);
+    let outputs = match &task.objective {
+        Objective::Class { labels, .. } => {
+            let classes: Option<Vec<usize>> = targets.map(Target::class).collect();
+            let classes = classes.context("a training example has no label")?;
+            let missing = (0..labels.len()).find(|class| !classes.contains(class));
+            if let Some(class) = missing {
+                bail!(
+                    "adaptation.kind: found `lp-ft`, but no training example has the label `{}`, so its probe has no \
+                     optimum",
+                    labels[class]
+                );
+            }
+            let logistic = settings.logistic(Solver::Preconditioned);
+            let y = (&classes[..], labels.len());
+            let chosen = logistic_cv(&x, y, &logistic, &settings.c, settings.folds);
+            let outputs: Vec<(&[f64], f64)> = chosen.model.outputs().collect();
+            softmax_outputs(&outputs)
+        }
+        Objective::Score {} => {
+            let values: Option<Vec<f64>> = targets.map(Target::value).collect();
+            let values = values.context("a training example has no score")?;
+            let chosen = ridge_cv(&x, &values, &settings.alpha, settings.folds);
+            vec![(chosen.model.coef, chosen.model.intercept)]
+        }
+        Objective::Tags { .. } => {
+            bail!("adaptation.kind: found `lp-ft`, which is for labels or scores of whole texts")
+        }
+    };
+    let n = outputs.len();
+    let weights: Vec<f32> = outputs
+        .iter()
+        .flat_map(|(weights, _)| weights.iter().map(|w| *w as f32))
+        .collect();
+    let biases: Vec<f32> = outputs.iter().map(|(_, bias)| *bias as f32).collect();
+    let weight = TensorData::new(weights, [n, width]);
+    let head = model
+        .head
+        .with_linear(weight, TensorData::new(biases, [n]))?;
+    Ok((Classifier { head, ..model }, clock.elapsed().as_secs_f64()))
+}
+
+/// Weights and bias of each output of a softmax: the single one of two classes is half of the difference of both.
+fn softmax_outputs(outputs: &[(&[f64], f64)]) -> Vec<(Vec<f64>, f64)> {
+    let scaled = |(weights, bias): (&[f64], f64), by: f64| {
+        let weights = weights.iter().map(|w| w * by).collect();
+        (weights, bias * by)
+    };
+    match outputs {
+        [single] => vec![scaled(*single, -0.5), scaled(*single, 0.5)],
+        several => several.iter().map(|output| scaled(*output, 1.0)).collect(),
+    }
+}
