@@ -1,4 +1,4 @@
-"""PyTorch's side of `totune bench peer`, `bf16` and `pretrain` (see side.py): PyTorch + transformers taking the same training
+"""PyTorch's side of `totune bench peer`, `peft`, `bf16` and `pretrain` (see side.py): PyTorch + transformers taking the same training
 step, or the same inference. The case is `Case` in crates/bench/src/transformer.rs.
 """
 
@@ -48,6 +48,20 @@ def read(path):
     return [batch(rows) for rows in batches]
 
 
+def partly_trained(model, trained):
+    """The model with few trained parameters, as `partly_trained` in crates/bench/src/transformer.rs."""
+    if trained == "lora":
+        from peft import LoraConfig, get_peft_model
+
+        updates = LoraConfig(r=8, lora_alpha=8, lora_dropout=0.0, target_modules=["query", "value"])
+        updates.modules_to_save = ["classifier"]
+        return get_peft_model(model, updates)
+    for name, parameter in model.named_parameters():
+        of_layer = ".encoder." in name and name.endswith(".bias")
+        parameter.requires_grad = of_layer or name.startswith("classifier.")
+    return model
+
+
 def main():
     case, shape = CASE, CASE["shape"]
     torch.set_num_threads(case["threads"])
@@ -65,6 +79,9 @@ def main():
     config._attn_implementation = "sdpa"
     masked = case["head"] == "masked-lm"
     model = BertForMaskedLM(config) if masked else BertForSequenceClassification(config)
+
+    if case["trained"] != "all":
+        model = partly_trained(model, case["trained"])
 
     def forward(inputs):
         """Logits; in masked language modelling those of the masked tokens alone, as on our side."""
@@ -88,7 +105,8 @@ def main():
     else:
         model.train()
         fused = {"fused": True} if case["optimizer"] == "fused" else {}
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, weight_decay=0.01, **fused)
+        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        optimizer = torch.optim.AdamW(trained, lr=1e-5, weight_decay=0.01, **fused)
 
         def step():
             inputs, labels = next(batches)
@@ -97,7 +115,7 @@ def main():
                 loss = torch.nn.functional.cross_entropy(logits, labels)
             value = loss.item()
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            torch.nn.utils.clip_grad_norm_(trained, 1.0)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
             return value

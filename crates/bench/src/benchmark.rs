@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use crate::comparison::Comparison;
 use crate::desk::Desk;
 use crate::worker::Worker;
-use crate::{bf16, cache, data, peer, predict, pretrain, probes, recurrent, transformer};
+use crate::{bf16, cache, data, peer, peft, predict, pretrain, probes, recurrent, transformer};
 
 /// A comparison that can be run by its name.
 pub struct Benchmark {
@@ -22,13 +22,20 @@ pub struct Benchmark {
 }
 
 /// Every benchmark.
-pub const ALL: [Benchmark; 11] = [
+pub const ALL: [Benchmark; 12] = [
     Benchmark {
         name: "peer",
         about: "training steps and inference next to PyTorch + transformers",
         needs: "Python with torch and transformers",
         rounds: 5,
         make: |desk, _| peer::comparison(desk),
+    },
+    Benchmark {
+        name: "peft",
+        about: "steps of LoRA and BitFit next to PEFT and PyTorch",
+        needs: "Python with torch, transformers and peft",
+        rounds: 5,
+        make: |desk, _| peft::comparison(desk),
     },
     Benchmark {
         name: "bf16",

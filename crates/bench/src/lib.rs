@@ -17,6 +17,7 @@ mod desk;
 mod machine;
 mod page;
 mod peer;
+mod peft;
 mod predict;
 mod pretrain;
 mod probes;

@@ -7,7 +7,10 @@ use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor};
 use serde::{Deserialize, Serialize};
-use totune_adapt::Dtype;
+use totune_adapt::{
+    Adaptation, BitFit, Constant, Defaults, Dtype, Lora, Schedule, StopRule, Trainable,
+    require_gradients, sizes,
+};
 use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm, cross_entropy};
 use totune_model::{
     Bert, BertConfig, Classifier, Encoder, HeadSpec, Layers, LinearSpec, MaskedLm, MaskedLmConfig,
@@ -40,6 +43,22 @@ pub struct Case {
     pub batches: Option<PathBuf>,
     /// PyTorch's AdamW, `default` or `fused`; ours has one.
     pub optimizer: String,
+    /// The parameters that are trained.
+    #[serde(default)]
+    pub trained: Trained,
+}
+
+/// Trained parameters of a classifier besides its linear layer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trained {
+    /// All.
+    #[default]
+    All,
+    /// Low-rank updates of queries and values, of rank 8.
+    Lora,
+    /// Biases of the layers.
+    Biases,
 }
 
 /// Sizes of an encoder.
@@ -92,7 +111,7 @@ pub enum Head {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Forward, loss, backward, clipping by the global norm, AdamW over all parameters.
+    /// Forward, loss, backward, clipping by the global norm, AdamW over the trained parameters.
     Train,
     /// Forward and argmax.
     Inference,
@@ -152,10 +171,18 @@ pub fn updated<M: Module>(
     optimizer.step(model, grads, &|_| Some(rate))
 }
 
+/// The lowest block with a trained parameter, as in [`Pass`].
+#[derive(Debug, Clone, Copy)]
+struct Lowest(usize);
+
+impl Lowest {
+    const EMBEDDINGS: Self = Self(0);
+}
+
 // There is one, for as long as the process lives.
 #[expect(clippy::large_enum_variant)]
 enum Network {
-    Classifier(Classifier<Bert>),
+    Classifier(Classifier<Bert>, Lowest),
     MaskedLm(MaskedLm),
 }
 
@@ -182,24 +209,62 @@ impl Network {
             layers: Layers::Top,
             dropout: case.dropout,
         });
+        if case.trained != Trained::All {
+            return partly_trained(case, encoder, &head, device);
+        }
         let model = Classifier::new(encoder, &head, 2, 1, device)?;
-        Ok(Self::Classifier(if train { model.train() } else { model }))
+        Ok(Self::Classifier(
+            if train { model.train() } else { model },
+            Lowest::EMBEDDINGS,
+        ))
     }
 
     /// Scores of the predictions, `[examples or masked tokens, labels or vocab]`.
     fn logits(&self, batch: &Batch, pass: &Pass) -> Tensor<2> {
         match self {
-            Self::Classifier(model) => model.forward(&batch.tokens, pass).labels(),
+            Self::Classifier(model, Lowest(lowest)) => {
+                let pass = pass.clone().frozen(*lowest, true);
+                model.forward(&batch.tokens, &pass).labels()
+            }
             Self::MaskedLm(model) => model.logits(&batch.tokens, batch.places.clone(), pass),
         }
     }
 
     fn updated(self, loss: &Tensor<1>, optimizer: &mut AdamW) -> Self {
         match self {
-            Self::Classifier(model) => Self::Classifier(updated(model, loss, optimizer, RATE, 1.0)),
+            Self::Classifier(model, lowest) => {
+                Self::Classifier(updated(model, loss, optimizer, RATE, 1.0), lowest)
+            }
             Self::MaskedLm(model) => Self::MaskedLm(updated(model, loss, optimizer, RATE, 1.0)),
         }
     }
+}
+
+/// A classifier in training of which a strategy trains few parameters.
+fn partly_trained(case: &Case, encoder: Bert, head: &HeadSpec, device: &Device) -> Result<Network> {
+    let strategy = match case.trained {
+        Trained::Lora => Adaptation::Lora(Lora::new(8, RATE.lr)),
+        Trained::Biases | Trained::All => Adaptation::BitFit(BitFit {
+            pooler: Trainable::No,
+            embeddings: Trainable::No,
+            ..BitFit::new(RATE.lr)
+        }),
+    };
+    let defaults = Defaults {
+        weight_decay: RATE.weight_decay,
+        no_decay: Vec::new(),
+        schedule: Schedule::Constant(Constant { warmup: 0.0 }),
+        epochs: 1,
+        stop: StopRule::Epochs {},
+        reads_pooler: true,
+    };
+    let n_layers = encoder.n_layers();
+    let plan = strategy.plan(&defaults, n_layers)?;
+    let model = Classifier::new(plan.prepare(encoder, 1)?, head, 2, 1, device)?.train();
+    let paths: Vec<String> = sizes(&model).into_keys().collect();
+    let assigned = plan.assign(&paths, n_layers)?.remove(0);
+    let model = require_gradients(model, &|path| assigned.parameters.contains_key(path));
+    Ok(Network::Classifier(model, Lowest(assigned.frozen_below)))
 }
 
 struct Batch {

@@ -123,6 +123,19 @@ fn the_regret_of_a_choice_is_measured_part_by_part() {
     for at in [0, 2, 3, 4, 5, 6] {
         assert_eq!(seconds(&again, at), seconds(&results, at), "part {at}");
     }
+
+    // Without the folder the parts are those of the results, and other cases stay.
+    fs::remove_dir_all(checkout.path("runs/bench-regret")).expect("parts");
+    let short: Vec<&str> = arguments
+        .iter()
+        .map(|argument| match *argument {
+            "120,all" => "120",
+            other => other,
+        })
+        .collect();
+    checkout.succeed(&short);
+    let restored = Regret::read(&out.join("compare.json")).expect("results");
+    assert_eq!(restored, again);
     for (arguments, expected) in [
         (vec!["crf", "--seeds", "2"], "expected only with `regret`"),
         (vec!["regret", "--rounds", "2"], "--rounds: `regret` has no"),

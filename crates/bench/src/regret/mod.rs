@@ -93,6 +93,7 @@ pub fn run(request: &RegretRequest, environment: Environment) -> Result<Option<P
             cases.push((case, store));
         }
     }
+    restore(request, &plan, &cases)?;
     write(request, &plan, &cases)?;
     for (case, store) in &cases {
         loop {
@@ -117,15 +118,43 @@ pub fn run(request: &RegretRequest, environment: Environment) -> Result<Option<P
     Ok(Some(request.out.join("compare.md")))
 }
 
-/// Writes the results of all parts that are done.
-fn write(request: &RegretRequest, plan: &Plan, cases: &[(Case, Store)]) -> Result<()> {
-    let mut results = Regret {
+/// Stores what the results have of cases without parts, as where the folder of parts is gone.
+fn restore(request: &RegretRequest, plan: &Plan, cases: &[(Case, Store)]) -> Result<()> {
+    let Some(before) = no_cases(plan).of_same_settings(&request.out)? else {
+        return Ok(());
+    };
+    for (case, store) in cases {
+        let known = before.case(&case.card.name, case.train.examples.len());
+        if let Some(known) = known.filter(|_| store.is_empty().unwrap_or(false)) {
+            known.parts.iter().try_for_each(|part| store.write(part))?;
+        }
+    }
+    Ok(())
+}
+
+/// Results of these settings before anything is done.
+fn no_cases(plan: &Plan) -> Regret {
+    Regret {
         benchmark: NAME.to_string(),
         encoder: plan.encoder.name.clone(),
         budget: plan.budget.as_secs(),
         seeds: plan.seeds,
         cases: Vec::new(),
+    }
+}
+
+/// Writes the results of all parts that are done, with the cases of the same settings that others have written.
+fn write(request: &RegretRequest, plan: &Plan, cases: &[(Case, Store)]) -> Result<()> {
+    let mut results = no_cases(plan);
+    let before = results.of_same_settings(&request.out)?;
+    let is_wanted = |found: &CaseParts| {
+        let mut wanted = cases.iter().map(|(case, _)| case);
+        wanted.any(|case| {
+            (&case.card.name, case.train.examples.len()) == (&found.dataset, found.rows)
+        })
     };
+    let others = before.into_iter().flat_map(|before| before.cases);
+    results.cases.extend(others.filter(|case| !is_wanted(case)));
     for (case, store) in cases {
         let known = store.parts(&plan.jobs(case, &[]))?;
         let jobs = plan.jobs(case, &known);
@@ -140,6 +169,8 @@ fn write(request: &RegretRequest, plan: &Plan, cases: &[(Case, Store)]) -> Resul
             parts,
         });
     }
+    let place = |case: &CaseParts| (case.dataset.clone(), case.rows);
+    results.cases.sort_by_key(place);
     results.write(&request.out)
 }
 

@@ -10,7 +10,7 @@ use totune_record::write_atomically;
 use totune_stats::mean;
 
 use super::job::{Job, JobResult};
-use super::results::{CaseParts, Regret, SIDES, Side};
+use super::results::{CaseParts, RESULTS, Regret, SIDES, Side};
 
 /// Regret in points up to which a side counts as good as the best.
 const CLOSE: f64 = 1.0;
@@ -24,7 +24,7 @@ impl Regret {
         fs::create_dir_all(folder)
             .with_context(|| format!("{}: cannot be made", folder.display()))?;
         let json = format!("{}\n", serde_json::to_string_pretty(self)?);
-        write_atomically(&folder.join("compare.json"), json.as_bytes())?;
+        write_atomically(&folder.join(RESULTS), json.as_bytes())?;
         write_atomically(&folder.join("compare.md"), markdown(self).as_bytes())
     }
 }

@@ -9,6 +9,9 @@ use totune_stats::mean;
 
 use super::job::{Job, JobResult, better_rate};
 
+/// File of the results.
+pub(super) const RESULTS: &str = "compare.json";
+
 /// Everything that the page shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Regret {
@@ -150,6 +153,27 @@ fn or_least(score: Option<f64>) -> f64 {
 }
 
 impl Regret {
+    /// Results in `folder` that have the same settings as these; `None` where there are none.
+    ///
+    /// # Errors
+    /// When there is a file of results that cannot be read.
+    pub(super) fn of_same_settings(&self, folder: &Path) -> Result<Option<Self>> {
+        let file = folder.join(RESULTS);
+        if !file.is_file() {
+            return Ok(None);
+        }
+        let found = Self::read(&file)?;
+        let same =
+            (&found.encoder, found.budget, found.seeds) == (&self.encoder, self.budget, self.seeds);
+        Ok(same.then_some(found))
+    }
+
+    /// The case of this dataset with this number of rows.
+    pub(super) fn case(&self, dataset: &str, rows: usize) -> Option<&CaseParts> {
+        let mut cases = self.cases.iter();
+        cases.find(|case| case.dataset == dataset && case.rows == rows)
+    }
+
     /// Reads a file of results.
     ///
     /// # Errors

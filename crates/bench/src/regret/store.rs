@@ -32,6 +32,17 @@ impl Store {
         Ok(Self(folder.to_path_buf()))
     }
 
+    /// Returns true if no part is done.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn is_empty(&self) -> Result<bool> {
+        let shown = self.0.display();
+        let mut entries =
+            fs::read_dir(&self.0).with_context(|| format!("{shown}: cannot be read"))?;
+        Ok(entries.next().is_none())
+    }
+
     fn file(&self, job: &Job, ending: &str) -> PathBuf {
         let name = job.to_string().replace(' ', "-");
         self.0.join(format!("{name}.{ending}"))
