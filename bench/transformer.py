@@ -120,7 +120,12 @@ def main():
             optimizer.zero_grad(set_to_none=True)
             return value
 
-    serve(f"torch {torch.__version__}, transformers {__version__}", step)
+    versions = f"torch {torch.__version__}, transformers {__version__}"
+    if case["trained"] == "lora":
+        from peft import __version__ as of_peft
+
+        versions += f", peft {of_peft}"
+    serve(versions, step)
 
 
 main()
