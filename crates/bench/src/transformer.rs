@@ -61,6 +61,21 @@ pub enum Trained {
     Biases,
 }
 
+impl Trained {
+    /// The strategy that trains these; `None` where no parameter is frozen.
+    fn strategy(self) -> Option<Adaptation> {
+        match self {
+            Self::All => None,
+            Self::Lora => Some(Adaptation::Lora(Lora::new(8, RATE.lr))),
+            Self::Biases => Some(Adaptation::BitFit(BitFit {
+                pooler: Trainable::No,
+                embeddings: Trainable::No,
+                ..BitFit::new(RATE.lr)
+            })),
+        }
+    }
+}
+
 /// Sizes of an encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
@@ -209,8 +224,8 @@ impl Network {
             layers: Layers::Top,
             dropout: case.dropout,
         });
-        if case.trained != Trained::All {
-            return partly_trained(case, encoder, &head, device);
+        if let Some(strategy) = case.trained.strategy() {
+            return partly_trained(&strategy, encoder, &head, device);
         }
         let model = Classifier::new(encoder, &head, 2, 1, device)?;
         Ok(Self::Classifier(
@@ -241,15 +256,12 @@ impl Network {
 }
 
 /// A classifier in training of which a strategy trains few parameters.
-fn partly_trained(case: &Case, encoder: Bert, head: &HeadSpec, device: &Device) -> Result<Network> {
-    let strategy = match case.trained {
-        Trained::Lora => Adaptation::Lora(Lora::new(8, RATE.lr)),
-        Trained::Biases | Trained::All => Adaptation::BitFit(BitFit {
-            pooler: Trainable::No,
-            embeddings: Trainable::No,
-            ..BitFit::new(RATE.lr)
-        }),
-    };
+fn partly_trained(
+    strategy: &Adaptation,
+    encoder: Bert,
+    head: &HeadSpec,
+    device: &Device,
+) -> Result<Network> {
     let defaults = Defaults {
         weight_decay: RATE.weight_decay,
         no_decay: Vec::new(),

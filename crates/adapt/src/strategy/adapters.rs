@@ -51,10 +51,7 @@ impl Strategy for Adapters {
     fn label(&self) -> String {
         let after: Vec<String> = self.after.iter().map(ToString::to_string).collect();
         let label = format!("adapters-{} after {}", self.width, after.join(" and "));
-        match self.k {
-            Some(k) => format!("{label}, last {k}"),
-            None => label,
-        }
+        super::of_top(label, self.k)
     }
 
     fn lr(&self) -> f64 {
@@ -74,9 +71,7 @@ impl Strategy for Adapters {
     }
 
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
-        let k = self.k.unwrap_or(n_layers);
-        super::check_k(k, n_layers)?;
-        let layers = n_layers - k..n_layers;
+        let layers = super::top_layers(self.k, n_layers)?;
         let mut patterns = Vec::new();
         if self.pooler == Trainable::Yes && defaults.reads_pooler {
             patterns.push(r"^encoder\.pooler\.".into());

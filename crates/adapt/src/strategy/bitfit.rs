@@ -88,10 +88,7 @@ impl Strategy for BitFit {
         if let Biases::Of(modules) = &self.biases {
             label += &format!(" of {}", modules.join(" and "));
         }
-        if let Some(k) = self.k {
-            label += &format!(", last {k}");
-        }
-        label
+        super::of_top(label, self.k)
     }
 
     fn lr(&self) -> f64 {
@@ -111,13 +108,11 @@ impl Strategy for BitFit {
     }
 
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
-        let k = self.k.unwrap_or(n_layers);
-        super::check_k(k, n_layers)?;
+        let layers = super::top_layers(self.k, n_layers)?.rev();
         let mut patterns = Vec::new();
         if self.pooler == Trainable::Yes && defaults.reads_pooler {
             patterns.push(r"^encoder\.pooler\.(.*\.)?bias$".into());
         }
-        let layers = (n_layers - k..n_layers).rev();
         patterns.extend(layers.flat_map(|layer_idx| self.of_layer(layer_idx)));
         if self.embeddings == Trainable::Yes {
             patterns.push(r"^encoder\.embeddings\.(.*\.)?bias$".into());

@@ -56,10 +56,7 @@ impl Lora {
 impl Strategy for Lora {
     fn label(&self) -> String {
         let label = format!("lora-{} of {}", self.rank, self.targets.join(" and "));
-        match self.k {
-            Some(k) => format!("{label}, last {k}"),
-            None => label,
-        }
+        super::of_top(label, self.k)
     }
 
     fn lr(&self) -> f64 {
@@ -79,9 +76,7 @@ impl Strategy for Lora {
     }
 
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
-        let k = self.k.unwrap_or(n_layers);
-        super::check_k(k, n_layers)?;
-        let layers = n_layers - k..n_layers;
+        let layers = super::top_layers(self.k, n_layers)?;
         let mut patterns = Vec::new();
         if self.pooler == Trainable::Yes && defaults.reads_pooler {
             patterns.push(r"^encoder\.pooler\.".into());

@@ -6,6 +6,8 @@
 //! To add one: a file here with its settings, what they mean (`Strategy`) and its phases as a table, and a variant of
 //! [`Adaptation`].
 
+use std::ops::Range;
+
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use totune_model::Architecture;
@@ -234,6 +236,21 @@ fn check_k(k: usize, n_layers: usize) -> Result<()> {
     Ok(())
 }
 
+/// Indices of the top `k` layers; of all layers by default.
+fn top_layers(k: Option<usize>, n_layers: usize) -> Result<Range<usize>> {
+    let k = k.unwrap_or(n_layers);
+    check_k(k, n_layers)?;
+    Ok(n_layers - k..n_layers)
+}
+
+/// Label of a strategy for the top `k` layers.
+fn of_top(label: String, k: Option<usize>) -> String {
+    match k {
+        Some(k) => format!("{label}, last {k}"),
+        None => label,
+    }
+}
+
 /// Refuses 0 top layers; `None` means all layers.
 fn check_optional_k(k: Option<usize>) -> Result<()> {
     ensure!(
@@ -270,7 +287,7 @@ struct TrainedLayers {
     layer_decay: f64,
     pooler: Trainable,
     /// Indices of the trained layers, from the lowest up to the top of the encoder.
-    layers: std::ops::Range<usize>,
+    layers: Range<usize>,
     embeddings: Trainable,
 }
 
