@@ -15,8 +15,8 @@ use crate::optimizer::Optimizer;
 use crate::schedule::{Linear, Schedule};
 use crate::stop::StopRule;
 use crate::strategy::{
-    Adaptation, Adapters, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, StackAndFinetune,
-    Trainable,
+    Adaptation, Adapters, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, LpFt,
+    StackAndFinetune, Trainable,
 };
 use crate::training::{Cache, ClassLoss, Clip, Dtype, Select, TestScores, Training};
 
@@ -187,6 +187,10 @@ impl Recipe {
             Strategy::TwoPhase => Adaptation::StackAndFinetune(StackAndFinetune {
                 head_stop: StopRule::Epochs {},
                 ..StackAndFinetune::new(head_lr.unwrap_or(HEAD_LR), HEAD_EPOCHS, lr)
+            }),
+            Strategy::LpFt => Adaptation::LpFt(LpFt {
+                head_lr,
+                ..LpFt::new(lr)
             }),
             Strategy::Gradual => Adaptation::GradualUnfreezing(GradualUnfreezing {
                 head_lr,

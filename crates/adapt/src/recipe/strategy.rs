@@ -16,6 +16,8 @@ pub enum Strategy {
     LastK(usize),
     /// Trains the head for an epoch, then everything.
     TwoPhase,
+    /// Fits the head by a regression, then trains everything.
+    LpFt,
     /// Trains low-rank updates of queries and values, and the head.
     Lora,
     /// Unfreezes one more layer each epoch, from the top; the embeddings stay frozen.
@@ -34,10 +36,11 @@ const LARGE: u64 = 200_000_000;
 
 impl Strategy {
     /// All names of strategies that work for any encoder.
-    pub const NAMES: [&str; 7] = [
+    pub const NAMES: [&str; 8] = [
         "frozen",
         "full",
         "two-phase",
+        "lp-ft",
         "lora",
         "gradual",
         "bitfit",
@@ -52,6 +55,7 @@ impl Strategy {
             Self::LastK(1) => "fine-tune the last layer".into(),
             Self::LastK(k) => format!("fine-tune the last {k} layers"),
             Self::TwoPhase => "train the head first, then all layers".into(),
+            Self::LpFt => "fit the head by a regression, then fine-tune all layers (LP-FT)".into(),
             Self::Lora => "fine-tune with LoRA".into(),
             Self::Gradual => "unfreeze the layers gradually".into(),
             Self::BitFit => "fine-tune only the biases (BitFit)".into(),
@@ -67,6 +71,7 @@ impl Strategy {
             Self::LastK(1) => "fine-tuning the last layer".into(),
             Self::LastK(k) => format!("fine-tuning the last {k} layers"),
             Self::TwoPhase => "training in two phases".into(),
+            Self::LpFt => "LP-FT".into(),
             Self::Lora => "LoRA".into(),
             Self::Gradual => "gradual unfreezing".into(),
             Self::BitFit => "BitFit".into(),
@@ -81,7 +86,7 @@ impl Strategy {
         let [small, base, large] = match self {
             // Turc et al. 2019 choose among 3e-4, 1e-4, 5e-5 and 3e-5 for the BERT miniatures; Devlin et al. 2019,
             // appendix A.3, among 5e-5, 3e-5 and 2e-5.
-            Self::Full | Self::TwoPhase | Self::Gradual => {
+            Self::Full | Self::TwoPhase | Self::LpFt | Self::Gradual => {
                 [[1e-4, 3e-4], [3e-5, 9e-5], [1e-5, 3e-5]]
             }
             // Hart et al. 2020 have 5e-5 for the last two layers of BERT-base.
@@ -106,7 +111,7 @@ impl Strategy {
     pub fn epochs(self, n_layers: usize) -> usize {
         match self {
             // Devlin et al. 2019, appendix A.3: 2 to 4.
-            Self::Full | Self::LastK(_) => 3,
+            Self::Full | Self::LastK(_) | Self::LpFt => 3,
             Self::TwoPhase => 4,
             // Few parameters need more steps (Hu et al. 2021 and Ben Zaken et al. 2022 train for 16 to 80 epochs, Houlsby
             // et al. 2019 for 3 or 20).
@@ -142,6 +147,7 @@ impl FromStr for Strategy {
             ("frozen", _) => Self::Frozen,
             ("full", _) => Self::Full,
             ("two-phase", _) => Self::TwoPhase,
+            ("lp-ft", _) => Self::LpFt,
             ("lora", _) => Self::Lora,
             ("gradual", _) => Self::Gradual,
             ("bitfit", _) => Self::BitFit,
@@ -159,6 +165,7 @@ impl fmt::Display for Strategy {
             Self::Full => "full",
             Self::LastK(k) => return f.pad(&format!("last-{k}")),
             Self::TwoPhase => "two-phase",
+            Self::LpFt => "lp-ft",
             Self::Lora => "lora",
             Self::Gradual => "gradual",
             Self::BitFit => "bitfit",

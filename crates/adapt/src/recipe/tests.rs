@@ -30,7 +30,7 @@ fn names_read_back_and_unknown_ones_are_answered_with_the_list() {
         let error = name.parse::<Strategy>().expect_err(name).to_string();
         assert_eq!(
             error,
-            "expected one of frozen, full, two-phase, lora, gradual, bitfit, adapters or last-<k>, such as last-2 for the last two layers"
+            "expected one of frozen, full, two-phase, lp-ft, lora, gradual, bitfit, adapters or last-<k>, such as last-2 for the last two layers"
         );
     }
 }
@@ -50,6 +50,10 @@ fn every_strategy_is_valid_for_every_encoder_and_task() {
         for strategy in all().into_iter().filter(suits) {
             for task in [Task::Classification, Task::Regression, Task::Tagging] {
                 for head in [HeadChoice::Simple, HeadChoice::TaskSpecific] {
+                    let is_linear = task != Task::Tagging && head == HeadChoice::Simple;
+                    if strategy == Strategy::LpFt && !is_linear {
+                        continue; // its head has an optimum
+                    }
                     let recipe = Recipe {
                         head,
                         ..Recipe::new(strategy)
@@ -139,6 +143,19 @@ fn a_modernbert_has_updates_of_its_own_layers_and_no_biases_to_train() {
     assert_eq!(
         format!("{error:#}"),
         "strategy: found `bitfit`, expected another strategy: `modernbert` has no biases"
+    );
+}
+
+#[test]
+fn lp_ft_is_for_a_head_with_an_optimum() {
+    let recipe = Recipe {
+        head: HeadChoice::TaskSpecific,
+        ..Recipe::new(Strategy::LpFt)
+    };
+    let error = recipe.training(&card("totune-bert-mini"), &DATA);
+    assert_eq!(
+        error.expect_err("refused").to_string(),
+        "head: found `fully-connected`, expected `linear` on the top layer, whose optimum `lp-ft` computes"
     );
 }
 

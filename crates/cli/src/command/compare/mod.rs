@@ -34,7 +34,8 @@ Examples:
 
 Takes a file as `totune data new` does (its card is written next to it), a card, or the name of a
 dataset.
-Strategies: frozen, full, last-<k>, two-phase, lora, gradual, bitfit, adapters, as in `totune train`.
+Strategies: frozen, full, last-<k>, two-phase, lp-ft, lora, gradual, bitfit, adapters, as
+in `totune train`.
 Ctrl-C gives the result so far.")]
 pub struct Compare {
     /// File with labelled rows, card, or name of a dataset

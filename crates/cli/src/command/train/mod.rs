@@ -40,7 +40,7 @@ pub struct Train {
     /// Pretrained encoder, as `totune encoders list` names it
     #[arg(long, value_name = "NAME", default_value = ENCODER)]
     encoder: String,
-    /// Strategy: frozen, full, last-<k>, two-phase, lora, gradual, bitfit or adapters
+    /// Strategy: frozen, full, last-<k>, two-phase, lp-ft, lora, gradual, bitfit or adapters
     #[arg(long, value_name = "STRATEGY", default_value_t = Strategy::Full)]
     strategy: Strategy,
     /// The head: one linear layer, or a hidden layer on the first token (a BiLSTM where words are tagged)
