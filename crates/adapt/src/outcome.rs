@@ -15,6 +15,9 @@ pub struct Outcome<E: Encoder> {
     pub predictions: Vec<Prediction>,
     /// Reason why training ended.
     pub stop: Stop,
+    /// Number of failed attempts before this one. Their seconds are among those below, their steps, epochs and phases
+    /// are not.
+    pub restarts: usize,
     /// Number of parameters of the whole model.
     pub params_total: usize,
     /// Number of parameters trained in at least one phase.
@@ -45,6 +48,7 @@ impl<E: Encoder> Outcome<E> {
             scores: Vec::new(),
             predictions: Vec::new(),
             stop: Stop::Epochs,
+            restarts: 0,
             params_total: 0,
             params_trainable: 0,
             epochs: 0,
@@ -89,7 +93,7 @@ pub struct Score {
     /// `train` (the mean loss of the epoch's steps, and the score that a generalisation-gap rule measured), `dev` or
     /// `test`; `cross-validation` where the score is that of other models with the same settings.
     pub split: &'static str,
-    /// `loss`, `gap` (train minus dev), or a name that [`totune_stats::classification_scores_with`],
+    /// `loss`, `gap` (train minus dev), `restarts` (failed attempts before this one), or a name that [`totune_stats::classification_scores_with`],
     /// [`totune_stats::regression_scores`] or [`totune_stats::tagging_scores`] gives.
     pub metric: String,
     /// The score.

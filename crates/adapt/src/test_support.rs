@@ -34,6 +34,7 @@ pub(crate) fn training(adaptation: Adaptation) -> Training {
         epochs: 1,
         loss: ClassLoss::default(),
         l2_sp: 0.0,
+        restarts: 0,
         stop: StopRule::Epochs {},
         max_length: 16,
         dropout: 0.1,

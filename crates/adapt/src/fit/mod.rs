@@ -7,6 +7,7 @@
 mod decide;
 mod l2_sp;
 mod probe;
+mod restart;
 mod score;
 mod timing;
 mod train;
@@ -38,8 +39,11 @@ pub use timing::time_phases;
 
 use l2_sp::Pretrained;
 use probe::probed;
+use restart::{Failed, has_learned};
 
 /// Puts a new head on `encoder`, trains with the settings `training`, and scores after every epoch.
+///
+/// A run that is no better on dev than a constant prediction begins again, if `training` says so.
 ///
 /// Each phase starts from the model of the one before, with its optimizer state or a new one, as it specifies.
 ///
@@ -58,7 +62,20 @@ pub fn fit<E: Encoder>(
     watch: &mut dyn Watch,
 ) -> Result<Outcome<E>> {
     let plan = training.plan(encoder.n_layers())?;
-    execute(encoder, (task, training, seed), &plan, watch)
+    let mut failed = Failed::default();
+    loop {
+        let seed = failed.next_seed(seed);
+        let mut outcome = execute(encoder.clone(), (task, training, seed), &plan, watch)?;
+        if failed.attempts == training.restarts
+            || has_learned(&outcome.predictions, &task.objective)
+        {
+            if training.restarts > 0 {
+                failed.add_to(&mut outcome, task.train.len());
+            }
+            return Ok(outcome);
+        }
+        failed.add(&outcome);
+    }
 }
 
 /// Executes [`fit`] with this plan.
@@ -330,6 +347,7 @@ impl<'a> Run<'a> {
             scores: self.scores,
             predictions: self.predictions,
             stop,
+            restarts: 0,
             params_total: sizes.values().sum(),
             params_trainable: self.trainable.iter().map(|path| sizes[path]).sum(),
             epochs: self.epoch,

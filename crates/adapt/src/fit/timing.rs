@@ -43,6 +43,7 @@ pub fn time_phases<E: Encoder>(
     let training = Training {
         schedule,
         stop: StopRule::Epochs {},
+        restarts: 0,
         select: Select::Last,
         test_scores: TestScores::EachEpoch,
         ..training.clone()

@@ -138,6 +138,7 @@ impl Recipe {
             epochs: epochs - before,
             loss: ClassLoss::default(),
             l2_sp: 0.0,
+            restarts: 0,
             stop: StopRule::Epochs {},
             max_length: max_length.unwrap_or(data.max_length(encoder)),
             dropout: 0.1,

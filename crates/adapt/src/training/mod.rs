@@ -41,6 +41,10 @@ pub struct Training {
     /// times half the squared distance is added to the loss. 0 is none.
     #[serde(default)]
     pub l2_sp: f64,
+    /// Number of times, at most, that a run which is no better on dev than a constant prediction begins again with
+    /// another seed (Mosbach et al. 2021 call such a run failed).
+    #[serde(default)]
+    pub restarts: usize,
     /// Number of epochs, at most.
     pub epochs: usize,
     /// Stopping rule.
@@ -216,6 +220,8 @@ impl Training {
             Some("stop")
         } else if self.schedule.looks_at_dev() {
             Some("schedule")
+        } else if self.restarts > 0 {
+            Some("restarts")
         } else {
             self.adaptation.looks_at_dev()
         }

@@ -84,6 +84,7 @@ pub fn training(adaptation: Adaptation) -> Training {
         epochs: 2,
         loss: ClassLoss::default(),
         l2_sp: 0.0,
+        restarts: 0,
         stop: StopRule::Epochs {},
         max_length: 12,
         dropout: 0.0,

@@ -271,6 +271,7 @@ fn simplified(training: &Training) -> Training {
         epochs: 1,
         loss: ClassLoss::default(),
         l2_sp: 0.0,
+        restarts: 0,
         stop: StopRule::Epochs {},
         select: Select::Last,
         test_scores: TestScores::EachEpoch,

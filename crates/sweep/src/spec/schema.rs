@@ -3,10 +3,10 @@
 //! Schema 1 had no key `schema` and no arms, left settings out at their usual values, and had other names for some.
 //! Schema 2 had other names for settings of heads, schema 3 for stopping rules and for fine-tuning. Schema 4 had a
 //! learning rate of the head only in the first of two phases; schema 5 had none in the second, and no number of trials
-//! of a search; schema 6 always sampled dev after the limit of examples, schema 7 scored test after each epoch, and
-//! schema 8 had only the plain loss, no reinitialised layers, and no choice of an activation. Runs keep the ids they were made
-//! with. [`upgrade`] converts a spec into today's form; [`downgrade`] is its inverse, and the hash of its result is the
-//! id that a run of today's form had then, if it could be written at all.
+//! of a search; schema 6 always sampled dev after the limit of examples, schema 7 scored test after each epoch, schema
+//! 8 had only the plain loss, no reinitialised layers, and no choice of an activation, and schema 9 no restarts. Runs
+//! keep the ids they were made with. [`upgrade`] converts a spec into today's form; [`downgrade`] is its inverse, and
+//! the hash of its result is the id that a run of today's form had then, if it could be written at all.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ struct Step {
 }
 
 /// From schema 1 to 2, from 2 to 3, …
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step {
         renamed: &RENAMED_IN_2,
         renamed_values: &[("/work/training/select", "best", "best-dev")],
@@ -136,6 +136,11 @@ const STEPS: [Step; 8] = [
                 "\"relu\"",
             ),
         ],
+    },
+    Step {
+        renamed: &[],
+        renamed_values: &[],
+        left_out: &[left_out("work.training", &[], "restarts", "0")],
     },
 ];
 
