@@ -50,7 +50,7 @@ pub use objective::Objective;
 pub use optimizer::{Adam, BIAS_AND_NORM, Optimizer};
 pub use outcome::{Divergence, EpochTime, Outcome, PhaseTime, Prediction, Score, Stop};
 pub use parameters::{Values, copy as parameter_values, require_gradients, sizes};
-pub use phase::{Assigned, Assignment, Defaults, Group, OptimizerState, Phase, Plan};
+pub use phase::{Assigned, Assignment, Defaults, Freezing, Group, OptimizerState, Phase, Plan};
 pub use plateau::Plateau;
 pub use recipe::{DataFacts, HeadChoice, Recipe, Strategy, UnknownStrategy};
 pub use regression::Regression;

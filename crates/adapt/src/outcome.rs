@@ -93,7 +93,8 @@ pub struct Score {
     /// `train` (the mean loss of the epoch's steps, and the score that a generalisation-gap rule measured), `dev` or
     /// `test`; `cross-validation` where the score is that of other models with the same settings.
     pub split: &'static str,
-    /// `loss`, `gap` (train minus dev), `restarts` (failed attempts before this one), or a name that [`totune_stats::classification_scores_with`],
+    /// `loss`, `gap` (train minus dev), `restarts` (failed attempts before this one), `frozen-blocks` (embeddings and
+    /// layers, of a strategy that freezes them on the way), or a name that [`totune_stats::classification_scores_with`],
     /// [`totune_stats::regression_scores`] or [`totune_stats::tagging_scores`] gives.
     pub metric: String,
     /// The score.

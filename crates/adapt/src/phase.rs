@@ -41,6 +41,15 @@ pub struct Phase {
     pub stop: StopRule,
     /// Initial state of the optimizer.
     pub optimizer_state: OptimizerState,
+    /// Freezing of more layers in the course of the phase.
+    pub freezing: Option<Freezing>,
+}
+
+/// Freezing of the lowest layers whose gradients change least from epoch to epoch (Liu et al. 2021).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Freezing {
+    /// Share of the layers still trained that may be frozen after an epoch, by the change of their gradient norms.
+    pub share: f64,
 }
 
 /// Defaults of the phases of a run, unless the strategy sets its own values.
@@ -149,6 +158,17 @@ impl Plan {
 }
 
 impl Assignment {
+    /// The same assignment with the blocks below `block` frozen.
+    pub(crate) fn frozen_up_to(&self, block: usize) -> Self {
+        let stays = |path: &str| self::block(path).is_none_or(|own| own >= block);
+        let parameters = self.parameters.iter();
+        let parameters = parameters.filter(|(path, _)| stays(path));
+        Self {
+            parameters: parameters.map(|(path, to)| (path.clone(), *to)).collect(),
+            frozen_below: self.frozen_below.max(block),
+        }
+    }
+
     /// Returns true if any parameter of the pretrained pooler is trained.
     pub(crate) fn trains_pooler(&self) -> bool {
         let mut paths = self.parameters.keys();
@@ -230,7 +250,7 @@ fn modules(pattern: &str, paths: &[String]) -> String {
 }
 
 /// Block of the encoder that a parameter belongs to, counted as in [`Assignment::frozen_below`].
-fn block(path: &str) -> Option<usize> {
+pub(crate) fn block(path: &str) -> Option<usize> {
     let path = path.strip_prefix("encoder.")?;
     if path.starts_with("embeddings.") {
         return Some(0);
@@ -269,6 +289,7 @@ mod tests {
             epochs: 1,
             stop: StopRule::Epochs {},
             optimizer_state: OptimizerState::Reset,
+            freezing: None,
         }
     }
 

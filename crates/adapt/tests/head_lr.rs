@@ -10,9 +10,9 @@ use burn::tensor::{Device, Tensor, TensorData};
 use common::{devices, eight, parameters, run, training};
 use serde::Deserialize;
 use totune_adapt::{
-    Adam, Adaptation, Adapters, Assigned, BIAS_AND_NORM, BitFit, Frozen, Full, GradualUnfreezing,
-    LastK, Linear, Lora, LpFt, Optimizer, OptimizerState, Schedule, StackAndFinetune, StopRule,
-    Trainable, sizes,
+    Adam, Adaptation, Adapters, Assigned, AutoFreeze, BIAS_AND_NORM, BitFit, Frozen, Full,
+    GradualUnfreezing, LastK, Linear, Lora, LpFt, Optimizer, OptimizerState, Schedule,
+    StackAndFinetune, StopRule, Trainable, sizes,
 };
 use totune_model::fused::{AdamW, Rate};
 
@@ -206,7 +206,7 @@ fn compare(model: &Model, after: &ValuesByPart, at: &str) {
 }
 
 /// All strategies with a learning rate of the head, at 1e-2 with this rate of the head.
-fn strategies(head_lr: Option<f64>) -> [Adaptation; 9] {
+fn strategies(head_lr: Option<f64>) -> [Adaptation; 10] {
     let lr = 1e-2;
     [
         Adaptation::Frozen(Frozen {
@@ -243,6 +243,10 @@ fn strategies(head_lr: Option<f64>) -> [Adaptation; 9] {
         Adaptation::Adapters(Adapters {
             head_lr,
             ..Adapters::new(2, lr)
+        }),
+        Adaptation::AutoFreeze(AutoFreeze {
+            head_lr,
+            ..AutoFreeze::new(lr)
         }),
         Adaptation::LpFt(LpFt {
             head_lr,

@@ -9,10 +9,10 @@ use common::{
     devices, eight, encoder, final_score, linear, retarget, run, run_on, shape, training,
 };
 use totune_adapt::{
-    Adaptation, Adapters, Bert as BertSchedule, BitFit, EpochScores, Examples, Frozen, Full,
-    GradualUnfreezing, InputEncoding, LastK, Lora, LpFt, Objective, Optimizer, Outcome, Prediction,
-    Reader, Schedule, Score, StackAndFinetune, StepEvent, Stop, StopRule, Switch, TaskData,
-    Training, Watch, evaluate, fit,
+    Adaptation, Adapters, AutoFreeze, Bert as BertSchedule, BitFit, EpochScores, Examples, Frozen,
+    Full, GradualUnfreezing, InputEncoding, LastK, Lora, LpFt, Objective, Optimizer, Outcome,
+    Prediction, Reader, Schedule, Score, StackAndFinetune, StepEvent, Stop, StopRule, Switch,
+    TaskData, Training, Watch, evaluate, fit,
 };
 use totune_data::{Example, Input, Pairs, Target};
 use totune_model::{Architecture, Bert, Pooling};
@@ -40,6 +40,10 @@ fn every_strategy_learns_eight_examples_by_heart() {
                 probe: common::probe(),
                 ..LpFt::new(5e-3)
             }),
+            Pooling::Pooler,
+        ),
+        (
+            Adaptation::AutoFreeze(AutoFreeze::new(5e-3)),
             Pooling::Pooler,
         ),
         // 16 fixed features and 8 examples: a linear layer on them suffices.

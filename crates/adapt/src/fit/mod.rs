@@ -5,6 +5,7 @@
 //! scores on dev.
 
 mod decide;
+mod freeze;
 mod l2_sp;
 mod probe;
 mod restart;
@@ -37,6 +38,7 @@ use crate::watch::Watch;
 
 pub use timing::time_phases;
 
+use freeze::GradientNorms;
 use l2_sp::Pretrained;
 use probe::probed;
 use restart::{Failed, has_learned};
@@ -162,7 +164,7 @@ fn classifier<E: Encoder>(
 /// A phase of a plan, and its assignment of this model's parameters.
 struct Stage<'p> {
     phase: &'p Phase,
-    assigned: &'p Assignment,
+    assigned: Assignment,
 }
 
 /// State of a run, and its results so far.
@@ -184,6 +186,8 @@ struct Run<'a> {
     start: Option<EntryLayer>,
     /// Weights that the encoder's are pulled towards.
     pretrained: Option<Pretrained>,
+    /// Norms of the gradients, where they decide what is frozen.
+    norms: Option<GradientNorms>,
     /// Weighting of the loss of a classification.
     weighting: Option<Weighting>,
     /// Factor of the learning rate from a schedule that depends on scores.
@@ -232,6 +236,7 @@ impl<'a> Run<'a> {
             phase: 0,
             start: None,
             pretrained: None,
+            norms: None,
             weighting: match &task.objective {
                 Objective::Class { labels, .. } => {
                     Weighting::of(&training.loss, labels.len(), &task.train)
@@ -270,8 +275,9 @@ impl<'a> Run<'a> {
             }
             self.begin(idx, self.training.entry_layer(assigned, n_layers));
             model = require_gradients(model, &|path| assigned.parameters.contains_key(path));
+            let assigned = assigned.clone();
             let stage = Stage { phase, assigned };
-            (model, stop) = self.epochs_of(model, &mut optimizer, &stage)?;
+            (model, stop) = self.epochs_of(model, &mut optimizer, stage)?;
             if !stop.is_an_end() {
                 break;
             }
@@ -302,11 +308,12 @@ impl<'a> Run<'a> {
         &mut self,
         mut model: Classifier<E>,
         optimizer: &mut AdamW,
-        stage: &Stage,
+        mut stage: Stage,
     ) -> Result<(Classifier<E>, Stop)> {
+        self.norms = stage.phase.freezing.map(|_| GradientNorms::default());
         for epoch_of_phase in 0..stage.phase.epochs {
             let trained;
-            (model, trained) = self.train(model, optimizer, stage, epoch_of_phase)?;
+            (model, trained) = self.train(model, optimizer, &stage, epoch_of_phase)?;
             let scored = match trained {
                 ControlFlow::Continue(mean_loss) => {
                     self.score(&model.valid(), mean_loss, stage.phase)?
@@ -321,8 +328,30 @@ impl<'a> Run<'a> {
                 return Ok((model, stop));
             }
             self.scale = self.scale_after(&stage.phase.schedule)?;
+            model = self.freeze(model, &mut stage);
         }
         Ok((model, Stop::Epochs))
+    }
+
+    /// Freezes more layers after an epoch where the phase says so, and records how many blocks are frozen.
+    fn freeze<E: Encoder>(&mut self, model: Classifier<E>, stage: &mut Stage) -> Classifier<E> {
+        let Some((norms, rule)) = self.norms.as_mut().zip(stage.phase.freezing) else {
+            return model;
+        };
+        let before = stage.assigned.frozen_below;
+        let block = norms.freeze(rule, before);
+        self.push(
+            "train",
+            "frozen-blocks",
+            block as f64,
+            self.task.train.len(),
+        );
+        if block == before {
+            return model;
+        }
+        stage.assigned = stage.assigned.frozen_up_to(block);
+        let trained = &stage.assigned.parameters;
+        require_gradients(model, &|path| trained.contains_key(path))
     }
 
     fn diverged(&self, what: &'static str, value: f64) -> Stop {

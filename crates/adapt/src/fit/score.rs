@@ -179,7 +179,7 @@ impl Run<'_> {
         }
     }
 
-    fn push(&mut self, split: &'static str, metric: &str, value: f64, n: usize) {
+    pub(super) fn push(&mut self, split: &'static str, metric: &str, value: f64, n: usize) {
         self.scores.push(Score {
             phase: self.phase,
             epoch: self.epoch,

@@ -36,6 +36,7 @@ pub fn time_phases<E: Encoder>(
         phase.epochs = epochs + 1;
         phase.schedule = schedule.clone();
         phase.stop = StopRule::Epochs {};
+        phase.freezing = None;
         for group in &mut phase.groups {
             group.lr *= PART_OF_RATE;
         }

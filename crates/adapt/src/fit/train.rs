@@ -9,6 +9,7 @@ use totune_data::stream;
 use totune_model::fused::{AdamW, Rate, clip_global_norm};
 use totune_model::{Classifier, Encoder, Pass};
 
+use super::freeze::GradientNorms;
 use super::{Run, Stage};
 use crate::batch::Batches;
 use crate::outcome::{EpochTime, Stop};
@@ -38,11 +39,12 @@ impl Run<'_> {
         model.encoder.reset_state();
         let before = self.clocks();
         self.train_clock.start()?;
+        let mut norms = self.norms.take();
         let order = self
             .batches
             .shuffled(&self.lengths, self.seed, self.epoch as u64);
         for (i, indices) in order.iter().enumerate() {
-            let taken = match self.gradient(&model, indices, stage.assigned) {
+            let taken = match self.gradient(&model, indices, &stage.assigned, norms.as_mut()) {
                 ControlFlow::Continue(taken) => taken,
                 ControlFlow::Break(stop) => {
                     self.train_clock.stop()?;
@@ -79,6 +81,7 @@ impl Run<'_> {
                 return Ok((model, ControlFlow::Break(Stop::Interrupted)));
             }
         }
+        self.norms = norms;
         self.train_clock.stop()?;
         self.note_epoch(before);
         self.epoch += 1;
@@ -103,12 +106,13 @@ impl Run<'_> {
     }
 
     /// The clipped gradient of the mean loss over the examples at `indices`, summed over micro-batches if there are
-    /// any; a divergence if it or the loss is not finite.
+    /// any; a divergence if it or the loss is not finite. `norms` gets the gradient before clipping.
     fn gradient<E: Encoder>(
         &self,
         model: &Classifier<E>,
         indices: &[usize],
         assigned: &Assignment,
+        norms: Option<&mut GradientNorms>,
     ) -> ControlFlow<Stop, Gradient> {
         let mut dropout_seeds = stream(self.seed, "dropout", self.step as u64);
         let mut accumulated = GradientsAccumulator::new();
@@ -134,6 +138,9 @@ impl Run<'_> {
         let mut gradients = accumulated.grads();
         if let Some(pretrained) = &self.pretrained {
             pretrained.pull(model, &mut gradients);
+        }
+        if let Some(norms) = norms {
+            norms.add(model, &gradients);
         }
         let norm = clip_global_norm(model, &mut gradients, self.training.clip.max());
         if !norm.is_finite() {

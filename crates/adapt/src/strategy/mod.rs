@@ -15,6 +15,7 @@ use totune_model::Architecture;
 use crate::phase::{Defaults, Group, OptimizerState, Phase, Plan};
 
 mod adapters;
+mod auto_freeze;
 mod bitfit;
 mod frozen;
 mod full;
@@ -25,6 +26,7 @@ mod lp_ft;
 mod stack_and_finetune;
 
 pub use adapters::Adapters;
+pub use auto_freeze::AutoFreeze;
 pub use bitfit::{Biases, BitFit};
 pub use frozen::Frozen;
 pub use full::Full;
@@ -55,6 +57,8 @@ pub enum Adaptation {
     Lora(Lora),
     /// Fine-tuning of bottleneck adapters.
     Adapters(Adapters),
+    /// Fine-tuning in which layers are frozen as their gradients settle.
+    AutoFreeze(AutoFreeze),
     /// Linear probing to the optimum, then fine-tuning of everything.
     LpFt(LpFt),
 }
@@ -128,6 +132,7 @@ impl Adaptation {
             Self::BitFit(settings) => settings,
             Self::Lora(settings) => settings,
             Self::Adapters(settings) => settings,
+            Self::AutoFreeze(settings) => settings,
             Self::LpFt(settings) => settings,
         }
     }
@@ -332,6 +337,7 @@ fn phase(defaults: &Defaults, patterns: Vec<(String, f64)>) -> Phase {
         epochs: defaults.epochs,
         stop: defaults.stop.clone(),
         optimizer_state: OptimizerState::Reset,
+        freezing: None,
     }
 }
 
@@ -378,6 +384,10 @@ mod tests {
             (
                 "adapters",
                 "width = 4\nafter = ['feed-forward']\nnorms = 'trainable'\npooler = 'trainable'",
+            ),
+            (
+                "auto-freeze",
+                "share = 0.5\npooler = 'trainable'\nembeddings = 'trainable'",
             ),
             (
                 "lp-ft",
