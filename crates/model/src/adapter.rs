@@ -9,11 +9,10 @@ use std::fmt;
 use std::ops::Range;
 
 use burn::module::{Module, Param};
-use burn::tensor::activation::gelu;
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use crate::fused::{self, Precision};
+use crate::fused::{AdapterWeights, Affine, Precision};
 use crate::init::Draws;
 use crate::layer::Linear;
 
@@ -114,19 +113,16 @@ impl Adapter {
         }
     }
 
-    /// `[batch, seq, hidden]` to the same shape, with the products of the sublayer's precision.
-    pub(crate) fn forward(&self, y: Tensor<3>, precision: Precision) -> Tensor<3> {
-        let product =
-            |linear: &Linear, x| fused::linear(x, linear.weight.val(), linear.bias(), precision);
-        let inner = gelu(product(&self.down, y.clone())); // [batch, seq, width]
-        y + product(&self.up, inner)
-    }
-}
-
-/// The output of a sublayer after its adapter, if it has one.
-pub(crate) fn adapted(adapter: Option<&Adapter>, y: Tensor<3>, precision: Precision) -> Tensor<3> {
-    match adapter {
-        Some(adapter) => adapter.forward(y, precision),
-        None => y,
+    /// The weights, for operations that hold more than the adapter.
+    pub(crate) fn weights(&self) -> AdapterWeights {
+        let affine = |linear: &Linear| Affine {
+            weight: linear.weight.val(),
+            bias: linear.bias(),
+            update: None,
+        };
+        AdapterWeights {
+            down: affine(&self.down),
+            up: affine(&self.up),
+        }
     }
 }

@@ -42,9 +42,10 @@ pub use projected_lstm::{
     Clip, Direction, Memory, projected_bilstm, projected_lstm, projected_lstm_from,
 };
 pub use softmax_loss::{Candidates, Softmax, softmax_loss, softmax_losses};
+pub(crate) use transformer::adapted;
 pub use transformer::{
-    Affine, FeedForwardWeights, NormWeights, SelfAttention, SelfAttentionWeights, feed_forward,
-    self_attention,
+    AdapterWeights, Affine, FeedForwardWeights, NormWeights, SelfAttention, SelfAttentionWeights,
+    feed_forward, self_attention,
 };
 
 #[cfg(all(test, feature = "tch"))]

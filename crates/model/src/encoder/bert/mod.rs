@@ -379,7 +379,7 @@ impl Attention {
                 affine(&self.value, 2),
             ],
             output: affine(&self.output, 3),
-            adapter: self.adapter.clone(),
+            adapter: self.adapter.as_ref().map(Adapter::weights),
             norm: self.norm.weights(),
         };
         let settings = SelfAttention {
@@ -445,7 +445,7 @@ impl FeedForward {
         let weights = FeedForwardWeights {
             inner: affine(&self.intermediate, 0),
             outer: affine(&self.output, 1),
-            adapter: self.adapter.clone(),
+            adapter: self.adapter.as_ref().map(Adapter::weights),
             norm: self.norm.weights(),
         };
         fused::feed_forward(x, weights, drop, self.intermediate.precision)

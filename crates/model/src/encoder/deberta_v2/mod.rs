@@ -26,7 +26,7 @@ pub use self::version::Version3;
 use super::bert::{Bert, BertConfig, FeedForward, updating};
 use super::transformer::Transformer;
 use super::{Encoder, PoolerKind, Shape, TokenizerKind};
-use crate::adapter::{Adapter, AdapterPlace, adapted};
+use crate::adapter::{Adapter, AdapterPlace};
 use crate::fused::Dropout;
 use crate::layer::{Linear, Norm, parameter};
 use crate::{Pass, TokenBatch, Weights, fused};
@@ -446,7 +446,11 @@ impl Attention {
         let context = p.matmul(v).swap_dims(1, 2).reshape(x.dims());
         let y = apply(&self.output, 3, context);
         let y = fused::dropout(y, hidden.rate, hidden.seed);
-        let y = adapted(self.adapter.as_ref(), y, self.output.precision);
+        let y = fused::adapted(
+            self.adapter.as_ref().map(Adapter::weights),
+            y,
+            self.output.precision,
+        );
         self.norm.forward(x + y)
     }
 

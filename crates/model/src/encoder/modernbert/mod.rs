@@ -27,7 +27,7 @@ pub use self::pattern::LayerPattern;
 use super::bert::updating;
 use super::transformer::Transformer;
 use super::{Encoder, Shape, TokenizerKind};
-use crate::adapter::{Adapter, AdapterPlace, adapted};
+use crate::adapter::{Adapter, AdapterPlace};
 use crate::batch::MASKED;
 use crate::fused::Dropout;
 use crate::init::INIT_SD;
@@ -520,7 +520,11 @@ impl Attention {
         let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
         let y = apply(&self.output, 1, context);
         let y = fused::dropout(y, drop.rate, drop.seed);
-        x + adapted(self.adapter.as_ref(), y, self.output.precision)
+        x + fused::adapted(
+            self.adapter.as_ref().map(Adapter::weights),
+            y,
+            self.output.precision,
+        )
     }
 }
 
@@ -569,6 +573,10 @@ impl FeedForward {
         let [input, gate] = halves(wide);
         let gated = fused::dropout(gelu(input) * gate, drop.rate, drop.seed);
         let y = apply(&self.output, 1, gated);
-        x + adapted(self.adapter.as_ref(), y, self.output.precision)
+        x + fused::adapted(
+            self.adapter.as_ref().map(Adapter::weights),
+            y,
+            self.output.precision,
+        )
     }
 }

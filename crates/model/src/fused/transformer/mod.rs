@@ -18,7 +18,6 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::gelu;
 
 use super::{Dropout, Precision, attention, dropout, layer_norm, linear};
-use crate::adapter::{Adapter, adapted};
 use crate::lora::Update;
 
 /// Weight `[out, in]` and bias `[out]` of a product.
@@ -45,6 +44,35 @@ impl Affine {
     }
 }
 
+/// Weights of a bottleneck adapter.
+#[derive(Debug, Clone)]
+pub struct AdapterWeights {
+    /// `[width, hidden]`.
+    pub down: Affine,
+    /// `[hidden, width]`.
+    pub up: Affine,
+}
+
+impl AdapterWeights {
+    /// `y + up(gelu(down(y)))` for `y` `[batch, seq, hidden]`.
+    pub(crate) fn of(self, y: Tensor<3>, precision: Precision) -> Tensor<3> {
+        let inner = gelu(self.down.of(y.clone(), precision)); // [batch, seq, width]
+        y + self.up.of(inner, precision)
+    }
+}
+
+/// The output of a sublayer after its adapter, if it has one.
+pub(crate) fn adapted(
+    adapter: Option<AdapterWeights>,
+    y: Tensor<3>,
+    precision: Precision,
+) -> Tensor<3> {
+    match adapter {
+        Some(adapter) => adapter.of(y, precision),
+        None => y,
+    }
+}
+
 /// Scale and shift of layer normalisation, `[hidden]` each.
 #[derive(Debug, Clone)]
 pub struct NormWeights {
@@ -64,7 +92,7 @@ pub struct FeedForwardWeights {
     /// `[hidden, intermediate]`.
     pub outer: Affine,
     /// Adapter in front of the residual.
-    pub adapter: Option<Adapter>,
+    pub adapter: Option<AdapterWeights>,
     /// Layer normalisation of the result.
     pub norm: NormWeights,
 }
@@ -110,7 +138,7 @@ fn plain_feed_forward(
     let wide = gelu(inner.of(x.clone(), precision)); // [batch, seq, intermediate]
     let y = outer.of(wide, precision);
     let y = dropout(y, drop.rate, drop.seed);
-    let y = adapted(adapter.as_ref(), y, precision);
+    let y = adapted(adapter, y, precision);
     layer_norm(x + y, norm.weight, norm.bias, norm.epsilon)
 }
 
@@ -122,7 +150,7 @@ pub struct SelfAttentionWeights {
     /// Product on the heads' results.
     pub output: Affine,
     /// Adapter in front of the residual.
-    pub adapter: Option<Adapter>,
+    pub adapter: Option<AdapterWeights>,
     /// Layer normalisation of the result.
     pub norm: NormWeights,
 }
@@ -190,7 +218,7 @@ fn plain_self_attention(
     let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
     let y = weights.output.of(context, precision);
     let y = dropout(y, drop.rate, drop.seed);
-    let y = adapted(weights.adapter.as_ref(), y, precision);
+    let y = adapted(weights.adapter, y, precision);
     layer_norm(
         x + y,
         weights.norm.weight,
