@@ -9,7 +9,7 @@ use totune_model::fused::{self, Bf16Products, F32Products};
 use crate::batches::{self, BATCH, TASKS};
 use crate::comparison::{Case, Comparison, SideSpec, Steps, Target};
 use crate::desk::Desk;
-use crate::transformer::{Case as Step, Head, Mode, Shape, Trained};
+use crate::transformer::{Case as Step, Head, Mode, Shape, TrainedPart};
 
 /// A network and the batches it is timed on.
 struct Input {
@@ -67,7 +67,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                     dtype,
                     batches: input.file.clone(),
                     optimizer: "fused".to_string(),
-                    trained: Trained::All,
+                    trained: TrainedPart::All,
                 };
                 let sides = sides(&step(Dtype::F32), &step(Dtype::Bf16Mixed))?;
                 let name = format!("{}, {title}", input.name);

@@ -5,7 +5,7 @@ use totune_adapt::Dtype;
 
 use crate::comparison::{Case, Comparison, SideSpec};
 use crate::desk::Desk;
-use crate::transformer::{Case as Step, Head, Mode, Shape, Trained};
+use crate::transformer::{Case as Step, Head, Mode, Shape, TrainedPart};
 
 /// Two shapes, two batches, training with and without dropout against both of PyTorch's AdamW, inference.
 pub fn comparison(desk: &Desk) -> Result<Comparison> {
@@ -36,7 +36,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                     dtype: Dtype::F32,
                     batches: None,
                     optimizer: optimizer.to_string(),
-                    trained: Trained::All,
+                    trained: TrainedPart::All,
                 };
                 let (default, fused) = (step("default"), step("fused"));
                 let mut sides = vec![

@@ -5,9 +5,9 @@ use totune_adapt::Dtype;
 
 use crate::comparison::{Case, Comparison, SideSpec, Target};
 use crate::desk::Desk;
-use crate::transformer::{Case as Step, Head, Mode, Shape, Trained};
+use crate::transformer::{Case as Step, Head, Mode, Shape, TrainedPart};
 
-/// How many times as fast as the other side a step should be.
+/// Least speed of a step, as a multiple of the other side.
 const AT_LEAST: f64 = 1.2;
 
 /// Both strategies on two shapes, in f32 and bf16.
@@ -28,8 +28,8 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
     );
     for (name, shape, batch, seq) in inputs {
         for (trained, title, other) in [
-            (Trained::Lora, "LoRA", "peft"),
-            (Trained::Biases, "BitFit", "pytorch"),
+            (TrainedPart::Lora, "LoRA", "peft"),
+            (TrainedPart::Biases, "BitFit", "pytorch"),
         ] {
             for (dtype, of_dtype) in [(Dtype::F32, "f32"), (Dtype::Bf16Mixed, "bf16")] {
                 let step = Step {

@@ -88,7 +88,7 @@ fn masked_lm(desk: &Desk) -> Result<Case> {
         dtype,
         batches: None,
         optimizer: "fused".to_string(),
-        trained: transformer::Trained::All,
+        trained: transformer::TrainedPart::All,
     };
     let sides = bf16::sides(&step(Dtype::F32), &step(Dtype::Bf16Mixed))?;
     let name = format!("masked LM, {batch} x {seq}");

@@ -45,13 +45,13 @@ pub struct Case {
     pub optimizer: String,
     /// The parameters that are trained.
     #[serde(default)]
-    pub trained: Trained,
+    pub trained: TrainedPart,
 }
 
 /// Trained parameters of a classifier besides its linear layer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Trained {
+pub enum TrainedPart {
     /// All.
     #[default]
     All,
@@ -61,7 +61,7 @@ pub enum Trained {
     Biases,
 }
 
-impl Trained {
+impl TrainedPart {
     /// The strategy that trains these; `None` where no parameter is frozen.
     fn strategy(self) -> Option<Adaptation> {
         match self {

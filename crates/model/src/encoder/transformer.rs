@@ -12,7 +12,7 @@ pub(super) trait Transformer: Module {
     /// Masks and positions of a batch, as the layers read them.
     type View;
 
-    /// What the layers see of a batch besides the states.
+    /// Computes the masks and positions of a batch that the layers read.
     fn view(&self, batch: &TokenBatch) -> Self::View;
 
     /// Output of layer `block` (1 is the lowest) for the output `x` of the block below; both `[batch, seq, hidden]`.
