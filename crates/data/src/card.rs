@@ -1,7 +1,9 @@
 //! Dataset cards: the facts about a dataset, as TOML.
 
 use crate::extends::{read_extended, set_in};
+use crate::label_sets::SEPARATOR;
 use crate::layout::{Layout, OneOf};
+use crate::loss::ClassLoss;
 use crate::near::{did_you_mean, quoted};
 use crate::task::Task;
 use crate::toml_file::parse_toml;
@@ -32,7 +34,7 @@ pub struct Card {
     pub relative_to_card: bool,
     /// Metrics to report, the main one first, by the names of the result rows.
     pub metrics: Vec<String>,
-    /// Class names in the order of their indices; of a tagging dataset, the types of span; of a regression, none.
+    /// Class names in the order of their indices, which is the order of an ordinal dataset; of a tagging dataset, the types of span; of a regression, none.
     #[serde(default)]
     pub labels: Vec<String>,
     /// The label that precision, recall and F1 of "the positive class" are about.
@@ -41,6 +43,10 @@ pub struct Card {
     /// The lowest and the highest score of a regression.
     #[serde(default)]
     pub range: Option<[f64; 2]>,
+    /// Weighting of the loss, where labels are rare or noisy: that of `totune train`, `totune compare` and of an
+    /// experiment that `totune experiment new` writes. Any other experiment says its own.
+    #[serde(default)]
+    pub loss: ClassLoss,
     /// Expected facts about each split, whatever layout it is read from.
     #[serde(default)]
     pub splits: BTreeMap<String, SplitFacts>,
@@ -87,7 +93,8 @@ pub struct Card {
 pub struct SplitFacts {
     /// Examples; of a tagging dataset, sentences.
     pub rows: usize,
-    /// Examples of each label, in the order of `labels`; of a tagging dataset, spans of each type.
+    /// Examples of each label, in the order of `labels`, one with several labels in each; of a tagging dataset, spans of
+    /// each type.
     #[serde(default)]
     pub counts: Option<Vec<usize>>,
     /// Examples whose text an earlier one already has.
@@ -269,6 +276,8 @@ impl Card {
             self.name
         );
         self.check_labels()?;
+        self.loss.check()?;
+        self.loss.check_for(self.task)?;
         ensure!(
             !self.layouts.is_empty(),
             "layouts: none listed; expected at least one `[[layouts]]`"
@@ -293,7 +302,7 @@ impl Card {
                 quoted(known.iter().copied())
             );
             facts
-                .check(self.labels.len(), self.task == Task::Tagging)
+                .check(self.labels.len(), self.task)
                 .with_context(|| format!("splits.{split}"))?;
         }
         for split in self.submission.keys() {
@@ -312,8 +321,9 @@ impl Card {
                 quoted(known.iter().copied())
             );
             ensure!(
-                self.task == Task::Classification,
-                "sample.{split}: expected none, since only a classification has labels to balance"
+                self.task.has_one_label(),
+                "sample.{split}: expected none, since the task is {}, which has no single label to balance",
+                self.task.word()
             );
             ensure!(
                 sample.per_label > 0,
@@ -325,8 +335,8 @@ impl Card {
 
     fn check_labels(&self) -> Result<()> {
         let (least, range) = match self.task {
-            Task::Classification => (2, false),
-            Task::Tagging => (1, false),
+            Task::Classification | Task::Ordinal => (2, false),
+            Task::MultiLabel | Task::Tagging => (1, false),
             Task::Regression => (0, true),
         };
         let n = self.labels.len();
@@ -339,6 +349,15 @@ impl Card {
         if let Some(twice) = self.labels.iter().find(|label| !seen.insert(*label)) {
             return Err(anyhow!("labels: `{twice}` is listed twice; expected once"));
         }
+        let text = self.labels.iter().find(|label| {
+            label.trim() != label.as_str() || label.is_empty() || label.contains(SEPARATOR)
+        });
+        if let (Task::MultiLabel, Some(label)) = (self.task, text) {
+            return Err(anyhow!(
+                "labels: `{label}`; expected a text without `{SEPARATOR}`, which separates the labels of a prediction, and \
+                 without white space around it"
+            ));
+        }
         match self.range {
             Some([low, high]) => ensure!(
                 range && low < high,
@@ -350,6 +369,11 @@ impl Card {
             ),
         }
         if let Some(positive) = &self.positive {
+            ensure!(
+                self.task == Task::Classification,
+                "positive: `{positive}`; expected none, since the task is {}",
+                self.task.word()
+            );
             let names = || self.labels.iter().map(String::as_str);
             let hint = did_you_mean(positive, names());
             ensure!(
@@ -363,9 +387,9 @@ impl Card {
 }
 
 impl SplitFacts {
-    fn check(&self, n_labels: usize, tagging: bool) -> Result<()> {
+    fn check(&self, n_labels: usize, task: Task) -> Result<()> {
         ensure!(
-            tagging || self.words.is_none(),
+            task == Task::Tagging || self.words.is_none(),
             "words: given; expected none, since the task is not tagging"
         );
         let Some(counts) = &self.counts else {
@@ -383,10 +407,16 @@ impl SplitFacts {
         let total = counts
             .iter()
             .fold(0, |total: usize, &n| total.saturating_add(n));
-        // A sentence may have any number of spans.
+        // A sentence may have any number of spans, and a row of a multi-label dataset any number of labels.
         ensure!(
-            total == self.rows || tagging,
+            total == self.rows || !task.has_one_label(),
             "counts: {total} in all; expected {} as `rows` says",
+            self.rows
+        );
+        let most = counts.iter().max().copied().unwrap_or(0);
+        ensure!(
+            task != Task::MultiLabel || most <= self.rows,
+            "counts: {most}; expected at most {}, the number of rows",
             self.rows
         );
         Ok(())

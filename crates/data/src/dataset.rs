@@ -3,6 +3,7 @@
 use crate::filter::Lists;
 use crate::hash::{FieldHash, sha256_hex};
 use crate::layout::Layout;
+use crate::loss::ClassLoss;
 use crate::near::quoted;
 use crate::tags::{Scheme, TagSet, Tagging};
 use crate::{Card, Example, Input, Repeats, SplitFacts, Target, Task};
@@ -14,6 +15,8 @@ use std::path::Path;
 pub struct Dataset {
     /// The card's name.
     pub name: String,
+    /// The kind of its targets.
+    pub task: Task,
     /// Hash of the content: SHA-256 of the label names, and of id, text, label and group of every example. Two files
     /// with the same examples have the same hash, and a card that reads the same file differently has another.
     pub hash: String,
@@ -24,23 +27,12 @@ pub struct Dataset {
     pub positive: Option<usize>,
     /// Metrics to report, the main one first.
     pub metrics: Vec<String>,
+    /// Weighting of the loss that the card asks for.
+    pub loss: ClassLoss,
     /// Examples in file order.
     pub examples: Vec<Example>,
     /// The tags of a tagging dataset, and facts about those of the file.
     pub tagging: Option<Tagging>,
-}
-
-impl Dataset {
-    /// The task: classification, regression or tagging.
-    pub fn task(&self) -> Task {
-        if self.tagging.is_some() {
-            Task::Tagging
-        } else if self.labels.is_empty() {
-            Task::Regression
-        } else {
-            Task::Classification
-        }
-    }
 }
 
 impl Card {
@@ -155,13 +147,15 @@ impl Card {
     pub(crate) fn dataset(&self, examples: Vec<Example>, tagging: Option<Tagging>) -> Dataset {
         let tags = tagging.as_ref().map(|tagging| tagging.set.labels());
         let labels = tags.unwrap_or(&self.labels).to_vec();
-        let hash = content_hash(&labels, &examples);
+        let hash = content_hash(self.task, &labels, &examples);
         Dataset {
             name: self.name.clone(),
+            task: self.task,
             hash,
             labels,
             positive: self.positive_index(),
             metrics: self.metrics.clone(),
+            loss: self.loss,
             examples,
             tagging,
         }
@@ -169,15 +163,15 @@ impl Card {
 }
 
 impl Dataset {
-    /// The number of examples of each label.
+    /// The number of examples of each label. An example of several labels counts for each, and one without for none.
     pub fn counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.labels.len()];
-        for class in self
-            .examples
-            .iter()
-            .filter_map(|example| example.target.class())
-        {
-            counts[class] += 1;
+        for example in &self.examples {
+            match &example.target {
+                Target::Class(class) => counts[*class] += 1,
+                Target::Labels(labels) => labels.iter().for_each(|&label| counts[label] += 1),
+                Target::Unknown | Target::Value(_) | Target::Tags(_) => {}
+            }
         }
         counts
     }
@@ -298,8 +292,12 @@ impl SplitFacts {
     }
 }
 
-fn content_hash(labels: &[String], examples: &[Example]) -> String {
+fn content_hash(task: Task, labels: &[String], examples: &[Example]) -> String {
     let mut hash = FieldHash::new();
+    // The targets of the other tasks say which one it is.
+    if task == Task::Ordinal {
+        hash.add("ordinal");
+    }
     hash.add(&labels.len().to_string());
     labels.iter().for_each(|label| hash.add(label));
     for example in examples {
@@ -324,6 +322,7 @@ fn content_hash(labels: &[String], examples: &[Example]) -> String {
             Target::Class(class) => hash.add(&format!("class {class}")),
             // The shortest text that reads back as the same number.
             Target::Value(value) => hash.add(&format!("value {value}")),
+            Target::Labels(labels) => hash.add(&format!("labels {labels:?}")),
             Target::Tags(tags) => hash.add(&format!("tags {tags:?}")),
         }
         match &example.group {

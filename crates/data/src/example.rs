@@ -58,6 +58,8 @@ pub enum Target {
     Unknown,
     /// An index into the dataset's labels.
     Class(usize),
+    /// Indices into the dataset's labels, in ascending order; none where no label applies.
+    Labels(Vec<usize>),
     /// A score.
     Value(f64),
     /// For each word an index into the dataset's labels.
@@ -69,7 +71,7 @@ impl Target {
     pub fn value(&self) -> Option<f64> {
         match self {
             Target::Value(value) => Some(*value),
-            Target::Unknown | Target::Class(_) | Target::Tags(_) => None,
+            Target::Unknown | Target::Class(_) | Target::Labels(_) | Target::Tags(_) => None,
         }
     }
 
@@ -77,7 +79,15 @@ impl Target {
     pub fn class(&self) -> Option<usize> {
         match self {
             Target::Class(class) => Some(*class),
-            Target::Unknown | Target::Value(_) | Target::Tags(_) => None,
+            Target::Unknown | Target::Labels(_) | Target::Value(_) | Target::Tags(_) => None,
+        }
+    }
+
+    /// The indices of all labels, where the target is that.
+    pub fn labels(&self) -> Option<&[usize]> {
+        match self {
+            Target::Labels(labels) => Some(labels),
+            Target::Unknown | Target::Class(_) | Target::Value(_) | Target::Tags(_) => None,
         }
     }
 
@@ -85,7 +95,7 @@ impl Target {
     pub fn tags(&self) -> Option<&[usize]> {
         match self {
             Target::Tags(tags) => Some(tags),
-            Target::Unknown | Target::Class(_) | Target::Value(_) => None,
+            Target::Unknown | Target::Class(_) | Target::Labels(_) | Target::Value(_) => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One of the layouts a dataset circulates in: a format, the roles of its columns, and its files.
 
-use crate::columns::Columns;
+use crate::columns::{Columns, Joined};
 use crate::contents::{contents, decoded, encoding};
 use crate::format::Format;
 use crate::tags::Scheme;
@@ -139,7 +139,7 @@ impl Layout {
     }
 
     pub(crate) fn check(&self, task: Task, n_labels: usize) -> Result<()> {
-        let classes = task == Task::Classification;
+        let classes = task.has_one_label() || task == Task::MultiLabel;
         let tagging = task == Task::Tagging;
         ensure!(
             self.values.is_empty() || tagging || classes && self.values.len() == n_labels,
@@ -162,24 +162,31 @@ impl Layout {
             "files: none listed; expected at least `files.train`"
         );
         self.format.check()?;
-        self.columns.check(task)?;
+        self.columns.check(task, n_labels)?;
         for (split, file) in &self.files {
-            file.check(task).with_context(|| format!("files.{split}"))?;
+            file.check(task, n_labels)
+                .with_context(|| format!("files.{split}"))?;
             self.format_of(split)
                 .check_for(self.columns_of(split), tagging)
                 .with_context(|| format!("files.{split}"))?;
         }
+        let own = self.files.values().filter_map(|file| file.columns.as_ref());
+        let mut all = own.chain([&self.columns]);
+        ensure!(
+            self.values.is_empty() || all.all(|columns| matches!(columns.label, Joined::One(_))),
+            "values: given; expected none, since each label has a column"
+        );
         Ok(())
     }
 }
 
 impl LayoutFile {
-    fn check(&self, task: Task) -> Result<()> {
+    fn check(&self, task: Task, n_labels: usize) -> Result<()> {
         if let Some(format) = &self.format {
             format.check()?;
         }
         if let Some(columns) = &self.columns {
-            columns.check(task)?;
+            columns.check(task, n_labels)?;
         }
         ensure!(
             task == Task::Tagging || self.ill_formed.is_none(),

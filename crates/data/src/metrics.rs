@@ -23,6 +23,9 @@ const POSITIVE: [&str; 5] = [
 ];
 /// The metric that also needs exactly two labels.
 const NEGATIVE: &str = "f1-negative";
+/// Metrics of every multi-label dataset.
+const LABEL_SETS: [&str; 5] = ["f1-micro", "f1-macro", "exact-match", "map", "lrap"];
+const ORDINAL: [&str; 4] = ["quadratic-kappa", "mae", "accuracy", "f1-macro"];
 const REGRESSION: [&str; 5] = [
     "pearson",
     "spearman",
@@ -35,16 +38,29 @@ const TAGGING: [&str; 4] = ["span-f1", "span-precision", "span-recall", "token-a
 impl Task {
     /// The names of all metrics that results of such a task can have, whatever its labels are.
     ///
-    /// A tagging dataset also has `span-f1:<type>`.
+    /// A tagging dataset also has `span-f1:<type>`, and a multi-label dataset `f1:<label>` and `ap:<label>`.
     pub fn metrics(self) -> Vec<&'static str> {
         match self {
             Self::Classification => {
                 let of_two = [&CLASSES[..], &POSITIVE[..], &[NEGATIVE]];
                 of_two.concat()
             }
+            Self::MultiLabel => LABEL_SETS.to_vec(),
+            Self::Ordinal => ORDINAL.to_vec(),
             Self::Regression => REGRESSION.to_vec(),
             Self::Tagging => TAGGING.to_vec(),
         }
+    }
+
+    /// The label or type that a metric of one of them is about, such as `PER` of `span-f1:PER`.
+    fn label_of(self, metric: &str) -> Option<&str> {
+        let prefixes: &[&str] = match self {
+            Self::Tagging => &["span-f1:"],
+            Self::MultiLabel => &["f1:", "ap:"],
+            Self::Classification | Self::Ordinal | Self::Regression => &[],
+        };
+        let mut prefixes = prefixes.iter();
+        prefixes.find_map(|prefix| metric.strip_prefix(prefix))
     }
 }
 
@@ -55,9 +71,14 @@ impl Card {
             !self.metrics.is_empty(),
             "metrics: found none, expected at least one"
         );
+        let first = self.metrics[0].as_str();
+        ensure!(
+            self.task != Task::Ordinal || first != "mae",
+            "metrics: `mae` first; expected a metric of which more is better, such as `quadratic-kappa`"
+        );
         for metric in &self.metrics {
             let name = metric.as_str();
-            if let (Task::Tagging, Some(kind)) = (self.task, name.strip_prefix("span-f1:")) {
+            if let Some(kind) = self.task.label_of(name) {
                 let labels = || self.labels.iter().map(String::as_str);
                 ensure!(
                     labels().any(|label| label == kind),

@@ -2,10 +2,10 @@
 
 use crate::columns::{Columns, Joined};
 use crate::filter::{self, Filter, Lists};
-use crate::format::{FormatError, Row, Table};
+use crate::format::{FormatError, Row};
 use crate::layout::{Empty, Layout, LayoutFile};
-use crate::near::quoted;
-use crate::{Card, Example, Input, Target, Task};
+use crate::target_reader::TargetReader;
+use crate::{Card, Example, Input, Task};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -24,7 +24,9 @@ impl Card {
         let file = layout.files.get(split);
         let labelled = self.splits.get(split).is_none_or(|facts| facts.labelled);
         let wanted = wanted(columns, file, labelled);
-        let table = layout.format_of(split).table(path, bytes, Some(&wanted))?;
+        let is_list = |name: &str| columns.is_list(self.task, name);
+        let format = layout.format_of(split);
+        let table = format.table_with_lists(path, bytes, Some(&wanted), &is_list)?;
         let find = |name: &String| table.index(name);
         let find_all =
             |joined: &Joined| -> Vec<usize> { joined.names().iter().map(find).collect() };
@@ -32,7 +34,7 @@ impl Card {
         let group = columns.group.as_ref().map(find);
         let text = find_all(&columns.text);
         let second = columns.second.as_ref().map(find_all);
-        let answers = LabelReader::new(self, layout, columns, labelled, &table);
+        let answers = TargetReader::new(self, layout, columns, labelled, &table);
         let filter = Filter::new(file, lists, &table);
         let mut seen: HashMap<&str, usize> = HashMap::new();
         let mut examples = Vec::with_capacity(table.n_rows());
@@ -91,7 +93,12 @@ fn wanted<'a>(columns: &'a Columns, file: Option<&'a LayoutFile>, labelled: bool
     let names = (columns.id.iter())
         .chain(columns.text.names())
         .chain(second)
-        .chain(labelled.then_some(&columns.label))
+        .chain(
+            labelled
+                .then_some(&columns.label)
+                .into_iter()
+                .flat_map(Joined::names),
+        )
         .chain(&columns.group)
         .chain(filters);
     let mut wanted: Vec<&str> = Vec::new();
@@ -110,79 +117,4 @@ fn join(row: &Row, columns: &[usize], between: &str) -> String {
     let fields = columns.iter().map(|&column| row.fields[column].as_ref());
     let fields: Vec<&str> = fields.filter(|field| !field.is_empty()).collect();
     fields.join(between)
-}
-
-/// Reader of a table's label column.
-struct LabelReader<'a> {
-    table: &'a Table<'a>,
-    name: &'a str,
-    /// The label column; none if the split has no labels.
-    column: Option<usize>,
-    unlabelled: Option<&'a str>,
-    /// The class of each value; nothing for a regression.
-    classes: HashMap<&'a str, usize>,
-    values: Vec<&'a str>,
-    range: [f64; 2],
-}
-
-impl<'a> LabelReader<'a> {
-    fn new(
-        card: &'a Card,
-        layout: &'a Layout,
-        columns: &'a Columns,
-        labelled: bool,
-        table: &'a Table<'a>,
-    ) -> Self {
-        let own = if layout.values.is_empty() {
-            &card.labels
-        } else {
-            &layout.values
-        };
-        let values: Vec<&str> = own.iter().map(String::as_str).collect();
-        let classes = values.iter().enumerate();
-        Self {
-            table,
-            name: &columns.label,
-            column: labelled.then(|| table.index(&columns.label)),
-            unlabelled: layout.unlabelled.as_deref(),
-            classes: classes.map(|(class, value)| (*value, class)).collect(),
-            values,
-            // Of a classification nothing is compared with it.
-            range: match card.task {
-                Task::Regression => card.range.unwrap_or([f64::MIN, f64::MAX]),
-                Task::Classification | Task::Tagging => [f64::MIN, f64::MAX],
-            },
-        }
-    }
-
-    fn of(&self, row: &Row) -> Result<Target, FormatError> {
-        let Some(column) = self.column else {
-            return Ok(Target::Unknown);
-        };
-        let value = row.fields[column].as_ref();
-        if self.unlabelled == Some(value) {
-            return Ok(Target::Unknown);
-        }
-        if !self.values.is_empty() {
-            return match self.classes.get(value) {
-                Some(class) => Ok(Target::Class(*class)),
-                None => Err(self.wrong(row, value, &quoted(self.values.iter().copied()))),
-            };
-        }
-        let [low, high] = self.range;
-        match value.trim().parse::<f64>() {
-            Ok(score) if score >= low && score <= high => Ok(Target::Value(score)),
-            _ => Err(self.wrong(row, value, &format!("a number from {low} to {high}"))),
-        }
-    }
-
-    fn wrong(&self, row: &Row, value: &str, expected: &str) -> FormatError {
-        let name = self.name;
-        let what = if self.values.is_empty() {
-            format!("{name} `{value}`; expected {expected}")
-        } else {
-            format!("{name} `{value}` is not a label; expected one of {expected}")
-        };
-        self.table.error(row.line, what)
-    }
 }

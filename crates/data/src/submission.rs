@@ -85,7 +85,7 @@ impl Card {
             }
         });
         match (self.task, answer) {
-            (Task::Classification, Target::Class(class)) => {
+            (Task::Classification | Task::Ordinal, Target::Class(class)) => {
                 let value = values.get(*class);
                 let n = values.len();
                 value
@@ -96,8 +96,11 @@ impl Card {
                 ensure!(score.is_finite(), "score {score}; expected a finite number");
                 Ok(format!("{score:.3}"))
             }
-            (Task::Classification, _) => bail!("no class; expected one"),
+            (Task::Classification | Task::Ordinal, _) => bail!("no class; expected one"),
             (Task::Regression, _) => bail!("no score; expected one"),
+            (Task::MultiLabel, _) => {
+                bail!("several labels; expected a classification or a regression")
+            }
             (Task::Tagging, _) => bail!("tags; expected a classification or a regression"),
         }
     }

@@ -80,6 +80,8 @@ fn folds_of_twelve_uneven_classes_are_scikit_learns() {
         .collect();
     let dataset = Dataset {
         name: "many".into(),
+        loss: totune_data::ClassLoss::PLAIN,
+        task: totune_data::Task::Classification,
         hash: String::new(),
         labels: (0..12).map(|class| class.to_string()).collect(),
         positive: None,

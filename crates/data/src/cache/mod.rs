@@ -201,6 +201,8 @@ mod tests {
                 tokenizer: Tokenizer::open(dir.path(), true).expect("a tokenizer"),
                 dataset: Dataset {
                     name: "synthetic".into(),
+                    loss: crate::ClassLoss::PLAIN,
+                    task: crate::Task::Regression,
                     hash: "h".into(),
                     labels: Vec::new(),
                     positive: None,

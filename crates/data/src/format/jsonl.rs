@@ -3,11 +3,17 @@
 use super::json_array::elements;
 use super::{FormatError, Table, Unit, text};
 use crate::near::{did_you_mean, quoted};
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{
+    DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
+};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
+
+/// The wanted columns, all if none are named; and whether the values of a column may be lists.
+type Wanted<'w> = (Option<&'w [&'w str]>, &'w dyn Fn(&str) -> bool);
 
 /// Settings of JSON; nothing to choose yet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,7 +27,7 @@ impl Jsonl {
         &self,
         path: &Path,
         bytes: &'a [u8],
-        wanted: Option<&[&str]>,
+        wanted: Wanted,
     ) -> Result<Table<'a>, FormatError> {
         let lines = text(path, bytes)?.lines().enumerate();
         let lines = lines
@@ -36,7 +42,7 @@ impl Jsonl {
         &self,
         path: &Path,
         bytes: &'a [u8],
-        wanted: Option<&[&str]>,
+        wanted: Wanted,
     ) -> Result<Table<'a>, FormatError> {
         let objects = elements(text(path, bytes)?);
         let objects =
@@ -50,7 +56,7 @@ impl Jsonl {
 fn rows<'a>(
     path: &Path,
     objects: impl Iterator<Item = (usize, &'a str)>,
-    wanted: Option<&[&str]>,
+    (wanted, is_list): Wanted,
     empty: &str,
 ) -> Result<Table<'a>, FormatError> {
     let error = |line, problem| FormatError::on_line(path, line, problem);
@@ -72,6 +78,7 @@ fn rows<'a>(
         Object {
             columns: &columns,
             fields: &mut fields,
+            is_list,
         }
         .deserialize(&mut reader)
         .and_then(|()| reader.end())
@@ -134,6 +141,7 @@ impl<'de> Visitor<'de> for KeyVisitor {
 struct Object<'a, 't> {
     columns: &'t [String],
     fields: &'t mut [Option<Cow<'a, str>>],
+    is_list: &'t dyn Fn(&str) -> bool,
 }
 
 impl<'a> DeserializeSeed<'a> for Object<'a, '_> {
@@ -162,7 +170,10 @@ impl<'a> Visitor<'a> for Object<'a, '_> {
                     "key `{key}` is there twice; expected it once"
                 )));
             }
-            self.fields[column] = Some(map.next_value_seed(Field(&key))?);
+            self.fields[column] = Some(map.next_value_seed(Field {
+                key: &key,
+                may_be_list: (self.is_list)(&key),
+            })?);
         }
         Ok(())
     }
@@ -173,7 +184,10 @@ impl<'a> Visitor<'a> for Object<'a, '_> {
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// The value of the key as a field.
-struct Field<'k>(&'k str);
+struct Field<'k> {
+    key: &'k str,
+    may_be_list: bool,
+}
 
 impl<'a> DeserializeSeed<'a> for Field<'_> {
     type Value = Cow<'a, str>;
@@ -187,11 +201,20 @@ impl<'a> Visitor<'a> for Field<'_> {
     type Value = Cow<'a, str>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let list = if self.may_be_list { " a list," } else { "" };
+        let key = self.key;
         write!(
             formatter,
-            "`{}` to be a string, a number, true, false or null",
-            self.0
+            "`{key}` to be{list} a string, a number, true, false or null"
         )
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, list: A) -> Result<Self::Value, A::Error> {
+        if !self.may_be_list {
+            return Err(A::Error::invalid_type(Unexpected::Seq, &self));
+        }
+        let list = Vec::<serde_json::Value>::deserialize(SeqAccessDeserializer::new(list))?;
+        Ok(Cow::Owned(serde_json::Value::from(list).to_string()))
     }
 
     fn visit_borrowed_str<E>(self, value: &'a str) -> Result<Self::Value, E> {

@@ -106,13 +106,13 @@ fn sentence(
             }
         }
     };
-    let words = columns.text.names().first().map_or("", String::as_str);
+    let words = columns.text.first();
     Ok(Sentence {
         line,
         id: field(&columns.id)?,
         document: field(&columns.group)?,
         words: list(words)?,
-        tags: labelled.then(|| list(&columns.label)).transpose()?,
+        tags: labelled.then(|| list(columns.label.first())).transpose()?,
     })
 }
 
@@ -146,7 +146,8 @@ mod tests {
             number_from: 1,
             text: Joined::One("words".into()),
             second: None,
-            label: "tags".into(),
+            label: crate::Joined::One("tags".into()),
+            label_separator: None,
             group: Some("doc".into()),
             join: " ".into(),
         };

@@ -60,11 +60,23 @@ impl Format {
         bytes: &'a [u8],
         wanted: Option<&[&str]>,
     ) -> Result<Table<'a>, FormatError> {
+        self.table_with_lists(path, bytes, wanted, &|_| false)
+    }
+
+    /// Like [`Format::table`], where the JSON values of the columns that `is_list` accepts may be lists of strings and
+    /// numbers, whose fields are these lists as JSON.
+    pub fn table_with_lists<'a>(
+        &self,
+        path: &Path,
+        bytes: &'a [u8],
+        wanted: Option<&[&str]>,
+        is_list: &dyn Fn(&str) -> bool,
+    ) -> Result<Table<'a>, FormatError> {
         match self {
             Format::Csv(settings) => settings.read(b',', Quotes::Doubled, path, bytes, wanted),
             Format::Tsv(settings) => settings.read(b'\t', Quotes::None, path, bytes, wanted),
-            Format::Jsonl(settings) => settings.read(path, bytes, wanted),
-            Format::Json(settings) => settings.read_array(path, bytes, wanted),
+            Format::Jsonl(settings) => settings.read(path, bytes, (wanted, is_list)),
+            Format::Json(settings) => settings.read_array(path, bytes, (wanted, is_list)),
             Format::Parquet(settings) => settings.read(path, bytes, wanted),
             Format::SentimentTrees(settings) => settings.read(path, bytes, wanted),
             Format::Conll(_) => Err(FormatError::on_line(path, 1, NO_TABLE.into())),

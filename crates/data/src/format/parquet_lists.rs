@@ -39,8 +39,8 @@ fn sentences(bytes: &[u8], columns: &Columns, labelled: bool) -> Result<Vec<Sent
     let at = |row: usize| move |problem: String| (row, problem);
     let broken = |row| move |problem: ParquetError| (row, format!("{problem}; expected parquet"));
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(broken(1))?;
-    let words = columns.text.names().first().map_or("", String::as_str);
-    let label = labelled.then_some(columns.label.as_str());
+    let words = columns.text.first();
+    let label = labelled.then_some(columns.label.first());
     let (id, document) = (columns.id.as_deref(), columns.group.as_deref());
     let wanted = [Some(words), label, id, document].into_iter().flatten();
     let wanted: Vec<&str> = wanted.collect();

@@ -1,5 +1,7 @@
 //! Guesses of the roles of a table's columns.
 
+use super::label_sets::{self, LabelSets};
+use super::names::{IDS, LABELS, PAIRS, TEXTS, all_differ, plain};
 use super::{Findings, Hints, listed};
 use crate::Task;
 use crate::format::Table;
@@ -7,76 +9,8 @@ use crate::near::near;
 use anyhow::{Result, bail, ensure};
 use std::collections::{BTreeMap, HashSet};
 
-/// Names of columns, in lower case and only their letters and digits, the likelier ones first.
-const PAIRS: [(&str, &str); 8] = [
-    ("sentence1", "sentence2"),
-    ("sentencea", "sentenceb"),
-    ("question1", "question2"),
-    ("text1", "text2"),
-    ("texta", "textb"),
-    ("premise", "hypothesis"),
-    ("question", "sentence"),
-    ("1string", "2string"),
-];
-const TEXTS: [&str; 10] = [
-    "text",
-    "sentence",
-    "review",
-    "tweet",
-    "comment",
-    "utterance",
-    "document",
-    "content",
-    "body",
-    "message",
-];
-const LABELS: [&str; 16] = [
-    "label",
-    "labels",
-    "target",
-    "class",
-    "goldlabel",
-    "gold",
-    "category",
-    "sentiment",
-    "intent",
-    "score",
-    "similarity",
-    "rating",
-    "stars",
-    "isduplicate",
-    "entailmentjudgment",
-    "relatednessscore",
-];
-const IDS: [&str; 8] = [
-    "id",
-    "idx",
-    "index",
-    "guid",
-    "uid",
-    "pairid",
-    "sentenceid",
-    "rowid",
-];
-
 /// The most distinct values of a column that is taken for a label without such a name.
 const FEW: usize = 50;
-
-fn plain(name: &str) -> String {
-    let letters = name.chars().filter(|letter| letter.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
-}
-
-/// Returns whether a field is the name of a column rather than a value.
-pub(super) fn is_telling(field: &str) -> bool {
-    let name = plain(field);
-    let pair = PAIRS
-        .iter()
-        .any(|(first, second)| name == *first || name == *second);
-    pair || TEXTS.contains(&name.as_str())
-        || LABELS.contains(&name.as_str())
-        || IDS.contains(&name.as_str())
-}
 
 /// Guesses the roles of the columns of `table`.
 pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
@@ -96,17 +30,25 @@ pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
         )
     };
     let mut second = asked("--second", &hints.second)?;
-    let label = asked("--label", &hints.label)?;
     let id = asked("--id", &hints.id)?;
+    let known = |name: &String| names.iter().position(|column| column == name);
+    let of_label = hints.label.as_ref().and_then(known);
     let text = match asked("--text", &hints.text)? {
         Some(text) => text,
         None => {
-            let (text, pair, why) = guess_text(table, &[second, label, id])?;
+            let (text, pair, why) = guess_text(table, &[second, of_label, id])?;
             second = second.or(pair);
             reasons.push(why);
             text
         }
     };
+    if let Some(sets) = label_sets::guess(table, &[Some(text), second, id], hints)? {
+        reasons.push(sets.reason.clone());
+        let id = id.or_else(|| id_by_name(table, &[Some(text), second]));
+        let columns = [("id", id), ("text", Some(text)), ("second", second)];
+        return Ok(of_sets(table, columns, sets, reasons));
+    }
+    let label = asked("--label", &hints.label)?;
     let label = match label {
         Some(label) => label,
         None => {
@@ -115,13 +57,15 @@ pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
             label
         }
     };
-    let taken = [Some(text), second, Some(label)];
-    let id = id.or_else(|| {
-        let by_name = |&column: &usize| IDS.contains(&plain(&names[column]).as_str());
-        let mut free = (0..names.len()).filter(|column| !taken.contains(&Some(*column)));
-        free.find(by_name)
-            .filter(|&column| all_differ(table, column))
-    });
+    if hints.task.is_none()
+        && let Some(sets) = label_sets::in_column(table, label, hints)?
+    {
+        reasons.push(sets.reason.clone());
+        let id = id.or_else(|| id_by_name(table, &[Some(text), second]));
+        let columns = [("id", id), ("text", Some(text)), ("second", second)];
+        return Ok(of_sets(table, columns, sets, reasons));
+    }
+    let id = id.or_else(|| id_by_name(table, &[Some(text), second, Some(label)]));
     let mut parts = Vec::new();
     let mut part = |key: &str, column: Option<usize>| {
         parts.extend(column.map(|column| format!("{key} = {}", super::string(&names[column]))));
@@ -139,9 +83,13 @@ pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
     Ok(findings)
 }
 
-fn all_differ(table: &Table, column: usize) -> bool {
-    let mut seen = HashSet::new();
-    table.column(column).all(|value| seen.insert(value))
+/// The column with the name of an id and a different value in each row, if there is one.
+fn id_by_name(table: &Table, taken: &[Option<usize>]) -> Option<usize> {
+    let names = table.columns();
+    let by_name = |&column: &usize| IDS.contains(&plain(&names[column]).as_str());
+    let mut free = (0..names.len()).filter(|column| !taken.contains(&Some(*column)));
+    free.find(by_name)
+        .filter(|&column| all_differ(table, column))
 }
 
 /// The text column, its pair if there is one, and the reason.
@@ -238,8 +186,70 @@ fn guess_label(table: &Table, taken: &[Option<usize>]) -> Result<(usize, String)
     }
 }
 
+/// The findings about a multi-label dataset.
+fn of_sets(
+    table: &Table,
+    columns: [(&str, Option<usize>); 3],
+    sets: LabelSets,
+    reasons: Vec<String>,
+) -> Findings {
+    let names = table.columns();
+    let parts = columns.iter().filter_map(|(key, column)| {
+        let name = super::string(&names[(*column)?]);
+        Some(format!("{key} = {name}"))
+    });
+    let parts: Vec<String> = parts.chain([sets.key]).collect();
+    Findings {
+        columns: format!("{{ {} }}", parts.join(", ")),
+        columns_reason: reasons.join(", "),
+        ..Findings::new(Task::MultiLabel, sets.reason, sets.labels)
+    }
+}
+
 /// The most distinct integers that are taken for classes without a hint.
 const FEW_NUMBERS: usize = 20;
+
+/// The labels of an ordinal dataset in their order: by value where they are numbers, and otherwise as `--order` says.
+fn ordered(name: &str, mut found: Vec<String>, hints: &Hints) -> Result<Vec<String>> {
+    if let Some(order) = &hints.order {
+        if let Some(label) = found.iter().find(|label| !order.contains(label)) {
+            let hint = near(label, order.iter().map(String::as_str))
+                .map_or(String::new(), |near| format!(" did you mean `{near}`?"));
+            bail!(
+                "--order: `{name}` has `{label}`, which is not in it;{hint} found {}",
+                listed(order)
+            );
+        }
+        return Ok(order.clone());
+    }
+    let number = |label: &String| label.trim().parse::<f64>().ok().filter(|n| n.is_finite());
+    ensure!(
+        found.iter().all(|label| number(label).is_some()),
+        "`{name}` has labels that are no numbers, so their order is not known: {}; give --order with them from the lowest \
+         to the highest, with commas between them",
+        listed(&found)
+    );
+    found.sort_by(|a, b| {
+        number(a)
+            .partial_cmp(&number(b))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    Ok(found)
+}
+
+/// The value that means "no label", if there is one: the Hub writes -1, others leave the field empty.
+fn unlabelled(counts: &BTreeMap<&str, usize>, hints: &Hints) -> Option<&'static str> {
+    let whole = |value: &&str| value.parse::<i64>().is_ok();
+    // Of a scale, -1 may be a step.
+    let is_ordinal = hints.task == Some(Task::Ordinal);
+    if counts.len() > 1 && counts.contains_key("") {
+        Some("")
+    } else if counts.contains_key("-1") && counts.keys().all(whole) && !is_ordinal {
+        Some("-1")
+    } else {
+        None
+    }
+}
 
 fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {
     let name = &table.columns()[label];
@@ -248,13 +258,7 @@ fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {
         *counts.entry(value).or_default() += 1;
     }
     let whole = |value: &&str| value.parse::<i64>().is_ok();
-    // The Hub writes -1, others leave the field empty.
-    let mut unlabelled = None;
-    if counts.len() > 1 && counts.contains_key("") {
-        unlabelled = Some("");
-    } else if counts.contains_key("-1") && counts.keys().all(whole) {
-        unlabelled = Some("-1");
-    }
+    let unlabelled = unlabelled(&counts, hints);
     let mut values: Vec<&str> = counts
         .keys()
         .copied()
@@ -279,17 +283,8 @@ fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {
         ),
     };
     let mut findings = Findings {
-        task,
-        task_reason,
-        labels: Vec::new(),
-        range: None,
         unlabelled: unlabelled.map(String::from),
-        format: String::new(),
-        format_reason: String::new(),
-        columns: String::new(),
-        columns_reason: String::new(),
-        empty: None,
-        encoding: None,
+        ..Findings::new(task, task_reason, Vec::new())
     };
     if task == Task::Regression {
         let Some(numbers) = numbers.filter(|numbers| numbers.len() > 1) else {
@@ -306,12 +301,29 @@ fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {
     );
     ensure!(
         hints.label.is_some() || n <= FEW || 20 * n <= table.n_rows(),
-        "`{name}` has {n} different values in {} rows; if they are labels, give --label {name}",
+        "`{name}` has {n} different values in {} rows; if they are labels, give --label {name}, and if a field has several \
+         labels, give --task multi-label",
         table.n_rows()
     );
     if classes {
         values.sort_by_key(|value| value.parse::<i64>().unwrap_or(0));
     }
-    findings.labels = values.into_iter().map(String::from).collect();
+    let order: Vec<String> = values.into_iter().map(String::from).collect();
+    if task == Task::Ordinal {
+        findings.labels = ordered(name, order, hints)?;
+        return Ok(findings);
+    }
+    ensure!(
+        hints.order.is_none(),
+        "--order: given; expected none, since the task is {}",
+        task.word()
+    );
+    if classes && n > 2 && hints.task.is_none() {
+        findings.note = Some(format!(
+            "`{name}` has whole numbers, which are taken for labels without an order; if they are steps of a scale, give \
+             --task ordinal"
+        ));
+    }
+    findings.labels = order;
     Ok(findings)
 }

@@ -153,6 +153,7 @@ impl WordColumns {
             columns_reason: "words come first and tags last".into(),
             empty: None,
             encoding: None,
+            note: None,
         })
     }
 }
@@ -297,7 +298,7 @@ fn rows(sample: &str, separator: char) -> Vec<Vec<String>> {
 fn has_header(rows: &[Vec<String>]) -> Result<(bool, String)> {
     let first = &rows[0];
     let number = |field: &String| field.trim().parse::<f64>().is_ok();
-    if let Some(known) = first.iter().find(|field| super::columns::is_telling(field)) {
+    if let Some(known) = first.iter().find(|field| super::names::is_telling(field)) {
         return Ok((true, format!("the first line has the name `{known}`")));
     }
     if let Some(field) = first.iter().find(|field| number(field)) {

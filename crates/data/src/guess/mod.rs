@@ -5,7 +5,9 @@
 //! loads at once.
 
 mod columns;
+mod label_sets;
 mod layout;
+mod names;
 mod siblings;
 
 pub use self::layout::fields;
@@ -30,8 +32,12 @@ pub struct Hints {
     pub text: Option<String>,
     /// The column of the second text of a pair.
     pub second: Option<String>,
-    /// The column of the label, the score or the tags.
+    /// The column of the label, the score or the tags; of a multi-label dataset also several with commas between them.
     pub label: Option<String>,
+    /// The text between the labels in a field of a multi-label dataset.
+    pub label_separator: Option<String>,
+    /// The labels of an ordinal dataset in their order.
+    pub order: Option<Vec<String>>,
     /// The column of ids.
     pub id: Option<String>,
     /// The separator of fields.
@@ -69,6 +75,27 @@ struct Findings {
     columns_reason: String,
     empty: Option<Empty>,
     encoding: Option<String>,
+    /// A note for the user.
+    note: Option<String>,
+}
+
+impl Findings {
+    fn new(task: Task, task_reason: String, labels: Vec<String>) -> Self {
+        Self {
+            task,
+            task_reason,
+            labels,
+            range: None,
+            unlabelled: None,
+            format: String::new(),
+            format_reason: String::new(),
+            columns: String::new(),
+            columns_reason: String::new(),
+            empty: None,
+            encoding: None,
+            note: None,
+        }
+    }
 }
 
 /// The name of the dataset that [`draft`] writes a card of.
@@ -102,7 +129,7 @@ pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) 
                 anyhow!("{file}: {said}")
             }
         })?;
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = findings.note.iter().cloned().collect();
     let mut splits = Vec::new();
     for (split, path) in siblings::splits(file) {
         match measured(&findings, &name, &split, &path, folder) {
@@ -127,7 +154,7 @@ fn findings(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Findings> {
             let read: crate::format::Format =
                 crate::toml_file::parse_toml::<toml::Table>(&format!("format = {format}"))
                     .and_then(|table| Ok(table["format"].clone().try_into()?))?;
-            let table = read.table(file, bytes, None)?;
+            let table = read.table_with_lists(file, bytes, None, &|_| true)?;
             let mut findings = columns::findings(&table, hints)?;
             findings.format = format;
             findings.format_reason = reason;
@@ -210,6 +237,8 @@ fn strings(texts: &[String]) -> String {
 fn head(name: &str, relative_to_card: bool, findings: &Findings) -> String {
     let metrics = match findings.task {
         Task::Classification => r#"["accuracy", "f1-macro"]"#,
+        Task::MultiLabel => r#"["f1-micro", "f1-macro", "exact-match", "map", "lrap"]"#,
+        Task::Ordinal => r#"["quadratic-kappa", "mae", "accuracy"]"#,
         Task::Regression => r#"["pearson", "spearman"]"#,
         Task::Tagging => r#"["span-f1", "span-precision", "span-recall"]"#,
     };

@@ -1,5 +1,6 @@
 //! Stratified sampling: a share of every class.
 
+use super::label_sets;
 use crate::Dataset;
 use crate::random::{shuffle, stream};
 use rand_chacha::ChaCha8Rng;
@@ -65,8 +66,8 @@ pub(super) fn limited(
     all.into_iter().filter(|&index| chosen[index]).collect()
 }
 
-/// A mask of the examples sampled: the `share` of those at `indices`, stratified by class. Examples without a class
-/// form one class.
+/// A mask of the examples sampled: the `share` of those at `indices`, stratified by class, or by the rarest of several
+/// labels, so that a smaller sample is part of a larger one. Examples without a label form one stratum.
 pub(super) fn drawn(
     dataset: &Dataset,
     indices: &[usize],
@@ -74,9 +75,9 @@ pub(super) fn drawn(
     random: &mut dyn FnMut(u64) -> ChaCha8Rng,
 ) -> Vec<bool> {
     let mut strata: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    let of_examples = label_sets::strata(dataset);
     for &index in indices {
-        let class = dataset.examples[index].target.class();
-        strata.entry(class).or_default().push(index);
+        strata.entry(of_examples[index]).or_default().push(index);
     }
     let sizes: Vec<usize> = strata.values().map(Vec::len).collect();
     let mut chosen = vec![false; dataset.examples.len()];

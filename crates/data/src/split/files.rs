@@ -118,6 +118,8 @@ mod tests {
         };
         Dataset {
             name: "t".into(),
+            loss: crate::ClassLoss::PLAIN,
+            task: crate::Task::Classification,
             hash: String::new(),
             labels: vec!["a".into(), "b".into()],
             positive: None,

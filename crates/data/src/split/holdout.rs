@@ -1,9 +1,10 @@
 //! A stratified random test set.
 
 use super::drawing::{DevOf, limited, quotas};
+use super::label_sets::stratified;
 use super::{Duplicates, HoldOut};
-use crate::Dataset;
 use crate::random::{shuffle, stream};
+use crate::{Dataset, Task};
 use anyhow::{Result, ensure};
 use std::collections::BTreeMap;
 
@@ -13,7 +14,14 @@ impl HoldOut {
     /// Examples are sampled in units: single ones, or with `duplicates = "group"` all rows of one text, which count
     /// towards the class most of them have. Each class is shuffled on its own and filled up to its quota, so the two
     /// settings give the same sample until the first repeated text.
-    pub(super) fn tested(&self, classes: &[usize], first: &[usize]) -> Result<Vec<bool>> {
+    ///
+    /// Of a multi-label dataset, all units are shuffled and divided by iterative stratification.
+    pub(super) fn tested(
+        &self,
+        dataset: &Dataset,
+        classes: &[usize],
+        first: &[usize],
+    ) -> Result<Vec<bool>> {
         let mut units: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (index, &first) in first.iter().enumerate() {
             let unit = if self.duplicates == Duplicates::Group {
@@ -22,6 +30,14 @@ impl HoldOut {
                 index
             };
             units.entry(unit).or_default().push(index);
+        }
+        if dataset.task == Task::MultiLabel {
+            let mut units: Vec<Vec<usize>> = units.into_values().collect();
+            shuffle(&mut units, &mut stream(self.seed, "hold-out", 0));
+            let parts = stratified(dataset, units, &[self.test, 1.0 - self.test]);
+            let mut tested = vec![false; classes.len()];
+            parts[0].iter().for_each(|&index| tested[index] = true);
+            return Ok(tested);
         }
         let mut strata: BTreeMap<usize, Vec<Vec<usize>>> = BTreeMap::new();
         for unit in units.into_values() {

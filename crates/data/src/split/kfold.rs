@@ -17,7 +17,8 @@ impl KFold {
         classes: &[usize],
         first: &[usize],
     ) -> Result<Vec<usize>> {
-        let n_classes = dataset.labels.len();
+        // One more for the examples of a multi-label dataset without a label.
+        let n_classes = dataset.labels.len() + 1;
         let mut counts = vec![0; n_classes];
         classes.iter().for_each(|&class| counts[class] += 1);
         let largest = counts.iter().copied().max().unwrap_or(0);

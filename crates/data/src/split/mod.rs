@@ -4,6 +4,7 @@ mod drawing;
 mod files;
 mod holdout;
 mod kfold;
+mod label_sets;
 mod numpy;
 mod shares;
 mod usual;
@@ -13,7 +14,7 @@ pub use files::Files;
 pub use usual::{LabelledFiles, Splits};
 
 use crate::duplicates::first_occurrences;
-use crate::{Dataset, Input};
+use crate::{Dataset, Input, Task};
 use anyhow::{Result, anyhow, bail, ensure};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::collections::HashSet;
@@ -201,14 +202,14 @@ impl Split {
         }
         let classes = match self {
             // Examples with scores or tags are sampled as one class.
-            Split::HoldOut(_) if dataset.labels.is_empty() || dataset.tagging.is_some() => {
+            Split::HoldOut(_) if matches!(dataset.task, Task::Regression | Task::Tagging) => {
                 vec![0; dataset.examples.len()]
             }
             _ => classes(dataset)?,
         };
         let first = first_occurrences(&dataset.examples);
         let tested: Vec<bool> = match self {
-            Split::HoldOut(hold_out) => hold_out.tested(&classes, &first)?,
+            Split::HoldOut(hold_out) => hold_out.tested(dataset, &classes, &first)?,
             Split::KFold(k_fold) => {
                 let folds = k_fold.assign(dataset, &classes, &first)?;
                 folds.iter().map(|&of| of == fold).collect()
@@ -317,7 +318,13 @@ fn check_limits(limits: &[(&str, Option<usize>)]) -> Result<()> {
     Ok(())
 }
 
+/// The class of each example to stratify by; of a multi-label dataset its rarest label, and one more for no label.
 fn classes(dataset: &Dataset) -> Result<Vec<usize>> {
+    if dataset.task == Task::MultiLabel {
+        let strata = label_sets::strata(dataset).into_iter();
+        let none = dataset.labels.len();
+        return Ok(strata.map(|stratum| stratum.unwrap_or(none)).collect());
+    }
     let class = |example: &crate::Example| {
         example.target.class().ok_or_else(|| {
             anyhow!(
@@ -334,6 +341,8 @@ fn classes(dataset: &Dataset) -> Result<Vec<usize>> {
 fn two_classes(examples: Vec<crate::Example>) -> Dataset {
     Dataset {
         name: "t".into(),
+        loss: crate::ClassLoss::PLAIN,
+        task: Task::Classification,
         hash: String::new(),
         labels: vec!["a".into(), "b".into()],
         positive: None,
@@ -384,6 +393,8 @@ mod tests {
         });
         let dataset = Dataset {
             name: "t".into(),
+            loss: crate::ClassLoss::PLAIN,
+            task: Task::Classification,
             hash: String::new(),
             labels: vec![],
             positive: None,

@@ -4,19 +4,46 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 
+use super::label_sets::stratified;
 use crate::random::{shuffle, stream};
-use crate::{Dataset, Input, sha256_hex};
+use crate::{Dataset, Input, Task, sha256_hex};
 
 impl Dataset {
     /// Splits the examples at random into one part per share; `shares` add up to 1. Returns ascending indices, each in
     /// one part.
     ///
     /// Examples of one group, and examples with the same text, stay together. Of a classification it is stratified: each
-    /// part has about the same share of every class. Sampled with `seed`.
+    /// part has about the same share of every class, and of a multi-label dataset of every label ([`stratified`]). Sampled
+    /// with `seed`.
     ///
     /// # Errors
     /// When a part stays empty.
     pub fn split_by_shares(&self, shares: &[f64], seed: u64) -> Result<Vec<Vec<usize>>> {
+        let mut parts = match self.task {
+            Task::MultiLabel => {
+                let mut units = units(self);
+                shuffle(&mut units, &mut stream(seed, "compare parts", 0));
+                units.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
+                stratified(self, units, shares)
+            }
+            Task::Classification | Task::Ordinal | Task::Regression | Task::Tagging => {
+                self.split_by_class(shares, seed)
+            }
+        };
+        for part in &mut parts {
+            part.sort_unstable();
+        }
+        ensure!(
+            parts.iter().all(|part| !part.is_empty()),
+            "{}: found {} examples in too few groups, expected enough for {} parts",
+            self.name,
+            self.examples.len(),
+            shares.len()
+        );
+        Ok(parts)
+    }
+
+    fn split_by_class(&self, shares: &[f64], seed: u64) -> Vec<Vec<usize>> {
         let mut strata: BTreeMap<Option<usize>, Vec<Vec<usize>>> = BTreeMap::new();
         for unit in units(self) {
             let class = most_frequent(unit.iter().map(|&at| self.examples[at].target.class()));
@@ -37,17 +64,7 @@ impl Dataset {
                 parts[part].extend(unit);
             }
         }
-        for part in &mut parts {
-            part.sort_unstable();
-        }
-        ensure!(
-            parts.iter().all(|part| !part.is_empty()),
-            "{}: found {} examples in too few groups, expected enough for {} parts",
-            self.name,
-            self.examples.len(),
-            shares.len()
-        );
-        Ok(parts)
+        parts
     }
 
     /// The examples at `indices` as a dataset of their own, under `name`.
@@ -128,6 +145,8 @@ pub(super) mod tests {
         };
         Dataset {
             name: "own".into(),
+            loss: crate::ClassLoss::PLAIN,
+            task: Task::Classification,
             hash: "00".into(),
             labels: vec!["a".into(), "b".into()],
             positive: None,

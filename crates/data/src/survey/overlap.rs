@@ -76,6 +76,8 @@ mod tests {
         });
         let dataset = Dataset {
             name: "synthetic".into(),
+            loss: crate::ClassLoss::PLAIN,
+            task: crate::Task::Regression,
             hash: String::new(),
             labels: Vec::new(),
             positive: None,

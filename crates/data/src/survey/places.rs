@@ -1,7 +1,7 @@
 //! The splits of each dataset, and the layouts in which they were found.
 
 use super::grid::{Grid, thousands};
-use crate::{Card, Task};
+use crate::Card;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -42,17 +42,6 @@ pub struct Place {
     pub path: PathBuf,
     /// True if the file exists.
     pub found: bool,
-}
-
-impl Task {
-    /// The word that cards use.
-    pub fn word(self) -> &'static str {
-        match self {
-            Task::Classification => "classification",
-            Task::Regression => "regression",
-            Task::Tagging => "tagging",
-        }
-    }
 }
 
 /// The splits of `card` and their paths below `root`.

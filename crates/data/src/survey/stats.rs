@@ -309,6 +309,8 @@ mod tests {
             });
         Dataset {
             name: "synthetic".into(),
+            loss: crate::ClassLoss::PLAIN,
+            task: crate::Task::Classification,
             hash: String::new(),
             labels: vec!["no".into(), "yes".into()],
             positive: None,

@@ -4,6 +4,7 @@
 
 mod cards;
 mod files;
+mod label_sets;
 
 use totune_data::{Card, sha256_hex};
 

@@ -158,7 +158,7 @@ fn cards() {
         (
             "label = \"label\"",
             "label = [\"label\"]",
-            "toy.toml: line 11: invalid type: sequence, expected a string",
+            "toy.toml: layouts.made: columns.label: a list; expected the name of one column, since the task is not multi-label",
         ),
         (
             "[\"0\", \"1\"]",

@@ -69,7 +69,7 @@ pub(super) fn ratio(part: usize, whole: usize) -> f64 {
 }
 
 #[track_caller]
-pub(super) fn assert_same_length<T>(gold: &[T], predicted: &[T]) {
+pub(super) fn assert_same_length<T, U>(gold: &[T], predicted: &[U]) {
     assert_eq!(
         gold.len(),
         predicted.len(),

@@ -1,7 +1,8 @@
 //! Scores: gold and predicted values in, numbers out.
 //!
 //! One file for each family: [`accuracy`], F1 and the like of single-label classifiers ([`averaged`]), [`matthews`],
-//! correlations and errors of regressions ([`pearson`]), calibration of probabilities ([`brier_score`]), and spans of
+//! several labels of each example ([`multi_label_scores`]), labels in an order ([`quadratic_kappa`]), correlations and
+//! errors of regressions ([`pearson`]), calibration of probabilities ([`brier_score`]), and spans of
 //! taggers ([`SpanScores`], under a [`SpanEvaluation`] of the tags). [`classification_scores`], [`regression_scores`] and
 //! [`tagging_scores`] give all of a family under the names of the result rows.
 
@@ -9,7 +10,9 @@ mod calibration;
 mod classes;
 mod correlation;
 mod counts;
+mod label_sets;
 mod matthews;
+mod ordinal;
 mod rows;
 mod spans;
 mod tagging;
@@ -22,7 +25,12 @@ pub use classes::{
 };
 pub use correlation::{mean_squared_error, pearson, pearson_spearman, spearman, spearman_textbook};
 pub use counts::{Counts, PrecisionRecallF1};
+pub use label_sets::{
+    average_precision, exact_match, for_labels, label_average_precision, label_counts,
+    label_ranking_average_precision, mean_average_precision, multi_label_scores,
+};
 pub use matthews::matthews;
+pub use ordinal::{mean_absolute_step, ordinal_scores, quadratic_kappa};
 pub use rows::{
     CLASSIFICATION_EXTRAS, classification_scores, classification_scores_with, regression_scores,
     tagging_scores,

@@ -59,10 +59,9 @@ impl Conll {
     pub(super) fn check_columns(&self, columns: &Columns) -> Result<()> {
         let known = || self.columns.iter().map(String::as_str);
         for (key, name) in [
-            ("text", columns.text.names().first()),
-            ("label", Some(&columns.label)),
+            ("text", columns.text.first()),
+            ("label", columns.label.first()),
         ] {
-            let name = name.map_or("", String::as_str);
             let hint = did_you_mean(name, known());
             ensure!(
                 known().any(|column| column == name),
@@ -88,8 +87,8 @@ impl Conll {
         let mut reader = Reader {
             format: self,
             path,
-            word: columns.text.names().first().map_or("", String::as_str),
-            tag: &columns.label,
+            word: columns.text.first(),
+            tag: columns.label.first(),
             labelled,
             names: self.columns.iter().map(String::as_str).collect(),
             started: false,

@@ -18,7 +18,8 @@ fn read(format: &Conll, text: &[u8], labelled: bool) -> Result<Vec<Sentence>, Fo
         number_from: 1,
         text: Joined::One("word".into()),
         second: None,
-        label: "ner".into(),
+        label: crate::Joined::One("ner".into()),
+        label_separator: None,
         group: None,
         join: " ".into(),
     };

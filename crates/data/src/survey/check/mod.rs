@@ -2,8 +2,10 @@
 
 use super::grid::Grid;
 use super::measured::{Measured, shown};
+use crate::columns::Joined;
 use crate::hash::sha256_hex;
-use crate::{Card, Example, Layout, SplitFacts, Target};
+use crate::label_sets::names;
+use crate::{Card, Example, Layout, SplitFacts, Target, Task};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -305,17 +307,27 @@ fn values(card: &Card, layout: &Layout, split: &str, path: &Path, bytes: &[u8]) 
     } else {
         &layout.values
     };
-    let label = layout.columns_of(split).label.as_str();
+    let columns = layout.columns_of(split);
+    let Joined::One(label) = &columns.label else {
+        return Vec::new(); // a column of 0 and 1 for each label
+    };
     let Ok(bytes) = layout.contents(path, bytes) else {
         return Vec::new();
     };
-    let table = layout.format_of(split).table(path, &bytes, Some(&[label]));
+    let is_list = |name: &str| columns.is_list(card.task, name);
+    let format = layout.format_of(split);
+    let table = format.table_with_lists(path, &bytes, Some(&[label.as_str()]), &is_list);
     let (Ok(table), false) = (table, known.is_empty()) else {
         return Vec::new();
     };
-    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let mut counts: HashMap<String, usize> = HashMap::new();
     for value in table.column(0) {
-        *counts.entry(value).or_default() += 1;
+        let several = (card.task == Task::MultiLabel)
+            .then(|| names(value, columns.label_separator.as_deref()).ok())
+            .flatten();
+        for name in several.unwrap_or_else(|| vec![value.to_string()]) {
+            *counts.entry(name).or_default() += 1;
+        }
     }
     let is_listed = |value: &str| {
         let names = known.iter().chain(&layout.unlabelled);
@@ -327,9 +339,9 @@ fn values(card: &Card, layout: &Layout, split: &str, path: &Path, bytes: &[u8]) 
     let mut values: Vec<FoundValue> = counts
         .into_iter()
         .map(|(value, rows)| FoundValue {
-            value: value.to_string(),
+            listed: is_listed(&value),
+            value,
             rows,
-            listed: is_listed(value),
         })
         .collect();
     values.sort_by(|a, b| b.rows.cmp(&a.rows).then_with(|| a.value.cmp(&b.value)));

@@ -1,6 +1,7 @@
 //! A few examples as they are read and as a model gets them.
 
 use super::grid::wrapped;
+use crate::near::quoted;
 use crate::{Dataset, Example, Input, Target, Tokenizer};
 use anyhow::{Result, ensure};
 use serde::Serialize;
@@ -15,7 +16,7 @@ pub struct ExampleView {
     pub group: Option<String>,
     /// Its texts: one, or the two of a pair; of a tagging dataset, the words.
     pub texts: Vec<String>,
-    /// The gold target: a label, a score, or a tag for each word; none where it is not published.
+    /// The gold target: a label, several labels, a score, or a tag for each word; none where it is not published.
     pub answer: Option<ShownTarget>,
     /// Its tokens and padding.
     pub tokens: Option<Tokens>,
@@ -32,8 +33,8 @@ pub enum ShownTarget {
     Score(f64),
     /// A label.
     Label(String),
-    /// A tag for each word.
-    Tags(Vec<String>),
+    /// All labels of the example, or a tag for each word.
+    Several(Vec<String>),
 }
 
 /// An example after tokenising and padding; all lists have the same length.
@@ -122,7 +123,8 @@ fn answer(dataset: &Dataset, target: &Target) -> Option<ShownTarget> {
         Target::Unknown => None,
         Target::Class(class) => Some(ShownTarget::Label(name(class))),
         Target::Value(score) => Some(ShownTarget::Score(*score)),
-        Target::Tags(tags) => Some(ShownTarget::Tags(tags.iter().map(name).collect())),
+        Target::Labels(labels) => Some(ShownTarget::Several(labels.iter().map(name).collect())),
+        Target::Tags(tags) => Some(ShownTarget::Several(tags.iter().map(name).collect())),
     }
 }
 
@@ -179,7 +181,11 @@ impl ExampleView {
         match &self.answer {
             Some(ShownTarget::Label(label)) => head += &format!("  label `{label}`"),
             Some(ShownTarget::Score(score)) => head += &format!("  score {score}"),
-            Some(ShownTarget::Tags(_)) => {}
+            Some(ShownTarget::Several(_)) if self.words => {}
+            Some(ShownTarget::Several(labels)) if labels.is_empty() => head += "  no label",
+            Some(ShownTarget::Several(labels)) => {
+                head += &format!("  labels {}", quoted(labels.iter().map(String::as_str)));
+            }
             None => head += "  no answer",
         }
         if let Some(group) = &self.group {
@@ -188,7 +194,7 @@ impl ExampleView {
         let mut text = head + "\n";
         if self.words {
             let mut lines = vec![("word", self.texts.clone())];
-            if let Some(ShownTarget::Tags(tags)) = &self.answer {
+            if let Some(ShownTarget::Several(tags)) = &self.answer {
                 lines.push(("tag", tags.clone()));
             }
             text += &blocks(&lines, width);
@@ -229,7 +235,7 @@ impl ExampleView {
                 word.map_or_else(|| "-".to_string(), |word| word.to_string())
             };
             lines.push(("word", column(&mut words.iter().map(word))));
-            if let Some(ShownTarget::Tags(tags)) = &self.answer {
+            if let Some(ShownTarget::Several(tags)) = &self.answer {
                 let tag = |word: &Option<usize>| word.and_then(|word| tags.get(word).cloned());
                 let tags = words
                     .iter()

@@ -24,6 +24,8 @@ fn dataset(rows: Vec<(Input, Target)>) -> Dataset {
         });
     Dataset {
         name: "synthetic".into(),
+        loss: crate::ClassLoss::PLAIN,
+        task: crate::Task::Tagging,
         hash: String::new(),
         labels: vec!["O".into(), "B-X".into()],
         positive: None,
