@@ -11,7 +11,7 @@ pub(crate) struct Best(Option<Found>);
 
 /// An epoch's model: a copy of the parameters trained in any phase, and its predictions.
 pub(crate) struct Found {
-    score: f64,
+    pub score: f64,
     pub epoch: usize,
     pub values: Values,
     pub predictions: Vec<Prediction>,
@@ -34,6 +34,16 @@ impl Best {
             values: copy(model, trainable),
             predictions: Vec::new(),
         }))
+    }
+
+    /// The best epoch's model of a resumed run.
+    pub(crate) fn resumed(found: Option<Found>) -> Self {
+        Self(found)
+    }
+
+    /// The best epoch's model so far, if one was kept.
+    pub(crate) fn found(&self) -> Option<&Found> {
+        self.0.as_ref()
     }
 
     /// Adds the model's predictions.

@@ -6,7 +6,10 @@ use anyhow::{Context, Result};
 use burn::tensor::Device;
 use cpu_time::ProcessTime;
 
+use crate::state::ClockReading;
+
 /// Adds up the time between starts and stops.
+#[derive(Clone)]
 pub(crate) struct Clock {
     device: Device,
     total: Duration,
@@ -23,6 +26,25 @@ impl Clock {
             processor: Some(Duration::ZERO),
             running: None,
         }
+    }
+
+    /// A stopped clock with this reading.
+    ///
+    /// # Errors
+    /// When the seconds are negative, not finite or too many.
+    pub(crate) fn at(device: &Device, reading: &ClockReading) -> Result<Self> {
+        let duration = |seconds| Duration::try_from_secs_f64(seconds).context("a clock reading");
+        Ok(Self {
+            device: device.clone(),
+            total: duration(reading.seconds())?,
+            processor: reading.cpu_seconds().map(duration).transpose()?,
+            running: None,
+        })
+    }
+
+    /// Seconds and processor seconds counted so far.
+    pub(crate) fn reading(&self) -> ClockReading {
+        ClockReading::of(self.seconds(), self.cpu_seconds())
     }
 
     /// Starts counting once the device has finished all queued work.

@@ -1,5 +1,7 @@
 //! Scoring a model on examples it does not learn from.
 
+use std::ops::ControlFlow;
+
 use anyhow::{Context, Result};
 use totune_data::{BatchPlan, Target};
 use totune_model::{Classifier, Encoder, Output, Pass};
@@ -39,6 +41,21 @@ pub fn evaluate<E: Encoder>(
     batch_size: usize,
     start: Option<EntryLayer>,
 ) -> Result<Evaluation> {
+    let batches = (batch_size, start);
+    let found = evaluate_until(model, objective, examples, batches, &mut || {
+        ControlFlow::Continue(())
+    });
+    Ok(found?.expect("nothing breaks it"))
+}
+
+/// Executes [`evaluate`] until `go_on`, which is called before each batch, returns a break; then the result is `None`.
+pub(crate) fn evaluate_until<E: Encoder>(
+    model: &Classifier<E>,
+    objective: &Objective,
+    examples: &Examples,
+    (batch_size, start): (usize, Option<EntryLayer>),
+    go_on: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Option<Evaluation>> {
     let plan = BatchPlan {
         size: batch_size,
         bucketing: true,
@@ -50,18 +67,21 @@ pub fn evaluate<E: Encoder>(
     let mut predicted = vec![Target::Unknown; examples.len()];
     let mut scores = vec![Vec::new(); examples.len()];
     for indices in plan.sequential(&examples.lengths()) {
+        if go_on().is_break() {
+            return Ok(None);
+        }
         let output = batches.outputs(model, &indices, &Pass::evaluation());
         let found = objective.predictions(output, &examples.targets(&indices))?;
         for (&i, found) in indices.iter().zip(found) {
             (loss[i], predicted[i], scores[i]) = (found.loss, found.predicted, found.scores);
         }
     }
-    Ok(Evaluation {
+    Ok(Some(Evaluation {
         // Summed in the order of the examples, so that batching does not show.
         loss: loss.iter().sum::<f64>() / examples.len() as f64,
         predicted,
         scores,
-    })
+    }))
 }
 
 /// Outputs of `model` for each of `examples` before any softmax, as one batch and without dropout: the outputs for an

@@ -4,7 +4,7 @@
 //! turns them and the depth of the encoder into a [`Plan`]: module edits, and phases that say which parameters are
 //! trained, at what rate and for how long. [`fit`] executes the plan on [`TaskData`] and returns an [`Outcome`]: scores
 //! over time, predictions, parameter counts, seconds, and how it ended. A [`Watch`] is notified of progress and can end
-//! the run.
+//! the run; [`Checkpoints`] save its [`TrainingState`] between two steps, from which [`fit_resumable`] resumes.
 //!
 //! ```text
 //! Training, n_layers ─► Plan ─► fit(encoder, TaskData, seed) ─► Outcome
@@ -33,9 +33,11 @@ mod recipe;
 mod regression;
 mod schedule;
 mod setup;
+mod state;
 mod stop;
 mod strategy;
 mod task;
+mod tensor_file;
 #[cfg(test)]
 mod test_support;
 mod training;
@@ -44,21 +46,25 @@ mod watch;
 pub use cache::{Activations, CacheFile, CachedActivations, EntryLayer, StoredDtype};
 pub use evaluate::{Evaluation, evaluate, logits};
 pub use examples::{Examples, Places, Row};
-pub use fit::{fit, time_phases};
+pub use fit::{fit, fit_resumable, time_phases};
 pub use input::{InputEncoding, Reader, Rows};
-pub use objective::Objective;
+pub use objective::{Found, Objective};
 pub use optimizer::{Adam, BIAS_AND_NORM, Optimizer};
 pub use outcome::{Divergence, EpochTime, Outcome, PhaseTime, Prediction, Score, Stop};
-pub use parameters::{Values, copy as parameter_values, require_gradients, sizes};
+pub use parameters::{
+    Values, copy as parameter_values, deep_copy, release_graphs, require_gradients, sizes,
+};
 pub use phase::{Assigned, Assignment, Defaults, Freezing, Group, OptimizerState, Phase, Plan};
 pub use plateau::Plateau;
 pub use recipe::{DataFacts, HeadChoice, Recipe, Strategy, UnknownStrategy};
 pub use regression::Regression;
 pub use schedule::{Bert, Constant, Linear, Polynomial, Schedule, SlantedTriangular};
 pub use setup::ModuleEdit;
+pub use state::{Checkpoints, TrainingState};
 pub use stop::StopRule;
 pub use strategy::*;
 pub use task::TaskData;
+pub use tensor_file::TensorFile;
 pub use totune_model::{LstmState, Switch};
 pub use training::{Cache, ClassLoss, ClassWeights, Clip, Dtype, Select, TestScores, Training};
 pub use watch::{EpochScores, StepEvent, Watch};

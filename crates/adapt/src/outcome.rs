@@ -94,8 +94,10 @@ pub struct Score {
     /// `test`; `cross-validation` where the score is that of other models with the same settings.
     pub split: &'static str,
     /// `loss`, `gap` (train minus dev), `restarts` (failed attempts before this one), `frozen-blocks` (embeddings and
-    /// layers, of a strategy that freezes them on the way), or a name that [`totune_stats::classification_scores_with`],
-    /// [`totune_stats::regression_scores`] or [`totune_stats::tagging_scores`] gives.
+    /// layers, of a strategy that freezes them on the way), `micro-batch-size` (examples at once, of a run that did not
+    /// fit its device with more), or a name that [`totune_stats::classification_scores_with`],
+    /// [`totune_stats::multi_label_scores`], [`totune_stats::ordinal_scores`], [`totune_stats::regression_scores`] or
+    /// [`totune_stats::tagging_scores`] gives.
     pub metric: String,
     /// The score.
     pub value: f64,

@@ -28,6 +28,30 @@ pub fn require_gradients<M: Module>(module: M, trainable: &dyn Fn(&str) -> bool)
     module.map(&mut mapper)
 }
 
+/// Returns the module with a copy of every number of its own.
+///
+/// Clones of a module share their parameters, and the fused optimiser changes parameters in place: without a copy, a
+/// second run would start where the first one ended.
+pub fn deep_copy<M: Module>(module: &M) -> M {
+    module.clone().map(&mut DeepCopy)
+}
+
+/// Depth of a graph that is freed as a whole; that of 24 layers is a quarter of it.
+const DEPTH: usize = 2048;
+
+/// Frees what the graph of a step holds that ended in a panic, such as for want of memory.
+///
+/// burn keeps the nodes of a graph without a backward pass, with the tensors they saved. Of those that nobody can reach
+/// any more it frees the ones without parents after each backward pass of any other graph, so there are as many passes
+/// as a graph is deep.
+pub fn release_graphs(device: &Device) {
+    let device = device.clone().autodiff();
+    for _ in 0..DEPTH {
+        let leaf: Tensor<1> = Tensor::from_data([1f32], &device);
+        (leaf.require_grad() * 2.0).backward();
+    }
+}
+
 /// Values of parameters by path, outside the device: no step of an optimiser that works in place reaches them.
 pub type Values = BTreeMap<String, TensorData>;
 
@@ -80,6 +104,14 @@ impl ModuleVisitor for Copy<'_> {
                 ),
             );
         }
+    }
+}
+
+struct DeepCopy;
+
+impl ModuleMapper for DeepCopy {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        param.map(|value| Tensor::from_data(value.to_data(), &value.device()))
     }
 }
 

@@ -13,6 +13,11 @@ pub trait Watch {
         ControlFlow::Continue(())
     }
 
+    /// Called before each batch of the evaluation that ends an epoch.
+    fn scoring(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
     /// Called after the evaluation that ends an epoch.
     fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
         let _ = event;

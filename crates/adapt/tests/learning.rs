@@ -9,10 +9,10 @@ use common::{
     devices, eight, encoder, final_score, linear, retarget, run, run_on, shape, training,
 };
 use totune_adapt::{
-    Adaptation, Adapters, AutoFreeze, Bert as BertSchedule, BitFit, EpochScores, Examples, Frozen,
-    Full, GradualUnfreezing, InputEncoding, LastK, Lora, LpFt, Objective, Optimizer, Outcome,
-    Prediction, Reader, Schedule, Score, StackAndFinetune, StepEvent, Stop, StopRule, Switch,
-    TaskData, Training, Watch, evaluate, fit,
+    Adaptation, Adapters, AutoFreeze, Bert as BertSchedule, BitFit, ClassLoss, ClassWeights,
+    EpochScores, Examples, Frozen, Full, GradualUnfreezing, InputEncoding, LastK, Lora, LpFt,
+    Objective, Optimizer, Outcome, Prediction, Reader, Schedule, Score, StackAndFinetune,
+    StepEvent, Stop, StopRule, Switch, TaskData, Training, Watch, evaluate, fit,
 };
 use totune_data::{Example, Input, Pairs, Target};
 use totune_model::{Architecture, Bert, Pooling};
@@ -452,6 +452,61 @@ fn a_regression_is_learned_by_heart() {
 }
 
 #[test]
+fn several_labels_and_labels_in_an_order_are_learned_by_heart() {
+    let labels = ["a", "b", "c"].map(String::from).to_vec();
+    let several = |i: usize| {
+        let applies = |label: &usize| (i * 5 + label * 3).is_multiple_of(label + 2);
+        Target::Labels((0..3).filter(applies).collect())
+    };
+    let several: &dyn Fn(usize) -> Target = &several;
+    let step: &dyn Fn(usize) -> Target = &|i| Target::Class(i * 5 % 8 / 3);
+    let balanced = ClassLoss {
+        class_weights: ClassWeights::Balanced,
+        ..ClassLoss::PLAIN
+    };
+    for (objective, target, metric, loss) in [
+        (
+            Objective::Labels {
+                labels: labels.clone(),
+            },
+            several,
+            "exact-match",
+            ClassLoss::PLAIN,
+        ),
+        (
+            Objective::Labels {
+                labels: labels.clone(),
+            },
+            several,
+            "map",
+            balanced,
+        ),
+        (
+            Objective::Ordinal { labels },
+            step,
+            "quadratic-kappa",
+            ClassLoss::PLAIN,
+        ),
+    ] {
+        let mut task = eight();
+        task.objective = objective;
+        task.metrics = vec![metric.into()];
+        for examples in [&mut task.train, &mut task.test] {
+            retarget(examples, (0..8).map(target));
+        }
+        let mut settings = training(Adaptation::Full(Full::new(3e-3)));
+        (settings.epochs, settings.loss) = (120, loss);
+        let outcome = run(&task, &settings, 3);
+        assert_eq!(final_score(&outcome, "test", metric), 1.0, "{metric}");
+        assert!(final_score(&outcome, "test", "loss") < 0.2, "{metric}");
+        for prediction in &outcome.predictions {
+            assert_eq!(prediction.predicted, prediction.gold, "{metric}");
+            assert_eq!(prediction.scores.len(), 3, "{metric}");
+        }
+    }
+}
+
+#[test]
 fn training_ends_where_the_score_on_dev_no_longer_rises() {
     let mut task = eight();
     task.dev = Some(task.test.clone());
@@ -544,6 +599,6 @@ fn a_loss_of_labels_is_refused_for_other_tasks() {
     );
     assert_eq!(
         error.map(|_| ()).expect_err("no labels").to_string(),
-        "loss: found label smoothing or class weights, which are for classification; expected neither for this dataset"
+        "loss.label-smoothing: found 0.2, which is for classification; expected 0, since the task is regression"
     );
 }

@@ -2,40 +2,10 @@
 
 mod common;
 
-use std::path::Path;
-
 use burn::tensor::Device;
-use common::{devices, eight, encoder, linear, training};
-use totune_adapt::{Adaptation, Frozen, Full, LstmState, Outcome, Score, TaskData, Training, fit};
-use totune_data::characters;
-use totune_model::{Architecture, Elmo, Encoder, EncoderCatalogue, Pooling, RandomWeights};
-
-/// The shape of the fixture, with weights that let its states matter.
-fn elmo(device: &Device) -> Elmo {
-    let cards = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../encoders");
-    let cards = EncoderCatalogue::read(&cards).expect("cards");
-    let Architecture::Elmo(options) = &cards.find("fixture-elmo").expect("a card").architecture
-    else {
-        panic!("the fixture is no ELMo");
-    };
-    Elmo::load(options, &mut RandomWeights::new(1, 0.3), device).expect("weights of every shape")
-}
-
-/// The eight sentences as ELMo reads them.
-fn spelled() -> TaskData {
-    let mut task = eight();
-    for examples in [&mut task.train, &mut task.test] {
-        for row in &mut examples.rows {
-            let words = row
-                .encoded
-                .ids
-                .iter()
-                .map(|id| characters::spell(&format!("word{id}")));
-            row.encoded.characters = words.collect();
-        }
-    }
-    task
-}
+use common::{devices, eight, elmo, encoder, linear, spelled, training};
+use totune_adapt::{Adaptation, Frozen, Full, LstmState, Outcome, Score, Training, fit};
+use totune_model::{Elmo, Encoder, Pooling};
 
 fn settings(adaptation: Adaptation, state: LstmState) -> Training {
     let mut settings = training(adaptation);

@@ -1,21 +1,17 @@
 //! Checkpoints of a run: weights, optimizer state and the step, in one safetensors file that is written atomically.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::TensorData;
-use safetensors::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use totune_adapt::TensorFile;
 use totune_model::Weights;
 use totune_model::fused::ParameterMoments;
-use totune_record::write_atomically;
-
-/// Number of checkpoints kept: the newest, and the one before it.
-const KEPT: usize = 2;
+use totune_record::Versions;
 
 /// Key of [`About`] in the file's metadata.
 const ABOUT: &str = "totune.pretraining";
@@ -71,15 +67,9 @@ impl Folder {
     ///
     /// # Errors
     /// When it cannot be written completely, such as on a full disk; earlier checkpoints are kept.
-    pub fn save(&self, checkpoint: &Checkpoint) -> Result<PathBuf> {
-        let name = format!("step-{:08}.safetensors", checkpoint.about.step);
-        let path = self.path.join(name);
-        write_atomically(&path, &checkpoint.to_bytes()?)?;
-        for (_, old) in self.checkpoints()?.iter().rev().skip(KEPT) {
-            fs::remove_file(old)
-                .with_context(|| format!("{}: cannot be removed", old.display()))?;
-        }
-        Ok(path)
+    pub fn save(&self, checkpoint: Checkpoint) -> Result<PathBuf> {
+        let step = checkpoint.about.step;
+        self.versions().write(step, &checkpoint.into_bytes()?)
     }
 
     /// Reads the newest checkpoint; none if there is none.
@@ -87,7 +77,7 @@ impl Folder {
     /// # Errors
     /// When it cannot be read. The error names the one before it, which can be used by removing the newest.
     pub fn latest(&self) -> Result<Option<Checkpoint>> {
-        let checkpoints = self.checkpoints()?;
+        let checkpoints = self.versions().list()?;
         let Some((_, path)) = checkpoints.last() else {
             return Ok(None);
         };
@@ -101,26 +91,9 @@ impl Folder {
         })
     }
 
-    /// Lists steps and files of all checkpoints, the oldest first.
-    fn checkpoints(&self) -> Result<Vec<(usize, PathBuf)>> {
-        let shown = self.path.display();
-        let entries =
-            fs::read_dir(&self.path).with_context(|| format!("{shown}: cannot be listed"))?;
-        let mut checkpoints = Vec::new();
-        for entry in entries {
-            let path = entry
-                .with_context(|| format!("{shown}: cannot be listed"))?
-                .path();
-            let name = path.file_name().and_then(|name| name.to_str());
-            let step = name
-                .and_then(|name| name.strip_prefix("step-")?.strip_suffix(".safetensors"))
-                .and_then(|step| step.parse().ok());
-            if let Some(step) = step {
-                checkpoints.push((step, path));
-            }
-        }
-        checkpoints.sort();
-        Ok(checkpoints)
+    /// Its checkpoints, by step.
+    fn versions(&self) -> Versions {
+        Versions::new(&self.path, "step")
     }
 }
 
@@ -135,77 +108,27 @@ impl Checkpoint {
         Self::from_bytes(&bytes).with_context(|| path.display().to_string())
     }
 
-    fn to_bytes(&self) -> Result<Vec<u8>> {
-        let mut tensors: Vec<(String, Float<'_>)> = Vec::new();
-        for (name, weights) in &self.weights {
-            tensors.push((format!("weights/{name}"), Float(weights)));
-        }
-        let mut steps = BTreeMap::new();
-        for (name, moments) in &self.moments {
-            tensors.push((format!("first/{name}"), Float(&moments.first)));
-            tensors.push((format!("second/{name}"), Float(&moments.second)));
-            steps.insert(name, moments.steps);
-        }
-        let metadata = HashMap::from([
-            (ABOUT.to_string(), serde_json::to_string(&self.about)?),
-            ("steps".to_string(), serde_json::to_string(&steps)?),
-        ]);
-        safetensors::serialize(tensors, Some(metadata)).context("a checkpoint as bytes")
+    fn into_bytes(self) -> Result<Vec<u8>> {
+        let mut file = TensorFile::default();
+        let about = serde_json::to_string(&self.about)?;
+        file.texts.insert(ABOUT.to_string(), about);
+        file.insert("weights", self.weights);
+        file.insert_moments(self.moments)?;
+        file.to_bytes()
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (_, header) = SafeTensors::read_metadata(bytes).context("not a safetensors file")?;
-        let metadata = header.metadata().clone().unwrap_or_default();
-        let entry = |key: &str| {
-            metadata
-                .get(key)
-                .with_context(|| format!("not a checkpoint of a pre-training run: no `{key}`"))
+        let mut file = TensorFile::from_bytes(bytes)?;
+        let about = file.texts.get(ABOUT);
+        let about = about
+            .with_context(|| format!("not a checkpoint of a pre-training run: no `{ABOUT}`"))?;
+        let read = Self {
+            about: serde_json::from_str(about).context(ABOUT)?,
+            weights: file.take("weights"),
+            moments: file.take_moments()?,
         };
-        let about = serde_json::from_str(entry(ABOUT)?).context(ABOUT)?;
-        let mut steps: BTreeMap<String, i32> =
-            serde_json::from_str(entry("steps")?).context("steps")?;
-        let file = SafeTensors::deserialize(bytes).context("not a whole safetensors file")?;
-        let (mut weights, mut firsts, mut seconds) =
-            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        for (name, tensor) in file.iter() {
-            ensure!(
-                tensor.dtype() == Dtype::F32,
-                "tensor `{name}`: found {:?}, expected F32",
-                tensor.dtype()
-            );
-            let floats = tensor.data().chunks_exact(4);
-            let values: Vec<f32> = floats
-                .map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
-                .collect();
-            let data = TensorData::new(values, tensor.shape().to_vec());
-            let Some((part, name)) = name.split_once('/') else {
-                bail!("tensor `{name}`: unexpected");
-            };
-            let to = match part {
-                "weights" => &mut weights,
-                "first" => &mut firsts,
-                "second" => &mut seconds,
-                _ => bail!("tensor `{part}/{name}`: unexpected"),
-            };
-            to.insert(name.to_string(), data);
-        }
-        let mut moments = BTreeMap::new();
-        for (name, first) in firsts {
-            let missing = || format!("optimizer state of `{name}` is not whole");
-            let second = seconds.remove(&name).with_context(missing)?;
-            let steps = steps.remove(&name).with_context(missing)?;
-            let whole = ParameterMoments {
-                first,
-                second,
-                steps,
-            };
-            moments.insert(name, whole);
-        }
-        Ok(Self {
-            about,
-            weights,
-            moments,
-        })
+        file.expect_empty()?;
+        Ok(read)
     }
 }
 
@@ -221,27 +144,6 @@ impl Weights for &Checkpoint {
             "the checkpoint's `{name}` has shape {found:?}, expected {shape:?}; it is of another model"
         );
         Ok(data.clone())
-    }
-}
-
-/// A tensor of f32 on its way into a file.
-struct Float<'a>(&'a TensorData);
-
-impl View for Float<'_> {
-    fn dtype(&self) -> Dtype {
-        Dtype::F32
-    }
-
-    fn shape(&self) -> &[usize] {
-        self.0.shape().as_slice()
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(self.0.as_bytes())
-    }
-
-    fn data_len(&self) -> usize {
-        self.0.as_bytes().len()
     }
 }
 
@@ -280,11 +182,12 @@ mod tests {
         let folder = Folder::open(dir.path()).expect("a folder");
         assert_eq!(folder.latest().expect("an empty folder"), None);
         for step in [5, 10, 15] {
-            folder.save(&checkpoint(step)).expect("room on the disk");
+            folder.save(checkpoint(step)).expect("room on the disk");
         }
         assert_eq!(folder.latest().expect("readable"), Some(checkpoint(15)));
         let steps: Vec<usize> = folder
-            .checkpoints()
+            .versions()
+            .list()
             .expect("a list")
             .into_iter()
             .map(|(step, _)| step)
@@ -296,8 +199,8 @@ mod tests {
     fn a_damaged_checkpoint_is_named_with_the_one_before_it() {
         let dir = tempfile::tempdir().expect("a folder");
         let folder = Folder::open(dir.path()).expect("a folder");
-        folder.save(&checkpoint(5)).expect("room on the disk");
-        let path = folder.save(&checkpoint(10)).expect("room on the disk");
+        folder.save(checkpoint(5)).expect("room on the disk");
+        let path = folder.save(checkpoint(10)).expect("room on the disk");
         let bytes = fs::read(&path).expect("just written");
         fs::write(&path, &bytes[..bytes.len() - 3]).expect("cut short");
         let message = format!("{:#}", folder.latest().expect_err("cut short"));
@@ -309,8 +212,8 @@ mod tests {
     fn another_file_is_no_checkpoint() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("step-00000001.safetensors");
-        let none: Vec<(String, Float)> = Vec::new();
-        fs::write(&path, safetensors::serialize(none, None).expect("empty")).expect("written");
+        let empty = TensorFile::default().to_bytes().expect("nothing");
+        fs::write(&path, empty).expect("written");
         let message = format!("{:#}", Checkpoint::read(&path).expect_err("not ours"));
         assert!(message.contains("not a checkpoint"), "{message}");
     }

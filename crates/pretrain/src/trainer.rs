@@ -112,7 +112,7 @@ impl<O: Objective> Trainer<'_, O> {
                 // The log first: rows after the newest checkpoint are removed when the run resumes from it.
                 write_pretraining(&self.folder.path, &rows)?;
                 self.folder
-                    .save(&self.checkpoint(&model, &optimizer, about.clone()))?;
+                    .save(self.checkpoint(&model, &optimizer, about.clone()))?;
                 stop |= watch(Some(Event::Saved(about.step))).is_break();
             }
             if stop {

@@ -1,9 +1,11 @@
 //! Files that appear whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, bail};
@@ -15,6 +17,20 @@ use anyhow::{Context, Result, bail};
 /// folder must exist.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     Pending::write(path, bytes)?.publish()
+}
+
+/// A name of letters, digits and dashes that no other call returns, in this process or in another one that shares the
+/// file system: pids recur, on other machines and in every container.
+pub fn unique_name() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    static PROCESS: LazyLock<u64> = LazyLock::new(|| {
+        let mut hasher = RandomState::new().build_hasher();
+        // The keys of RandomState come from the system's randomness; the rest is for systems that have none.
+        hasher.write_u32(process::id());
+        hasher.finish()
+    });
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    format!("{:016x}-{number}", *PROCESS)
 }
 
 /// A file written and verified under a temporary name, not yet visible under its own.
@@ -48,10 +64,7 @@ impl Pending {
                 )
             })?
             .to_string_lossy();
-        // Unique among processes and among the threads of one, so that two writers never share a file.
-        static COUNTER: AtomicU64 = AtomicU64::new(0);
-        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let temporary = path.with_file_name(format!(".{name}.{}-{number}.tmp", process::id()));
+        let temporary = path.with_file_name(format!(".{name}.{}.tmp", unique_name()));
 
         let mut file = OpenOptions::new()
             .write(true)
@@ -73,13 +86,12 @@ impl Pending {
             })?;
         drop(file);
 
-        let found = fs::read(&pending.temporary)
+        let same = holds(&pending.temporary, bytes)
             .with_context(|| format!("{}: could not be read back", path.display()))?;
-        if found != bytes {
+        if !same {
             bail!(
-                "{}: read back {} bytes that differ from the {} written; what was there before is untouched",
+                "{}: read back bytes that differ from the {} written; what was there before is untouched",
                 path.display(),
-                found.len(),
                 bytes.len()
             );
         }
@@ -107,6 +119,23 @@ impl Drop for Pending {
             let _ = fs::remove_file(&self.temporary);
         }
     }
+}
+
+/// Returns true if a file has exactly these bytes, without reading all of it at once.
+fn holds(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let mut found = vec![0; 1 << 20];
+    for expected in bytes.chunks(found.len()) {
+        let found = &mut found[..expected.len()];
+        match file.read_exact(found) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            read => read?,
+        }
+        if found != expected {
+            return Ok(false);
+        }
+    }
+    Ok(file.read(&mut [0])? == 0)
 }
 
 #[cfg(unix)]

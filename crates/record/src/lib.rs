@@ -15,8 +15,9 @@ mod order;
 mod parquet;
 mod rows;
 mod tables;
+mod versions;
 
-pub use atomic::write_atomically;
+pub use atomic::{unique_name, write_atomically};
 pub use order::natural;
 pub use parquet::SCHEMA_VERSION;
 pub use rows::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables, TimingRow};
@@ -24,3 +25,4 @@ pub use tables::{
     read_perplexity, read_pretraining, read_timing, write_perplexity, write_pretraining,
     write_timing,
 };
+pub use versions::Versions;

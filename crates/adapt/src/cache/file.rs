@@ -4,6 +4,7 @@
 //! own name. It is mapped, not read: processes share its pages, and the system may drop them when memory is short.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +33,8 @@ impl CacheFile {
 
     /// Loads the activations from the file, or computes them with `compute` and writes the file.
     ///
-    /// If several processes need it at once, one computes and the others wait. A damaged file is written anew.
+    /// If several processes need it at once, each may compute it, and the last file stays; a caller that wants only one to
+    /// compute takes a lease first. A damaged file is written again.
     pub fn get(&self, compute: impl FnOnce() -> Result<Activations>) -> Result<Activations> {
         if let Ok(activations) = self.open() {
             return Ok(activations);
@@ -40,14 +42,6 @@ impl CacheFile {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)
             .with_context(|| format!("{}: cannot be made", folder.display()))?;
-        let lock_path = self.path.with_extension("lock");
-        let lock = File::create(&lock_path)
-            .with_context(|| format!("{}: cannot be made", lock_path.display()))?;
-        lock.lock()
-            .with_context(|| format!("{}: cannot be locked", lock_path.display()))?;
-        if let Ok(activations) = self.open() {
-            return Ok(activations);
-        }
         let computed = compute()?;
         self.write(&computed)
             .with_context(|| format!("{}: cannot be written", self.path.display()))?;
@@ -55,17 +49,15 @@ impl CacheFile {
     }
 
     fn write(&self, activations: &Activations) -> Result<()> {
-        let part = self.path.with_extension("part");
-        let mut out = BufWriter::new(File::create(&part)?);
-        let head = serde_json::to_vec(&activations.shape)?;
-        out.write_all(MAGIC)?;
-        out.write_all(&(head.len() as u64).to_le_bytes())?;
-        out.write_all(&head)?;
-        out.write_all(activations.bytes.as_slice())?;
-        let file = out.into_inner()?;
-        file.sync_all()?;
-        fs::rename(&part, &self.path)?;
-        Ok(())
+        let own = RandomState::new().build_hasher().finish();
+        let part = self.path.with_extension(format!("{own:016x}.part"));
+        let written = write_to(&part, activations);
+        let published = written.and_then(|()| Ok(fs::rename(&part, &self.path)?));
+        if published.is_err() {
+            // The error of the write matters more.
+            let _ = fs::remove_file(&part);
+        }
+        published
     }
 
     fn open(&self) -> Result<Activations> {
@@ -76,7 +68,7 @@ impl CacheFile {
         let map =
             unsafe { Mmap::map(&file) }.with_context(|| format!("{path}: cannot be mapped"))?;
         let head = map.get(16..24).filter(|_| &map[..16] == MAGIC);
-        let head = head.with_context(|| format!("{path}: does not begin as a cache of states"))?;
+        let head = head.with_context(|| format!("{path}: does not begin as cached activations"))?;
         let length = u64::from_le_bytes(head.try_into().expect("8 bytes"));
         let end = usize::try_from(length).ok().and_then(|n| n.checked_add(24));
         let json = end.and_then(|end| map.get(24..end));
@@ -87,8 +79,21 @@ impl CacheFile {
         let (found, expected) = (map.len() - from, shape.n_bytes());
         ensure!(
             found == expected,
-            "{path}: {found} bytes of states, expected {expected}"
+            "{path}: {found} bytes of activations, expected {expected}"
         );
         Ok(Activations::new(shape, Bytes::File(map, from)))
     }
+}
+
+/// Writes a whole file under a name of its own.
+fn write_to(part: &Path, activations: &Activations) -> Result<()> {
+    let mut out = BufWriter::new(File::create_new(part)?);
+    let head = serde_json::to_vec(&activations.shape)?;
+    out.write_all(MAGIC)?;
+    out.write_all(&(head.len() as u64).to_le_bytes())?;
+    out.write_all(&head)?;
+    out.write_all(activations.bytes.as_slice())?;
+    let file = out.into_inner()?;
+    file.sync_all()?;
+    Ok(())
 }

@@ -2,9 +2,10 @@
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 
 use crate::phase::{Freezing, block};
+use crate::state::{Exact, NormProgress};
 
 /// Norms of the gradients of the encoder's blocks, epoch by epoch.
 #[derive(Debug, Default)]
@@ -24,6 +25,26 @@ impl GradientNorms {
             squares: &mut self.squares,
         };
         model.visit(&mut adder);
+    }
+
+    /// The sums so far as numbers, for a checkpoint.
+    pub fn progress(&self) -> NormProgress {
+        let read = |sum: &Tensor<1>| Exact(f64::from(sum.clone().into_scalar::<f32>()));
+        let squares = self.squares.iter();
+        NormProgress {
+            squares: squares.map(|sum| sum.as_ref().map(read)).collect(),
+            before: self.before.iter().copied().map(Exact).collect(),
+        }
+    }
+
+    /// The sums at a checkpoint.
+    pub fn resumed(progress: &NormProgress, device: &Device) -> Self {
+        let sum = |Exact(sum): Exact| Tensor::from_data([sum as f32], device);
+        let squares = progress.squares.iter();
+        Self {
+            squares: squares.map(|square| square.map(sum)).collect(),
+            before: progress.before.iter().map(|before| before.0).collect(),
+        }
     }
 
     /// Ends an epoch; returns the lowest block to train from now on, given that of this epoch.

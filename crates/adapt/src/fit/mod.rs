@@ -2,13 +2,14 @@
 //!
 //! [`fit`] sets a run up and goes through its phases; a [`Run`] holds its state. The parts of an epoch have files of
 //! their own: `train.rs` takes the steps, `score.rs` scores and records, `decide.rs` makes the decisions based on
-//! scores on dev.
+//! scores on dev, `resume.rs` saves the state and resumes from it.
 
 mod decide;
 mod freeze;
 mod l2_sp;
 mod probe;
 mod restart;
+mod resume;
 mod score;
 mod timing;
 mod train;
@@ -30,8 +31,9 @@ use crate::clock::Clock;
 use crate::examples::Examples;
 use crate::objective::{Objective, Weighting};
 use crate::outcome::{Divergence, Outcome, PhaseTime, Prediction, Score, Stop};
-use crate::parameters::{device_of, require_gradients, sizes};
+use crate::parameters::{deep_copy, device_of, require_gradients, sizes};
 use crate::phase::{Assignment, OptimizerState, Phase, Plan};
+use crate::state::{Checkpoints, FailedAttempts, TrainingState};
 use crate::task::TaskData;
 use crate::training::Training;
 use crate::watch::Watch;
@@ -41,7 +43,8 @@ pub use timing::time_phases;
 use freeze::GradientNorms;
 use l2_sp::Pretrained;
 use probe::probed;
-use restart::{Failed, has_learned};
+use restart::has_learned;
+use resume::{EpochStart, Resumed};
 
 /// Puts a new head on `encoder`, trains with the settings `training`, and scores after every epoch.
 ///
@@ -63,14 +66,48 @@ pub fn fit<E: Encoder>(
     seed: u64,
     watch: &mut dyn Watch,
 ) -> Result<Outcome<E>> {
+    fit_resumable(encoder, task, (training, seed), watch, &mut ())
+}
+
+/// Executes [`fit`], saving the state of the run in `checkpoints`, or resuming from the one that it returns.
+///
+/// A run that is interrupted after any step and resumes takes the steps of one that is not interrupted: with the same
+/// encoder, data, settings and seed, on the same device, its scores and predictions are the same, on a CPU bit for bit.
+/// Its seconds are those of the steps that count, so that they add up.
+///
+/// # Errors
+/// As for [`fit`], and when the state is not one of these settings.
+pub fn fit_resumable<E: Encoder>(
+    encoder: E,
+    task: &TaskData,
+    (training, seed): (&Training, u64),
+    watch: &mut dyn Watch,
+    checkpoints: &mut dyn Checkpoints,
+) -> Result<Outcome<E>> {
     let plan = training.plan(encoder.n_layers())?;
-    let mut failed = Failed::default();
+    let mut state = checkpoints.resume();
+    let failed = state.as_ref().map(|state| state.progress.failed.clone());
+    let mut failed = failed.unwrap_or_default();
     loop {
+        let begin = Begin {
+            failed: failed.clone(),
+            state: state.take(),
+        };
         let seed = failed.next_seed(seed);
-        let mut outcome = execute(encoder.clone(), (task, training, seed), &plan, watch)?;
-        if failed.attempts == training.restarts
-            || has_learned(&outcome.predictions, &task.objective)
-        {
+        let is_last = failed.attempts >= training.restarts;
+        let own = if is_last {
+            encoder.clone()
+        } else {
+            deep_copy(&encoder) // another attempt may follow, from the same weights
+        };
+        let mut outcome = execute(
+            own,
+            (task, training, seed),
+            &plan,
+            (&mut *watch, &mut *checkpoints),
+            begin,
+        )?;
+        if is_last || has_learned(&outcome.predictions, &task.objective) {
             if training.restarts > 0 {
                 failed.add_to(&mut outcome, task.train.len());
             }
@@ -80,31 +117,50 @@ pub fn fit<E: Encoder>(
     }
 }
 
-/// Executes [`fit`] with this plan.
+/// Beginning of an attempt.
+#[derive(Default)]
+struct Begin {
+    /// Attempts that have failed.
+    failed: FailedAttempts,
+    /// State of this attempt, if it resumes.
+    state: Option<TrainingState>,
+}
+
+/// Executes an attempt of [`fit_resumable`] with this plan.
 fn execute<E: Encoder>(
     encoder: E,
     (task, training, seed): (&TaskData, &Training, u64),
     plan: &Plan,
-    watch: &mut dyn Watch,
+    (watch, checkpoints): (&mut dyn Watch, &mut dyn Checkpoints),
+    begin: Begin,
 ) -> Result<Outcome<E>> {
     check(&encoder, task, training)?;
     let device = device_of(&encoder)?;
     let model = classifier(encoder, plan, (task, training, seed), &device)?;
     let (model, probe_seconds) = match &plan.probe {
-        Some(probe) => probed(model, (task, training), probe)?,
-        None => (model, 0.0),
+        // A state has the head of the probe, or what became of it.
+        Some(probe) if begin.state.is_none() => probed(model, (task, training), probe)?,
+        _ => (model, 0.0),
     };
     let model = model.train();
     let sizes = sizes(&model);
     let paths: Vec<String> = sizes.keys().cloned().collect();
     let assignments = plan.assign(&paths, model.encoder.n_layers())?;
-    let mut run = Run::new(task, training, seed, &device, watch);
+    let mut run = Run::new((task, training, seed), &device, (watch, checkpoints));
+    run.failed = begin.failed;
     run.probe_seconds = probe_seconds;
     run.epochs = plan.phases.iter().map(|phase| phase.epochs).sum();
     let trained = assignments.iter().flat_map(|phase| phase.parameters.keys());
     run.trainable = trained.cloned().collect();
     run.pretrained = Pretrained::of(&model, training.l2_sp, &run.trainable);
-    let (mut model, mut stop) = run.phases(model, plan, &assignments)?;
+    let (model, resumed) = match begin.state {
+        None => (model, None),
+        Some(state) => {
+            let (model, resumed) = run.resume(model, state)?;
+            (model, Some(resumed))
+        }
+    };
+    let (mut model, mut stop) = run.phases(model, plan, &assignments, resumed)?;
     if stop.is_an_end() {
         model = run.select(model);
         let snapshot = model.valid();
@@ -132,9 +188,12 @@ fn check<E: Encoder>(encoder: &E, task: &TaskData, training: &Training) -> Resul
             "answers for whole examples; the dataset asks about words, which `kind = \"tagger\"` is for"
         }
     );
+    training.loss.check_for(task.objective.task())?;
     ensure!(
-        training.loss.is_plain() || matches!(task.objective, Objective::Class { .. }),
-        "loss: found label smoothing or class weights, which are for classification; expected neither for this dataset"
+        !matches!(task.objective, Objective::Ordinal { .. }) || training.micro_batch_size == 0,
+        "micro-batch-size: found {}, expected 0 for an ordinal dataset: the loss of a batch is divided by the number of steps \
+         that its examples reach",
+        training.micro_batch_size
     );
     ensure!(
         training.state.is_reset() || encoder.has_state(),
@@ -174,6 +233,9 @@ struct Run<'a> {
     seed: u64,
     device: &'a Device,
     watch: &'a mut dyn Watch,
+    checkpoints: &'a mut dyn Checkpoints,
+    /// Attempts before this one.
+    failed: FailedAttempts,
     batches: BatchPlan,
     lengths: Vec<usize>,
     steps_per_epoch: usize,
@@ -211,11 +273,9 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(
-        task: &'a TaskData,
-        training: &'a Training,
-        seed: u64,
+        (task, training, seed): (&'a TaskData, &'a Training, u64),
         device: &'a Device,
-        watch: &'a mut dyn Watch,
+        (watch, checkpoints): (&'a mut dyn Watch, &'a mut dyn Checkpoints),
     ) -> Self {
         let batches = BatchPlan {
             size: training.batch_size,
@@ -229,6 +289,8 @@ impl<'a> Run<'a> {
             seed,
             device,
             watch,
+            checkpoints,
+            failed: FailedAttempts::default(),
             batches,
             lengths,
             epochs: 0,
@@ -237,12 +299,7 @@ impl<'a> Run<'a> {
             start: None,
             pretrained: None,
             norms: None,
-            weighting: match &task.objective {
-                Objective::Class { labels, .. } => {
-                    Weighting::of(&training.loss, labels.len(), &task.train)
-                }
-                _ => None,
-            },
+            weighting: Weighting::of(&training.loss, &task.objective, &task.train),
             scale: 1.0,
             sample: None,
             best: Best::default(),
@@ -258,26 +315,44 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs the phases; returns the final model, and the reason why the last one ended.
+    /// Runs the phases, or those that are left of them; returns the final model, and the reason why the last one ended.
     fn phases<E: Encoder>(
         &mut self,
         mut model: Classifier<E>,
         plan: &Plan,
         assignments: &[Assignment],
+        mut resumed: Option<Resumed>,
     ) -> Result<(Classifier<E>, Stop)> {
         let n_layers = model.encoder.n_layers();
         let config = self.training.optimizer.config();
         let (mut optimizer, mut stop) = (AdamW::new(&config), Stop::Epochs);
-        for (idx, (phase, assigned)) in plan.phases.iter().zip(assignments).enumerate() {
-            // Moments are kept by parameter, so that those of a parameter that is trained in both phases go on.
-            if phase.optimizer_state == OptimizerState::Reset {
-                optimizer = AdamW::new(&config);
+        let first = resumed.as_ref().map_or(0, |at| at.phase);
+        ensure!(
+            first < plan.phases.len(),
+            "phase of the checkpoint: found {first}, expected less than {}",
+            plan.phases.len()
+        );
+        let phases = plan.phases.iter().zip(assignments).enumerate().skip(first);
+        for (idx, (phase, assigned)) in phases {
+            let start = self.training.entry_layer(assigned, n_layers);
+            let mut assigned = assigned.clone();
+            let mut epoch = EpochStart::default();
+            if let Some(at) = resumed.take() {
+                optimizer = at.optimizer;
+                self.start = start;
+                assigned = assigned.frozen_up_to(at.frozen_below);
+                epoch = at.epoch;
+            } else {
+                // Moments are kept by parameter, so that those of a parameter that is trained in both phases go on.
+                if phase.optimizer_state == OptimizerState::Reset {
+                    optimizer = AdamW::new(&config);
+                }
+                self.begin(idx, start);
+                self.norms = phase.freezing.map(|_| GradientNorms::default());
             }
-            self.begin(idx, self.training.entry_layer(assigned, n_layers));
             model = require_gradients(model, &|path| assigned.parameters.contains_key(path));
-            let assigned = assigned.clone();
             let stage = Stage { phase, assigned };
-            (model, stop) = self.epochs_of(model, &mut optimizer, stage)?;
+            (model, stop) = self.epochs_of(model, &mut optimizer, stage, epoch)?;
             if !stop.is_an_end() {
                 break;
             }
@@ -303,24 +378,29 @@ impl<'a> Run<'a> {
         });
     }
 
-    /// The epochs of a phase, until they are over or something ends them.
+    /// The epochs of a phase from `start` on, until they are over or something ends them.
     fn epochs_of<E: Encoder>(
         &mut self,
         mut model: Classifier<E>,
         optimizer: &mut AdamW,
         mut stage: Stage,
+        start: EpochStart,
     ) -> Result<(Classifier<E>, Stop)> {
-        self.norms = stage.phase.freezing.map(|_| GradientNorms::default());
-        for epoch_of_phase in 0..stage.phase.epochs {
+        let others = start.epoch_of_phase + 1..stage.phase.epochs;
+        for start in std::iter::once(start).chain(others.map(EpochStart::of)) {
             let trained;
-            (model, trained) = self.train(model, optimizer, &stage, epoch_of_phase)?;
-            let scored = match trained {
-                ControlFlow::Continue(mean_loss) => {
-                    self.score(&model.valid(), mean_loss, stage.phase)?
-                }
-                ControlFlow::Break(stop) => ControlFlow::Break(stop),
+            (model, trained) = self.train(model, optimizer, &stage, start)?;
+            let place = match trained {
+                ControlFlow::Continue(place) => place,
+                ControlFlow::Break(stop) => return Ok((model, stop)),
             };
+            let n_scores = self.scores.len();
+            let mean_loss = place.total_loss / self.task.train.len() as f64;
+            let scored = self.score(&model.valid(), mean_loss, stage.phase)?;
             if let ControlFlow::Break(stop) = scored {
+                if stop == Stop::Interrupted && self.scores.len() == n_scores {
+                    self.save_unscored(&model, optimizer, (&stage, place));
+                }
                 return Ok((model, stop));
             }
             self.offer(&model)?;

@@ -15,8 +15,8 @@ use crate::task::TaskData;
 use crate::training::Training;
 
 /// Returns the model with the head that is best on the training examples while the encoder is frozen, and the seconds
-/// this took: a logistic regression for labels, a ridge regression for scores, with a penalty chosen by
-/// cross-validation.
+/// this took: a logistic regression for labels (one for each label of several, one for each step of an order), a ridge
+/// regression for scores, with a penalty chosen by cross-validation.
 ///
 /// # Errors
 /// When a label has no training example, or there are fewer examples than folds.
@@ -47,8 +47,29 @@ pub(super) fn probed<E: Encoder>(
     let vectors = features.vectors();
     let width = vectors.len() / train.len();
     let x = Matrix::new(vectors, width);
+    let outputs = optimum(&x, task, settings)?;
+    let n = outputs.len();
+    let weights: Vec<f32> = outputs
+        .iter()
+        .flat_map(|(weights, _)| weights.iter().map(|w| *w as f32))
+        .collect();
+    let biases: Vec<f32> = outputs.iter().map(|(_, bias)| *bias as f32).collect();
+    let weight = TensorData::new(weights, [n, width]);
+    let head = model
+        .head
+        .with_linear(weight, TensorData::new(biases, [n]))?;
+    Ok((Classifier { head, ..model }, clock.elapsed().as_secs_f64()))
+}
+
+/// Weights and bias of each output of the head that is best on the features `x` of the training examples.
+fn optimum(
+    x: &Matrix<f32>,
+    task: &TaskData,
+    settings: &Regression,
+) -> Result<Vec<(Vec<f64>, f64)>> {
+    let train = &task.train;
     let targets = train.rows.iter().map(|row| &row.target);
-    let outputs = match &task.objective {
+    match &task.objective {
         Objective::Class { labels, .. } => {
             let classes: Option<Vec<usize>> = targets.map(Target::class).collect();
             let classes = classes.context("a training example has no label")?;
@@ -62,31 +83,65 @@ pub(super) fn probed<E: Encoder>(
             }
             let logistic = settings.logistic(Solver::Preconditioned);
             let y = (&classes[..], labels.len());
-            let chosen = logistic_cv(&x, y, &logistic, &settings.c, settings.folds);
+            let chosen = logistic_cv(x, y, &logistic, &settings.c, settings.folds);
             let outputs: Vec<(&[f64], f64)> = chosen.model.outputs().collect();
-            softmax_outputs(&outputs)
+            Ok(softmax_outputs(&outputs))
+        }
+        Objective::Labels { labels } => {
+            let sets: Option<Vec<&[usize]>> = targets.map(Target::labels).collect();
+            let sets = sets.context("a training example has no labels")?;
+            let mut outputs = Vec::new();
+            for (label, name) in labels.iter().enumerate() {
+                let applies = sets.iter().map(|set| set.contains(&label));
+                outputs.push(sigmoid_output(x, applies, settings, name)?);
+            }
+            Ok(outputs)
+        }
+        Objective::Ordinal { labels } => {
+            let classes: Option<Vec<usize>> = targets.map(Target::class).collect();
+            let classes = classes.context("a training example has no label")?;
+            let mut outputs = Vec::new();
+            for (step, name) in labels.iter().skip(1).enumerate() {
+                let reached = (0..classes.len()).filter(|&at| classes[at] >= step);
+                let reached: Vec<usize> = reached.collect();
+                let passed = reached.iter().map(|&at| classes[at] > step);
+                outputs.push(sigmoid_output(&x.select(&reached), passed, settings, name)?);
+            }
+            Ok(outputs)
         }
         Objective::Score {} => {
             let values: Option<Vec<f64>> = targets.map(Target::value).collect();
             let values = values.context("a training example has no score")?;
-            let chosen = ridge_cv(&x, &values, &settings.alpha, settings.folds);
-            vec![(chosen.model.coef, chosen.model.intercept)]
+            let chosen = ridge_cv(x, &values, &settings.alpha, settings.folds);
+            Ok(vec![(chosen.model.coef, chosen.model.intercept)])
         }
         Objective::Tags { .. } => {
             bail!("adaptation.kind: found `lp-ft`, which is for labels or scores of whole texts")
         }
-    };
-    let n = outputs.len();
-    let weights: Vec<f32> = outputs
-        .iter()
-        .flat_map(|(weights, _)| weights.iter().map(|w| *w as f32))
-        .collect();
-    let biases: Vec<f32> = outputs.iter().map(|(_, bias)| *bias as f32).collect();
-    let weight = TensorData::new(weights, [n, width]);
-    let head = model
-        .head
-        .with_linear(weight, TensorData::new(biases, [n]))?;
-    Ok((Classifier { head, ..model }, clock.elapsed().as_secs_f64()))
+    }
+}
+
+/// Weights and bias of one sigmoid output, fitted to the rows of `x`, of which some are positive.
+///
+/// # Errors
+/// When all rows are alike, or there are fewer than folds.
+fn sigmoid_output(
+    x: &Matrix<f32>,
+    positive: impl Iterator<Item = bool>,
+    settings: &Regression,
+    label: &str,
+) -> Result<(Vec<f64>, f64)> {
+    let classes: Vec<usize> = positive.map(usize::from).collect();
+    ensure!(
+        classes.contains(&0) && classes.contains(&1) && classes.len() >= settings.folds,
+        "adaptation.kind: found `lp-ft`, but the training examples are all alike in the label `{label}`, or fewer than {} \
+         tell of it, so its probe has no optimum",
+        settings.folds
+    );
+    let logistic = settings.logistic(Solver::Preconditioned);
+    let chosen = logistic_cv(x, (&classes, 2), &logistic, &settings.c, settings.folds);
+    let (weights, bias) = chosen.model.outputs().next().context("one output")?;
+    Ok((weights.to_vec(), bias))
 }
 
 /// Weights and bias of each output of a softmax: the single one of two classes is half of the difference of both.

@@ -9,18 +9,9 @@ use totune_model::Encoder;
 
 use crate::objective::Objective;
 use crate::outcome::{Outcome, Prediction, Score};
+use crate::state::{Exact, FailedAttempts};
 
-/// The attempts before one that counts, and what they cost.
-#[derive(Debug, Default)]
-pub(super) struct Failed {
-    pub attempts: usize,
-    train_seconds: f64,
-    cache_seconds: f64,
-    eval_seconds: f64,
-    cpu_seconds: Option<f64>,
-}
-
-impl Failed {
+impl FailedAttempts {
     /// The seed of the next attempt: that of the run for the first one.
     pub fn next_seed(&self, seed: u64) -> u64 {
         match self.attempts {
@@ -31,22 +22,22 @@ impl Failed {
 
     pub fn add<E: Encoder>(&mut self, outcome: &Outcome<E>) {
         self.attempts += 1;
-        self.train_seconds += outcome.train_seconds;
-        self.cache_seconds += outcome.cache_seconds;
-        self.eval_seconds += outcome.eval_seconds;
-        self.cpu_seconds = sum(self.cpu_seconds, outcome.cpu_seconds);
+        self.train_seconds.0 += outcome.train_seconds;
+        self.cache_seconds.0 += outcome.cache_seconds;
+        self.eval_seconds.0 += outcome.eval_seconds;
+        self.cpu_seconds = self.with_cpu(outcome.cpu_seconds).map(Exact);
     }
 
     /// Adds number and costs of the failed attempts to the outcome that counts, of a run with `n_train` training
     /// examples.
     pub fn add_to<E: Encoder>(&self, outcome: &mut Outcome<E>, n_train: usize) {
         outcome.restarts = self.attempts;
-        outcome.train_seconds += self.train_seconds;
-        outcome.cache_seconds += self.cache_seconds;
-        outcome.eval_seconds += self.eval_seconds;
-        outcome.cpu_seconds = sum(self.cpu_seconds, outcome.cpu_seconds);
+        outcome.train_seconds += self.train_seconds.0;
+        outcome.cache_seconds += self.cache_seconds.0;
+        outcome.eval_seconds += self.eval_seconds.0;
+        outcome.cpu_seconds = self.with_cpu(outcome.cpu_seconds);
         for score in &mut outcome.scores {
-            score.train_seconds += self.train_seconds;
+            score.train_seconds += self.train_seconds.0;
         }
         if let Some(last) = outcome.scores.iter().rfind(|score| score.is_final) {
             let restarts = Score {
@@ -59,15 +50,18 @@ impl Failed {
             outcome.scores.push(restarts);
         }
     }
-}
 
-fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    a.into_iter().chain(b).reduce(|a, b| a + b)
+    /// Processor seconds of these attempts and another one.
+    fn with_cpu(&self, other: Option<f64>) -> Option<f64> {
+        let own = self.cpu_seconds.map(|Exact(seconds)| seconds);
+        own.into_iter().chain(other).reduce(|a, b| a + b)
+    }
 }
 
 /// Returns true if the predictions for dev are better than the best constant one: more labels or tags are right than
-/// the most frequent one would be, or the squared error is less than the variance. Without predictions for dev training
-/// did not come to its end, and is not tried again.
+/// with the most frequent one, more label decisions are right than with the more frequent decision for each label, or
+/// the squared error is less than the variance. Without predictions for dev, training did not come to its end, and is
+/// not tried again.
 pub(super) fn has_learned(predictions: &[Prediction], objective: &Objective) -> bool {
     let is_dev = |prediction: &&Prediction| prediction.split == "dev";
     let dev: Vec<&Prediction> = predictions.iter().filter(is_dev).collect();
@@ -75,9 +69,25 @@ pub(super) fn has_learned(predictions: &[Prediction], objective: &Objective) -> 
         return true;
     }
     match objective {
-        Objective::Class { .. } => {
+        Objective::Class { .. } | Objective::Ordinal { .. } => {
             let pairs = dev.iter().map(|p| (p.gold.class(), p.predicted.class()));
             beats_the_majority(pairs)
+        }
+        Objective::Labels { labels } => {
+            let applies = |target: &Target, label| {
+                let labels = target.labels().unwrap_or_default();
+                labels.contains(&label)
+            };
+            let (mut right, mut constant) = (0, 0);
+            for label in 0..labels.len() {
+                let pairs = dev
+                    .iter()
+                    .map(|p| (applies(&p.gold, label), applies(&p.predicted, label)));
+                let n = pairs.clone().filter(|(gold, _)| *gold).count();
+                constant += n.max(dev.len() - n);
+                right += pairs.filter(|(gold, found)| gold == found).count();
+            }
+            right > constant || constant == dev.len() * labels.len()
         }
         Objective::Tags { .. } => {
             let words = |p: &&Prediction| -> Vec<(usize, usize)> {

@@ -7,8 +7,9 @@ use totune_data::{random, stream};
 use totune_model::{Classifier, Encoder};
 
 use super::Run;
-use crate::evaluate::{Evaluation, evaluate};
+use crate::evaluate::{Evaluation, evaluate, evaluate_until};
 use crate::examples::Examples;
+use crate::objective::Found;
 use crate::outcome::{Prediction, Score, Stop};
 use crate::phase::Phase;
 use crate::stop::StopRule;
@@ -17,36 +18,59 @@ use crate::watch::EpochScores;
 
 impl Run<'_> {
     /// Scores a snapshot of the model on dev, and on test if every epoch is scored on it, and stores its predictions.
+    /// Interrupted on the way, it leaves no score.
     pub(super) fn score<E: Encoder>(
         &mut self,
         model: &Classifier<E>,
         train_loss: f64,
         phase: &Phase,
     ) -> Result<ControlFlow<Stop>> {
+        let before = self.eval_clock.clone();
         self.eval_clock.start()?;
         let first_new = self.scores.len();
         self.push("train", "loss", train_loss, self.task.train.len());
         self.predictions.clear();
+        let scored = self.score_all(model, phase)?;
+        self.eval_clock.stop()?;
+        match scored {
+            ControlFlow::Break(Stop::Interrupted) => {
+                self.scores.truncate(first_new);
+                self.eval_clock = before;
+                Ok(scored)
+            }
+            ControlFlow::Break(_) => Ok(scored),
+            ControlFlow::Continue(()) => {
+                let heard = self.watch.epoch(&EpochScores {
+                    phase: self.phase,
+                    epoch: self.epoch,
+                    epochs: self.epochs,
+                    scores: &self.scores[first_new..],
+                });
+                Ok(heard.map_break(|()| Stop::Interrupted))
+            }
+        }
+    }
+
+    fn score_all<E: Encoder>(
+        &mut self,
+        model: &Classifier<E>,
+        phase: &Phase,
+    ) -> Result<ControlFlow<Stop>> {
         let with_test = self.training.test_scores == TestScores::EachEpoch;
         let scored = self.task.scored();
         for (split, examples) in scored.filter(|(split, _)| with_test || *split != "test") {
-            let scored = self.score_split(model, split, examples)?;
-            if scored.is_break() {
-                self.eval_clock.stop()?;
-                return Ok(scored);
+            let Some(found) = self.evaluated(model, examples)? else {
+                return Ok(ControlFlow::Break(Stop::Interrupted));
+            };
+            let recorded = self.record(split, examples, found);
+            if recorded.is_break() {
+                return Ok(recorded);
             }
         }
-        if let StopRule::GeneralisationGap { metric, .. } = &phase.stop {
-            self.compare(model, metric.as_ref())?;
+        match &phase.stop {
+            StopRule::GeneralisationGap { metric, .. } => self.compare(model, metric.as_ref()),
+            StopRule::Epochs {} | StopRule::EarlyStopping { .. } => Ok(ControlFlow::Continue(())),
         }
-        self.eval_clock.stop()?;
-        let heard = self.watch.epoch(&EpochScores {
-            phase: self.phase,
-            epoch: self.epoch,
-            epochs: self.epochs,
-            scores: &self.scores[first_new..],
-        });
-        Ok(heard.map_break(|()| Stop::Interrupted))
     }
 
     /// Scores the selected model on test, unless that was done after its epoch.
@@ -59,7 +83,9 @@ impl Run<'_> {
         }
         self.eval_clock.start()?;
         let first_new = self.scores.len();
-        let scored = self.score_split(model, "test", &self.task.test)?;
+        let test = &self.task.test;
+        let found = self.evaluated_fully(model, test)?;
+        let scored = self.record("test", test, found);
         self.eval_clock.stop()?;
         // The moment is that of the epoch whose model it is, which may not be the last.
         let (before, new) = self.scores.split_at_mut(first_new);
@@ -80,25 +106,24 @@ impl Run<'_> {
     }
 
     /// Records loss, metrics and predictions of a split, unless the run diverged.
-    fn score_split<E: Encoder>(
+    fn record(
         &mut self,
-        model: &Classifier<E>,
         split: &'static str,
         examples: &Examples,
-    ) -> Result<ControlFlow<Stop>> {
-        let found = self.evaluated(model, examples)?;
+        found: Evaluation,
+    ) -> ControlFlow<Stop> {
         if !found.loss.is_finite() {
             let what = if split == "dev" {
                 "dev loss"
             } else {
                 "test loss"
             };
-            return Ok(ControlFlow::Break(self.diverged(what, found.loss)));
+            return ControlFlow::Break(self.diverged(what, found.loss));
         }
         self.push(split, "loss", found.loss, examples.len());
         self.push_all(split, examples, &found);
         self.keep(split, examples, found);
-        Ok(ControlFlow::Continue(()))
+        ControlFlow::Continue(())
     }
 
     /// Scores a sample of the training examples, and records how far the score is above the one on dev.
@@ -106,12 +131,14 @@ impl Run<'_> {
         &mut self,
         model: &Classifier<E>,
         metric: Option<&String>,
-    ) -> Result<()> {
+    ) -> Result<ControlFlow<Stop>> {
         let sample = self.sample.take().unwrap_or_else(|| self.sampled());
         if sample.is_empty() {
-            return Ok(()); // without dev, which the rule itself complains about
+            return Ok(ControlFlow::Continue(())); // without dev, which the rule itself complains about
         }
-        let found = self.evaluated(model, &sample)?;
+        let Some(found) = self.evaluated(model, &sample)? else {
+            return Ok(ControlFlow::Break(Stop::Interrupted));
+        };
         self.push_all("train", &sample, &found);
         let last = |split| {
             let scores = self.of_phase(split, self.metric(metric));
@@ -121,7 +148,7 @@ impl Run<'_> {
             self.push("train", "gap", train - dev, sample.len());
         }
         self.sample = Some(sample);
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Samples as many training examples as dev has, with the run's seed.
@@ -136,13 +163,25 @@ impl Run<'_> {
     /// Predicts the splits on which the final model is not evaluated.
     pub(super) fn predict<E: Encoder>(&mut self, model: &Classifier<E>) -> Result<()> {
         for (split, examples) in &self.task.predict {
-            let found = self.evaluated(model, examples)?;
+            let found = self.evaluated_fully(model, examples)?;
             self.keep(split, examples, found);
         }
         Ok(())
     }
 
+    /// Evaluates the examples, unless the watcher ends the run meanwhile.
     fn evaluated<E: Encoder>(
+        &mut self,
+        model: &Classifier<E>,
+        examples: &Examples,
+    ) -> Result<Option<Evaluation>> {
+        let batches = (self.training.evaluation_batch_size, self.start);
+        let (objective, watch) = (&self.task.objective, &mut self.watch);
+        evaluate_until(model, objective, examples, batches, &mut || watch.scoring())
+    }
+
+    /// Evaluates the examples after training, where nothing is left to resume.
+    fn evaluated_fully<E: Encoder>(
         &self,
         model: &Classifier<E>,
         examples: &Examples,
@@ -174,7 +213,11 @@ impl Run<'_> {
     /// Records every metric of a split.
     fn push_all(&mut self, split: &'static str, examples: &Examples, found: &Evaluation) {
         let (objective, asked) = (&self.task.objective, &self.task.metrics);
-        for (metric, value) in objective.scores(examples, &found.predicted, asked) {
+        let found = Found {
+            predicted: &found.predicted,
+            scores: &found.scores,
+        };
+        for (metric, value) in objective.scores(examples, found, asked) {
             self.push(split, &metric, value, examples.len());
         }
     }

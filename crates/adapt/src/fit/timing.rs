@@ -3,10 +3,11 @@
 use anyhow::{Result, bail, ensure};
 use totune_model::Encoder;
 
-use super::execute;
+use super::{Begin, execute};
 use crate::examples::Examples;
 use crate::outcome::{PhaseTime, Stop};
 use crate::schedule::{Constant, Schedule};
+use crate::state::Checkpoints;
 use crate::stop::StopRule;
 use crate::task::TaskData;
 use crate::training::{Select, TestScores, Training};
@@ -55,7 +56,9 @@ pub fn time_phases<E: Encoder>(
         predict: Vec::new(),
         ..task.clone()
     };
-    let outcome = execute(encoder, (&task, &training, seed), &plan, watch)?;
+    let heard = (watch, &mut () as &mut dyn Checkpoints);
+    let run = (&task, &training, seed);
+    let outcome = execute(encoder, run, &plan, heard, Begin::default())?;
     match outcome.stop {
         Stop::Interrupted => return Ok(None),
         Stop::Diverged(divergence) => bail!("{divergence}"),

@@ -10,10 +10,12 @@ use totune_model::fused::{AdamW, Rate, clip_global_norm};
 use totune_model::{Classifier, Encoder, Pass};
 
 use super::freeze::GradientNorms;
+use super::resume::{EpochStart, Place};
 use super::{Run, Stage};
 use crate::batch::Batches;
 use crate::outcome::{EpochTime, Stop};
 use crate::phase::{Assigned, Assignment};
+use crate::state::ClockReading;
 use crate::watch::StepEvent;
 
 /// Loss and gradient of a batch before its step is taken.
@@ -26,24 +28,29 @@ struct Gradient {
 }
 
 impl Run<'_> {
-    /// Trains one epoch; returns the mean of the examples' losses, each taken before its step.
+    /// Trains one epoch from `start` on; returns the place at its end.
     pub(super) fn train<E: Encoder>(
         &mut self,
         mut model: Classifier<E>,
         optimizer: &mut AdamW,
         stage: &Stage,
-        epoch_of_phase: usize,
-    ) -> Result<(Classifier<E>, ControlFlow<Stop, f64>)> {
+        start: EpochStart,
+    ) -> Result<(Classifier<E>, ControlFlow<Stop, Place>)> {
         let steps = stage.phase.epochs * self.steps_per_epoch;
-        let mut total_loss = 0.0;
         model.encoder.reset_state();
-        let before = self.clocks();
+        model.encoder.restore_state(start.carried, self.device);
+        let mut place = Place {
+            epoch_of_phase: start.epoch_of_phase,
+            step_of_epoch: start.step_of_epoch,
+            total_loss: start.total_loss,
+            began: start.began.unwrap_or_else(|| self.train_clock.reading()),
+        };
         self.train_clock.start()?;
         let mut norms = self.norms.take();
         let order = self
             .batches
             .shuffled(&self.lengths, self.seed, self.epoch as u64);
-        for (i, indices) in order.iter().enumerate() {
+        for (i, indices) in order.iter().enumerate().skip(start.step_of_epoch) {
             let taken = match self.gradient(&model, indices, &stage.assigned, norms.as_mut()) {
                 ControlFlow::Continue(taken) => taken,
                 ControlFlow::Break(stop) => {
@@ -51,7 +58,7 @@ impl Run<'_> {
                     return Ok((model, ControlFlow::Break(stop)));
                 }
             };
-            let step_of_phase = epoch_of_phase * self.steps_per_epoch + i;
+            let step_of_phase = place.epoch_of_phase * self.steps_per_epoch + i;
             let schedule = &stage.phase.schedule;
             let scheduled = |peak| self.scale * schedule.rate(peak, step_of_phase, steps);
             model = optimizer.step(model, taken.gradients, &|path| {
@@ -63,7 +70,8 @@ impl Run<'_> {
             });
             let lr = scheduled(stage.phase.groups[0].lr);
             self.step += 1;
-            total_loss += taken.loss * indices.len() as f64;
+            place.step_of_epoch += 1;
+            place.total_loss += taken.loss * indices.len() as f64;
             let heard = self.watch.step(&StepEvent {
                 phase: self.phase,
                 epoch: self.epoch + 1,
@@ -76,6 +84,8 @@ impl Run<'_> {
                 lr,
                 train_seconds: self.train_clock.seconds(),
             });
+            let state = (&model, &*optimizer, norms.as_ref());
+            self.save(state, (stage, place), heard.is_break())?;
             if heard.is_break() {
                 self.train_clock.stop()?;
                 return Ok((model, ControlFlow::Break(Stop::Interrupted)));
@@ -83,23 +93,18 @@ impl Run<'_> {
         }
         self.norms = norms;
         self.train_clock.stop()?;
-        self.note_epoch(before);
+        self.note_epoch(place.began);
         self.epoch += 1;
-        let mean_loss = total_loss / self.task.train.len() as f64;
-        Ok((model, ControlFlow::Continue(mean_loss)))
+        Ok((model, ControlFlow::Continue(place)))
     }
 
-    /// Seconds of training so far, and processor seconds.
-    fn clocks(&self) -> (f64, Option<f64>) {
-        (self.train_clock.seconds(), self.train_clock.cpu_seconds())
-    }
-
-    /// Records the time of the epoch that started when the clocks stood at `before`.
-    fn note_epoch(&mut self, (seconds, cpu_seconds): (f64, Option<f64>)) {
-        let now = self.clocks();
+    /// Records the time of the epoch that started when the clock stood at `began`.
+    fn note_epoch(&mut self, began: ClockReading) {
+        let now = self.train_clock.reading();
+        let cpu_seconds = now.cpu_seconds().zip(began.cpu_seconds());
         let time = EpochTime {
-            seconds: now.0 - seconds,
-            cpu_seconds: now.1.zip(cpu_seconds).map(|(now, before)| now - before),
+            seconds: now.seconds() - began.seconds(),
+            cpu_seconds: cpu_seconds.map(|(now, began)| now - began),
         };
         let phase = self.times.last_mut().expect("an epoch is of a phase");
         phase.epochs.push(time);

@@ -1,4 +1,5 @@
-//! The objective of a task: one of several labels, a number, or a tag for each word.
+//! The objective of a task: one of several labels, several of them, a step of a scale, a number, or a tag for each
+//! word.
 
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::activation::log_softmax;
@@ -10,11 +11,13 @@ use totune_stats::SpanEvaluation;
 
 use crate::examples::Examples;
 
+mod binary;
 mod tags;
 mod weighting;
 
 pub(crate) use weighting::Weighting;
 
+use binary::Wanted;
 use tags::{names, padded, sentences, tagged, tags, tags_of};
 
 /// Prediction target of a model, with its loss and its metrics.
@@ -26,6 +29,17 @@ pub enum Objective {
         labels: Vec<String>,
         /// The label that precision, recall and F1 are about, if the task has one.
         positive: Option<usize>,
+    },
+    /// Any number of labels; each learned by binary cross-entropy of its own output, the mean over labels, as in
+    /// transformers' `problem_type = "multi_label_classification"`.
+    Labels {
+        /// Labels in the dataset's order.
+        labels: Vec<String>,
+    },
+    /// One of several labels in an order; learned by the binary cross-entropy of conditional steps (CORN).
+    Ordinal {
+        /// Labels from the lowest to the highest.
+        labels: Vec<String>,
     },
     /// Number; learned by the mean squared error of the bare score.
     Score {},
@@ -47,11 +61,22 @@ pub(crate) struct Predicted {
     pub scores: Vec<f32>,
 }
 
+/// Predictions for several examples, with their probabilities where these are known.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    /// The predictions.
+    pub predicted: &'a [Target],
+    /// Probability of each label for each example; empty where they are not known.
+    pub scores: &'a [Vec<f32>],
+}
+
 impl Objective {
     /// Objective of a dataset: its tags, its labels, or a score if it has neither.
     pub fn of(dataset: &Dataset) -> Self {
         let labels = dataset.labels.clone();
-        match dataset.task() {
+        match dataset.task {
+            Task::MultiLabel => Self::Labels { labels },
+            Task::Ordinal => Self::Ordinal { labels },
             Task::Tagging => Self::Tags { labels },
             Task::Regression => Self::Score {},
             Task::Classification => Self::Class {
@@ -61,10 +86,25 @@ impl Objective {
         }
     }
 
+    /// Kind of the task.
+    pub fn task(&self) -> Task {
+        match self {
+            Self::Class { .. } => Task::Classification,
+            Self::Labels { .. } => Task::MultiLabel,
+            Self::Ordinal { .. } => Task::Ordinal,
+            Self::Score {} => Task::Regression,
+            Self::Tags { .. } => Task::Tagging,
+        }
+    }
+
     /// Number of outputs of a head for it.
     pub fn n_outputs(&self) -> usize {
         match self {
-            Self::Class { labels, .. } | Self::Tags { labels } => labels.len(),
+            Self::Class { labels, .. } | Self::Labels { labels } | Self::Tags { labels } => {
+                labels.len()
+            }
+            // A step between two neighbours.
+            Self::Ordinal { labels } => labels.len().saturating_sub(1),
             Self::Score {} => 1,
         }
     }
@@ -83,9 +123,16 @@ impl Objective {
         for row in &examples.rows {
             let id = &row.id;
             match (self, &row.target) {
-                (Self::Class { labels, .. }, Target::Class(class)) => ensure!(
-                    *class < labels.len(),
-                    "example `{id}` of the {split} split has the label {class}, expected less than {}, the number of labels",
+                (Self::Class { labels, .. } | Self::Ordinal { labels }, Target::Class(class)) => {
+                    ensure!(
+                        *class < labels.len(),
+                        "example `{id}` of the {split} split has the label {class}, expected less than {}, the number of labels",
+                        labels.len()
+                    )
+                }
+                (Self::Labels { labels }, Target::Labels(several)) => ensure!(
+                    several.iter().all(|&label| label < labels.len()),
+                    "example `{id}` of the {split} split has the labels {several:?}, expected them less than {}, the number of labels",
                     labels.len()
                 ),
                 (Self::Score {}, Target::Value(value)) => ensure!(
@@ -100,7 +147,7 @@ impl Objective {
                         labels.len()
                     );
                 }
-                (Self::Class { .. }, _) => {
+                (Self::Class { .. } | Self::Labels { .. } | Self::Ordinal { .. }, _) => {
                     bail!("example `{id}` of the {split} split has no label, expected one")
                 }
                 (Self::Score {}, _) => {
@@ -114,7 +161,7 @@ impl Objective {
         Ok(())
     }
 
-    /// Mean loss of a model's output against the targets of the batch, of a classification with `weighting`; `[1]`.
+    /// Mean loss of a model's output against the targets of the batch, of labels with `weighting`; `[1]`.
     pub(crate) fn loss(
         &self,
         output: Output,
@@ -135,6 +182,17 @@ impl Objective {
                     Some(weighting) => weighting.cross_entropy(output.labels(), classes),
                     None => cross_entropy(output.labels(), classes),
                 }
+            }
+            Self::Labels { labels } => {
+                let targets = targets.iter().map(|target| labels_of(target));
+                let weights = weighting.map(Weighting::weights);
+                let wanted = Wanted::labels(targets, labels.len(), weights);
+                wanted.cross_entropy(output.labels(), device)
+            }
+            Self::Ordinal { labels } => {
+                let targets = targets.iter().map(|target| class(target));
+                let wanted = Wanted::steps(targets, labels.len().saturating_sub(1));
+                wanted.cross_entropy(output.labels(), device)
             }
             Self::Score {} => {
                 let values: Vec<f32> = targets.iter().map(|target| value(target) as f32).collect();
@@ -173,7 +231,7 @@ impl Objective {
         let n = targets.len();
         let targets = targets.iter().copied();
         match self {
-            Self::Class { .. } | Self::Score {} => {
+            Self::Class { .. } | Self::Labels { .. } | Self::Ordinal { .. } | Self::Score {} => {
                 let rows = self.report(output.labels()).into_data();
                 let rows: Vec<f32> = rows.try_to_vec().ok().context(NO_FLOATS)?;
                 let rows = rows.chunks(self.n_outputs());
@@ -221,11 +279,12 @@ impl Objective {
         }
     }
 
-    /// Recorded form of `outputs` `[batch, n_outputs]`: log-probabilities of the labels, or the scores as they are.
+    /// Form of `outputs` `[batch, n_outputs]` for [`Objective::prediction`]: log-probabilities of the classes, or the
+    /// outputs as they are.
     fn report(&self, outputs: Tensor<2>) -> Tensor<2> {
         match self {
-            Self::Score {} => outputs,
-            _ => log_softmax(outputs, 1),
+            Self::Labels { .. } | Self::Ordinal { .. } | Self::Score {} => outputs,
+            Self::Class { .. } | Self::Tags { .. } => log_softmax(outputs, 1),
         }
     }
 
@@ -234,6 +293,8 @@ impl Objective {
         let known = *target != Target::Unknown;
         let loss = |loss: &dyn Fn() -> f64| if known { loss() } else { 0.0 };
         match self {
+            Self::Labels { .. } => binary::labels(row, target),
+            Self::Ordinal { .. } => binary::step(row, target),
             Self::Score {} => {
                 let found = f64::from(row[0]);
                 Predicted {
@@ -242,7 +303,7 @@ impl Objective {
                     scores: row.to_vec(),
                 }
             }
-            _ => Predicted {
+            Self::Class { .. } | Self::Tags { .. } => Predicted {
                 loss: loss(&|| -f64::from(row[class(target)])),
                 predicted: Target::Class(largest(row)),
                 scores: row.iter().map(|log_p| log_p.exp()).collect(),
@@ -254,34 +315,31 @@ impl Objective {
     pub(crate) fn scores(
         &self,
         examples: &Examples,
-        predicted: &[Target],
+        found: Found,
         asked: &[String],
     ) -> Vec<(String, f64)> {
         let gold = || examples.rows.iter().map(|row| &row.target);
         match self {
             Self::Tags { labels } => totune_stats::tagging_scores(
                 &sentences(&examples.rows, gold(), labels),
-                &sentences(&examples.rows, predicted.iter(), labels),
+                &sentences(&examples.rows, found.predicted.iter(), labels),
                 SpanEvaluation::Conlleval,
             ),
-            Self::Class { .. } | Self::Score {} => {
-                self.metrics(&gold().collect::<Vec<_>>(), predicted, asked)
+            Self::Class { .. } | Self::Labels { .. } | Self::Ordinal { .. } | Self::Score {} => {
+                self.metrics(&gold().collect::<Vec<_>>(), found, asked)
             }
         }
     }
 
-    /// Computes every metric of `predicted` against `gold`, one target for each example, by the names of result rows;
-    /// some only if they are in `asked`. Of tags, a target is that of a whole sentence.
+    /// Computes every metric of what was `found` against `gold`, one target for each example, by the names of result
+    /// rows; some only if they are in `asked`. Of tags, a target is that of a whole sentence.
     ///
     /// # Panics
     /// When a target is of another kind, or the two differ in number.
-    pub fn metrics(
-        &self,
-        gold: &[&Target],
-        predicted: &[Target],
-        asked: &[String],
-    ) -> Vec<(String, f64)> {
+    pub fn metrics(&self, gold: &[&Target], found: Found, asked: &[String]) -> Vec<(String, f64)> {
         let gold = gold.iter().copied();
+        let predicted = found.predicted;
+        let asked = asked.iter().map(String::as_str);
         let owned = |scores: Vec<(&str, f64)>| {
             let scores = scores.into_iter();
             scores
@@ -294,7 +352,24 @@ impl Objective {
                 &predicted.iter().map(class).collect::<Vec<_>>(),
                 labels.len(),
                 *positive,
-                asked.iter().map(String::as_str),
+                asked,
+            )),
+            Self::Labels { labels } => {
+                let rows = found.scores.iter();
+                let rows = rows.map(|row| row.iter().map(|&p| f64::from(p)).collect());
+                let scores: Vec<Vec<f64>> = rows.collect();
+                totune_stats::multi_label_scores(
+                    &gold.map(labels_of).collect::<Vec<_>>(),
+                    &predicted.iter().map(labels_of).collect::<Vec<_>>(),
+                    (!scores.is_empty()).then_some(&scores[..]),
+                    labels,
+                    asked,
+                )
+            }
+            Self::Ordinal { labels } => owned(totune_stats::ordinal_scores(
+                &gold.map(class).collect::<Vec<_>>(),
+                &predicted.iter().map(class).collect::<Vec<_>>(),
+                labels.len(),
             )),
             Self::Score {} => owned(totune_stats::regression_scores(
                 &gold.map(value).collect::<Vec<_>>(),
@@ -315,6 +390,11 @@ const NO_FLOATS: &str = "the scores of a batch are not 32-bit floats";
 /// The label of a target that [`Objective::check`] has seen.
 fn class(target: &Target) -> usize {
     target.class().expect("checked to be a label")
+}
+
+/// The labels of a target that [`Objective::check`] has seen.
+fn labels_of(target: &Target) -> &[usize] {
+    target.labels().expect("checked to be labels")
 }
 
 /// The score of a target that [`Objective::check`] has seen.

@@ -134,8 +134,14 @@ fn parts_of_a_sentence_are_scored_as_one() {
             .collect(),
         ..Examples::default()
     };
-    let f1 =
-        |predicted: [&[usize]; 3]| objective.scores(&examples, &rows(predicted), &[])[0].clone();
+    let f1 = |predicted: [&[usize]; 3]| {
+        let predicted = rows(predicted);
+        let found = Found {
+            predicted: &predicted,
+            scores: &[],
+        };
+        objective.scores(&examples, found, &[])[0].clone()
+    };
     assert_eq!(f1([&[0, 1], &[2], &[1]]), ("span-f1".to_string(), 1.0));
     assert_eq!(f1([&[0, 1], &[0], &[1]]), ("span-f1".to_string(), 0.5));
 }
@@ -214,7 +220,7 @@ fn label_smoothing_and_class_weights_are_those_of_pytorch() {
     };
     let device = Device::flex().autodiff();
     for case in reference.cases {
-        let weighting = Weighting::of(&case.settings, 3, &train);
+        let weighting = Weighting::of(&case.settings, &objective, &train);
         assert!(weighting.is_some());
         let data = TensorData::new(reference.logits.clone(), [targets.len(), 3]);
         let logits = Tensor::<2>::from_data(data, &device).require_grad();
@@ -229,5 +235,106 @@ fn label_smoothing_and_class_weights_are_those_of_pytorch() {
             assert!((found - expected).abs() < 1e-6, "{found} {expected}");
         }
     }
-    assert_eq!(Weighting::of(&ClassLoss::default(), 3, &train), None);
+    assert_eq!(
+        Weighting::of(&ClassLoss::default(), &objective, &train),
+        None
+    );
+}
+
+/// Vectors of `fixtures/make/binary_losses.py`.
+#[derive(serde::Deserialize)]
+struct BinaryReference {
+    multi_label: Vec<BinaryCase>,
+    ordinal: Vec<BinaryCase>,
+}
+
+/// A batch with its loss.
+#[derive(serde::Deserialize)]
+struct BinaryCase {
+    n_labels: usize,
+    /// Labels of the training examples, which weights follow from.
+    #[serde(default)]
+    train: Vec<Vec<usize>>,
+    #[serde(default)]
+    balanced: bool,
+    /// Labels of each example, or its only one.
+    targets: Vec<Vec<usize>>,
+    logits: Vec<f32>,
+    loss: f32,
+    gradient: Vec<f32>,
+    /// Loss of each example, with equal weights.
+    losses: Vec<f64>,
+    predicted: Vec<Vec<usize>>,
+    probabilities: Vec<Vec<f32>>,
+}
+
+/// Compares with PyTorch's `BCEWithLogitsLoss` and the authors' `corn_loss`, on vectors made by
+/// `fixtures/make/binary_losses.py`.
+#[test]
+fn several_labels_and_labels_in_an_order_are_learned_as_by_the_references() {
+    let check = |objective: Objective, case: BinaryCase, target: &dyn Fn(&Vec<usize>) -> Target| {
+        let targets: Vec<Target> = case.targets.iter().map(target).collect();
+        let train = Examples {
+            rows: case
+                .train
+                .iter()
+                .map(|labels| row("a", target(labels)))
+                .collect(),
+            ..Examples::default()
+        };
+        let settings = ClassLoss {
+            class_weights: if case.balanced {
+                crate::training::ClassWeights::Balanced
+            } else {
+                crate::training::ClassWeights::Equal
+            },
+            ..ClassLoss::default()
+        };
+        let weighting = Weighting::of(&settings, &objective, &train);
+        assert_eq!(weighting.is_some(), case.balanced);
+        let device = Device::flex().autodiff();
+        let shape = [targets.len(), objective.n_outputs()];
+        let data = TensorData::new(case.logits.clone(), shape);
+        let logits = Tensor::<2>::from_data(data, &device).require_grad();
+        let output = || Output::Labels(logits.clone());
+        let of: Vec<&Target> = targets.iter().collect();
+        let loss = objective.loss(output(), &of, weighting.as_ref(), &device);
+        let found = loss.clone().into_scalar::<f32>();
+        let tolerance = 1e-6 * case.loss.max(1.0);
+        assert!(
+            (found - case.loss).abs() < tolerance,
+            "{found} {}",
+            case.loss
+        );
+        let gradient = logits.grad(&loss.backward()).expect("a gradient");
+        let gradient: Vec<f32> = gradient.into_data().try_to_vec().expect("f32");
+        assert_eq!(gradient.len(), case.gradient.len());
+        for (found, expected) in gradient.iter().zip(&case.gradient) {
+            assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+        }
+        let found = objective.predictions(output(), &of).expect("predictions");
+        for (at, found) in found.iter().enumerate() {
+            assert_eq!(found.predicted, target(&case.predicted[at]));
+            assert!((found.loss - case.losses[at]).abs() < 1e-6 * found.loss.max(1.0));
+            assert_eq!(found.scores.len(), case.n_labels);
+            for (p, expected) in found.scores.iter().zip(&case.probabilities[at]) {
+                assert!((p - expected).abs() < 1e-6, "{p} {expected}");
+            }
+        }
+    };
+    let text = include_str!("../../../../fixtures/adapt/binary-losses.json");
+    let reference: BinaryReference = serde_json::from_str(text).expect("the committed vectors");
+    let names = |n: usize| (0..n).map(|label| format!("l{label}")).collect();
+    for case in reference.multi_label {
+        let labels = names(case.n_labels);
+        check(Objective::Labels { labels }, case, &|labels| {
+            Target::Labels(labels.clone())
+        });
+    }
+    for case in reference.ordinal {
+        let labels = names(case.n_labels);
+        check(Objective::Ordinal { labels }, case, &|labels| {
+            Target::Class(labels[0])
+        });
+    }
 }

@@ -1,9 +1,9 @@
-//! Cross-entropy with label smoothing and class weights, with PyTorch's arithmetic.
+//! Weights of labels and label smoothing, with PyTorch's arithmetic.
 
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Int, Tensor, TensorData};
 
-use super::class;
+use super::{Objective, class, labels_of};
 use crate::examples::Examples;
 use crate::training::{ClassLoss, ClassWeights};
 
@@ -11,33 +11,51 @@ use crate::training::{ClassLoss, ClassWeights};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Weighting {
     smoothing: f64,
-    /// Weight of each label.
+    /// Weight of each label; of one that is learned by itself, that of the examples it applies to.
     weights: Vec<f32>,
 }
 
 impl Weighting {
-    /// `None` for the plain cross-entropy.
-    pub fn of(loss: &ClassLoss, n_labels: usize, train: &Examples) -> Option<Self> {
+    /// `None` for the plain cross-entropy, and for an objective without labels to weigh.
+    pub fn of(loss: &ClassLoss, objective: &Objective, train: &Examples) -> Option<Self> {
+        let (Objective::Class { labels, .. } | Objective::Labels { labels }) = objective else {
+            return None;
+        };
         if loss.is_plain() {
             return None;
         }
-        let weights = match loss.class_weights {
-            ClassWeights::Equal => vec![1.0; n_labels],
-            ClassWeights::Balanced => {
-                let mut counts = vec![0_usize; n_labels];
-                for row in &train.rows {
-                    counts[class(&row.target)] += 1;
+        let mut counts = vec![0_usize; labels.len()];
+        for row in &train.rows {
+            match objective {
+                Objective::Labels { .. } => {
+                    let labels = labels_of(&row.target).iter();
+                    labels.for_each(|&label| counts[label] += 1);
                 }
-                let even = train.len() as f32 / n_labels as f32;
-                // A label without training examples is never a target.
-                let weight = |&n: &usize| if n == 0 { 0.0 } else { even / n as f32 };
-                counts.iter().map(weight).collect()
+                _ => counts[class(&row.target)] += 1,
             }
+        }
+        let even = train.len() as f32 / labels.len() as f32;
+        let weight = |&n: &usize| match (loss.class_weights, objective) {
+            (ClassWeights::Equal, _) => 1.0,
+            // A label without training examples is never a target.
+            (ClassWeights::Balanced, _) if n == 0 => 0.0,
+            // Nothing outweighs a label that always applies.
+            (ClassWeights::Balanced, Objective::Labels { .. }) if n == train.len() => 1.0,
+            (ClassWeights::Balanced, Objective::Labels { .. }) => {
+                (train.len() - n) as f32 / n as f32
+            }
+            (ClassWeights::Balanced, _) => even / n as f32,
         };
+        let weights = counts.iter().map(weight).collect();
         Some(Self {
             smoothing: loss.label_smoothing,
             weights,
         })
+    }
+
+    /// Weight of each label.
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
     }
 
     /// Loss of `logits` `[batch, labels]` for `targets` `[batch]`; `[1]`.

@@ -63,10 +63,12 @@ pub enum HeadChoice {
 }
 
 /// Facts of the data that a recipe depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DataFacts {
     /// Kind of task.
     pub task: Task,
+    /// Weighting of the loss.
+    pub loss: ClassLoss,
     /// Number of training examples.
     pub n_train: usize,
     /// True if there are dev examples.
@@ -136,7 +138,7 @@ impl Recipe {
             batch_size: self.batch_size.unwrap_or(data.batch_size()),
             evaluation_batch_size: 64,
             epochs: epochs - before,
-            loss: ClassLoss::default(),
+            loss: data.loss,
             l2_sp: 0.0,
             restarts: 0,
             stop: StopRule::Epochs {},

@@ -5,6 +5,7 @@ use totune_model::EncoderCatalogue;
 
 const DATA: DataFacts = DataFacts {
     task: Task::Classification,
+    loss: totune_data::ClassLoss::PLAIN,
     n_train: 1000,
     has_dev: true,
     length: 30,

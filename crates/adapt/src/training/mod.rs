@@ -16,7 +16,7 @@ use crate::strategy::Adaptation;
 
 mod loss;
 
-pub use loss::{ClassLoss, ClassWeights};
+pub use totune_data::{ClassLoss, ClassWeights};
 
 /// Settings of a run, fully resolved: every field is written down, none has a silent default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -285,7 +285,7 @@ impl Training {
             "l2-sp: found {}, expected 0 or more",
             self.l2_sp
         );
-        self.loss.validate(self.micro_batch_size)?;
+        loss::validate(&self.loss, self.micro_batch_size)?;
         self.head.validate()?;
         self.stop.validate("stop")?;
         if let Clip::GlobalNorm { max } = self.clip {

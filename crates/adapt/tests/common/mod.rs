@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use burn::module::{Module, ModuleVisitor, Param};
@@ -11,8 +12,11 @@ use totune_adapt::{
     LstmState, Objective, Optimizer, Outcome, Regression, Row, Schedule, Select, StopRule, Switch,
     TaskData, TestScores, Training, fit,
 };
-use totune_data::{Encoded, Pairs, Target, WordContext};
-use totune_model::{Bert, BertConfig, HeadSpec, LinearSpec, Pooling, RandomWeights, Shape};
+use totune_data::{Encoded, Pairs, Target, WordContext, characters};
+use totune_model::{
+    Architecture, Bert, BertConfig, Elmo, EncoderCatalogue, HeadSpec, LinearSpec, Pooling,
+    RandomWeights, Shape,
+};
 
 /// The devices to test on: flex, and LibTorch where it is built in, since it has fused operations of its own.
 pub fn devices() -> Vec<Device> {
@@ -145,6 +149,33 @@ pub fn run(task: &TaskData, training: &Training, seed: u64) -> Outcome<Bert> {
 /// Runs without a watcher.
 pub fn run_on(device: &Device, task: &TaskData, training: &Training, seed: u64) -> Outcome<Bert> {
     fit(encoder(1, device), task, training, seed, &mut ()).expect("valid settings and data")
+}
+
+/// An ELMo of the fixture's shape, with weights that let its states matter.
+pub fn elmo(device: &Device) -> Elmo {
+    let cards = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../encoders");
+    let cards = EncoderCatalogue::read(&cards).expect("cards");
+    let Architecture::Elmo(options) = &cards.find("fixture-elmo").expect("a card").architecture
+    else {
+        panic!("the fixture is no ELMo");
+    };
+    Elmo::load(options, &mut RandomWeights::new(1, 0.3), device).expect("weights of every shape")
+}
+
+/// The eight sentences as ELMo reads them.
+pub fn spelled() -> TaskData {
+    let mut task = eight();
+    for examples in [&mut task.train, &mut task.test] {
+        for row in &mut examples.rows {
+            let words = row
+                .encoded
+                .ids
+                .iter()
+                .map(|id| characters::spell(&format!("word{id}")));
+            row.encoded.characters = words.collect();
+        }
+    }
+    task
 }
 
 /// Returns the task with the cached activations of all its examples.
