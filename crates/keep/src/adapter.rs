@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use totune_adapt::{Adaptation, Lora, Training, Values};
+use totune_data::Task;
 use totune_model::{Architecture, EncoderCard};
 
 use crate::config::write_json;
 use crate::facts::TaskFacts;
-use crate::form::{Form, bridge};
+use crate::form::{Form, NO_ORDINAL, bridge};
 use crate::manifest::ADAPTER;
 use crate::names::place;
 use crate::weights::{Stored, write_file};
@@ -23,9 +24,19 @@ const WEIGHTS: &str = "adapter_model.safetensors";
 /// Refuses a training that PEFT cannot represent.
 ///
 /// # Errors
-/// When it has no low-rank updates, or a head that transformers lacks.
-pub fn check_adapter(architecture: &Architecture, training: &Training) -> Result<()> {
+/// When it has no low-rank updates, a task or head that transformers lacks, or an encoder whose layers PEFT divides
+/// otherwise.
+pub fn check_adapter(architecture: &Architecture, training: &Training, task: Task) -> Result<()> {
     updates(training)?;
+    ensure!(
+        task != Task::Ordinal,
+        "--adapter: PEFT needs a class of transformers, but {NO_ORDINAL}"
+    );
+    if let Architecture::Modernbert(_) = architecture {
+        bail!(
+            "--adapter: PEFT has one update for the queries, keys and values of a {architecture}, which share a matrix"
+        );
+    }
     match bridge(architecture, &training.head, training.pairs) {
         Ok(_) => Ok(()),
         Err(reason) => bail!("--adapter: PEFT needs a class of transformers, but {reason}"),
@@ -93,7 +104,10 @@ pub(crate) fn write(
         "target_modules": targets,
         "task_type": match task {
             TaskFacts::Tagging { .. } => "TOKEN_CLS",
-            TaskFacts::Classification { .. } | TaskFacts::Regression {} => "SEQ_CLS",
+            TaskFacts::Classification { .. }
+            | TaskFacts::MultiLabel { .. }
+            | TaskFacts::Ordinal { .. }
+            | TaskFacts::Regression {} => "SEQ_CLS",
         },
         "use_rslora": false,
     });
@@ -118,9 +132,10 @@ fn whole(alpha: f64) -> Value {
 fn card(encoder: &EncoderCard, task: &TaskFacts) -> String {
     let class = match task {
         TaskFacts::Tagging { .. } => "AutoModelForTokenClassification",
-        TaskFacts::Classification { .. } | TaskFacts::Regression {} => {
-            "AutoModelForSequenceClassification"
-        }
+        TaskFacts::Classification { .. }
+        | TaskFacts::MultiLabel { .. }
+        | TaskFacts::Ordinal { .. }
+        | TaskFacts::Regression {} => "AutoModelForSequenceClassification",
     };
     let (title, hub) = (&encoder.title, hub_name(encoder));
     let base = hub.map_or_else(|| format!("<folder of {title}>"), str::to_string);

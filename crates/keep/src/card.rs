@@ -36,26 +36,30 @@ fn front(manifest: &Manifest) -> String {
 
 fn summary(manifest: &Manifest) -> String {
     let dataset = &manifest.dataset;
+    let of = if manifest.input.is_pair {
+        "a pair of texts"
+    } else {
+        "a text"
+    };
     let task = match &manifest.task {
+        TaskFacts::MultiLabel { labels, .. } => format!(
+            "It gives {of} any number of {} labels, each by a sigmoid of its own: {}.",
+            labels.len(),
+            quoted(labels)
+        ),
+        TaskFacts::Ordinal { labels, .. } => format!(
+            "It gives {of} one of {} labels in an order, from the lowest to the highest: {}.",
+            labels.len(),
+            quoted(labels)
+        ),
         TaskFacts::Classification { labels, .. } => {
-            let of = if manifest.input.is_pair {
-                "a pair of texts"
-            } else {
-                "a text"
-            };
             format!(
                 "It gives {of} one of {} labels: {}.",
                 labels.len(),
                 quoted(labels)
             )
         }
-        TaskFacts::Regression {} => {
-            if manifest.input.is_pair {
-                "It gives a pair of texts a number.".to_string()
-            } else {
-                "It gives a text a number.".to_string()
-            }
-        }
+        TaskFacts::Regression {} => format!("It gives {of} a number."),
         TaskFacts::Tagging { labels } => {
             format!(
                 "It gives each word one of {} tags: {}.",
@@ -97,14 +101,22 @@ fn start(manifest: &Manifest) -> String {
              pipe(\"Some text\")\n"
                 .to_string()
         }
-        TaskFacts::Classification { .. } | TaskFacts::Regression {} => {
+        TaskFacts::Classification { .. }
+        | TaskFacts::MultiLabel { .. }
+        | TaskFacts::Ordinal { .. }
+        | TaskFacts::Regression {} => {
             let input = if manifest.input.is_pair {
                 "{\"text\": \"Some text\", \"text_pair\": \"Another one\"}"
             } else {
                 "\"Some text\""
             };
+            // By default the pipeline shows one label; with `top_k=None` the probability of each.
+            let all = match manifest.task {
+                TaskFacts::MultiLabel { .. } => ", top_k=None",
+                _ => "",
+            };
             format!(
-                "pipe = pipeline(\"text-classification\", \".\")\npipe({input}, truncation=True, max_length={length})\n"
+                "pipe = pipeline(\"text-classification\", \".\"{all})\npipe({input}, truncation=True, max_length={length})\n"
             )
         }
     };

@@ -84,9 +84,25 @@ pub(crate) fn config(form: &Form, task: &TaskFacts, dir: &Path) -> Result<Option
     if let Some(dropout) = dropout {
         let key = match form.architecture {
             Architecture::Distilbert(_) => "seq_classif_dropout",
+            Architecture::DebertaV2(_) => "cls_dropout",
             _ => "classifier_dropout",
         };
         config.insert(key.into(), dropout.into());
+    }
+    let SavedAs::Transformers { .. } = form.saved_as else {
+        return Ok(Some(config.into()));
+    };
+    match &form.architecture {
+        Architecture::Modernbert(_) => config.extend([
+            ("classifier_pooling".into(), "cls".into()),
+            ("classifier_activation".into(), "linear".into()),
+            ("classifier_bias".into(), false.into()),
+        ]),
+        Architecture::DebertaV2(shape) => config.extend([
+            ("pooler_hidden_size".into(), shape.hidden_size.into()),
+            ("pooler_hidden_act".into(), "gelu".into()),
+        ]),
+        _ => {}
     }
     Ok(Some(config.into()))
 }

@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 
 use anyhow::{Result, ensure};
+use totune_adapt::Found;
 use totune_data::Target as Gold;
 use totune_data::tags::{Scheme, TagSet};
-use totune_stats::{brier_score, expected_calibration_error};
+use totune_stats::{PrecisionRecallF1, brier_score, expected_calibration_error, for_labels};
 
 use crate::input::{Record, Source, hint, quoted};
 use crate::stream::{predicted, windows};
@@ -21,6 +22,8 @@ pub struct Evaluated {
     pub rows: usize,
     /// Every metric by its name in result rows; those of the dataset's card first, and calibration last.
     pub metrics: Vec<(String, f64)>,
+    /// Precision, recall and F1 of each label where a row may have several, in their order.
+    pub of_labels: Vec<PrecisionRecallF1>,
     /// Confusion matrix of a classification: number of rows with each gold label (the outer list) by predicted label.
     pub confusion: Vec<Vec<usize>>,
     /// Rows without a text, which are scored as well.
@@ -63,7 +66,12 @@ pub fn evaluate(
     );
     let targets: Vec<&Gold> = gold.iter().collect();
     let asked = &model.manifest.metrics;
-    let mut metrics = model.manifest.objective().metrics(&targets, &found, asked);
+    let objective = model.manifest.objective();
+    let predictions = Found {
+        predicted: &found,
+        scores: &probabilities,
+    };
+    let mut metrics = objective.metrics(&targets, predictions, asked);
     // Stable, so that metrics that the card does not name keep their order.
     metrics.sort_by_key(|(name, _)| {
         asked
@@ -71,12 +79,13 @@ pub fn evaluate(
             .position(|asked| asked == name)
             .unwrap_or(asked.len())
     });
-    if let TaskFacts::Classification { .. } = model.manifest.task {
+    if let TaskFacts::Classification { .. } | TaskFacts::Ordinal { .. } = model.manifest.task {
         metrics.extend(calibration(&gold, &probabilities));
     }
     Ok(Evaluated {
         rows: ended.rows,
         metrics,
+        of_labels: of_labels(&model.manifest.task, &gold, &found),
         confusion: confusion(&model.manifest.task, &gold, &found),
         empty: ended.empty,
     })
@@ -116,9 +125,20 @@ fn calibration(gold: &[Gold], probabilities: &[Vec<f32>]) -> Vec<(String, f64)> 
     .collect()
 }
 
+/// Precision, recall and F1 of each of several labels.
+fn of_labels(task: &TaskFacts, gold: &[Gold], predicted: &[Gold]) -> Vec<PrecisionRecallF1> {
+    let TaskFacts::MultiLabel { labels, .. } = task else {
+        return Vec::new();
+    };
+    let gold: Vec<&[usize]> = gold.iter().filter_map(Gold::labels).collect();
+    let predicted: Vec<&[usize]> = predicted.iter().filter_map(Gold::labels).collect();
+    for_labels(&gold, &predicted, labels.len())
+}
+
 /// Confusion matrix: counts by gold and predicted label.
 fn confusion(task: &TaskFacts, gold: &[Gold], predicted: &[Gold]) -> Vec<Vec<usize>> {
-    let TaskFacts::Classification { labels, .. } = task else {
+    let (TaskFacts::Classification { labels, .. } | TaskFacts::Ordinal { labels, .. }) = task
+    else {
         return Vec::new();
     };
     let mut counts = vec![vec![0; labels.len()]; labels.len()];
@@ -141,13 +161,24 @@ fn target(task: &TaskFacts, source: &Source, record: &Record) -> Result<Gold> {
         };
         Ok(place)
     };
+    // What the training file had in place of the labels comes first: `0` may be the name of another label.
+    let class = |name: &str, labels: &[String], values: &[String]| {
+        let value = values.iter().position(|value| value == name);
+        value.map_or_else(|| place(name, labels), Ok)
+    };
     match task {
-        TaskFacts::Classification { labels, values, .. } => {
+        TaskFacts::Classification { labels, values, .. }
+        | TaskFacts::Ordinal { labels, values } => {
             let name = source.fields().label(record)?;
-            // What the training file had in place of the labels comes first: `0` may be the name of another label.
-            let value = values.iter().position(|value| *value == name);
-            let class = value.map_or_else(|| place(&name, labels), Ok)?;
-            Ok(Gold::Class(class))
+            Ok(Gold::Class(class(&name, labels, values)?))
+        }
+        TaskFacts::MultiLabel { labels, values } => {
+            let found = source.fields().labels(record, labels)?;
+            let found = found.iter().map(|name| class(name, labels, values));
+            let mut found: Vec<usize> = found.collect::<Result<_>>()?;
+            found.sort_unstable();
+            found.dedup();
+            Ok(Gold::Labels(found))
         }
         TaskFacts::Regression {} => {
             let text = source.fields().label(record)?;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use totune_adapt::InputEncoding;
 use totune_data::format::Format;
-use totune_data::{Card, Dataset, Example, Layout, Pairs, Task, WordContext};
+use totune_data::{Card, Dataset, Example, Joined, Layout, Pairs, Task, WordContext};
 
 /// Task of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,22 @@ pub enum TaskFacts {
         labels: Vec<String>,
         /// Index of the label that precision and recall are about, if there is one.
         positive: Option<usize>,
+        /// Values in the training file for each label, where they differ from the labels.
+        #[serde(default)]
+        values: Vec<String>,
+    },
+    /// Any number of labels for a text or a pair of texts.
+    MultiLabel {
+        /// Labels in the order of the model's outputs.
+        labels: Vec<String>,
+        /// Values in the training file for each label, where they differ from the labels.
+        #[serde(default)]
+        values: Vec<String>,
+    },
+    /// One of several labels in an order for a text or a pair of texts.
+    Ordinal {
+        /// Labels from the lowest to the highest.
+        labels: Vec<String>,
         /// Values in the training file for each label, where they differ from the labels.
         #[serde(default)]
         values: Vec<String>,
@@ -37,8 +53,11 @@ pub struct ColumnNames {
     /// The second text of a pair.
     #[serde(default)]
     pub second: Vec<String>,
-    /// The label, the score or the tags.
-    pub label: String,
+    /// The label, the score, the tags or the labels; or a column of 0 and 1 for each label.
+    pub label: Joined,
+    /// Separator of the labels in a field, where each row has several; without it, a field is a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_separator: Option<String>,
     /// Separator of joined columns.
     pub join: String,
     /// The names of all columns in file order, where the training file has no header line.
@@ -83,6 +102,14 @@ impl TaskFacts {
     pub fn of(card: &Card, layout: &Layout, dataset: &Dataset) -> Self {
         let labels = dataset.labels.clone();
         match card.task {
+            Task::MultiLabel => Self::MultiLabel {
+                labels,
+                values: layout.values.clone(),
+            },
+            Task::Ordinal => Self::Ordinal {
+                labels,
+                values: layout.values.clone(),
+            },
             Task::Regression => Self::Regression {},
             Task::Tagging => Self::Tagging { labels },
             Task::Classification => Self::Classification {
@@ -93,27 +120,45 @@ impl TaskFacts {
         }
     }
 
+    /// Kind of the task.
+    pub fn task(&self) -> Task {
+        match self {
+            Self::Classification { .. } => Task::Classification,
+            Self::MultiLabel { .. } => Task::MultiLabel,
+            Self::Ordinal { .. } => Task::Ordinal,
+            Self::Regression {} => Task::Regression,
+            Self::Tagging { .. } => Task::Tagging,
+        }
+    }
+
     /// Labels or tags in the order of the model's outputs; empty for regression.
     pub fn labels(&self) -> &[String] {
         match self {
-            Self::Classification { labels, .. } | Self::Tagging { labels } => labels,
+            Self::Classification { labels, .. }
+            | Self::MultiLabel { labels, .. }
+            | Self::Ordinal { labels, .. }
+            | Self::Tagging { labels } => labels,
             Self::Regression {} => &[],
         }
     }
 
-    /// Name of the problem type in the `config.json` of transformers; `None` for tagging.
+    /// Name of the problem type in the `config.json` of transformers; `None` for tagging and for what it has no name for.
     pub(crate) fn problem_type(&self) -> Option<&'static str> {
         match self {
             Self::Classification { .. } => Some("single_label_classification"),
+            Self::MultiLabel { .. } => Some("multi_label_classification"),
             Self::Regression {} => Some("regression"),
-            Self::Tagging { .. } => None,
+            Self::Ordinal { .. } | Self::Tagging { .. } => None,
         }
     }
 
     /// Name of the pipeline on the Hub.
     pub(crate) fn pipeline(&self) -> &'static str {
         match self {
-            Self::Classification { .. } | Self::Regression {} => "text-classification",
+            Self::Classification { .. }
+            | Self::MultiLabel { .. }
+            | Self::Ordinal { .. }
+            | Self::Regression {} => "text-classification",
             Self::Tagging { .. } => "token-classification",
         }
     }
@@ -130,6 +175,7 @@ impl ColumnNames {
                 .as_ref()
                 .map_or(Vec::new(), |second| second.names().to_vec()),
             label: columns.label.clone(),
+            label_separator: columns.label_separator.clone(),
             join: columns.join.clone(),
             header: match layout.format_of("train") {
                 Format::Csv(settings) | Format::Tsv(settings) => settings.header.clone(),

@@ -1,6 +1,6 @@
 //! The form in which a trained model is saved: as a class of transformers that computes the same, or as our own.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::TensorData;
 use totune_adapt::Values;
 use totune_data::Pairs;
@@ -10,6 +10,7 @@ use totune_model::{
 };
 
 use crate::SavedAs;
+use crate::facts::TaskFacts;
 use crate::names::is_adapter;
 
 /// A model in the form in which it is saved.
@@ -21,12 +22,24 @@ pub(crate) struct Form {
     pub head: HeadSpec,
     /// Values by the parameter paths of a classifier of this architecture with this head.
     pub values: Values,
+    /// Values of layers that only the class of transformers has, by their names there. They pass their input on.
+    pub passing: Values,
 }
 
 /// Scale of the first token for a linear head on it: multiplied below the tanh of BERT's pooler, and divided out above
 /// it. So near zero tanh is linear: an activation of 10 comes through to within 2e-6 of itself. Division by a power of
-/// two is exact.
+/// two is exact. ModernBERT's classes have a layer norm there, whose epsilon exceeds the variance of shrunk numbers.
 const SHRUNK: f32 = 1.0 / 4096.0;
+
+/// Smallest weight of a layer norm that is divided out again.
+const SMALLEST: f32 = 1e-6;
+
+/// The layers of ModernBERT's classes that pass their input on, by their names in transformers.
+pub(crate) const PASSING: [&str; 2] = ["head.dense.weight", "head.norm.weight"];
+
+/// The reason why no class of transformers computes an ordinal model.
+pub(crate) const NO_ORDINAL: &str = "transformers has no ordinal classification: the head has an output for each step between \
+                                     two neighbouring labels, and the labels follow from the product of their probabilities";
 
 /// Prefix of transformers' class names for an architecture.
 fn family(architecture: &Architecture) -> Option<&'static str> {
@@ -51,7 +64,7 @@ pub(crate) fn encoder_class(architecture: &Architecture) -> Option<String> {
 fn activation(architecture: &Architecture) -> Option<Activation> {
     match architecture {
         Architecture::Distilbert(_) => Some(Activation::Relu),
-        Architecture::Electra(_) => Some(Activation::Gelu),
+        Architecture::Electra(_) | Architecture::DebertaV2(_) => Some(Activation::Gelu),
         _ => None,
     }
 }
@@ -67,6 +80,8 @@ pub(crate) enum Bridge {
     HiddenLayer,
     /// Removes the pooler.
     Tokens,
+    /// Adds the layers that ModernBERT's classes have below the output, which pass each token on.
+    Normalised,
 }
 
 /// The class of transformers that computes the same as this encoder with this head, with the conversion into it; or the
@@ -82,11 +97,6 @@ pub(crate) fn bridge(
     if !pairs.is_joint() {
         return Err("the texts of a pair are read separately".into());
     }
-    if let Architecture::Modernbert(_) | Architecture::DebertaV2(_) = architecture {
-        return Err(format!(
-            "{family}ForSequenceClassification has one more layer in the head, and no other class is written yet"
-        ));
-    }
     let sequence = format!("{family}ForSequenceClassification");
     match head {
         HeadSpec::Linear(spec) if !spec.layers.is_top() => {
@@ -101,9 +111,11 @@ pub(crate) fn bridge(
                 Architecture::Bert(_) | Architecture::Roberta(_) | Architecture::XlmRoberta(_),
                 Pooling::First,
             ) => Ok((sequence, Bridge::Pooler)),
-            (Architecture::Distilbert(_) | Architecture::Electra(_), Pooling::First) => {
-                Ok((sequence, Bridge::HiddenLayer))
-            }
+            (
+                Architecture::Distilbert(_) | Architecture::Electra(_) | Architecture::DebertaV2(_),
+                Pooling::First,
+            ) => Ok((sequence, Bridge::HiddenLayer)),
+            (Architecture::Modernbert(_), Pooling::First) => Ok((sequence, Bridge::Normalised)),
             (_, pooling) => Err(format!(
                 "the head reads pooling = {} of the top layer, and {sequence} the first token",
                 serde_json::to_value(pooling).unwrap_or_default()
@@ -121,7 +133,11 @@ pub(crate) fn bridge(
         )),
         HeadSpec::Tagger(spec) if is_plain(spec) => {
             let tokens = format!("{family}ForTokenClassification");
-            Ok((tokens, Bridge::Tokens))
+            let bridge = match architecture {
+                Architecture::Modernbert(_) => Bridge::Normalised,
+                _ => Bridge::Tokens,
+            };
+            Ok((tokens, bridge))
         }
         other => Err(format!("transformers has no head `{}`", described(other))),
     }
@@ -134,7 +150,7 @@ impl Form {
     /// When the values do not belong to such a classifier.
     pub fn of(
         architecture: &Architecture,
-        head: &HeadSpec,
+        (head, task): (&HeadSpec, &TaskFacts),
         pairs: Pairs,
         values: Values,
     ) -> Result<Self> {
@@ -145,9 +161,13 @@ impl Form {
             architecture: architecture.clone(),
             head: head.clone(),
             values,
+            passing: Values::new(),
         };
         if plain.values.keys().any(|path| is_adapter(path)) {
             return Ok(plain.own("transformers has no bottleneck adapters".into()));
+        }
+        if let TaskFacts::Ordinal { .. } = task {
+            return Ok(plain.own(NO_ORDINAL.into()));
         }
         let (class, bridge) = match bridge(architecture, head, pairs) {
             Ok(found) => found,
@@ -158,6 +178,7 @@ impl Form {
             Bridge::Pooler => plain.through_a_pooler(class),
             Bridge::HiddenLayer => plain.through_a_hidden_layer(class),
             Bridge::Tokens => Ok(plain.into_token_class(class)),
+            Bridge::Normalised => plain.through_a_norm(class),
         }
     }
 
@@ -202,8 +223,40 @@ impl Form {
         Ok(self.into_class(class))
     }
 
-    /// Converts a linear head on the first token into the two layers of DistilBERT and ELECTRA: the first one shifts each
-    /// number of the activation so that the ReLU or GELU passes all on; the bias of the second subtracts the shift again.
+    /// Adds the layers below the output of ModernBERT's classes: a linear one, an activation and a layer norm, all without
+    /// biases. A token comes from the encoder's last layer norm, as the weight `w` of that norm times numbers whose mean
+    /// is zero and whose variance is at most one. The linear layer divides by `w` and shrinks, and the activation is the
+    /// identity; what reaches the norm has a variance far below its epsilon, so that it divides all tokens by the same.
+    fn through_a_norm(mut self, class: String) -> Result<Self> {
+        let Architecture::Modernbert(config) = &self.architecture else {
+            bail!("{}: has no norm above its top layer", self.architecture);
+        };
+        let top = self.architecture.n_layers() - 1;
+        let path = format!("encoder.layers.{top}.final_norm.weight");
+        let norm = self.values.get(&path);
+        let norm = floats(norm.with_context(|| format!("found no `{path}`, expected one"))?)?;
+        if norm.iter().any(|w| w.abs() < SMALLEST) {
+            return Ok(self.own(format!(
+                "{class} has one more layer norm, which would need what the encoder's last one multiplies by zero"
+            )));
+        }
+        let n = norm.len();
+        let mut divided = vec![0f32; n * n];
+        for (i, w) in norm.iter().enumerate() {
+            divided[i * (n + 1)] = SHRUNK / w;
+        }
+        let shrunk = f64::from(SHRUNK);
+        let rescale = ((shrunk * shrunk + config.norm_eps).sqrt() / shrunk) as f32;
+        let norm = norm.iter().map(|w| w * rescale).collect();
+        let [dense, scale] = PASSING.map(String::from);
+        self.passing.insert(dense, TensorData::new(divided, [n, n]));
+        self.passing
+            .insert(scale, TensorData::new::<f32, _>(norm, [n]));
+        Ok(self.into_class(class))
+    }
+
+    /// Converts a linear head on the first token into the two layers of DistilBERT, ELECTRA and DeBERTa: the first one
+    /// shifts each number of the activation so that the ReLU or GELU passes all on; the bias of the second subtracts the shift again.
     /// The outputs of a layer norm over `n` numbers are at most `sqrt(n - 1)` times its scale.
     fn through_a_hidden_layer(mut self, class: String) -> Result<Self> {
         let activation = activation(&self.architecture).context("a class with a hidden layer")?;

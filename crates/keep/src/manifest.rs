@@ -181,6 +181,12 @@ impl Manifest {
                 labels: labels.clone(),
                 positive: *positive,
             },
+            TaskFacts::MultiLabel { labels, .. } => Objective::Labels {
+                labels: labels.clone(),
+            },
+            TaskFacts::Ordinal { labels, .. } => Objective::Ordinal {
+                labels: labels.clone(),
+            },
             TaskFacts::Regression {} => Objective::Score {},
             TaskFacts::Tagging { labels } => Objective::Tags {
                 labels: labels.clone(),

@@ -60,13 +60,14 @@ fn in_classifier(architecture: &Architecture, path: &str) -> String {
 }
 
 /// The name in transformers of a parameter of a head: a linear one, a tagger without recurrent layers, or the two layers
-/// of DistilBERT and ELECTRA.
+/// of DistilBERT, ELECTRA and DeBERTa.
 fn of_head(architecture: &Architecture, path: &str) -> String {
     let (module, kind) = path.rsplit_once('.').unwrap_or(("", path));
     let of_hidden = module.ends_with(".hidden");
     let of_text = !module.contains("Tagger");
     let module = match architecture.naming() {
         Naming::Electra if of_hidden => "classifier.dense",
+        Naming::DebertaV2 if of_hidden => "pooler.dense",
         _ if of_hidden => "pre_classifier",
         Naming::Roberta | Naming::Electra if of_text => "classifier.out_proj",
         _ => "classifier",

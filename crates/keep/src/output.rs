@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Map, Value};
-use totune_data::Target;
+use totune_data::{Target, label_sets};
 
 use crate::input::{Kind, Record, Row, Source, is_word};
 use crate::{Manifest, Prediction};
@@ -13,8 +13,8 @@ use crate::{Manifest, Prediction};
 /// Format of predictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// Separated fields under a header line: the columns of the input, `predicted`, and for labels the probability of
-    /// each, `p_<label>`.
+    /// Separated fields under a header line: the columns of the input, `predicted` (several labels with `|` between them),
+    /// and for labels the probability of each, `p_<label>`.
     Delimited(u8),
     /// A JSON object per line: the keys of the input, `predicted`, and for labels `probabilities`.
     Jsonl,
@@ -163,11 +163,13 @@ fn object(
     };
     let predicted: Value = match &prediction.predicted {
         Target::Value(value) => (*value).into(),
-        Target::Tags(tags) => tags.iter().map(|&tag| labels[tag].clone()).collect(),
+        Target::Labels(places) | Target::Tags(places) => {
+            places.iter().map(|&at| labels[at].clone()).collect()
+        }
         other => shown(other, labels).into(),
     };
     object.insert(PREDICTED.to_string(), predicted);
-    if let Target::Class(_) = prediction.predicted {
+    if let Target::Class(_) | Target::Labels(_) = prediction.predicted {
         let named = labels.iter().cloned().zip(&prediction.scores);
         let named: Map<String, Value> = named.map(|(label, p)| (label, (*p).into())).collect();
         object.insert("probabilities".to_string(), named.into());
@@ -175,10 +177,11 @@ fn object(
     object
 }
 
-/// A prediction as text: the label's name, the number, or the tags with spaces between.
+/// A prediction as text: the label's name, the names of several with `|` between them, the number, or the tags with spaces between.
 fn shown(predicted: &Target, labels: &[String]) -> String {
     match predicted {
         Target::Class(class) => labels[*class].clone(),
+        Target::Labels(several) => label_sets::joined(several, labels),
         Target::Value(value) => (*value as f32).to_string(),
         Target::Tags(tags) => {
             let names: Vec<&str> = tags.iter().map(|&tag| labels[tag].as_str()).collect();

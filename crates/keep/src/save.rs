@@ -88,14 +88,15 @@ pub fn save(trained: &TrainedModel, to: &Path, device: &Device) -> Result<Saved>
     let values = parameter_values(&model, &|_| true);
     let form = Form::of(
         &trained.encoder.architecture,
-        &trained.training.head,
+        (&trained.training.head, &trained.task),
         trained.training.pairs,
         values,
     )?;
     let mut folder = Pending::new(to)?;
     let manifest = write(trained, &form, &folder.temporary)?;
     if trained.adapter.is_on() {
-        check_adapter(&trained.encoder.architecture, trained.training)?;
+        let architecture = &trained.encoder.architecture;
+        check_adapter(architecture, trained.training, trained.task.task())?;
         let model = trained.outcome.model.clone().valid();
         let updates = parameter_values(&model, &|path| path.contains(".lora."));
         let what = (trained.training, &trained.task);

@@ -11,9 +11,9 @@ use safetensors::tensor::TensorView;
 use totune_checkpoint::Checkpoint;
 use totune_model::{AnyEncoder, Classifier, Encoder, Weights};
 
-use crate::form::{Form, floats};
+use crate::form::{Form, PASSING, floats};
 use crate::manifest::Manifest;
-use crate::names::place;
+use crate::names::{WEIGHTS, place};
 
 /// A tensor in its stored form.
 pub(crate) struct Stored {
@@ -55,6 +55,10 @@ pub(crate) fn write(form: &Form, dir: &Path) -> Result<BTreeMap<String, String>>
         let (file, name) = place(&form.architecture, &form.saved_as, path);
         let tensor = Stored::new(name, data)?;
         files.entry(file).or_default().push(tensor);
+    }
+    for (name, data) in &form.passing {
+        let tensor = Stored::new(name.clone(), data)?;
+        files.entry(WEIGHTS).or_default().push(tensor);
     }
     let written = files.into_iter().map(|(file, tensors)| {
         let hash = write_file(tensors, &dir.join(file))?;
@@ -112,7 +116,7 @@ pub(crate) fn read(
     for (file, checkpoint) in &files {
         for tensor in checkpoint.tensors() {
             let place = (file.to_string(), tensor.name.to_string());
-            if !fill.taken.contains(&place) {
+            if !fill.taken.contains(&place) && !PASSING.contains(&tensor.name) {
                 bail!(
                     "{}: found a tensor `{}`, expected none of this name",
                     dir.join(file).display(),

@@ -5,7 +5,8 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use burn::tensor::Device;
+use burn::module::{Module, ModuleMapper, Param};
+use burn::tensor::{Device, Tensor, TensorData};
 use support::{Untrained, devices, pairs, sentences, texts};
 use totune_adapt::{Adaptation, Adapters};
 use totune_data::{Pairs, Task};
@@ -72,37 +73,63 @@ fn heads_that_transformers_lacks_come_back_too() {
             "kind = \"fully-connected\"\nmlp-hidden = 10",
             "`fully-connected`",
         ),
+        (
+            "modernbert-tiny",
+            Classification,
+            "pooling = \"mean\"\ndropout = 0.1",
+            "pooling",
+        ),
+        (
+            "deberta-tiny",
+            Classification,
+            "pooling = \"mean\"\ndropout = 0.1",
+            "pooling",
+        ),
     ];
     for (encoder, kind, spec, reason) in cases {
         check_own_form((encoder, kind), spec, reason);
     }
 }
 
-#[test]
-fn heads_on_architectures_whose_classes_are_not_written_come_back_too() {
-    use Task::{Classification, Tagging};
-    for (encoder, kind, spec, reason) in [
-        (
-            "modernbert-tiny",
-            Classification,
-            "pooling = \"first\"\ndropout = 0.1",
-            "one more layer in the head",
-        ),
-        (
-            "deberta-tiny",
-            Classification,
-            "pooling = \"mean\"\ndropout = 0.1",
-            "one more layer in the head",
-        ),
-        (
-            "modernbert-tiny",
-            Tagging,
-            "kind = \"tagger\"",
-            "one more layer in the head",
-        ),
-    ] {
-        check_own_form((encoder, kind), spec, reason);
+/// Sets one weight of the encoder's last layer norm to zero.
+struct Zero(Vec<String>);
+
+impl ModuleMapper for Zero {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.0.push(name.into());
     }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.0.pop();
+    }
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        if !self.0.iter().any(|name| name == "final_norm") {
+            return param;
+        }
+        param.map(|weight| {
+            let n = weight.dims()[0];
+            let kept = (0..n).map(|i| f32::from(i > 0)).collect();
+            let kept = Tensor::from_data(TensorData::new::<f32, _>(kept, [n]), &weight.device());
+            weight * kept
+        })
+    }
+}
+
+#[test]
+fn a_norm_that_multiplies_by_zero_cannot_be_divided_out() {
+    let device = Device::flex();
+    let task = Task::Classification;
+    let mut model = Untrained::new(("modernbert-tiny", task), None, &texts(), &device);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (saved_as, _) = read_back(&model, &folder.path().join("one"), &device);
+    assert!(matches!(saved_as, SavedAs::Transformers { .. }));
+    model.model.encoder = model.model.encoder.map(&mut Zero(Vec::new()));
+    let (saved_as, _) = read_back(&model, &folder.path().join("zero"), &device);
+    let SavedAs::Totune { reason } = saved_as else {
+        panic!("nothing divides by zero");
+    };
+    assert!(reason.contains("multiplies by zero"), "{reason}");
 }
 
 /// Saves a head of ours with its encoder, for this reason, and reads both back.

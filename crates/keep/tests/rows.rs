@@ -503,3 +503,106 @@ fn a_long_file_takes_several_windows_and_can_be_broken_off() {
     });
     assert!(!ended.expect("an end").complete);
 }
+
+#[test]
+fn several_labels_come_out_between_bars_and_are_scored_in_each_layout() {
+    let files = Files::new(Task::MultiLabel, &texts());
+    let columns = "n,text,predicted,\"p_late, or lost\",p_01,p_Zoë";
+    let out = files.predicted("new.csv", "n,text\n1,A red kite\n", false);
+    let (head, row) = out.trim_end().split_once('\n').expect("a header and a row");
+    assert_eq!(head, columns);
+    let fields: Vec<&str> = row.split(',').collect();
+    let p: Vec<f64> = fields[fields.len() - 3..]
+        .iter()
+        .map(|p| p.parse().expect("a probability"))
+        .collect();
+    let labels = ["late, or lost", "01", "Zoë"];
+    let likely = labels.iter().zip(&p).filter(|(_, p)| **p > 0.5);
+    let likely: Vec<&str> = likely.map(|(label, _)| *label).collect();
+    let one: serde_json::Value = serde_json::from_str(
+        files
+            .predicted("new.csv", "n,text\n1,A red kite\n", true)
+            .trim_end(),
+    )
+    .expect("JSON");
+    assert_eq!(one["predicted"], serde_json::json!(likely));
+    assert_eq!(
+        one["probabilities"]["01"].as_f64().map(|p| p as f32),
+        Some(p[1] as f32)
+    );
+    assert!(row.contains(&likely.join("|")), "{row}");
+
+    // Gold labels by the values of the training file (0, 1, 2) or by name.
+    let metrics = |name: &str, text: &str| {
+        let mut source = files.source(name, text, true).expect("a file");
+        let found = evaluate(
+            &files.model,
+            &mut source,
+            &mut |_| ControlFlow::Continue(()),
+        );
+        let found = found.expect("scores");
+        assert_eq!(found.of_labels.len(), 3);
+        let support: Vec<usize> = found.of_labels.iter().map(|of| of.support).collect();
+        (found.metrics, support)
+    };
+    let delimited = metrics("a.csv", "text,label\nA red kite,0;Zoë\nA mill,\n");
+    assert_eq!(delimited.1, [1, 0, 1]);
+    let lists = "{\"text\": \"A red kite\", \"label\": [0, \"Zoë\"]}\n{\"text\": \"A mill\", \"label\": []}\n";
+    assert_eq!(metrics("a.jsonl", lists), delimited);
+    let names: Vec<&str> = delimited.0.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["f1-micro", "f1-macro", "exact-match", "map", "lrap"]
+    );
+    let error = files.error("b.csv", "text,label\nA red kite,0;Zoe\n", true);
+    assert!(
+        error.ends_with("b.csv: line 2: `Zoe` is no label of the model; did you mean `Zoë`? expected one of `late, or lost`, `01`, `Zoë`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn labels_in_an_order_are_predicted_by_a_head_that_only_totune_has() {
+    let files = Files::new(Task::Ordinal, &texts());
+    let card = fs::read_to_string(files.folder.path().join("m/README.md")).expect("a card");
+    assert!(
+        card.contains("transformers has no ordinal classification"),
+        "{card}"
+    );
+    assert!(card.contains("in an order, from the lowest to the highest: `low`, `middle`, `high`"));
+    let out = files.predicted("new.csv", "text\nA red kite\n", false);
+    let (head, row) = out.trim_end().split_once('\n').expect("a header and a row");
+    assert_eq!(head, "text,predicted,p_low,p_middle,p_high");
+    let fields: Vec<&str> = row.split(',').collect();
+    let p: Vec<f64> = fields[2..]
+        .iter()
+        .map(|p| p.parse().expect("a probability"))
+        .collect();
+    assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{p:?}");
+    // The median.
+    let expected = match p {
+        _ if p[0] >= 0.5 => "low",
+        _ if p[2] > 0.5 => "high",
+        _ => "middle",
+    };
+    assert_eq!(fields[1], expected);
+    let mut source = files
+        .source("a.csv", "text,label\nA red kite,low\nA mill,high\n", true)
+        .expect("a file");
+    let found = evaluate(
+        &files.model,
+        &mut source,
+        &mut |_| ControlFlow::Continue(()),
+    );
+    let found = found.expect("scores");
+    let names: Vec<&str> = found
+        .metrics
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert!(
+        names.contains(&"quadratic-kappa") && names.contains(&"brier"),
+        "{names:?}"
+    );
+    assert_eq!(found.confusion.iter().flatten().sum::<usize>(), 2);
+}

@@ -43,10 +43,10 @@ fn first() -> Option<HeadSpec> {
     }))
 }
 
-/// The layers of ElectraForSequenceClassification.
-fn gelu() -> Option<HeadSpec> {
+/// The layers of ElectraForSequenceClassification and DebertaV2ForSequenceClassification.
+fn gelu(width: usize) -> Option<HeadSpec> {
     Some(HeadSpec::FullyConnected(FullyConnectedSpec {
-        mlp_hidden: 18,
+        mlp_hidden: width,
         activation: Activation::Gelu,
         ..FullyConnectedSpec::default()
     }))
@@ -62,71 +62,71 @@ type Case = (
 );
 
 fn cases() -> Vec<Case> {
-    use Task::{Classification, Regression, Tagging};
+    use Task::{Classification, MultiLabel, Regression, Tagging};
+    let with = |name, encoder, task, (head, inputs)| (name, encoder, task, head, inputs);
+    let text = |name, encoder| with(name, encoder, Classification, (None, texts()));
+    let pair = |name, encoder| with(name, encoder, Classification, (None, pairs()));
+    let tags = |name, encoder| with(name, encoder, Tagging, (None, sentences()));
     vec![
-        ("bert-text", "fixture-bert", Classification, None, texts()),
-        ("bert-pair", "fixture-bert", Classification, None, pairs()),
-        ("bert-score", "fixture-bert", Regression, None, texts()),
-        (
+        with("bert-labels", "fixture-bert", MultiLabel, (None, texts())),
+        with(
+            "roberta-labels",
+            "roberta-tiny",
+            MultiLabel,
+            (None, pairs()),
+        ),
+        with(
+            "distilbert-labels",
+            "distilbert",
+            MultiLabel,
+            (None, texts()),
+        ),
+        text("bert-text", "fixture-bert"),
+        pair("bert-pair", "fixture-bert"),
+        with("bert-score", "fixture-bert", Regression, (None, texts())),
+        with(
             "bert-first",
             "fixture-bert",
             Classification,
-            first(),
-            texts(),
+            (first(), texts()),
         ),
-        ("bert-tags", "fixture-bert", Tagging, None, sentences()),
-        (
-            "roberta-text",
-            "roberta-tiny",
-            Classification,
-            None,
-            texts(),
-        ),
-        (
+        tags("bert-tags", "fixture-bert"),
+        text("roberta-text", "roberta-tiny"),
+        with(
             "roberta-pair-score",
             "roberta-tiny",
             Regression,
-            None,
-            pairs(),
+            (None, pairs()),
         ),
-        ("roberta-tags", "roberta-tiny", Tagging, None, sentences()),
-        (
-            "xlm-roberta-pair",
-            "xlm-roberta-tiny",
-            Classification,
-            None,
-            pairs(),
-        ),
-        (
-            "xlm-roberta-tags",
-            "xlm-roberta-tiny",
-            Tagging,
-            None,
-            sentences(),
-        ),
-        (
-            "electra-text",
-            "electra-tiny",
-            Classification,
-            None,
-            texts(),
-        ),
-        (
+        tags("roberta-tags", "roberta-tiny"),
+        pair("xlm-roberta-pair", "xlm-roberta-tiny"),
+        tags("xlm-roberta-tags", "xlm-roberta-tiny"),
+        text("electra-text", "electra-tiny"),
+        with(
             "electra-pair",
             "electra-tiny",
             Classification,
-            gelu(),
-            pairs(),
+            (gelu(18), pairs()),
         ),
-        ("electra-tags", "electra-tiny", Tagging, None, sentences()),
-        (
-            "distilbert-text",
-            "distilbert",
+        tags("electra-tags", "electra-tiny"),
+        text("distilbert-text", "distilbert"),
+        tags("distilbert-tags", "distilbert"),
+        text("deberta-text", "deberta-tiny"),
+        with(
+            "deberta-pair",
+            "deberta-tiny",
             Classification,
-            None,
-            texts(),
+            (gelu(21), pairs()),
         ),
-        ("distilbert-tags", "distilbert", Tagging, None, sentences()),
+        tags("deberta-tags", "deberta-tiny"),
+        text("modernbert-text", "modernbert-tiny"),
+        with(
+            "modernbert-pair-score",
+            "modernbert-tiny",
+            Regression,
+            (None, pairs()),
+        ),
+        tags("modernbert-tags", "modernbert-tiny"),
     ]
 }
 
@@ -187,7 +187,7 @@ fn adapters() -> Vec<(Case, [&'static str; 2])> {
         "bert-text" | "bert-tags" => Some(["query", "value"]),
         "bert-first" => Some(["attention.key", "feed_forward.output"]),
         "roberta-pair-score" => Some(["query", "attention.output"]),
-        "xlm-roberta-pair" | "electra-text" => Some(["query", "value"]),
+        "xlm-roberta-pair" | "electra-text" | "deberta-text" => Some(["query", "value"]),
         "distilbert-text" => Some(["value", "feed_forward.intermediate"]),
         _ => None,
     };
@@ -263,17 +263,32 @@ fn an_adapter_of_what_peft_cannot_hold_is_refused() {
     let (case, targets) = adapters().swap_remove(0);
     let mut model = updated(&(case, targets), &device);
     let architecture = model.tiny.card.architecture.clone();
-    check_adapter(&architecture, &model.training).expect("an adapter");
+    check_adapter(&architecture, &model.training, Task::Classification).expect("an adapter");
+    let error = check_adapter(&architecture, &model.training, Task::Ordinal).expect_err("no class");
+    assert!(
+        error
+            .to_string()
+            .contains("transformers has no ordinal classification"),
+        "{error}"
+    );
     model.training.head = toml::from_str("pooling = \"mean\"\ndropout = 0.1").expect("a head");
-    let error = check_adapter(&architecture, &model.training).expect_err("no class");
+    let error = check_adapter(&architecture, &model.training, Task::Classification);
+    let error = error.expect_err("no class");
     assert!(
         error
             .to_string()
             .contains("--adapter: PEFT needs a class of transformers"),
         "{error}"
     );
+    // PEFT updates the queries, keys and values of this encoder as one matrix.
+    let case = ("", "modernbert-tiny", Task::Classification, None, texts());
+    let modernbert = untrained(&case, &device).tiny.card.architecture;
+    let error =
+        check_adapter(&modernbert, &model.training, Task::Classification).expect_err("one matrix");
+    assert!(error.to_string().contains("share a matrix"), "{error}");
     let plain = untrained(&cases()[0], &device);
-    let error = check_adapter(&architecture, &plain.training).expect_err("no updates");
+    let error = check_adapter(&architecture, &plain.training, Task::Classification);
+    let error = error.expect_err("no updates");
     assert!(error.to_string().contains("expected `lora`"), "{error}");
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use serde_json::{Map, Value};
-use totune_data::Input;
+use totune_data::{Input, label_sets};
 
 use super::{hint, quoted};
 
@@ -13,7 +13,13 @@ pub(crate) struct Fields {
     pub shown: String,
     pub text: Vec<Column>,
     pub second: Vec<Column>,
-    pub label: Option<Column>,
+    /// The column of labels, or one of 0 and 1 for each label; empty where none are read.
+    pub label: Vec<Column>,
+    /// Whether each label has a column of 0 and 1.
+    pub label_columns: bool,
+    /// Separator of the labels in a field, where each row has several; without it, a field is a list or has the separator
+    /// of predictions.
+    pub label_separator: Option<String>,
     /// Separator of joined columns.
     pub join: String,
 }
@@ -143,13 +149,44 @@ impl Fields {
 
     /// The label or score of a row.
     pub fn label(&self, record: &Record) -> Result<String> {
-        let column = self.label.as_ref();
+        let column = self.label.first();
         self.field(record, column.context("no column of labels was asked for")?)
+    }
+
+    /// The labels of a row that may have several: those in its field, or those of `known` whose columns have 1.
+    pub fn labels(&self, record: &Record, known: &[String]) -> Result<Vec<String>> {
+        if self.label_columns {
+            let mut names = Vec::new();
+            for (name, column) in known.iter().zip(&self.label) {
+                let field = self.field(record, column)?;
+                let applies = label_sets::applies(&field).ok_or_else(|| {
+                    let column = &column.name;
+                    self.at(record, &format!("{column} `{field}`, expected 0 or 1"))
+                })?;
+                names.extend(applies.then(|| name.clone()));
+            }
+            return Ok(names);
+        }
+        let column = self.label.first();
+        let column = column.context("no column of labels was asked for")?;
+        if let Row::Object(object) = &record.row
+            && let Some(Value::Array(_)) = object.get(&column.name)
+        {
+            return self.list(record, object, &column.name);
+        }
+        let field = self.field(record, column)?;
+        let separator = match &self.label_separator {
+            Some(separator) => Some(separator.as_str()),
+            // As predictions have them, unless it is a list.
+            None => (!field.trim().starts_with('[')).then_some(label_sets::SEPARATOR),
+        };
+        let names = label_sets::names(&field, separator);
+        names.map_err(|problem| self.at(record, &format!("{} {problem}", column.name)))
     }
 
     /// The tags of a row: those in a list, or the last column of each line.
     pub fn tags(&self, record: &Record) -> Result<Vec<String>> {
-        match (&record.row, &self.label) {
+        match (&record.row, self.label.first()) {
             (Row::Sentence(lines), _) => {
                 let words = lines.iter().filter(|line| is_word(line));
                 let tag = |line: &String| match cells(line)[..] {

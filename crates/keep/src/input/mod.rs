@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use totune_data::format::{Quotes, TextStream};
-use totune_data::guess;
+use totune_data::{Joined, guess};
 
 use self::fields::Column;
 pub(crate) use self::fields::{Fields, Record, Row, is_word};
@@ -135,7 +135,9 @@ impl Source {
                 shown: shown.display().to_string(),
                 text: Vec::new(),
                 second: Vec::new(),
-                label: None,
+                label: Vec::new(),
+                label_columns: false,
+                label_separator: manifest.columns.label_separator.clone(),
                 join: manifest.columns.join.clone(),
             },
         };
@@ -212,8 +214,13 @@ impl Source {
         self.fields.text = self.columns(&text, "--text")?;
         self.fields.second = self.columns(&second, "--second")?;
         if labelled {
-            let label = asked.label.as_ref().unwrap_or(&known.label);
-            self.fields.label = self.columns(std::slice::from_ref(label), "--label")?.pop();
+            let label = match &asked.label {
+                Some(label) => std::slice::from_ref(label),
+                None => known.label.names(),
+            };
+            self.fields.label = self.columns(label, "--label")?;
+            let several = matches!(known.label, Joined::Several(_));
+            self.fields.label_columns = asked.label.is_none() && several;
         }
         Ok(())
     }

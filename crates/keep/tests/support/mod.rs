@@ -8,7 +8,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use totune_adapt::{
     Adaptation, DataFacts, Examples, Outcome, Reader, Recipe, Strategy, Switch, Training,
 };
-use totune_data::{Example, Input, Target, Task};
+use totune_data::{Example, Input, Joined, Target, Task};
 use totune_keep::{ColumnNames, DatasetFacts, InputFacts, Saved, TaskFacts, TrainedModel, save};
 use totune_model::{
     AnyEncoder, Architecture, Classifier, DistilBertConfig, Encoder, EncoderCard, EncoderCatalogue,
@@ -125,6 +125,14 @@ pub fn task(kind: Task) -> TaskFacts {
             positive: None,
             values: labels(&["0", "1", "2"]),
         },
+        Task::MultiLabel => TaskFacts::MultiLabel {
+            labels: labels(&["late, or lost", "01", "Zoë"]),
+            values: labels(&["0", "1", "2"]),
+        },
+        Task::Ordinal => TaskFacts::Ordinal {
+            labels: labels(&["low", "middle", "high"]),
+            values: Vec::new(),
+        },
         Task::Regression => TaskFacts::Regression {},
         Task::Tagging => TaskFacts::Tagging {
             labels: labels(&["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]),
@@ -143,6 +151,7 @@ impl Untrained {
         let tiny = Tiny::load(name, device);
         let data = DataFacts {
             task: kind,
+            loss: totune_data::ClassLoss::PLAIN,
             n_train: 100,
             has_dev: false,
             length: 64,
@@ -152,7 +161,10 @@ impl Untrained {
         training.head = head.unwrap_or(training.head);
         training.max_length = 64;
         let task = task(kind);
-        let n_outputs = task.labels().len().max(1);
+        let n_outputs = match kind {
+            Task::Ordinal => task.labels().len() - 1,
+            _ => task.labels().len().max(1),
+        };
         let is_pair = inputs.iter().any(|input| input.second().is_some());
         let mut model = Classifier::new(tiny.encoder.clone(), &training.head, n_outputs, 7, device)
             .expect("a head");
@@ -203,7 +215,8 @@ impl Untrained {
             columns: ColumnNames {
                 text: vec!["text".into()],
                 second,
-                label: "label".into(),
+                label: Joined::One("label".into()),
+                label_separator: (self.task.task() == Task::MultiLabel).then(|| ";".to_string()),
                 join: " ".into(),
                 header: None,
             },

@@ -1,12 +1,13 @@
 //! An encoder whose kind is only known at run time.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
 use burn::module::{
     Content, Devices, Module, ModuleDisplay, ModuleDisplayDefault, ModuleMapper, ModuleVisitor,
 };
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, TensorData};
 
 use super::Encoder;
 use crate::adapter::AdapterPlace;
@@ -195,5 +196,13 @@ impl Encoder for AnyEncoder {
 
     fn reset_state(&self) {
         each!(self, encoder => encoder.reset_state());
+    }
+
+    fn carried_state(&self) -> BTreeMap<String, TensorData> {
+        each!(self, encoder => encoder.carried_state())
+    }
+
+    fn restore_state(&self, carried: BTreeMap<String, TensorData>, device: &Device) {
+        each!(self, encoder => encoder.restore_state(carried, device));
     }
 }

@@ -1,9 +1,10 @@
 //! Encoders: token ids in, hidden states of every layer out.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use burn::module::{Module, ModuleDisplay};
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor, TensorData};
 
 use crate::adapter::AdapterPlace;
 use crate::fused::Precision;
@@ -176,4 +177,12 @@ pub trait Encoder: Module + ModuleDisplay {
 
     /// Resets carried states: with [`LstmState::Carry`], the next batch starts from a zero state, also in every clone.
     fn reset_state(&self) {}
+
+    /// Copies the states carried so far, by name; none if nothing was carried.
+    fn carried_state(&self) -> BTreeMap<String, TensorData> {
+        BTreeMap::new()
+    }
+
+    /// Sets the carried states to such copies, also in every clone.
+    fn restore_state(&self, _carried: BTreeMap<String, TensorData>, _device: &Device) {}
 }

@@ -1,8 +1,9 @@
 //! LSTM states carried over from one batch to the next.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use super::order::indices;
@@ -39,6 +40,36 @@ impl Carried {
     /// Resets all states to zero.
     pub fn clear(&self) {
         self.slots().clear();
+    }
+
+    /// Copies all states, by layer, direction, and `state` or `cell`.
+    pub fn copy(&self) -> BTreeMap<String, TensorData> {
+        let mut copies = BTreeMap::new();
+        for (layer, both) in self.slots().iter().enumerate() {
+            for (direction, memory) in both.iter().enumerate() {
+                let Some(memory) = memory else { continue };
+                for (name, tensor) in [("state", &memory.state), ("cell", &memory.cell)] {
+                    let name = format!("{layer}.{direction}.{name}");
+                    copies.insert(name, tensor.clone().into_data());
+                }
+            }
+        }
+        copies
+    }
+
+    /// Sets all states of `layers` layers to such copies.
+    pub fn set(&self, mut copies: BTreeMap<String, TensorData>, layers: usize, device: &Device) {
+        let mut take = |layer, direction, name| {
+            let data = copies.remove(&format!("{layer}.{direction}.{name}"))?;
+            Some(Tensor::from_data(data, device))
+        };
+        let mut memory = |layer, direction| {
+            let state = take(layer, direction, "state")?;
+            let cell = take(layer, direction, "cell")?;
+            Some(Memory { state, cell })
+        };
+        let both = |layer| [0, 1].map(|direction| memory(layer, direction));
+        *self.slots() = (0..layers).map(both).collect();
     }
 
     /// Initial states of the sentences with these numbers, one row each; none before the first batch.

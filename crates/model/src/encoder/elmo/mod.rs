@@ -13,12 +13,12 @@
 //!
 //! Padding is not computed, so it has no influence. Nothing is dropped out: the released network has no dropout inside.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use anyhow::Result;
 use burn::module::{Module, Param};
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use totune_checkpoint::{ElmoOptions, Naming};
 
 use self::carry::Carried;
@@ -384,6 +384,14 @@ impl Encoder for Elmo {
 
     fn reset_state(&self) {
         self.carried.clear();
+    }
+
+    fn carried_state(&self) -> BTreeMap<String, TensorData> {
+        self.carried.copy()
+    }
+
+    fn restore_state(&self, carried: BTreeMap<String, TensorData>, device: &Device) {
+        self.carried.set(carried, self.layers.len(), device);
     }
 }
 
