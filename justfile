@@ -76,6 +76,12 @@ test *ARGS: _libtorch
     # Many small networks at once: threads that spin while they wait would take each other's time.
     OMP_WAIT_POLICY={{ env("OMP_WAIT_POLICY", "passive") }} cargo test {{ flags }} "$@"
 
+# Test sweeps on a real SLURM of one node (needs slurm-wlm, munge, slurmdbd and mariadb-server; takes some minutes)
+[group('develop')]
+[no-exit-message]
+test-slurm *ARGS: _libtorch
+    OMP_NUM_THREADS=1 cargo test {{ flags }} --test slurm "$@" -- --ignored --test-threads=1
+
 # Check the format, then run clippy with warnings denied, with and without LibTorch
 [group('develop')]
 [no-exit-message]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_adapt::{DataFacts, Examples, Outcome, Recipe, Strategy, Switch};
-use totune_data::Task;
+use totune_data::{Joined, Task};
 use totune_keep::{
     ColumnNames, DatasetFacts, Layout, ReadOptions, SavedModel, Source, Target, TaskFacts,
     TrainedModel, predict, save,
@@ -132,6 +132,7 @@ fn write(case: &Predicting, worker: &Worker) -> Result<()> {
     let loaded = card.load_any(&[worker.roots.encoders.clone(), fixtures], device)?;
     let data = DataFacts {
         task: Task::Classification,
+        loss: totune_data::ClassLoss::PLAIN,
         n_train: 1000,
         has_dev: false,
         length: case.max_length,
@@ -157,7 +158,8 @@ fn write(case: &Predicting, worker: &Worker) -> Result<()> {
         metrics: vec!["accuracy".to_string()],
         columns: ColumnNames {
             text: vec!["text".to_string()],
-            label: "label".to_string(),
+            label: Joined::One("label".to_string()),
+            label_separator: None,
             join: " ".to_string(),
             ..ColumnNames::default()
         },

@@ -12,6 +12,7 @@ use crate::command::{
 };
 use crate::context::Context;
 use crate::global::{Global, LogFormat};
+use crate::signals::exit_code;
 use crate::{exit, print};
 
 /// Freeze a pretrained encoder, fine-tune it, train its top layers, or train a head first?
@@ -81,8 +82,8 @@ impl Args {
             }
             Command::Init(command) => return command.run().map(ExitCode::from),
             Command::Doctor(command) => return command.run(&self.global),
-            Command::Predict(command) => return command.run(&self.global).map(ExitCode::from),
-            Command::Evaluate(command) => return command.run(&self.global).map(ExitCode::from),
+            Command::Predict(command) => return command.run(&self.global).map(exit_code),
+            Command::Evaluate(command) => return command.run(&self.global).map(exit_code),
             command => command,
         };
         let context = Context::new(self.global)?;
@@ -110,6 +111,6 @@ impl Args {
                 unreachable!("handled above")
             }
         };
-        code.map(ExitCode::from)
+        code.map(exit_code)
     }
 }

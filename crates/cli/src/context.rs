@@ -41,7 +41,7 @@ impl Context {
         })
     }
 
-    /// The requested device, and a flag that Ctrl-C sets.
+    /// The requested device, and a flag that Ctrl-C or a request to end sets.
     pub fn machine(&self) -> Result<Machine> {
         self.global.machine()
     }

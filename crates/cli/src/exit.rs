@@ -8,8 +8,10 @@ pub const OK: u8 = 0;
 pub const SOME_FAILED: u8 = 1;
 /// The command could not finish: wrong arguments or settings, missing files, results that could not be written.
 pub const ERROR: u8 = 2;
-/// Interrupted by Ctrl-C or a request to terminate; the same command resumes.
+/// Interrupted by Ctrl-C; the same command resumes.
 pub const STOPPED: u8 = 130;
+/// Ended as a scheduler asked, with work left; the same command resumes. The number is `EX_TEMPFAIL` of `sysexits.h`.
+pub const REQUEUE: u8 = 75;
 
 /// The codes, for `--help`.
 pub const HELP: &str = "\
@@ -19,7 +21,8 @@ Exit codes:
        experiment that cannot be read and is listed, or as the help of `doctor`, `data check`,
        `encoders check` and of both `fetch` commands says
   2    not done: wrong arguments or settings, missing files, results that could not be written
-  130  interrupted by Ctrl-C or SIGTERM; rerun the same command to resume";
+  75   ended by SIGTERM, SIGUSR1 or SIGUSR2 with work left; rerun the same command to resume
+  130  interrupted by Ctrl-C; rerun the same command to resume";
 
 /// Prints an error with its causes as one block.
 pub fn report(error: &anyhow::Error) -> ExitCode {

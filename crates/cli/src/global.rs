@@ -79,7 +79,7 @@ impl Global {
         }
     }
 
-    /// The requested device, and a flag that Ctrl-C sets.
+    /// The requested device, and a flag that Ctrl-C or a request to end sets.
     pub fn machine(&self) -> Result<Machine> {
         let threads = self.threads();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -90,6 +90,7 @@ impl Global {
             device_name: chosen.name,
             threads,
             cache_budget: self.cache_budget << 20,
+            checkpoint_every: None,
             stop: signals::stop_flag()?,
         })
     }

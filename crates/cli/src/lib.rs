@@ -16,6 +16,7 @@ mod device;
 mod download_progress;
 mod exit;
 mod global;
+mod interval;
 mod memory;
 mod progress;
 mod shipped;

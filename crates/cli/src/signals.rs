@@ -1,14 +1,22 @@
-//! Signals: the first Ctrl-C or SIGTERM stops the sweep at its next step, the second ends the process at once; a closed
-//! pipe ends it quietly.
+//! Signals: the first Ctrl-C, or a request to end, stops the sweep at its next step; a second Ctrl-C ends the process at
+//! once; a closed pipe ends it quietly.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
 
 use crate::exit;
+
+/// Signals by which a scheduler asks a process to end: SLURM sends SIGTERM before it kills, and either of the others
+/// ahead of that where `--signal` says so.
+const REQUESTS: [i32; 3] = [SIGTERM, SIGUSR1, SIGUSR2];
+
+/// Set by a request to end.
+static REQUESTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// Ends the process quietly when the reader of its messages stops reading, as in `2>&1 | head`.
 ///
@@ -26,15 +34,31 @@ pub fn end_with_the_reader() {
 }
 
 /// A flag that the first signal sets.
+///
+/// Several requests to end are as one: the second may come while the first is obeyed, and must not cut that short.
 pub fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        let register = || {
-            // Order matters: the shutdown looks at the flag before this signal sets it.
-            flag::register_conditional_shutdown(signal, exit::STOPPED.into(), stop.clone())?;
-            flag::register(signal, stop.clone())
-        };
-        register().context("cannot listen for Ctrl-C")?;
-    }
+    let requested = REQUESTED.get_or_init(Arc::default);
+    let register = || {
+        // Order matters: the shutdown looks at the flag before this signal sets it.
+        flag::register_conditional_shutdown(SIGINT, exit::STOPPED.into(), stop.clone())?;
+        flag::register(SIGINT, stop.clone())?;
+        for signal in REQUESTS {
+            flag::register(signal, requested.clone())?;
+            flag::register(signal, stop.clone())?;
+        }
+        Ok::<_, std::io::Error>(())
+    };
+    register().context("cannot listen for signals")?;
     Ok(stop)
+}
+
+/// The exit code of a process whose command returned `code`: a request to end has one of its own.
+pub fn exit_code(code: u8) -> ExitCode {
+    let requested = REQUESTED.get();
+    let requested = requested.is_some_and(|requested| requested.load(Ordering::Relaxed));
+    ExitCode::from(match code {
+        exit::STOPPED if requested => exit::REQUEUE,
+        code => code,
+    })
 }

@@ -226,6 +226,15 @@ fn the_documentation_of_own_data_can_be_followed() {
     place.write("reviews.csv", &reviews(90));
     place.write("test.csv", &reviews(20));
     place.write("new.csv", "text\nthis one is good\nthis one is bad\n");
+    let row = |i: usize| {
+        let topics = ["bill|delivery", "delivery", "", "bill"][i % 4];
+        format!("letter {i} about a parcel,{topics}\n")
+    };
+    let letters: String = (0..40).map(row).collect();
+    place.write("letters.csv", &format!("text,topics\n{letters}"));
+    let row = |i: usize| format!("stay {i} by the sea,{}\n", i % 5 + 1);
+    let stays: String = (0..40).map(row).collect();
+    place.write("stays.csv", &format!("text,stars\n{stays}"));
     let page = include_str!("../../../docs/your-data.md");
     let lines = page
         .lines()
@@ -233,7 +242,10 @@ fn the_documentation_of_own_data_can_be_followed() {
     let lines: Vec<&str> = lines.collect();
     assert!(lines.len() > 6, "{lines:?}");
     for line in lines {
-        let mut words: Vec<&str> = line.split(' ').collect();
+        let mut words: Vec<&str> = line
+            .split(' ')
+            .map(|word| word.trim_matches('\''))
+            .collect();
         words.extend(match words[0] {
             "train" => &["--epochs", "1", "--max-length", "16"][..],
             "compare" => &["--budget", "20s", "--strategies", "frozen"],

@@ -32,6 +32,10 @@ fn unknown_names_are_answered_with_the_near_one_and_the_list() {
             "expected i between 1 and N",
         ),
         (
+            vec!["sweep", "run", "trial", "--checkpoint-every", "5"],
+            "found `5`, expected a number with its unit, such as 90s, 10m or 2h, or `off`",
+        ),
+        (
             vec!["data", "check", "fixture-tweet"],
             "unknown dataset `fixture-tweet`; did you mean `fixture-tweets`?",
         ),
@@ -255,7 +259,7 @@ fn a_table_that_was_cut_short_is_run_again() {
     let expected = checkout.collected();
     let ids = checkout.ids();
     for (id, table) in ids.iter().zip(["runs", "evals", "predictions"]) {
-        let path = checkout.path(&format!("runs/{id}/{table}.parquet"));
+        let path = checkout.published(id).join(format!("{table}.parquet"));
         let bytes = fs::read(&path).expect("table");
         fs::write(&path, &bytes[..bytes.len() / 2]).expect("write");
     }

@@ -124,7 +124,7 @@ fn a_request_to_terminate_stops_cleanly_and_says_how_to_resume() {
         .status();
     assert!(asked.expect("kill").success());
     let said = end(child);
-    assert_eq!(said.code, Some(130), "{}", said.err);
+    assert_eq!(said.code, Some(75), "{}", said.err);
     assert!(
         said.err.contains("rerun the same command to resume"),
         "{}",

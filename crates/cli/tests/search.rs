@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -33,8 +34,9 @@ fn lr(spec: &Value) -> f64 {
         .expect("a rate")
 }
 
-/// The learning rates of the trials of a strategy with their final score on dev; `None` where a run has no such score.
-fn trials(checkout: &Checkout, strategy: &str) -> Vec<(f64, Option<f64>)> {
+/// The learning rates of the trials of a strategy; for each, whether it learned, so that examples get different answers,
+/// and its final score on dev. `None` where a run has no such score.
+fn trials(checkout: &Checkout, strategy: &str) -> Vec<(f64, Option<(bool, f64)>)> {
     let trials = runs(checkout, "tune-search");
     let of = trials
         .iter()
@@ -45,7 +47,10 @@ fn trials(checkout: &Checkout, strategy: &str) -> Vec<(f64, Option<f64>)> {
             .evals
             .iter()
             .find(|row| row.is_final && row.split == "dev" && row.metric == "accuracy");
-        (lr(&run["spec"]), score.map(|row| row.value))
+        let answers = tables.predictions.iter().filter(|row| row.split == "dev");
+        let answers: BTreeSet<&String> = answers.map(|row| &row.predicted).collect();
+        let rank = score.map(|row| (answers.len() > 1, row.value));
+        (lr(&run["spec"]), rank)
     })
     .collect()
 }
@@ -85,7 +90,7 @@ fn the_best_trial_on_dev_gives_its_rate_to_the_runs_that_wait_for_it() {
         let best = trials
             .iter()
             .filter_map(|trial| trial.1)
-            .fold(f64::MIN, f64::max);
+            .fold((false, f64::MIN), |a, b| if b > a { b } else { a });
         let (chosen, _) = trials
             .iter()
             .find(|trial| trial.1 == Some(best))

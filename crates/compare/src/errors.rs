@@ -1,8 +1,8 @@
 //! The errors of the chosen model on the test examples.
 
 use serde::Serialize;
-use totune_data::{Dataset, Input, Target};
-use totune_stats::for_class;
+use totune_data::{Dataset, Input, Target, Task, label_sets};
+use totune_stats::{PrecisionRecallF1, for_class, for_labels};
 
 use crate::predictions::Predictions;
 
@@ -31,6 +31,18 @@ struct Class {
     recall: f64,
     f1: f64,
     n: usize,
+}
+
+impl Class {
+    fn of(label: &str, scores: PrecisionRecallF1) -> Self {
+        Self {
+            label: label.to_string(),
+            precision: scores.precision,
+            recall: scores.recall,
+            f1: scores.f1,
+            n: scores.support,
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -63,17 +75,14 @@ impl Errors {
             classes = labels
                 .iter()
                 .enumerate()
-                .map(|(at, label)| {
-                    let scores = for_class(&gold, &predicted, at);
-                    Class {
-                        label: label.clone(),
-                        precision: scores.precision,
-                        recall: scores.recall,
-                        f1: scores.f1,
-                        n: gold.iter().filter(|class| **class == at).count(),
-                    }
-                })
+                .map(|(at, label)| Class::of(label, for_class(&gold, &predicted, at)))
                 .collect();
+        }
+        if dataset.task == Task::MultiLabel {
+            let (gold, predicted) = (sets(&predictions.gold), sets(&predictions.predicted));
+            let scores = for_labels(&gold, &predicted, labels.len());
+            let of_labels = labels.iter().zip(scores);
+            classes = of_labels.map(|(label, of)| Class::of(label, of)).collect();
         }
         let mut worst: Vec<Misprediction> = dataset
             .examples
@@ -81,7 +90,18 @@ impl Errors {
             .enumerate()
             .filter_map(|(at, example)| {
                 let (gold, predicted) = (&predictions.gold[at], &predictions.predicted[at]);
-                let by = distance(gold, predicted, predictions.probabilities.get(at).copied());
+                let by = match (gold, predicted) {
+                    (Target::Class(gold), Target::Class(predicted))
+                        if dataset.task == Task::Ordinal =>
+                    {
+                        gold.abs_diff(*predicted) as f64
+                    }
+                    (Target::Labels(gold), Target::Labels(predicted)) => {
+                        let probabilities = predictions.of_labels.get(at);
+                        wrong_labels(gold, predicted, probabilities.map(Vec::as_slice))
+                    }
+                    _ => distance(gold, predicted, predictions.probabilities.get(at).copied()),
+                };
                 (by > 0.0).then(|| Misprediction {
                     id: example.id.clone(),
                     text: shown_text(&example.input),
@@ -104,7 +124,7 @@ impl Errors {
     }
 }
 
-/// The error of a prediction: 0 where it is right; for a label, its probability; for a score, the absolute difference;
+/// The error of a prediction: 0 where it is right; for one label, its probability; for a score, the absolute difference;
 /// for tags, the number of wrong ones.
 fn distance(gold: &Target, predicted: &Target, probability: Option<f32>) -> f64 {
     match (gold, predicted) {
@@ -119,9 +139,26 @@ fn distance(gold: &Target, predicted: &Target, probability: Option<f32>) -> f64 
     }
 }
 
+/// The labels of each example.
+fn sets(targets: &[Target]) -> Vec<&[usize]> {
+    targets.iter().filter_map(Target::labels).collect()
+}
+
+/// The error of several labels: the sum over the wrong ones of the probability of the error, or their number.
+fn wrong_labels(gold: &[usize], predicted: &[usize], probabilities: Option<&[f64]>) -> f64 {
+    let missed = gold.iter().filter(|label| !predicted.contains(label));
+    let added = predicted.iter().filter(|label| !gold.contains(label));
+    let p = |label: &usize| probabilities.and_then(|all| all.get(*label)).copied();
+    let missed = missed.map(|label| 1.0 - p(label).unwrap_or(0.0));
+    let added = added.map(|label| p(label).unwrap_or(1.0));
+    missed.chain(added).sum()
+}
+
 fn shown(target: &Target, labels: &[String]) -> String {
     match target {
         Target::Class(class) => labels[*class].clone(),
+        Target::Labels(several) if several.is_empty() => "(no label)".to_string(),
+        Target::Labels(several) => label_sets::joined(several, labels),
         Target::Value(value) => format!("{value:.2}"),
         Target::Tags(tags) => {
             let named = tags.iter().map(|tag| labels[*tag].as_str());

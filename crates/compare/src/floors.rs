@@ -45,6 +45,11 @@ fn floors(runner: &Runner) -> Vec<ToFit> {
     let task = runner.encoders[0].facts.task;
     let (title, noun) = match task {
         Task::Classification => ("predict the majority class", "the majority class"),
+        Task::MultiLabel => (
+            "predict the labels of most examples",
+            "the labels of most examples",
+        ),
+        Task::Ordinal => ("predict the most frequent label", "the most frequent label"),
         Task::Regression => ("predict the mean", "the mean"),
         Task::Tagging => ("predict the most frequent tag", "the most frequent tag"),
     };

@@ -73,13 +73,18 @@ impl<'a> Folds<'a> {
         let n = self.all.examples.len();
         let mut predicted = vec![Target::Unknown; n];
         let mut probabilities = vec![0.0; n];
+        let mut of_labels = vec![Vec::new(); n];
         let known = of_folds
             .iter()
             .all(|fold| fold.probabilities.len() == fold.len());
+        let each_known = of_folds
+            .iter()
+            .all(|fold| fold.of_labels.len() == fold.len());
         for (indices, fold) in self.indices.iter().zip(of_folds) {
             for (at, (index, target)) in indices.iter().zip(fold.predicted).enumerate() {
                 predicted[*index] = target;
                 probabilities[*index] = fold.probabilities.get(at).copied().unwrap_or_default();
+                of_labels[*index] = fold.of_labels.get(at).cloned().unwrap_or_default();
             }
         }
         let gold = self.all.examples.iter();
@@ -87,6 +92,7 @@ impl<'a> Folds<'a> {
             gold: gold.map(|example| example.target.clone()).collect(),
             predicted,
             probabilities: if known { probabilities } else { Vec::new() },
+            of_labels: if each_known { of_labels } else { Vec::new() },
         }
     }
 

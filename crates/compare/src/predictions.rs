@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use totune_adapt::Prediction;
-use totune_data::{Dataset, Target};
+use totune_data::{Dataset, Target, label_sets};
 use totune_record::PredictionRow;
 
 /// Predictions for the examples of a split, in its order, with the gold targets.
@@ -14,8 +14,10 @@ pub struct Predictions {
     pub gold: Vec<Target>,
     /// The predicted ones.
     pub predicted: Vec<Target>,
-    /// For labels, the probability of the predicted one; empty if unknown.
+    /// For one label each, the probability of the predicted one; empty if unknown.
     pub probabilities: Vec<f32>,
+    /// For several labels each, the probability of every label; empty if unknown.
+    pub of_labels: Vec<Vec<f64>>,
 }
 
 impl Predictions {
@@ -24,27 +26,37 @@ impl Predictions {
     /// # Errors
     /// When a predicted label is none of the dataset's.
     pub fn of_rows(dataset: &Dataset, split: &str, rows: &[PredictionRow]) -> Result<Option<Self>> {
-        let mut of_example: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let mut of_example: BTreeMap<&str, Vec<&PredictionRow>> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.split == split) {
-            of_example
-                .entry(&row.example_id)
-                .or_default()
-                .push(&row.predicted);
+            of_example.entry(&row.example_id).or_default().push(row);
         }
         let label = |name: &str| -> Result<usize> {
             let index = dataset.labels.iter().position(|label| label == name);
             index.with_context(|| format!("found the prediction `{name}`, expected a label"))
         };
         let mut predicted = Vec::with_capacity(dataset.examples.len());
+        let mut of_labels = Vec::new();
         for example in &dataset.examples {
             let Some(found) = of_example.get(example.id.as_str()) else {
                 return Ok(None);
             };
             predicted.push(match &example.target {
-                Target::Class(_) => Target::Class(label(found[0])?),
-                Target::Value(_) => Target::Value(found[0].parse()?),
+                Target::Class(_) => Target::Class(label(&found[0].predicted)?),
+                Target::Labels(_) => {
+                    let names = label_sets::names(&found[0].predicted, Some(label_sets::SEPARATOR));
+                    let names = names.map_err(anyhow::Error::msg)?;
+                    of_labels.push(found[0].scores.iter().map(|&p| f64::from(p)).collect());
+                    Target::Labels(
+                        names
+                            .iter()
+                            .map(|name| label(name))
+                            .collect::<Result<_>>()?,
+                    )
+                }
+                Target::Value(_) => Target::Value(found[0].predicted.parse()?),
                 Target::Tags(_) => {
-                    Target::Tags(found.iter().map(|tag| label(tag)).collect::<Result<_>>()?)
+                    let tags = found.iter().map(|row| label(&row.predicted));
+                    Target::Tags(tags.collect::<Result<_>>()?)
                 }
                 Target::Unknown => Target::Unknown,
             });
@@ -53,6 +65,7 @@ impl Predictions {
             gold: gold(dataset),
             predicted,
             probabilities: Vec::new(),
+            of_labels,
         }))
     }
 
@@ -62,7 +75,7 @@ impl Predictions {
     /// When an example has no prediction.
     pub fn of(dataset: &Dataset, split: &str, found: &[Prediction]) -> Result<Self> {
         let mut predicted: Vec<Target> = Vec::with_capacity(dataset.examples.len());
-        let mut probabilities = Vec::new();
+        let (mut probabilities, mut of_labels) = (Vec::new(), Vec::new());
         let mut found = found.iter().filter(|one| one.split == split).peekable();
         for example in &dataset.examples {
             let Some(first) = found.next_if(|one| one.example_id == example.id) else {
@@ -80,12 +93,16 @@ impl Predictions {
             if let Target::Class(class) = whole {
                 probabilities.extend(first.scores.get(class));
             }
+            if let Target::Labels(_) = whole {
+                of_labels.push(first.scores.iter().map(|&p| f64::from(p)).collect());
+            }
             predicted.push(whole);
         }
         Ok(Self {
             gold: gold(dataset),
             predicted,
             probabilities,
+            of_labels,
         })
     }
 

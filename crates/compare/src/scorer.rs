@@ -4,10 +4,10 @@ use std::cell::Cell;
 
 use anyhow::{Result, bail, ensure};
 use serde::Serialize;
-use totune_data::{Dataset, Target};
+use totune_data::{Dataset, Target, Task};
 use totune_stats::{
-    SpanEvaluation, classification_scores_with, paired_bootstrap_of, regression_scores,
-    tagging_scores,
+    SpanEvaluation, classification_scores_with, multi_label_scores, ordinal_scores,
+    paired_bootstrap_of, regression_scores, tagging_scores,
 };
 
 use crate::predictions::Predictions;
@@ -23,6 +23,7 @@ const CHOOSING_ROUNDS: usize = 500;
 pub(crate) struct Scorer {
     /// The metric, by the name of the result rows.
     pub metric: String,
+    task: Task,
     labels: Vec<String>,
     positive: Option<usize>,
 }
@@ -33,7 +34,8 @@ impl Scorer {
     /// # Errors
     /// When it has no metric of which more is better.
     pub fn of(dataset: &Dataset) -> Result<Self> {
-        let metric = dataset.metrics.iter().find(|metric| *metric != "mse");
+        let mut metrics = dataset.metrics.iter();
+        let metric = metrics.find(|metric| !["mse", "mae"].contains(&metric.as_str()));
         let Some(metric) = metric else {
             bail!(
                 "{}: metrics: found {:?}, expected one to rank by, such as \"pearson\"",
@@ -43,6 +45,7 @@ impl Scorer {
         };
         Ok(Self {
             metric: metric.clone(),
+            task: dataset.task,
             labels: dataset.labels.clone(),
             positive: dataset.positive,
         })
@@ -59,6 +62,19 @@ impl Scorer {
         let predicted = || sample.iter().map(|&at| &predictions.predicted[at]);
         let find = |name: &str| name == self.metric;
         let found = match predictions.gold.first() {
+            Some(Target::Class(_)) if self.task == Task::Ordinal => {
+                let gold: Vec<usize> = gold().filter_map(Target::class).collect();
+                let predicted: Vec<usize> = predicted().filter_map(Target::class).collect();
+                let all = ordinal_scores(&gold, &predicted, self.labels.len());
+                all.into_iter()
+                    .find(|(name, _)| find(name))
+                    .map(|(_, value)| value)
+            }
+            Some(Target::Labels(_)) => {
+                let gold: Vec<&[usize]> = gold().filter_map(Target::labels).collect();
+                let predicted: Vec<&[usize]> = predicted().filter_map(Target::labels).collect();
+                self.of_sets(&gold, &predicted, predictions, sample)
+            }
             Some(Target::Class(_)) => {
                 let gold: Vec<usize> = gold().filter_map(Target::class).collect();
                 let predicted: Vec<usize> = predicted().filter_map(Target::class).collect();
@@ -92,6 +108,29 @@ impl Scorer {
             Some(Target::Unknown) | None => None,
         };
         found.filter(|value| value.is_finite()).unwrap_or(0.0)
+    }
+
+    /// The score of sets of labels, from the probabilities of the sample where the metric ranks labels or examples.
+    fn of_sets(
+        &self,
+        gold: &[&[usize]],
+        predicted: &[&[usize]],
+        predictions: &Predictions,
+        sample: &[usize],
+    ) -> Option<f64> {
+        let name = self.metric.as_str();
+        let ranks = ["map", "lrap"].contains(&name) || name.starts_with("ap:");
+        let mut scores: Option<Vec<Vec<f64>>> = None;
+        if ranks {
+            let rows = sample
+                .iter()
+                .map(|&at| predictions.of_labels.get(at).cloned());
+            scores = Some(rows.collect::<Option<_>>()?);
+        }
+        let all = multi_label_scores(gold, predicted, scores.as_deref(), &self.labels, [name]);
+        all.into_iter()
+            .find(|(found, _)| found == name)
+            .map(|(_, value)| value)
     }
 
     /// The mean score of several models on the same examples. Its interval is a two-level bootstrap, which resamples
@@ -201,7 +240,7 @@ pub struct Estimate {
 fn value(target: &Target) -> f64 {
     match target {
         Target::Value(value) => *value,
-        Target::Class(_) | Target::Tags(_) | Target::Unknown => f64::NAN,
+        Target::Class(_) | Target::Labels(_) | Target::Tags(_) | Target::Unknown => f64::NAN,
     }
 }
 
@@ -222,6 +261,7 @@ mod tests {
             predicted: gold.iter().enumerate().map(flipped).collect(),
             gold,
             probabilities: Vec::new(),
+            of_labels: Vec::new(),
         }
     }
 

@@ -103,6 +103,7 @@ mod tests {
                     {
                         let data = DataFacts {
                             task,
+                            loss: totune_data::ClassLoss::PLAIN,
                             n_train: 100,
                             has_dev: true,
                             length: 30,

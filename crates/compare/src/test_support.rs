@@ -12,6 +12,8 @@ pub(crate) fn dataset(n: usize) -> Dataset {
     };
     Dataset {
         name: "own".into(),
+        loss: totune_data::ClassLoss::PLAIN,
+        task: totune_data::Task::Classification,
         hash: "00".into(),
         labels: vec!["a".into(), "b".into()],
         positive: None,

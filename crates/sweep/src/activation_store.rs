@@ -10,6 +10,8 @@ use serde::Serialize;
 use totune_adapt::{Activations, CacheFile, EntryLayer, InputEncoding, StoredDtype};
 use totune_data::sha256_hex;
 
+use crate::lease::Lease;
+
 /// Everything that cached activations depend on.
 #[derive(Debug, Serialize)]
 pub(crate) struct Key<'a> {
@@ -48,6 +50,8 @@ impl ActivationStore {
     /// Returns the activations cached under `key`, or else those that `compute` returns, of which `size` bytes are
     /// expected; `None` where that exceeds the budget.
     ///
+    /// If several processes need them at once, one computes, under a lease, and the others wait.
+    ///
     /// The least recently used files are deleted to make room. One that another process still reads stays with it,
     /// since it is mapped.
     pub fn get(
@@ -73,6 +77,8 @@ impl ActivationStore {
             in_use -= open.remove(0).1.n_bytes() as u64;
         }
         let path = self.folder.join(format!("{name}.states"));
+        let owned = self.folder.join(format!("{name}.owner"));
+        let _lease = Lease::take_unless(&owned, || path.exists())?;
         if !path.exists() {
             make_room(&self.folder, self.budget - size)?;
         }
@@ -85,14 +91,15 @@ impl ActivationStore {
     }
 }
 
-/// Removes the oldest files of cached activations in `folder` until they take at most `budget` bytes.
+/// Removes the oldest files of cached activations in `folder` until they take at most `budget` bytes. Those that a
+/// process left unfinished as it was killed count too.
 fn make_room(folder: &Path, budget: u64) -> Result<()> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path
             .extension()
-            .is_some_and(|extension| extension == "states")
+            .is_some_and(|extension| extension == "states" || extension == "part")
         {
             let about = entry.metadata();
             let about =
@@ -121,7 +128,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         for (age, name) in [
             (3, "a.states"),
-            (1, "b.states"),
+            (1, "b.part"),
             (2, "c.states"),
             (9, "d.lock"),
         ] {
@@ -149,9 +156,9 @@ mod tests {
             names.sort();
             names.join(" ")
         };
-        assert_eq!(left(300), "a.states b.states c.states d.lock");
-        assert_eq!(left(250), "b.states c.states d.lock");
-        assert_eq!(left(100), "b.states d.lock");
+        assert_eq!(left(300), "a.states b.part c.states d.lock");
+        assert_eq!(left(250), "b.part c.states d.lock");
+        assert_eq!(left(100), "b.part d.lock");
         assert_eq!(left(0), "d.lock");
     }
 }

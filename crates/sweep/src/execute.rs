@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use totune_record::{RunRow, Tables};
 
 use crate::activation_store::ActivationStore;
+use crate::checkpoint::CheckpointPlace;
 use crate::failure::{catch, one_line, status_of};
 use crate::provenance::{self, Code};
 use crate::run_log::RunLog;
@@ -71,7 +72,7 @@ pub fn execute(
         begun: AtomicUsize::new(0),
         to_run: to_run.len(),
     };
-    let (together, mut alone): (Vec<&PlannedRun>, _) = to_run
+    let (together, alone): (Vec<&PlannedRun>, _) = to_run
         .iter()
         .copied()
         .partition(|run| run.spec.runs_in_parallel());
@@ -79,9 +80,7 @@ pub fn execute(
         .par_iter()
         .map(|run| Ok((*run, sweep.run(run)?)))
         .collect::<Result<_>>()?;
-    // Runs that start from the same cached activations go one after the other, so that those are mapped once.
-    alone.sort_by_cached_key(|run| run.spec.affinity());
-    for run in alone {
+    for run in plan.in_order(alone) {
         provenance::reset_peak_memory();
         ends.push((run, sweep.run(run)?));
     }
@@ -174,9 +173,9 @@ impl Sweep<'_> {
             return Ok(End::Elsewhere);
         };
         // Another process may have done it between the plan and the claim.
-        match self.store.state(&run.id).0 {
-            State::Done => return Ok(End::Done),
-            State::Failed if run.state != State::Failed => return Ok(End::Failed),
+        match self.store.ended(&run.id) {
+            Some((State::Done, _)) => return Ok(End::Done),
+            Some((State::Failed, _)) if run.state != State::Failed => return Ok(End::Failed),
             _ => {}
         }
         claim.begin(&run.spec, &self.cards[&run.id])?;
@@ -184,14 +183,21 @@ impl Sweep<'_> {
         let heard = Listeners(vec![&log, self.progress]);
         heard.started(position, run);
         let clock = Instant::now();
-        let Some(outcome) = self.perform(&run.spec, &log, &heard) else {
+        let Some(outcome) = self.perform(&run.spec, &claim, (&log, &heard)) else {
             heard.stopped(run);
             return Ok(End::Stopped);
         };
-        let tables = self.finish(&claim, outcome)?;
+        let Some(tables) = self.finish(&claim, outcome)? else {
+            log.line("another process has taken this run over; its results count");
+            heard.stopped(run);
+            return Ok(End::Elsewhere);
+        };
         let metrics = self.inputs.metrics(&run.spec);
+        let run_row = &tables.runs[0];
+        // A run that has resumed has taken longer than this part of it.
+        let own = run_row.train_seconds - run_row.cache_seconds + run_row.eval_seconds;
         let ended = Ended {
-            took: clock.elapsed(),
+            took: clock.elapsed().max(Duration::from_secs_f64(own.max(0.0))),
             ..ended(&run.spec, &tables, metrics)
         };
         heard.finished(position, run, &ended);
@@ -203,7 +209,12 @@ impl Sweep<'_> {
     }
 
     /// Does the work and turns failures and panics into outcomes; `None` when it was stopped from outside.
-    fn perform(&self, spec: &RunSpec, log: &RunLog, progress: &dyn Progress) -> Option<Outcome> {
+    fn perform(
+        &self,
+        spec: &RunSpec,
+        claim: &Claim,
+        (log, progress): (&RunLog, &dyn Progress),
+    ) -> Option<Outcome> {
         let row = row(spec, &self.inputs, &self.code, self.machine);
         log.place(&row);
         let blank = row.clone();
@@ -211,6 +222,10 @@ impl Sweep<'_> {
             inputs: &self.inputs,
             machine: self.machine,
             progress,
+            checkpoints: self
+                .machine
+                .checkpoint_every
+                .map(|every| CheckpointPlace { claim, every }),
         };
         let work = || work::perform(spec, row, resources);
         let failed = |error: String| {
@@ -235,20 +250,20 @@ impl Sweep<'_> {
         }
     }
 
-    fn finish(&self, claim: &Claim, outcome: Outcome) -> Result<Tables> {
+    /// Publishes the rows of a run; `None` if another process has taken it over.
+    fn finish(&self, claim: &Claim, outcome: Outcome) -> Result<Option<Tables>> {
         let Outcome {
             mut run,
             evals,
             predictions,
         } = outcome;
-        run.peak_memory = provenance::peak_memory();
+        run.peak_memory = run.peak_memory.max(provenance::peak_memory());
         let tables = Tables {
             runs: vec![run],
             evals,
             predictions,
         };
-        claim.finish(&tables)?;
-        Ok(tables)
+        Ok(claim.finish(&tables)?.then_some(tables))
     }
 }
 
@@ -262,6 +277,7 @@ impl Inputs {
             inputs: self,
             machine,
             progress: &Silent,
+            checkpoints: None,
         };
         let row = row(spec, self, &Code::default(), machine);
         match work::perform(spec, row, resources) {

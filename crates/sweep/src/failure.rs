@@ -32,7 +32,7 @@ thread_local! {
     static PANIC: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
 }
 
-/// Calls `work` and turns a panic into its message and place, without the usual print to stderr.
+/// Calls `work` and turns a panic into its message and place, without the usual print to stderr. May be nested.
 pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -53,9 +53,9 @@ pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
             }
         }));
     });
-    PANIC.set(Some(None));
+    let outer = PANIC.replace(Some(None));
     let result = catch_unwind(AssertUnwindSafe(work));
-    let place = PANIC.take().flatten();
+    let place = PANIC.replace(outer).flatten();
     result.map_err(|payload| {
         let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
         format!("panicked: {}{place}", message_of(&*payload))
@@ -83,6 +83,20 @@ mod tests {
         let message = catch(panics).expect_err("it panics");
         assert!(
             message.starts_with("panicked: shape 3 is odd (failure.rs:"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_panic_after_a_nested_one_has_its_own_place() {
+        let message = catch(|| {
+            catch(|| panic!("inner")).expect_err("it panics");
+            panic!("outer")
+        });
+        let message: Result<(), String> = message;
+        let message = message.expect_err("it panics");
+        assert!(
+            message.starts_with("panicked: outer (failure.rs:"),
             "{message}"
         );
     }

@@ -10,6 +10,7 @@
 
 mod activation_store;
 mod arms;
+mod checkpoint;
 mod collect;
 mod estimate;
 mod execute;
@@ -19,17 +20,19 @@ mod forecast;
 mod inputs;
 mod known;
 mod labels;
-mod lock;
+mod lease;
 mod machine;
 mod memo;
 mod merge;
 mod misfits;
+mod order;
 mod places;
 mod plan;
 mod profile;
 mod progress;
 mod project;
 mod provenance;
+mod publication;
 mod restore;
 mod run_log;
 mod search;
@@ -54,7 +57,9 @@ pub use machine::Machine;
 pub use misfits::misfits;
 pub use places::{Environment, Places, Roots};
 pub use plan::{Plan, PlannedRun};
-pub use progress::{EndScore, Ended, Listeners, Position, Progress, Silent, Watched};
+pub use progress::{
+    CheckpointEvent, EndScore, Ended, Listeners, Position, Progress, Silent, Watched,
+};
 pub use project::Project;
 pub use provenance::{code, peak_memory, timestamp};
 pub use restore::{Restored, restore};

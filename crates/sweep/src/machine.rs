@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use burn::tensor::Device;
 
@@ -16,6 +17,8 @@ pub struct Machine {
     pub threads: usize,
     /// Bytes that cached activations of frozen layers may take, mapped and on disk.
     pub cache_budget: u64,
+    /// Time between two checkpoints of a run; `None` where none are written, also not when it is stopped.
+    pub checkpoint_every: Option<Duration>,
     /// Set from outside to stop at the next step; a run in progress counts as interrupted.
     pub stop: Arc<AtomicBool>,
 }

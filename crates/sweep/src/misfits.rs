@@ -45,17 +45,22 @@ fn reasons(spec: &RunSpec, dataset: &Card, encoder: Option<&EncoderCard>) -> Vec
         Work::Tune(work) => {
             reasons.extend(of_head(&work.training, dataset));
             reasons.extend(of_loss(&work.training, dataset));
+            reasons.extend(of_micro_batches(&work.training, dataset));
             let encoder = encoder.map(|card| (card, work.training.max_length));
             reasons.extend(encoder.and_then(of_length));
             reasons.extend(encoder.and_then(|(card, _)| of_depth(&work.training, card)));
             reasons.extend(encoder.and_then(|(card, _)| of_strategy(&work.training, card)));
         }
         Work::Probe(work) => {
+            reasons.extend(of_several_labels("kind: found \"probe\"", dataset));
             reasons.extend(encoder.and_then(|card| of_length((card, work.max_length))));
         }
         Work::Floor(work) => {
             let length = encoder.zip(work.max_length);
             reasons.extend(length.and_then(of_length));
+            if matches!(work.floor, Floor::Cosine { .. }) {
+                reasons.extend(of_several_labels("floor: found `cosine`", dataset));
+            }
             if matches!(work.floor, Floor::Cosine { .. }) && !dataset.is_of_pairs() {
                 let name = &dataset.name;
                 reasons.push(format!(
@@ -63,9 +68,20 @@ fn reasons(spec: &RunSpec, dataset: &Card, encoder: Option<&EncoderCard>) -> Vec
                 ));
             }
         }
-        Work::Sparse(_) | Work::Divergence(_) => {}
+        Work::Sparse(_) => reasons.extend(of_several_labels("kind: found \"sparse\"", dataset)),
+        Work::Divergence(_) => {}
     }
     reasons
+}
+
+/// Work that needs one label or score for each example, on a dataset with several.
+fn of_several_labels(found: &str, dataset: &Card) -> Option<String> {
+    (dataset.task == Task::MultiLabel).then(|| {
+        format!(
+            "{found}, which is about one label or score for each example; `{}` is multi-label",
+            dataset.name
+        )
+    })
 }
 
 /// Splits that the dataset does not have.
@@ -113,9 +129,19 @@ fn of_head(training: &Training, dataset: &Card) -> Option<String> {
 
 /// A loss of labels for another kind of task.
 fn of_loss(training: &Training, dataset: &Card) -> Option<String> {
-    let fits = training.loss.is_plain() || dataset.task == Task::Classification;
-    let found = "loss: found label smoothing or class weights, which are for classification";
-    (!fits).then(|| format!("{found}; `{}` is none", dataset.name))
+    let refused = training.loss.check_for(dataset.task).err();
+    refused.map(|error| format!("{error} (of `{}`)", dataset.name))
+}
+
+/// Micro-batches of a dataset whose loss they would change.
+fn of_micro_batches(training: &Training, dataset: &Card) -> Option<String> {
+    let (size, name) = (training.micro_batch_size, &dataset.name);
+    (size > 0 && dataset.task == Task::Ordinal).then(|| {
+        format!(
+            "micro-batch-size: found {size}, expected 0 for the ordinal dataset `{name}`: the loss of a batch is divided by the \
+             number of steps that its examples reach"
+        )
+    })
 }
 
 /// Inputs longer than the encoder has positions for.

@@ -9,7 +9,7 @@ use crate::known::Known;
 use crate::labels;
 use crate::search::{Cell, Choice, Scored, UnequalSearch};
 use crate::selection::Selection;
-use crate::{Places, Project, RunSpec, Stale, State, Store};
+use crate::{Places, Project, RunSpec, Shard, Stale, State, Store};
 
 /// All runs of a paper and profile, with their states.
 #[derive(Debug, Serialize)]
@@ -22,6 +22,9 @@ pub struct Plan {
     pub runs: Vec<PlannedRun>,
     /// Whether a run waits for a trial that another process is executing.
     pub waits_for_others: bool,
+    /// Worker that executes it, where several share the store.
+    #[serde(skip)]
+    pub worker: Option<Shard>,
 }
 
 /// One run of a plan.
@@ -107,6 +110,7 @@ impl Plan {
             profile: profile.to_string(),
             waits_for_others,
             runs,
+            worker: selection.worker,
         })
     }
 

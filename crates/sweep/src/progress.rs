@@ -35,6 +35,9 @@ pub trait Progress: Sync {
     /// test.
     fn epoch(&self, _scores: &EpochScores) {}
 
+    /// A checkpoint was written, or a run resumes from one, or cannot.
+    fn checkpoint(&self, _event: &CheckpointEvent) {}
+
     /// A run ended with a status of the run table; see [`Ended`].
     fn finished(&self, _position: Position, _run: &PlannedRun, _ended: &Ended) {}
 
@@ -43,6 +46,60 @@ pub trait Progress: Sync {
 
     /// The sweep, or the round of it, is over.
     fn end(&self) {}
+}
+
+/// Event of the checkpoints of the run that has the machine to itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CheckpointEvent {
+    /// The state after a step was written.
+    Saved {
+        /// Steps taken, over all phases.
+        step: usize,
+        /// Size of the file.
+        bytes: u64,
+        /// Duration of writing it.
+        took: Duration,
+    },
+    /// The state after a step could not be written; the run goes on.
+    Failed {
+        /// The error.
+        why: String,
+    },
+    /// The run resumes from the state after a step.
+    Resumed {
+        /// Steps taken, over all phases.
+        step: usize,
+    },
+    /// A checkpoint is damaged, or of something else than this run on this machine by this program.
+    Ignored {
+        /// File, and what was found and expected.
+        why: String,
+    },
+    /// The device ran out of memory, and training goes on in smaller pieces.
+    Halved {
+        /// Examples that pass through the model at once from now on.
+        micro_batch_size: usize,
+    },
+}
+
+impl std::fmt::Display for CheckpointEvent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Saved { step, bytes, took } => write!(
+                f,
+                "checkpoint after step {step}: {:.1} MB in {:.2} s",
+                *bytes as f64 / 1e6,
+                took.as_secs_f64()
+            ),
+            Self::Failed { why } => write!(f, "no checkpoint could be written: {why}"),
+            Self::Resumed { step } => write!(f, "resuming after step {step} from a checkpoint"),
+            Self::Ignored { why } => write!(f, "a checkpoint is ignored: {why}"),
+            Self::Halved { micro_batch_size } => write!(
+                f,
+                "out of memory; {micro_batch_size} examples at once from now on, the gradient is still that of the batch"
+            ),
+        }
+    }
 }
 
 /// Outcome of one run.
@@ -99,6 +156,10 @@ impl Progress for Listeners<'_> {
         self.0.iter().for_each(|one| one.epoch(scores));
     }
 
+    fn checkpoint(&self, event: &CheckpointEvent) {
+        self.0.iter().for_each(|one| one.checkpoint(event));
+    }
+
     fn finished(&self, position: Position, run: &PlannedRun, ended: &Ended) {
         let all = self.0.iter();
         all.for_each(|one| one.finished(position, run, ended));
@@ -134,6 +195,10 @@ impl<'a> Watched<'a> {
 impl Watch for Watched<'_> {
     fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
         self.progress.step(event);
+        self.scoring()
+    }
+
+    fn scoring(&mut self) -> ControlFlow<()> {
         if self.machine.stop.load(Ordering::Relaxed) {
             ControlFlow::Break(())
         } else {

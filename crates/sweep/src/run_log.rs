@@ -11,7 +11,7 @@ use totune_record::RunRow;
 
 use crate::provenance::timestamp;
 use crate::store::LOG;
-use crate::{Ended, PlannedRun, Position, Progress};
+use crate::{CheckpointEvent, Ended, PlannedRun, Position, Progress};
 
 /// `run.log` in the folder of a run. A run that was interrupted and is run again adds to it.
 pub(crate) struct RunLog(Mutex<File>);
@@ -63,6 +63,10 @@ impl Progress for RunLog {
             event.epochs,
             scores.collect::<Vec<_>>().join(", ")
         ));
+    }
+
+    fn checkpoint(&self, event: &CheckpointEvent) {
+        self.line(&event.to_string());
     }
 
     fn finished(&self, _: Position, _: &PlannedRun, ended: &Ended) {

@@ -18,6 +18,8 @@ pub struct Selection {
     pub datasets: Vec<String>,
     /// Only this share of the runs.
     pub shard: Option<Shard>,
+    /// Worker of several on one store: all runs, beginning with its own share.
+    pub worker: Option<Shard>,
     /// Rerun failed runs.
     pub retry_failed: bool,
 }

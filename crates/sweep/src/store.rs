@@ -1,15 +1,18 @@
 //! `runs/`: one folder per run id, written in an order that makes a finished run recognisable.
 //!
-//! `spec.json` comes first and `runs.parquet` last; a folder without a readable `runs.parquet` was interrupted.
+//! `spec.json` comes first, and the tables are published last and once (`publication.rs`); a folder without readable
+//! tables was interrupted. One process at a time works in a folder, under a lease (`lease/`).
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
-use totune_record::{RunRow, Tables, write_atomically};
+use totune_record::{RunRow, Tables, Versions, write_atomically};
 
 use crate::RunSpec;
-use crate::lock::{Lock, Owner};
+use crate::lease::{Hold, Holder, LEASES, Lease};
+use crate::publication::{self, ATTEMPTS, RESULTS};
 use crate::spec::Sources;
 
 /// File of a run folder with its settings.
@@ -51,7 +54,9 @@ pub struct Store {
 #[derive(Debug)]
 pub(crate) struct Claim {
     folder: PathBuf,
-    _lock: Lock,
+    lease: Lease,
+    /// Round of results that the work is for.
+    round: u64,
 }
 
 impl Store {
@@ -76,46 +81,63 @@ impl Store {
         if !folder.is_dir() {
             return (State::Missing, "not started".to_string());
         }
-        let finished = folder.join("runs.parquet").is_file();
-        if finished {
-            match self.tables(id) {
-                Ok(tables) => return finished_state(&tables),
-                Err(error) => {
-                    return (
-                        State::Interrupted,
-                        format!("its tables cannot be read: {error:#}"),
-                    );
-                }
+        let ended = self.ended(id);
+        if let Some(done @ (State::Done, _)) = ended {
+            return done;
+        }
+        let why = match (Holder::of(&folder), ended) {
+            (Some(holder), _) if holder.hold != Hold::Free => {
+                let why = format!("{} is at it", holder.owner.describe());
+                return (State::Running, why);
             }
-        }
-        match Owner::read(&folder) {
-            Some(owner) if owner.alive() != Some(false) => (
-                State::Running,
-                format!("process {} on {} is at it", owner.pid, owner.host),
-            ),
-            Some(owner) => (
+            (_, Some(ended)) => return ended,
+            (Some(holder), None) => {
+                format!("started by {}, which has ended", holder.owner.describe())
+            }
+            (None, None) => "started and not finished".to_string(),
+        };
+        let checkpoints = checkpoints_in(&folder).list();
+        let checkpoint = match checkpoints {
+            Ok(found) if !found.is_empty() => "; there is a checkpoint",
+            _ => "",
+        };
+        (State::Interrupted, why + checkpoint)
+    }
+
+    /// State of a run by its published results alone; `None` where it has none.
+    pub(crate) fn ended(&self, id: &str) -> Option<(State, String)> {
+        let published = publication::published(&self.folder(id)).transpose()?;
+        match published.and_then(|_| self.tables(id)) {
+            Ok(tables) => Some(finished_state(&tables)),
+            Err(error) => Some((
                 State::Interrupted,
-                format!(
-                    "started by process {} on {}, which has ended",
-                    owner.pid, owner.host
-                ),
-            ),
-            None => (State::Interrupted, "started and not finished".to_string()),
+                format!("its tables cannot be read: {error:#}"),
+            )),
         }
+    }
+
+    /// Whether this process has seen the owner of a run renew its lease, which still holds.
+    pub fn is_renewed(&self, id: &str) -> bool {
+        Holder::of(&self.folder(id)).is_some_and(|holder| holder.hold == Hold::Alive)
+    }
+
+    /// The owner at work on a run, such as `process 17 on node-3, slurm 1234_7`.
+    pub fn owner(&self, id: &str) -> Option<String> {
+        let holder = Holder::of(&self.folder(id))?;
+        (holder.hold != Hold::Free).then(|| holder.owner.describe())
     }
 
     /// The row of a run that has ended; none where it has not, or its table cannot be read.
     pub(crate) fn run_row(&self, id: &str) -> Option<RunRow> {
-        let folder = self.folder(id);
-        let is_there = folder.join("runs.parquet").is_file();
-        let rows = is_there.then(|| Tables::read_runs(&folder).ok()).flatten();
-        rows.and_then(|rows| rows.into_iter().next())
+        let published = publication::published(&self.folder(id)).ok().flatten()?;
+        Tables::read_runs(&published).ok()?.into_iter().next()
     }
 
     /// The rows of a finished run.
     pub fn tables(&self, id: &str) -> Result<Tables> {
         let folder = self.folder(id);
-        let tables = Tables::read(&folder)?;
+        let published = publication::published(&folder)?;
+        let tables = Tables::read(published.as_ref().unwrap_or(&folder))?;
         let of = |folder: &Path| folder.display().to_string();
         match tables.runs.as_slice() {
             [run] if run.run_id == id => Ok(tables),
@@ -134,32 +156,46 @@ impl Store {
 
     /// Writes the folder of a finished run from its rows; false when another process holds it.
     pub(crate) fn put_back(&self, id: &str, tables: &Tables) -> Result<bool> {
-        let Some(claim) = self.claim_folder(id)? else {
+        let Some(claim) = self.claim_folder(id, Lease::wait)? else {
             return Ok(false);
         };
+        // Another process may have done it in the meantime.
+        if let Some((State::Done, _)) = self.ended(id) {
+            return Ok(false);
+        }
         let spec = tables.runs[0].spec.clone() + "\n";
         write_atomically(&claim.folder.join(SPEC), spec.as_bytes())?;
-        claim.finish(tables)?;
-        Ok(true)
+        claim.finish(tables)
     }
 
     /// Takes a run's folder for this process; `None` when another process holds it.
     pub(crate) fn claim(&self, spec: &RunSpec) -> Result<Option<Claim>> {
-        self.claim_folder(&spec.id())
+        self.claim_folder(&spec.id(), Lease::take)
     }
 
-    fn claim_folder(&self, id: &str) -> Result<Option<Claim>> {
+    fn claim_folder(
+        &self,
+        id: &str,
+        take: impl FnOnce(&Path) -> Result<Option<Lease>>,
+    ) -> Result<Option<Claim>> {
         let folder = self.folder(id);
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("{}: cannot create", folder.display()))?;
-        let Some(lock) = Lock::take(&folder)? else {
+        let Some(lease) = take(&folder)? else {
             return Ok(None);
         };
+        let round = publication::last_round(&folder)? + 1;
         Ok(Some(Claim {
             folder,
-            _lock: lock,
+            lease,
+            round,
         }))
     }
+}
+
+/// The checkpoints in a run folder.
+pub(crate) fn checkpoints_in(folder: &Path) -> Versions {
+    Versions::new(folder, "checkpoint")
 }
 
 impl Claim {
@@ -168,27 +204,31 @@ impl Claim {
         &self.folder
     }
 
-    /// Clears the files of an earlier owner and writes `spec.json` and the facts from the `cards`.
+    /// Whether nobody has taken the run over since.
+    pub fn is_ours(&self) -> Result<bool> {
+        self.lease.is_ours()
+    }
+
+    /// Clears the files of an earlier owner, except its log, checkpoints, leases and results, and writes `spec.json` and
+    /// the facts from the `cards`.
     pub fn begin(&self, spec: &RunSpec, cards: &Sources) -> Result<()> {
         let entries = std::fs::read_dir(&self.folder)
             .with_context(|| format!("{}: cannot list", self.folder.display()))?;
         let paths: Vec<PathBuf> = entries
             .filter_map(|entry| entry.ok().map(|entry| entry.path()))
             .collect();
-        // The done marker goes first: with it gone the folder counts as interrupted, whatever else is still there.
-        let marker = self.folder.join("runs.parquet");
-        let leftovers = paths.iter().filter(|path| {
-            !["lock", LOG, "runs.parquet"]
-                .iter()
-                .any(|kept| path.ends_with(kept))
-        });
-        for path in paths
-            .iter()
-            .filter(|path| **path == marker)
-            .chain(leftovers)
-        {
-            std::fs::remove_file(path)
-                .with_context(|| format!("{}: cannot remove", path.display()))?;
+        // Nobody else's lease or result is touched: an owner that was stopped and continues may still be using it.
+        let kept = [LEASES, ATTEMPTS, RESULTS, LOG];
+        for path in paths {
+            let is_checkpoint = checkpoints_in(&self.folder).number(&path).is_some();
+            if kept.iter().any(|kept| path.ends_with(kept)) || is_table(&path) || is_checkpoint {
+                continue;
+            }
+            match std::fs::remove_file(&path) {
+                // An owner that was stopped and continues may be quicker.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                removed => removed.with_context(|| format!("{}: cannot remove", path.display()))?,
+            }
         }
         let said = serde_json::to_string_pretty(cards)? + "\n";
         write_atomically(&self.folder.join(CARDS), said.as_bytes())?;
@@ -196,10 +236,21 @@ impl Claim {
         write_atomically(&self.folder.join(SPEC), json.as_bytes())
     }
 
-    /// Writes the rows, the done marker last.
-    pub fn finish(&self, tables: &Tables) -> Result<()> {
-        tables.write(&self.folder)
+    /// Publishes the rows; false if another process has taken the run over, whose rows count then. A run that is done
+    /// needs its checkpoints no more; one that failed may be rerun from them.
+    pub fn finish(&self, tables: &Tables) -> Result<bool> {
+        let is_published =
+            self.is_ours()? && publication::publish(&self.folder, self.round, tables)?;
+        if is_published && finished_state(tables).0 == State::Done {
+            checkpoints_in(&self.folder).remove_all()?;
+        }
+        Ok(is_published)
     }
+}
+
+/// Whether a file is a table that an earlier version published, which counts until there is another one.
+fn is_table(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "parquet")
 }
 
 fn finished_state(tables: &Tables) -> (State, String) {

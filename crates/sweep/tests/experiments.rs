@@ -250,6 +250,14 @@ fn cards_know_the_metrics_that_are_computed() {
     let scores = regression_scores(&[0.0, 1.0, 2.0], &[0.0, 2.0, 1.0]);
     let names = scores.iter().map(|(name, _)| name.to_string()).collect();
     assert_eq!(known(Task::Regression), sorted(names));
+    let steps = totune_stats::ordinal_scores(&[0, 1, 2], &[0, 2, 1], 3);
+    let names = steps.iter().map(|(name, _)| name.to_string()).collect();
+    assert_eq!(known(Task::Ordinal), sorted(names));
+    let sets: [&[usize]; 2] = [&[0], &[]];
+    let (scores, labels) = ([vec![0.7], vec![0.2]], ["a".to_string()]);
+    let names = totune_stats::multi_label_scores(&sets, &sets, Some(&scores), &labels, []);
+    let names = names.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(known(Task::MultiLabel), sorted(names));
     let tags = [vec!["B-PER", "O"]];
     let names = tagging_scores(&tags, &tags, SpanEvaluation::Conlleval).into_iter();
     let names = names

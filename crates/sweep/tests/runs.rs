@@ -2,7 +2,12 @@
 
 mod support;
 
-use support::{run, score};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use support::{Demo, run, score};
+use totune_adapt::StepEvent;
+use totune_record::Tables;
+use totune_sweep::{Progress, execute};
 
 /// Regression test: on these splits the rows used to hold an accuracy of 0.0 on no examples, without a warning.
 #[test]
@@ -148,4 +153,75 @@ fn a_module_that_the_encoder_lacks_is_named_in_the_row_with_those_it_has() {
         "{}",
         error(1)
     );
+}
+
+/// A device whose memory does not suffice for the first step.
+struct OutOfMemory(AtomicBool);
+
+impl Progress for OutOfMemory {
+    fn step(&self, _: &StepEvent) {
+        if !self.0.swap(true, Ordering::Relaxed) {
+            panic!("CUDA out of memory. Tried to allocate 2.00 GiB");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_does_not_fit_the_device_goes_on_with_half_as_many_examples_at_once() {
+    let experiment = of_encoder(
+        r#"
+        [[arm]]
+        name = "full"
+        adaptation = { preset = "full", lr = 1e-4 }
+        "#,
+    );
+    let expected = run(&experiment).1.swap_remove(0);
+    let demo = Demo::new(&experiment);
+    let plan = demo.plan();
+    let progress = OutOfMemory(AtomicBool::new(false));
+    let summary = execute(&plan, &demo.store, demo.environment(), &progress).expect("a sweep");
+    assert_eq!((summary.finished, summary.failed), (1, 0));
+    let found = demo.store.tables(&plan.runs[0].id).expect("rows");
+    let size = score(&found, "train", "micro-batch-size").expect("a row");
+    assert_eq!((size.value, size.is_final), (8.0, true));
+    assert!(score(&expected, "train", "micro-batch-size").is_none());
+    // Without dropout the gradients are the same but for rounding.
+    for (split, metric) in [("train", "loss"), ("test", "loss"), ("test", "accuracy")] {
+        let of = |tables| score(tables, split, metric).expect("a score").value;
+        let (found, expected) = (of(&found), of(&expected));
+        assert!(
+            (found - expected).abs() < 1e-4,
+            "{split} {metric}: {found} {expected}"
+        );
+    }
+    let spec = |tables: &Tables| tables.runs[0].spec.clone();
+    assert_eq!(spec(&found), spec(&expected));
+}
+
+/// A device whose memory never suffices.
+struct NoMemory;
+
+impl Progress for NoMemory {
+    fn step(&self, _: &StepEvent) {
+        panic!("CUDA out of memory. Tried to allocate 2.00 GiB");
+    }
+}
+
+#[test]
+fn memory_that_runs_out_twice_is_the_end_of_a_run() {
+    let demo = Demo::new(&of_encoder(
+        r#"
+        [[arm]]
+        name = "full"
+        adaptation = { preset = "full", lr = 1e-3 }
+        "#,
+    ));
+    let plan = demo.plan();
+    let summary = execute(&plan, &demo.store, demo.environment(), &NoMemory).expect("a sweep");
+    assert_eq!((summary.finished, summary.failed), (0, 1));
+    let found = demo.store.tables(&plan.runs[0].id).expect("rows");
+    assert_eq!(found.runs[0].status, "oom");
+    let log = std::fs::read_to_string(demo.store.folder(&plan.runs[0].id).join("run.log"));
+    let log = log.expect("a log");
+    assert_eq!(log.matches("8 examples at once").count(), 1, "{log}");
 }

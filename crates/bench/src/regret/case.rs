@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, ensure};
 use totune_compare::{DatasetSplits, SMALL};
-use totune_data::{Card, Dataset, LabelledFiles};
+use totune_data::{Card, Dataset, LabelledFiles, Task};
 
 /// The most test examples.
 const MOST_TEST: usize = 2000;
@@ -61,6 +61,12 @@ impl Case {
     /// # Errors
     /// When a file is missing, or the dataset has no more rows than are wanted.
     pub fn read(card: &Card, root: &Path, rows: Rows) -> Result<Self> {
+        ensure!(
+            !matches!(card.task, Task::MultiLabel | Task::Ordinal),
+            "{}: the task is {}; expected another, since the example script that is compared with has no such loss",
+            card.name,
+            card.task.word()
+        );
         let LabelledFiles { train, dev, test } = card.labelled_files(root)?;
         let (train, test) = match test.or(dev) {
             Some(test) => (train, test),
@@ -99,8 +105,10 @@ impl Case {
     /// The metric of all scores.
     pub fn metric(&self) -> Result<String> {
         let mut metrics = self.train.metrics.iter();
-        let metric = metrics.find(|metric| *metric != "mse").cloned();
-        metric.with_context(|| format!("{}: found no metric to rank by", self.card.name))
+        let metric = metrics.find(|metric| !["mse", "mae"].contains(&metric.as_str()));
+        metric
+            .cloned()
+            .with_context(|| format!("{}: found no metric to rank by", self.card.name))
     }
 
     /// Returns whether a comparison chooses by cross-validation: a file of so few rows has no test examples.

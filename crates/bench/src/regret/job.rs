@@ -103,7 +103,7 @@ impl Plan {
             budget: self.budget.as_secs(),
             strategies: strategies().map(ToString::to_string).collect(),
         }];
-        if case.train.task() != Task::Tagging {
+        if case.train.task != Task::Tagging {
             jobs.push(Job::Vectors);
         }
         jobs.extend((1..=self.seeds).map(|seed| Job::ExampleScript { seed }));

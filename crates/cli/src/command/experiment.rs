@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
-use totune_data::{Card, Task};
+use totune_data::{Card, ClassWeights, Task};
 
 use crate::context::Context;
 use crate::exit;
@@ -109,7 +109,17 @@ fn make_known(context: &Context, card: &Card) -> Result<()> {
 fn text(card: &Card, name: &str, encoder: &str) -> String {
     let head = match card.task {
         Task::Tagging => "head = { kind = \"tagger\" }                  # a label for each word\n",
-        Task::Classification | Task::Regression => "",
+        Task::Classification | Task::MultiLabel | Task::Ordinal | Task::Regression => "",
+    };
+    let balanced = card.loss.class_weights == ClassWeights::Balanced;
+    let weights = if balanced { "balanced" } else { "equal" };
+    let smoothing = card.loss.label_smoothing;
+    let loss = if card.loss.is_plain() {
+        String::new()
+    } else {
+        format!(
+            "loss = {{ class-weights = \"{weights}\", label-smoothing = {smoothing:?} }}  # as in the card\n"
+        )
     };
     format!(
         "# Which strategy for {title}? What is not here is in [defaults.fine-tune] of experiments/presets.toml.\n\
@@ -120,7 +130,7 @@ fn text(card: &Card, name: &str, encoder: &str) -> String {
          encoders = [\"{encoder}\"]        # `totune encoders list` names others\n\
          seeds = [1, 2, 3]\n\
          {split}\n\
-         {head}\n\
+         {head}{loss}\n\
          arm = [\n    \
          {{ name = \"frozen\", title = \"Frozen encoder\", adaptation = {{ preset = \"frozen\", lr = 1e-3 }}, epochs = 10 }},\n    \
          {{ name = \"last-2\", title = \"Last two layers\", adaptation = {{ preset = \"last-k\", k = 2, lr = 3e-4 }} }},\n    \

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub mod bench;
+pub mod cluster;
 pub mod collect;
 pub mod compare;
 pub mod completions;

@@ -206,7 +206,13 @@ impl Evaluate {
                 .map(|(name, value)| (name.clone(), json!(value)))
                 .collect();
             let confusion = json!({ "labels": labels, "counts": found.confusion });
-            let found = json!({ "rows": found.rows, "scores": scores, "confusion": confusion });
+            let of_labels = found.of_labels.iter().zip(labels).map(|(of, label)| {
+                json!({ "label": label, "precision": of.precision, "recall": of.recall, "f1": of.f1, "n": of.support })
+            });
+            let of_labels: Vec<_> = of_labels.collect();
+            let found = json!({
+                "rows": found.rows, "scores": scores, "labels": of_labels, "confusion": confusion,
+            });
             println!("{}", serde_json::to_string_pretty(&found)?);
         } else {
             print_evaluated(&found, labels);
@@ -221,10 +227,21 @@ fn print_evaluated(found: &Evaluated, labels: &[String]) {
     for (name, value) in &found.metrics {
         println!("{name:<20} {value:.4}");
     }
+    let short = |label: &str| -> String { label.chars().take(14).collect() };
+    if !found.of_labels.is_empty() {
+        println!("\n{:14} precision    recall        f1    rows", "");
+    }
+    for (label, of) in labels.iter().zip(&found.of_labels) {
+        let (precision, recall, f1) = (of.precision, of.recall, of.f1);
+        println!(
+            "{:14} {precision:>9.4} {recall:>9.4} {f1:>9.4} {:>7}",
+            short(label),
+            of.support
+        );
+    }
     if found.confusion.is_empty() || labels.len() > 10 {
         return;
     }
-    let short = |label: &str| -> String { label.chars().take(14).collect() };
     println!("\nrows are the file's labels, columns the model's");
     let head: String = labels
         .iter()

@@ -4,8 +4,10 @@ use anyhow::Result;
 use clap::Args;
 use totune_sweep::{Plan, Selection, collect};
 
+use crate::command::sweep::Others;
 use crate::context::Context;
 use crate::exit;
+use crate::interval::Checkpointing;
 use crate::progress::Curves;
 
 /// Run the missing runs of a paper's grid, collect the results and write the report
@@ -26,6 +28,9 @@ pub struct Reproduce {
     /// Rerun failed runs
     #[arg(long)]
     pub retry_failed: bool,
+    /// Checkpoints within runs.
+    #[command(flatten)]
+    pub checkpointing: Checkpointing,
     /// Additional output.
     #[command(flatten)]
     pub curves: Curves,
@@ -38,8 +43,10 @@ impl Reproduce {
             retry_failed: self.retry_failed,
             ..Selection::default()
         };
+        let interval = self.checkpointing.checkpoint_every;
         let of = (self.paper.as_str(), self.profile.as_str());
-        let code = super::sweep::execute(context, of, selection, &self.curves)?;
+        let output = (interval, &self.curves);
+        let code = super::sweep::execute(context, of, selection, Others::Await, output)?;
         if code == exit::STOPPED {
             return Ok(code);
         }

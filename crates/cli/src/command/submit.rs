@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, anyhow, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
 use totune_data::{Card, Target, Task};
 use totune_record::{PredictionRow, write_atomically};
@@ -66,11 +66,17 @@ impl Submit {
 /// The prediction of a row as a target.
 fn answer(card: &Card, row: &PredictionRow) -> Result<Target> {
     let found = &row.predicted;
-    let target = if card.task == Task::Regression {
-        found.parse().ok().map(Target::Value)
-    } else {
-        let class = card.labels.iter().position(|label| label == found);
-        class.map(Target::Class)
+    let target = match card.task {
+        Task::Regression => found.parse().ok().map(Target::Value),
+        Task::Classification | Task::Ordinal => {
+            let class = card.labels.iter().position(|label| label == found);
+            class.map(Target::Class)
+        }
+        Task::MultiLabel | Task::Tagging => bail!(
+            "dataset `{}`: the task is {}; expected a classification or a regression, which benchmarks take files of",
+            card.name,
+            card.task.word()
+        ),
     };
     target.ok_or_else(|| {
         anyhow!(

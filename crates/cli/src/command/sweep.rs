@@ -1,18 +1,23 @@
 //! `totune sweep`: planning and executing runs.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use totune_sweep::{
-    Estimate, KindCost, Machine, Plan, RunSpec, Selection, Shard, State, Summary, Timing,
+    Estimate, KindCost, Machine, Plan, PlannedRun, RunSpec, Selection, Shard, State, Summary,
+    Timing,
 };
 
+use crate::command::cluster::{self, Devices};
 use crate::command::timing::TimeArgs;
 use crate::context::Context;
 use crate::exit;
+use crate::interval::{Checkpointing, Interval};
 use crate::progress::{Audience, Curves};
+use crate::signals;
 
 /// Plan runs and run them
 #[derive(Debug, Subcommand)]
@@ -21,6 +26,9 @@ pub enum Sweep {
     Run(RunArgs),
     Time(TimeArgs),
     Restore(RestoreArgs),
+    Submit(cluster::SubmitArgs),
+    Status(cluster::StatusArgs),
+    Cancel(cluster::CancelArgs),
 }
 
 /// List every run of a paper's profile, its state, and why it would run
@@ -63,16 +71,31 @@ Examples:
   totune sweep run hart2020 small --only 3f2a91
   totune sweep run wang2023 small --experiment tables --dataset cola
   totune sweep run hart2020 small --shard 2/4     one of four that share a store
+  totune sweep run hart2020 paper --devices cuda:0,1,2,3
   totune sweep run hart2020 small --retry-failed
   totune sweep run hart2020 small --tensorboard curves    then: tensorboard --logdir curves
   totune sweep run hart2020 small --log-format json
+  totune sweep run hart2020 base --checkpoint-every 5m
 
 Every run has a log in its folder, runs/<id>/run.log.
-An interrupted sweep resumes when the same command is run again; finished runs are kept.
+An interrupted sweep resumes when the same command is run again; finished runs are kept, and the
+interrupted one resumes from its newest checkpoint. Ctrl-C, SIGTERM, SIGUSR1 and SIGUSR2 write one
+after the current step.
 Several sweeps may work on one store: each run has one owner at a time.")]
 pub struct RunArgs {
     #[command(flatten)]
     which: RunSelection,
+    /// Devices of this machine, each of which gets a process of its own: cuda:0,1,2,3
+    #[arg(long, value_name = "DEVICES", conflicts_with_all = ["device", "shard", "tensorboard"])]
+    devices: Option<Devices>,
+    /// Work as the i-th of N on one store: all runs, but first a share of its own
+    #[arg(long, value_name = "i/N", conflicts_with = "shard")]
+    worker: Option<Shard>,
+    /// Do not wait for trials of a search that other processes make
+    #[arg(long)]
+    no_wait: bool,
+    #[command(flatten)]
+    checkpointing: Checkpointing,
     #[command(flatten)]
     curves: Curves,
 }
@@ -95,12 +118,12 @@ pub struct RestoreArgs {
 
 /// Selection of runs.
 #[derive(Debug, Args)]
-struct RunSelection {
+pub struct RunSelection {
     /// Paper, such as hart2020
-    paper: String,
+    pub paper: String,
     /// Profile: fixture, mini, small, base or paper
     #[arg(default_value = "paper")]
-    profile: String,
+    pub profile: String,
     /// Only the run with this id or unambiguous prefix of it; may be given several times
     #[arg(long, value_name = "RUN-ID")]
     only: Vec<String>,
@@ -112,7 +135,7 @@ struct RunSelection {
     dataset: Vec<String>,
     /// Only the i-th of N shards of the runs
     #[arg(long, value_name = "i/N")]
-    shard: Option<Shard>,
+    pub shard: Option<Shard>,
     /// Rerun failed runs
     #[arg(long)]
     retry_failed: bool,
@@ -161,10 +184,31 @@ impl Sweep {
                 }
                 Ok(exit::OK)
             }
+            Self::Submit(args) => args.run(context),
+            Self::Status(args) => args.run(context),
+            Self::Cancel(args) => args.run(context),
             Self::Run(args) => {
-                let (paper, profile) = (args.which.paper.clone(), args.which.profile.clone());
-                let selection = args.which.selection();
-                execute(context, (&paper, &profile), selection, &args.curves)
+                if let Some(devices) = &args.devices {
+                    let mut selected = args.which.arguments();
+                    if args.no_wait {
+                        selected.push("--no-wait".to_string());
+                    }
+                    let every = args.checkpointing.checkpoint_every;
+                    selected.extend(["--checkpoint-every".to_string(), every.to_string()]);
+                    return devices.run(context, args.worker, &selected);
+                }
+                let of = (args.which.paper.as_str(), args.which.profile.as_str());
+                let selection = Selection {
+                    worker: args.worker,
+                    ..args.which.selection()
+                };
+                let others = if args.no_wait {
+                    Others::Leave
+                } else {
+                    Others::Await
+                };
+                let output = (args.checkpointing.checkpoint_every, &args.curves);
+                execute(context, of, selection, others, output)
             }
         }
     }
@@ -228,24 +272,60 @@ fn print_estimate(found: &Estimate) {
 }
 
 impl RunSelection {
-    fn plan(self, context: &Context) -> Result<Plan> {
-        let (paper, profile) = (self.paper.clone(), self.profile.clone());
-        Plan::new(context.places(), &paper, &profile, &self.selection())
+    /// The selected runs.
+    pub fn plan(&self, context: &Context) -> Result<Plan> {
+        Plan::new(
+            context.places(),
+            &self.paper,
+            &self.profile,
+            &self.selection(),
+        )
     }
 
-    fn selection(self) -> Selection {
+    /// The selection on a command line, as arguments.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec![self.paper.clone(), self.profile.clone()];
+        let named = [
+            ("--only", &self.only),
+            ("--experiment", &self.experiment),
+            ("--dataset", &self.dataset),
+        ];
+        for (name, values) in named {
+            arguments.extend(
+                values
+                    .iter()
+                    .flat_map(|value| [name.to_string(), value.clone()]),
+            );
+        }
+        if self.retry_failed {
+            arguments.push("--retry-failed".to_string());
+        }
+        arguments
+    }
+
+    fn selection(&self) -> Selection {
         Selection {
-            only: self.only,
-            experiments: self.experiment,
-            datasets: self.dataset,
+            only: self.only.clone(),
+            experiments: self.experiment.clone(),
+            datasets: self.dataset.clone(),
             shard: self.shard,
+            worker: None,
             retry_failed: self.retry_failed,
         }
     }
 }
 
-/// Interval at which a sweep checks whether another process has finished the trials it waits for.
+/// Interval at which a sweep checks whether another process has finished the runs it waits for, or fallen silent.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Treatment of trials of a search that other processes make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Others {
+    /// This process does the runs that they decide on, when they have ended.
+    Await,
+    /// A process that starts later does those runs.
+    Leave,
+}
 
 /// Executes a plan with progress on stderr, and plans again until no run waits for a search any more; returns the exit
 /// code.
@@ -253,8 +333,11 @@ pub fn execute(
     context: &Context,
     (paper, profile): (&str, &str),
     mut selection: Selection,
-    curves: &Curves,
+    others: Others,
+    output: (Interval, &Curves),
 ) -> Result<u8> {
+    // From the beginning: a process that only waits is asked to end as well.
+    let stop = signals::stop_flag()?;
     let mut desk = None;
     let mut finished = 0;
     let mut told = false;
@@ -266,31 +349,37 @@ pub fn execute(
         let mut summary = if idle {
             Summary::of_nothing(&plan)
         } else {
-            round(context, &plan, &mut desk, curves)?
+            round(context, &plan, (&mut desk, &stop), output)?
         };
         finished += summary.finished;
         if idle && finished == 0 && !context.global.quiet {
             eprintln!("nothing to run: {}", counts(&plan));
         }
-        let waits = plan.count(State::Waiting) > 0;
-        if summary.stopped || !waits || (idle && !plan.waits_for_others) {
+        let awaits = others == Others::Await && plan.waits_for_others;
+        let waits = plan.count(State::Waiting) > 0 && (!idle || awaits);
+        let silent = || plan.runs.iter().any(|run| is_silent(context, run));
+        if summary.stopped || !(waits || silent()) {
             summary.finished = finished;
             return Ok(tell(context, &plan, &summary));
         }
         if summary.finished == 0 {
             if !told && !context.global.quiet {
-                eprintln!("waiting for trials that another process owns");
+                eprintln!("waiting for runs that another process owns, or for its lease to end");
                 told = true;
             }
             std::thread::sleep(LOOK);
         }
-        let stopped = |desk: &Desk| desk.machine.stop.load(Ordering::Relaxed);
-        if desk.as_ref().is_some_and(stopped) {
+        if stop.load(Ordering::Relaxed) {
             summary.stopped = true;
             summary.finished = finished;
             return Ok(tell(context, &plan, &summary));
         }
     }
+}
+
+/// Whether the owner of a run may have ended since, or before anybody knew: then this process may yet take the run over.
+fn is_silent(context: &Context, run: &PlannedRun) -> bool {
+    run.state == State::Running && !context.store.is_renewed(&run.id)
 }
 
 /// Resources shared by the rounds of a sweep.
@@ -303,8 +392,8 @@ struct Desk {
 fn round(
     context: &Context,
     plan: &Plan,
-    desk: &mut Option<Desk>,
-    curves: &Curves,
+    (desk, stop): (&mut Option<Desk>, &Arc<AtomicBool>),
+    (checkpoints, curves): (Interval, &Curves),
 ) -> Result<Summary> {
     // Missing files are reported before a device is chosen: on a fresh machine that is the first thing to know.
     let specs = || plan.to_run().into_iter().map(|run| &run.spec);
@@ -315,7 +404,11 @@ fn round(
     let Desk { machine, audience } = match desk {
         Some(desk) => desk,
         none => {
-            let machine = context.machine()?;
+            let machine = Machine {
+                checkpoint_every: checkpoints.0,
+                stop: stop.clone(),
+                ..context.machine()?
+            };
             let audience = Audience::new(context, &machine.device_name, curves)?;
             none.insert(Desk { machine, audience })
         }
@@ -324,7 +417,8 @@ fn round(
     totune_sweep::execute(plan, &context.store, environment, &audience.listeners())
 }
 
-fn refuse_misfits<'a>(
+/// Refuses settings that do not fit the dataset or the encoder.
+pub fn refuse_misfits<'a>(
     context: &Context,
     specs: impl IntoIterator<Item = &'a RunSpec>,
 ) -> Result<()> {
@@ -349,7 +443,7 @@ fn tell(context: &Context, plan: &Plan, summary: &Summary) -> u8 {
     let waiting = plan.count(State::Waiting);
     if waiting > 0 && !summary.stopped {
         say(format!(
-            "{waiting} runs wait for trials of their search in other shards; rerun the same command later"
+            "{waiting} runs wait for trials of their search that other processes make; rerun the same command after those"
         ));
     }
     if summary.failed > 0 {
@@ -406,7 +500,7 @@ fn print_plan(plan: &Plan) {
 }
 
 /// Formats the numbers of runs by state: `58 done, 2 failed`.
-fn counts(plan: &Plan) -> String {
+pub fn counts(plan: &Plan) -> String {
     let states = [
         State::Done,
         State::Running,
@@ -425,7 +519,8 @@ fn counts(plan: &Plan) -> String {
     counts.join(", ")
 }
 
-fn state(state: State) -> &'static str {
+/// Formats a state.
+pub fn state(state: State) -> &'static str {
     match state {
         State::Done => "done",
         State::Running => "running",

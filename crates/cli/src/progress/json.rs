@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 use totune_adapt::{EpochScores, StepEvent};
-use totune_sweep::{Ended, Plan, PlannedRun, Position, Progress};
+use totune_sweep::{CheckpointEvent, Ended, Plan, PlannedRun, Position, Progress};
 
 use super::tracker::Tracker;
 use crate::print::{Level, event};
@@ -85,6 +85,26 @@ impl Progress for Lines {
         }
         let fields = json!({ "epoch": epoch.epoch, "epochs": epoch.epochs, "scores": scores });
         event(Level::Info, "epoch", self.tracker().id(), fields);
+    }
+
+    fn checkpoint(&self, checkpoint: &CheckpointEvent) {
+        let (level, name, mut fields) = match checkpoint {
+            CheckpointEvent::Saved { step, bytes, took } => {
+                let fields = json!({ "step": step, "bytes": bytes, "seconds": took.as_secs_f64() });
+                (Level::Info, "checkpoint-saved", fields)
+            }
+            CheckpointEvent::Failed { .. } => (Level::Warning, "checkpoint-failed", json!({})),
+            CheckpointEvent::Resumed { step } => {
+                (Level::Info, "run-resumed", json!({ "step": step }))
+            }
+            CheckpointEvent::Ignored { .. } => (Level::Warning, "checkpoint-ignored", json!({})),
+            CheckpointEvent::Halved { micro_batch_size } => {
+                let fields = json!({ "micro-batch-size": micro_batch_size });
+                (Level::Warning, "micro-batch-halved", fields)
+            }
+        };
+        fields["message"] = json!(checkpoint.to_string());
+        event(level, name, self.tracker().id(), fields);
     }
 
     fn finished(&self, _: Position, run: &PlannedRun, ended: &Ended) {

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use totune_adapt::{EpochScores, StepEvent};
-use totune_sweep::{Ended, PlannedRun, Position, Progress};
+use totune_sweep::{CheckpointEvent, Ended, PlannedRun, Position, Progress};
 
 use super::event_file::EventFile;
 
@@ -18,7 +18,14 @@ const BEGINNING: &str = "events.out.tfevents.";
 /// Writes the curves of runs that have the machine to themselves.
 pub struct TensorBoard {
     folder: PathBuf,
-    current: Mutex<Option<EventFile<BufWriter<File>>>>,
+    current: Mutex<Option<Curve>>,
+}
+
+/// The file of the current run.
+struct Curve {
+    file: EventFile<BufWriter<File>>,
+    /// Files of earlier attempts, which go with the first value, unless the run resumes from where they end.
+    earlier: Vec<PathBuf>,
 }
 
 impl TensorBoard {
@@ -35,31 +42,34 @@ impl TensorBoard {
         })
     }
 
-    fn current(&self) -> MutexGuard<'_, Option<EventFile<BufWriter<File>>>> {
+    fn current(&self) -> MutexGuard<'_, Option<Curve>> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a new file for a run; that of an earlier attempt is removed.
-    fn open(&self, run: &PlannedRun) -> std::io::Result<EventFile<BufWriter<File>>> {
+    /// Opens a new file for a run.
+    fn open(&self, run: &PlannedRun) -> std::io::Result<Curve> {
         let folder = self.folder.join(name(run));
         fs::create_dir_all(&folder)?;
+        let path = folder.join(format!("{BEGINNING}{}.totune", now() as u64));
+        let mut earlier = Vec::new();
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
-            if entry.file_name().to_string_lossy().starts_with(BEGINNING) {
-                fs::remove_file(entry.path())?;
+            let is_ours = entry.file_name().to_string_lossy().starts_with(BEGINNING);
+            if is_ours && entry.path() != path {
+                earlier.push(entry.path());
             }
         }
-        let path = folder.join(format!("{BEGINNING}{}.totune", now() as u64));
-        EventFile::new(BufWriter::new(File::create(path)?), now())
+        let file = EventFile::new(BufWriter::new(File::create(path)?), now())?;
+        Ok(Curve { file, earlier })
     }
 
     /// Writes values of the current run. If that fails, the curves are given up and the run continues.
     fn write(&self, values: impl IntoIterator<Item = (String, usize, f64)>, is_epoch: bool) {
         let mut current = self.current();
-        let Some(file) = current.as_mut() else {
+        let Some(Curve { file, earlier }) = current.as_mut() else {
             return;
         };
-        let mut written = Ok(());
+        let mut written = earlier.drain(..).try_for_each(fs::remove_file);
         for (tag, step, value) in values {
             written = written.and_then(|()| file.scalar(&tag, step as u64, value, now()));
         }
@@ -85,6 +95,12 @@ impl Progress for TensorBoard {
                 None
             }
         };
+    }
+
+    fn checkpoint(&self, event: &CheckpointEvent) {
+        if let (CheckpointEvent::Resumed { .. }, Some(curve)) = (event, self.current().as_mut()) {
+            curve.earlier.clear();
+        }
     }
 
     fn step(&self, event: &StepEvent) {

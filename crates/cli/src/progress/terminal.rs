@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use console::{Style, measure_text_width};
 use indicatif::{MultiProgress, ProgressBar};
 use totune_adapt::{EpochScores, StepEvent};
-use totune_sweep::{Ended, Plan, PlannedRun, Position, Progress};
+use totune_sweep::{CheckpointEvent, Ended, Plan, PlannedRun, Position, Progress};
 
 use super::tracker::{Moment, Tracker, main_score};
 use super::{redraws, span, style};
@@ -245,6 +245,13 @@ impl Progress for SweepProgress {
         known.score = format!(", {text}");
         if known.tracker.of() == 1 {
             self.say(&format!("epoch {}/{}: {text}", event.epoch, event.epochs));
+        }
+    }
+
+    fn checkpoint(&self, event: &CheckpointEvent) {
+        // That one was written is in the log of the run.
+        if !matches!(event, CheckpointEvent::Saved { .. }) {
+            self.say(&event.to_string());
         }
     }
 

@@ -24,6 +24,8 @@ struct Current {
     label: String,
     number: usize,
     examples: usize,
+    /// Seconds of training before the steps that were seen here, of a run that resumes.
+    before: Option<f64>,
     began: Instant,
     said: Instant,
 }
@@ -79,6 +81,7 @@ impl Tracker {
             label: run.label.clone(),
             number: self.number(position),
             examples: 0,
+            before: None,
             began: Instant::now(),
             said: Instant::now(),
         });
@@ -87,8 +90,13 @@ impl Tracker {
     /// Notes a step of the current run.
     pub fn step(&mut self, event: &StepEvent) -> Option<Moment> {
         let current = self.current.as_mut()?;
-        current.examples += event.examples;
         let seconds = event.train_seconds.max(1e-9);
+        // The time of the first step after a resumption is not known; it stands for those before.
+        let is_first = current.before.is_none() && event.step > 1;
+        let before = *current
+            .before
+            .get_or_insert(if is_first { seconds } else { 0.0 });
+        current.examples += if is_first { 0 } else { event.examples };
         let left = seconds / event.step as f64 * event.steps.saturating_sub(event.step) as f64;
         let run_left = Duration::from_secs_f64(left);
         self.forecast.expect(current.began.elapsed() + run_left);
@@ -103,7 +111,7 @@ impl Tracker {
             number: current.number,
             run_left,
             all_left: all_left.map(|left| left + run_left),
-            speed: current.examples as f64 / seconds,
+            speed: current.examples as f64 / (seconds - before).max(1e-9),
             is_due,
         })
     }

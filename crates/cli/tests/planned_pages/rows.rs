@@ -143,6 +143,7 @@ impl SplitOutputs {
         let known = 0.7 + 0.25 * drawn((&id, split));
         let is_known = |example: usize| drawn((&id, split, example)) < known;
         match card.task {
+            Task::MultiLabel | Task::Ordinal => panic!("no paper has a task of this kind"),
             Task::Classification => {
                 let n = card.labels.len();
                 let gold: Vec<usize> = (0..EXAMPLES).map(|example| example % n).collect();

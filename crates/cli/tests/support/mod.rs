@@ -187,9 +187,22 @@ impl Checkout {
         without_clocks(tables)
     }
 
+    /// The folder with the published tables of one run.
+    pub fn published(&self, id: &str) -> PathBuf {
+        let run = self.path("runs").join(id);
+        let rounds = fs::read_dir(run.join("results")).expect("published rounds");
+        let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<u64>().ok();
+        let last = rounds.filter_map(|entry| number(entry.expect("an entry")));
+        let last = last.max().expect("a published round").to_string();
+        let manifest = fs::read(run.join("results").join(last)).expect("a manifest");
+        let manifest: serde_json::Value = serde_json::from_slice(&manifest).expect("JSON");
+        run.join("attempts")
+            .join(manifest["attempt"].as_str().expect("the name of a folder"))
+    }
+
     /// The tables of one run, likewise without clock times.
     pub fn tables(&self, id: &str) -> Tables {
-        without_clocks(Tables::read(&self.path("runs").join(id)).expect("tables"))
+        without_clocks(Tables::read(&self.published(id)).expect("tables"))
     }
 }
 

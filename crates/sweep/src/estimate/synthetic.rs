@@ -64,6 +64,12 @@ struct Sample {
 impl Timed {
     pub fn new(encoder: &str, training: &Training, card: &Card) -> Self {
         let objective = match card.task {
+            Task::MultiLabel => Objective::Labels {
+                labels: card.labels.clone(),
+            },
+            Task::Ordinal => Objective::Ordinal {
+                labels: card.labels.clone(),
+            },
             Task::Regression => Objective::Score {},
             Task::Tagging => Objective::Tags {
                 labels: TagSet::new(Scheme::Bio, &card.labels).labels().to_vec(),
@@ -238,7 +244,8 @@ impl Timed {
         // Between the special tokens.
         let words: Vec<u32> = (1..self.length as u32 - 1).take(TOKENS).collect();
         let target = match &self.objective {
-            Objective::Class { .. } => Target::Class(0),
+            Objective::Class { .. } | Objective::Ordinal { .. } => Target::Class(0),
+            Objective::Labels { .. } => Target::Labels(vec![0]),
             Objective::Score {} => Target::Value(1.0),
             Objective::Tags { .. } => Target::Tags(vec![0; words.len()]),
         };

@@ -5,9 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use burn::module::{Module, ModuleMapper, Param};
-use burn::tensor::Tensor;
-use totune_adapt::{Activations, Cache, DataFacts, InputEncoding, Reader, Rows};
+use totune_adapt::{Activations, Cache, DataFacts, InputEncoding, Reader, Rows, deep_copy};
 use totune_data::{Dataset, Encoded, EncodedCache, Example, Pairs, WordContext, sha256_hex};
 use totune_model::{AnyEncoder, Encoder, EncoderCard, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
@@ -49,19 +47,8 @@ pub(crate) struct Pretrained {
 
 impl Pretrained {
     /// An encoder for one run to change.
-    ///
-    /// Clones of a module share their parameters, and the fused optimiser changes parameters in place; without a
-    /// copy of every number, the second run would start where the first one ended.
     pub fn fresh(&self) -> AnyEncoder {
-        self.loaded.encoder.clone().map(&mut Copy)
-    }
-}
-
-struct Copy;
-
-impl ModuleMapper for Copy {
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        param.map(|value| Tensor::from_data(value.to_data(), &value.device()))
+        deep_copy(&self.loaded.encoder)
     }
 }
 
@@ -171,7 +158,8 @@ impl Inputs {
         lengths.sort_unstable();
         let at = (lengths.len() * 99 / 100).min(lengths.len().saturating_sub(1));
         Ok(DataFacts {
-            task: train.task(),
+            task: train.task,
+            loss: train.loss,
             n_train: train.examples.len(),
             has_dev: self.dataset(dataset, "dev").is_ok(),
             length: lengths.get(at).copied().unwrap_or(0),

@@ -13,6 +13,8 @@ pub(crate) enum Scored {
     Open,
     /// Its final score on dev, higher being better.
     Score(f64),
+    /// The same of a run that gives every example of dev the same answer.
+    Constant(f64),
     /// It failed or diverged, for this reason.
     Worst(String),
 }
@@ -31,18 +33,24 @@ pub(crate) enum Choice {
 impl Cell {
     /// Chooses the trial with the highest mean over its seeds; the first in case of a tie.
     ///
-    /// A trial with a failed or diverged run counts as worst, whatever its other seeds scored.
+    /// A trial with a failed or diverged run counts as worst, whatever its other seeds scored. One with a run that did not
+    /// learn, and gives every example the same answer, is chosen only where all have one: such a run can have the highest
+    /// accuracy where one class is frequent, and F1 where the positive one is.
     pub fn choose(&self, mut scored: impl FnMut(&RunSpec) -> Result<Scored>) -> Result<Choice> {
         let of = self.trials.len();
         let (mut done, mut first_why) = (0, None);
-        let mut best: Option<(f64, usize)> = None;
+        let mut best: Option<((bool, f64), usize)> = None;
         for (number, (_, runs)) in self.trials.iter().enumerate() {
             let mut scores = Vec::new();
-            let (mut open, mut worst) = (false, false);
+            let (mut open, mut worst, mut learned) = (false, false, true);
             for run in runs {
                 match scored(run)? {
                     Scored::Open => open = true,
                     Scored::Score(score) => scores.push(score),
+                    Scored::Constant(score) => {
+                        learned = false;
+                        scores.push(score);
+                    }
                     Scored::Worst(why) => {
                         worst = true;
                         first_why.get_or_insert(why);
@@ -54,8 +62,9 @@ impl Cell {
             }
             done += 1;
             let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-            if !worst && best.is_none_or(|(highest, _)| mean > highest) {
-                best = Some((mean, number));
+            let rank = (learned, mean);
+            if !worst && best.is_none_or(|(highest, _)| rank > highest) {
+                best = Some((rank, number));
             }
         }
         if done < of {
@@ -95,7 +104,22 @@ impl Scored {
         if !row.value.is_finite() {
             return Ok(Self::Worst(format!("its {metric} on dev is {}", row.value)));
         }
-        let sign = if metric == "loss" { -1.0 } else { 1.0 };
-        Ok(Self::Score(sign * row.value))
+        let score = if metric == "loss" {
+            -row.value
+        } else {
+            row.value
+        };
+        let mut answers = tables
+            .predictions
+            .iter()
+            .filter(|row| row.split == "dev")
+            .map(|row| row.predicted.as_str());
+        let first = answers.next();
+        let is_constant = first.is_some() && answers.all(|answer| Some(answer) == first);
+        Ok(if is_constant {
+            Self::Constant(score)
+        } else {
+            Self::Score(score)
+        })
     }
 }

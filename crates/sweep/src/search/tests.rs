@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use totune_record::{EvalRow, PredictionRow, RunRow, Tables};
+
 use super::*;
 use crate::Experiment;
 
@@ -199,6 +201,67 @@ fn what_failed_counts_as_worst() {
     let all_failed = cell().choose(|_| Ok(worst())).expect("an answer");
     let why = "diverged: the loss was NaN".to_string();
     assert_eq!(all_failed, Choice::None { of: 6, why });
+}
+
+#[test]
+fn a_trial_that_gives_all_the_same_answer_is_chosen_only_where_all_do() {
+    let scored = |of_first: Scored, of_last: Scored| [(1e-5, of_first), (1e-4, of_last)];
+    let rates = [(3e-5, Scored::Constant(0.9))];
+    let chosen = |scored: [(f64, Scored); 2]| {
+        let all: Vec<(f64, Scored)> = scored.into_iter().chain(rates.clone()).collect();
+        match choose(&cell(), &all) {
+            Choice::Made(runs) => lr(&runs[0]),
+            other => panic!("all trials are done: {other:?}"),
+        }
+    };
+    let learned = scored(Scored::Score(0.1), Scored::Constant(0.8));
+    assert_eq!(chosen(learned), 1e-5);
+    let none = cell()
+        .choose(|run| Ok(Scored::Constant(lr(run))))
+        .expect("a choice");
+    assert!(matches!(none, Choice::Made(runs) if lr(&runs[0]) == 1e-4));
+}
+
+#[test]
+fn a_run_is_constant_by_its_answers_on_dev() {
+    let answered = |answers: &[(&str, &str)]| {
+        let row = |(split, predicted): &(&str, &str)| PredictionRow {
+            split: split.to_string(),
+            predicted: predicted.to_string(),
+            run_id: String::new(),
+            example_id: String::new(),
+            position: 0,
+            gold: "0".into(),
+            scores: Vec::new(),
+        };
+        Tables {
+            runs: vec![RunRow {
+                status: "ok".into(),
+                ..RunRow::default()
+            }],
+            evals: vec![EvalRow {
+                split: "dev".into(),
+                metric: "accuracy".into(),
+                value: 0.7,
+                is_final: true,
+                run_id: String::new(),
+                phase: 0,
+                epoch: 1,
+                step: 1,
+                n: 10,
+                train_seconds: 1.0,
+            }],
+            predictions: answers.iter().map(row).collect(),
+        }
+    };
+    let of =
+        |answers: &[(&str, &str)]| Scored::of(&answered(answers), "accuracy").expect("a score");
+    let same = [("dev", "1"), ("test", "0"), ("dev", "1")];
+    assert_eq!(of(&same), Scored::Constant(0.7));
+    let differs = [("dev", "1"), ("dev", "0")];
+    assert_eq!(of(&differs), Scored::Score(0.7));
+    // Without predictions it is not known.
+    assert_eq!(of(&[]), Scored::Score(0.7));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use totune_record::{TimingRow, read_timing, write_timing};
 use totune_stats::quartiles;
 
 use crate::activation_store::ActivationStore;
-use crate::lock::Lock;
+use crate::lease::Lease;
 use crate::provenance::{self, Code};
 use crate::{Environment, Inputs, Machine, Prepared, Progress, Store, missing};
 use kind::Kind;
@@ -122,7 +122,7 @@ pub fn time(
 /// The folder of a pass's cached activations, which this process owns and removes.
 struct Scratch {
     folder: PathBuf,
-    _lock: Lock,
+    _lease: Lease,
 }
 
 impl Scratch {
@@ -130,7 +130,7 @@ impl Scratch {
         let owned = store.folder("timing");
         std::fs::create_dir_all(&owned)
             .with_context(|| format!("{}: cannot create", owned.display()))?;
-        let Some(lock) = Lock::take(&owned)? else {
+        let Some(lease) = Lease::wait(&owned)? else {
             bail!(
                 "{}: another timing pass is at work; expected one at a time on a machine",
                 owned.display()
@@ -141,7 +141,7 @@ impl Scratch {
         let _ = std::fs::remove_dir_all(&folder);
         Ok(Self {
             folder,
-            _lock: lock,
+            _lease: lease,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Gold targets of the examples of a part.
 
 use anyhow::{Result, ensure};
-use totune_data::Target;
+use totune_data::{Target, Task};
 
 use super::splits::Subset;
 
@@ -10,6 +10,8 @@ use super::splits::Subset;
 pub(super) enum GoldTargets {
     /// The index of each label.
     Classes(Vec<usize>),
+    /// The indices of the labels of each example.
+    Labels(Vec<Vec<usize>>),
     Scores(Vec<f64>),
     /// The indices of the tags of each sentence.
     Tags(Vec<Vec<usize>>),
@@ -21,18 +23,23 @@ impl GoldTargets {
     pub fn of(part: &Subset) -> Result<Self> {
         let (dataset, split, chosen) = (part.dataset, part.split, &part.indices);
         let targets = || chosen.iter().map(|&index| &dataset.examples[index].target);
-        let (what, answers) = if dataset.tagging.is_some() {
-            let tags = targets().filter_map(|target| Some(target.tags()?.to_vec()));
-            ("list of tags", Self::Tags(tags.collect()))
-        } else if dataset.labels.is_empty() {
-            let scores = targets().filter_map(|target| match target {
-                Target::Value(value) => Some(*value),
-                _ => None,
-            });
-            ("score", Self::Scores(scores.collect()))
-        } else {
-            let classes = targets().filter_map(Target::class);
-            ("label", Self::Classes(classes.collect()))
+        let (what, answers) = match dataset.task {
+            Task::Classification | Task::Ordinal => {
+                let classes = targets().filter_map(Target::class);
+                ("label", Self::Classes(classes.collect()))
+            }
+            Task::MultiLabel => {
+                let labels = targets().filter_map(|target| Some(target.labels()?.to_vec()));
+                ("list of labels", Self::Labels(labels.collect()))
+            }
+            Task::Regression => {
+                let scores = targets().filter_map(Target::value);
+                ("score", Self::Scores(scores.collect()))
+            }
+            Task::Tagging => {
+                let tags = targets().filter_map(|target| Some(target.tags()?.to_vec()));
+                ("list of tags", Self::Tags(tags.collect()))
+            }
         };
         let known = answers.len();
         ensure!(
@@ -47,6 +54,7 @@ impl GoldTargets {
     pub fn len(&self) -> usize {
         match self {
             Self::Classes(classes) => classes.len(),
+            Self::Labels(labels) => labels.len(),
             Self::Scores(scores) => scores.len(),
             Self::Tags(tags) => tags.len(),
         }

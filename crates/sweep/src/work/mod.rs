@@ -9,6 +9,7 @@ use anyhow::Result;
 use cpu_time::ProcessTime;
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
+use crate::checkpoint::CheckpointPlace;
 use crate::{Inputs, Machine, Progress, RunSpec, Work};
 
 mod divergence;
@@ -54,6 +55,8 @@ pub(crate) struct Resources<'a> {
     pub machine: &'a Machine,
     /// Listener for progress.
     pub progress: &'a dyn Progress,
+    /// Checkpoints of the run; `None` where none are written.
+    pub checkpoints: Option<CheckpointPlace<'a>>,
 }
 
 /// Wall seconds, and CPU seconds of all threads of the process, of a part of a run that takes no training step.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use totune_adapt::{Outcome, TaskData, Training, Watch, fit};
+use totune_adapt::{Checkpoints, Outcome, TaskData, Training, Watch, fit_resumable};
 use totune_model::AnyEncoder;
 
 use super::examples::task_data;
@@ -35,7 +35,17 @@ impl Prepared {
 
     /// Trains the encoder.
     pub fn fit(self, watch: &mut dyn Watch) -> Result<Outcome<AnyEncoder>> {
-        fit(self.encoder, &self.task, &self.training, self.seed, watch)
+        self.fit_resumable(watch, &mut ())
+    }
+
+    /// Trains the encoder with checkpoints.
+    pub(super) fn fit_resumable(
+        self,
+        watch: &mut dyn Watch,
+        checkpoints: &mut dyn Checkpoints,
+    ) -> Result<Outcome<AnyEncoder>> {
+        let run = (&self.training, self.seed);
+        fit_resumable(self.encoder, &self.task, run, watch, checkpoints)
     }
 }
 

@@ -5,11 +5,12 @@ use std::ops::Range;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use totune_adapt::{Activations, EntryLayer, InputEncoding, Stop, StoredDtype};
-use totune_data::{Dataset, Encoded, shuffle, stream};
+use totune_data::{Dataset, Encoded, Task, shuffle, stream};
 use totune_model::{Encoder, Layers, PooledInput};
 use totune_record::{EvalRow, RunRow};
 use totune_stats::{
-    Dense, Edge, Linear, classification_scores_with, information_bound, regression_scores,
+    Dense, Edge, Linear, classification_scores_with, information_bound, ordinal_scores,
+    regression_scores,
 };
 
 use super::gold::GoldTargets;
@@ -25,12 +26,9 @@ pub(super) fn perform(
     spec: &RunSpec,
     work: &ProbeWork,
     mut run: RunRow,
-    Resources {
-        inputs,
-        machine,
-        progress,
-    }: Resources,
+    resources: Resources,
 ) -> Result<Outcome> {
+    let inputs = resources.inputs;
     let parts = ProbeData::new(spec, work, inputs)?;
     let (vectors, evals) = match &work.training {
         None => {
@@ -45,7 +43,7 @@ pub(super) fn perform(
                 encoder: work.encoder.clone(),
                 training: (**training).clone(),
             };
-            let outcome = train(spec, &tune, inputs, machine, progress)?;
+            let outcome = train(spec, &tune, &mut run, resources)?;
             let evals = record(&mut run, training, &outcome);
             if matches!(outcome.stop, Stop::Diverged(_)) {
                 return Ok(Outcome {
@@ -124,6 +122,11 @@ impl<'a> ProbeData<'a> {
             "a probe has one vector for each example; expected a dataset with a label or a score for each, `{}` has tags",
             dataset.name
         );
+        ensure!(
+            dataset.task != Task::MultiLabel,
+            "a probe has one label for each example; expected a dataset with one, `{}` has several",
+            dataset.name
+        );
         let part = |from: &splits::Subset| -> Result<EncodedSplit> {
             let encoding = InputEncoding::of_texts(work.max_length, work.pairs);
             let rows = inputs.rows(&spec.dataset, from.split, &work.encoder, &encoding)?;
@@ -186,7 +189,10 @@ impl<'a> ProbeData<'a> {
                 let predicted = fitted.predict(&layer.test);
                 let asked = metrics.iter().map(String::as_str);
                 let positive = self.dataset.positive;
-                classification_scores_with(gold, &predicted, labels, positive, asked)
+                match self.dataset.task {
+                    Task::Ordinal => ordinal_scores(gold, &predicted, labels),
+                    _ => classification_scores_with(gold, &predicted, labels, positive, asked),
+                }
             }
             (GoldTargets::Scores(train), GoldTargets::Scores(gold)) => {
                 let predicted = Linear::fit(&layer.train, train).predict(&layer.test);

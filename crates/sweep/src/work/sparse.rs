@@ -22,9 +22,10 @@ pub(super) fn perform(
     let dataset = splits.train.dataset;
     let labels = dataset.labels.len();
     ensure!(
-        labels == 2,
-        "logistic regression tells 2 labels apart; `{}` has {labels}",
-        dataset.name
+        labels == 2 && dataset.task.has_one_label(),
+        "logistic regression tells 2 labels apart; `{}` has {labels} and is {}",
+        dataset.name,
+        dataset.task.word()
     );
     let (train_texts, train_classes) = texts_and_classes(&splits.train)?;
     let (test_texts, gold) = texts_and_classes(&splits.test)?;

@@ -1,28 +1,26 @@
 //! One adaptation of one pretrained encoder, with the device to itself.
 
-use anyhow::Result;
-use totune_adapt::{Prediction, Score, Stop, Training};
-use totune_data::Target;
+use anyhow::{Result, anyhow};
+use totune_adapt::{ClassWeights, Objective, Prediction, Score, Stop, Training, release_graphs};
+use totune_data::{Dataset, Target, label_sets};
 use totune_model::{AnyEncoder, Encoder};
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use super::prepared::Prepared;
 use super::{Interrupted, Outcome, Resources};
-use crate::{Inputs, Machine, Progress, RunSpec, TuneWork, Watched};
+use crate::checkpoint::RunCheckpoints;
+use crate::failure::{catch, status_of};
+use crate::{CheckpointEvent, RunSpec, TuneWork, Watched};
 
 pub(super) fn perform(
     spec: &RunSpec,
     work: &TuneWork,
     mut run: RunRow,
-    Resources {
-        inputs,
-        machine,
-        progress,
-    }: Resources,
+    resources: Resources,
 ) -> Result<Outcome> {
     let training = &work.training;
-    let dataset = inputs.dataset(&spec.dataset, "train")?;
-    let outcome = train(spec, work, inputs, machine, progress)?;
+    let dataset = resources.inputs.dataset(&spec.dataset, "train")?;
+    let outcome = train(spec, work, &mut run, resources)?;
 
     let evals = record(&mut run, training, &outcome);
     let predictions = predictions(&run.run_id, outcome.predictions, &dataset.labels);
@@ -100,30 +98,114 @@ fn predictions(run_id: &str, found: Vec<Prediction>, labels: &[String]) -> Vec<P
     rows
 }
 
-/// A target as rows have it: the label's name, or the number.
+/// A target as rows have it: the label's name, the names of several between bars, or the number.
 fn shown(target: &Target, labels: &[String]) -> String {
     match target {
         Target::Class(class) => labels[*class].clone(),
+        Target::Labels(several) => label_sets::joined(several, labels),
         Target::Value(value) => value.to_string(),
         Target::Unknown => String::new(),
         other => unreachable!("a classifier neither learns nor gives {other:?}"),
     }
 }
 
-/// Trains with the settings of `spec` and `work`; returns [`Interrupted`] if stopped from outside.
+/// Trains with the settings of `spec` and `work`, from the checkpoint of the run if there is one; returns
+/// [`Interrupted`] if stopped from outside. `run` gets what it has from the part before.
+///
+/// Where the device runs out of memory, training goes on with half as many examples at once, which is recorded as a
+/// score; the second time is an error.
 pub(super) fn train(
     spec: &RunSpec,
     work: &TuneWork,
-    inputs: &Inputs,
-    machine: &Machine,
-    progress: &dyn Progress,
+    run: &mut RunRow,
+    resources: Resources,
 ) -> Result<totune_adapt::Outcome<AnyEncoder>> {
-    let mut watch = Watched::new(spec, machine, progress);
-    let outcome = Prepared::new(spec, work, inputs)?.fit(&mut watch)?;
-    match outcome.stop {
-        Stop::Interrupted => Err(Interrupted.into()),
-        Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap | Stop::Diverged(_) => {
-            Ok(outcome)
+    let mut halved = None;
+    loop {
+        let attempt = || attempt(spec, work, run, resources, &mut halved);
+        let error = match catch(attempt) {
+            Ok(Ok(outcome)) => return Ok(outcome),
+            Ok(Err(error)) => error,
+            Err(panic) => anyhow!(panic),
+        };
+        let is_first = halved.is_none() && status_of(&format!("{error:#}")) == "oom";
+        let dataset = resources.inputs.dataset(&spec.dataset, "train")?;
+        match half(&work.training, dataset).filter(|_| is_first) {
+            None => return Err(error),
+            Some(size) => {
+                halved = Some(size);
+                let event = CheckpointEvent::Halved {
+                    micro_batch_size: size,
+                };
+                resources.progress.checkpoint(&event);
+                release_graphs(&resources.machine.device);
+            }
         }
     }
+}
+
+/// One attempt of [`train`], with `halved` examples at once; that of a process before it is put there.
+fn attempt(
+    spec: &RunSpec,
+    work: &TuneWork,
+    run: &mut RunRow,
+    resources: Resources,
+    halved: &mut Option<usize>,
+) -> Result<totune_adapt::Outcome<AnyEncoder>> {
+    let Resources {
+        inputs,
+        machine,
+        progress,
+        checkpoints,
+    } = resources;
+    let mut watch = Watched::new(spec, machine, progress);
+    let mut prepared = Prepared::new(spec, work, inputs)?;
+    let open = |place| RunCheckpoints::open(place, run, progress);
+    let mut checkpoints = checkpoints.map(open).transpose()?;
+    if let Some(checkpoints) = &mut checkpoints {
+        checkpoints.add_to(run);
+        *halved = checkpoints.micro_batch_size(*halved);
+    }
+    if let Some(size) = *halved {
+        let training = &mut prepared.training;
+        training.micro_batch_size = size;
+        training.evaluation_batch_size = training.evaluation_batch_size.div_ceil(2);
+    }
+    let n_train = prepared.task.train.len();
+    let mut outcome = match &mut checkpoints {
+        None => prepared.fit(&mut watch)?,
+        Some(checkpoints) => prepared.fit_resumable(&mut watch, checkpoints)?,
+    };
+    match outcome.stop {
+        Stop::Interrupted => return Err(Interrupted.into()),
+        Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap | Stop::Diverged(_) => {}
+    }
+    let last = outcome.scores.iter().rfind(|score| score.is_final);
+    if let Some((size, last)) = halved.zip(last) {
+        let recorded = Score {
+            split: "train",
+            metric: "micro-batch-size".to_string(),
+            value: size as f64,
+            n: n_train,
+            ..last.clone()
+        };
+        outcome.scores.push(recorded);
+    }
+    Ok(outcome)
+}
+
+/// Half of the examples that pass through the model at once; `None` where the gradient of a batch is not the mean of
+/// those of its parts: its loss is divided by the weights, the steps or the words of its examples, or states are carried
+/// along.
+fn half(training: &Training, dataset: &Dataset) -> Option<usize> {
+    let objective = Objective::of(dataset);
+    let is_mean = training.loss.class_weights == ClassWeights::Equal
+        && training.state.is_reset()
+        && !objective.is_about_words()
+        && !matches!(objective, Objective::Ordinal { .. });
+    let size = match training.micro_batch_size {
+        0 => training.batch_size,
+        size => size.min(training.batch_size),
+    };
+    (is_mean && size > 1).then(|| size.div_ceil(2))
 }

@@ -51,6 +51,7 @@ impl Demo {
                 device_name: "cpu (flex)".to_string(),
                 threads: 1,
                 cache_budget: 1 << 26,
+                checkpoint_every: None,
                 stop: Arc::new(AtomicBool::new(false)),
             },
             _folder: folder,

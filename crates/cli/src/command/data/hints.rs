@@ -17,9 +17,15 @@ pub(in crate::command) struct HintArgs {
     /// Column of the second text of a pair
     #[arg(long, value_name = "COLUMN")]
     second: Option<String>,
-    /// Column of the label, the score or the tags
+    /// Column of the label, the score or the tags; for multi-label also the columns of 0 and 1 with commas between them
     #[arg(long, value_name = "COLUMN")]
     label: Option<String>,
+    /// Text between the labels of a row, for multi-label [default: `|`, `;` or `,`, where only one divides fields]
+    #[arg(long, value_name = "TEXT")]
+    label_separator: Option<String>,
+    /// Labels from the lowest to the highest with commas between them, for ordinal [default: numbers by their value]
+    #[arg(long, value_name = "LABELS", value_delimiter = ',')]
+    order: Option<Vec<String>>,
     /// Column of ids
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
@@ -42,8 +48,15 @@ pub(in crate::command) struct HintArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Kind {
+    /// One label for each text
     Classification,
+    /// Any number of labels for each text
+    MultiLabel,
+    /// One of several labels in an order, such as stars
+    Ordinal,
+    /// A number for each text
     Regression,
+    /// A tag for each word
     Tagging,
 }
 
@@ -75,12 +88,16 @@ impl HintArgs {
             name: self.name.clone(),
             task: self.task.map(|kind| match kind {
                 Kind::Classification => Task::Classification,
+                Kind::MultiLabel => Task::MultiLabel,
+                Kind::Ordinal => Task::Ordinal,
                 Kind::Regression => Task::Regression,
                 Kind::Tagging => Task::Tagging,
             }),
             text: self.text.clone(),
             second: self.second.clone(),
             label: self.label.clone(),
+            label_separator: self.label_separator.clone(),
+            order: self.order.clone(),
             id: self.id.clone(),
             separator: self.separator,
             header: self.header.map(|header| header == YesNo::Yes),

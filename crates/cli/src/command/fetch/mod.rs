@@ -23,7 +23,8 @@ Exit codes:
   1    something is missing, could not be fetched, or has no public download (its instructions are
        printed)
   2    unknown name, or a card that cannot be read
-  130  interrupted by Ctrl-C or SIGTERM; rerun the same command to resume";
+  75   ended by SIGTERM, SIGUSR1 or SIGUSR2; rerun the same command to resume
+  130  interrupted by Ctrl-C; rerun the same command to resume";
 
 /// Fetch the files of datasets, verify them and put them where they belong
 #[derive(Debug, Args)]

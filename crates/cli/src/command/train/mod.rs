@@ -153,7 +153,7 @@ impl Train {
             .recipe()
             .training(encoder, &inputs.facts(&card.name, encoder)?)?;
         if adapter.is_on() {
-            totune_keep::check_adapter(&encoder.architecture, &training)?;
+            totune_keep::check_adapter(&encoder.architecture, &training, card.task)?;
         }
         let work = Work::Tune(Box::new(TuneWork {
             encoder: encoder.name.clone(),

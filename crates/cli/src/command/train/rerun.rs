@@ -37,7 +37,7 @@ pub(super) fn rerun(
     let encoders = context.project.encoders()?;
     let encoder = encoders.find(&work.encoder)?;
     if adapter.is_on() {
-        check_adapter(&encoder.architecture, &work.training)?;
+        check_adapter(&encoder.architecture, &work.training, card.task)?;
     }
     let origin = Origin {
         spec: &spec,

@@ -29,6 +29,7 @@ pub(super) fn fit<'a>(decide: &FloorSplit, texts: Texts<'a>) -> Result<Predictor
             };
             (Some(threshold), Some(chosen))
         }
+        GoldTargets::Labels(_) => anyhow::bail!("found several labels, expected one or a score"),
         GoldTargets::Tags(_) => anyhow::bail!("found tags, expected pairs of texts"),
     };
     let trained = usize::from(threshold.is_some());

@@ -3,7 +3,7 @@
 use super::{FloorSplit, Predicted, Predictor};
 use crate::work::gold::GoldTargets;
 
-/// The most frequent label, the first of several; the mean of scores; the most frequent tag, which is `O` in most data.
+/// The most frequent label, the first of several; where each example has several, those that more than half have; the mean of scores; the most frequent tag, which is `O` in most data.
 /// Probabilities are the shares of the training part.
 pub(super) fn fit<'a>(train: &FloorSplit) -> Predictor<'a> {
     let n_labels = train.dataset().labels.len();
@@ -17,6 +17,18 @@ pub(super) fn fit<'a>(train: &FloorSplit) -> Predictor<'a> {
                     classes: vec![class; n],
                     probabilities: shares.repeat(n),
                 })
+            })
+        }
+        GoldTargets::Labels(sets) => {
+            let mut counts = vec![0_usize; n_labels];
+            sets.iter().flatten().for_each(|&label| counts[label] += 1);
+            let counts = counts.into_iter();
+            let shares: Vec<f64> = counts.map(|n| n as f64 / sets.len() as f64).collect();
+            Predictor::computed(n_labels, move |part| {
+                Ok(Predicted::of_labels(
+                    shares.repeat(part.answers.len()),
+                    n_labels,
+                ))
             })
         }
         GoldTargets::Scores(scores) => {

@@ -52,6 +52,12 @@ enum Predicted {
         /// Probabilities of each label: `[examples, labels]`; empty where there are none.
         probabilities: Vec<f64>,
     },
+    Labels {
+        /// The labels of each example.
+        labels: Vec<Vec<usize>>,
+        /// Probability of each label: `[examples, labels]`.
+        probabilities: Vec<f64>,
+    },
     Scores(Vec<f64>),
     /// Numbers that rank like scores but are on another scale.
     Similarities(Vec<f64>),
@@ -61,6 +67,17 @@ enum Predicted {
         /// Probability of each tag, the same for every word; empty where there are none.
         probabilities: Vec<f64>,
     },
+}
+
+impl Predicted {
+    /// The labels whose probability is above one half, from those of all: `[examples, labels]`.
+    fn of_labels(probabilities: Vec<f64>, n_labels: usize) -> Self {
+        let likely = |row: &[f64]| (0..n_labels).filter(|&label| row[label] > 0.5).collect();
+        Self::Labels {
+            labels: probabilities.chunks(n_labels.max(1)).map(likely).collect(),
+            probabilities,
+        }
+    }
 }
 
 /// A fitted floor.

@@ -1,8 +1,13 @@
 //! Scores and predictions of floors as rows.
 
 use anyhow::{Result, bail};
+use totune_data::label_sets::joined;
+use totune_data::{Dataset, Task};
 use totune_record::{EvalRow, PredictionRow, RunRow};
-use totune_stats::{SpanEvaluation, classification_scores_with, regression_scores, tagging_scores};
+use totune_stats::{
+    SpanEvaluation, classification_scores_with, multi_label_scores, ordinal_scores,
+    regression_scores, tagging_scores,
+};
 
 use super::{Choice, FloorSplit, Predicted};
 use crate::work::gold::GoldTargets;
@@ -63,6 +68,10 @@ fn scores(part: &FloorSplit, predicted: &Predicted) -> Result<Vec<(String, f64)>
             },
         ) => {
             let n_labels = dataset.labels.len();
+            if dataset.task == Task::Ordinal {
+                // A trained run has another loss, that of steps.
+                return Ok(owned(ordinal_scores(gold, classes, n_labels)));
+            }
             let asked = dataset.metrics.iter().map(String::as_str);
             let scores =
                 classification_scores_with(gold, classes, n_labels, dataset.positive, asked);
@@ -72,6 +81,13 @@ fn scores(part: &FloorSplit, predicted: &Predicted) -> Result<Vec<(String, f64)>
             scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
             scores
         }
+        (
+            GoldTargets::Labels(gold),
+            Predicted::Labels {
+                labels,
+                probabilities,
+            },
+        ) => label_set_scores(dataset, gold, labels, probabilities),
         (GoldTargets::Scores(gold), Predicted::Scores(values)) => {
             let mut scores = owned(regression_scores(gold, values));
             if !scores.iter().any(|(name, _)| name == "pearson") {
@@ -97,27 +113,71 @@ fn scores(part: &FloorSplit, predicted: &Predicted) -> Result<Vec<(String, f64)>
                 tags,
                 probabilities,
             },
-        ) => {
-            let named = |sentences: &[Vec<usize>]| -> Vec<Vec<&str>> {
-                let name = |&tag: &usize| dataset.labels[tag].as_str();
-                let sentences = sentences.iter();
-                sentences
-                    .map(|tags| tags.iter().map(name).collect())
-                    .collect()
-            };
-            let mut scores = tagging_scores(&named(gold), &named(tags), SpanEvaluation::Conlleval);
-            if !probabilities.is_empty() {
-                // Of a sentence the mean over its words, as of a trained tagger.
-                let loss = |&tag: &usize| -probabilities[tag].max(LEAST).ln();
-                let losses = gold
-                    .iter()
-                    .map(|tags| mean(tags.iter().map(loss)).unwrap_or(0.0));
-                scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
-            }
-            scores
-        }
+        ) => tag_scores(dataset, gold, tags, probabilities),
         _ => bail!("the parts differ in what is known of their examples; expected one kind"),
     })
+}
+
+/// The scores of sets of labels; `probabilities` has those of all labels for each example.
+fn label_set_scores(
+    dataset: &Dataset,
+    gold: &[Vec<usize>],
+    labels: &[Vec<usize>],
+    probabilities: &[f64],
+) -> Vec<(String, f64)> {
+    let n_labels = dataset.labels.len();
+    let rows: Vec<Vec<f64>> = probabilities
+        .chunks(n_labels)
+        .map(<[f64]>::to_vec)
+        .collect();
+    let asked = dataset.metrics.iter().map(String::as_str);
+    let mut scores = multi_label_scores(
+        &slices(gold),
+        &slices(labels),
+        Some(&rows),
+        &dataset.labels,
+        asked,
+    );
+    let of_label = |set: &Vec<usize>, label: usize, p: f64| {
+        let likely = if set.contains(&label) { p } else { 1.0 - p };
+        -likely.max(LEAST).ln()
+    };
+    let losses = gold.iter().zip(&rows).flat_map(|(set, row)| {
+        let row = row.iter().enumerate();
+        row.map(move |(label, p)| of_label(set, label, *p))
+    });
+    scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
+    scores
+}
+
+/// The scores of the tags of sentences; `probabilities` has one for each tag, or none.
+fn tag_scores(
+    dataset: &Dataset,
+    gold: &[Vec<usize>],
+    tags: &[Vec<usize>],
+    probabilities: &[f64],
+) -> Vec<(String, f64)> {
+    let named = |sentences: &[Vec<usize>]| -> Vec<Vec<&str>> {
+        let name = |&tag: &usize| dataset.labels[tag].as_str();
+        let sentences = sentences.iter();
+        sentences
+            .map(|tags| tags.iter().map(name).collect())
+            .collect()
+    };
+    let mut scores = tagging_scores(&named(gold), &named(tags), SpanEvaluation::Conlleval);
+    if !probabilities.is_empty() {
+        // Of a sentence the mean over its words, as of a trained tagger.
+        let loss = |&tag: &usize| -probabilities[tag].max(LEAST).ln();
+        let losses = gold
+            .iter()
+            .map(|tags| mean(tags.iter().map(loss)).unwrap_or(0.0));
+        scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
+    }
+    scores
+}
+
+fn slices(sets: &[Vec<usize>]) -> Vec<&[usize]> {
+    sets.iter().map(Vec::as_slice).collect()
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -160,6 +220,24 @@ pub(super) fn predictions(
                     scores: of_example.iter().map(|p| *p as f32).collect(),
                     ..row(n, 0, labels[gold].clone(), labels[class].clone())
                 }
+            });
+            rows.collect()
+        }
+        (
+            GoldTargets::Labels(gold),
+            Predicted::Labels {
+                labels: found,
+                probabilities,
+            },
+        ) => {
+            let rows = gold
+                .iter()
+                .zip(&found)
+                .zip(probabilities.chunks(labels.len()));
+            let rows = rows.enumerate();
+            let rows = rows.map(|(n, ((gold, found), probabilities))| PredictionRow {
+                scores: probabilities.iter().map(|p| *p as f32).collect(),
+                ..row(n, 0, joined(gold, labels), joined(found, labels))
             });
             rows.collect()
         }

@@ -124,6 +124,12 @@ mod tests {
         };
         Dataset {
             name: "d".to_string(),
+            loss: totune_data::ClassLoss::PLAIN,
+            task: if labels.is_empty() {
+                totune_data::Task::Regression
+            } else {
+                totune_data::Task::Tagging
+            },
             hash: String::new(),
             labels: labels.iter().map(ToString::to_string).collect(),
             positive: None,
