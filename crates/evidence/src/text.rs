@@ -122,10 +122,11 @@ pub fn joined(words: &[&str]) -> String {
 /// A title within a sentence: its first letter small, unless the word is an abbreviation or a single letter.
 pub fn in_sentence(title: &str) -> String {
     let mut letters = title.chars();
-    match (letters.next(), letters.clone().next()) {
-        (Some(first), Some(second)) if second.is_lowercase() => {
-            first.to_lowercase().chain(letters).collect()
-        }
+    let first = letters.next();
+    let word = letters.as_str().split(' ').next().unwrap_or_default();
+    let is_name = word.is_empty() || word.chars().any(char::is_uppercase);
+    match first {
+        Some(first) if !is_name => first.to_lowercase().chain(letters).collect(),
         _ => title.to_owned(),
     }
 }
@@ -139,6 +140,7 @@ mod tests {
         for (title, expected) in [
             ("All layers", "all layers"),
             ("BERT", "BERT"),
+            ("LoRA, rank 8", "LoRA, rank 8"),
             ("A", "A"),
             ("12 layers", "12 layers"),
             ("", ""),

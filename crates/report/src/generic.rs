@@ -13,8 +13,15 @@ use totune_record::{RunRow, Tables};
 use crate::arms::titles;
 
 /// Metrics by which a dataset is shown where its card names none, the first that its runs have.
-const METRICS: [&str; 6] = [
-    "span-f1", "accuracy", "pearson", "spearman", "f1-macro", "mse",
+const METRICS: [&str; 8] = [
+    "span-f1",
+    "quadratic-kappa",
+    "accuracy",
+    "pearson",
+    "spearman",
+    "f1-micro",
+    "f1-macro",
+    "mse",
 ];
 
 /// A `report.toml` for the runs of a paper and profile: a group for each arm, a task for each dataset, and a table of both. The

@@ -33,7 +33,11 @@ fn the_notice_stands_first_in_every_text_with_results() {
         return;
     };
     let notices: toml::Table = toml::from_str(&text).expect("notices.toml");
-    let Some(notice) = notices.get("small") else {
+    let all = notices["notice"].as_array().expect("a list");
+    let Some(notice) = all
+        .iter()
+        .find(|notice| notice["withdraws"].as_bool() == Some(true))
+    else {
         return;
     };
     let key = |key: &str| notice[key].as_str().expect(key).to_owned();

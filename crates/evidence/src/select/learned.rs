@@ -78,14 +78,22 @@ pub(crate) fn is_zero_for_guesses(metric: &str) -> bool {
     is_correlation(metric) || metric.starts_with("span-")
 }
 
-/// Whether a metric correlates predictions with gold values.
+/// Whether a metric correlates predictions with gold values; a quadratic kappa is a correlation that also counts a
+/// difference of means and variances.
 fn is_correlation(metric: &str) -> bool {
-    ["matthews", "pearson", "spearman", "pearson-spearman"].contains(&metric)
+    let of_zero = [
+        "matthews",
+        "quadratic-kappa",
+        "pearson",
+        "spearman",
+        "pearson-spearman",
+    ];
+    of_zero.contains(&metric)
 }
 
-/// Whether a metric counts correct classes.
+/// Whether a metric counts correct classes, or correct sets of labels.
 pub(crate) fn is_of_classes(metric: &str) -> bool {
-    metric.contains("accuracy") || metric.starts_with("f1-")
+    metric.contains("accuracy") || metric.starts_with("f1-") || metric == "exact-match"
 }
 
 /// Whether a score by `metric` on `n` examples shows by itself that a run learned; `None` for a metric whose score

@@ -37,7 +37,7 @@ pub fn scores_of_both(task: &Task, pair: &Pair) -> Option<(f64, f64)> {
 
 /// Seconds of training, to the stop or by epochs finished.
 pub(crate) fn seconds(run: &Run, per: TimePer) -> Option<f64> {
-    let all = Some(run.row.train_seconds).filter(|&seconds| seconds > 0.0);
+    let all = run.seconds();
     match per {
         TimePer::Run => all,
         TimePer::Epoch if run.row.epochs == 0 => None,

@@ -2,6 +2,7 @@
 //!
 //! `totune sweep time` measures the time of an epoch in each phase of each kind of run. The time of a run of that kind,
 //! after any epoch, is then the sum over its epochs so far, and the time of caching before the phase that uses it.
+//! Seconds of runs that shared the machine and were not timed are no measure of time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,24 +17,37 @@ type Kind = [String; 4];
 /// Timing of an epoch in each phase, by kind; a phase that was not timed is missing.
 type Timed<'a> = BTreeMap<Kind, BTreeMap<u32, &'a TimingRow>>;
 
-/// Summary of the runs that have seconds of the timing pass.
+/// The least part of the processor that a run must have had for its own seconds to count.
+const LEAST_SHARE: f64 = 0.9;
+
+/// Summary of where the seconds of runs are from.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Retimed {
     /// One for each machine that was timed on; none where no run has such seconds.
     pub lines: Vec<String>,
     /// The part of the processor that each run had itself while it trained, of those that know it, in ascending order.
     pub shares: Vec<f64>,
+    /// Ids of the runs whose seconds do not count: they, or others on the same dataset and encoder, shared the machine and
+    /// were not timed.
+    pub(crate) shared: BTreeSet<String>,
 }
 
 impl Retimed {
-    /// A note for readers of the seconds, if any are of the timing pass.
-    pub fn note(&self) -> Option<String> {
-        (!self.lines.is_empty()).then(|| {
+    /// Notes for readers of the seconds: those of the timing pass, and those that are left out.
+    pub fn notes(&self) -> Vec<String> {
+        let timed = (!self.lines.is_empty()).then(|| {
             format!(
                 "Seconds are those of a timing pass, in which nothing else ran ({})",
                 self.lines.join("; ")
             )
-        })
+        });
+        let shared = (!self.shared.is_empty()).then(|| {
+            format!(
+                "Seconds of {} are left out: other jobs ran at the same time as these runs or the runs they are compared with, and no timing pass has been made yet",
+                counted(self.shared.len(), "run")
+            )
+        });
+        timed.into_iter().chain(shared).collect()
     }
 }
 
@@ -53,6 +67,7 @@ pub(crate) fn retime(tables: &mut Tables, timing: &[TimingRow]) -> Retimed {
         return Retimed {
             lines: Vec::new(),
             shares,
+            shared: shared(&tables.runs, &BTreeMap::new()),
         };
     }
     let phases = phases(tables);
@@ -74,12 +89,14 @@ pub(crate) fn retime(tables: &mut Tables, timing: &[TimingRow]) -> Retimed {
             None => {}
         }
     }
-    let mut machines: BTreeMap<String, usize> = BTreeMap::new();
-    for run in &mut tables.runs {
-        let comparable = !left.contains(&(run.dataset.clone(), run.encoder.clone()));
-        if !comparable {
+    for run in &tables.runs {
+        if left.contains(&(run.dataset.clone(), run.encoder.clone())) {
             courses.remove(&run.run_id);
         }
+    }
+    let shared = shared(&tables.runs, &courses);
+    let mut machines: BTreeMap<String, usize> = BTreeMap::new();
+    for run in &mut tables.runs {
         let Some(course) = courses.get(&run.run_id) else {
             continue;
         };
@@ -98,7 +115,26 @@ pub(crate) fn retime(tables: &mut Tables, timing: &[TimingRow]) -> Retimed {
     Retimed {
         lines: machines.into_iter().map(line).collect(),
         shares,
+        shared,
     }
+}
+
+/// Ids of runs on a dataset and an encoder where one of those that were not timed shared the machine.
+fn shared(runs: &[RunRow], timed: &BTreeMap<String, Course>) -> BTreeSet<String> {
+    let own: Vec<&RunRow> = runs
+        .iter()
+        .filter(|run| run.epochs > 0 && !timed.contains_key(&run.run_id))
+        .collect();
+    let is_shared = |run: &&&RunRow| run.cpu_share().is_some_and(|share| share < LEAST_SHARE);
+    let places: BTreeSet<(&str, &str)> =
+        own.iter().filter(is_shared).map(|run| place(run)).collect();
+    let of = own.iter().filter(|run| places.contains(&place(run)));
+    of.map(|run| run.run_id.clone()).collect()
+}
+
+/// The dataset and the encoder of a run.
+fn place(run: &RunRow) -> (&str, &str) {
+    (&run.dataset, &run.encoder)
 }
 
 /// The phase of each epoch of each run, from the first.
@@ -278,6 +314,30 @@ mod tests {
             assert_eq!(retime(&mut found, &rows), Retimed::default(), "{why}");
             assert_eq!(found, tables(), "{why}");
         }
+    }
+
+    #[test]
+    fn seconds_beside_other_jobs_do_not_count() {
+        let busy = |share: f64| {
+            let mut tables = tables();
+            for run in &mut tables.runs {
+                run.threads = 1;
+                run.cache_seconds = 0.0;
+                run.cpu_seconds = Some(run.train_seconds);
+            }
+            tables.runs[2].cpu_seconds = Some(share * 99.0);
+            tables
+        };
+        assert_eq!(retime(&mut busy(0.95), &[]).shared, BTreeSet::new());
+        // The others are compared with it.
+        let all: BTreeSet<String> = ["a", "b", "c"].map(str::to_owned).into();
+        let said = retime(&mut busy(0.5), &[]);
+        assert_eq!(said.shared, all);
+        assert!(said.notes()[0].starts_with("Seconds of 3 runs are left out"));
+        let rows = ["two", "other"].map(|arm| [0, 1].map(|phase| timing(arm, phase, 1.0, 0.0)));
+        let said = retime(&mut busy(0.5), &rows.concat());
+        assert_eq!(said.shared, BTreeSet::new());
+        assert_eq!(said.notes().len(), 1);
     }
 
     #[test]

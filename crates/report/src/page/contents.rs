@@ -43,7 +43,7 @@ impl Contents {
         let (mut takeaway, caveats) = scope.runs.with_caveats(scope.plan, fill)?;
         if let Some(takeaway) = &mut takeaway {
             let table = &mut takeaway.table;
-            table.notes.extend(scope.runs.retimed().note());
+            table.notes.extend(scope.runs.retimed().notes());
             // First the caveats on its sentences.
             let caveats = caveats.into_iter().map(|note| format!("{note}."));
             table.lead.splice(0..0, caveats);

@@ -26,8 +26,10 @@ pub(crate) struct Summary {
     title: String,
     /// Description of the profile.
     meaning: String,
-    /// The reason why its conclusions are withdrawn, in a few words.
-    withdrawn: Option<String>,
+    /// The title of its notice.
+    notice: Option<String>,
+    /// Whether the notice withdraws its conclusions.
+    withdrawn: bool,
     headline: Option<Headline>,
     runs: usize,
     /// First and last day on which a run began (UTC).
@@ -47,7 +49,8 @@ impl Summary {
             profile: profile.to_owned(),
             title: title.to_owned(),
             meaning: meaning.to_owned(),
-            withdrawn: notice.map(|notice| notice.title.clone()),
+            notice: notice.map(|notice| notice.title.clone()),
+            withdrawn: notice.is_some_and(|notice| notice.withdraws),
             headline: headline.cloned(),
             runs: 0,
             days: None,
@@ -176,7 +179,7 @@ mod tests {
     fn the_index_has_a_line_for_each_report_and_none_for_fixtures() {
         let root = tempfile::tempdir().unwrap();
         let headline = Headline {
-            advice: "Choose few over all".into(),
+            advice: "Better than all: few".into(),
             compares: "Few minus all".into(),
             measured: "+0.1 points".into(),
             decided: true,
@@ -190,7 +193,9 @@ mod tests {
             fs::create_dir_all(&folder).unwrap();
             let mut summary = Summary::of((paper, profile), [title, "few"], None, Some(&headline));
             summary.days = Some(("2026-01-01".into(), "2026-01-02".into()));
-            summary.withdrawn = (paper == "b").then(|| "Conclusions withdrawn".to_owned());
+            summary.withdrawn = paper == "b";
+            let title = ["Not complete", "Conclusions withdrawn"][usize::from(paper == "b")];
+            summary.notice = Some(title.to_owned());
             fs::write(
                 folder.join(SUMMARY),
                 serde_json::to_string(&summary).unwrap(),
@@ -203,13 +208,15 @@ mod tests {
         assert!(places[0] < places[1]);
         for text in [
             "B &amp; co",
-            "Choose few over all: +0.1 points",
+            "Better than all: few (+0.1 points)",
+            "Not complete",
+            "Conclusions withdrawn",
             "2026-01-02",
         ] {
             assert!(page.contains(text), "{text} in {page}");
         }
         // A withdrawn report gives no advice.
-        assert!(page.contains("Few minus all: +0.1 points"));
+        assert!(page.contains("Few minus all (+0.1 points)"));
         assert!(!page.contains("fixture"));
     }
 }

@@ -10,15 +10,26 @@ use totune_evidence::toml_file;
 /// File of all notices, below the project's root. It need not exist.
 pub(crate) const FILE: &str = "experiments/notices.toml";
 
-/// The notice of one profile.
+/// The file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Notice {
+struct File {
+    notice: Vec<Notice>,
+}
+
+/// A notice about results of one profile.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Notice {
+    /// The profile that it is about.
+    profile: String,
     /// A few words, shown in bold.
     title: String,
+    /// Whether conclusions are withdrawn: the page gives no advice then.
+    withdraws: bool,
     /// Text for every paper that it is about.
     text: String,
-    /// The papers that it is about, by id, each with further text. The others have no notice.
+    /// The papers that it is about, by id, each with further text. The others do not have it.
     papers: BTreeMap<String, String>,
 }
 
@@ -26,11 +37,12 @@ pub(crate) struct Notice {
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct NoticeView {
     pub(crate) title: String,
+    pub(crate) withdraws: bool,
     /// Markdown, one entry a paragraph.
     pub(crate) paragraphs: Vec<String>,
 }
 
-/// The notice above the page of `paper` in `profile`, if there is one.
+/// The first notice above the page of `paper` in `profile`, if there is one.
 ///
 /// # Errors
 ///
@@ -44,17 +56,21 @@ pub(crate) fn notice(
     if !path.exists() {
         return Ok(None);
     }
-    let mut notices: BTreeMap<String, Notice> = toml_file::read(&path, FILE)?;
-    Ok(notices.remove(profile).and_then(|mut notice| {
+    let file: File = toml_file::read(&path, FILE)?;
+    let of_profile = file.notice.into_iter().filter(|one| one.profile == profile);
+    let mut about = of_profile.filter_map(|mut notice| {
         let own = notice.papers.remove(paper)?;
         Some(NoticeView {
             title: notice.title,
+            withdraws: notice.withdraws,
             paragraphs: [notice.text, own]
                 .iter()
                 .map(|text| text.trim().to_owned())
+                .filter(|text| !text.is_empty())
                 .collect(),
         })
-    }))
+    });
+    Ok(about.next())
 }
 
 #[cfg(test)]
@@ -62,13 +78,20 @@ mod tests {
     use super::*;
 
     const TEXT: &str = r#"
-[small]
+[[notice]]
+profile = "small"
 title = "Withdrawn"
+withdraws = true
 text = """
 All of it."""
+papers = { synthetic = "This one too." }
 
-[small.papers]
-synthetic = "This one too."
+[[notice]]
+profile = "small"
+title = "Not complete"
+withdraws = false
+text = "Half of it."
+papers = { half = "" }
 "#;
 
     fn project(text: &str) -> tempfile::TempDir {
@@ -83,13 +106,15 @@ synthetic = "This one too."
         let project = project(TEXT);
         let shown = |paper, profile| {
             let found = notice(project.path(), paper, profile).unwrap();
-            found.map(|shown| (shown.title, shown.paragraphs.join("|")))
+            found.map(|shown| (shown.title, shown.withdraws, shown.paragraphs.join("|")))
         };
-        let notice = (
-            "Withdrawn".to_owned(),
-            "All of it.|This one too.".to_owned(),
-        );
-        assert_eq!(shown("synthetic", "small"), Some(notice));
+        let expected = |title: &str, withdraws, text: &str| {
+            Some((title.to_owned(), withdraws, text.to_owned()))
+        };
+        let withdrawn = expected("Withdrawn", true, "All of it.|This one too.");
+        assert_eq!(shown("synthetic", "small"), withdrawn);
+        let half = expected("Not complete", false, "Half of it.");
+        assert_eq!(shown("half", "small"), half);
         assert_eq!(shown("another", "small"), None);
         assert_eq!(shown("synthetic", "paper"), None);
     }
@@ -98,7 +123,7 @@ synthetic = "This one too."
     fn a_project_need_not_have_notices_and_a_misspelt_key_is_named() {
         let empty = tempfile::tempdir().unwrap();
         assert_eq!(notice(empty.path(), "synthetic", "small").unwrap(), None);
-        let project = project("[small]\ntitel = 'x'\ntext = 'y'\npapers = {}\n");
+        let project = project("[[notice]]\ntitel = 'x'\n");
         let error = notice(project.path(), "synthetic", "small").unwrap_err();
         assert!(
             error

@@ -33,7 +33,7 @@ pub struct Runs {
     runs: Vec<Run>,
     /// Ensembles of runs; see [`crate::select::ensemble`].
     ensembles: Formed,
-    /// Summary of the runs that have seconds of the timing pass.
+    /// Summary of where their seconds are from.
     retimed: Retimed,
     /// Training data of their encoders.
     training_data: TrainingData,
@@ -63,10 +63,14 @@ impl Runs {
     /// Where the timing pass or a card cannot be read, or a spec is not JSON.
     pub fn read(card_folders: &[&Path], results: &Path, mut rows: Tables) -> Result<Self> {
         let retimed = retime(&mut rows, &read_timing(results)?);
+        let mut read = Self::new(rows)?;
+        for run in &mut read.runs {
+            run.shared = retimed.shared.contains(&run.row.run_id);
+        }
         Ok(Self {
             retimed,
             training_data: TrainingData::read(card_folders)?,
-            ..Self::new(rows)?
+            ..read
         })
     }
 
@@ -85,6 +89,7 @@ impl Runs {
                 scores: scores.remove(&row.run_id).unwrap_or_default(),
                 labels: BTreeSet::new(),
                 answers: answers.remove(row.run_id.as_str()),
+                shared: false,
                 row,
             })
         });
@@ -144,7 +149,7 @@ impl Runs {
         rows.map_or(&[], Vec::as_slice)
     }
 
-    /// Summary of the runs that have seconds of the timing pass.
+    /// Summary of where the seconds of the runs are from.
     pub fn retimed(&self) -> &Retimed {
         &self.retimed
     }

@@ -15,7 +15,14 @@ use crate::select::sample::Key;
 const LAYER: &str = "@layer-";
 
 /// Metrics that a run as a whole is judged by: the first that it has.
-const PRIMARY: [&str; 4] = ["matthews", "pearson", "span-f1", "accuracy"];
+const PRIMARY: [&str; 6] = [
+    "matthews",
+    "pearson",
+    "span-f1",
+    "quadratic-kappa",
+    "accuracy",
+    "f1-micro",
+];
 
 /// One run: its row, its settings by path, its final scores.
 #[derive(Debug)]
@@ -31,7 +38,12 @@ pub struct Run {
     pub(super) labels: BTreeSet<String>,
     /// Summary of its predictions on test, where they were stored.
     pub(super) answers: Option<TestPredictions>,
+    /// Whether its seconds do not count; see [`crate::select::retime`].
+    pub(super) shared: bool,
 }
+
+/// Fields of the row that are seconds.
+const SECONDS: [&str; 3] = ["train_seconds", "eval_seconds", "cache_seconds"];
 
 /// Scores of a run.
 #[derive(Debug, Default)]
@@ -94,6 +106,7 @@ impl Run {
                 .finals
                 .get(&(split.clone(), metric.clone()))
                 .copied(),
+            Measure::Field { field } if self.shared && SECONDS.contains(&&**field) => None,
             Measure::Field { field } => self.facts.get(field).and_then(Value::as_f64),
         }
     }
@@ -165,9 +178,18 @@ impl Run {
             .collect()
     }
 
-    /// The same over the seconds of training; `None` where there is no score, one is not finite, or an epoch from the
-    /// first to the last has none.
+    /// Seconds of training, in all; `None` where it took none, or they do not count.
+    pub(crate) fn seconds(&self) -> Option<f64> {
+        let counts = !self.shared && self.row.train_seconds > 0.0;
+        counts.then_some(self.row.train_seconds)
+    }
+
+    /// The same over the seconds of training; `None` where they do not count, there is no score, one is not finite, or an
+    /// epoch from the first to the last has none.
     pub fn curve(&self, metric: &str, split: &str) -> Option<Curve> {
+        if self.shared {
+            return None;
+        }
         let scores = self.epochs(metric, split);
         let every = scores
             .iter()
@@ -249,6 +271,7 @@ impl Run {
             scores: Scores::default(),
             labels,
             answers: None,
+            shared: self.shared,
         }
     }
 

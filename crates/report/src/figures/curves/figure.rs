@@ -87,7 +87,7 @@ impl FigureKind for Curves {
         let tasks = tasks.collect::<Result<Vec<Lines>>>()?;
         let heading = heading.of_part("-times", "scores and seconds");
         let mut drawn = drawn(&tasks, Time::default(), heading);
-        drawn.notes.extend(scope.runs.retimed().note());
+        drawn.notes.extend(scope.runs.retimed().notes());
         Ok(drawn)
     }
 }

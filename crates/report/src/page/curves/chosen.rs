@@ -15,7 +15,13 @@ use crate::figures::curves::{Chosen, Curves, auto};
 use crate::report_file::ReportFile;
 
 /// Default metrics of a dataset, in this order.
-const USUAL: [&str; 3] = ["accuracy", "spearman", "span-f1"];
+const USUAL: [&str; 5] = [
+    "quadratic-kappa",
+    "accuracy",
+    "spearman",
+    "span-f1",
+    "f1-micro",
+];
 /// Path of the metric that early stopping watched.
 const STOP_METRIC: &str = "work.training.stop.metric";
 

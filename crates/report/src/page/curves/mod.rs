@@ -122,7 +122,7 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
     let mut drawn = drawn(std::slice::from_ref(&lines), time, heading);
     let mut table = drawn.table.take().unwrap_or_default();
     drawn.notes.extend(mixed);
-    drawn.notes.extend(runs.retimed().note());
+    drawn.notes.extend(runs.retimed().notes());
     drawn.notes.extend(caveats);
     table.notes.splice(0..0, drawn.notes.iter().cloned());
     let figure = Figure {

@@ -12,11 +12,11 @@ use super::phrases::{closed, share, time_text};
 /// The headline of a page: advice, and the numbers behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Headline {
-    /// `Choose last 4 layers, 2e-5, over all layers`, or that it is not decided.
+    /// `Within a point of all layers, and faster: last 4 layers, 2e-5`, or that it is not decided.
     pub(crate) advice: String,
     /// `Last 4 layers, 2e-5, minus all layers`: the comparison that the numbers are of, where no advice may be given.
     pub(crate) compares: String,
-    /// `+0.71 points (95 % interval [-0.45, 1.87], 8 tasks) in 65 % of the training time`.
+    /// `+0.71 points, 95 % interval [-0.45, 1.87], 8 tasks; in 65 % of the training time`.
     pub(crate) measured: String,
     /// Whether the numbers decide between the group and the baseline.
     pub(crate) decided: bool,
@@ -40,12 +40,19 @@ impl BaselineComparison {
             return Choice::Open;
         };
         let is_faster = self.time.is_some_and(|time| time < 1.0);
+        let is_slower = self.time.is_some_and(|time| time >= 1.0);
         match () {
             () if is_faster && self.is_as_good() => Choice::Cheaper,
-            () if interval.low > 0.0 => Choice::Better,
-            () if interval.high < 0.0 || (!is_faster && interval.high < POINT) => Choice::Worse,
+            () if self.is_above() => Choice::Better,
+            () if interval.high < 0.0 || (is_slower && interval.high < POINT) => Choice::Worse,
             () => Choice::Open,
         }
+    }
+
+    /// Whether its whole interval is above zero.
+    fn is_above(&self) -> bool {
+        let overall = self.overall.as_ref();
+        overall.is_ok_and(|comparison| comparison.interval.low > 0.0)
     }
 
     /// The difference with its interval, over how many tasks, and in what time.
@@ -57,17 +64,16 @@ impl BaselineComparison {
             Err(_) => "one seed, so no interval".to_owned(),
         };
         let kept = self.kept.filter(|kept| *kept > 0.0);
-        let kept = kept.map_or(String::new(), |kept| {
-            format!(", {} of the gain over the floor", share(kept))
-        });
-        let time = self
-            .time
-            .map_or(String::new(), |ratio| format!(", {}", time_text(ratio)));
+        let kept = kept.map(|kept| format!("{} of the gain over the floor", share(kept)));
+        let cost: Vec<String> = kept.into_iter().chain(self.time.map(time_text)).collect();
+        let cost = if cost.is_empty() {
+            String::new()
+        } else {
+            format!("; {}", cost.join(", "))
+        };
         let difference = Scale::Points.signed(self.difference);
-        format!(
-            "{difference} points ({interval}, {}){kept}{time}",
-            counted(self.tasks, "task")
-        )
+        let tasks = counted(self.tasks, "task");
+        format!("{difference} points, {interval}, {tasks}{cost}")
     }
 }
 
@@ -96,9 +102,15 @@ pub(super) fn headline(compared: &[BaselineComparison], baseline: &str) -> Optio
     let first = first(compared)?;
     let (title, baseline) = (in_sentence(&first.title), in_sentence(baseline));
     let advice = match first.choice() {
-        Choice::Cheaper | Choice::Better => format!("Choose {} over {baseline}", closed(&title)),
+        Choice::Cheaper if first.is_above() => {
+            format!("Better than {baseline}, and faster: {title}")
+        }
+        Choice::Cheaper => format!("Within a point of {baseline}, and faster: {title}"),
+        Choice::Better => format!("Better than {baseline}: {title}"),
         Choice::Open => format!("Not decided between {} and {baseline}", closed(&title)),
-        Choice::Worse => format!("Stay with {baseline}; closest is {title}"),
+        Choice::Worse => {
+            format!("Stay with {baseline}; the closest of the others is {title}")
+        }
     };
     Some(Headline {
         advice,
@@ -127,31 +139,37 @@ mod tests {
                 decided,
                 ..
             } = headline(compared, "All layers").unwrap();
-            (format!("{advice}: {measured}"), decided)
+            (format!("{advice} ({measured})"), decided)
         };
         let close = each("Three, 2e-5", -0.002, 0.005, 0.5);
         let far = each("One", -0.1, 0.005, 0.2);
         let wide = each("Two", -0.002, 0.05, 0.3);
         let slow = each("Two phases", 0.03, 0.005, 2.5);
+        let both = each("LoRA", 0.02, 0.005, 0.8);
         for (compared, expected, decided) in [
             (
                 vec![&far, &wide, &close, &slow],
-                "Choose three, 2e-5, over all layers: -0.20 points (95 % interval [-0.70, 0.30], 4 tasks), 90 % of the gain over the floor, in 50 % of the training time",
+                "Within a point of all layers, and faster: three, 2e-5 (-0.20 points, 95 % interval [-0.70, 0.30], 4 tasks; 90 % of the gain over the floor, in 50 % of the training time)",
                 true,
             ),
             (
                 vec![&far, &wide, &slow],
-                "Choose two phases over all layers: +3.00 points (95 % interval [2.50, 3.50], 4 tasks), 90 % of the gain over the floor, in 2.5 times the training time",
+                "Better than all layers: two phases (+3.00 points, 95 % interval [2.50, 3.50], 4 tasks; 90 % of the gain over the floor, in 2.5 times the training time)",
+                true,
+            ),
+            (
+                vec![&far, &both],
+                "Better than all layers, and faster: LoRA (+2.00 points, 95 % interval [1.50, 2.50], 4 tasks; 90 % of the gain over the floor, in 80 % of the training time)",
                 true,
             ),
             (
                 vec![&far, &wide],
-                "Not decided between two and all layers: -0.20 points (95 % interval [-5.20, 4.80], 4 tasks), 90 % of the gain over the floor, in 30 % of the training time",
+                "Not decided between two and all layers (-0.20 points, 95 % interval [-5.20, 4.80], 4 tasks; 90 % of the gain over the floor, in 30 % of the training time)",
                 false,
             ),
             (
                 vec![&far],
-                "Stay with all layers; closest is one: -10.00 points (95 % interval [-10.50, -9.50], 4 tasks), 90 % of the gain over the floor, in 20 % of the training time",
+                "Stay with all layers; the closest of the others is one (-10.00 points, 95 % interval [-10.50, -9.50], 4 tasks; 90 % of the gain over the floor, in 20 % of the training time)",
                 true,
             ),
         ] {
@@ -160,6 +178,11 @@ mod tests {
         }
         // A longer training for less than a point is no choice either, and without an interval nothing is decided.
         assert_eq!(each("Long", 0.002, 0.005, 2.0).choice(), Choice::Worse);
+        let untimed = BaselineComparison {
+            time: None,
+            ..each("Long", 0.002, 0.005, 2.0)
+        };
+        assert_eq!(untimed.choice(), Choice::Open);
         let once = BaselineComparison {
             overall: Err("one pair".into()),
             kept: None,
@@ -167,7 +190,7 @@ mod tests {
         };
         assert_eq!(
             said(&[once]),
-            ("Not decided between few and all layers: -8.00 points (one seed, so no interval, 4 tasks)".to_owned(), false)
+            ("Not decided between few and all layers (-8.00 points, one seed, so no interval, 4 tasks)".to_owned(), false)
         );
         assert_eq!(headline(&[], "All layers"), None);
     }

@@ -78,13 +78,14 @@ impl TakeawayPlan {
     pub(crate) fn render(&self, scope: &Scope) -> Result<Takeaway> {
         let scope = &scope.at("takeaway");
         let (plan, from) = (scope.plan, &scope.from);
-        let tasks = plan.tasks_named(&self.tasks, from)?;
+        let (tasks, not_run) = self.tasks_with_runs(scope)?;
         let baseline = (self.baseline.as_str(), plan.group(&self.baseline, from)?);
         let first = (!self.groups.contains(&self.baseline)).then_some(&self.baseline);
         let mut csv = Csv::new(
             "row,baseline,score,difference_points,interval_points,time_percent,epoch_percent,trained_percent,runs,lost",
         );
         let (mut rows, mut notes, mut compared) = (Vec::new(), Vec::new(), Vec::new());
+        notes.extend(left_out(&not_run));
         let (mut encoders, mut seeds, mut n_runs) = (BTreeSet::new(), BTreeSet::new(), 0);
         let mut drawn = Vec::new();
         for name in first.into_iter().chain(&self.groups) {
@@ -144,6 +145,29 @@ impl TakeawayPlan {
         })
     }
 
+    /// The tasks with a run in any row, and the tasks without. If none has one, all are in the first list, so that the rows
+    /// say what is missing.
+    fn tasks_with_runs<'a>(&self, scope: &Scope<'a>) -> Result<(Vec<&'a Task>, Vec<&'a Task>)> {
+        let tasks = scope.plan.tasks_named(&self.tasks, &scope.from)?;
+        let mut has_runs = vec![false; tasks.len()];
+        for name in self.groups.iter().chain([&self.baseline]) {
+            let on = TaskRuns::of_tasks(&Side::One(name.clone()), &tasks, scope)?;
+            for (has, on) in has_runs.iter_mut().zip(&on) {
+                *has |= on.all().next().is_some();
+            }
+        }
+        let of = |wanted: bool| {
+            let tasks = tasks.iter().zip(&has_runs);
+            let tasks = tasks.filter(|(_, has)| **has == wanted);
+            tasks.map(|(task, _)| *task).collect::<Vec<&Task>>()
+        };
+        let (with, without) = (of(true), of(false));
+        Ok(match with[..] {
+            [] => (without, with),
+            _ => (with, without),
+        })
+    }
+
     /// The score without training on a task: of the runs of the floor, or else of guessing, from the runs of the
     /// baseline.
     fn floor(&self, task: &Task, scope: &Scope) -> Option<f64> {
@@ -174,6 +198,17 @@ pub(crate) struct Takeaway {
     pub(crate) headline: Option<Headline>,
     /// The differences with their intervals; `None` where there is none.
     pub(crate) figure: Option<Vec<Panel>>,
+}
+
+/// The note on tasks without a run.
+fn left_out(tasks: &[&Task]) -> Option<String> {
+    let titles: Vec<&str> = tasks.iter().map(|task| task.title.as_str()).collect();
+    (!titles.is_empty()).then(|| {
+        format!(
+            "Without a run yet, and left out here: {}",
+            titles.join(", ")
+        )
+    })
 }
 
 /// `mean of 8 tasks`, `accuracy`.
@@ -260,6 +295,24 @@ mod tests {
         assert_eq!([1, 3, 6].map(|at| row[at].main.as_str()), ["", "", "0"]);
         let why = "Last three layers has no score on Letters: no run has";
         assert!(table.notes[0].starts_with(why), "{:?}", table.notes);
+    }
+
+    #[test]
+    fn a_task_without_a_run_is_left_out() {
+        let two = built("groups = ['last-2']\ntasks = ['letters', 'sounds']");
+        let plan = fixture::task_plan();
+        let text = "title = 'What to take'\nbaseline = 'full'\ngroups = ['last-2']\ntasks = ['letters', 'sounds']\n";
+        let asked: TakeawayPlan = parse(text, "report.toml").unwrap();
+        let mut tables = totune_synthetic::task_tables();
+        let sounds = plan.tasks["sounds"].datasets.clone();
+        tables.runs.retain(|run| !sounds.contains(&run.dataset));
+        let runs = Runs::new(tables).unwrap();
+        let scope = Scope::new(&plan, &runs, "report.toml");
+        let one = asked.render(&scope).unwrap().table;
+        assert_eq!(one.notes, ["Without a run yet, and left out here: Sounds"]);
+        let score = |table: &RenderedTable| table.parts[0].rows[0][1].main.clone();
+        assert_ne!(score(&one), "");
+        assert_ne!(score(&one), score(&two));
     }
 
     #[test]
