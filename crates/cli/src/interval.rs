@@ -21,10 +21,17 @@ const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 36
 
 impl fmt::Display for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(time) => write!(f, "{}ms", time.as_millis()),
-            None => write!(f, "off"),
-        }
+        let Some(time) = self.0 else {
+            return f.write_str("off");
+        };
+        let milliseconds = time.as_millis();
+        // The largest unit of which it is a whole number.
+        let units = UNITS.map(|(unit, seconds)| (unit, (seconds * 1e3) as u128));
+        let mut whole = units.iter().rev();
+        let (unit, length) = whole
+            .find(|(_, length)| milliseconds.is_multiple_of(*length))
+            .unwrap_or(&units[0]);
+        write!(f, "{}{unit}", milliseconds / length)
     }
 }
 
@@ -66,6 +73,10 @@ mod tests {
             let parsed: Interval = text.parse().expect(text);
             assert_eq!(parsed, Interval(Some(time)), "{text}");
             assert_eq!(parsed.to_string().parse(), Ok(parsed), "{text}");
+        }
+        for text in ["250ms", "90s", "10m", "2h", "off"] {
+            let parsed: Interval = text.parse().expect(text);
+            assert_eq!(parsed.to_string(), text);
         }
         assert_eq!("off".parse(), Ok(Interval(None)));
         for text in ["", "10", "m", "5 minutes", "-1s", "NaNs", "1e400h", "1d"] {

@@ -85,7 +85,7 @@ fn a_dry_run_writes_scripts_that_can_be_read() {
         "#SBATCH --partition=long\n",
         "#SBATCH --qos=low\n",
         "\nmodule load 'a b'\n",
-        " --threads 4 --device flex sweep run trial fixture --worker \"$SLURM_ARRAY_TASK_ID/3\" --no-wait\n",
+        " --threads 4 --device flex sweep run trial fixture --checkpoint-every 10m --worker \"$SLURM_ARRAY_TASK_ID/3\" --no-wait\n",
     ] {
         assert!(runs.contains(expected), "{expected}\n{runs}");
     }

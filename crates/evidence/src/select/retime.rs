@@ -43,7 +43,7 @@ impl Retimed {
         });
         let shared = (!self.shared.is_empty()).then(|| {
             format!(
-                "Seconds of {} are left out: other jobs ran at the same time as these runs or the runs they are compared with, and no timing pass has been made yet",
+                "Seconds of {} count in no table and no verdict, and lines over time show them as they were measured: other jobs ran at the same time as these runs or the runs they are compared with, and no timing pass has been made yet",
                 counted(self.shared.len(), "run")
             )
         });
@@ -333,7 +333,7 @@ mod tests {
         let all: BTreeSet<String> = ["a", "b", "c"].map(str::to_owned).into();
         let said = retime(&mut busy(0.5), &[]);
         assert_eq!(said.shared, all);
-        assert!(said.notes()[0].starts_with("Seconds of 3 runs are left out"));
+        assert!(said.notes()[0].starts_with("Seconds of 3 runs count in no table"));
         let rows = ["two", "other"].map(|arm| [0, 1].map(|phase| timing(arm, phase, 1.0, 0.0)));
         let said = retime(&mut busy(0.5), &rows.concat());
         assert_eq!(said.shared, BTreeSet::new());

@@ -184,12 +184,9 @@ impl Run {
         counts.then_some(self.row.train_seconds)
     }
 
-    /// The same over the seconds of training; `None` where they do not count, there is no score, one is not finite, or an
-    /// epoch from the first to the last has none.
+    /// The same over the seconds of training as they were measured, whether they count or not; `None` where there is no
+    /// score, one is not finite, or an epoch from the first to the last has none.
     pub fn curve(&self, metric: &str, split: &str) -> Option<Curve> {
-        if self.shared {
-            return None;
-        }
         let scores = self.epochs(metric, split);
         let every = scores
             .iter()
