@@ -75,6 +75,7 @@ impl Args {
         if self.global.log_format == LogFormat::Json {
             print::use_json();
         }
+        self.global.start_threads()?;
         // Commands that work even where no project can be found.
         let command = match self.command {
             Command::Completions(command) => {

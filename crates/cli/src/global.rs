@@ -82,8 +82,6 @@ impl Global {
     /// The requested device, and a flag that Ctrl-C or a request to end sets.
     pub fn machine(&self) -> Result<Machine> {
         let threads = self.threads();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        pool.build_global().context("cannot start threads")?;
         let chosen = self.device.choose(threads)?;
         Ok(Machine {
             device: chosen.device,
@@ -93,6 +91,12 @@ impl Global {
             checkpoint_every: None,
             stop: signals::stop_flag()?,
         })
+    }
+
+    /// Starts the threads that commands share; to be called once, before anything is done in parallel.
+    pub fn start_threads(&self) -> Result<()> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads());
+        pool.build_global().context("cannot start threads")
     }
 
     /// Number of threads requested, or one for each core.

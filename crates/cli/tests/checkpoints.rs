@@ -45,7 +45,7 @@ fn id(checkout: &Checkout) -> String {
 
 /// Checkpoints of the run, the oldest first.
 fn checkpoints(checkout: &Checkout, id: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(checkout.path("runs").join(id));
+    let entries = fs::read_dir(checkout.run_folder(id));
     let paths = entries.into_iter().flatten().flatten().map(|e| e.path());
     let mut found: Vec<PathBuf> = paths
         .filter(|path| {
@@ -58,7 +58,7 @@ fn checkpoints(checkout: &Checkout, id: &str) -> Vec<PathBuf> {
 }
 
 fn log(checkout: &Checkout, id: &str) -> String {
-    fs::read_to_string(checkout.path("runs").join(id).join("run.log")).expect("a log")
+    fs::read_to_string(checkout.run_folder(id).join("run.log")).expect("a log")
 }
 
 fn spawn(checkout: &Checkout) -> Child {

@@ -54,12 +54,12 @@ fn running(checkout: &Checkout) -> String {
 }
 
 fn attempts(checkout: &Checkout, id: &str) -> usize {
-    let folder = checkout.path(&format!("runs/{id}/attempts"));
+    let folder = checkout.run_folder(id).join("attempts");
     fs::read_dir(folder).expect("attempts").count()
 }
 
 fn files(checkout: &Checkout, id: &str, of: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(checkout.path(&format!("runs/{id}/{of}"))).expect("a folder");
+    let entries = fs::read_dir(checkout.run_folder(id).join(of)).expect("a folder");
     entries
         .map(|entry| entry.expect("an entry").path())
         .collect()
@@ -88,7 +88,7 @@ fn a_process_stopped_past_its_lease_loses_the_run_and_changes_nothing_when_it_co
     assert!(now == published, "the published table is replaced");
     assert_eq!(attempts(&disturbed, &id), 1);
     assert_eq!(files(&disturbed, &id, "results").len(), 1);
-    let log = fs::read_to_string(disturbed.path(&format!("runs/{id}/run.log"))).expect("a log");
+    let log = fs::read_to_string(disturbed.run_folder(&id).join("run.log")).expect("a log");
     assert!(
         log.contains("another process has taken this run over"),
         "{log}"

@@ -62,7 +62,7 @@ fn a_sweep_tells_programs_and_tensorboard_and_keeps_a_log_of_every_run() {
 
     assert_eq!(files(&curves).len(), 4);
     for id in checkout.ids() {
-        let log = fs::read_to_string(checkout.path(&format!("runs/{id}/run.log")));
+        let log = fs::read_to_string(checkout.run_folder(&id).join("run.log"));
         let log = log.expect("a log");
         let parts = [
             &format!(" run {id}: tune · "),
@@ -102,9 +102,9 @@ fn the_log_of_a_failed_run_has_the_error_and_the_next_attempt_is_added() {
             .as_str()
             .is_some_and(|text| text.contains("querry"))
     );
-    let log = format!("runs/{}/run.log", failed["run"].as_str().expect("an id"));
+    let id = failed["run"].as_str().expect("an id");
     let attempts = || {
-        let log = fs::read_to_string(checkout.path(&log)).expect("a log");
+        let log = fs::read_to_string(checkout.run_folder(id).join("run.log")).expect("a log");
         assert!(log.contains("adaptation.targets: found `querry`"), "{log}");
         log.matches(" settings: ").count()
     };

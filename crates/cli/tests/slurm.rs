@@ -181,7 +181,7 @@ fn check_results(checkout: &Checkout, undisturbed: &Checkout) {
         (planned.len(), planned.iter().collect())
     );
     for id in &planned {
-        let rounds = fs::read_dir(checkout.path(&format!("runs/{id}/results")));
+        let rounds = fs::read_dir(checkout.run_folder(id).join("results"));
         assert_eq!(rounds.expect("rounds").count(), 1, "run {id}");
     }
     assert_eq!(found, expected);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use totune_record::{RunRow, Tables};
 
-use crate::{Places, Plan, PlannedRun, Project, RunSpec, State};
+use crate::{Places, Plan, PlannedRun, Project, RunSpec, State, parallel};
 
 /// Summary of a collection.
 #[derive(Debug, Clone)]
@@ -44,12 +44,16 @@ pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> 
             plan.runs.len()
         );
     }
-    let mut tables = Tables::default();
-    for run in &runs {
-        let mut of_run = store.tables(&run.id)?;
+    let read = parallel::map(runs.clone(), |run| -> Result<Tables> {
+        let tables = store.tables(&run.id);
+        let mut tables = tables.inspect_err(|_| store.forget(&run.id))?;
         // A run of an earlier schema, or with an earlier name of its arm: the plan has the same spec in today's words.
-        of_run.runs[0].spec = run.spec.canonical_json();
-        tables.extend(of_run);
+        tables.runs[0].spec = run.spec.canonical_json();
+        Ok(tables)
+    });
+    let mut tables = Tables::default();
+    for of_run in read {
+        tables.extend(of_run?);
     }
     refuse_mixed(project, &tables.runs)?;
     tables.sort();

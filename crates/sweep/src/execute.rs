@@ -1,11 +1,10 @@
 //! Executes the runs of a plan.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use rayon::prelude::*;
 use totune_record::{RunRow, Tables};
 
 use crate::activation_store::ActivationStore;
@@ -19,7 +18,7 @@ use crate::store::Claim;
 use crate::work::{self, Interrupted, Outcome, Resources};
 use crate::{
     EndScore, Ended, Environment, Inputs, Listeners, Machine, Plan, PlannedRun, Position, Progress,
-    Project, RunSpec, Silent, State, Store, missing,
+    Project, RunSpec, Silent, State, Store, missing, parallel,
 };
 
 /// Outcome of a sweep.
@@ -76,10 +75,17 @@ pub fn execute(
         .iter()
         .copied()
         .partition(|run| run.spec.runs_in_parallel());
-    let mut ends: Vec<(&PlannedRun, End)> = together
-        .par_iter()
-        .map(|run| Ok((*run, sweep.run(run)?)))
-        .collect::<Result<_>>()?;
+    // Where one cannot be written, the others could not either.
+    let broken = AtomicBool::new(false);
+    let ends = parallel::map(together, |run| {
+        if broken.load(Ordering::Relaxed) {
+            return Ok((run, End::Stopped));
+        }
+        let end = sweep.run(run);
+        broken.fetch_or(end.is_err(), Ordering::Relaxed);
+        Ok((run, end?))
+    });
+    let mut ends: Vec<(&PlannedRun, End)> = ends.into_iter().collect::<Result<_>>()?;
     for run in plan.in_order(alone) {
         provenance::reset_peak_memory();
         ends.push((run, sweep.run(run)?));

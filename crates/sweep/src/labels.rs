@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::RunSpec;
@@ -14,14 +15,8 @@ pub(crate) fn tell_apart(runs: &mut [(&mut String, &RunSpec)]) {
     }
     for group in same.into_values().filter(|group| group.len() > 1) {
         let settings: Vec<BTreeMap<String, String>> =
-            group.iter().map(|at| settings(runs[*at].1)).collect();
-        let paths: BTreeSet<&String> = settings.iter().flat_map(BTreeMap::keys).collect();
-        let differs = |path: &&&String| {
-            let mut values = settings.iter().map(|of_run| of_run.get(**path));
-            let first = values.next();
-            values.any(|value| Some(value) != first)
-        };
-        let paths: Vec<&String> = paths.iter().filter(differs).copied().collect();
+            group.par_iter().map(|at| settings(runs[*at].1)).collect();
+        let paths = differing(&settings);
         for (at, of_run) in group.iter().zip(&settings) {
             let named = |path: &&String| {
                 Some(match of_run.get(*path)?.as_str() {
@@ -34,6 +29,23 @@ pub(crate) fn tell_apart(runs: &mut [(&mut String, &RunSpec)]) {
             *label = format!("{label} · {}", parts.join(" · "));
         }
     }
+}
+
+/// The paths at which the settings of runs differ.
+fn differing(settings: &[BTreeMap<String, String>]) -> BTreeSet<&String> {
+    let mut paths = BTreeSet::new();
+    for pair in settings.windows(2) {
+        let [a, b] = [&pair[0], &pair[1]];
+        // Nearly always they have the same paths, in the same order.
+        if a.keys().eq(b.keys()) {
+            let both = a.iter().zip(b.values());
+            paths.extend(both.filter(|((_, a), b)| a != b).map(|((path, _), _)| path));
+        } else {
+            let all = a.keys().chain(b.keys());
+            paths.extend(all.filter(|path| a.get(*path) != b.get(*path)));
+        }
+    }
+    paths
 }
 
 /// Every setting of a run by its path.

@@ -2,7 +2,7 @@
 //!
 //! An [`Experiment`] is a grid as a person writes it. It expands into [`RunSpec`]s in which nothing is implicit;
 //! a spec's canonical JSON is hashed into its run id. A [`Plan`] says which runs are done and which would run and
-//! why; [`execute`] runs them into `runs/<id>/`, one owner per folder, so that a sweep that is killed goes on
+//! why; [`execute`] runs them into `runs/<ab>/<id>/`, one owner per folder, so that a sweep that is killed goes on
 //! where it stopped; [`collect`] merges the folders into the sorted tables of `results/<paper>/<profile>/`.
 //!
 //! This crate does not know how a model is built, which device is used, how progress looks, or what a table in a
@@ -12,6 +12,7 @@ mod activation_store;
 mod arms;
 mod checkpoint;
 mod collect;
+mod ended;
 mod estimate;
 mod execute;
 mod experiment;
@@ -26,6 +27,7 @@ mod memo;
 mod merge;
 mod misfits;
 mod order;
+mod parallel;
 mod places;
 mod plan;
 mod profile;

@@ -6,10 +6,10 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::known::Known;
-use crate::labels;
 use crate::search::{Cell, Choice, Scored, UnequalSearch};
 use crate::selection::Selection;
 use crate::{Places, Project, RunSpec, Shard, Stale, State, Store};
+use crate::{labels, parallel};
 
 /// All runs of a paper and profile, with their states.
 #[derive(Debug, Serialize)]
@@ -80,9 +80,7 @@ impl Plan {
         for experiment in project.experiments_with(paper, profile)? {
             let (runs, mut cells) = experiment.grid(profile)?;
             let trials = cells.iter_mut().flat_map(|cell| &mut cell.trials);
-            for run in trials.flat_map(|(_, runs)| runs) {
-                known.adopt(run)?;
-            }
+            known.adopt(trials.flat_map(|(_, runs)| runs).collect())?;
             entries.extend(runs.into_iter().map(Entry::Known));
             for cell in &cells {
                 let trials = cell.trials.iter().flat_map(|(_, runs)| runs);
@@ -90,11 +88,8 @@ impl Plan {
                 entries.extend(decided(project, store, cell, selection)?);
             }
         }
-        for entry in &mut entries {
-            if let Entry::Known(run) = entry {
-                known.adopt(run)?;
-            }
-        }
+        let specs = entries.iter_mut().filter_map(Entry::known);
+        known.adopt(specs.collect())?;
         let selected = selection.of(entries.iter().map(|entry| (entry.id(), entry.spec())))?;
         let selected = entries.into_iter().zip(selected);
         let entries = selected.filter_map(|(entry, selected)| selected.then_some(entry));
@@ -102,7 +97,7 @@ impl Plan {
         let elsewhere = |entry: &Entry| matches!(entry, Entry::Undecided(run) if run.elsewhere);
         let waits_for_others = entries.iter().any(elsewhere);
         let planned = |entry: Entry| entry.planned(store, selection.retry_failed);
-        let mut runs: Vec<PlannedRun> = entries.into_iter().map(planned).collect();
+        let mut runs: Vec<PlannedRun> = parallel::map(entries, planned);
         let labelled = runs.iter_mut().map(|run| (&mut run.label, &run.spec));
         labels::tell_apart(&mut labelled.collect::<Vec<_>>());
         Ok(Self {
@@ -162,6 +157,14 @@ impl Entry {
         match self {
             Self::Known(spec) => spec.id(),
             Self::Undecided(_) => String::new(),
+        }
+    }
+
+    /// The complete spec, if there is one.
+    fn known(&mut self) -> Option<&mut RunSpec> {
+        match self {
+            Self::Known(spec) => Some(spec),
+            Self::Undecided(_) => None,
         }
     }
 
@@ -262,14 +265,16 @@ fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
         }
         _ => why,
     };
-    let row = (state == State::Done).then(|| store.run_row(&id)).flatten();
+    let ended = (state == State::Done)
+        .then(|| store.ended_run(&id))
+        .flatten();
     PlannedRun {
         label: spec.label(),
         id,
         state,
         will_run,
         why,
-        seconds: row.map(|row| row.train_seconds + row.eval_seconds),
+        seconds: ended.and_then(Result::ok).map(|run| run.seconds),
         replaces: spec.replaces.clone(),
         spec,
     }

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_record::{Tables, unique_name, write_atomically};
 
-use crate::lease;
+use crate::{ended, lease};
 
 /// Folder of a run folder with the published rounds.
 pub(crate) const RESULTS: &str = "results";
@@ -35,6 +35,12 @@ pub(crate) fn last_round(folder: &Path) -> Result<u64> {
     Ok(last
         .with_context(|| format!("{}: cannot list", results.display()))?
         .unwrap_or(0))
+}
+
+/// Identity of the results that count, which no other results have; `None` without published ones.
+pub(crate) fn stamp(folder: &Path) -> Option<String> {
+    let round = last_round(folder).ok().filter(|round| *round > 0)?;
+    ended::stamp(&folder.join(RESULTS).join(round.to_string()))
 }
 
 /// The folder with the published tables of a run; `None` where it has none.

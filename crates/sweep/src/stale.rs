@@ -3,7 +3,8 @@
 //! A run whose sources have changed is stale. It stays in the store, and the plan replaces it by another one, whose id
 //! follows from the spec and the changes. Where all sources are restored, the first run counts again.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,15 +13,12 @@ use serde_json::json;
 use totune_data::{Catalogue, Tokenizer};
 use totune_model::{Architecture, EncoderCard, EncoderCatalogue, TokenizerKind};
 
+use crate::ended::{DATASET, EndedRun, TOKENIZER, WEIGHTS};
 use crate::memo::Memo;
 use crate::spec::{Sources, one_hash};
-use crate::store::CARDS;
 use crate::{Places, Project, RunSpec, Stale};
 
-const DATASET: &str = "dataset";
 const METRICS: &str = "metrics";
-const WEIGHTS: &str = "weights";
-const TOKENIZER: &str = "tokenizer";
 const ARCHITECTURE: &str = "architecture";
 const TEXTS: &str = "texts";
 
@@ -30,7 +28,12 @@ pub(crate) struct Present<'a> {
     datasets: OnceCell<Catalogue>,
     encoders: OnceCell<EncoderCatalogue>,
     memo: Memo,
+    /// Sources by what they follow from.
+    found: RefCell<HashMap<Read, Option<String>>>,
 }
+
+/// Everything that the present value of a source follows from: its key, its earlier value, dataset and encoder; splits; texts.
+type Read = ([String; 4], Vec<String>, Vec<String>);
 
 impl<'a> Present<'a> {
     pub fn new(places: Places<'a>) -> Self {
@@ -39,18 +42,19 @@ impl<'a> Present<'a> {
             datasets: OnceCell::new(),
             encoders: OnceCell::new(),
             memo: Memo::open(places.roots.cache.as_deref()),
+            found: RefCell::default(),
         }
     }
 
     /// Returns the replacement's id if the stored run with the id of `run` is stale. Sources that are missing on this
     /// machine or were not recorded by the run cannot be compared and count as unchanged.
-    pub fn changed(&self, run: &RunSpec) -> Result<Option<(String, Stale)>> {
+    pub fn changed(&self, run: &RunSpec, ended: &EndedRun) -> Result<Option<(String, Stale)>> {
         let id = run.id();
         let mut changed = Sources::new();
-        for (key, was) in self.recorded(&id) {
-            let now = self.now(run, &key, &was)?;
-            if let Some(now) = now.filter(|now| *now != was) {
-                changed.insert(key, now);
+        for (key, was) in &ended.sources {
+            let now = self.now_once(run, key, was)?;
+            if let Some(now) = now.filter(|now| now != was) {
+                changed.insert(key.clone(), now);
             }
         }
         if changed.is_empty() {
@@ -64,24 +68,20 @@ impl<'a> Present<'a> {
         Ok(Some((run.id_with(&changed), stale)))
     }
 
-    /// Sources that a stored run read; empty where it has not ended.
-    fn recorded(&self, id: &str) -> Sources {
-        let store = self.places.store;
-        let Some(row) = store.run_row(id) else {
-            return Sources::new();
-        };
-        let cards = fs::read(store.folder(id).join(CARDS)).ok();
-        let cards = cards.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let mut recorded: Sources = cards.unwrap_or_default();
-        for (key, hash) in [
-            (DATASET, row.dataset_hash),
-            (WEIGHTS, row.checkpoint_hash),
-            (TOKENIZER, row.tokenizer_hash),
-        ] {
-            recorded.insert(key.to_string(), hash);
+    /// The present value of a source, which is looked up once for all runs that read the same; `None` where it is not
+    /// known.
+    fn now_once(&self, run: &RunSpec, key: &str, was: &str) -> Result<Option<String>> {
+        let read = (
+            [key, was, &run.dataset, run.encoder().unwrap_or_default()].map(str::to_owned),
+            run.split.splits().into_iter().map(str::to_owned).collect(),
+            run.texts().to_vec(),
+        );
+        if let Some(now) = self.found.borrow().get(&read) {
+            return Ok(now.clone());
         }
-        recorded.retain(|_, was| !was.is_empty());
-        recorded
+        let now = self.now(run, key, was)?;
+        self.found.borrow_mut().insert(read, now.clone());
+        Ok(now)
     }
 
     /// The present value of a source; `None` where it is not known.

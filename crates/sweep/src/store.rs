@@ -1,16 +1,20 @@
-//! `runs/`: one folder per run id, written in an order that makes a finished run recognisable.
+//! `runs/`: one folder per run id, written in an order that makes a finished run recognisable. They lie in folders named
+//! by the first two digits of the id, so that no folder has too many entries.
 //!
 //! `spec.json` comes first, and the tables are published last and once (`publication.rs`); a folder without readable
 //! tables was interrupted. One process at a time works in a folder, under a lease (`lease/`).
 
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
-use totune_record::{RunRow, Tables, Versions, write_atomically};
+use totune_record::{Tables, Versions, write_atomically};
 
 use crate::RunSpec;
+use crate::ended::{DATASET, EndedRun, EndedRuns, TOKENIZER, WEIGHTS};
 use crate::lease::{Hold, Holder, LEASES, Lease};
 use crate::publication::{self, ATTEMPTS, RESULTS};
 use crate::spec::Sources;
@@ -48,6 +52,7 @@ pub enum State {
 #[derive(Debug, Clone)]
 pub struct Store {
     root: PathBuf,
+    ended: Arc<EndedRuns>,
 }
 
 /// A run folder that this process owns until it drops the claim.
@@ -62,12 +67,33 @@ pub(crate) struct Claim {
 impl Store {
     /// The store in `root`, which need not exist yet.
     pub fn new(root: PathBuf) -> Self {
-        Self { root }
+        let ended = Arc::new(EndedRuns::new(root.join("ended.json")));
+        Self { root, ended }
     }
 
-    /// The folder of one run.
+    /// The folder of one run: `runs/ab/ab…`; directly in `runs/` if an earlier version of this program made it.
     pub fn folder(&self, id: &str) -> PathBuf {
-        self.root.join(id)
+        let earlier = self.root.join(id);
+        if earlier.is_dir() {
+            return earlier;
+        }
+        let group = id.get(..2).unwrap_or(id);
+        self.root.join(group).join(id)
+    }
+
+    /// The ids of all runs that have a folder.
+    pub(crate) fn ids(&self) -> HashSet<String> {
+        let names = |folder: &Path| -> Vec<String> {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+            names.collect()
+        };
+        let is_id = |name: &String| name.len() == 16 && name.chars().all(|c| c.is_ascii_hexdigit());
+        let (runs, groups): (Vec<String>, Vec<String>) =
+            names(&self.root).into_iter().partition(is_id);
+        let groups = groups.into_iter().filter(|name| name.len() == 2);
+        let below = groups.flat_map(|name| names(&self.root.join(name)));
+        runs.into_iter().chain(below.filter(is_id)).collect()
     }
 
     /// The folder with cached activations of frozen layers.
@@ -106,14 +132,35 @@ impl Store {
 
     /// State of a run by its published results alone; `None` where it has none.
     pub(crate) fn ended(&self, id: &str) -> Option<(State, String)> {
-        let published = publication::published(&self.folder(id)).transpose()?;
-        match published.and_then(|_| self.tables(id)) {
-            Ok(tables) => Some(finished_state(&tables)),
-            Err(error) => Some((
+        Some(match self.ended_run(id)? {
+            Ok(run) => state_of(&run.status, &run.error),
+            Err(error) => (
                 State::Interrupted,
                 format!("its tables cannot be read: {error:#}"),
-            )),
+            ),
+        })
+    }
+
+    /// Facts of a run that has ended; `None` where it has no published results. The tables are read once, and then as
+    /// often as there are new ones.
+    pub(crate) fn ended_run(&self, id: &str) -> Option<Result<EndedRun>> {
+        let folder = self.folder(id);
+        let stamp = publication::stamp(&folder);
+        if let Some(known) = stamp.as_ref().and_then(|stamp| self.ended.get(id, stamp)) {
+            return Some(Ok(known));
         }
+        let published = publication::published(&folder).transpose()?;
+        let tables = published.and_then(|_| self.tables(id));
+        let run = tables.map(|tables| EndedRun::of(&tables.runs[0], read_by(&folder, &tables)));
+        if let (Some(stamp), Ok(run)) = (stamp, &run) {
+            self.ended.insert(id, stamp, run.clone());
+        }
+        Some(run)
+    }
+
+    /// Has the tables of a run read again, since they turned out to be damaged.
+    pub(crate) fn forget(&self, id: &str) {
+        self.ended.forget(id);
     }
 
     /// Whether this process has seen the owner of a run renew its lease, which still holds.
@@ -125,12 +172,6 @@ impl Store {
     pub fn owner(&self, id: &str) -> Option<String> {
         let holder = Holder::of(&self.folder(id))?;
         (holder.hold != Hold::Free).then(|| holder.owner.describe())
-    }
-
-    /// The row of a run that has ended; none where it has not, or its table cannot be read.
-    pub(crate) fn run_row(&self, id: &str) -> Option<RunRow> {
-        let published = publication::published(&self.folder(id)).ok().flatten()?;
-        Tables::read_runs(&published).ok()?.into_iter().next()
     }
 
     /// The rows of a finished run.
@@ -241,7 +282,8 @@ impl Claim {
     pub fn finish(&self, tables: &Tables) -> Result<bool> {
         let is_published =
             self.is_ours()? && publication::publish(&self.folder, self.round, tables)?;
-        if is_published && finished_state(tables).0 == State::Done {
+        let run = &tables.runs[0];
+        if is_published && state_of(&run.status, &run.error).0 == State::Done {
             checkpoints_in(&self.folder).remove_all()?;
         }
         Ok(is_published)
@@ -253,11 +295,27 @@ fn is_table(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "parquet")
 }
 
-fn finished_state(tables: &Tables) -> (State, String) {
-    let run = &tables.runs[0];
-    match run.status.as_str() {
+fn state_of(status: &str, error: &str) -> (State, String) {
+    match status {
         "ok" => (State::Done, "finished".to_string()),
-        "diverged" => (State::Done, format!("diverged: {}", run.error)),
-        status => (State::Failed, format!("{status}: {}", run.error)),
+        "diverged" => (State::Done, format!("diverged: {error}")),
+        status => (State::Failed, format!("{status}: {error}")),
     }
+}
+
+/// Hashes of what a run has read, and what the cards said then; without those that were not recorded.
+fn read_by(folder: &Path, tables: &Tables) -> Sources {
+    let row = &tables.runs[0];
+    let cards = std::fs::read(folder.join(CARDS)).ok();
+    let cards = cards.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let mut read: Sources = cards.unwrap_or_default();
+    for (key, hash) in [
+        (DATASET, &row.dataset_hash),
+        (WEIGHTS, &row.checkpoint_hash),
+        (TOKENIZER, &row.tokenizer_hash),
+    ] {
+        read.insert(key.to_string(), hash.clone());
+    }
+    read.retain(|_, was| !was.is_empty());
+    read
 }

@@ -77,7 +77,7 @@ Examples:
   totune sweep run hart2020 small --log-format json
   totune sweep run hart2020 base --checkpoint-every 5m
 
-Every run has a log in its folder, runs/<id>/run.log.
+Every run has a log in its folder, runs/<ab>/<id>/run.log.
 An interrupted sweep resumes when the same command is run again; finished runs are kept, and the
 interrupted one resumes from its newest checkpoint. Ctrl-C, SIGTERM, SIGUSR1 and SIGUSR2 write one
 after the current step.

@@ -109,6 +109,11 @@ impl Checkout {
         self
     }
 
+    /// The folder of a run.
+    pub fn run_folder(&self, id: &str) -> PathBuf {
+        self.path("runs").join(&id[..2]).join(id)
+    }
+
     /// A path in the checkout.
     pub fn path(&self, part: &str) -> PathBuf {
         self.folder.path().join(part)
@@ -189,7 +194,7 @@ impl Checkout {
 
     /// The folder with the published tables of one run.
     pub fn published(&self, id: &str) -> PathBuf {
-        let run = self.path("runs").join(id);
+        let run = self.run_folder(id);
         let rounds = fs::read_dir(run.join("results")).expect("published rounds");
         let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<u64>().ok();
         let last = rounds.filter_map(|entry| number(entry.expect("an entry")));

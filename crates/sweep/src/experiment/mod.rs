@@ -1,9 +1,10 @@
 //! An experiment file: a grid as a person writes it, expanded into runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use rayon::prelude::*;
 use serde::Deserialize;
 use toml::{Table, Value};
 use totune_data::Split;
@@ -302,7 +303,7 @@ impl Experiment {
             work,
             search: Vec::new(),
             search_trials: None,
-            made_as: None,
+            known_id: None,
             replaces: None,
         }
     }
@@ -367,10 +368,12 @@ fn check_different(profile: &str, runs: &[RunSpec], cells: &[Cell]) -> Result<()
         let trials = cell.trials.iter().flat_map(|(_, runs)| runs);
         trials.chain(&cell.own)
     });
-    let mut seen = BTreeMap::new();
-    for run in runs.iter().chain(of_cells) {
+    let all: Vec<&RunSpec> = runs.iter().chain(of_cells).collect();
+    let ids: Vec<String> = all.par_iter().map(|run| run.id()).collect();
+    let mut seen = HashMap::new();
+    for (run, id) in all.into_iter().zip(ids) {
         run.validate()?;
-        if let Some(first) = seen.insert(run.id(), run) {
+        if let Some(first) = seen.insert(id, run) {
             let arms = if first.arm == run.arm {
                 format!("arm {}", run.arm)
             } else {

@@ -24,9 +24,9 @@ impl RunSpec {
     }
 
     /// Run id: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON without the arm and the number of
-    /// trials, or its earlier id if it was made under an earlier schema.
+    /// trials, or another one that its plan knows.
     pub fn id(&self) -> String {
-        match &self.made_as {
+        match &self.known_id {
             Some(id) => id.clone(),
             None => id_of(&self.hashed()),
         }
@@ -79,20 +79,34 @@ pub(super) fn id_of(value: &Value) -> String {
 
 /// JSON with sorted object keys, whatever the map type of `Value`.
 fn canonical(value: &Value) -> String {
+    let mut json = String::new();
+    write_canonical(value, &mut json);
+    json
+}
+
+fn write_canonical(value: &Value, json: &mut String) {
+    let comma = |at: usize| if at > 0 { "," } else { "" };
     match value {
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by_key(|(key, _)| key.as_str());
-            let entries: Vec<String> = entries
-                .iter()
-                .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), canonical(value)))
-                .collect();
-            format!("{{{}}}", entries.join(","))
+            entries.sort_unstable_by_key(|(key, _)| key.as_str());
+            json.push('{');
+            for (at, (key, value)) in entries.into_iter().enumerate() {
+                json.push_str(comma(at));
+                json.push_str(&Value::from(key.as_str()).to_string());
+                json.push(':');
+                write_canonical(value, json);
+            }
+            json.push('}');
         }
         Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(canonical).collect();
-            format!("[{}]", items.join(","))
+            json.push('[');
+            for (at, item) in items.iter().enumerate() {
+                json.push_str(comma(at));
+                write_canonical(item, json);
+            }
+            json.push(']');
         }
-        plain => plain.to_string(),
+        plain => json.push_str(&plain.to_string()),
     }
 }

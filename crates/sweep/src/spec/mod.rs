@@ -57,10 +57,10 @@ pub struct RunSpec {
     /// same values is the same run. `None` without a search, for a trial, and where it is not known.
     #[serde(default)]
     pub search_trials: Option<usize>,
-    /// Id that it was made with, if an earlier schema gave it another one; or its new id, if something it reads has
-    /// changed since.
+    /// Id of a planned run: the one that follows from these settings; the one that it was made with, if an earlier schema
+    /// gave it another one; or its new id, if something it reads has changed since.
     #[serde(skip)]
-    pub(crate) made_as: Option<String>,
+    pub(crate) known_id: Option<String>,
     /// Stale run that it replaces, since something that one read has changed.
     #[serde(skip)]
     pub(crate) replaces: Option<Stale>,
@@ -166,7 +166,7 @@ impl RunSpec {
             work,
             search: Vec::new(),
             search_trials: None,
-            made_as: None,
+            known_id: None,
             replaces: None,
         }
     }

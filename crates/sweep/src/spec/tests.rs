@@ -31,7 +31,7 @@ fn spec() -> RunSpec {
         }),
         search: Vec::new(),
         search_trials: None,
-        made_as: None,
+        known_id: None,
         replaces: None,
     }
 }

@@ -5,7 +5,7 @@ use clap::Args;
 use serde::Serialize;
 use totune_data::survey::{Checked, CheckedText, Verdict, check, check_text};
 
-use super::{AnyCard, in_parallel, print_json};
+use super::{AnyCard, print_json};
 use crate::context::Context;
 use crate::exit;
 
@@ -41,8 +41,7 @@ impl Check {
                     (checked.collect(), card.missing(root, &splits))
                 }
                 AnyCard::Text(card) => {
-                    let checked = in_parallel(context, || check_text(card, root))?;
-                    let checked = checked.into_iter().map(Entry::Text);
+                    let checked = check_text(card, root).into_iter().map(Entry::Text);
                     (checked.collect(), card.missing(root))
                 }
             };

@@ -117,12 +117,6 @@ fn texts(context: &Context) -> Result<TextCatalogue> {
     context.project.texts()
 }
 
-/// Does `work` with the requested number of threads.
-fn in_parallel<T: Send>(context: &Context, work: impl FnOnce() -> T + Send) -> Result<T> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(context.threads());
-    Ok(pool.build().context("cannot start threads")?.install(work))
-}
-
 /// Choice of the tokenizer that encodes the texts.
 #[derive(Debug, clap::Args)]
 struct Wordpieces {

@@ -10,7 +10,7 @@ use totune_data::survey::listed;
 use totune_data::{Card, Dataset, TextCard};
 use totune_model::EncoderCard;
 
-use super::{in_parallel, print_json, texts};
+use super::{print_json, texts};
 use crate::context::Context;
 use crate::exit;
 
@@ -132,9 +132,7 @@ impl OverlapOf {
             datasets
                 .iter()
                 .for_each(|(split, dataset)| overlap.add(split, dataset));
-            reports.push(in_parallel(context, || {
-                overlap.report_with(&texts, &trained_on, root)
-            })??);
+            reports.push(overlap.report_with(&texts, &trained_on, root)?);
         }
         if self.json {
             print_json(&reports)?;

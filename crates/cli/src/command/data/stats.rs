@@ -11,7 +11,7 @@ use totune_data::survey::{
 use totune_data::{Card, TextCard, TextPart};
 use totune_report::dataset_figure::{self, DatasetFigure, SplitFigure};
 
-use super::{AnyCard, Wordpieces, columns, in_parallel, print_json};
+use super::{AnyCard, Wordpieces, columns, print_json};
 use crate::context::Context;
 use crate::exit;
 
@@ -77,14 +77,11 @@ impl Stats {
             if self.split.is_none() && card.files_of(part).next().is_none() {
                 continue;
             }
-            let counted = in_parallel(context, || {
-                let documents = match part {
-                    TextPart::Train => card.documents(root)?,
-                    TextPart::HeldOut => card.held_out(root)?,
-                };
-                anyhow::Ok(TextStatistics::of(&card.name, part, &documents))
-            });
-            let mut counted = counted??;
+            let documents = match part {
+                TextPart::Train => card.documents(root)?,
+                TextPart::HeldOut => card.held_out(root)?,
+            };
+            let mut counted = TextStatistics::of(&card.name, part, &documents);
             if let Some(train) = statistics.first() {
                 counted.against(train);
             }
