@@ -11,6 +11,7 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
+use totune_data::sha256_hex;
 use totune_record::{RunRow, write_atomically};
 
 use crate::spec::Sources;
@@ -43,15 +44,8 @@ pub(crate) struct EndedRuns {
     is_new: AtomicBool,
 }
 
-/// Content of the file.
-#[derive(Serialize, Deserialize)]
-struct Stored<M> {
-    /// Raised when [`EndedRun`] or its meaning changes.
-    version: u32,
-    runs: M,
-}
-
-const VERSION: u32 = 1;
+/// First line of the file, before the SHA-256 of the rest; another one when [`EndedRun`] or its meaning changes.
+const FORMAT: &str = "totune ended runs 1";
 
 impl EndedRun {
     /// The facts of a row and the `sources` that its cards named.
@@ -77,11 +71,12 @@ impl EndedRuns {
 
     fn known(&self) -> &RwLock<HashMap<String, (String, EndedRun)>> {
         self.known.get_or_init(|| {
-            let kept = fs::read(&self.file).ok();
             // Whatever is wrong with the file: without it the tables are read again.
-            let kept = kept.and_then(|bytes| serde_json::from_slice::<Stored<_>>(&bytes).ok());
-            let kept = kept.filter(|kept| kept.version == VERSION);
-            RwLock::new(kept.map(|kept| kept.runs).unwrap_or_default())
+            let text = fs::read_to_string(&self.file).unwrap_or_default();
+            let (head, json) = text.split_once('\n').unwrap_or_default();
+            let is_whole = head == self::head(json);
+            let known = is_whole.then(|| serde_json::from_str(json).ok());
+            RwLock::new(known.flatten().unwrap_or_default())
         })
     }
 
@@ -113,15 +108,17 @@ impl Drop for EndedRuns {
             return;
         };
         let runs = known.read().unwrap_or_else(PoisonError::into_inner);
-        let version = VERSION;
         // Of several processes the last one counts; without the file the tables are read again.
-        if let Ok(json) = serde_json::to_vec(&Stored {
-            version,
-            runs: &*runs,
-        }) {
-            let _ = write_atomically(&self.file, &json);
+        if let Ok(json) = serde_json::to_string(&*runs) {
+            let text = format!("{}\n{json}", head(&json));
+            let _ = write_atomically(&self.file, text.as_bytes());
         }
     }
+}
+
+/// First line over the facts.
+fn head(json: &str) -> String {
+    format!("{FORMAT} {}", sha256_hex(json.as_bytes()))
 }
 
 /// Identity of a file that is never changed: another file in its place has another one. `None` where there is none.
@@ -159,7 +156,7 @@ mod tests {
     #[test]
     fn facts_count_as_long_as_their_round_is_the_same() {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let file = folder.path().join("ended.json");
+        let file = folder.path().join("ended");
         let open = || EndedRuns::new(file.clone());
         let (first, round) = (open(), "1 17 4".to_string());
         assert_eq!(first.get("a", &round), None);
@@ -174,8 +171,11 @@ mod tests {
         assert_eq!(open().get("a", &round), None);
         assert_eq!(open().get("b", &round), Some(run("two")));
 
-        fs::write(&file, r#"{"version":1,"runs":{"b":"#).expect("cut short");
-        assert_eq!(open().get("b", &round), None);
+        let whole = fs::read_to_string(&file).expect("a file");
+        for damaged in [&whole[..whole.len() - 1], &whole.replace("1.5", "9.5"), ""] {
+            fs::write(&file, damaged).expect("a file");
+            assert_eq!(open().get("b", &round), None, "{damaged}");
+        }
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(crate) struct Claim {
 impl Store {
     /// The store in `root`, which need not exist yet.
     pub fn new(root: PathBuf) -> Self {
-        let ended = Arc::new(EndedRuns::new(root.join("ended.json")));
+        let ended = Arc::new(EndedRuns::new(root.join("ended")));
         Self { root, ended }
     }
 
