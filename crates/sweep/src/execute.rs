@@ -175,6 +175,13 @@ impl Sweep<'_> {
             number: self.begun.fetch_add(1, Ordering::Relaxed) + 1,
             of: self.to_run,
         };
+        // Many workers go through the same plan, and most of its runs are done when one comes to them.
+        let is_new = run.state == State::Missing;
+        match is_new.then(|| self.store.ended_since(&run.id)).flatten() {
+            Some(State::Done) => return Ok(End::Done),
+            Some(State::Failed) => return Ok(End::Failed),
+            _ => {}
+        }
         let Some(claim) = self.store.claim(&run.spec)? else {
             return Ok(End::Elsewhere);
         };

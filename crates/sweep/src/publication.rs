@@ -26,6 +26,17 @@ pub(crate) const ATTEMPTS: &str = "attempts";
 struct Manifest {
     /// Folder of the tables, below `attempts`.
     attempt: String,
+    /// Status of the run in them; unknown where an earlier version published them.
+    #[serde(default)]
+    status: Option<String>,
+}
+
+impl Manifest {
+    fn read(path: &Path) -> Result<Self> {
+        let text = fs::read(path).with_context(|| format!("{}: cannot read", path.display()))?;
+        serde_json::from_slice(&text)
+            .with_context(|| format!("{}: expected the name of an attempt", path.display()))
+    }
 }
 
 /// Number of the last published round; 0 without one.
@@ -53,10 +64,7 @@ pub(crate) fn published(folder: &Path) -> Result<Option<PathBuf>> {
         return Ok(is_there.then(|| folder.to_path_buf()));
     }
     let path = folder.join(RESULTS).join(round.to_string());
-    let text = fs::read(&path).with_context(|| format!("{}: cannot read", path.display()))?;
-    let manifest: Manifest = serde_json::from_slice(&text)
-        .with_context(|| format!("{}: expected the name of an attempt", path.display()))?;
-    let attempt = &manifest.attempt;
+    let attempt = Manifest::read(&path)?.attempt;
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
     ensure!(
         !attempt.is_empty() && attempt.chars().all(is_name),
@@ -64,6 +72,13 @@ pub(crate) fn published(folder: &Path) -> Result<Option<PathBuf>> {
         path.display()
     );
     Ok(Some(folder.join(ATTEMPTS).join(attempt)))
+}
+
+/// Status of the run in the results that count, without a look at its tables; `None` where it is not known.
+pub(crate) fn status(folder: &Path) -> Option<String> {
+    let round = last_round(folder).ok().filter(|round| *round > 0)?;
+    let path = folder.join(RESULTS).join(round.to_string());
+    Manifest::read(&path).ok()?.status
 }
 
 /// Publishes tables as a round of a run; false where another attempt has published that round.
@@ -77,7 +92,11 @@ pub(crate) fn publish(folder: &Path, round: u64, tables: &Tables) -> Result<bool
     }
     tables.write(&own)?;
     let manifest = own.join("attempt.json");
-    write_atomically(&manifest, &serde_json::to_vec(&Manifest { attempt })?)?;
+    let status = tables.runs.first().map(|run| run.status.clone());
+    write_atomically(
+        &manifest,
+        &serde_json::to_vec(&Manifest { attempt, status })?,
+    )?;
     let place = results.join(round.to_string());
     let is_first = lease::link_once(&manifest, &place)
         .with_context(|| format!("{}: cannot be published", place.display()))?;

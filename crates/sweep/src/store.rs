@@ -141,6 +141,12 @@ impl Store {
         })
     }
 
+    /// State of a run that had no results when the plan was made, as far as whoever published some since has said it.
+    pub(crate) fn ended_since(&self, id: &str) -> Option<State> {
+        let status = publication::status(&self.folder(id))?;
+        Some(state_of(&status, "").0)
+    }
+
     /// Facts of a run that has ended; `None` where it has no published results. The tables are read once, and then as
     /// often as there are new ones.
     pub(crate) fn ended_run(&self, id: &str) -> Option<Result<EndedRun>> {
