@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use totune_record::storage_advice;
+
 /// Everything that was requested is done.
 pub const OK: u8 = 0;
 /// The command finished, and some of its runs failed.
@@ -43,6 +45,9 @@ fn block(error: &anyhow::Error) -> String {
     let mut text = format!("error: {error}");
     for cause in error.chain().skip(1) {
         text.push_str(&format!("\n  caused by: {cause}"));
+    }
+    if let Some(advice) = storage_advice(error) {
+        text.push_str(&format!("\n  advice: {advice}"));
     }
     text
 }

@@ -25,6 +25,14 @@ struct HashMemo {
     /// The program: another one may read files differently.
     program: String,
     hashes: BTreeMap<String, String>,
+    /// SHA-256 of the hashes: a changed one would make finished runs look stale.
+    sha256: String,
+}
+
+impl HashMemo {
+    fn checksum(&self) -> String {
+        sha256_hex(&serde_json::to_vec(&self.hashes).expect("plain data"))
+    }
 }
 
 impl Memo {
@@ -37,11 +45,13 @@ impl Memo {
             let bytes = fs::read(file.as_ref()?).ok()?;
             serde_json::from_slice(&bytes).ok()
         };
-        let kept = kept().filter(|kept| kept.program == program);
+        let is_usable =
+            |kept: &HashMemo| kept.program == program && kept.checksum() == kept.sha256;
+        let kept = kept().filter(is_usable);
         Self {
             kept: RefCell::new(kept.unwrap_or(HashMemo {
                 program,
-                hashes: BTreeMap::new(),
+                ..HashMemo::default()
             })),
             file,
             is_new: Cell::new(false),
@@ -74,9 +84,11 @@ impl Drop for Memo {
         let Some(file) = self.file.as_ref().filter(|_| self.is_new.get()) else {
             return;
         };
+        let mut kept = self.kept.borrow_mut();
+        kept.sha256 = kept.checksum();
         // Without it the files are read again; that is no reason to fail.
         let folder = file.parent().map(fs::create_dir_all);
-        if let (Some(Ok(())), Ok(json)) = (folder, serde_json::to_vec(&*self.kept.borrow())) {
+        if let (Some(Ok(())), Ok(json)) = (folder, serde_json::to_vec(&*kept)) {
             let _ = write_atomically(file, &json);
         }
     }

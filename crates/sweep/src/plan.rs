@@ -102,7 +102,7 @@ impl Plan {
         let elsewhere = |entry: &Entry| matches!(entry, Entry::Undecided(run) if run.elsewhere);
         let waits_for_others = entries.iter().any(elsewhere);
         let planned = |entry: Entry| entry.planned(store, selection.retry_failed);
-        let mut runs: Vec<PlannedRun> = entries.into_iter().map(planned).collect();
+        let mut runs = entries.into_iter().map(planned).collect::<Result<Vec<_>>>()?;
         let labelled = runs.iter_mut().map(|run| (&mut run.label, &run.spec));
         labels::tell_apart(&mut labelled.collect::<Vec<_>>());
         Ok(Self {
@@ -172,10 +172,10 @@ impl Entry {
         }
     }
 
-    fn planned(self, store: &Store, retry_failed: bool) -> PlannedRun {
+    fn planned(self, store: &Store, retry_failed: bool) -> Result<PlannedRun> {
         match self {
             Self::Known(spec) => planned(store, spec, retry_failed),
-            Self::Undecided(undecided) => PlannedRun {
+            Self::Undecided(undecided) => Ok(PlannedRun {
                 id: String::new(),
                 label: undecided.spec.label_before_its_search(),
                 state: undecided.state,
@@ -184,7 +184,7 @@ impl Entry {
                 seconds: None,
                 replaces: None,
                 spec: undecided.spec,
-            },
+            }),
         }
     }
 }
@@ -247,9 +247,12 @@ fn main_metric(project: &Project, dataset: &str) -> Result<String> {
     })
 }
 
-fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
+fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> Result<PlannedRun> {
     let id = spec.id();
     let (state, why) = store.state(&id);
+    if state == State::Interrupted {
+        store.refuse_newer(&id)?;
+    }
     let will_run = match state {
         State::Missing | State::Interrupted => true,
         State::Failed => retry_failed,
@@ -263,7 +266,7 @@ fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
         _ => why,
     };
     let row = (state == State::Done).then(|| store.run_row(&id)).flatten();
-    PlannedRun {
+    Ok(PlannedRun {
         label: spec.label(),
         id,
         state,
@@ -272,5 +275,5 @@ fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
         seconds: row.map(|row| row.train_seconds + row.eval_seconds),
         replaces: spec.replaces.clone(),
         spec,
-    }
+    })
 }

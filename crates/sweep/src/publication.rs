@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
-use totune_record::{Tables, unique_name, write_atomically};
+use totune_record::{Tables, create_folder, sync_folder, unique_name, write_atomically};
 
 use crate::lease;
 
@@ -64,19 +64,27 @@ pub(crate) fn published(folder: &Path) -> Result<Option<PathBuf>> {
 pub(crate) fn publish(folder: &Path, round: u64, tables: &Tables) -> Result<bool> {
     let attempt = unique_name();
     let own = folder.join(ATTEMPTS).join(&attempt);
-    let results = folder.join(RESULTS);
-    for folder in [&own, &results] {
-        fs::create_dir_all(folder)
-            .with_context(|| format!("{}: cannot create", folder.display()))?;
+    let (manifest, results) = (own.join("attempt.json"), folder.join(RESULTS));
+    let written = || -> Result<()> {
+        create_folder(&own)?;
+        create_folder(&results)?;
+        tables.write(&own)?;
+        write_atomically(&manifest, &serde_json::to_vec(&Manifest { attempt })?)
+    };
+    if let Err(error) = written() {
+        // Nobody refers to what is there, and the error matters more than what cannot be removed of it.
+        let _ = fs::remove_dir_all(&own);
+        return Err(error);
     }
-    tables.write(&own)?;
-    let manifest = own.join("attempt.json");
-    write_atomically(&manifest, &serde_json::to_vec(&Manifest { attempt })?)?;
     let place = results.join(round.to_string());
     let is_first = lease::link_once(&manifest, &place)
         .with_context(|| format!("{}: cannot be published", place.display()))?;
     if !is_first {
         fs::remove_dir_all(&own).with_context(|| format!("{}: cannot remove", own.display()))?;
+    }
+    // Its name last, with those of the folders it lies in, which another process may have made just now.
+    for folder in results.ancestors().take(3) {
+        sync_folder(folder)?;
     }
     Ok(is_first)
 }

@@ -14,7 +14,6 @@ use totune_model::{Architecture, EncoderCard, EncoderCatalogue, TokenizerKind};
 
 use crate::memo::Memo;
 use crate::spec::{Sources, one_hash};
-use crate::store::CARDS;
 use crate::{Places, Project, RunSpec, Stale};
 
 const DATASET: &str = "dataset";
@@ -70,9 +69,8 @@ impl<'a> Present<'a> {
         let Some(row) = store.run_row(id) else {
             return Sources::new();
         };
-        let cards = fs::read(store.folder(id).join(CARDS)).ok();
-        let cards = cards.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let mut recorded: Sources = cards.unwrap_or_default();
+        // A run whose file is damaged is done again.
+        let mut recorded = store.cards(id).unwrap_or_default();
         for (key, hash) in [
             (DATASET, row.dataset_hash),
             (WEIGHTS, row.checkpoint_hash),

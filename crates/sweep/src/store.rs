@@ -6,9 +6,10 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use serde::Serialize;
-use totune_record::{RunRow, Tables, Versions, write_atomically};
+use totune_data::sha256_hex;
+use totune_record::{NewerVersion, RunRow, Tables, Versions, create_folder, write_atomically};
 
 use crate::RunSpec;
 use crate::lease::{Hold, Holder, LEASES, Lease};
@@ -19,7 +20,10 @@ use crate::spec::Sources;
 const SPEC: &str = "spec.json";
 
 /// File of a run folder with the facts from the cards at the time of the run.
-pub(crate) const CARDS: &str = "cards.json";
+const CARDS: &str = "cards.json";
+
+/// Key of the checksum in that file.
+const CHECKSUM: &str = "sha256";
 
 /// File of a run folder with the log of every attempt.
 pub(crate) const LOG: &str = "run.log";
@@ -107,13 +111,49 @@ impl Store {
     /// State of a run by its published results alone; `None` where it has none.
     pub(crate) fn ended(&self, id: &str) -> Option<(State, String)> {
         let published = publication::published(&self.folder(id)).transpose()?;
-        match published.and_then(|_| self.tables(id)) {
+        let read = || -> Result<Tables> {
+            published?;
+            self.cards(id)?;
+            self.tables(id)
+        };
+        match read() {
             Ok(tables) => Some(finished_state(&tables)),
             Err(error) => Some((
                 State::Interrupted,
-                format!("its tables cannot be read: {error:#}"),
+                format!("its results cannot be read: {error:#}"),
             )),
         }
+    }
+
+    /// Refuses a run with results of a newer version of the program, which must not give way to those of this one.
+    pub(crate) fn refuse_newer(&self, id: &str) -> Result<()> {
+        match self.tables(id) {
+            Err(error) if error.is::<NewerVersion>() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The facts from the cards at the time of a run; none where they were not recorded.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub(crate) fn cards(&self, id: &str) -> Result<Sources> {
+        let path = self.folder(id).join(CARDS);
+        let bytes = match std::fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Sources::new()),
+            read => read.with_context(|| format!("{}: cannot be read", path.display()))?,
+        };
+        let mut cards: Sources = serde_json::from_slice(&bytes)
+            .with_context(|| format!("{}: the file is damaged", path.display()))?;
+        // Files of earlier versions have no checksum.
+        if let Some(expected) = cards.remove(CHECKSUM) {
+            ensure!(
+                checksum(&cards) == expected,
+                "{}: its checksum is wrong: the file is damaged",
+                path.display()
+            );
+        }
+        Ok(cards)
     }
 
     /// Whether this process has seen the owner of a run renew its lease, which still holds.
@@ -178,9 +218,9 @@ impl Store {
         id: &str,
         take: impl FnOnce(&Path) -> Result<Option<Lease>>,
     ) -> Result<Option<Claim>> {
+        self.refuse_newer(id)?;
         let folder = self.folder(id);
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("{}: cannot create", folder.display()))?;
+        create_folder(&folder)?;
         let Some(lease) = take(&folder)? else {
             return Ok(None);
         };
@@ -230,7 +270,9 @@ impl Claim {
                 removed => removed.with_context(|| format!("{}: cannot remove", path.display()))?,
             }
         }
-        let said = serde_json::to_string_pretty(cards)? + "\n";
+        let mut cards = cards.clone();
+        cards.insert(CHECKSUM.to_string(), checksum(&cards));
+        let said = serde_json::to_string_pretty(&cards)? + "\n";
         write_atomically(&self.folder.join(CARDS), said.as_bytes())?;
         let json = spec.canonical_json() + "\n";
         write_atomically(&self.folder.join(SPEC), json.as_bytes())
@@ -242,10 +284,16 @@ impl Claim {
         let is_published =
             self.is_ours()? && publication::publish(&self.folder, self.round, tables)?;
         if is_published && finished_state(tables).0 == State::Done {
-            checkpoints_in(&self.folder).remove_all()?;
+            // Its results are there; what cannot be removed takes room and does no harm.
+            let _ = checkpoints_in(&self.folder).remove_all();
         }
         Ok(is_published)
     }
+}
+
+/// SHA-256 of the facts from the cards.
+fn checksum(cards: &Sources) -> String {
+    sha256_hex(&serde_json::to_vec(cards).expect("plain data"))
 }
 
 /// Whether a file is a table that an earlier version published, which counts until there is another one.
