@@ -5,7 +5,7 @@ use crate::filter::{self, Filter, Lists};
 use crate::format::{FormatError, Row};
 use crate::layout::{Empty, Layout, LayoutFile};
 use crate::target_reader::TargetReader;
-use crate::{Card, Example, Input, Task};
+use crate::{Card, Example, Input};
 use std::collections::HashMap;
 use std::path::Path;
 

@@ -102,11 +102,25 @@ impl Checkout {
         checkout
     }
 
+    /// A folder with nothing in it.
+    pub fn empty() -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("temporary folder"),
+        }
+    }
+
     /// Adds a paper of the repository.
     pub fn paper(self, paper: &str) -> Self {
         let part = format!("experiments/{paper}");
         copy(&repository().join(&part), &self.path(&part));
         self
+    }
+
+    /// A copy of it, with all that commands have left in it.
+    pub fn again(&self) -> Self {
+        let again = Self::empty();
+        copy(self.folder.path(), again.folder.path());
+        again
     }
 
     /// A path in the checkout.
