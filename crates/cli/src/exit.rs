@@ -66,4 +66,16 @@ mod tests {
             "error: runs/ab/evals.parquet: cannot write\n  caused by: no space left on device"
         );
     }
+
+    #[test]
+    fn a_full_disk_says_what_to_do() {
+        let error = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let text = block(&anyhow::Error::new(error).context("runs/ab: cannot write"));
+        assert!(
+            text.ends_with(
+                "\n  advice: free some space and run the same command again; what is done stays"
+            ),
+            "{text}"
+        );
+    }
 }

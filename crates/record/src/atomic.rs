@@ -230,6 +230,18 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_is_created_with_those_above_it_and_only_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/c");
+        create_folder(&path).unwrap();
+        create_folder(&path).unwrap();
+        assert!(path.is_dir());
+        fs::write(folder.path().join("file"), "").unwrap();
+        let error = create_folder(&folder.path().join("file/d")).unwrap_err();
+        assert!(error.to_string().contains("file"), "{error}");
+    }
+
+    #[test]
     fn a_missing_folder_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let error = write_atomically(&folder.path().join("absent/a.txt"), b"new").unwrap_err();

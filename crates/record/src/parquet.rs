@@ -158,7 +158,10 @@ fn decode_whole<R: Row>(bytes: Vec<u8>) -> Result<(Vec<R>, Option<String>)> {
         let rows = frame.height();
         frame.with_column(Column::full_null(column.name.into(), rows, &column.dtype))?;
     }
-    Ok((R::from_frame(&frame)?, value(TOGETHER_KEY).map(str::to_owned)))
+    Ok((
+        R::from_frame(&frame)?,
+        value(TOGETHER_KEY).map(str::to_owned),
+    ))
 }
 
 /// Checks that the columns are those of the schema version, by name and type, with empty cells only where they may be.

@@ -24,23 +24,25 @@ impl fmt::Display for NewerVersion {
 
 impl std::error::Error for NewerVersion {}
 
-/// What to do about an error of the file system; `None` for errors of other kinds.
+/// Advice on an error of the file system; `None` for errors of other kinds.
 pub fn storage_advice(error: &anyhow::Error) -> Option<&'static str> {
-    let error = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>())?;
+    let error = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<io::Error>())?;
     match error.kind() {
         ErrorKind::StorageFull => {
             Some("free some space and run the same command again; what is done stays")
         }
-        ErrorKind::QuotaExceeded => {
-            Some("remove files or ask for a larger quota, and run the same command again; what is done stays")
-        }
+        ErrorKind::QuotaExceeded => Some(
+            "remove files or ask for a larger quota, and run the same command again; what is done stays",
+        ),
         ErrorKind::ReadOnlyFilesystem => Some(
             "make the file system writable, or choose another folder, and run the same command again; what is done stays",
         ),
         // EIO, which has no kind of its own.
-        _ if cfg!(unix) && error.raw_os_error() == Some(5) => {
-            Some("check the disk or the connection to it, and run the same command again; what is done stays")
-        }
+        _ if cfg!(unix) && error.raw_os_error() == Some(5) => Some(
+            "check the disk or the connection to it, and run the same command again; what is done stays",
+        ),
         ErrorKind::StaleNetworkFileHandle => {
             Some("run the same command again when the file server answers; what is done stays")
         }

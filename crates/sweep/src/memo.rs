@@ -45,8 +45,7 @@ impl Memo {
             let bytes = fs::read(file.as_ref()?).ok()?;
             serde_json::from_slice(&bytes).ok()
         };
-        let is_usable =
-            |kept: &HashMemo| kept.program == program && kept.checksum() == kept.sha256;
+        let is_usable = |kept: &HashMemo| kept.program == program && kept.checksum() == kept.sha256;
         let kept = kept().filter(is_usable);
         Self {
             kept: RefCell::new(kept.unwrap_or(HashMemo {
@@ -134,5 +133,10 @@ mod tests {
         assert_eq!((hash("y"), reads.get()), ("a".into(), 2));
         fs::write(&file, "bc").expect("written");
         assert_eq!((hash("x"), reads.get()), ("bc".into(), 3));
+        // A changed hash would make finished runs look stale.
+        let kept = cache.join("hashes.json");
+        let text = fs::read_to_string(&kept).expect("hashes");
+        fs::write(&kept, text.replace("\"bc\"", "\"cc\"")).expect("damaged");
+        assert_eq!((hash("x"), reads.get()), ("bc".into(), 4));
     }
 }

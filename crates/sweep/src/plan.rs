@@ -102,7 +102,10 @@ impl Plan {
         let elsewhere = |entry: &Entry| matches!(entry, Entry::Undecided(run) if run.elsewhere);
         let waits_for_others = entries.iter().any(elsewhere);
         let planned = |entry: Entry| entry.planned(store, selection.retry_failed);
-        let mut runs = entries.into_iter().map(planned).collect::<Result<Vec<_>>>()?;
+        let mut runs = entries
+            .into_iter()
+            .map(planned)
+            .collect::<Result<Vec<_>>>()?;
         let labelled = runs.iter_mut().map(|run| (&mut run.label, &run.spec));
         labels::tell_apart(&mut labelled.collect::<Vec<_>>());
         Ok(Self {

@@ -84,8 +84,8 @@ impl CacheFile {
         let map =
             unsafe { Mmap::map(&file) }.with_context(|| format!("{path}: cannot be mapped"))?;
         let front = map.get(..FRONT).filter(|front| front.starts_with(MAGIC));
-        let front = front
-            .with_context(|| format!("{path}: not cached activations of this version"))?;
+        let front =
+            front.with_context(|| format!("{path}: not cached activations of this version"))?;
         let (expected, content) = map[MAGIC.len()..].split_at(CHECKSUM);
         ensure!(
             Sha256::digest(content).as_slice() == expected,

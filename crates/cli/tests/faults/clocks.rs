@@ -14,7 +14,9 @@ fn spawn(job: Job, checkout: &Checkout, jump: &str, at: usize) -> (Child, Watche
     let mut command = job.command(checkout);
     let below = checkout.path("").canonicalize().expect("a checkout");
     let watched = Watched::new(&mut command, &below);
-    command.env("FAULT_CLOCK", jump).env("FAULT_CLOCK_AT", at.to_string());
+    command
+        .env("FAULT_CLOCK", jump)
+        .env("FAULT_CLOCK_AT", at.to_string());
     (command.spawn().expect("starts"), watched)
 }
 
@@ -38,7 +40,10 @@ fn a_clock_that_jumps_changes_no_result() {
             let (child, _watched) = spawn(job, &disturbed, jump, calls * (1 + number) / 3);
             let said = end(child);
             assert_eq!(said.code, Some(0), "{job:?} {jump}: {}", said.err);
-            assert!(job.left(&disturbed) == expected, "{job:?} {jump}: other results");
+            assert!(
+                job.left(&disturbed) == expected,
+                "{job:?} {jump}: other results"
+            );
         }
         println!("{job:?}: {} jumps", JUMPS.len());
     }

@@ -7,6 +7,7 @@
  *   short  a write takes half of its bytes, then as `from`
  *   after  the call is carried out, and fails all the same
  *   kill   the process is killed before the call
+ * With FAULT_NAME, that call is the third after a file was renamed to a path that ends so.
  * After the call number FAULT_CLOCK_AT, the clock of the day is FAULT_CLOCK seconds off.
  *
  * With FAULT_SHADOW, a folder, each synchronised file is copied to it as it then was, so that a test can tell what a
@@ -34,7 +35,7 @@
 #define REAL(name) ((__typeof__(name) *)dlsym(RTLD_NEXT, #name))
 
 static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
-static const char *below, *how = "", *shadow;
+static const char *below, *how = "", *last_name = "", *shadow;
 static size_t below_length;
 static long at, number, handles, clock_at, clock_shift;
 static int error_number, log_file = -1, is_failing;
@@ -49,6 +50,7 @@ __attribute__((constructor)) static void begin(void) {
     const char *name = strrchr(program, '/');
     if (!name || strcmp(name + 1, text("FAULT_PROGRAM"))) return;
     how = text("FAULT_HOW");
+    last_name = text("FAULT_NAME");
     at = atol(text("FAULT_AT"));
     error_number = atoi(text("FAULT_ERRNO"));
     clock_at = atol(text("FAULT_CLOCK_AT"));
@@ -220,11 +222,17 @@ int fsync(int file) {
 
 int fdatasync(int file) { return fsync(file); }
 
+static int renamed(int from_folder, const char *from, int to_folder, const char *to) {
+    size_t length = strlen(to), end = strlen(last_name);
+    if (end && length >= end && !strcmp(to + length - end, last_name)) at = number + 3;
+    return syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
+}
+
 int renameat(int from_folder, const char *from, int to_folder, const char *to) {
     char a[PATH_MAX], b[PATH_MAX];
     if (!inside(from_folder, from, a) || !inside(to_folder, to, b))
         return syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
-    COUNTED(int, 0, 0, syscall(SYS_renameat2, from_folder, from, to_folder, to, 0), "rename\t%ld\t%s\t%s", number, a, b);
+    COUNTED(int, 0, 0, renamed(from_folder, from, to_folder, to), "rename\t%ld\t%s\t%s", number, a, b);
 }
 
 int rename(const char *from, const char *to) { return renameat(AT_FDCWD, from, AT_FDCWD, to); }

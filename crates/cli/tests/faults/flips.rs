@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::jobs::Job;
+use crate::jobs::{Job, killed};
 use crate::kills::Random;
-use crate::layer::{Fault, Watched, library};
+use crate::layer::library;
 use crate::support::{Checkout, CommandOutput};
 
 /// Changes a bit of a file.
@@ -32,31 +32,6 @@ fn files(checkout: &Checkout, below: &str) -> Vec<String> {
     found
 }
 
-/// A checkout after a job, which was killed before the first call that follows those that `is_enough` of the log.
-fn killed(job: Job, is_enough: impl Fn(&[String]) -> bool) -> Checkout {
-    let template = job.prepare();
-    let run = |at: Option<usize>| {
-        let checkout = template.again();
-        let mut command = job.command(&checkout);
-        command.env("TOTUNE_LEASE", "2");
-        let below = checkout.path("").canonicalize().expect("a checkout");
-        let mut watched = Watched::new(&mut command, &below);
-        if let Some(at) = at {
-            watched = watched.disturb(&mut command, at, Fault::Kill);
-        }
-        command.output().expect("starts");
-        (checkout, watched.log())
-    };
-    let (_, log) = run(None);
-    let line = log.iter().find(|line| is_enough(line));
-    let at: usize = line.expect("such a call")[1].parse().expect("a number");
-    run(Some(at + 3)).0
-}
-
-fn is_rename_to(line: &[String], name: &str) -> bool {
-    line[0] == "rename" && line[3].ends_with(name)
-}
-
 /// Each file of a finished store, `times` times.
 fn flip_store(times: usize) {
     let mut random = Random::new();
@@ -75,24 +50,31 @@ fn flip_store(times: usize) {
             let open: Vec<_> = runs.filter(|run| run["state"] != "done").collect();
             for run in &open {
                 let why = run["why"].as_str().expect("a reason");
-                assert!(why.starts_with("its results cannot be read: "), "{file}: {why}");
+                assert!(
+                    why.starts_with("its results cannot be read: "),
+                    "{file}: {why}"
+                );
                 let id = file.split('/').nth(1).expect("a run");
                 assert!(why.contains(id), "{file}: {why}");
                 named += 1;
             }
-            let is_result = file.ends_with(".parquet") || file.contains("/results/");
-            assert!(open.len() == 1 || !is_result || is_key(file), "{file}: not noticed");
+            assert!(
+                open.len() == 1 || !file.contains("/results/"),
+                "{file}: not noticed"
+            );
             let said = Job::Sweep.run(&damaged);
             assert_eq!(said.code, Some(0), "{file}: {}", said.err);
-            assert!(Job::Sweep.left(&damaged) == expected, "{file}: other results");
+            assert!(
+                Job::Sweep.left(&damaged) == expected,
+                "{file}: other results"
+            );
         }
     }
-    println!("{} files of a store: {named} of {} changed bits named", all.len(), times * all.len());
-}
-
-/// A changed key of the checksum makes it a table without one, whose rows are as they were.
-fn is_key(file: &str) -> bool {
-    file.ends_with(".parquet")
+    println!(
+        "{} files of a store: {named} of {} changed bits named",
+        all.len(),
+        times * all.len()
+    );
 }
 
 #[test]
@@ -113,7 +95,10 @@ fn changed_activations_are_named_and_computed_again() {
     Job::Sweep.complete(&store);
     let expected = Job::Sweep.left(&store);
     let cached = files(&store, "runs/activations");
-    let cached: Vec<&String> = cached.iter().filter(|file| file.ends_with(".states")).collect();
+    let cached: Vec<&String> = cached
+        .iter()
+        .filter(|file| file.ends_with(".states"))
+        .collect();
     assert!(!cached.is_empty());
     // All runs again, from the activations that are there.
     for file in files(&store, "runs") {
@@ -146,17 +131,27 @@ fn a_changed_checkpoint_lease_or_hash_changes_no_result() {
     let undisturbed = Job::Sweep.prepare();
     Job::Sweep.complete(&undisturbed);
     let expected = Job::Sweep.left(&undisturbed);
-    let store = killed(Job::Sweep, |line| is_rename_to(line, "checkpoint-00000002.safetensors"));
+    let store = killed(Job::Sweep, "checkpoint-00000002.safetensors");
     let all = files(&store, "");
-    let of = |part: &str| all.iter().filter(|file| file.contains(part)).collect::<Vec<_>>();
+    let of = |part: &str| {
+        all.iter()
+            .filter(|file| file.contains(part))
+            .collect::<Vec<_>>()
+    };
     let (checkpoints, leases, hashes) = (of("/checkpoint-"), of("/leases/"), of("hashes.json"));
-    assert!(checkpoints.len() >= 2 && leases.len() >= 2, "{all:?}");
+    assert!(
+        checkpoints.len() >= 2 && leases.len() >= 2,
+        "{checkpoints:?} {leases:?}"
+    );
     for file in checkpoints.iter().chain(&leases).chain(&hashes) {
         let damaged = store.again();
         flip(&damaged.path(file), &mut random);
         let said = Job::Sweep.run(&damaged);
         assert_eq!(said.code, Some(0), "{file}: {}", said.err);
-        assert!(Job::Sweep.left(&damaged) == expected, "{file}: other results");
+        assert!(
+            Job::Sweep.left(&damaged) == expected,
+            "{file}: other results"
+        );
     }
     // With both changed, nothing is left to resume from.
     for file in &checkpoints {
@@ -166,7 +161,12 @@ fn a_changed_checkpoint_lease_or_hash_changes_no_result() {
         fs::write(store.path(file), bytes).expect("damaged");
     }
     let said = Job::Sweep.run(&store);
-    assert_eq!(said.err.matches("the file is damaged").count(), checkpoints.len(), "{}", said.err);
+    assert_eq!(
+        said.err.matches("the file is damaged").count(),
+        checkpoints.len(),
+        "{}",
+        said.err
+    );
     assert!(Job::Sweep.left(&store) == expected, "other results");
 }
 
@@ -187,7 +187,11 @@ fn changed_collected_tables_are_refused_by_name() {
             let line: Vec<&str> = line.split(' ').collect();
             let said = damaged.run(&line);
             assert_eq!(said.code, Some(2), "{line:?} {table}");
-            assert!(said.err.contains(&format!("{table}.parquet")), "{}", said.err);
+            assert!(
+                said.err.contains(&format!("{table}.parquet")),
+                "{}",
+                said.err
+            );
         }
         if damaged.run(&["collect", "trial", "fixture"]).code != Some(0) {
             // The ids of collected runs are needed, so that it says what to do.
@@ -195,7 +199,10 @@ fn changed_collected_tables_are_refused_by_name() {
             assert!(said.err.contains("remove the file"), "{}", said.err);
             fs::remove_file(path).expect("the table");
         }
-        assert!(Job::Collect.left(&damaged) == expected, "{table}: other results");
+        assert!(
+            Job::Collect.left(&damaged) == expected,
+            "{table}: other results"
+        );
     }
 }
 
@@ -207,7 +214,7 @@ fn a_changed_checkpoint_of_pretraining_is_refused_with_what_to_do() {
     let undisturbed = Job::Pretrain.prepare();
     Job::Pretrain.complete(&undisturbed);
     let expected = Job::Pretrain.left(&undisturbed);
-    let store = killed(Job::Pretrain, |line| is_rename_to(line, "step-00000004.safetensors"));
+    let store = killed(Job::Pretrain, "step-00000004.safetensors");
     let newest = store.path("runs/pretraining/tiny/step-00000004.safetensors");
     let mut bytes = fs::read(&newest).expect("a checkpoint");
     let middle = bytes.len() / 2;
@@ -215,7 +222,11 @@ fn a_changed_checkpoint_of_pretraining_is_refused_with_what_to_do() {
     fs::write(&newest, bytes).expect("damaged");
     let said: CommandOutput = Job::Pretrain.run(&store);
     assert_eq!(said.code, Some(2), "{}", said.err);
-    assert!(said.err.contains("remove it to go on from step 2"), "{}", said.err);
+    assert!(
+        said.err.contains("remove it to go on from step 2"),
+        "{}",
+        said.err
+    );
     assert!(said.err.contains("step-00000004"), "{}", said.err);
     fs::remove_file(newest).expect("the checkpoint");
     Job::Pretrain.complete(&store);

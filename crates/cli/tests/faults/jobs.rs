@@ -6,6 +6,7 @@ use std::process::Command;
 
 use totune_record::read_pretraining;
 
+use crate::layer::{Fault, Watched};
 use crate::support::{Checkout, CommandOutput, SPARSE, TUNE};
 
 /// A command that is disturbed.
@@ -37,7 +38,7 @@ pub const JOBS: [Job; 8] = [
     Job::Submit,
 ];
 
-/// What a job leaves, without clocks, in a form that can be compared.
+/// Results of a job, without clocks, in a form that can be compared.
 pub type Left = Vec<String>;
 
 impl Job {
@@ -107,7 +108,7 @@ impl Job {
         assert_eq!(said.code, Some(0), "{self:?}: {}", said.err);
     }
 
-    /// What the command has left.
+    /// Results of the command.
     pub fn left(self, checkout: &Checkout) -> Left {
         let debug = |rows: &dyn std::fmt::Debug| format!("{rows:?}");
         match self {
@@ -163,6 +164,18 @@ impl Job {
     }
 }
 
+/// A checkout after a job that was killed soon after a file got this name.
+pub fn killed(job: Job, name: &str) -> Checkout {
+    let checkout = job.prepare();
+    let mut command = job.command(&checkout);
+    command.env("TOTUNE_LEASE", "2").env("FAULT_NAME", name);
+    let below = checkout.path("").canonicalize().expect("a checkout");
+    let _watched = Watched::new(&mut command, &below).disturb(&mut command, 0, Fault::Kill);
+    let said = CommandOutput::from(command.output().expect("starts"));
+    assert_eq!(said.code, None, "{job:?}: {}", said.err);
+    checkout
+}
+
 /// 1 feature x 2 folds.
 fn sparse() -> String {
     SPARSE
@@ -178,7 +191,10 @@ fn tune() -> String {
         .replace("epochs = 2", "epochs = 1")
         .replace("batch-size = 16", "batch-size = 96")
         .replace("seeds = [1, 2]", "seeds = [1]")
-        .replace("frozen-dropout = \"on\"", "frozen-dropout = \"off\"");
+        .replace(
+            "frozen-dropout = \"on\"",
+            "frozen-dropout = \"off\"\ncache = { kind = \"on\", dtype = \"f32\" }",
+        );
     format!("{settings}[[arm]]{last}")
 }
 

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-/// What happens to a call that changes files.
+/// Fault of a call that changes files.
 #[derive(Debug, Clone, Copy)]
 pub enum Fault {
     /// It fails, and no other.

@@ -5,6 +5,7 @@
 #![cfg(unix)]
 
 mod clocks;
+mod disk;
 mod flips;
 mod jobs;
 mod kills;

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use totune_data::sha256_hex;
 
-use crate::jobs::Job;
-use crate::layer::{Fault, Watched, library};
+use crate::jobs::{Job, killed};
+use crate::layer::library;
 use crate::support::{Checkout, CommandOutput};
 
 /// Position of the value of a key in the metadata of a table.
@@ -35,7 +35,10 @@ fn change_version(path: &Path, version: u8) {
 fn other_program(folder: &Path) -> PathBuf {
     let path = folder.join("totune");
     fs::copy(env!("CARGO_BIN_EXE_totune"), &path).expect("a copy");
-    let mut file = fs::OpenOptions::new().append(true).open(&path).expect("the copy");
+    let mut file = fs::OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .expect("the copy");
     file.write_all(b"\n").expect("a byte");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
     path
@@ -45,9 +48,10 @@ fn other_program(folder: &Path) -> PathBuf {
 fn with_program(job: Job, checkout: &Checkout, program: &Path) -> Command {
     let own = job.command(checkout);
     let mut command = Command::new(program);
-    command.args(own.get_args()).env_clear().envs(std::env::vars().filter(|(name, _)| {
-        !name.starts_with("TOTUNE_") && !name.starts_with("HF_")
-    }));
+    command.args(own.get_args()).env_clear().envs(
+        std::env::vars()
+            .filter(|(name, _)| !name.starts_with("TOTUNE_") && !name.starts_with("HF_")),
+    );
     command
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
@@ -62,11 +66,24 @@ fn results_of_a_newer_version_are_refused_and_stay() {
     let table = store.published(id).join("runs.parquet");
     change_version(&table, b'7');
     let before = fs::read(&table).expect("the table");
-    for line in ["sweep plan trial fixture", "sweep run trial fixture", "collect trial fixture"] {
+    for line in [
+        "sweep plan trial fixture",
+        "sweep run trial fixture",
+        "collect trial fixture",
+    ] {
         let said = store.run(&line.split(' ').collect::<Vec<_>>());
         assert_eq!(said.code, Some(2), "{line}: {}", said.err);
-        for part in [&**id, "runs.parquet", "schema version `7`", "a newer totune wrote it"] {
-            assert!(said.err.contains(part), "{line}: no `{part}` in {}", said.err);
+        for part in [
+            &**id,
+            "runs.parquet",
+            "schema version `7`",
+            "a newer totune wrote it",
+        ] {
+            assert!(
+                said.err.contains(part),
+                "{line}: no `{part}` in {}",
+                said.err
+            );
         }
     }
     assert!(fs::read(table).expect("the table") == before);
@@ -127,32 +144,22 @@ fn a_checkpoint_of_another_program_is_named_and_ignored() {
     if library().is_none() {
         return;
     }
-    let template = Job::Sweep.prepare();
-    let undisturbed = template.again();
-    let run = |checkout: &Checkout, at: Option<usize>| {
-        let mut command = Job::Sweep.command(checkout);
-        let below = checkout.path("").canonicalize().expect("a checkout");
-        let mut watched = Watched::new(&mut command, &below);
-        if let Some(at) = at {
-            watched = watched.disturb(&mut command, at, Fault::Kill);
-        }
-        command.output().expect("starts");
-        watched.log()
-    };
-    let log = run(&undisturbed, None);
+    let undisturbed = Job::Sweep.prepare();
+    Job::Sweep.complete(&undisturbed);
     let expected = Job::Sweep.left(&undisturbed);
-    let checkpoint = |line: &&Vec<String>| line[0] == "rename" && line[3].contains("/checkpoint-");
-    let first = log.iter().find(checkpoint).expect("a checkpoint");
-    let at: usize = first[1].parse().expect("a number");
-    let store = template.again();
-    run(&store, Some(at + 2));
-
+    let store = killed(Job::Sweep, "checkpoint-00000001.safetensors");
     let folder = tempfile::tempdir().expect("a folder");
     let program = other_program(folder.path());
-    let output = with_program(Job::Sweep, &store, &program).output().expect("starts");
+    let output = with_program(Job::Sweep, &store, &program)
+        .output()
+        .expect("starts");
     let said = CommandOutput::from(output);
     assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.err.contains("a checkpoint is ignored: "), "{}", said.err);
+    assert!(
+        said.err.contains("a checkpoint is ignored: "),
+        "{}",
+        said.err
+    );
     assert!(said.err.contains("`program` was "), "{}", said.err);
     assert!(Job::Sweep.left(&store) == expected, "other results");
 }
@@ -166,7 +173,9 @@ fn two_programs_at_work_in_one_store_do_each_run_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = other_program(folder.path());
     let shared = template.again();
-    let other = with_program(Job::Sweep, &shared, &program).spawn().expect("starts");
+    let other = with_program(Job::Sweep, &shared, &program)
+        .spawn()
+        .expect("starts");
     Job::Sweep.complete(&shared);
     let said = CommandOutput::from(other.wait_with_output().expect("ended"));
     assert_eq!(said.code, Some(0), "{}", said.err);

@@ -30,7 +30,7 @@ Each task of the array is a worker that takes one run after the other, so short 
 runs that start from the same cached activations stay together. Runs that wait for a search are done
 by a second array, which depends on the first, and the last job collects the results.
 A task is warned before its time limit, writes a checkpoint and requeues itself; after preemption
-or a failure of its node SLURM requeues it. Scripts, logs and the ids of the jobs are in runs/slurm/.
+or a failure of its node SLURM requeues it. Scripts, logs and ids of the jobs are in runs/slurm/.
 Fetch data and encoders first: compute nodes often have no network.")]
 pub struct SubmitArgs {
     #[command(flatten)]
