@@ -82,6 +82,12 @@ test *ARGS: _libtorch
 test-slurm *ARGS: _libtorch
     OMP_NUM_THREADS=1 cargo test {{ flags }} --test slurm "$@" -- --ignored --test-threads=1
 
+# Disturb commands by kills, full disks, power losses, changed bits and clocks: the thorough tests too (an hour or two)
+[group('develop')]
+[no-exit-message]
+test-faults *ARGS: _libtorch
+    OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive cargo test {{ flags }} --test faults -- --include-ignored --nocapture --test-threads=2 "$@"
+
 # Check the format, then run clippy with warnings denied, with and without LibTorch
 [group('develop')]
 [no-exit-message]

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use totune_record::storage_advice;
+
 /// Everything that was requested is done.
 pub const OK: u8 = 0;
 /// The command finished, and some of its runs failed.
@@ -44,6 +46,9 @@ fn block(error: &anyhow::Error) -> String {
     for cause in error.chain().skip(1) {
         text.push_str(&format!("\n  caused by: {cause}"));
     }
+    if let Some(advice) = storage_advice(error) {
+        text.push_str(&format!("\n  advice: {advice}"));
+    }
     text
 }
 
@@ -59,6 +64,18 @@ mod tests {
         assert_eq!(
             block(&error),
             "error: runs/ab/evals.parquet: cannot write\n  caused by: no space left on device"
+        );
+    }
+
+    #[test]
+    fn a_full_disk_says_what_to_do() {
+        let error = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let text = block(&anyhow::Error::new(error).context("runs/ab: cannot write"));
+        assert!(
+            text.ends_with(
+                "\n  advice: free some space and run the same command again; what is done stays"
+            ),
+            "{text}"
         );
     }
 }

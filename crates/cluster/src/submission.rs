@@ -35,9 +35,10 @@ impl Submission {
     pub fn write(&self, folder: &Path) -> Result<()> {
         let (path, pending) = (folder.join(RECORD), folder.join(format!(".{RECORD}")));
         let text = serde_json::to_string_pretty(self)? + "\n";
-        fs::write(&pending, text)
-            .and_then(|()| fs::rename(&pending, &path))
-            .with_context(|| format!("{}: cannot be written", path.display()))
+        let written = fs::write(&pending, text)
+            .and_then(|()| fs::File::open(&pending)?.sync_all())
+            .and_then(|()| fs::rename(&pending, &path));
+        written.with_context(|| format!("{}: cannot be written", path.display()))
     }
 
     /// The submissions of a paper and profile below `root`, by name, which begins with the date, with their folders.
@@ -55,7 +56,9 @@ impl Submission {
             };
             let submission: Self = serde_json::from_str(&text)
                 .with_context(|| format!("{}: is no record of a submission", path.display()))?;
-            if submission.paper == paper && submission.profile == profile {
+            // The record is there before the first job is.
+            let has_jobs = submission.jobs().next().is_some();
+            if has_jobs && submission.paper == paper && submission.profile == profile {
                 found.push((folder, submission));
             }
         }

@@ -1,6 +1,7 @@
 //! Saving of a trained model as a folder.
 
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -249,13 +250,12 @@ impl Pending {
             .file_name()
             .with_context(|| format!("{}: expected a path that ends in a name", path.display()))?;
         let name = name.to_string_lossy();
-        let parent = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
+        let parent = folder_of(path);
         let failed = || format!("{}: cannot be made", path.display());
         fs::create_dir_all(parent).with_context(failed)?;
-        let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        // Not named by the process: in a container the next one may have the same id, and a killed one left its folder.
+        let own = RandomState::new().build_hasher().finish();
+        let temporary = path.with_file_name(format!(".{name}.{own:016x}.tmp"));
         fs::create_dir(&temporary).with_context(failed)?;
         Ok(Self {
             temporary,
@@ -271,10 +271,29 @@ impl Pending {
             let file = entry.and_then(|entry| fs::File::open(entry.path()));
             file.and_then(|file| file.sync_all()).with_context(shown)?;
         }
+        sync_folder(&self.temporary).with_context(shown)?;
         fs::rename(&self.temporary, &self.path).with_context(shown)?;
         self.published = true;
-        Ok(())
+        sync_folder(folder_of(&self.path)).with_context(shown)
     }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    fs::File::open(folder)?.sync_all()
+}
+
+/// Does nothing: a folder cannot be opened as a file here.
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 impl Drop for Pending {

@@ -45,6 +45,10 @@ pub(crate) fn write_file(tensors: Vec<Stored>, path: &Path) -> Result<String> {
     let metadata = HashMap::from([("format".to_string(), "pt".to_string())]);
     safetensors::serialize_to_file(views, Some(metadata), path)
         .with_context(|| format!("{}: cannot be written", path.display()))?;
+    // The library creates a file that only its owner may read; weights are for whoever may read the folder.
+    #[cfg(unix)]
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .with_context(|| format!("{}: cannot be opened to others", path.display()))?;
     Ok(Checkpoint::open(path)?.hash())
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use totune_adapt::TensorFile;
 use totune_model::Weights;
 use totune_model::fused::ParameterMoments;
-use totune_record::Versions;
+use totune_record::{Versions, create_folder};
 
 /// Key of [`About`] in the file's metadata.
 const ABOUT: &str = "totune.pretraining";
@@ -57,7 +57,7 @@ pub struct Folder {
 impl Folder {
     /// Opens the folder `path`, and creates it if it does not exist.
     pub fn open(path: &Path) -> Result<Self> {
-        fs::create_dir_all(path).with_context(|| format!("{}: cannot be made", path.display()))?;
+        create_folder(path)?;
         Ok(Self {
             path: path.to_path_buf(),
         })

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use totune_checkpoint::ElmoOptions;
 use totune_data::sha256_hex;
 use totune_model::BertConfig;
-use totune_record::write_atomically;
+use totune_record::{create_folder, write_atomically};
 
 use crate::Checkpoint;
 
@@ -151,7 +150,7 @@ fn weights(
     kept: &dyn Fn(&str) -> bool,
     of_encoder: &dyn Fn(&str) -> bool,
 ) -> Result<Exported> {
-    fs::create_dir_all(to).with_context(|| format!("{}: cannot be made", to.display()))?;
+    create_folder(to)?;
     let mut tensors = Vec::new();
     let mut parameters = 0;
     for (name, data) in all.iter().filter(|(name, _)| kept(name)) {

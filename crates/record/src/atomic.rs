@@ -19,6 +19,44 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     Pending::write(path, bytes)?.publish()
 }
 
+/// Creates a folder with those above it that are missing, each of which has its name on the disk when this returns:
+/// a file that is synchronised in a folder whose own name is lost in a power failure is lost with it.
+///
+/// # Errors
+/// Names the folder that cannot be created or synchronised.
+pub fn create_folder(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let above = folder_of(path);
+    if above != path {
+        create_folder(above)?;
+    }
+    match fs::create_dir(path) {
+        // Another process may have been quicker.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+        created => created.with_context(|| format!("{}: cannot be created", path.display()))?,
+    }
+    sync_folder(above)
+}
+
+/// Puts the names in a folder on the disk.
+///
+/// # Errors
+/// When the file system refuses, with the folder's name.
+pub fn sync_folder(folder: &Path) -> Result<()> {
+    synchronise(folder).with_context(|| format!("{}: could not be synchronised", folder.display()))
+}
+
+/// The folder that a path lies in.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) => Path::new("."),
+        None => path,
+    }
+}
+
 /// A name of letters, digits and dashes that no other call returns, in this process or in another one that shares the
 /// file system: pids recur, on other machines and in every container.
 pub fn unique_name() -> String {
@@ -103,12 +141,7 @@ impl Pending {
         fs::rename(&self.temporary, &self.path)
             .with_context(|| format!("{}: could not be put in place", self.path.display()))?;
         self.published = true;
-        let folder = match self.path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        sync_folder(folder)
-            .with_context(|| format!("{}: could not be synchronised", folder.display()))
+        sync_folder(folder_of(&self.path))
     }
 }
 
@@ -139,13 +172,13 @@ fn holds(path: &Path, bytes: &[u8]) -> io::Result<bool> {
 }
 
 #[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
+fn synchronise(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
 /// Does nothing: a folder cannot be opened as a file here, so the rename has to suffice.
 #[cfg(not(unix))]
-fn sync_folder(_folder: &Path) -> io::Result<()> {
+fn synchronise(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -194,6 +227,18 @@ mod tests {
             Pending::write_with(&path, b"new", |file, _| file.write_all(b"nex")).unwrap_err();
         assert!(error.to_string().contains("differ"), "{error}");
         check_folder(folder.path(), &[("a.txt", "old")]);
+    }
+
+    #[test]
+    fn a_folder_is_created_with_those_above_it_and_only_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/c");
+        create_folder(&path).unwrap();
+        create_folder(&path).unwrap();
+        assert!(path.is_dir());
+        fs::write(folder.path().join("file"), "").unwrap();
+        let error = create_folder(&folder.path().join("file/d")).unwrap_err();
+        assert!(error.to_string().contains("file"), "{error}");
     }
 
     #[test]

@@ -11,13 +11,15 @@
 
 mod atomic;
 mod cell;
+mod checksum;
 mod order;
 mod parquet;
 mod rows;
 mod tables;
+mod trouble;
 mod versions;
 
-pub use atomic::{unique_name, write_atomically};
+pub use atomic::{create_folder, sync_folder, unique_name, write_atomically};
 pub use order::natural;
 pub use parquet::SCHEMA_VERSION;
 pub use rows::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables, TimingRow};
@@ -25,4 +27,5 @@ pub use tables::{
     read_perplexity, read_pretraining, read_timing, write_perplexity, write_pretraining,
     write_timing,
 };
+pub use trouble::{NewerVersion, storage_advice};
 pub use versions::Versions;

@@ -13,6 +13,8 @@ use polars::prelude::{
 };
 
 use crate::cell::{ColumnSpec, Row};
+use crate::checksum;
+use crate::trouble::NewerVersion;
 
 /// Version of the columns and their meaning, kept in every file; a change of either raises it. Files of earlier
 /// versions are read; columns that they lack are unknown.
@@ -25,36 +27,58 @@ const MAGIC: &[u8] = b"PAR1";
 const TABLE_KEY: &str = "totune.table";
 const VERSION_KEY: &str = "totune.schema-version";
 const ABOUT_KEY: &str = "totune.about";
+const TOGETHER_KEY: &str = "totune.written-with";
 
-/// The rows as a parquet file. The same rows give the same bytes.
-pub(crate) fn encode<R: Row>(rows: &[R]) -> Result<Vec<u8>> {
+/// The rows as a parquet file with its checksum, and with the `checksums` of tables that are written together with it.
+/// The same rows give the same bytes.
+pub(crate) fn encode<R: Row>(rows: &[R], checksums: Option<&str>) -> Result<Vec<u8>> {
     let frame =
         R::to_frame(rows).with_context(|| format!("{} table: could not be built", R::TABLE))?;
-    encode_frame(frame, R::TABLE, R::ABOUT, SCHEMA_VERSION)
+    let more = checksums.map(|checksums| (TOGETHER_KEY, checksums));
+    encode_frame(frame, R::TABLE, R::ABOUT, SCHEMA_VERSION, more)
 }
 
-fn encode_frame(mut frame: DataFrame, table: &str, about: &str, version: u32) -> Result<Vec<u8>> {
+fn encode_frame(
+    mut frame: DataFrame,
+    table: &str,
+    about: &str,
+    version: u32,
+    more: Option<(&str, &str)>,
+) -> Result<Vec<u8>> {
+    let version = version.to_string();
     let metadata = [
         (TABLE_KEY, table),
-        (VERSION_KEY, &version.to_string()),
+        (VERSION_KEY, &version),
         (ABOUT_KEY, about),
-    ]
-    .map(|(key, value)| (key.to_owned(), value.to_owned()));
+        (checksum::KEY, checksum::NONE),
+    ];
+    let metadata = metadata.into_iter().chain(more);
+    let metadata: Vec<_> = metadata
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
     let mut bytes = Vec::new();
     ParquetWriter::new(&mut bytes)
         .with_compression(ParquetCompression::Zstd(None))
         // Set rather than left to a default, so that a newer polars writes the same groups.
         .with_row_group_size(Some(1 << 18))
         .with_statistics(StatisticsOptions::empty())
-        .with_key_value_metadata(Some(KeyValueMetadata::from_static(metadata.to_vec())))
+        .with_key_value_metadata(Some(KeyValueMetadata::from_static(metadata)))
         .finish(&mut frame)
         .with_context(|| format!("{table} table: could not be encoded"))?;
+    checksum::seal(&mut bytes)
+        .with_context(|| format!("{table} table: its checksum could not be written"))?;
     Ok(bytes)
 }
 
 /// The rows of a parquet file; `path` is only named in errors.
 pub(crate) fn decode<R: Row>(bytes: Vec<u8>, path: &Path) -> Result<Vec<R>> {
+    Ok(decode_with(bytes, path)?.0)
+}
+
+/// Like [`decode`], with the checksums of the tables that were written together with this one, if it has them.
+pub(crate) fn decode_with<R: Row>(bytes: Vec<u8>, path: &Path) -> Result<(Vec<R>, Option<String>)> {
     check_ends(&bytes).with_context(|| format!("{}: not a whole parquet file", path.display()))?;
+    checksum::check(&bytes).with_context(|| path.display().to_string())?;
     // The decoder is written for files it can trust and may panic on others.
     panic::catch_unwind(AssertUnwindSafe(|| decode_whole(bytes)))
         .unwrap_or_else(|panic| Err(anyhow!("damaged: {}", panic_message(&*panic))))
@@ -94,7 +118,7 @@ fn check_ends(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn decode_whole<R: Row>(bytes: Vec<u8>) -> Result<Vec<R>> {
+fn decode_whole<R: Row>(bytes: Vec<u8>) -> Result<(Vec<R>, Option<String>)> {
     let mut reader = ParquetReader::new(Cursor::new(bytes)).set_rechunk(true);
     let metadata = reader
         .get_metadata()?
@@ -114,10 +138,9 @@ fn decode_whole<R: Row>(bytes: Vec<u8>) -> Result<Vec<R>> {
     };
     let known = written.parse().ok();
     let known = known.filter(|version| (1..=SCHEMA_VERSION).contains(version));
-    let version = known.with_context(|| {
-        format!(
-            "found schema version `{written}`, expected at most `{SCHEMA_VERSION}`; this program cannot read it"
-        )
+    let version = known.ok_or_else(|| NewerVersion {
+        found: written.to_string(),
+        known: SCHEMA_VERSION,
     })?;
     let table = value(TABLE_KEY).unwrap_or_default();
     ensure!(
@@ -135,7 +158,10 @@ fn decode_whole<R: Row>(bytes: Vec<u8>) -> Result<Vec<R>> {
         let rows = frame.height();
         frame.with_column(Column::full_null(column.name.into(), rows, &column.dtype))?;
     }
-    Ok(R::from_frame(&frame)?)
+    Ok((
+        R::from_frame(&frame)?,
+        value(TOGETHER_KEY).map(str::to_owned),
+    ))
 }
 
 /// Checks that the columns are those of the schema version, by name and type, with empty cells only where they may be.
@@ -200,8 +226,8 @@ mod tests {
     #[test]
     fn a_file_from_a_later_version_says_so() {
         check_refusal(
-            |frame| encode_frame(frame, "evals", "", 7),
-            "found schema version `7`, expected at most `2`",
+            |frame| encode_frame(frame, "evals", "", 7, None),
+            "found schema version `7`, expected at most `2`: a newer totune wrote it",
         );
     }
 
@@ -220,7 +246,7 @@ mod tests {
     #[test]
     fn another_table_is_not_taken_for_this_one() {
         check_refusal(
-            |frame| encode_frame(frame, "runs", "", 1),
+            |frame| encode_frame(frame, "runs", "", 1, None),
             "found the table `runs`, expected `evals`",
         );
     }
@@ -228,7 +254,7 @@ mod tests {
     #[test]
     fn a_missing_column_is_named() {
         check_refusal(
-            |frame| encode_frame(frame.drop("metric")?, "evals", "", 1),
+            |frame| encode_frame(frame.drop("metric")?, "evals", "", 1, None),
             "found no column `metric`, expected one of type str",
         );
     }
@@ -238,7 +264,7 @@ mod tests {
         check_refusal(
             |mut frame| {
                 frame.with_column(Column::new("step".into(), vec![1.5f64]))?;
-                encode_frame(frame, "evals", "", 1)
+                encode_frame(frame, "evals", "", 1, None)
             },
             "column `step`: found type f64, expected u64",
         );
@@ -249,7 +275,7 @@ mod tests {
         check_refusal(
             |mut frame| {
                 frame.with_column(Column::new("value".into(), vec![None::<f64>]))?;
-                encode_frame(frame, "evals", "", 1)
+                encode_frame(frame, "evals", "", 1, None)
             },
             "column `value`: found 1 empty cells",
         );
@@ -260,7 +286,7 @@ mod tests {
         check_refusal(
             |mut frame| {
                 frame.with_column(Column::new("mood".into(), vec![1u32]))?;
-                encode_frame(frame, "evals", "", 1)
+                encode_frame(frame, "evals", "", 1, None)
             },
             "found a column `mood`",
         );
@@ -289,7 +315,7 @@ mod tests {
         let written = |version, drop: &[&str]| {
             let frame = crate::RunRow::to_frame(std::slice::from_ref(&row)).unwrap();
             let frame = frame.drop_many(drop.iter().copied());
-            let bytes = encode_frame(frame, "runs", "", version).unwrap();
+            let bytes = encode_frame(frame, "runs", "", version, None).unwrap();
             decode::<crate::RunRow>(bytes, Path::new("runs.parquet"))
         };
         assert_eq!(written(2, &[]).unwrap(), std::slice::from_ref(&row));
@@ -303,7 +329,7 @@ mod tests {
         assert_eq!(read, std::slice::from_ref(&unknown));
         assert_eq!(read[0].cpu_share(), None);
         // Written again it is of this version, and as unknown as before.
-        let again = decode(encode(&read).unwrap(), Path::new("runs.parquet")).unwrap();
+        let again = decode(encode(&read, None).unwrap(), Path::new("runs.parquet")).unwrap();
         let again: Vec<crate::RunRow> = again;
         assert_eq!(again, [unknown]);
         for (version, drop, reason) in [

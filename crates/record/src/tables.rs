@@ -9,31 +9,42 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::atomic::Pending;
 use crate::cell::Row;
-use crate::parquet::{decode, encode};
+use crate::checksum;
+use crate::parquet::{decode, decode_with, encode};
 use crate::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables, TimingRow};
 
 impl Tables {
     /// Writes `runs.parquet`, `evals.parquet` and `predictions.parquet` into a folder that exists.
     ///
     /// All three are written and verified under temporary names before the first is put in place, and
-    /// `runs.parquet` comes last: where it exists, the others do. Rows are written sorted, whatever their
-    /// order here.
+    /// `runs.parquet` comes last: where it exists, the others do. It has their checksums, so that files of two writes
+    /// are not taken for one. Rows are written sorted, whatever their order here.
     pub fn write(&self, dir: &Path) -> Result<()> {
         let sorted = self.sorted();
-        let pending = [
-            prepare(dir, &sorted.predictions)?,
-            prepare(dir, &sorted.evals)?,
-            prepare(dir, &sorted.runs)?,
-        ];
+        let predictions = prepare(dir, &sorted.predictions, None)?;
+        let evals = prepare(dir, &sorted.evals, None)?;
+        let checksums = together(&evals.1, &predictions.1);
+        let runs = prepare(dir, &sorted.runs, Some(&checksums))?;
+        let pending = [predictions.0, evals.0, runs.0];
         pending.into_iter().try_for_each(Pending::publish)
     }
 
     /// Reads the three files of a folder, and checks that they belong together.
     pub fn read(dir: &Path) -> Result<Self> {
+        let (runs, expected) = decode_with(bytes_of::<RunRow>(dir)?, &file::<RunRow>(dir))?;
+        let (evals, predictions) = (bytes_of::<EvalRow>(dir)?, bytes_of::<PredictionRow>(dir)?);
+        if let Some(expected) = expected {
+            let of = |bytes: &[u8]| checksum::of(bytes).unwrap_or_default().to_string();
+            ensure!(
+                together(&of(&evals), &of(&predictions)) == expected,
+                "{}: the three tables in its folder were not written together; the command that wrote them does so when run again",
+                file::<RunRow>(dir).display()
+            );
+        }
         let tables = Self {
-            runs: read(dir)?,
-            evals: read(dir)?,
-            predictions: read(dir)?,
+            runs,
+            evals: decode(evals, &file::<EvalRow>(dir))?,
+            predictions: decode(predictions, &file::<PredictionRow>(dir))?,
         };
         tables.check(dir)?;
         Ok(tables)
@@ -102,7 +113,7 @@ fn check_owners<'a, R: Row>(
 
 /// Writes `pretraining.parquet` into a folder that exists, whole or not at all.
 pub fn write_pretraining(dir: &Path, rows: &[PretrainingRow]) -> Result<()> {
-    prepare(dir, rows)?.publish()
+    prepare(dir, rows, None)?.0.publish()
 }
 
 /// Reads `pretraining.parquet` of a folder.
@@ -112,7 +123,7 @@ pub fn read_pretraining(dir: &Path) -> Result<Vec<PretrainingRow>> {
 
 /// Writes `perplexity.parquet` into a folder that exists, whole or not at all.
 pub fn write_perplexity(dir: &Path, rows: &[PerplexityRow]) -> Result<()> {
-    prepare(dir, rows)?.publish()
+    prepare(dir, rows, None)?.0.publish()
 }
 
 /// Reads `perplexity.parquet` of a folder.
@@ -136,7 +147,7 @@ pub fn write_timing(dir: &Path, rows: &[TimingRow]) -> Result<()> {
         };
         key(a).cmp(&key(b)).then(a.phase.cmp(&b.phase))
     });
-    prepare(dir, &rows)?.publish()
+    prepare(dir, &rows, None)?.0.publish()
 }
 
 /// Reads `timing.parquet` of a folder; no rows where there is none.
@@ -152,23 +163,32 @@ fn file<R: Row>(dir: &Path) -> PathBuf {
     dir.join(format!("{}.parquet", R::TABLE))
 }
 
-/// Writes one table under a temporary name, after making sure that it reads back as the same rows.
-fn prepare<R: Row>(dir: &Path, rows: &[R]) -> Result<Pending> {
+/// The checksums that runs carry of the tables written together with them.
+fn together(evals: &str, predictions: &str) -> String {
+    format!("evals {evals} predictions {predictions}")
+}
+
+/// Writes one table under a temporary name, after making sure that it reads back as the same rows; returns its checksum
+/// too.
+fn prepare<R: Row>(dir: &Path, rows: &[R], checksums: Option<&str>) -> Result<(Pending, String)> {
     let path = file::<R>(dir);
-    let bytes = encode(rows)?;
+    let bytes = encode(rows, checksums)?;
     // Compared as bytes, since a diverged run's NaN differs from itself.
-    let again = encode(&decode::<R>(bytes.clone(), &path)?)?;
+    let again = encode(&decode::<R>(bytes.clone(), &path)?, checksums)?;
     ensure!(
         again == bytes,
         "{}: rows changed on their way through parquet",
         path.display()
     );
-    Pending::write(&path, &bytes)
+    let checksum = checksum::of(&bytes).unwrap_or_default().to_string();
+    Ok((Pending::write(&path, &bytes)?, checksum))
 }
 
 fn read<R: Row>(dir: &Path) -> Result<Vec<R>> {
+    decode(bytes_of::<R>(dir)?, &file::<R>(dir))
+}
+
+fn bytes_of<R: Row>(dir: &Path) -> Result<Vec<u8>> {
     let path = file::<R>(dir);
-    let bytes =
-        fs::read(&path).with_context(|| format!("{}: could not be read", path.display()))?;
-    decode(bytes, &path)
+    fs::read(&path).with_context(|| format!("{}: could not be read", path.display()))
 }

@@ -78,14 +78,14 @@ impl ActivationStore {
         }
         let path = self.folder.join(format!("{name}.states"));
         let owned = self.folder.join(format!("{name}.owner"));
-        let _lease = Lease::take_unless(&owned, || path.exists())?;
+        // Where the folder cannot be written to, nothing is shared, and each process computes for itself.
+        let _lease = Lease::take_unless(&owned, || path.exists()).unwrap_or_default();
         if !path.exists() {
-            make_room(&self.folder, self.budget - size)?;
+            let _ = make_room(&self.folder, self.budget - size);
         }
         let kept = Arc::new(CacheFile::new(&self.folder, &name).get(compute)?);
-        // Least recently used files are deleted first.
-        let now = fs::File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
-        now.with_context(|| format!("{}: cannot be dated", path.display()))?;
+        // Least recently used files are deleted first; one without a date of today is only deleted sooner.
+        let _ = fs::File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         open.push((name, kept.clone()));
         Ok(Some(kept))
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use totune_record::{RunRow, Tables};
+use totune_record::{RunRow, Tables, create_folder};
 
 use crate::{Places, Plan, PlannedRun, Project, RunSpec, State, parallel};
 
@@ -58,8 +58,7 @@ pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> 
     refuse_mixed(project, &tables.runs)?;
     tables.sort();
     let folder = project.results(&plan.paper, &plan.profile);
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("{}: cannot create", folder.display()))?;
+    create_folder(&folder)?;
     tables.write(&folder)?;
     let failed = runs.iter().filter(|run| run.state == State::Failed).count();
     Ok(Collected {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use totune_record::{RunRow, Tables};
+use totune_record::{RunRow, Tables, storage_advice};
 
 use crate::activation_store::ActivationStore;
 use crate::checkpoint::CheckpointPlace;
@@ -196,7 +196,7 @@ impl Sweep<'_> {
         let heard = Listeners(vec![&log, self.progress]);
         heard.started(position, run);
         let clock = Instant::now();
-        let Some(outcome) = self.perform(&run.spec, &claim, (&log, &heard)) else {
+        let Some(outcome) = self.perform(&run.spec, &claim, (&log, &heard))? else {
             heard.stopped(run);
             return Ok(End::Stopped);
         };
@@ -222,12 +222,15 @@ impl Sweep<'_> {
     }
 
     /// Does the work and turns failures and panics into outcomes; `None` when it was stopped from outside.
+    ///
+    /// # Errors
+    /// When the file system fails, which says nothing of the run: it stays interrupted.
     fn perform(
         &self,
         spec: &RunSpec,
         claim: &Claim,
         (log, progress): (&RunLog, &dyn Progress),
-    ) -> Option<Outcome> {
+    ) -> Result<Option<Outcome>> {
         let row = row(spec, &self.inputs, &self.code, self.machine);
         log.place(&row);
         let blank = row.clone();
@@ -255,12 +258,13 @@ impl Sweep<'_> {
                 predictions: Vec::new(),
             }
         };
-        match catch(work) {
+        Ok(match catch(work) {
             Ok(Ok(outcome)) => Some(outcome),
             Ok(Err(error)) if error.is::<Interrupted>() => None,
+            Ok(Err(error)) if storage_advice(&error).is_some() => return Err(error),
             Ok(Err(error)) => Some(failed(format!("{error:#}"))),
             Err(panic) => Some(failed(panic)),
-        }
+        })
     }
 
     /// Publishes the rows of a run; `None` if another process has taken it over.

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use totune_record::Tables;
 
 use crate::stale::Present;
@@ -22,7 +22,9 @@ impl<'a> Known<'a> {
     pub fn read(places: Places<'a>, paper: &str, profile: &str) -> Result<Self> {
         let folder = places.project.results(paper, profile);
         let runs = if folder.join("runs.parquet").is_file() {
-            Tables::read_runs(&folder)?
+            Tables::read_runs(&folder).context(
+                "earlier results are not used as they are; where the runs are in the store, remove the file and `totune collect` writes it again",
+            )?
         } else {
             Vec::new()
         };

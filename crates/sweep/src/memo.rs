@@ -25,6 +25,14 @@ struct HashMemo {
     /// The program: another one may read files differently.
     program: String,
     hashes: BTreeMap<String, String>,
+    /// SHA-256 of the hashes: a changed one would make finished runs look stale.
+    sha256: String,
+}
+
+impl HashMemo {
+    fn checksum(&self) -> String {
+        sha256_hex(&serde_json::to_vec(&self.hashes).expect("plain data"))
+    }
 }
 
 impl Memo {
@@ -37,11 +45,12 @@ impl Memo {
             let bytes = fs::read(file.as_ref()?).ok()?;
             serde_json::from_slice(&bytes).ok()
         };
-        let kept = kept().filter(|kept| kept.program == program);
+        let is_usable = |kept: &HashMemo| kept.program == program && kept.checksum() == kept.sha256;
+        let kept = kept().filter(is_usable);
         Self {
             kept: RefCell::new(kept.unwrap_or(HashMemo {
                 program,
-                hashes: BTreeMap::new(),
+                ..HashMemo::default()
             })),
             file,
             is_new: Cell::new(false),
@@ -74,9 +83,11 @@ impl Drop for Memo {
         let Some(file) = self.file.as_ref().filter(|_| self.is_new.get()) else {
             return;
         };
+        let mut kept = self.kept.borrow_mut();
+        kept.sha256 = kept.checksum();
         // Without it the files are read again; that is no reason to fail.
         let folder = file.parent().map(fs::create_dir_all);
-        if let (Some(Ok(())), Ok(json)) = (folder, serde_json::to_vec(&*self.kept.borrow())) {
+        if let (Some(Ok(())), Ok(json)) = (folder, serde_json::to_vec(&*kept)) {
             let _ = write_atomically(file, &json);
         }
     }
@@ -122,5 +133,10 @@ mod tests {
         assert_eq!((hash("y"), reads.get()), ("a".into(), 2));
         fs::write(&file, "bc").expect("written");
         assert_eq!((hash("x"), reads.get()), ("bc".into(), 3));
+        // A changed hash would make finished runs look stale.
+        let kept = cache.join("hashes.json");
+        let text = fs::read_to_string(&kept).expect("hashes");
+        fs::write(&kept, text.replace("\"bc\"", "\"cc\"")).expect("damaged");
+        assert_eq!((hash("x"), reads.get()), ("bc".into(), 4));
     }
 }

@@ -97,7 +97,8 @@ impl Plan {
         let elsewhere = |entry: &Entry| matches!(entry, Entry::Undecided(run) if run.elsewhere);
         let waits_for_others = entries.iter().any(elsewhere);
         let planned = |entry: Entry| entry.planned(store, selection.retry_failed);
-        let mut runs: Vec<PlannedRun> = parallel::map(entries, planned);
+        let runs = parallel::map(entries, planned);
+        let mut runs: Vec<PlannedRun> = runs.into_iter().collect::<Result<_>>()?;
         let labelled = runs.iter_mut().map(|run| (&mut run.label, &run.spec));
         labels::tell_apart(&mut labelled.collect::<Vec<_>>());
         Ok(Self {
@@ -175,10 +176,10 @@ impl Entry {
         }
     }
 
-    fn planned(self, store: &Store, retry_failed: bool) -> PlannedRun {
+    fn planned(self, store: &Store, retry_failed: bool) -> Result<PlannedRun> {
         match self {
             Self::Known(spec) => planned(store, spec, retry_failed),
-            Self::Undecided(undecided) => PlannedRun {
+            Self::Undecided(undecided) => Ok(PlannedRun {
                 id: String::new(),
                 label: undecided.spec.label_before_its_search(),
                 state: undecided.state,
@@ -187,7 +188,7 @@ impl Entry {
                 seconds: None,
                 replaces: None,
                 spec: undecided.spec,
-            },
+            }),
         }
     }
 }
@@ -250,9 +251,12 @@ fn main_metric(project: &Project, dataset: &str) -> Result<String> {
     })
 }
 
-fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
+fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> Result<PlannedRun> {
     let id = spec.id();
     let (state, why) = store.state(&id);
+    if state == State::Interrupted {
+        store.refuse_newer(&id)?;
+    }
     let will_run = match state {
         State::Missing | State::Interrupted => true,
         State::Failed => retry_failed,
@@ -268,7 +272,7 @@ fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
     let ended = (state == State::Done)
         .then(|| store.ended_run(&id))
         .flatten();
-    PlannedRun {
+    Ok(PlannedRun {
         label: spec.label(),
         id,
         state,
@@ -277,5 +281,5 @@ fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> PlannedRun {
         seconds: ended.and_then(Result::ok).map(|run| run.seconds),
         replaces: spec.replaces.clone(),
         spec,
-    }
+    })
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
-use totune_record::{Tables, unique_name, write_atomically};
+use totune_record::{Tables, create_folder, sync_folder, unique_name, write_atomically};
 
 use crate::{ended, lease};
 
@@ -48,10 +48,18 @@ pub(crate) fn last_round(folder: &Path) -> Result<u64> {
         .unwrap_or(0))
 }
 
-/// Identity of the results that count, which no other results have; `None` without published ones.
+/// Identity of the results that count, which neither other results have nor changed ones; `None` without published ones.
 pub(crate) fn stamp(folder: &Path) -> Option<String> {
     let round = last_round(folder).ok().filter(|round| *round > 0)?;
-    ended::stamp(&folder.join(RESULTS).join(round.to_string()))
+    let own = published(folder).ok()??;
+    let tables = ["runs", "evals", "predictions"].map(|name| own.join(format!("{name}.parquet")));
+    let place = folder.join(RESULTS).join(round.to_string());
+    let stamps: Option<Vec<String>> = tables
+        .iter()
+        .chain([&place])
+        .map(|file| ended::stamp(file))
+        .collect();
+    Some(stamps?.join(" "))
 }
 
 /// The folder with the published tables of a run; `None` where it has none.
@@ -85,23 +93,31 @@ pub(crate) fn status(folder: &Path) -> Option<String> {
 pub(crate) fn publish(folder: &Path, round: u64, tables: &Tables) -> Result<bool> {
     let attempt = unique_name();
     let own = folder.join(ATTEMPTS).join(&attempt);
-    let results = folder.join(RESULTS);
-    for folder in [&own, &results] {
-        fs::create_dir_all(folder)
-            .with_context(|| format!("{}: cannot create", folder.display()))?;
+    let (manifest, results) = (own.join("attempt.json"), folder.join(RESULTS));
+    let written = || -> Result<()> {
+        create_folder(&own)?;
+        create_folder(&results)?;
+        tables.write(&own)?;
+        let status = tables.runs.first().map(|run| run.status.clone());
+        write_atomically(
+            &manifest,
+            &serde_json::to_vec(&Manifest { attempt, status })?,
+        )
+    };
+    if let Err(error) = written() {
+        // Nobody refers to what is there, and the error matters more than what cannot be removed of it.
+        let _ = fs::remove_dir_all(&own);
+        return Err(error);
     }
-    tables.write(&own)?;
-    let manifest = own.join("attempt.json");
-    let status = tables.runs.first().map(|run| run.status.clone());
-    write_atomically(
-        &manifest,
-        &serde_json::to_vec(&Manifest { attempt, status })?,
-    )?;
     let place = results.join(round.to_string());
     let is_first = lease::link_once(&manifest, &place)
         .with_context(|| format!("{}: cannot be published", place.display()))?;
     if !is_first {
         fs::remove_dir_all(&own).with_context(|| format!("{}: cannot remove", own.display()))?;
+    }
+    // Its name last, with those of the folders it lies in, which another process may have made just now.
+    for folder in results.ancestors().take(3) {
+        sync_folder(folder)?;
     }
     Ok(is_first)
 }

@@ -9,12 +9,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use serde::Serialize;
-use totune_record::{Tables, Versions, write_atomically};
+use totune_data::sha256_hex;
+use totune_record::{NewerVersion, RunRow, Tables, Versions, create_folder, write_atomically};
 
 use crate::RunSpec;
-use crate::ended::{DATASET, EndedRun, EndedRuns, TOKENIZER, WEIGHTS};
+use crate::ended::{self, DATASET, EndedRun, EndedRuns, TOKENIZER, WEIGHTS};
 use crate::lease::{Hold, Holder, LEASES, Lease};
 use crate::publication::{self, ATTEMPTS, RESULTS};
 use crate::spec::Sources;
@@ -23,7 +24,10 @@ use crate::spec::Sources;
 const SPEC: &str = "spec.json";
 
 /// File of a run folder with the facts from the cards at the time of the run.
-pub(crate) const CARDS: &str = "cards.json";
+const CARDS: &str = "cards.json";
+
+/// Key of the checksum in that file.
+const CHECKSUM: &str = "sha256";
 
 /// File of a run folder with the log of every attempt.
 pub(crate) const LOG: &str = "run.log";
@@ -136,7 +140,7 @@ impl Store {
             Ok(run) => state_of(&run.status, &run.error),
             Err(error) => (
                 State::Interrupted,
-                format!("its tables cannot be read: {error:#}"),
+                format!("its results cannot be read: {error:#}"),
             ),
         })
     }
@@ -151,13 +155,19 @@ impl Store {
     /// often as there are new ones.
     pub(crate) fn ended_run(&self, id: &str) -> Option<Result<EndedRun>> {
         let folder = self.folder(id);
-        let stamp = publication::stamp(&folder);
+        let cards = ended::stamp(&folder.join(CARDS)).unwrap_or_default();
+        let stamp = publication::stamp(&folder).map(|stamp| format!("{stamp} {cards}"));
         if let Some(known) = stamp.as_ref().and_then(|stamp| self.ended.get(id, stamp)) {
             return Some(Ok(known));
         }
         let published = publication::published(&folder).transpose()?;
-        let tables = published.and_then(|_| self.tables(id));
-        let run = tables.map(|tables| EndedRun::of(&tables.runs[0], read_by(&folder, &tables)));
+        let read = || -> Result<EndedRun> {
+            published?;
+            let cards = self.cards(id)?;
+            let row = &self.tables(id)?.runs[0];
+            Ok(EndedRun::of(row, read_by(row, cards)))
+        };
+        let run = read();
         if let (Some(stamp), Ok(run)) = (stamp, &run) {
             self.ended.insert(id, stamp, run.clone());
         }
@@ -167,6 +177,37 @@ impl Store {
     /// Has the tables of a run read again, since they turned out to be damaged.
     pub(crate) fn forget(&self, id: &str) {
         self.ended.forget(id);
+    }
+
+    /// Refuses a run with results of a newer version of the program, which must not give way to those of this one.
+    pub(crate) fn refuse_newer(&self, id: &str) -> Result<()> {
+        match self.tables(id) {
+            Err(error) if error.is::<NewerVersion>() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The facts from the cards at the time of a run; none where they were not recorded.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub(crate) fn cards(&self, id: &str) -> Result<Sources> {
+        let path = self.folder(id).join(CARDS);
+        let bytes = match std::fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Sources::new()),
+            read => read.with_context(|| format!("{}: cannot be read", path.display()))?,
+        };
+        let mut cards: Sources = serde_json::from_slice(&bytes)
+            .with_context(|| format!("{}: the file is damaged", path.display()))?;
+        // Files of earlier versions have no checksum.
+        if let Some(expected) = cards.remove(CHECKSUM) {
+            ensure!(
+                checksum(&cards) == expected,
+                "{}: its checksum is wrong: the file is damaged",
+                path.display()
+            );
+        }
+        Ok(cards)
     }
 
     /// Whether this process has seen the owner of a run renew its lease, which still holds.
@@ -225,9 +266,9 @@ impl Store {
         id: &str,
         take: impl FnOnce(&Path) -> Result<Option<Lease>>,
     ) -> Result<Option<Claim>> {
+        self.refuse_newer(id)?;
         let folder = self.folder(id);
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("{}: cannot create", folder.display()))?;
+        create_folder(&folder)?;
         let Some(lease) = take(&folder)? else {
             return Ok(None);
         };
@@ -277,7 +318,9 @@ impl Claim {
                 removed => removed.with_context(|| format!("{}: cannot remove", path.display()))?,
             }
         }
-        let said = serde_json::to_string_pretty(cards)? + "\n";
+        let mut cards = cards.clone();
+        cards.insert(CHECKSUM.to_string(), checksum(&cards));
+        let said = serde_json::to_string_pretty(&cards)? + "\n";
         write_atomically(&self.folder.join(CARDS), said.as_bytes())?;
         let json = spec.canonical_json() + "\n";
         write_atomically(&self.folder.join(SPEC), json.as_bytes())
@@ -290,10 +333,16 @@ impl Claim {
             self.is_ours()? && publication::publish(&self.folder, self.round, tables)?;
         let run = &tables.runs[0];
         if is_published && state_of(&run.status, &run.error).0 == State::Done {
-            checkpoints_in(&self.folder).remove_all()?;
+            // Its results are there; what cannot be removed takes room and does no harm.
+            let _ = checkpoints_in(&self.folder).remove_all();
         }
         Ok(is_published)
     }
+}
+
+/// SHA-256 of the facts from the cards.
+fn checksum(cards: &Sources) -> String {
+    sha256_hex(&serde_json::to_vec(cards).expect("plain data"))
 }
 
 /// Whether a file is a table that an earlier version published, which counts until there is another one.
@@ -309,12 +358,9 @@ fn state_of(status: &str, error: &str) -> (State, String) {
     }
 }
 
-/// Hashes of what a run has read, and what the cards said then; without those that were not recorded.
-fn read_by(folder: &Path, tables: &Tables) -> Sources {
-    let row = &tables.runs[0];
-    let cards = std::fs::read(folder.join(CARDS)).ok();
-    let cards = cards.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let mut read: Sources = cards.unwrap_or_default();
+/// Hashes of what a run has read, and what the `cards` said then; without those that were not recorded.
+fn read_by(row: &RunRow, cards: Sources) -> Sources {
+    let mut read = cards;
     for (key, hash) in [
         (DATASET, &row.dataset_hash),
         (WEIGHTS, &row.checkpoint_hash),

@@ -1,7 +1,8 @@
 //! Cached activations in a file that many runs and processes share.
 //!
 //! The file is written under another name and renamed when it is whole, so that a truncated one never appears under its
-//! own name. It is mapped, not read: processes share its pages, and the system may drop them when memory is short.
+//! own name. It is mapped, not read: processes share its pages, and the system may drop them when memory is short. Its
+//! checksum is compared when it is mapped, once in each process.
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -10,12 +11,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use memmap2::Mmap;
+use sha2::{Digest, Sha256};
 
 use super::activations::{Activations, Shape};
 use super::bytes::Bytes;
 
 /// First bytes of a cache file, the last of which counts its versions.
-const MAGIC: &[u8; 16] = b"totune states  1";
+const MAGIC: &[u8; 16] = b"totune states  2";
+
+/// Length of the SHA-256 of everything after it.
+const CHECKSUM: usize = 32;
+
+/// Length of all before the head: the first bytes, the checksum, the length of the head.
+const FRONT: usize = MAGIC.len() + CHECKSUM + 8;
 
 /// A file of cached activations, named by everything they depend on.
 #[derive(Debug, Clone)]
@@ -34,21 +42,28 @@ impl CacheFile {
     /// Loads the activations from the file, or computes them with `compute` and writes the file.
     ///
     /// If several processes need it at once, each may compute it, and the last file stays; a caller that wants only one to
-    /// compute takes a lease first. A damaged file is written again.
+    /// compute takes a lease first. A damaged file is written again. Where the file cannot be written, the activations
+    /// stay in memory, and a note says why.
+    ///
+    /// # Errors
+    /// Those of `compute`.
     pub fn get(&self, compute: impl FnOnce() -> Result<Activations>) -> Result<Activations> {
-        if let Ok(activations) = self.open() {
-            return Ok(activations);
+        match self.open() {
+            Ok(activations) => return Ok(activations),
+            Err(error) if self.path.exists() => eprintln!("note: {error:#}; computed again"),
+            Err(_) => {}
         }
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)
-            .with_context(|| format!("{}: cannot be made", folder.display()))?;
         let computed = compute()?;
-        self.write(&computed)
-            .with_context(|| format!("{}: cannot be written", self.path.display()))?;
-        self.open()
+        Ok(self.write(&computed).unwrap_or_else(|error| {
+            let path = self.path.display();
+            eprintln!("note: {path}: cannot be written: {error:#}; kept in memory");
+            computed
+        }))
     }
 
-    fn write(&self, activations: &Activations) -> Result<()> {
+    /// Writes the file and maps it.
+    fn write(&self, activations: &Activations) -> Result<Activations> {
+        fs::create_dir_all(self.path.parent().unwrap_or(Path::new(".")))?;
         let own = RandomState::new().build_hasher().finish();
         let part = self.path.with_extension(format!("{own:016x}.part"));
         let written = write_to(&part, activations);
@@ -57,7 +72,8 @@ impl CacheFile {
             // The error of the write matters more.
             let _ = fs::remove_file(&part);
         }
-        published
+        published?;
+        self.open()
     }
 
     fn open(&self) -> Result<Activations> {
@@ -67,15 +83,22 @@ impl CacheFile {
         // by hand ends the process, as with any mapped file.
         let map =
             unsafe { Mmap::map(&file) }.with_context(|| format!("{path}: cannot be mapped"))?;
-        let head = map.get(16..24).filter(|_| &map[..16] == MAGIC);
-        let head = head.with_context(|| format!("{path}: does not begin as cached activations"))?;
-        let length = u64::from_le_bytes(head.try_into().expect("8 bytes"));
-        let end = usize::try_from(length).ok().and_then(|n| n.checked_add(24));
-        let json = end.and_then(|end| map.get(24..end));
+        let front = map.get(..FRONT).filter(|front| front.starts_with(MAGIC));
+        let front =
+            front.with_context(|| format!("{path}: not cached activations of this version"))?;
+        let (expected, content) = map[MAGIC.len()..].split_at(CHECKSUM);
+        ensure!(
+            Sha256::digest(content).as_slice() == expected,
+            "{path}: its checksum is wrong: the file is damaged"
+        );
+        let length = front[FRONT - 8..].try_into().expect("8 bytes");
+        let length = usize::try_from(u64::from_le_bytes(length)).ok();
+        let end = length.and_then(|length| length.checked_add(FRONT));
+        let json = end.and_then(|end| map.get(FRONT..end));
         let json = json.with_context(|| format!("{path}: ends within its head"))?;
         let shape: Shape =
             serde_json::from_slice(json).with_context(|| format!("{path}: not a head"))?;
-        let from = 24 + json.len();
+        let from = FRONT + json.len();
         let (found, expected) = (map.len() - from, shape.n_bytes());
         ensure!(
             found == expected,
@@ -89,10 +112,13 @@ impl CacheFile {
 fn write_to(part: &Path, activations: &Activations) -> Result<()> {
     let mut out = BufWriter::new(File::create_new(part)?);
     let head = serde_json::to_vec(&activations.shape)?;
+    let length = (head.len() as u64).to_le_bytes();
+    let content = [&length[..], &head, activations.bytes.as_slice()];
+    let mut hash = Sha256::new();
+    content.iter().for_each(|part| hash.update(part));
     out.write_all(MAGIC)?;
-    out.write_all(&(head.len() as u64).to_le_bytes())?;
-    out.write_all(&head)?;
-    out.write_all(activations.bytes.as_slice())?;
+    out.write_all(&hash.finalize())?;
+    content.iter().try_for_each(|part| out.write_all(part))?;
     let file = out.into_inner()?;
     file.sync_all()?;
     Ok(())

@@ -13,7 +13,8 @@ use totune_pretrain::page::{Run, write_page};
 use totune_pretrain::perplexity::{EvaluatedLm, perplexity};
 use totune_pretrain::{Checkpoint, Ended, Event, Folder, Job, Places, Settings, Text, Trainer};
 use totune_record::{
-    PerplexityRow, read_pretraining, write_atomically, write_perplexity, write_pretraining,
+    PerplexityRow, create_folder, read_pretraining, write_atomically, write_perplexity,
+    write_pretraining,
 };
 use totune_sweep::Machine;
 
@@ -229,8 +230,7 @@ impl Desk<'_> {
             .root
             .join("results/pretraining")
             .join(name);
-        std::fs::create_dir_all(&results)
-            .with_context(|| format!("{}: cannot be made", results.display()))?;
+        create_folder(&results)?;
         write_pretraining(&results, &read_pretraining(&self.folder.path)?)?;
         Ok(results)
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
 use totune_data::{Card, Target, Task};
-use totune_record::{PredictionRow, write_atomically};
+use totune_record::{PredictionRow, create_folder, write_atomically};
 use totune_sweep::HIDDEN;
 
 use crate::context::Context;
@@ -52,8 +52,7 @@ impl Submit {
             let ids = rows.iter().map(|row| row.example_id.as_str());
             files.push(card.submission(split, ids, &answers)?);
         }
-        std::fs::create_dir_all(&self.to)
-            .with_context(|| format!("{}: cannot be made", self.to.display()))?;
+        create_folder(&self.to)?;
         for file in files {
             let path = self.to.join(file.file);
             write_atomically(&path, &file.bytes)?;

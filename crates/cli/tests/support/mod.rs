@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -102,6 +103,13 @@ impl Checkout {
         checkout
     }
 
+    /// A folder with nothing in it.
+    pub fn empty() -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("temporary folder"),
+        }
+    }
+
     /// Adds a paper of the repository.
     pub fn paper(self, paper: &str) -> Self {
         let part = format!("experiments/{paper}");
@@ -112,6 +120,28 @@ impl Checkout {
     /// The folder of a run.
     pub fn run_folder(&self, id: &str) -> PathBuf {
         self.path("runs").join(&id[..2]).join(id)
+    }
+
+    /// A copy of it, with all that commands have left in it.
+    pub fn again(&self) -> Self {
+        let again = Self::empty();
+        for entry in fs::read_dir(self.folder.path()).expect("the checkout") {
+            let entry = entry.expect("an entry");
+            let (name, target) = (
+                entry.file_name(),
+                again.folder.path().join(entry.file_name()),
+            );
+            let is_input = ["datasets", "encoders", "fixtures"].contains(&&*name.to_string_lossy());
+            match (entry.path().is_dir(), is_input) {
+                // Commands write no file of these.
+                (true, true) => {
+                    each_file(&entry.path(), &target, |from, to| fs::hard_link(from, to))
+                }
+                (true, false) => copy(&entry.path(), &target),
+                (false, _) => drop(fs::copy(entry.path(), target).expect("copy")),
+            }
+        }
+        again
     }
 
     /// A path in the checkout.
@@ -240,14 +270,19 @@ fn repository() -> PathBuf {
 }
 
 fn copy(from: &Path, to: &Path) {
+    each_file(from, to, |from, to| fs::copy(from, to).map(drop));
+}
+
+/// Makes the folders of `from` in `to`, and calls `put` for each file.
+fn each_file(from: &Path, to: &Path, put: impl Fn(&Path, &Path) -> io::Result<()> + Copy) {
     fs::create_dir_all(to).expect("folder");
     for entry in fs::read_dir(from).unwrap_or_else(|error| panic!("{}: {error}", from.display())) {
         let entry = entry.expect("entry").path();
         let target = to.join(entry.file_name().expect("name"));
         if entry.is_dir() {
-            copy(&entry, &target);
+            each_file(&entry, &target, put);
         } else {
-            fs::copy(&entry, &target).expect("copy");
+            put(&entry, &target).expect("copy");
         }
     }
 }

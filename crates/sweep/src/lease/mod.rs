@@ -111,8 +111,7 @@ impl Lease {
     /// When the file system refuses to write, or has no hard links.
     pub fn take(folder: &Path) -> Result<Option<Self>> {
         let leases = folder.join(LEASES);
-        fs::create_dir_all(&leases)
-            .with_context(|| format!("{}: cannot create", leases.display()))?;
+        totune_record::create_folder(&leases)?;
         let cannot = || format!("{}: cannot take a lease", leases.display());
         let last = latest(&leases).with_context(cannot)?.unwrap_or(0);
         if Holder::numbered(&leases, last).is_some_and(|holder| holder.hold != Hold::Free) {
@@ -128,9 +127,13 @@ impl Lease {
             released: false,
         };
         let own = leases.join(&record.file);
-        record.write(&leases).with_context(cannot)?;
-        if !link_once(&own, &leases.join(number.to_string())).with_context(cannot)? {
+        let taken = record
+            .write(&leases)
+            .and_then(|()| link_once(&own, &leases.join(number.to_string())));
+        if !matches!(taken, Ok(true)) {
             let _ = fs::remove_file(&own);
+        }
+        if !taken.with_context(cannot)? {
             return Ok(None);
         }
         let (sender, receiver) = mpsc::channel::<()>();
@@ -203,8 +206,13 @@ impl Record {
     fn write(&self, leases: &Path) -> io::Result<()> {
         let bytes = serde_json::to_vec(self)?;
         let pending = leases.join(format!(".{}", self.file));
-        fs::write(&pending, bytes)?;
-        fs::rename(&pending, leases.join(&self.file))
+        // Not synchronised: after a power loss nobody is at work, and a lease that cannot be read is free.
+        let written =
+            fs::write(&pending, bytes).and_then(|()| fs::rename(&pending, leases.join(&self.file)));
+        if written.is_err() {
+            let _ = fs::remove_file(&pending);
+        }
+        written
     }
 }
 

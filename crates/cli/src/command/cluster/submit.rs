@@ -1,6 +1,5 @@
 //! `totune sweep submit`: a sweep as jobs of a scheduler.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -100,8 +99,7 @@ impl SubmitArgs {
         let (paper, profile) = (&self.which.paper, &self.which.profile);
         let name = format!("totune-{paper}-{profile}-{}", totune_record::unique_name());
         let folder = submissions(context).join(&name);
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("{}: cannot create", folder.display()))?;
+        totune_record::create_folder(&folder)?;
         let mut scripts = Vec::new();
         for (stage, tasks) in [("runs", first), ("after-search", second)] {
             if tasks > 0 {
@@ -131,6 +129,8 @@ impl SubmitArgs {
             collect: None,
             cancelled: false,
         };
+        // Before the first job, so that a full disk is found before there are jobs that it cannot name.
+        record.write(&folder)?;
         for (at, (name, script)) in scripts.iter().enumerate() {
             // The last one collects, after all arrays; an array begins when the one before it has ended.
             let is_last = at + 1 == scripts.len();
@@ -141,7 +141,14 @@ impl SubmitArgs {
                 record.arrays.push(id);
             }
             // After each job, so that none is lost if the next one is refused.
-            record.write(&folder)?;
+            record.write(&folder).with_context(|| {
+                let ids: Vec<&str> = record.jobs().collect();
+                format!(
+                    "submitted, and `totune sweep cancel` may not know them: {}; they work all the same, or `scancel {}` ends them",
+                    ids.join(", "),
+                    ids.join(" ")
+                )
+            })?;
         }
         if !context.global.quiet {
             let search = match second {
