@@ -79,8 +79,8 @@ fn disturb(job: Job, checkout: &Checkout, at: usize, fault: Fault) -> bool {
         "{about}"
     );
     // The file or folder that it is about.
-    let first = said.err.lines().find(|line| line.starts_with("error: "));
-    assert!(first.is_some_and(|line| line.contains('/')), "{about}");
+    let folder = below.display().to_string();
+    assert!(said.err.contains(&folder), "{about}");
     true
 }
 
