@@ -176,11 +176,8 @@ impl Sweep<'_> {
             of: self.to_run,
         };
         // Many workers go through the same plan, and most of its runs are done when one comes to them.
-        let is_new = run.state == State::Missing;
-        match is_new.then(|| self.store.ended_since(&run.id)).flatten() {
-            Some(State::Done) => return Ok(End::Done),
-            Some(State::Failed) => return Ok(End::Failed),
-            _ => {}
+        if run.state == State::Missing && self.store.done_since(&run.id) {
+            return Ok(End::Done);
         }
         let Some(claim) = self.store.claim(&run.spec)? else {
             return Ok(End::Elsewhere);

@@ -24,11 +24,8 @@ pub(crate) const ATTEMPTS: &str = "attempts";
 /// Content of the file of a round.
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
-    /// Folder of the tables, below `attempts`.
+    /// Folder of the tables, below `attempts`: `ok-…` with the status of the run.
     attempt: String,
-    /// Status of the run in them; unknown where an earlier version published them.
-    #[serde(default)]
-    status: Option<String>,
 }
 
 impl Manifest {
@@ -82,27 +79,27 @@ pub(crate) fn published(folder: &Path) -> Result<Option<PathBuf>> {
     Ok(Some(folder.join(ATTEMPTS).join(attempt)))
 }
 
-/// Status of the run in the results that count, without a look at its tables; `None` where it is not known.
-pub(crate) fn status(folder: &Path) -> Option<String> {
-    let round = last_round(folder).ok().filter(|round| *round > 0)?;
-    let path = folder.join(RESULTS).join(round.to_string());
-    Manifest::read(&path).ok()?.status
+/// Whether the results that count are those of a run that is done, as far as that is known without a look at its tables.
+pub(crate) fn is_done(folder: &Path) -> bool {
+    let Ok(Some(attempt)) = published(folder) else {
+        return false;
+    };
+    let name = attempt.file_name().and_then(|name| name.to_str());
+    let status = name.and_then(|name| name.split('-').next());
+    status.is_some_and(|status| ["ok", "diverged"].contains(&status)) && attempt.is_dir()
 }
 
 /// Publishes tables as a round of a run; false where another attempt has published that round.
 pub(crate) fn publish(folder: &Path, round: u64, tables: &Tables) -> Result<bool> {
-    let attempt = unique_name();
+    let status = tables.runs.first().map_or("none", |run| &run.status);
+    let attempt = format!("{status}-{}", unique_name());
     let own = folder.join(ATTEMPTS).join(&attempt);
     let (manifest, results) = (own.join("attempt.json"), folder.join(RESULTS));
     let written = || -> Result<()> {
         create_folder(&own)?;
         create_folder(&results)?;
         tables.write(&own)?;
-        let status = tables.runs.first().map(|run| run.status.clone());
-        write_atomically(
-            &manifest,
-            &serde_json::to_vec(&Manifest { attempt, status })?,
-        )
+        write_atomically(&manifest, &serde_json::to_vec(&Manifest { attempt })?)
     };
     if let Err(error) = written() {
         // Nobody refers to what is there, and the error matters more than what cannot be removed of it.

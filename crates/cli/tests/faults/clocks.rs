@@ -67,7 +67,7 @@ fn workers_whose_clocks_are_two_hours_apart_do_each_run_once() {
     }
     for id in shared.ids() {
         for folder in ["attempts", "results"] {
-            let entries = fs::read_dir(shared.path(&format!("runs/{id}/{folder}")));
+            let entries = fs::read_dir(shared.run_folder(&id).join(folder));
             assert_eq!(entries.expect("a folder").count(), 1, "{id}/{folder}");
         }
     }

@@ -87,7 +87,7 @@ fn results_of_a_newer_version_are_refused_and_stay() {
         }
     }
     assert!(fs::read(table).expect("the table") == before);
-    let rounds = fs::read_dir(store.path(&format!("runs/{id}/results"))).expect("rounds");
+    let rounds = fs::read_dir(store.run_folder(id).join("results")).expect("rounds");
     assert_eq!(rounds.count(), 1);
 }
 
@@ -122,7 +122,7 @@ fn activations_of_an_earlier_version_are_computed_again() {
     Job::Sweep.complete(&store);
     let expected = Job::Sweep.left(&store);
     for id in store.ids() {
-        fs::remove_dir_all(store.path(&format!("runs/{id}"))).expect("a run");
+        fs::remove_dir_all(store.run_folder(&id)).expect("a run");
     }
     let folder = fs::read_dir(store.path("runs/activations")).expect("activations");
     for entry in folder {
