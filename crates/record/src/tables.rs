@@ -33,19 +33,19 @@ impl Tables {
     pub fn read(dir: &Path) -> Result<Self> {
         let (runs, expected) = decode_with(bytes_of::<RunRow>(dir)?, &file::<RunRow>(dir))?;
         let (evals, predictions) = (bytes_of::<EvalRow>(dir)?, bytes_of::<PredictionRow>(dir)?);
-        if let Some(expected) = expected {
-            let of = |bytes: &[u8]| checksum::of(bytes).unwrap_or_default().to_string();
-            ensure!(
-                together(&of(&evals), &of(&predictions)) == expected,
-                "{}: the three tables in its folder were not written together; the command that wrote them does so when run again",
-                file::<RunRow>(dir).display()
-            );
-        }
+        let of = |bytes: &[u8]| checksum::of(bytes).unwrap_or_default().to_string();
+        let found = together(&of(&evals), &of(&predictions));
+        // Decoded first, so that of a damaged table its own error is told.
         let tables = Self {
             runs,
             evals: decode(evals, &file::<EvalRow>(dir))?,
             predictions: decode(predictions, &file::<PredictionRow>(dir))?,
         };
+        ensure!(
+            expected.is_none_or(|expected| expected == found),
+            "{}: the three tables in its folder were not written together; the command that wrote them does so when run again",
+            file::<RunRow>(dir).display()
+        );
         tables.check(dir)?;
         Ok(tables)
     }
