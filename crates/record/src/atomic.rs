@@ -8,7 +8,7 @@ use std::process;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 /// Writes `bytes` to `path` so that a reader sees the old file or the new one, and nothing between.
 ///
@@ -93,6 +93,41 @@ impl Pending {
         bytes: &[u8],
         put: impl FnOnce(&mut File, &[u8]) -> io::Result<()>,
     ) -> Result<Self> {
+        let mut file = Unverified::create(path)?;
+        file.put(|file| put(file, bytes))?;
+        file.verify(|file| holds(file, bytes))
+    }
+
+    /// The file, until it is published.
+    pub(crate) fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// The name it is to have.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file its name, and makes the name last.
+    pub(crate) fn publish(mut self) -> Result<()> {
+        fs::rename(&self.temporary, &self.path)
+            .with_context(|| format!("{}: could not be put in place", self.path.display()))?;
+        self.published = true;
+        sync_folder(folder_of(&self.path))
+    }
+}
+
+/// A file under a temporary name that is being written.
+///
+/// Dropped, it removes the file.
+pub(crate) struct Unverified {
+    file: File,
+    pending: Pending,
+}
+
+impl Unverified {
+    /// An empty file for `path`, in the same folder.
+    pub(crate) fn create(path: &Path) -> Result<Self> {
         let name = path
             .file_name()
             .with_context(|| {
@@ -103,46 +138,53 @@ impl Pending {
             })?
             .to_string_lossy();
         let temporary = path.with_file_name(format!(".{name}.{}.tmp", unique_name()));
-
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .open(&temporary)
             .with_context(|| format!("{}: could not be written", path.display()))?;
-        let pending = Self {
+        let pending = Pending {
             temporary,
             path: path.to_owned(),
             published: false,
         };
-        put(&mut file, bytes)
-            .and_then(|()| file.sync_all())
-            .with_context(|| {
-                format!(
-                    "{}: could not be written; what was there before is untouched",
-                    path.display()
-                )
-            })?;
-        drop(file);
+        Ok(Self { file, pending })
+    }
 
-        let same = holds(&pending.temporary, bytes)
-            .with_context(|| format!("{}: could not be read back", path.display()))?;
-        if !same {
-            bail!(
-                "{}: read back bytes that differ from the {} written; what was there before is untouched",
-                path.display(),
-                bytes.len()
-            );
-        }
+    /// Writes at its end.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.put(|file| file.write_all(bytes))
+    }
+
+    fn put(&mut self, act: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+        act(&mut self.file).with_context(|| unwritten(&self.pending))
+    }
+
+    /// Synchronises the file, and has it compared with what was written.
+    pub(crate) fn verify(
+        self,
+        is_same: impl FnOnce(&mut File) -> io::Result<bool>,
+    ) -> Result<Pending> {
+        let Self { file, pending } = self;
+        file.sync_all().with_context(|| unwritten(&pending))?;
+        drop(file);
+        let same = File::open(&pending.temporary)
+            .and_then(|mut file| is_same(&mut file))
+            .with_context(|| format!("{}: could not be read back", pending.path.display()))?;
+        ensure!(
+            same,
+            "{}: read back bytes that differ from those written; what was there before is untouched",
+            pending.path.display()
+        );
         Ok(pending)
     }
+}
 
-    /// Gives the file its name, and makes the name last.
-    pub(crate) fn publish(mut self) -> Result<()> {
-        fs::rename(&self.temporary, &self.path)
-            .with_context(|| format!("{}: could not be put in place", self.path.display()))?;
-        self.published = true;
-        sync_folder(folder_of(&self.path))
-    }
+fn unwritten(pending: &Pending) -> String {
+    format!(
+        "{}: could not be written; what was there before is untouched",
+        pending.path.display()
+    )
 }
 
 impl Drop for Pending {
@@ -155,8 +197,7 @@ impl Drop for Pending {
 }
 
 /// Returns true if a file has exactly these bytes, without reading all of it at once.
-fn holds(path: &Path, bytes: &[u8]) -> io::Result<bool> {
-    let mut file = File::open(path)?;
+fn holds(file: &mut File, bytes: &[u8]) -> io::Result<bool> {
     let mut found = vec![0; 1 << 20];
     for expected in bytes.chunks(found.len()) {
         let found = &mut found[..expected.len()];

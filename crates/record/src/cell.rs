@@ -2,15 +2,18 @@
 
 use polars::chunked_array::builder::ListPrimitiveChunkedBuilder;
 use polars::prelude::*;
+use serde::Serialize;
 
 use crate::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, TimingRow};
 
 /// A row type with its table's name and columns.
-pub(crate) trait Row: Sized {
+pub(crate) trait Row: Sized + Serialize {
     /// Name of the table, which is also the name of its file.
     const TABLE: &'static str;
     /// A short description of one row, for whoever opens the file.
     const ABOUT: &'static str;
+    /// Rows of a group: what is in memory of a table that is written in parts, some tens of megabytes.
+    const GROUP: usize = 1 << 18;
     /// Columns in order.
     fn schema() -> Vec<ColumnSpec>;
     /// The rows as one data frame.
@@ -145,10 +148,11 @@ macro_rules! since {
 /// Lists the fields of a row type once, in the order of the columns; `[2]` after one that schema version 2 added, which
 /// has to be an `Option`.
 macro_rules! row {
-    ($row:ident, $table:literal, $about:literal, { $($field:ident: $type:ty $([$since:literal])?),+ $(,)? }) => {
+    ($row:ident, $table:literal, $about:literal $(, group $group:expr)?, { $($field:ident: $type:ty $([$since:literal])?),+ $(,)? }) => {
         impl Row for $row {
             const TABLE: &'static str = $table;
             const ABOUT: &'static str = $about;
+            $(const GROUP: usize = $group;)?
 
             fn schema() -> Vec<ColumnSpec> {
                 vec![$(ColumnSpec {
@@ -175,7 +179,7 @@ macro_rules! row {
     };
 }
 
-row!(RunRow, "runs", "one row per run: what was asked, on what, by which code, at what cost, how it ended", {
+row!(RunRow, "runs", "one row per run: what was asked, on what, by which code, at what cost, how it ended", group 1 << 14, {
     run_id: String,
     paper: String,
     experiment: String,

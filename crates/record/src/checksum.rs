@@ -3,6 +3,9 @@
 //! It is the SHA-256 of the whole file, taken with zeros in the place of its digits. So it stands for every byte, and a
 //! table is checked before it is decoded. Tables from before there were checksums have none.
 
+use std::fs::File;
+use std::io::{self, Read};
+
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
 
@@ -15,12 +18,11 @@ pub(crate) const NONE: &str = "0000000000000000000000000000000000000000000000000
 /// Bytes between key and value in a footer: the type of a field, and the length of the value.
 const BETWEEN: &[u8] = &[0x18, NONE.len() as u8];
 
-/// Writes the checksum of a file into it, over [`NONE`].
-pub(crate) fn seal(bytes: &mut [u8]) -> Result<()> {
-    let at = position(bytes).context("expected its key in the metadata")?;
-    let digits = digits(bytes, at);
-    bytes[at..at + NONE.len()].copy_from_slice(digits.as_bytes());
-    Ok(())
+/// Writes a checksum into the end of a file, over [`NONE`]; returns where.
+pub(crate) fn seal(end: &mut [u8], digits: &str) -> Result<usize> {
+    let at = position(end).context("expected its key in the metadata")?;
+    end[at..at + NONE.len()].copy_from_slice(digits.as_bytes());
+    Ok(at)
 }
 
 /// Refuses a file whose checksum is wrong.
@@ -34,6 +36,28 @@ pub(crate) fn check(bytes: &[u8]) -> Result<()> {
         "its checksum is wrong: the file is damaged"
     );
     Ok(())
+}
+
+/// Whether a file has these digits at this place, and they are its checksum; without reading all of it at once.
+pub(crate) fn is_of(file: &mut File, at: u64, digits: &str) -> io::Result<bool> {
+    let mut hash = Sha256::new();
+    add(&mut hash, &mut file.take(at))?;
+    let mut found = [0; NONE.len()];
+    file.read_exact(&mut found)?;
+    hash.update(NONE);
+    add(&mut hash, file)?;
+    Ok(found == digits.as_bytes() && hex(hash) == digits)
+}
+
+/// Adds all that is left to read.
+fn add(hash: &mut Sha256, from: &mut impl Read) -> io::Result<()> {
+    let mut part = vec![0; 1 << 16];
+    loop {
+        match from.read(&mut part)? {
+            0 => return Ok(()),
+            length => hash.update(&part[..length]),
+        }
+    }
 }
 
 /// The checksum of a file; none in an earlier one.
@@ -56,8 +80,13 @@ fn digits(bytes: &[u8], at: usize) -> String {
     hash.update(&bytes[..at]);
     hash.update(NONE);
     hash.update(&bytes[at + NONE.len()..]);
-    let digits = hash.finalize();
-    digits.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(hash)
+}
+
+/// A SHA-256 in digits.
+pub(crate) fn hex(hash: Sha256) -> String {
+    let bytes = hash.finalize();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -66,23 +95,13 @@ mod tests {
 
     use super::*;
     use crate::EvalRow;
-    use crate::parquet::{decode, encode};
+    use crate::parquet::{decode, tests::encode};
+    use crate::rows::tests::eval;
 
     #[test]
     fn no_changed_bit_of_a_table_reaches_its_rows() {
-        let rows = [EvalRow {
-            run_id: "00".into(),
-            phase: 0,
-            epoch: 1,
-            step: 2,
-            split: "test".into(),
-            metric: "accuracy".into(),
-            value: 0.5,
-            n: 4,
-            train_seconds: 0.25,
-            is_final: true,
-        }];
-        let whole = encode(&rows, None).unwrap();
+        let rows = [eval()];
+        let whole = encode(&rows);
         assert_eq!(of(&whole).unwrap().len(), NONE.len());
         let (mut refused, mut unchanged) = (0, 0);
         for bit in 0..8 * whole.len() {

@@ -12,6 +12,7 @@
 mod atomic;
 mod cell;
 mod checksum;
+mod growing;
 mod order;
 mod parquet;
 mod rows;
@@ -24,8 +25,8 @@ pub use order::natural;
 pub use parquet::SCHEMA_VERSION;
 pub use rows::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables, TimingRow};
 pub use tables::{
-    read_perplexity, read_pretraining, read_timing, write_perplexity, write_pretraining,
-    write_timing,
+    GrowingTables, read_perplexity, read_pretraining, read_timing, write_perplexity,
+    write_pretraining, write_timing,
 };
 pub use trouble::{NewerVersion, storage_advice};
 pub use versions::Versions;

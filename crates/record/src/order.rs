@@ -10,19 +10,15 @@ impl Tables {
     /// Runs by paper, experiment and run id; scores by run id, phase, epoch, step, split and metric;
     /// predictions by run id, split, example id ([`natural`]) and position.
     pub fn sort(&mut self) {
-        self.runs.sort_by(runs);
+        sort_runs(&mut self.runs);
         self.evals.sort_by(evals);
         self.predictions.sort_by(predictions);
     }
+}
 
-    /// Returns whether [`Tables::sort`] would change nothing.
-    pub(crate) fn is_sorted(&self) -> bool {
-        self.runs.is_sorted_by(|a, b| runs(a, b).is_le())
-            && self.evals.is_sorted_by(|a, b| evals(a, b).is_le())
-            && self
-                .predictions
-                .is_sorted_by(|a, b| predictions(a, b).is_le())
-    }
+/// Brings runs into the order of their file.
+pub(crate) fn sort_runs(rows: &mut [RunRow]) {
+    rows.sort_by(runs);
 }
 
 fn runs(a: &RunRow, b: &RunRow) -> Ordering {

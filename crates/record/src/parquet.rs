@@ -1,17 +1,21 @@
-//! One table as the bytes of a parquet file, and back.
+//! One table as a parquet file, and back.
 
 use std::any::Any;
-use std::io::Cursor;
+use std::fs::File;
+use std::io::{Cursor, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use polars::frame::DataFrame;
+use polars::io::mmap::MmapBytesReader;
+use polars::io::parquet::write::BatchedWriter;
 use polars::prelude::{
-    Column, KeyValueMetadata, ParquetCompression, ParquetReader, ParquetWriter, SerReader,
+    Column, KeyValueMetadata, ParquetCompression, ParquetReader, ParquetWriter, Schema, SerReader,
     StatisticsOptions,
 };
 
+use crate::atomic::Pending;
 use crate::cell::{ColumnSpec, Row};
 use crate::checksum;
 use crate::trouble::NewerVersion;
@@ -29,22 +33,22 @@ const VERSION_KEY: &str = "totune.schema-version";
 const ABOUT_KEY: &str = "totune.about";
 const TOGETHER_KEY: &str = "totune.written-with";
 
-/// The rows as a parquet file with its checksum, and with the `checksums` of tables that are written together with it.
-/// The same rows give the same bytes.
-pub(crate) fn encode<R: Row>(rows: &[R], checksums: Option<&str>) -> Result<Vec<u8>> {
-    let frame =
-        R::to_frame(rows).with_context(|| format!("{} table: could not be built", R::TABLE))?;
+/// A writer of a table whose metadata leave room for its checksum, and have the `checksums` of tables that are written
+/// together with it. Each frame becomes a group of rows.
+pub(crate) fn writer<R: Row, W: Write>(to: W, checksums: Option<&str>) -> Result<BatchedWriter<W>> {
+    let frame = R::to_frame(&[]).context("an empty table")?;
     let more = checksums.map(|checksums| (TOGETHER_KEY, checksums));
-    encode_frame(frame, R::TABLE, R::ABOUT, SCHEMA_VERSION, more)
+    frame_writer(to, frame.schema(), R::TABLE, R::ABOUT, SCHEMA_VERSION, more)
 }
 
-fn encode_frame(
-    mut frame: DataFrame,
+fn frame_writer<W: Write>(
+    to: W,
+    schema: &Schema,
     table: &str,
     about: &str,
     version: u32,
     more: Option<(&str, &str)>,
-) -> Result<Vec<u8>> {
+) -> Result<BatchedWriter<W>> {
     let version = version.to_string();
     let metadata = [
         (TABLE_KEY, table),
@@ -56,18 +60,12 @@ fn encode_frame(
     let metadata: Vec<_> = metadata
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .collect();
-    let mut bytes = Vec::new();
-    ParquetWriter::new(&mut bytes)
+    ParquetWriter::new(to)
         .with_compression(ParquetCompression::Zstd(None))
-        // Set rather than left to a default, so that a newer polars writes the same groups.
-        .with_row_group_size(Some(1 << 18))
         .with_statistics(StatisticsOptions::empty())
         .with_key_value_metadata(Some(KeyValueMetadata::from_static(metadata)))
-        .finish(&mut frame)
-        .with_context(|| format!("{table} table: could not be encoded"))?;
-    checksum::seal(&mut bytes)
-        .with_context(|| format!("{table} table: its checksum could not be written"))?;
-    Ok(bytes)
+        .batched(schema)
+        .with_context(|| format!("{table} table: could not be encoded"))
 }
 
 /// The rows of a parquet file; `path` is only named in errors.
@@ -79,8 +77,42 @@ pub(crate) fn decode<R: Row>(bytes: Vec<u8>, path: &Path) -> Result<Vec<R>> {
 pub(crate) fn decode_with<R: Row>(bytes: Vec<u8>, path: &Path) -> Result<(Vec<R>, Option<String>)> {
     check_ends(&bytes).with_context(|| format!("{}: not a whole parquet file", path.display()))?;
     checksum::check(&bytes).with_context(|| path.display().to_string())?;
-    // The decoder is written for files it can trust and may panic on others.
-    panic::catch_unwind(AssertUnwindSafe(|| decode_whole(bytes)))
+    let whole = || {
+        let mut reader = ParquetReader::new(Cursor::new(bytes)).set_rechunk(true);
+        let Metadata {
+            version, together, ..
+        } = metadata::<R>(&mut reader)?;
+        Ok((rows::<R>(reader.finish()?, version)?, together))
+    };
+    guarded::<R, _>(path, whole)
+}
+
+/// Gives the rows of a file that this process has written to `use_group`, a group at a time.
+pub(crate) fn decode_groups<R: Row>(
+    file: &Pending,
+    mut use_group: impl FnMut(Vec<R>) -> Result<()>,
+) -> Result<()> {
+    let open = || -> Result<_> {
+        let file = File::open(file.temporary())?;
+        Ok(ParquetReader::new(file).set_rechunk(true))
+    };
+    guarded::<R, _>(file.path(), || {
+        let Metadata {
+            version, groups, ..
+        } = metadata::<R>(&mut open()?)?;
+        let mut start = 0;
+        for length in groups {
+            let frame = open()?.with_slice(Some((start, length))).finish()?;
+            use_group(rows(frame, version)?)?;
+            start += length;
+        }
+        Ok(())
+    })
+}
+
+/// The result of decoding a table. The decoder is written for files it can trust and may panic on others.
+fn guarded<R: Row, T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+    panic::catch_unwind(AssertUnwindSafe(decode))
         .unwrap_or_else(|panic| Err(anyhow!("damaged: {}", panic_message(&*panic))))
         .with_context(|| {
             format!(
@@ -118,18 +150,22 @@ fn check_ends(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn decode_whole<R: Row>(bytes: Vec<u8>) -> Result<(Vec<R>, Option<String>)> {
-    let mut reader = ParquetReader::new(Cursor::new(bytes)).set_rechunk(true);
-    let metadata = reader
-        .get_metadata()?
-        .key_value_metadata()
-        .clone()
-        .unwrap_or_default();
+/// What the end of a file says of its table.
+struct Metadata {
+    version: u32,
+    /// Checksums of the tables that were written together with it.
+    together: Option<String>,
+    /// Rows of each group.
+    groups: Vec<usize>,
+}
+
+/// Reads what the end of a file says, and checks that it is this table, in a version that this program knows.
+fn metadata<R: Row>(reader: &mut ParquetReader<impl MmapBytesReader>) -> Result<Metadata> {
+    let metadata = reader.get_metadata()?;
+    let pairs = metadata.key_value_metadata().as_deref().unwrap_or_default();
     let value = |key: &str| {
-        metadata
-            .iter()
-            .find(|pair| pair.key == key)
-            .and_then(|pair| pair.value.as_deref())
+        let pair = pairs.iter().find(|pair| pair.key == key);
+        pair.and_then(|pair| pair.value.as_deref())
     };
     let Some(written) = value(VERSION_KEY) else {
         bail!(
@@ -148,8 +184,19 @@ fn decode_whole<R: Row>(bytes: Vec<u8>) -> Result<(Vec<R>, Option<String>)> {
         "found the table `{table}`, expected `{}`",
         R::TABLE
     );
+    Ok(Metadata {
+        version,
+        together: value(TOGETHER_KEY).map(str::to_owned),
+        groups: metadata
+            .row_groups
+            .iter()
+            .map(|group| group.num_rows())
+            .collect(),
+    })
+}
 
-    let mut frame = reader.finish()?;
+/// The rows of a frame of a schema version.
+fn rows<R: Row>(mut frame: DataFrame, version: u32) -> Result<Vec<R>> {
     check_columns::<R>(&frame, version)?;
     for column in R::schema()
         .into_iter()
@@ -158,10 +205,7 @@ fn decode_whole<R: Row>(bytes: Vec<u8>) -> Result<(Vec<R>, Option<String>)> {
         let rows = frame.height();
         frame.with_column(Column::full_null(column.name.into(), rows, &column.dtype))?;
     }
-    Ok((
-        R::from_frame(&frame)?,
-        value(TOGETHER_KEY).map(str::to_owned),
-    ))
+    Ok(R::from_frame(&frame)?)
 }
 
 /// Checks that the columns are those of the schema version, by name and type, with empty cells only where they may be.
@@ -219,9 +263,34 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::EvalRow;
+    use crate::rows::tests::eval;
+    use sha2::{Digest, Sha256};
+
+    /// The rows as the bytes of a table.
+    pub(crate) fn encode<R: Row>(rows: &[R]) -> Vec<u8> {
+        let frame = R::to_frame(rows).unwrap();
+        encode_frame(frame, R::TABLE, "", SCHEMA_VERSION, None).unwrap()
+    }
+
+    fn encode_frame(
+        frame: DataFrame,
+        table: &str,
+        about: &str,
+        version: u32,
+        more: Option<(&str, &str)>,
+    ) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut writer = frame_writer(&mut bytes, frame.schema(), table, about, version, more)?;
+        writer.write_batch(&frame)?;
+        writer.finish()?;
+        drop(writer);
+        let digits = checksum::hex(Sha256::new_with_prefix(&bytes));
+        checksum::seal(&mut bytes, &digits)?;
+        Ok(bytes)
+    }
 
     #[test]
     fn a_file_from_a_later_version_says_so() {
@@ -329,8 +398,7 @@ mod tests {
         assert_eq!(read, std::slice::from_ref(&unknown));
         assert_eq!(read[0].cpu_share(), None);
         // Written again it is of this version, and as unknown as before.
-        let again = decode(encode(&read, None).unwrap(), Path::new("runs.parquet")).unwrap();
-        let again: Vec<crate::RunRow> = again;
+        let again: Vec<crate::RunRow> = decode(encode(&read), Path::new("runs.parquet")).unwrap();
         assert_eq!(again, [unknown]);
         for (version, drop, reason) in [
             (2, &later[..], "found no column `cpu_seconds`"),
@@ -361,19 +429,7 @@ mod tests {
     /// Writes one faulty row and checks that reading refuses it with the file's name and `reason`.
     #[track_caller]
     fn check_refusal(write: impl FnOnce(DataFrame) -> Result<Vec<u8>>, reason: &str) {
-        let row = EvalRow {
-            run_id: "00".into(),
-            phase: 0,
-            epoch: 1,
-            step: 2,
-            split: "test".into(),
-            metric: "accuracy".into(),
-            value: 0.5,
-            n: 4,
-            train_seconds: 0.25,
-            is_final: true,
-        };
-        let bytes = write(EvalRow::to_frame(&[row]).unwrap()).unwrap();
+        let bytes = write(EvalRow::to_frame(&[eval()]).unwrap()).unwrap();
         let error = decode::<EvalRow>(bytes, Path::new("some/evals.parquet")).unwrap_err();
         let message = format!("{error:#}");
         assert!(message.contains("some/evals.parquet"), "{message}");

@@ -265,6 +265,22 @@ pub(crate) mod tests {
         }
     }
 
+    /// A score on test.
+    pub(crate) fn eval() -> EvalRow {
+        EvalRow {
+            run_id: "00".into(),
+            phase: 0,
+            epoch: 1,
+            step: 2,
+            split: "test".into(),
+            metric: "accuracy".into(),
+            value: 0.5,
+            n: 4,
+            train_seconds: 0.25,
+            is_final: true,
+        }
+    }
+
     #[test]
     fn the_share_of_the_processor_leaves_out_what_the_cache_took() {
         let share = |cpu_seconds, train_seconds| {

@@ -1,6 +1,5 @@
 //! The three tables of a folder, written and read together.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,24 +8,20 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::atomic::Pending;
 use crate::cell::Row;
-use crate::checksum;
-use crate::parquet::{decode, decode_with, encode};
+use crate::growing::Growing;
+use crate::parquet::{decode, decode_with};
 use crate::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables, TimingRow};
+use crate::{checksum, order};
 
 impl Tables {
-    /// Writes `runs.parquet`, `evals.parquet` and `predictions.parquet` into a folder that exists.
-    ///
-    /// All three are written and verified under temporary names before the first is put in place, and
-    /// `runs.parquet` comes last: where it exists, the others do. It has their checksums, so that files of two writes
-    /// are not taken for one. Rows are written sorted, whatever their order here.
+    /// Writes `runs.parquet`, `evals.parquet` and `predictions.parquet` into a folder that exists, sorted, whatever the
+    /// order of the rows here: what [`GrowingTables`] write.
     pub fn write(&self, dir: &Path) -> Result<()> {
-        let sorted = self.sorted();
-        let predictions = prepare(dir, &sorted.predictions, None)?;
-        let evals = prepare(dir, &sorted.evals, None)?;
-        let checksums = together(&evals.1, &predictions.1);
-        let runs = prepare(dir, &sorted.runs, Some(&checksums))?;
-        let pending = [predictions.0, evals.0, runs.0];
-        pending.into_iter().try_for_each(Pending::publish)
+        let mut sorted = self.clone();
+        sorted.sort();
+        let mut tables = GrowingTables::begin(dir)?;
+        tables.add_rows(sorted)?;
+        tables.finish()
     }
 
     /// Reads the three files of a folder, and checks that they belong together.
@@ -60,15 +55,6 @@ impl Tables {
         self.runs.extend(other.runs);
         self.evals.extend(other.evals);
         self.predictions.extend(other.predictions);
-    }
-
-    fn sorted(&self) -> Cow<'_, Self> {
-        if self.is_sorted() {
-            return Cow::Borrowed(self);
-        }
-        let mut tables = self.clone();
-        tables.sort();
-        Cow::Owned(tables)
     }
 
     /// Every run once, and no score or prediction of an unknown run.
@@ -111,9 +97,66 @@ fn check_owners<'a, R: Row>(
     Ok(())
 }
 
+/// The three tables of a folder while runs are added to them, so that they are never in memory as a whole.
+///
+/// All three are written and verified under temporary names before the first is put in place, and `runs.parquet` comes
+/// last: where it exists, the others do. It has their checksums, so that files of two writes are not taken for one.
+/// Dropped before [`GrowingTables::finish`], nothing of them remains.
+pub struct GrowingTables {
+    dir: PathBuf,
+    runs: Vec<RunRow>,
+    evals: Growing<EvalRow>,
+    predictions: Growing<PredictionRow>,
+    last: String,
+}
+
+impl GrowingTables {
+    /// Tables without rows, for a folder that exists.
+    pub fn begin(dir: &Path) -> Result<Self> {
+        Ok(Self {
+            dir: dir.to_path_buf(),
+            runs: Vec::new(),
+            evals: Growing::begin(&file::<EvalRow>(dir), None)?,
+            predictions: Growing::begin(&file::<PredictionRow>(dir), None)?,
+            last: String::new(),
+        })
+    }
+
+    /// Adds runs with their rows; their ids have to come after those of all runs before.
+    pub fn add(&mut self, mut tables: Tables) -> Result<()> {
+        tables.sort();
+        let ids = || tables.runs.iter().map(|run| &run.run_id);
+        if let Some(early) = ids().find(|id| **id <= self.last) {
+            bail!("run `{early}` came after run `{}`", self.last);
+        }
+        if let Some(last) = ids().max() {
+            self.last.clone_from(last);
+        }
+        self.add_rows(tables)
+    }
+
+    fn add_rows(&mut self, tables: Tables) -> Result<()> {
+        self.runs.extend(tables.runs);
+        self.evals.add(tables.evals)?;
+        self.predictions.add(tables.predictions)
+    }
+
+    /// Puts the tables in place.
+    pub fn finish(self) -> Result<()> {
+        let (predictions, of_predictions) = self.predictions.finish()?;
+        let (evals, of_evals) = self.evals.finish()?;
+        let checksums = together(&of_evals, &of_predictions);
+        let mut sorted = self.runs;
+        order::sort_runs(&mut sorted);
+        let (runs, _) = prepare(&self.dir, sorted, Some(&checksums))?;
+        let pending = [predictions, evals, runs];
+        pending.into_iter().try_for_each(Pending::publish)
+    }
+}
+
 /// Writes `pretraining.parquet` into a folder that exists, whole or not at all.
 pub fn write_pretraining(dir: &Path, rows: &[PretrainingRow]) -> Result<()> {
-    prepare(dir, rows, None)?.0.publish()
+    prepare(dir, rows.to_vec(), None)?.0.publish()
 }
 
 /// Reads `pretraining.parquet` of a folder.
@@ -123,7 +166,7 @@ pub fn read_pretraining(dir: &Path) -> Result<Vec<PretrainingRow>> {
 
 /// Writes `perplexity.parquet` into a folder that exists, whole or not at all.
 pub fn write_perplexity(dir: &Path, rows: &[PerplexityRow]) -> Result<()> {
-    prepare(dir, rows, None)?.0.publish()
+    prepare(dir, rows.to_vec(), None)?.0.publish()
 }
 
 /// Reads `perplexity.parquet` of a folder.
@@ -147,7 +190,7 @@ pub fn write_timing(dir: &Path, rows: &[TimingRow]) -> Result<()> {
         };
         key(a).cmp(&key(b)).then(a.phase.cmp(&b.phase))
     });
-    prepare(dir, &rows, None)?.0.publish()
+    prepare(dir, rows, None)?.0.publish()
 }
 
 /// Reads `timing.parquet` of a folder; no rows where there is none.
@@ -168,20 +211,11 @@ fn together(evals: &str, predictions: &str) -> String {
     format!("evals {evals} predictions {predictions}")
 }
 
-/// Writes one table under a temporary name, after making sure that it reads back as the same rows; returns its checksum
-/// too.
-fn prepare<R: Row>(dir: &Path, rows: &[R], checksums: Option<&str>) -> Result<(Pending, String)> {
-    let path = file::<R>(dir);
-    let bytes = encode(rows, checksums)?;
-    // Compared as bytes, since a diverged run's NaN differs from itself.
-    let again = encode(&decode::<R>(bytes.clone(), &path)?, checksums)?;
-    ensure!(
-        again == bytes,
-        "{}: rows changed on their way through parquet",
-        path.display()
-    );
-    let checksum = checksum::of(&bytes).unwrap_or_default().to_string();
-    Ok((Pending::write(&path, &bytes)?, checksum))
+/// Writes one table under a temporary name; returns its checksum too.
+fn prepare<R: Row>(dir: &Path, rows: Vec<R>, checksums: Option<&str>) -> Result<(Pending, String)> {
+    let mut table = Growing::begin(&file::<R>(dir), checksums)?;
+    table.add(rows)?;
+    table.finish()
 }
 
 fn read<R: Row>(dir: &Path) -> Result<Vec<R>> {

@@ -1,12 +1,16 @@
 //! Merges finished runs into the tables that reports read.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
-use totune_record::{RunRow, Tables, create_folder};
+use anyhow::{Result, bail, ensure};
+use totune_model::EncoderCatalogue;
+use totune_record::{GrowingTables, RunRow, Tables, create_folder};
 
-use crate::{Places, Plan, PlannedRun, Project, RunSpec, State, parallel};
+use crate::{Places, Plan, PlannedRun, Project, RunSpec, State, Store, parallel};
+
+/// Runs whose tables are in memory at once.
+const RUNS_AT_ONCE: usize = 64;
 
 /// Summary of a collection.
 #[derive(Debug, Clone)]
@@ -30,7 +34,7 @@ pub struct Collected {
 pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> {
     let Places { project, store, .. } = places;
     let there = |run: &&PlannedRun| matches!(run.state, State::Done | State::Failed);
-    let runs: Vec<&PlannedRun> = plan.runs.iter().filter(there).collect();
+    let mut runs: Vec<&PlannedRun> = plan.runs.iter().filter(there).collect();
     let unresolvable = plan.count(State::Unresolvable);
     let absent = plan.runs.len() - runs.len() - unresolvable;
     ensure!(
@@ -44,22 +48,16 @@ pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> 
             plan.runs.len()
         );
     }
-    let read = parallel::map(runs.clone(), |run| -> Result<Tables> {
-        let tables = store.tables(&run.id);
-        let mut tables = tables.inspect_err(|_| store.forget(&run.id))?;
-        // A run of an earlier schema, or with an earlier name of its arm: the plan has the same spec in today's words.
-        tables.runs[0].spec = run.spec.canonical_json();
-        Ok(tables)
-    });
-    let mut tables = Tables::default();
-    for of_run in read {
-        tables.extend(of_run?);
-    }
-    refuse_mixed(project, &tables.runs)?;
-    tables.sort();
+    // In the order of their rows, so that tables grow in it.
+    runs.sort_by(|a, b| a.id.cmp(&b.id));
     let folder = project.results(&plan.paper, &plan.profile);
     create_folder(&folder)?;
-    tables.write(&folder)?;
+    let merged = merge(project, store, &runs, &folder);
+    if merged.is_err() {
+        // Nothing is in it that was not there before: it goes only if it is empty.
+        let _ = std::fs::remove_dir(&folder);
+    }
+    merged?;
     let failed = runs.iter().filter(|run| run.state == State::Failed).count();
     Ok(Collected {
         folder,
@@ -70,14 +68,35 @@ pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> 
     })
 }
 
-/// Refuses runs that read different data or weights under one name. The plan leaves out what is stale, but only where the
-/// files are on this machine.
-fn refuse_mixed(project: &Project, runs: &[RunRow]) -> Result<()> {
+/// Writes the tables of runs, in the order of their ids, into one folder; a part of them is in memory at a time.
+fn merge(project: &Project, store: &Store, runs: &[&PlannedRun], folder: &Path) -> Result<()> {
+    let mut merged = GrowingTables::begin(folder)?;
+    let mut read_files = FilesRead::default();
     let encoders = project.encoders()?;
-    let mut read: BTreeMap<String, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
-    for run in runs {
-        let spec = RunSpec::read(&run.spec)
-            .with_context(|| format!("run {}: its spec cannot be read", run.run_id))?;
+    for part in runs.chunks(RUNS_AT_ONCE) {
+        let read = parallel::map(part.to_vec(), |run| -> Result<Tables> {
+            let tables = store.tables(&run.id);
+            let mut tables = tables.inspect_err(|_| store.forget(&run.id))?;
+            // A run of an earlier schema, or with an earlier name of its arm: the plan has the same spec in today's words.
+            tables.runs[0].spec = run.spec.canonical_json();
+            Ok(tables)
+        });
+        for (run, tables) in part.iter().zip(read) {
+            let tables = tables?;
+            read_files.add(&encoders, &run.spec, &tables.runs[0])?;
+            merged.add(tables)?;
+        }
+    }
+    read_files.refuse_mixed()?;
+    merged.finish()
+}
+
+/// Data and weights that runs have read: by name, the hashes, with a number of runs and one of them.
+#[derive(Default)]
+struct FilesRead(BTreeMap<String, BTreeMap<String, (usize, String)>>);
+
+impl FilesRead {
+    fn add(&mut self, encoders: &EncoderCatalogue, spec: &RunSpec, run: &RunRow) -> Result<()> {
         let splits = spec.split.splits().join(" and ");
         let mut sources = vec![(
             format!("dataset `{}` ({splits})", run.dataset),
@@ -88,17 +107,24 @@ fn refuse_mixed(project: &Project, runs: &[RunRow]) -> Result<()> {
             sources.push((format!("encoder `{}`", run.encoder), &run.checkpoint_hash));
         }
         for (what, hash) in sources.into_iter().filter(|(_, hash)| !hash.is_empty()) {
-            let of_hash = read.entry(what).or_default().entry(hash).or_default();
-            of_hash.push(&run.run_id);
+            let by_hash = self.0.entry(what).or_default();
+            let of_hash = by_hash.entry(hash.clone());
+            of_hash.or_insert_with(|| (0, run.run_id.clone())).0 += 1;
         }
+        Ok(())
     }
-    if let Some((what, by_hash)) = read.iter().find(|(_, by_hash)| by_hash.len() > 1) {
-        let such_as = |runs: &Vec<&str>| format!("{} runs such as {}", runs.len(), runs[0]);
+
+    /// Refuses runs that read different data or weights under one name. The plan leaves out what is stale, but only
+    /// where the files are on this machine.
+    fn refuse_mixed(&self) -> Result<()> {
+        let Some((what, by_hash)) = self.0.iter().find(|(_, by_hash)| by_hash.len() > 1) else {
+            return Ok(());
+        };
+        let such_as = |(runs, one): &(usize, String)| format!("{runs} runs such as {one}");
         let groups: Vec<String> = by_hash.values().map(such_as).collect();
         bail!(
             "{what}: the runs read different files under this name ({}), and none is here to tell which of them are stale",
             groups.join(", ")
         );
     }
-    Ok(())
 }
