@@ -12,7 +12,7 @@ unexport LIBTORCH_USE_PYTORCH
 features := env("TOTUNE_FEATURES", if os() + "-" + arch() == "linux-x86_64" { "tch" } else { "" })
 
 # One profile and one set of features for all recipes, so that a fresh machine compiles each dependency once.
-flags := "--release --locked --features " + quote(features)
+flags := "--profile quick --locked --features " + quote(features)
 totune := "cargo run --quiet " + flags + " --bin totune --"
 
 # Programs in target/ find libtorch by themselves (.cargo/config.toml). This is for those that do not: doc tests,
@@ -94,7 +94,7 @@ test-faults *ARGS: _libtorch
 lint: _libtorch
     cargo fmt --all --check
     cargo clippy {{ flags }} --workspace --all-targets -- --deny warnings
-    cargo clippy --release --locked --package totune-cli -- --deny warnings
+    cargo clippy --profile quick --locked --package totune-cli -- --deny warnings
 
 # Time totune next to what others use: `bench` lists what can be timed, `bench micro NAME` runs cargo's own benches
 [group('develop')]
