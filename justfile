@@ -14,6 +14,7 @@ features := env("TOTUNE_FEATURES", if os() + "-" + arch() == "linux-x86_64" { "t
 # One profile and one set of features for all recipes, so that a fresh machine compiles each dependency once.
 flags := "--profile quick --locked --features " + quote(features)
 totune := "cargo run --quiet " + flags + " --bin totune --"
+optimised := "cargo run --release --locked --features " + quote(features) + " --bin totune --"
 
 # Programs in target/ find libtorch by themselves (.cargo/config.toml). This is for those that do not: doc tests,
 # which are linked in a temporary folder, and all of them where CARGO_TARGET_DIR or RUSTFLAGS is set.
@@ -99,12 +100,12 @@ lint: _libtorch
 # Time totune next to what others use: `bench` lists what can be timed, `bench micro NAME` runs cargo's own benches
 [group('develop')]
 [no-exit-message]
-bench *ARGS: _build
+bench *ARGS: _libtorch
     case "${1-}" in \
-        "" | -* | regret) {{ totune }} bench "$@" ;; \
+        "" | -* | regret | scale) {{ optimised }} bench "$@" ;; \
         micro) shift && cargo bench --locked --features {{ quote(features) }} --bench '*' -- "$@" ;; \
-        data) TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference datasets)} && export TOTUNE_PYTHON && {{ totune }} bench "$@" ;; \
-        *) TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference)} && export TOTUNE_PYTHON && {{ totune }} bench "$@" ;; \
+        data) TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference datasets)} && export TOTUNE_PYTHON && {{ optimised }} bench "$@" ;; \
+        *) TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference)} && export TOTUNE_PYTHON && {{ optimised }} bench "$@" ;; \
     esac
 
 # Fuzz every reader for some seconds each, or the targets named: `fuzz 600 csv torch`

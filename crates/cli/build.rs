@@ -48,6 +48,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     fs::write(Path::new(&env::var("OUT_DIR")?).join("shipped.rs"), code)?;
     link_libtorch(&repository);
+    // Measurements record it.
+    let level = env::var("OPT_LEVEL")?;
+    println!("cargo:rustc-env=TOTUNE_OPT_LEVEL={level}");
     Ok(())
 }
 

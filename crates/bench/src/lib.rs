@@ -3,7 +3,7 @@
 //! A [`Benchmark`] makes a [`Comparison`], a list of cases with their sides. Each side is a process of its own
 //! ([`side`]): this program again as a [`worker`](worker()), or a Python script of `bench/`. The [`runner`] lets them
 //! take turns and keeps the seconds of every step, and [`Results`] are written as one JSON file and one Markdown page.
-//! [`regret`] scores choices instead of timing steps.
+//! [`regret`] scores choices instead of timing steps, and [`scale`] times whole commands.
 //!
 //! This crate chooses no device and knows no command line: a [`Desk`] has the settings and starts workers.
 
@@ -25,6 +25,7 @@ mod recurrent;
 pub mod regret;
 mod results;
 mod runner;
+pub mod scale;
 mod side;
 mod synthetic;
 mod transformer;

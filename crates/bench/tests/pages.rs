@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use totune_bench::{ALL, Results, markdown, regret};
+use totune_bench::{ALL, Results, markdown, regret, scale};
 
 /// Files of results below a folder, those of the machines that have a folder of their own too.
 fn results(folder: &Path) -> Vec<PathBuf> {
@@ -30,6 +30,9 @@ fn every_committed_page_is_written_from_its_results() {
         let written = if file.ends_with("compare.json") {
             let results = regret::Regret::read(&file);
             regret::markdown(&results.unwrap_or_else(|error| panic!("{error:#}")))
+        } else if file.ends_with("scale.json") {
+            let results = scale::Scale::read(&file);
+            scale::markdown(&results.unwrap_or_else(|error| panic!("{error:#}")))
         } else {
             let results = Results::read(&file).unwrap_or_else(|error| panic!("{error:#}"));
             let known = ALL

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use support::Checkout;
 use totune_bench::regret::{self, Regret};
+use totune_bench::scale::{self, Scale, Step};
 use totune_bench::{ALL, Results, markdown};
 
 /// Runs tiny cases of a benchmark and returns its results.
@@ -149,6 +150,44 @@ fn the_regret_of_a_choice_is_measured_part_by_part() {
         assert_eq!(said.code, Some(2), "{arguments:?}");
         assert!(said.err.contains(expected), "{}", said.err);
     }
+}
+
+#[test]
+fn commands_are_timed_by_the_number_of_runs() {
+    let checkout = Checkout::new();
+    let out = checkout.path("out");
+    let mut arguments = vec!["bench", "scale", "--workers", "3", "--threads", "1"];
+    arguments.extend(["--out", out.to_str().expect("UTF-8")]);
+    for runs in ["8", "6"] {
+        let said = checkout.succeed(&[&arguments[..], &["--runs", runs]].concat());
+        let page = out.join("scale.md");
+        assert_eq!(said.trim(), page.to_str().expect("UTF-8"));
+    }
+    let results = Scale::read(&out.join("scale.json")).expect("results");
+    let written = fs::read_to_string(out.join("scale.md")).expect("a page");
+    assert_eq!(written, scale::markdown(&results));
+    let runs: Vec<usize> = results.sizes.iter().map(|size| size.runs).collect();
+    assert_eq!(runs, [6, 8], "those of an earlier command stay");
+    for size in &results.sizes {
+        let cost = |step| size.costs.get(step).is_some_and(|cost| cost.seconds > 0.0);
+        assert!(Step::ALL.iter().all(cost), "{:?}", size.costs);
+        assert!((1..=size.runs + 10).contains(&size.most_entries));
+    }
+
+    // What is not of this benchmark is left alone.
+    let other = checkout.path("other/5");
+    fs::create_dir_all(&other).expect("a folder");
+    let work = checkout.path("other");
+    let work = ["--runs", "5", "--work", work.to_str().expect("UTF-8")];
+    let said = checkout.run(&[&arguments[..], &work].concat());
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("found something else"), "{}", said.err);
+    let said = checkout.run(&["bench", "crf", "--runs", "5"]);
+    assert!(
+        said.err.contains("expected only with `scale`"),
+        "{}",
+        said.err
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Encoding and the cache of encoded texts on a real file, where there is one.
 //!
 //! ```text
-//! TOTUNE_DATA=… TOTUNE_ENCODERS=… cargo test --release -p totune-data --test encoded -- --nocapture
+//! TOTUNE_DATA=… TOTUNE_ENCODERS=… cargo test --profile quick -p totune-data --test encoded -- --nocapture
 //! ```
 
 use std::path::PathBuf;

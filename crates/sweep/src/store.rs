@@ -86,7 +86,7 @@ impl Store {
     }
 
     /// The ids of all runs that have a folder.
-    pub(crate) fn ids(&self) -> HashSet<String> {
+    pub fn ids(&self) -> HashSet<String> {
         let names = |folder: &Path| -> Vec<String> {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
             let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

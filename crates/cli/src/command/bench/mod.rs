@@ -1,17 +1,18 @@
 //! `totune bench`: comparisons with other programs, and with other settings of totune.
 
 mod regret;
+mod scale;
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use totune_bench::regret::{LISTED, NAME};
-use totune_bench::{ALL, Benchmark, Desk, StartWorker, Worker};
+use totune_bench::{ALL, Benchmark, Desk, StartWorker, Worker, regret as regrets, scale as scales};
 use totune_data::near;
 
 use self::regret::RegretArgs;
+use self::scale::ScaleArgs;
 use crate::context::Context;
 use crate::exit;
 
@@ -24,6 +25,7 @@ Examples:
   totune bench pretrain --python .venv/bin/python
   totune bench lstm --tiny --side totune --out out/bench     does it work? no Python, a second
   totune bench regret --datasets sst-2 --rows 500,2000 --threads 1
+  totune bench scale --runs 1000,10000 --workers 64 --threads 1
 
 Writes <name>.json and <name>.md after each case; cases that are not measured again stay as they
 were on the same machine. Nothing else should run meanwhile: the page says what the load was.")]
@@ -51,8 +53,14 @@ pub struct Bench {
     /// Tiny cases that only show that a benchmark works; their times are meaningless
     #[arg(long, requires = "out")]
     tiny: bool,
+    /// Folder for what regret and scale make [default: runs/bench-<name> in the project]; the same command of regret
+    /// resumes, and several at once share the work
+    #[arg(long, value_name = "FOLDER")]
+    work: Option<PathBuf>,
     #[command(flatten)]
     regret: RegretArgs,
+    #[command(flatten)]
+    scale: ScaleArgs,
 }
 
 /// One side of a comparison, started by `totune bench`
@@ -70,20 +78,35 @@ impl Bench {
     pub fn run(self, context: &Context) -> Result<u8> {
         let Some(name) = &self.name else {
             let timed = ALL.iter().map(|one| [one.name, one.about, one.needs]);
-            for [name, about, needs] in timed.chain([LISTED]) {
+            for [name, about, needs] in timed.chain([regrets::LISTED, scales::LISTED]) {
                 println!("{name:<9} {about}\n{:<9} needs {needs}", "");
             }
             return Ok(exit::OK);
         };
         let out = self.out.clone();
         let out = out.unwrap_or_else(|| context.project.root.join("results/bench"));
-        if name == NAME {
-            self.only_timed()?;
-            return self.regret.run(context, out);
+        if [regrets::NAME, scales::NAME].contains(&name.as_str()) {
+            self.only_timed(name)?;
         }
+        if name != scales::NAME {
+            self.scale.none()?;
+        }
+        if name == regrets::NAME {
+            return self.regret.run(context, self.work, out);
+        }
+        self.regret.none()?;
+        if name == scales::NAME {
+            return self.scale.run(context, self.work, out);
+        }
+        ensure!(
+            self.work.is_none(),
+            "--work: expected only with `{}` and `{}`",
+            regrets::NAME,
+            scales::NAME
+        );
         let Some(benchmark) = Benchmark::find(name) else {
             let timed = ALL.iter().map(|benchmark| benchmark.name);
-            let names: Vec<&str> = timed.chain([NAME]).collect();
+            let names: Vec<&str> = timed.chain([regrets::NAME, scales::NAME]).collect();
             let near = near(name, names.iter().copied());
             let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
             bail!(
@@ -91,7 +114,6 @@ impl Bench {
                 names.join(", ")
             );
         };
-        self.regret.none()?;
         let desk = Desk {
             project: context.project.clone(),
             roots: context.roots.clone(),
@@ -112,7 +134,7 @@ impl Bench {
 
 impl Bench {
     /// Refuses options that only benchmarks of time have.
-    fn only_timed(&self) -> Result<()> {
+    fn only_timed(&self, name: &str) -> Result<()> {
         for (option, is_given) in [
             ("--rounds", self.rounds.is_some()),
             ("--steps", self.steps.is_some()),
@@ -120,7 +142,7 @@ impl Bench {
             ("--side", !self.side.is_empty()),
             ("--tiny", self.tiny),
         ] {
-            ensure!(!is_given, "{option}: `{NAME}` has no such option");
+            ensure!(!is_given, "{option}: `{name}` has no such option");
         }
         Ok(())
     }

@@ -34,10 +34,6 @@ pub(super) struct RegretArgs {
     /// Seeds of the grid at length [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
     seeds: Option<u16>,
-    /// Folder for what is done; the same command resumes, and several at once share the work [default:
-    /// runs/bench-regret in the project]
-    #[arg(long, value_name = "FOLDER")]
-    work: Option<PathBuf>,
 }
 
 impl RegretArgs {
@@ -45,13 +41,13 @@ impl RegretArgs {
     pub fn none(&self) -> Result<()> {
         ensure!(
             *self == Self::default(),
-            "--datasets, --rows, --budget, --encoder, --strategies, --seeds and --work: expected only with `{NAME}`"
+            "--datasets, --rows, --budget, --encoder, --strategies and --seeds: expected only with `{NAME}`"
         );
         Ok(())
     }
 
     /// Runs the benchmark and prints the path of its page.
-    pub fn run(self, context: &Context, out: PathBuf) -> Result<u8> {
+    pub fn run(self, context: &Context, work: Option<PathBuf>, out: PathBuf) -> Result<u8> {
         let machine = context.machine()?;
         let or = |given: Vec<String>, usual: &[&str]| match given.as_slice() {
             [] => usual.iter().map(ToString::to_string).collect(),
@@ -68,7 +64,7 @@ impl RegretArgs {
             encoder: self.encoder.unwrap_or_else(|| train::ENCODER.to_string()),
             strategies: strategies(&self.strategies)?,
             seeds: u64::from(self.seeds.unwrap_or(1)),
-            work: self.work.unwrap_or_else(default),
+            work: work.unwrap_or_else(default),
             out,
         };
         Ok(match run(&request, context.environment(&machine))? {
