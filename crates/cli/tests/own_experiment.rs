@@ -35,6 +35,46 @@ fn a_new_experiment_runs_as_it_is_and_has_a_page() {
 
 /// A setting stated with its default value gives the same run.
 #[test]
+fn its_page_has_a_row_for_each_value_of_what_multiplies_its_runs() {
+    let checkout = Checkout::new();
+    let file = r#"paper = "several"
+experiment = "counts"
+kind = "sparse"
+datasets = ["fixture-tweets"]
+features = ["count", "tf-idf"]
+
+[[split]]
+kind = "hold-out"
+test = 0.2
+seed = 13
+
+[[split]]
+kind = "k-fold"
+folds = 5
+by = "shuffled"
+seed = 0
+
+[profiles.own]
+"#;
+    checkout.write("experiments/several/counts.toml", file);
+    checkout.succeed(&["reproduce", "several", "own"]);
+    let table = std::fs::read_to_string(checkout.path("reports/several/own/tables/scores.md"));
+    let table = table.expect("a table");
+    for (row, n) in [
+        ("counts, hold-out, count", 1),
+        ("counts, hold-out, tf-idf", 1),
+        ("counts, k-fold, count", 5),
+        ("counts, k-fold, tf-idf", 5),
+    ] {
+        let found = table
+            .lines()
+            .find(|line| line.contains(&format!("| {row} ")));
+        let found = found.unwrap_or_else(|| panic!("{row} in\n{table}"));
+        assert!(found.contains(&format!("n = {n} ")), "{found}");
+    }
+}
+
+#[test]
 fn a_default_that_is_stated_changes_no_run() {
     let checkout = Checkout::new();
     checkout.succeed(&["experiment", "new", "fixture-tweets", "--name", "mine"]);

@@ -1,6 +1,7 @@
 //! The page of an experiment without a `report.toml`: every arm on every dataset.
 
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -8,6 +9,7 @@ use anyhow::Result;
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Table;
+use totune_evidence::select::runs::{Run, Runs};
 use totune_record::{RunRow, Tables};
 
 use crate::arms::titles;
@@ -24,7 +26,11 @@ const METRICS: [&str; 8] = [
     "mse",
 ];
 
-/// A `report.toml` for the runs of a paper and profile: a group for each arm, a task for each dataset, and a table of both. The
+/// Path of the encoder in a spec.
+const ENCODER: &str = "work.encoder";
+
+/// A `report.toml` for the runs of a paper and profile: a group for each arm (for each encoder
+/// and other setting that an arm has several of), a task for each dataset, and a table of both. The
 /// first of the folders with cards is the project's root.
 ///
 /// # Errors
@@ -37,7 +43,8 @@ pub(crate) fn report_file(
     let project_root = card_folders.first().copied().unwrap_or(Path::new(""));
     let arms = arms(&project_root.join("experiments").join(paper), rows)?;
     let datasets: BTreeSet<&str> = own(rows).map(|run| run.dataset.as_str()).collect();
-    let groups = arms.iter().map(|arm| (arm.id(), arm.group().into()));
+    let group = |arm: &Arm| anyhow::Ok((arm.id(), toml::Value::Table(arm.group()?)));
+    let groups = arms.iter().map(group).collect::<Result<Table>>()?;
     let tasks = datasets.iter().map(|dataset| {
         let task = task(card_folders, dataset, rows);
         (dataset.to_string(), task.into())
@@ -62,7 +69,7 @@ pub(crate) fn report_file(
     let file = [
         ("paper", about.into()),
         ("profiles", meaning.into()),
-        ("groups", Table::from_iter(groups).into()),
+        ("groups", groups.into()),
         ("tasks", Table::from_iter(tasks).into()),
         ("table", vec![table].into()),
     ];
@@ -82,52 +89,153 @@ fn own(rows: &Tables) -> impl Iterator<Item = &RunRow> {
     rows.runs.iter().filter(|run| !crate::is_trial(run))
 }
 
-/// An arm that has runs; in the order of the files, those that no file names last.
+/// Runs of an arm that are alike but for dataset, fold and seed; in the order of the files, arms that no file names last.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Arm {
     place: usize,
     experiment: String,
     name: String,
     title: String,
+    /// Settings in which they differ from other runs of the arm, by path.
+    settings: Vec<(String, Setting)>,
+}
+
+/// The value of a setting, ordered by its JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Setting(Value);
+
+impl Ord for Setting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let number = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
+        let by_number = number(&self.0).total_cmp(&number(&other.0));
+        by_number.then_with(|| self.0.to_string().cmp(&other.0.to_string()))
+    }
+}
+
+impl PartialOrd for Setting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Arm {
     fn id(&self) -> String {
-        let text = format!("{}-{}", self.experiment, self.name).to_lowercase();
+        let mut text = format!("{}-{}", self.experiment, self.name);
+        for (path, Setting(value)) in &self.settings {
+            text += &format!("-{path}-{value}");
+        }
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        let text: String = text.chars().map(plain).collect();
+        let text: String = text.to_lowercase().chars().map(plain).collect();
         text.trim_matches('-').to_string()
     }
 
-    fn group(&self) -> Table {
-        let mut group = texts([("title", &*self.title)]);
-        let conditions = texts([("experiment", &*self.experiment), ("arm", &*self.name)]);
+    fn group(&self) -> Result<Table> {
+        let mut title = self.title.clone();
+        let mut conditions = texts([("experiment", &*self.experiment), ("arm", &*self.name)]);
+        for (path, Setting(value)) in &self.settings {
+            let name = path.rsplit('.').next().unwrap_or(path);
+            title += &match value {
+                Value::String(text) => format!(", {text}"),
+                value => format!(", {name} {value}"),
+            };
+            conditions.insert(path.clone(), toml::Value::try_from(value)?);
+        }
+        let mut group = texts([("title", &*title)]);
         group.insert("where".into(), conditions.into());
-        group
+        Ok(group)
     }
 }
 
 fn arms(experiments: &Path, rows: &Tables) -> Result<BTreeSet<Arm>> {
     let titles = titles(experiments);
-    let arm = |run: &RunRow| {
-        let spec: Value = serde_json::from_str(&run.spec)?;
+    let runs = Runs::new(Tables {
+        runs: own(rows).cloned().collect(),
+        ..Tables::default()
+    })?;
+    let mut by_name: BTreeMap<(String, String), Vec<&Run>> = BTreeMap::new();
+    for run in runs.all() {
+        let spec: Value = serde_json::from_str(&run.row.spec)?;
         let name = spec["arm"].as_str().unwrap_or_default().to_string();
-        let is_it =
-            |[experiment, arm, _]: &[String; 3]| *experiment == run.experiment && *arm == name;
+        let of_arm = by_name.entry((run.row.experiment.clone(), name));
+        of_arm.or_default().push(run);
+    }
+    let mut arms = BTreeSet::new();
+    for ((experiment, name), runs) in by_name {
+        let is_it = |[file, arm, _]: &[String; 3]| *file == experiment && *arm == name;
         let place = titles.iter().position(is_it);
         let title = match place {
             Some(at) => titles[at][2].clone(),
-            None if name.is_empty() => run.experiment.clone(),
+            None if name.is_empty() => experiment.clone(),
             None => name.clone(),
         };
-        anyhow::Ok(Arm {
+        let mut divided = Vec::new();
+        divide(runs, &mut Vec::new(), &mut divided);
+        arms.extend(divided.into_iter().map(|settings| Arm {
             place: place.unwrap_or(titles.len()),
-            experiment: run.experiment.clone(),
-            name,
-            title,
-        })
+            experiment: experiment.clone(),
+            name: name.clone(),
+            title: title.clone(),
+            settings,
+        }));
+    }
+    Ok(arms)
+}
+
+/// Divides runs by a setting after the other, until no two of a dataset, fold and seed differ; adds the `settings` of
+/// each part to `divided`.
+fn divide(
+    runs: Vec<&Run>,
+    settings: &mut Vec<(String, Setting)>,
+    divided: &mut Vec<Vec<(String, Setting)>>,
+) {
+    let Some(path) = dividing(&runs) else {
+        divided.push(settings.clone());
+        return;
     };
-    own(rows).map(arm).collect()
+    let mut by_value: BTreeMap<Setting, Vec<&Run>> = BTreeMap::new();
+    for run in runs {
+        let value = run.setting().find(|(name, _)| *name == path);
+        if let Some((_, value)) = value {
+            by_value
+                .entry(Setting(value.clone()))
+                .or_default()
+                .push(run);
+        }
+    }
+    for (value, runs) in by_value {
+        settings.push((path.clone(), value));
+        divide(runs, settings, divided);
+        settings.pop();
+    }
+}
+
+/// A setting that all runs have and in which two of the same dataset, fold and seed differ, the encoder before others.
+fn dividing(runs: &[&Run]) -> Option<String> {
+    let settings = |run: &Run| -> BTreeMap<String, Value> {
+        let settings = run.setting();
+        settings
+            .map(|(path, value)| (path.to_string(), value.clone()))
+            .collect()
+    };
+    let mut everywhere = settings(runs.first()?);
+    let mut firsts = BTreeMap::new();
+    let mut differ = BTreeSet::new();
+    for run in runs {
+        let found = settings(run);
+        everywhere.retain(|path, _| found.contains_key(path));
+        let first: &BTreeMap<_, _> = firsts
+            .entry((&run.row.dataset, run.key()))
+            .or_insert_with(|| found.clone());
+        let other = found
+            .iter()
+            .filter(|(path, value)| first.get(*path) != Some(*value));
+        differ.extend(other.map(|(path, _)| path.clone()));
+    }
+    differ.retain(|path| everywhere.contains_key(path));
+    if differ.contains(ENCODER) {
+        return Some(ENCODER.to_string());
+    }
+    differ.into_iter().next()
 }
 
 fn task(card_folders: &[&Path], dataset: &str, rows: &Tables) -> Table {

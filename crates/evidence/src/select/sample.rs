@@ -12,7 +12,7 @@ pub const LEVEL: f64 = 0.95;
 
 /// Key of a run within its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub struct Key {
     pub(crate) fold: u64,
     pub(crate) seed: u64,
 }

@@ -292,7 +292,8 @@ impl Run {
         self.facts.get(path)
     }
 
-    pub(crate) fn key(&self) -> Key {
+    /// Its fold and seed, which tell it from the other runs of its group.
+    pub fn key(&self) -> Key {
         let fold = self.facts.get("fold").and_then(Value::as_u64).unwrap_or(0);
         Key {
             fold,
