@@ -27,6 +27,13 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
 
+/// What is said when a model is trained for an epoch and saved.
+fn trained(checkout: &Checkout, card: &str, model: &str) -> String {
+    let train = ["train", card, "--encoder", "fixture-bert", "--save", model];
+    let settings = ["--strategy", "full", "--lr", "5e-3", "--epochs", "1"];
+    checkout.succeed(&[&train[..], &settings].concat())
+}
+
 #[test]
 fn letters_with_several_topics_are_described_trained_saved_and_scored() {
     let checkout = Checkout::with(&[]);
@@ -36,16 +43,7 @@ fn letters_with_several_topics_are_described_trained_saved_and_scored() {
         "task = \"multi-label\"  # `billing`, `delivery`, `damage`, `ask`: columns of only 0 and 1"
     ));
     let (model, out) = (path(&checkout, "m"), path(&checkout, "p.csv"));
-    let train = [
-        "train",
-        &card,
-        "--encoder",
-        "fixture-bert",
-        "--save",
-        &model,
-    ];
-    let settings = ["--strategy", "full", "--lr", "5e-3", "--epochs", "1"];
-    let said = checkout.succeed(&[&train[..], &settings].concat());
+    let said = trained(&checkout, &card, &model);
     assert!(
         said.contains("transformers loads it as BertForSequenceClassification"),
         "{said}"
@@ -136,16 +134,7 @@ fn strategies_are_compared_on_several_labels_and_on_labels_in_an_order() {
 fn places_with_a_grade_are_trained_saved_and_scored() {
     let checkout = Checkout::with(&[]);
     let model = path(&checkout, "m");
-    let train = [
-        "train",
-        "fixture-grades",
-        "--encoder",
-        "fixture-bert",
-        "--save",
-        &model,
-    ];
-    let settings = ["--strategy", "full", "--lr", "5e-3", "--epochs", "1"];
-    let said = checkout.succeed(&[&train[..], &settings].concat());
+    let said = trained(&checkout, "fixture-grades", &model);
     assert!(
         said.contains("transformers has no ordinal classification"),
         "{said}"
@@ -155,13 +144,9 @@ fn places_with_a_grade_are_trained_saved_and_scored() {
     for metric in ["quadratic-kappa", "mae", "accuracy", "brier"] {
         assert!(scored["scores"][metric].is_f64(), "{scored}");
     }
-    let said = checkout.run(
-        &[
-            &train[..5],
-            &[&path(&checkout, "new"), "--strategy", "lora", "--adapter"],
-        ]
-        .concat(),
-    );
+    let grades = ["train", "fixture-grades", "--encoder", "fixture-bert"];
+    let adapter = ["--save", &path(&checkout, "new"), "--strategy", "lora"];
+    let said = checkout.run(&[&grades[..], &adapter, &["--adapter"]].concat());
     assert_eq!(said.code, Some(2));
     assert!(
         said.err.contains(

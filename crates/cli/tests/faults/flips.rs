@@ -128,9 +128,7 @@ fn a_changed_checkpoint_lease_or_hash_changes_no_result() {
         return;
     }
     let mut random = Random::new();
-    let undisturbed = Job::Sweep.prepare();
-    Job::Sweep.complete(&undisturbed);
-    let expected = Job::Sweep.left(&undisturbed);
+    let expected = Job::Sweep.expected();
     let store = killed(Job::Sweep, "checkpoint-00000002.safetensors");
     let all = files(&store, "");
     let of = |part: &str| {
@@ -211,9 +209,7 @@ fn a_changed_checkpoint_of_pretraining_is_refused_with_what_to_do() {
     if library().is_none() {
         return;
     }
-    let undisturbed = Job::Pretrain.prepare();
-    Job::Pretrain.complete(&undisturbed);
-    let expected = Job::Pretrain.left(&undisturbed);
+    let expected = Job::Pretrain.expected();
     let store = killed(Job::Pretrain, "step-00000004.safetensors");
     let newest = store.path("runs/pretraining/tiny/step-00000004.safetensors");
     let mut bytes = fs::read(&newest).expect("a checkpoint");

@@ -108,6 +108,13 @@ impl Job {
         assert_eq!(said.code, Some(0), "{self:?}: {}", said.err);
     }
 
+    /// Results of the command when nothing disturbs it.
+    pub fn expected(self) -> Left {
+        let undisturbed = self.prepare();
+        self.complete(&undisturbed);
+        self.left(&undisturbed)
+    }
+
     /// Results of the command.
     pub fn left(self, checkout: &Checkout) -> Left {
         let debug = |rows: &dyn std::fmt::Debug| format!("{rows:?}");
