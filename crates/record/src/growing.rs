@@ -20,7 +20,9 @@ use crate::parquet::{self, decode_groups};
 /// Dropped before [`Growing::finish`], it removes its temporary file.
 pub(crate) struct Growing<R: Row> {
     file: Unverified,
-    writer: BatchedWriter<Encoded>,
+    /// Begins with the first group, whose length decides on the compression.
+    writer: Option<BatchedWriter<Encoded>>,
+    checksums: Option<String>,
     /// What the writer has encoded and the file does not have yet.
     encoded: Encoded,
     /// Rows that do not fill a group yet.
@@ -36,12 +38,11 @@ pub(crate) struct Growing<R: Row> {
 impl<R: Row> Growing<R> {
     /// An empty table for `path`, whose metadata have the `checksums` of tables that are written together with it.
     pub(crate) fn begin(path: &Path, checksums: Option<&str>) -> Result<Self> {
-        let encoded = Encoded::default();
-        let writer = parquet::writer::<R, _>(encoded.clone(), checksums)?;
         Ok(Self {
             file: Unverified::create(path)?,
-            writer,
-            encoded,
+            writer: None,
+            checksums: checksums.map(str::to_string),
+            encoded: Encoded::default(),
             waiting: Vec::new(),
             bytes: Sha256::new(),
             rows: Sha256::new(),
@@ -72,7 +73,7 @@ impl<R: Row> Growing<R> {
             self.write_group(&rest)?;
         }
         drop(rest);
-        let ended = self.writer.finish();
+        let ended = self.writer(0)?.finish();
         ended.with_context(|| format!("{} table: could not be encoded", R::TABLE))?;
         let mut end = self.encoded.take();
         self.bytes.update(&end);
@@ -95,11 +96,20 @@ impl<R: Row> Growing<R> {
         Ok((pending, digits))
     }
 
+    /// The writer; one that begins with a group of so many rows.
+    fn writer(&mut self, rows: usize) -> Result<&mut BatchedWriter<Encoded>> {
+        if self.writer.is_none() {
+            let (to, checksums) = (self.encoded.clone(), self.checksums.as_deref());
+            self.writer = Some(parquet::writer::<R, _>(to, checksums, rows)?);
+        }
+        self.writer.as_mut().context("it has begun")
+    }
+
     fn write_group(&mut self, group: &[R]) -> Result<()> {
         digest(&mut self.rows, group)?;
         let frame = R::to_frame(group);
         let frame = frame.with_context(|| format!("{} table: could not be built", R::TABLE))?;
-        self.writer
+        self.writer(group.len())?
             .write_batch(&frame)
             .with_context(|| format!("{} table: could not be encoded", R::TABLE))?;
         let bytes = self.encoded.take();

@@ -11,8 +11,8 @@ use polars::frame::DataFrame;
 use polars::io::mmap::MmapBytesReader;
 use polars::io::parquet::write::BatchedWriter;
 use polars::prelude::{
-    Column, KeyValueMetadata, ParquetCompression, ParquetReader, ParquetWriter, Schema, SerReader,
-    StatisticsOptions,
+    Column, KeyValueMetadata, ParallelStrategy, ParquetCompression, ParquetReader, ParquetWriter,
+    SerReader, StatisticsOptions,
 };
 
 use crate::atomic::Pending;
@@ -33,22 +33,36 @@ const VERSION_KEY: &str = "totune.schema-version";
 const ABOUT_KEY: &str = "totune.about";
 const TOGETHER_KEY: &str = "totune.written-with";
 
+/// Rows from which on a table is compressed and its columns are read by several threads: both cost more than they save
+/// in the tables of a single run, of which a sweep has thousands.
+const MANY: usize = 1000;
+
 /// A writer of a table whose metadata leave room for its checksum, and have the `checksums` of tables that are written
-/// together with it. Each frame becomes a group of rows.
-pub(crate) fn writer<R: Row, W: Write>(to: W, checksums: Option<&str>) -> Result<BatchedWriter<W>> {
+/// together with it. Each frame becomes a group of rows, the first one of that length.
+pub(crate) fn writer<R: Row, W: Write>(
+    to: W,
+    checksums: Option<&str>,
+    rows: usize,
+) -> Result<BatchedWriter<W>> {
     let frame = R::to_frame(&[]).context("an empty table")?;
     let more = checksums.map(|checksums| (TOGETHER_KEY, checksums));
-    frame_writer(to, frame.schema(), R::TABLE, R::ABOUT, SCHEMA_VERSION, more)
+    let writer = frame_writer(to, R::TABLE, R::ABOUT, SCHEMA_VERSION, more);
+    let writer = if rows >= MANY {
+        writer.with_compression(ParquetCompression::Zstd(None))
+    } else {
+        writer.set_parallel(false)
+    };
+    let batched = writer.batched(frame.schema());
+    batched.with_context(|| format!("{} table: could not be encoded", R::TABLE))
 }
 
 fn frame_writer<W: Write>(
     to: W,
-    schema: &Schema,
     table: &str,
     about: &str,
     version: u32,
     more: Option<(&str, &str)>,
-) -> Result<BatchedWriter<W>> {
+) -> ParquetWriter<W> {
     let version = version.to_string();
     let metadata = [
         (TABLE_KEY, table),
@@ -61,11 +75,9 @@ fn frame_writer<W: Write>(
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .collect();
     ParquetWriter::new(to)
-        .with_compression(ParquetCompression::Zstd(None))
+        .with_compression(ParquetCompression::Uncompressed)
         .with_statistics(StatisticsOptions::empty())
         .with_key_value_metadata(Some(KeyValueMetadata::from_static(metadata)))
-        .batched(schema)
-        .with_context(|| format!("{table} table: could not be encoded"))
 }
 
 /// The rows of a parquet file; `path` is only named in errors.
@@ -80,8 +92,13 @@ pub(crate) fn decode_with<R: Row>(bytes: Vec<u8>, path: &Path) -> Result<(Vec<R>
     let whole = || {
         let mut reader = ParquetReader::new(Cursor::new(bytes)).set_rechunk(true);
         let Metadata {
-            version, together, ..
+            version,
+            together,
+            groups,
         } = metadata::<R>(&mut reader)?;
+        if groups.iter().sum::<usize>() < MANY {
+            reader = reader.read_parallel(ParallelStrategy::None);
+        }
         Ok((rows::<R>(reader.finish()?, version)?, together))
     };
     guarded::<R, _>(path, whole)
@@ -283,7 +300,8 @@ pub(crate) mod tests {
         more: Option<(&str, &str)>,
     ) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let mut writer = frame_writer(&mut bytes, frame.schema(), table, about, version, more)?;
+        let writer = frame_writer(&mut bytes, table, about, version, more);
+        let mut writer = writer.batched(frame.schema())?;
         writer.write_batch(&frame)?;
         writer.finish()?;
         drop(writer);
