@@ -13,7 +13,7 @@ pub(crate) trait Row: Sized + Serialize {
     /// A short description of one row, for whoever opens the file.
     const ABOUT: &'static str;
     /// Rows of a group: what is in memory of a table that is written in parts, some tens of megabytes.
-    const GROUP: usize = 1 << 18;
+    const GROUP: usize = 1 << 16;
     /// Columns in order.
     fn schema() -> Vec<ColumnSpec>;
     /// The rows as one data frame.
@@ -179,7 +179,7 @@ macro_rules! row {
     };
 }
 
-row!(RunRow, "runs", "one row per run: what was asked, on what, by which code, at what cost, how it ended", group 1 << 14, {
+row!(RunRow, "runs", "one row per run: what was asked, on what, by which code, at what cost, how it ended", group 1 << 13, {
     run_id: String,
     paper: String,
     experiment: String,

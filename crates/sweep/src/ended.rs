@@ -45,7 +45,7 @@ pub(crate) struct EndedRuns {
 }
 
 /// First line of the file, before the SHA-256 of the rest; another one when [`EndedRun`] or its meaning changes.
-const FORMAT: &str = "totune ended runs 1";
+const FORMAT: &str = "totune ended runs 2";
 
 impl EndedRun {
     /// The facts of a row and the `sources` that its cards named.
@@ -80,11 +80,11 @@ impl EndedRuns {
         })
     }
 
-    /// The facts of a run, if they were read from the round with this stamp.
-    pub fn get(&self, id: &str, stamp: &str) -> Option<EndedRun> {
+    /// The facts of a run, if those with their stamp are still its facts.
+    pub fn get(&self, id: &str, is_still: impl FnOnce(&str) -> bool) -> Option<EndedRun> {
         let known = self.known().read().unwrap_or_else(PoisonError::into_inner);
-        let (of, run) = known.get(id)?;
-        (of == stamp).then(|| run.clone())
+        let (stamp, run) = known.get(id)?;
+        is_still(stamp).then(|| run.clone())
     }
 
     pub fn insert(&self, id: &str, stamp: String, run: EndedRun) {
@@ -159,22 +159,23 @@ mod tests {
         let file = folder.path().join("ended");
         let open = || EndedRuns::new(file.clone());
         let (first, round) = (open(), "1 17 4".to_string());
-        assert_eq!(first.get("a", &round), None);
+        let is = |of: &'static str| move |stamp: &str| stamp == of;
+        assert_eq!(first.get("a", is("1 17 4")), None);
         first.insert("a", round.clone(), run("one"));
         first.insert("b", round.clone(), run("two"));
         drop(first);
         let second = open();
-        assert_eq!(second.get("a", &round), Some(run("one")));
-        assert_eq!(second.get("a", "2 18 5"), None, "another round");
+        assert_eq!(second.get("a", is("1 17 4")), Some(run("one")));
+        assert_eq!(second.get("a", is("2 18 5")), None, "another round");
         second.forget("a");
         drop(second);
-        assert_eq!(open().get("a", &round), None);
-        assert_eq!(open().get("b", &round), Some(run("two")));
+        assert_eq!(open().get("a", is("1 17 4")), None);
+        assert_eq!(open().get("b", is("1 17 4")), Some(run("two")));
 
         let whole = fs::read_to_string(&file).expect("a file");
         for damaged in [&whole[..whole.len() - 1], &whole.replace("1.5", "9.5"), ""] {
             fs::write(&file, damaged).expect("a file");
-            assert_eq!(open().get("b", &round), None, "{damaged}");
+            assert_eq!(open().get("b", is("1 17 4")), None, "{damaged}");
         }
     }
 

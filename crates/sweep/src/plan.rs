@@ -253,7 +253,8 @@ fn main_metric(project: &Project, dataset: &str) -> Result<String> {
 
 fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> Result<PlannedRun> {
     let id = spec.id();
-    let (state, why) = store.state(&id);
+    let ended = store.ended_run(&id);
+    let (state, why) = store.state_after(&id, ended.as_ref());
     if state == State::Interrupted {
         store.refuse_newer(&id)?;
     }
@@ -269,9 +270,7 @@ fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> Result<PlannedRu
         }
         _ => why,
     };
-    let ended = (state == State::Done)
-        .then(|| store.ended_run(&id))
-        .flatten();
+    let ended = ended.filter(|_| state == State::Done);
     Ok(PlannedRun {
         label: spec.label(),
         id,

@@ -45,18 +45,37 @@ pub(crate) fn last_round(folder: &Path) -> Result<u64> {
         .unwrap_or(0))
 }
 
-/// Identity of the results that count, which neither other results have nor changed ones; `None` without published ones.
-pub(crate) fn stamp(folder: &Path) -> Option<String> {
+/// Identity of the results that count and of other files of the run's `folder`, which neither other results have nor
+/// changed ones; `None` without published results.
+pub(crate) fn stamp(folder: &Path, others: &[&str]) -> Option<String> {
     let round = last_round(folder).ok().filter(|round| *round > 0)?;
     let own = published(folder).ok()??;
-    let tables = ["runs", "evals", "predictions"].map(|name| own.join(format!("{name}.parquet")));
-    let place = folder.join(RESULTS).join(round.to_string());
-    let stamps: Option<Vec<String>> = tables
-        .iter()
-        .chain([&place])
-        .map(|file| ended::stamp(file))
-        .collect();
-    Some(stamps?.join(" "))
+    stamp_of(folder, round, own.file_name()?.to_str()?, others)
+}
+
+/// Whether a run still has the results of this stamp: faster than to look for those that count.
+pub(crate) fn is_still(folder: &Path, stamp: &str, others: &[&str]) -> bool {
+    let mut parts = stamp.split(' ');
+    let round = parts.next().and_then(|round| round.parse::<u64>().ok());
+    let (Some(round), Some(attempt)) = (round, parts.next()) else {
+        return false;
+    };
+    // Rounds have no gaps.
+    let is_last = !folder.join(RESULTS).join((round + 1).to_string()).exists();
+    is_last && stamp_of(folder, round, attempt, others).is_some_and(|found| found == stamp)
+}
+
+fn stamp_of(folder: &Path, round: u64, attempt: &str, others: &[&str]) -> Option<String> {
+    let own = folder.join(ATTEMPTS).join(attempt);
+    let mut stamp = format!("{round} {attempt}");
+    for table in ["runs.parquet", "evals.parquet", "predictions.parquet"] {
+        stamp = stamp + " " + &ended::stamp(&own.join(table))?;
+    }
+    stamp = stamp + " " + &ended::stamp(&folder.join(RESULTS).join(round.to_string()))?;
+    for other in others {
+        stamp = stamp + " " + &ended::stamp(&folder.join(other)).unwrap_or_default();
+    }
+    Some(stamp)
 }
 
 /// The folder with the published tables of a run; `None` where it has none.

@@ -15,7 +15,7 @@ use totune_data::sha256_hex;
 use totune_record::{NewerVersion, RunRow, Tables, Versions, create_folder, write_atomically};
 
 use crate::RunSpec;
-use crate::ended::{self, DATASET, EndedRun, EndedRuns, TOKENIZER, WEIGHTS};
+use crate::ended::{DATASET, EndedRun, EndedRuns, TOKENIZER, WEIGHTS};
 use crate::lease::{Hold, Holder, LEASES, Lease};
 use crate::publication::{self, ATTEMPTS, RESULTS};
 use crate::spec::Sources;
@@ -107,13 +107,22 @@ impl Store {
 
     /// State of a run, and the reason for it.
     pub fn state(&self, id: &str) -> (State, String) {
+        self.state_after(id, self.ended_run(id).as_ref())
+    }
+
+    /// Like [`Store::state`], with what [`Store::ended_run`] has said.
+    pub(crate) fn state_after(
+        &self,
+        id: &str,
+        ended: Option<&Result<EndedRun>>,
+    ) -> (State, String) {
+        let ended = ended.map(state_of_ended);
+        if let Some(done @ (State::Done, _)) = ended {
+            return done;
+        }
         let folder = self.folder(id);
         if !folder.is_dir() {
             return (State::Missing, "not started".to_string());
-        }
-        let ended = self.ended(id);
-        if let Some(done @ (State::Done, _)) = ended {
-            return done;
         }
         let why = match (Holder::of(&folder), ended) {
             (Some(holder), _) if holder.hold != Hold::Free => {
@@ -136,13 +145,7 @@ impl Store {
 
     /// State of a run by its published results alone; `None` where it has none.
     pub(crate) fn ended(&self, id: &str) -> Option<(State, String)> {
-        Some(match self.ended_run(id)? {
-            Ok(run) => state_of(&run.status, &run.error),
-            Err(error) => (
-                State::Interrupted,
-                format!("its results cannot be read: {error:#}"),
-            ),
-        })
+        self.ended_run(id).as_ref().map(state_of_ended)
     }
 
     /// Whether a run that had no results when the plan was made has been done since.
@@ -154,11 +157,11 @@ impl Store {
     /// often as there are new ones.
     pub(crate) fn ended_run(&self, id: &str) -> Option<Result<EndedRun>> {
         let folder = self.folder(id);
-        let cards = ended::stamp(&folder.join(CARDS)).unwrap_or_default();
-        let stamp = publication::stamp(&folder).map(|stamp| format!("{stamp} {cards}"));
-        if let Some(known) = stamp.as_ref().and_then(|stamp| self.ended.get(id, stamp)) {
+        let is_still = |stamp: &str| publication::is_still(&folder, stamp, &[CARDS]);
+        if let Some(known) = self.ended.get(id, is_still) {
             return Some(Ok(known));
         }
+        let stamp = publication::stamp(&folder, &[CARDS]);
         let published = publication::published(&folder).transpose()?;
         let read = || -> Result<EndedRun> {
             published?;
@@ -347,6 +350,16 @@ fn checksum(cards: &Sources) -> String {
 /// Whether a file is a table that an earlier version published, which counts until there is another one.
 fn is_table(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "parquet")
+}
+
+fn state_of_ended(ended: &Result<EndedRun>) -> (State, String) {
+    match ended {
+        Ok(run) => state_of(&run.status, &run.error),
+        Err(error) => (
+            State::Interrupted,
+            format!("its results cannot be read: {error:#}"),
+        ),
+    }
 }
 
 fn state_of(status: &str, error: &str) -> (State, String) {
