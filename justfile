@@ -70,6 +70,12 @@ setup: _build
 install: _libtorch
     cargo install --locked --path crates/cli --features {{ quote(features) }}
 
+# Pack totune, encoders and data into one archive for a machine with only Python and PyTorch: `bundle cuda --data sst-2`
+[group('machine')]
+[no-exit-message]
+bundle *ARGS:
+    setup/bundle "$@"
+
 # Run all tests; arguments go to cargo test, such as part of a name
 [group('develop')]
 [no-exit-message]

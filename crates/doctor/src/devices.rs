@@ -48,7 +48,7 @@ fn no_cuda(names: &[String], built_for_cuda: bool) -> Finding {
         (Some(name), false) => Finding::lacking(
             "cuda",
             format!("{name}, but this program was built without CUDA"),
-            "run ./justw setup: it puts the libtorch for GPUs in place and builds again",
+            "run ./justw setup: it puts the libtorch for GPUs in place and builds again; a bundle: ./justw bundle cuda",
         ),
         (Some(name), true) => Finding::lacking(
             "cuda",

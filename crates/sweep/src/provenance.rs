@@ -4,6 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// File of a bundle's project with the commit of the program.
+const BUNDLE: &str = "commit";
+
 /// The commit of the checkout and whether it had changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Code {
@@ -12,14 +15,14 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Reads the commit from git; empty where there is no git or `root` is no checkout of totune. The commits of a
-    /// user's own project are not those of the code.
+    /// Reads the commit from git, or in the project of a bundle from its file; empty where there is no git or `root` is
+    /// neither. The commits of a user's own project are not those of the code.
     ///
     /// Output of runs (`results/`, `reports/`, `runs/`) does not make a checkout dirty, and neither do added cards and
     /// experiments.
     pub fn of(root: &Path) -> Self {
         if !root.join("crates").is_dir() {
-            return Self::default();
+            return Self::of_bundle(root).unwrap_or_default();
         }
         let Some(commit) = git(root, &["rev-parse", "HEAD"]) else {
             return Self::default();
@@ -41,6 +44,20 @@ impl Code {
             commit: commit.trim().to_string(),
             dirty: changes.is_some_and(|changes| changes.lines().any(|line| !is_added(line))),
         }
+    }
+
+    /// Reads the commit that `setup/bundle` built the program of this project from, in the form of [`code`].
+    fn of_bundle(root: &Path) -> Option<Self> {
+        let text = std::fs::read_to_string(root.join(BUNDLE)).ok()?;
+        let (commit, dirty) = match text.trim().strip_suffix('+') {
+            Some(commit) => (commit, true),
+            None => (text.trim(), false),
+        };
+        let is_hash = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hash.then(|| Self {
+            commit: commit.to_string(),
+            dirty,
+        })
     }
 }
 
@@ -127,6 +144,17 @@ mod tests {
     fn outside_a_checkout_the_commit_is_empty() {
         let folder = tempfile::tempdir().expect("temporary folder");
         assert_eq!(Code::of(folder.path()), Code::default());
+    }
+
+    #[test]
+    fn the_project_of_a_bundle_names_the_commit_of_its_program() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let hash = "0123456789abcdef0123456789abcdef01234567";
+        let changed = format!("{hash}+");
+        for (text, expected) in [(hash, hash), (&changed, &changed), ("main", ""), ("", "")] {
+            std::fs::write(folder.path().join(BUNDLE), format!("{text}\n")).expect("write");
+            assert_eq!(code(folder.path()), expected);
+        }
     }
 
     #[test]
