@@ -27,7 +27,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
 
-/// What is said when a model is trained for an epoch and saved.
+/// Output of a training of one epoch whose model is saved.
 fn trained(checkout: &Checkout, card: &str, model: &str) -> String {
     let train = ["train", card, "--encoder", "fixture-bert", "--save", model];
     let settings = ["--strategy", "full", "--lr", "5e-3", "--epochs", "1"];

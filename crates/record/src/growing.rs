@@ -23,7 +23,7 @@ pub(crate) struct Growing<R: Row> {
     /// Begins with the first group, whose length decides on the compression.
     writer: Option<BatchedWriter<Encoded>>,
     checksums: Option<String>,
-    /// What the writer has encoded and the file does not have yet.
+    /// Bytes that the writer has encoded and the file does not have yet.
     encoded: Encoded,
     /// Rows that do not fill a group yet.
     waiting: Vec<R>,

@@ -167,7 +167,7 @@ fn check_ends(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// What the end of a file says of its table.
+/// Facts about a table from the end of its file.
 struct Metadata {
     version: u32,
     /// Checksums of the tables that were written together with it.

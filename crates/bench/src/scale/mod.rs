@@ -47,7 +47,7 @@ pub struct ScaleRequest<'a> {
     pub out: PathBuf,
     /// The program with its global options, for a project.
     pub totune: &'a dyn Fn(&Path) -> Command,
-    /// How it was built, such as `opt-level 3, commit 02906ee`.
+    /// Its optimisation and commit, such as `opt-level 3, commit 02906ee`.
     pub build: String,
 }
 

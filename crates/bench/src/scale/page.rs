@@ -1,6 +1,11 @@
 //! The page of `bench scale` as Markdown. Every figure comes from its [`Scale`].
 
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use totune_record::write_atomically;
 
 use super::results::{Scale, Size, Step};
 
@@ -16,6 +21,20 @@ const SECONDS: [(Step, f64); 3] = [
 const COLLECT_BYTES: f64 = 1024.0 * 1024.0 * 1024.0;
 /// Processor seconds that a run may take besides its arithmetic.
 const OVERHEAD: f64 = 0.2;
+
+impl Scale {
+    /// Writes `scale.json` and `scale.md` into `folder`, which is made where it does not exist.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("{}: cannot be made", folder.display()))?;
+        let json = format!("{}\n", serde_json::to_string_pretty(self)?);
+        write_atomically(&folder.join("scale.json"), json.as_bytes())?;
+        write_atomically(&folder.join("scale.md"), markdown(self).as_bytes())
+    }
+}
 
 /// The page: machine and program, a table of steps by number of runs, and the goals.
 pub fn markdown(scale: &Scale) -> String {

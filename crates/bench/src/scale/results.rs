@@ -6,9 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use totune_record::write_atomically;
 
-use super::page::markdown;
 use crate::machine::Machine;
 
 /// Everything the page shows.
@@ -18,7 +16,7 @@ pub struct Scale {
     pub benchmark: String,
     /// The machine.
     pub machine: Machine,
-    /// How the program was built.
+    /// Optimisation and commit of the program.
     pub build: String,
     /// By number of runs.
     pub sizes: Vec<Size>,
@@ -39,7 +37,7 @@ pub struct Size {
     pub costs: BTreeMap<Step, Cost>,
 }
 
-/// What commands cost.
+/// Time and memory of commands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Seconds from the start of the first to the end of the last.
@@ -144,17 +142,5 @@ impl Scale {
         serde_json::from_str(&text).with_context(|| {
             format!("{shown}: found something else, expected results of `bench scale`; remove it to start over")
         })
-    }
-
-    /// Writes `scale.json` and `scale.md` into `folder`, which is made where it does not exist.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<()> {
-        fs::create_dir_all(folder)
-            .with_context(|| format!("{}: cannot be made", folder.display()))?;
-        let json = format!("{}\n", serde_json::to_string_pretty(self)?);
-        write_atomically(&folder.join("scale.json"), json.as_bytes())?;
-        write_atomically(&folder.join("scale.md"), markdown(self).as_bytes())
     }
 }
