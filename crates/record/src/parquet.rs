@@ -87,8 +87,7 @@ pub(crate) fn decode<R: Row>(bytes: Vec<u8>, path: &Path) -> Result<Vec<R>> {
 
 /// Like [`decode`], with the checksums of the tables that were written together with this one, if it has them.
 pub(crate) fn decode_with<R: Row>(bytes: Vec<u8>, path: &Path) -> Result<(Vec<R>, Option<String>)> {
-    check_ends(&bytes).with_context(|| format!("{}: not a whole parquet file", path.display()))?;
-    checksum::check(&bytes).with_context(|| path.display().to_string())?;
+    check(&bytes, path)?;
     let whole = || {
         let mut reader = ParquetReader::new(Cursor::new(bytes)).set_rechunk(true);
         let Metadata {
@@ -102,6 +101,30 @@ pub(crate) fn decode_with<R: Row>(bytes: Vec<u8>, path: &Path) -> Result<(Vec<R>
         Ok((rows::<R>(reader.finish()?, version)?, together))
     };
     guarded::<R, _>(path, whole)
+}
+
+/// The texts of one `column` of a parquet file.
+pub(crate) fn decode_texts<R: Row>(
+    bytes: Vec<u8>,
+    column: &str,
+    path: &Path,
+) -> Result<Vec<String>> {
+    check(&bytes, path)?;
+    guarded::<R, _>(path, || {
+        let mut reader = ParquetReader::new(Cursor::new(bytes));
+        metadata::<R>(&mut reader)?;
+        let frame = reader
+            .with_columns(Some(vec![column.to_owned()]))
+            .finish()?;
+        let texts = frame.column(column)?.str()?;
+        Ok(texts.iter().flatten().map(str::to_owned).collect())
+    })
+}
+
+/// Checks that a file is whole and has the bytes that were written; `path` is only named in errors.
+fn check(bytes: &[u8], path: &Path) -> Result<()> {
+    check_ends(bytes).with_context(|| format!("{}: not a whole parquet file", path.display()))?;
+    checksum::check(bytes).with_context(|| path.display().to_string())
 }
 
 /// Gives the rows of a file that this process has written to `use_group`, a group at a time.

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::atomic::Pending;
 use crate::cell::Row;
 use crate::growing::Growing;
-use crate::parquet::{decode, decode_with};
+use crate::parquet::{decode, decode_texts, decode_with};
 use crate::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables, TimingRow};
 use crate::{checksum, order};
 
@@ -50,11 +50,9 @@ impl Tables {
         read(dir)
     }
 
-    /// Adds the rows of other runs; call [`Tables::sort`] when the last have come.
-    pub fn extend(&mut self, other: Self) {
-        self.runs.extend(other.runs);
-        self.evals.extend(other.evals);
-        self.predictions.extend(other.predictions);
+    /// Reads only the ids of the runs of a folder: a fraction of the memory of the runs.
+    pub fn read_ids(dir: &Path) -> Result<Vec<String>> {
+        decode_texts::<RunRow>(bytes_of::<RunRow>(dir)?, "run_id", &file::<RunRow>(dir))
     }
 
     /// Every run once, and no score or prediction of an unknown run.

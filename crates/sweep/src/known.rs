@@ -21,15 +21,15 @@ impl<'a> Known<'a> {
     /// Reads the ids of the collected runs of a paper and profile and of all that have a folder.
     pub fn read(places: Places<'a>, paper: &str, profile: &str) -> Result<Self> {
         let folder = places.project.results(paper, profile);
-        let runs = if folder.join("runs.parquet").is_file() {
-            Tables::read_runs(&folder).context(
+        let collected = if folder.join("runs.parquet").is_file() {
+            Tables::read_ids(&folder).context(
                 "earlier results are not used as they are; where the runs are in the store, remove the file and `totune collect` writes it again",
             )?
         } else {
             Vec::new()
         };
         let mut made = places.store.ids();
-        made.extend(runs.into_iter().map(|run| run.run_id));
+        made.extend(collected);
         Ok(Self {
             places,
             made,
