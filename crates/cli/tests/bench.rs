@@ -156,7 +156,7 @@ fn the_regret_of_a_choice_is_measured_part_by_part() {
 fn commands_are_timed_by_the_number_of_runs() {
     let checkout = Checkout::new();
     let out = checkout.path("out");
-    let mut arguments = vec!["bench", "scale", "--workers", "3", "--threads", "1"];
+    let mut arguments = vec!["bench", "scale", "--workers", "3"];
     arguments.extend(["--out", out.to_str().expect("UTF-8")]);
     for runs in ["8", "6"] {
         let said = checkout.succeed(&[&arguments[..], &["--runs", runs]].concat());

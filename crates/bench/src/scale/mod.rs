@@ -45,7 +45,7 @@ pub struct ScaleRequest<'a> {
     pub work: PathBuf,
     /// The folder for results.
     pub out: PathBuf,
-    /// The program with its global options, for a project.
+    /// The program, for a project.
     pub totune: &'a dyn Fn(&Path) -> Command,
     /// Its optimisation and commit, such as `opt-level 3, commit 02906ee`.
     pub build: String,
@@ -94,7 +94,8 @@ fn measure(request: &ScaleRequest, runs: usize) -> Result<Size> {
             command.args(step.arguments());
             command.args([PAPER, PROFILE]);
             if step == Step::Work {
-                command.args(["--worker", &format!("{worker}/{}", request.workers)]);
+                let worker = format!("{worker}/{}", request.workers);
+                command.args(["--worker", &worker, "--threads", "1"]);
             }
             command
         };

@@ -25,7 +25,7 @@ Examples:
   totune bench pretrain --python .venv/bin/python
   totune bench lstm --tiny --side totune --out out/bench     does it work? no Python, a second
   totune bench regret --datasets sst-2 --rows 500,2000 --threads 1
-  totune bench scale --runs 1000,10000 --workers 64 --threads 1
+  totune bench scale --runs 1000,10000 --workers 64
 
 Writes <name>.json and <name>.md after each case; cases that are not measured again stay as they
 were on the same machine. Nothing else should run meanwhile: the page says what the load was.")]

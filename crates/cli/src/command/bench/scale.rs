@@ -42,7 +42,6 @@ impl ScaleArgs {
         let totune = |project: &Path| {
             let mut command = Command::new(&binary);
             command.arg("--project").arg(project);
-            command.args(["--threads", &context.threads().to_string()]);
             command
         };
         let sizes = match self.runs.as_slice() {
