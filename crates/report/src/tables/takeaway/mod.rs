@@ -119,7 +119,7 @@ impl TakeawayPlan {
         lead.push(provenance(&encoders, tasks.len(), n_runs, &seeds));
         let panel = Panel::Intervals(IntervalPanel {
             title: format!("Compared with {}", in_sentence(&baseline.1.title)),
-            measure: format!("difference in points, {}", over(&tasks)),
+            measure: format!("difference in points, {}", over(&tasks, &compared)),
             rows: drawn,
             decimals: 2,
         });
@@ -211,11 +211,16 @@ fn left_out(tasks: &[&Task]) -> Option<String> {
     })
 }
 
-/// `mean of 8 tasks`, `accuracy`.
-fn over(tasks: &[&Task]) -> String {
-    match tasks {
-        [task] => task.unit.clone(),
-        tasks => format!("mean of {} tasks", tasks.len()),
+/// `mean of 8 tasks`, `mean of 2 to 3 tasks` where some have runs of one side only, `accuracy`.
+fn over(tasks: &[&Task], compared: &[BaselineComparison]) -> String {
+    let numbers = || compared.iter().map(|row| row.tasks);
+    match (tasks, numbers().min(), numbers().max()) {
+        ([task], ..) => task.unit.clone(),
+        (_, Some(1), Some(1)) => "on one task".to_owned(),
+        (_, Some(fewest), Some(most)) if fewest < most => {
+            format!("mean of {fewest} to {most} tasks")
+        }
+        (tasks, _, most) => format!("mean of {} tasks", most.unwrap_or(tasks.len())),
     }
 }
 
