@@ -108,7 +108,8 @@ lint: _libtorch
 [no-exit-message]
 bench *ARGS: _libtorch
     case "${1-}" in \
-        "" | -* | regret | scale) {{ optimised }} bench "$@" ;; \
+        "" | -*) {{ totune }} bench "$@" ;; \
+        regret | scale) {{ optimised }} bench "$@" ;; \
         micro) shift && cargo bench --locked --features {{ quote(features) }} --bench '*' -- "$@" ;; \
         data) TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference datasets)} && export TOTUNE_PYTHON && {{ optimised }} bench "$@" ;; \
         *) TOTUNE_PYTHON=${TOTUNE_PYTHON:-$(setup/reference)} && export TOTUNE_PYTHON && {{ optimised }} bench "$@" ;; \

@@ -27,7 +27,7 @@ pub const NAME: &str = "scale";
 pub const LISTED: [&str; 3] = [
     NAME,
     "plan, workers, collect and report of thousands of runs",
-    "Linux; folders of 25 kB for each run; hours for 100,000 runs",
+    "Linux; folders of 64 kB for each run; a quarter of an hour for 100,000 runs",
 ];
 
 // Paper, experiment and profile of the runs.

@@ -46,12 +46,9 @@ pub fn markdown(scale: &Scale) -> String {
         text,
         "A run fits a logistic regression to the word counts of a few hundred fixture tweets, so its time is mostly that of starting, recording and publishing it.\n\
          Each command is a process of its own, with the files in the system's cache; a cell has seconds, and the peak memory of the largest process.\n\
-         Every run was published once, by a single attempt.\n"
+         Every run was published once, by a single attempt.\n\
+         The load average is that of the minute before a size, to which the workers of an earlier size add.\n"
     );
-    let busy = scale.sizes.iter().filter_map(|size| size.load);
-    if busy.fold(0.0, f64::max) > 0.5 {
-        text.push_str("Other jobs ran on the same machine: treat the seconds as upper limits.\n\n");
-    }
     table(&mut text, &scale.sizes);
     goals(&mut text, &scale.sizes);
     text

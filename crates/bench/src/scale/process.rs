@@ -9,17 +9,17 @@ use anyhow::{Context, Result, ensure};
 
 use super::results::Cost;
 
-/// Time between two looks at a process. Processor time and peak memory only grow, so at its end they lack no more than
-/// this.
+/// Time between two looks at a process. Processor time and peak memory only grow, so what was seen last lacks only what
+/// its last moments added.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Ticks a second of the times in `/proc`: 100 on every Linux that Rust's standard library runs on.
+/// Ticks a second of the times in `/proc` (`USER_HZ`): 100 on x86-64 and on ARM.
 const TICKS: f64 = 100.0;
 
 /// Starts all processes at once and waits for them; their cost together.
 ///
 /// # Errors
-/// When one does not start or fails, with the end of what it said.
+/// When one does not start or fails, with the end of what it said; the others are ended.
 pub(super) fn cost_of(commands: impl Iterator<Item = Command>) -> Result<Cost> {
     let began = Instant::now();
     let start = |mut command: Command| {
@@ -88,6 +88,16 @@ fn usage(id: u32) -> Option<(f64, u64)> {
     Some((cpu, kib? * 1024))
 }
 
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            // Another one has failed, whose error matters more than what cannot be ended.
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+}
+
 fn last_line(file: &fs::File) -> Result<String> {
     use io::{Read, Seek};
 
@@ -120,5 +130,12 @@ mod tests {
         let error = cost_of([shell("echo first >&2; echo last >&2; exit 3")].into_iter());
         let error = error.expect_err("it failed").to_string();
         assert!(error.contains("3: last"), "{error}");
+    }
+
+    #[test]
+    fn when_one_fails_the_others_are_ended() {
+        let began = Instant::now();
+        cost_of(["sleep 60", "exit 1"].into_iter().map(shell)).expect_err("one failed");
+        assert!(began.elapsed() < Duration::from_secs(30));
     }
 }
