@@ -43,6 +43,9 @@ pub struct LineSeries {
 
 /// Width of the best-within-time line, which is drawn below everything, wide and pale.
 const FRONTIER: f64 = 9.0;
+/// Height of the name of a level, and the width of a letter in it, on average.
+const NAME: f64 = 14.0;
+const NAME_LETTER: f64 = 6.2;
 /// Half the height of a tick.
 const TICK: f64 = 8.0;
 
@@ -121,18 +124,41 @@ impl LinePanel {
         }
     }
 
-    /// Draws dashed lines, whose names alternate between right, middle and left, since they may be near each other.
+    /// Draws dashed lines with their names, which alternate between right, middle and left; a name that would meet
+    /// another one takes the next place where it meets none, or stands a row higher.
     fn draw_levels(&self, canvas: &mut dyn Canvas, place: &Place) {
         let (left, width) = (place.plot.left, place.plot.width);
+        let mut names: Vec<[f64; 3]> = Vec::new();
         for (number, level) in self.levels.iter().enumerate() {
             let y = place.y(level.at);
             draw_dashed(canvas, &[(left, y), (left + width, y)], MUTED);
-            let (x, anchor) = [
-                (left + width, HPos::Right),
-                (left + width / 2.0, HPos::Center),
-                (left + 4.0, HPos::Left),
-            ][number % 3];
-            canvas.text(x, y - 9.0, &level.text, &Text::note().anchored(anchor));
+            let long = NAME_LETTER * level.text.chars().count() as f64;
+            let spots = [
+                (left + width, HPos::Right, left + width - long),
+                (
+                    left + width / 2.0,
+                    HPos::Center,
+                    left + (width - long) / 2.0,
+                ),
+                (left + 4.0, HPos::Left, left + 4.0),
+            ];
+            let meets = |begin: f64, middle: f64| {
+                let near = |[from, to, other]: &[f64; 3]| {
+                    (middle - other).abs() < NAME && *from < begin + long && begin < *to
+                };
+                names.iter().any(near)
+            };
+            let rows = (0..self.levels.len()).map(|row| y - 9.0 - NAME * row as f64);
+            let turns =
+                |middle| (0..spots.len()).map(move |turn| (spots[(number + turn) % 3], middle));
+            let free = rows
+                .flat_map(turns)
+                .find(|((.., begin), middle)| !meets(*begin, *middle));
+            // There are as many rows as names, so that one is free.
+            if let Some(((x, anchor, begin), middle)) = free {
+                names.push([begin, begin + long, middle]);
+                canvas.text(x, middle, &level.text, &Text::note().anchored(anchor));
+            }
         }
     }
 

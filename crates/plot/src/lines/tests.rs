@@ -107,3 +107,34 @@ fn a_level_is_drawn_with_its_name_even_below_all_lines() {
     // The axis begins below it.
     assert!(svg.contains("\n0.1\n"), "{svg}");
 }
+
+#[test]
+fn names_of_levels_at_one_height_stand_apart() {
+    let mut panel = panel(&["a"]);
+    panel.levels = ["one", "two", "three", "four", "five"]
+        .map(|name| Level {
+            at: 0.1,
+            text: format!("{name}, a floor with a long name 0.100"),
+        })
+        .to_vec();
+    let figure = crate::Figure {
+        panels: vec![crate::Panel::Lines(panel)],
+        stamp: None,
+    };
+    let svg = figure.svg().expect("a picture");
+    let texts = svg.split("<text ").skip(1);
+    let texts = texts.filter(|text| text.contains("a floor"));
+    let place = |text: &str| -> String {
+        let x = text
+            .split("x=\"")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next());
+        let y = text
+            .split("y=\"")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next());
+        format!("{x:?} {y:?}")
+    };
+    let places: std::collections::BTreeSet<String> = texts.map(place).collect();
+    assert_eq!(places.len(), 5, "{places:?}");
+}
