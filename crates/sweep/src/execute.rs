@@ -1,6 +1,7 @@
 //! Executes the runs of a plan.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -109,15 +110,26 @@ pub fn execute(
     })
 }
 
-/// Facts from the cards of each of these runs, by run id.
-fn cards_of(project: &Project, runs: &[&PlannedRun]) -> Result<BTreeMap<String, Sources>> {
+/// The cards that a run follows: dataset, encoder, texts.
+type CardNames = (String, Option<String>, Vec<String>);
+
+fn card_names(spec: &RunSpec) -> CardNames {
+    let encoder = spec.encoder().map(str::to_owned);
+    (spec.dataset.clone(), encoder, spec.texts().to_vec())
+}
+
+/// Facts from the cards that these runs follow.
+fn cards_of(project: &Project, runs: &[&PlannedRun]) -> Result<BTreeMap<CardNames, Sources>> {
     let (datasets, encoders) = (project.datasets()?, project.encoders()?);
-    let of = |run: &&PlannedRun| {
-        let encoder = run.spec.encoder().map(|name| encoders.find(name));
-        let said = stale::cards(project, &datasets, encoder.transpose()?, &run.spec)?;
-        Ok((run.id.clone(), said))
-    };
-    runs.iter().map(of).collect()
+    let mut found = BTreeMap::new();
+    for run in runs {
+        if let Entry::Vacant(free) = found.entry(card_names(&run.spec)) {
+            let encoder = run.spec.encoder().map(|name| encoders.find(name));
+            let said = stale::cards(project, &datasets, encoder.transpose()?, &run.spec)?;
+            free.insert(said);
+        }
+    }
+    Ok(found)
 }
 
 impl Summary {
@@ -157,8 +169,8 @@ enum End {
 struct Sweep<'a> {
     inputs: Inputs,
     code: Code,
-    /// Facts from the cards of each run, by run id.
-    cards: BTreeMap<String, Sources>,
+    /// Facts from the cards that the runs follow.
+    cards: BTreeMap<CardNames, Sources>,
     store: &'a Store,
     machine: &'a Machine,
     progress: &'a dyn Progress,
@@ -188,7 +200,7 @@ impl Sweep<'_> {
             Some((State::Failed, _)) if run.state != State::Failed => return Ok(End::Failed),
             _ => {}
         }
-        claim.begin(&run.spec, &self.cards[&run.id])?;
+        claim.begin(&run.spec, &self.cards[&card_names(&run.spec)])?;
         let log = RunLog::open(claim.folder())?;
         let heard = Listeners(vec![&log, self.progress]);
         heard.started(position, run);
