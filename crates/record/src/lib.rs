@@ -16,6 +16,7 @@ mod growing;
 mod order;
 mod parquet;
 mod rows;
+mod stored;
 mod tables;
 mod trouble;
 mod versions;
@@ -24,6 +25,7 @@ pub use atomic::{create_folder, sync_folder, unique_name, write_atomically};
 pub use order::natural;
 pub use parquet::SCHEMA_VERSION;
 pub use rows::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables, TimingRow};
+pub use stored::{StoredPredictions, StoredTables};
 pub use tables::{
     GrowingTables, read_perplexity, read_pretraining, read_timing, write_perplexity,
     write_pretraining, write_timing,

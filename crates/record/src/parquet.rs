@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::fs::File;
 use std::io::{Cursor, Write};
+use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use polars::frame::DataFrame;
@@ -119,6 +120,49 @@ pub(crate) fn decode_texts<R: Row>(
         let texts = frame.column(column)?.str()?;
         Ok(texts.iter().flatten().map(str::to_owned).collect())
     })
+}
+
+/// A table of which a group of rows is decoded at a time.
+#[derive(Debug)]
+pub(crate) struct Grouped<R> {
+    bytes: Vec<u8>,
+    path: PathBuf,
+    version: u32,
+    /// Rows of each group.
+    groups: Vec<usize>,
+    of: PhantomData<R>,
+}
+
+impl<R: Row> Grouped<R> {
+    /// The table in the bytes of a file; `path` is only named in errors.
+    pub(crate) fn open(bytes: Vec<u8>, path: &Path) -> Result<Self> {
+        check(&bytes, path)?;
+        let found = guarded::<R, _>(path, || {
+            metadata::<R>(&mut ParquetReader::new(Cursor::new(&bytes)))
+        })?;
+        Ok(Self {
+            bytes,
+            path: path.to_path_buf(),
+            version: found.version,
+            groups: found.groups,
+            of: PhantomData,
+        })
+    }
+
+    /// The number of groups.
+    pub(crate) fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The rows of a group.
+    pub(crate) fn rows(&self, group: usize) -> Result<Vec<R>> {
+        let (start, length) = (self.groups[..group].iter().sum(), self.groups[group]);
+        guarded::<R, _>(&self.path, || {
+            let reader = ParquetReader::new(Cursor::new(&self.bytes)).set_rechunk(true);
+            let frame = reader.with_slice(Some((start, length))).finish()?;
+            rows(frame, self.version)
+        })
+    }
 }
 
 /// Checks that a file is whole and has the bytes that were written; `path` is only named in errors.

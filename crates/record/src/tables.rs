@@ -26,23 +26,14 @@ impl Tables {
 
     /// Reads the three files of a folder, and checks that they belong together.
     pub fn read(dir: &Path) -> Result<Self> {
-        let (runs, expected) = decode_with(bytes_of::<RunRow>(dir)?, &file::<RunRow>(dir))?;
-        let (evals, predictions) = (bytes_of::<EvalRow>(dir)?, bytes_of::<PredictionRow>(dir)?);
-        let of = |bytes: &[u8]| checksum::of(bytes).unwrap_or_default().to_string();
-        let found = together(&of(&evals), &of(&predictions));
-        // Decoded first, so that of a damaged table its own error is told.
-        let tables = Self {
+        let (runs, evals, predictions) = read_with(dir, decode::<PredictionRow>)?;
+        let owners = predictions.iter().map(|row| row.run_id.as_str());
+        check_owners::<PredictionRow>(dir, &runs, owners)?;
+        Ok(Self {
             runs,
-            evals: decode(evals, &file::<EvalRow>(dir))?,
-            predictions: decode(predictions, &file::<PredictionRow>(dir))?,
-        };
-        ensure!(
-            expected.is_none_or(|expected| expected == found),
-            "{}: the three tables in its folder were not written together; the command that wrote them does so when run again",
-            file::<RunRow>(dir).display()
-        );
-        tables.check(dir)?;
-        Ok(tables)
+            evals,
+            predictions,
+        })
     }
 
     /// Reads only the runs of a folder.
@@ -54,37 +45,42 @@ impl Tables {
     pub fn read_ids(dir: &Path) -> Result<Vec<String>> {
         decode_texts::<RunRow>(bytes_of::<RunRow>(dir)?, "run_id", &file::<RunRow>(dir))
     }
-
-    /// Every run once, and no score or prediction of an unknown run.
-    fn check(&self, dir: &Path) -> Result<()> {
-        let mut known = HashSet::new();
-        for run in &self.runs {
-            let file = file::<RunRow>(dir);
-            ensure!(
-                known.insert(run.run_id.as_str()),
-                "{}: found run `{}` twice",
-                file.display(),
-                run.run_id
-            );
-        }
-        check_owners::<EvalRow>(
-            dir,
-            &known,
-            self.evals.iter().map(|row| row.run_id.as_str()),
-        )?;
-        check_owners::<PredictionRow>(
-            dir,
-            &known,
-            self.predictions.iter().map(|row| row.run_id.as_str()),
-        )
-    }
 }
 
+/// Reads the three files of a folder, with the predictions in the form that `decode_predictions` gives them, and checks
+/// that they belong together.
+pub(crate) fn read_with<P>(
+    dir: &Path,
+    decode_predictions: impl FnOnce(Vec<u8>, &Path) -> Result<P>,
+) -> Result<(Vec<RunRow>, Vec<EvalRow>, P)> {
+    let (runs, expected) = decode_with::<RunRow>(bytes_of::<RunRow>(dir)?, &file::<RunRow>(dir))?;
+    let (evals, predictions) = (bytes_of::<EvalRow>(dir)?, bytes_of::<PredictionRow>(dir)?);
+    let of = |bytes: &[u8]| checksum::of(bytes).unwrap_or_default().to_string();
+    let found = together(&of(&evals), &of(&predictions));
+    // Decoded first, so that of a damaged table its own error is told.
+    let evals: Vec<EvalRow> = decode(evals, &file::<EvalRow>(dir))?;
+    let predictions = decode_predictions(predictions, &file::<PredictionRow>(dir))?;
+    ensure!(
+        expected.is_none_or(|expected| expected == found),
+        "{}: the three tables in its folder were not written together; the command that wrote them does so when run again",
+        file::<RunRow>(dir).display()
+    );
+    let mut known = HashSet::new();
+    if let Some(twice) = runs.iter().find(|run| !known.insert(&run.run_id)) {
+        let file = file::<RunRow>(dir);
+        bail!("{}: found run `{}` twice", file.display(), twice.run_id);
+    }
+    check_owners::<EvalRow>(dir, &runs, evals.iter().map(|row| row.run_id.as_str()))?;
+    Ok((runs, evals, predictions))
+}
+
+/// Refuses rows of a run that is not among the `runs`.
 fn check_owners<'a, R: Row>(
     dir: &Path,
-    known: &HashSet<&str>,
+    runs: &[RunRow],
     mut owners: impl Iterator<Item = &'a str>,
 ) -> Result<()> {
+    let known: HashSet<&str> = runs.iter().map(|run| run.run_id.as_str()).collect();
     if let Some(unknown) = owners.find(|owner| !known.contains(owner)) {
         bail!(
             "{}: found rows of run `{unknown}`, which {} does not have; the files were not written together",

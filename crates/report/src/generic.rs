@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::Table;
 use totune_evidence::select::runs::{Run, Runs};
-use totune_record::{RunRow, Tables};
+use totune_record::{RunRow, StoredTables, Tables};
 
 use crate::arms::titles;
 
@@ -38,7 +38,7 @@ const ENCODER: &str = "work.encoder";
 pub(crate) fn report_file(
     card_folders: &[&Path],
     (paper, profile): (&str, &str),
-    rows: &Tables,
+    rows: &StoredTables,
 ) -> Result<String> {
     let project_root = card_folders.first().copied().unwrap_or(Path::new(""));
     let arms = arms(&project_root.join("experiments").join(paper), rows)?;
@@ -85,7 +85,7 @@ fn texts<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Table {
 }
 
 /// The runs without the trials of searches.
-fn own(rows: &Tables) -> impl Iterator<Item = &RunRow> {
+fn own(rows: &StoredTables) -> impl Iterator<Item = &RunRow> {
     rows.runs.iter().filter(|run| !crate::is_trial(run))
 }
 
@@ -146,7 +146,7 @@ impl Arm {
     }
 }
 
-fn arms(experiments: &Path, rows: &Tables) -> Result<BTreeSet<Arm>> {
+fn arms(experiments: &Path, rows: &StoredTables) -> Result<BTreeSet<Arm>> {
     let titles = titles(experiments);
     let runs = Runs::new(Tables {
         runs: own(rows).cloned().collect(),
@@ -238,7 +238,7 @@ fn dividing(runs: &[&Run]) -> Option<String> {
     differ.into_iter().next()
 }
 
-fn task(card_folders: &[&Path], dataset: &str, rows: &Tables) -> Table {
+fn task(card_folders: &[&Path], dataset: &str, rows: &StoredTables) -> Table {
     let card = Card::read(card_folders, dataset);
     let metric = card.metric().unwrap_or_else(|| scored_by(rows, dataset));
     let mut task = texts([("title", dataset), ("unit", &metric), ("metric", &metric)]);
@@ -269,7 +269,7 @@ impl Card {
 }
 
 /// The first usual metric that runs on a dataset were scored by.
-fn scored_by(rows: &Tables, dataset: &str) -> String {
+fn scored_by(rows: &StoredTables, dataset: &str) -> String {
     let runs = rows.runs.iter().filter(|run| run.dataset == dataset);
     let ids: BTreeSet<&str> = runs.map(|run| run.run_id.as_str()).collect();
     let scored = rows.evals.iter();

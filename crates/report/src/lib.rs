@@ -30,7 +30,7 @@ use totune_evidence::claims::{ClaimContext, Claims, judge};
 use totune_evidence::select::runs::Runs;
 use totune_evidence::select::scope::Scope;
 use totune_evidence::toml_file;
-use totune_record::{RunRow, Tables};
+use totune_record::{RunRow, StoredTables};
 
 pub use crate::figures::curves::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
 pub use crate::figures::dataset_figure;
@@ -80,7 +80,7 @@ pub fn report(request: &Request) -> Result<Written> {
 
 /// Does the same as [`report`] from these rows instead of those on disk, such as rows of an earlier schema that were
 /// upgraded.
-pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
+pub fn report_of(request: &Request, rows: Option<StoredTables>) -> Result<Written> {
     let Request {
         project_root,
         shipped,
@@ -92,7 +92,9 @@ pub fn report_of(request: &Request, rows: Option<Tables>) -> Result<Written> {
     let results = project_root.join("results").join(paper).join(profile);
     let rows = match rows {
         Some(rows) => Ok(rows),
-        None => check_results(&results, (paper, profile)).and_then(|()| Tables::read(&results)),
+        None => {
+            check_results(&results, (paper, profile)).and_then(|()| StoredTables::read(&results))
+        }
     };
     let Experiments {
         plan,
@@ -167,7 +169,7 @@ impl Experiments {
     fn read(
         request: &Request,
         card_folders: &[&Path],
-        rows: Result<&Tables, &anyhow::Error>,
+        rows: Result<&StoredTables, &anyhow::Error>,
     ) -> Result<Self> {
         let Request { paper, profile, .. } = request;
         let folder = request.project_root.join("experiments").join(paper);

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use totune_record::{RunRow, Tables};
+use totune_record::{RunRow, StoredTables, Tables};
 
 use crate::{Project, RunSpec};
 
@@ -84,27 +84,33 @@ impl TrialCounts {
 
 /// The stored tables of a paper and profile, with every run's spec in today's schema, including its arm and the number
 /// of trials that its settings were chosen from.
-pub fn read_results(project: &Project, paper: &str, profile: &str) -> Result<Tables> {
-    let mut tables = Tables::read(&project.results(paper, profile))?;
-    let arms = Arms::of(project, paper, profile)?;
+pub fn read_results(project: &Project, paper: &str, profile: &str) -> Result<StoredTables> {
+    let mut tables = StoredTables::read(&project.results(paper, profile))?;
+    upgrade(&mut tables.runs, &Arms::of(project, paper, profile)?)?;
+    Ok(tables)
+}
+
+/// Rewrites the stored tables of a paper and profile with the specs of [`read_results`]; returns the number of runs in
+/// them.
+pub fn upgrade_results(project: &Project, paper: &str, profile: &str) -> Result<usize> {
+    let folder = project.results(paper, profile);
+    let mut tables = Tables::read(&folder)?;
+    upgrade(&mut tables.runs, &Arms::of(project, paper, profile)?)?;
+    tables.write(&folder)?;
+    Ok(tables.runs.len())
+}
+
+fn upgrade(runs: &mut [RunRow], arms: &Arms) -> Result<()> {
     let read =
         |row: &RunRow| RunSpec::read(&row.spec).with_context(|| format!("run {}", row.run_id));
-    let specs = tables.runs.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let specs = runs.iter().map(read).collect::<Result<Vec<_>>>()?;
     let trials = TrialCounts::of(&specs);
-    for (row, mut spec) in tables.runs.iter_mut().zip(specs) {
+    for (row, mut spec) in runs.iter_mut().zip(specs) {
         if let Some(arm) = arms.find(&spec) {
             spec.arm = arm.to_string();
         }
         spec.search_trials = spec.search_trials.or_else(|| trials.behind(&spec));
         row.spec = spec.canonical_json();
     }
-    Ok(tables)
-}
-
-/// Rewrites the stored tables of a paper and profile as [`read_results`] reads them; returns the number of runs in
-/// them.
-pub fn upgrade_results(project: &Project, paper: &str, profile: &str) -> Result<usize> {
-    let tables = read_results(project, paper, profile)?;
-    tables.write(&project.results(paper, profile))?;
-    Ok(tables.runs.len())
+    Ok(())
 }

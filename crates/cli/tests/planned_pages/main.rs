@@ -117,7 +117,7 @@ fn lines(project: &Project, root: &Path, (paper, profile): &(String, String)) ->
         paper: paper.clone(),
         profile: profile.clone(),
     };
-    let Written { files, .. } = report_of(&request, Some(rows)).expect("a page");
+    let Written { files, .. } = report_of(&request, Some(rows.into())).expect("a page");
     let mut lines = Vec::new();
     for file in files {
         let name = file.file_name().expect("a name").to_string_lossy();

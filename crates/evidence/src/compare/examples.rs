@@ -40,7 +40,8 @@ struct ScoredRun {
 /// computed from them.
 pub(super) fn interval(pairs: &[Pair], metric: &str, runs: &Runs) -> Option<Interval> {
     let first = pairs.first()?.a.first()?;
-    let ids = || runs.answered(first).iter().map(|row| &row.example_id);
+    let of_first = runs.answered(first);
+    let ids = || of_first.iter().map(|row| &row.example_id);
     let mut all = Vec::new();
     for pair in pairs {
         for (side, sign) in [(&pair.a, 1.0), (&pair.b, -1.0)] {
@@ -48,7 +49,7 @@ pub(super) fn interval(pairs: &[Pair], metric: &str, runs: &Runs) -> Option<Inte
                 let rows = runs.answered(run);
                 let same = ids().eq(rows.iter().map(|row| &row.example_id));
                 let weight = sign / (side.len() * pairs.len()) as f64;
-                all.push(same.then(|| ScoredRun::of(run, rows, metric, weight))??);
+                all.push(same.then(|| ScoredRun::of(run, &rows, metric, weight))??);
             }
         }
     }

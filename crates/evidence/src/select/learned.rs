@@ -7,8 +7,6 @@ use std::collections::HashMap;
 
 use totune_record::PredictionRow;
 
-use crate::plan::TEST;
-
 /// Smallest distance above guessing that shows that a run learned: one point.
 const MARGIN: f64 = 0.01;
 
@@ -30,31 +28,22 @@ pub(crate) struct TestPredictions {
 }
 
 impl TestPredictions {
-    /// Summaries of the runs that stored ten or more predictions, by run id.
-    pub(crate) fn by_run(predictions: &[PredictionRow]) -> HashMap<&str, Self> {
-        let mut rows: HashMap<&str, Vec<&PredictionRow>> = HashMap::new();
-        for row in predictions.iter().filter(|row| row.split == TEST) {
-            rows.entry(&row.run_id).or_default().push(row);
+    /// Summary of a run's `rows`; `None` of fewer than ten.
+    pub(crate) fn of(rows: &[PredictionRow]) -> Option<Self> {
+        if rows.len() < FEWEST {
+            return None;
         }
-        rows.into_iter()
-            .filter(|(_, rows)| rows.len() >= FEWEST)
-            .map(|(run, rows)| (run, Self::of(&rows)))
-            .collect()
-    }
-
-    /// Summary of `rows`, of which there is at least one.
-    fn of(rows: &[&PredictionRow]) -> Self {
         let mut expected: HashMap<&str, usize> = HashMap::new();
         for row in rows {
             *expected.entry(&row.gold).or_default() += 1;
         }
         let share = |n: usize| n as f64 / rows.len() as f64;
         let right = rows.iter().filter(|row| row.gold == row.predicted).count();
-        Self {
+        Some(Self {
             constant: rows.iter().all(|row| row.predicted == rows[0].predicted),
             accuracy: share(right),
             majority: share(expected.into_values().max().unwrap_or_default()),
-        }
+        })
     }
 
     /// The accuracy of predicting the most frequent gold label.
@@ -126,7 +115,7 @@ mod tests {
         let rows: Vec<PredictionRow> = (pairs.iter().cycle().take(12).enumerate())
             .map(|(i, (gold, predicted))| PredictionRow {
                 run_id: "run".into(),
-                split: TEST.into(),
+                split: "test".into(),
                 example_id: i.to_string(),
                 position: 0,
                 gold: (*gold).into(),
@@ -134,7 +123,7 @@ mod tests {
                 scores: vec![],
             })
             .collect();
-        TestPredictions::by_run(&rows).remove("run").expect("a run")
+        TestPredictions::of(&rows).expect("enough rows")
     }
 
     #[test]

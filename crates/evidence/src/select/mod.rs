@@ -7,6 +7,7 @@ pub mod label;
 pub mod learned;
 pub mod panel;
 pub mod per_run;
+pub(crate) mod predictions;
 pub mod retime;
 pub mod runs;
 pub mod sample;

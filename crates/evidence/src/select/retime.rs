@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use totune_record::{RunRow, Tables, TimingRow};
+use totune_record::{EvalRow, RunRow, TimingRow};
 
 use crate::text::counted;
 
@@ -55,8 +55,8 @@ impl Retimed {
 ///
 /// Rows of a machine that was not quiet do not count. Runs of a dataset and an encoder are compared with each other, so
 /// either all of them that trained get such seconds, or none.
-pub(crate) fn retime(tables: &mut Tables, timing: &[TimingRow]) -> Retimed {
-    let mut shares: Vec<f64> = tables.runs.iter().filter_map(RunRow::cpu_share).collect();
+pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[TimingRow]) -> Retimed {
+    let mut shares: Vec<f64> = runs.iter().filter_map(RunRow::cpu_share).collect();
     shares.sort_by(f64::total_cmp);
     let mut timed = Timed::new();
     for row in timing.iter().filter(|row| row.quiet) {
@@ -67,13 +67,13 @@ pub(crate) fn retime(tables: &mut Tables, timing: &[TimingRow]) -> Retimed {
         return Retimed {
             lines: Vec::new(),
             shares,
-            shared: shared(&tables.runs, &BTreeMap::new()),
+            shared: shared(runs, &BTreeMap::new()),
         };
     }
-    let phases = phases(tables);
+    let phases = phases(evals);
     let mut courses: BTreeMap<String, Course> = BTreeMap::new();
     let mut left = BTreeSet::new();
-    let tuned = tables.runs.iter().filter_map(|run| Some((run, kind(run)?)));
+    let tuned = runs.iter().filter_map(|run| Some((run, kind(run)?)));
     for (run, kind) in tuned {
         let epochs = phases.get(&run.run_id).map_or(&[][..], Vec::as_slice);
         match timed
@@ -89,14 +89,14 @@ pub(crate) fn retime(tables: &mut Tables, timing: &[TimingRow]) -> Retimed {
             None => {}
         }
     }
-    for run in &tables.runs {
+    for run in &*runs {
         if left.contains(&(run.dataset.clone(), run.encoder.clone())) {
             courses.remove(&run.run_id);
         }
     }
-    let shared = shared(&tables.runs, &courses);
+    let shared = shared(runs, &courses);
     let mut machines: BTreeMap<String, usize> = BTreeMap::new();
-    for run in &mut tables.runs {
+    for run in &mut *runs {
         let Some(course) = courses.get(&run.run_id) else {
             continue;
         };
@@ -105,7 +105,7 @@ pub(crate) fn retime(tables: &mut Tables, timing: &[TimingRow]) -> Retimed {
         run.cpu_seconds = course.cpu;
         *machines.entry(course.machine.clone()).or_default() += 1;
     }
-    for eval in &mut tables.evals {
+    for eval in evals {
         let course = courses.get(&eval.run_id);
         if let Some(&seconds) = course.and_then(|course| course.until.get(eval.epoch as usize)) {
             eval.train_seconds = seconds;
@@ -138,9 +138,9 @@ fn place(run: &RunRow) -> (&str, &str) {
 }
 
 /// The phase of each epoch of each run, from the first.
-fn phases(tables: &Tables) -> BTreeMap<String, Vec<u32>> {
+fn phases(evals: &[EvalRow]) -> BTreeMap<String, Vec<u32>> {
     let mut phases: BTreeMap<String, BTreeMap<u32, u32>> = BTreeMap::new();
-    for eval in tables.evals.iter().filter(|eval| eval.epoch > 0) {
+    for eval in evals.iter().filter(|eval| eval.epoch > 0) {
         let of_run = phases.entry(eval.run_id.clone()).or_default();
         of_run.insert(eval.epoch, eval.phase);
     }
@@ -210,6 +210,7 @@ impl Course {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use totune_record::Tables;
 
     /// Two runs of two phases and one of another arm, on one dataset.
     fn tables() -> Tables {
@@ -267,6 +268,10 @@ mod tests {
         }
     }
 
+    fn retime_all(tables: &mut Tables, timing: &[TimingRow]) -> Retimed {
+        retime(&mut tables.runs, &mut tables.evals, timing)
+    }
+
     fn seconds(tables: &Tables) -> Vec<f64> {
         tables.evals.iter().map(|eval| eval.train_seconds).collect()
     }
@@ -280,7 +285,7 @@ mod tests {
             timing("other", 0, 2.0, 0.0),
             timing("other", 1, 3.0, 4.0),
         ];
-        let said = retime(&mut found, &rows);
+        let said = retime_all(&mut found, &rows);
         let two = [1.5, 11.5, 21.5];
         assert_eq!(seconds(&found), [two, two, [2.0, 9.0, 12.0]].concat());
         let of_runs = found
@@ -311,7 +316,7 @@ mod tests {
             (noisy, "the machine was not quiet"),
         ] {
             let mut found = tables();
-            assert_eq!(retime(&mut found, &rows), Retimed::default(), "{why}");
+            assert_eq!(retime_all(&mut found, &rows), Retimed::default(), "{why}");
             assert_eq!(found, tables(), "{why}");
         }
     }
@@ -328,14 +333,14 @@ mod tests {
             tables.runs[2].cpu_seconds = Some(share * 99.0);
             tables
         };
-        assert_eq!(retime(&mut busy(0.95), &[]).shared, BTreeSet::new());
+        assert_eq!(retime_all(&mut busy(0.95), &[]).shared, BTreeSet::new());
         // The others are compared with it.
         let all: BTreeSet<String> = ["a", "b", "c"].map(str::to_owned).into();
-        let said = retime(&mut busy(0.5), &[]);
+        let said = retime_all(&mut busy(0.5), &[]);
         assert_eq!(said.shared, all);
         assert!(said.notes()[0].starts_with("Seconds of 3 runs count in no table"));
         let rows = ["two", "other"].map(|arm| [0, 1].map(|phase| timing(arm, phase, 1.0, 0.0)));
-        let said = retime(&mut busy(0.5), &rows.concat());
+        let said = retime_all(&mut busy(0.5), &rows.concat());
         assert_eq!(said.shared, BTreeSet::new());
         assert_eq!(said.notes().len(), 1);
     }
@@ -346,12 +351,12 @@ mod tests {
         found.runs[2].experiment = "table-1-search".into();
         found.runs[2].spec = found.runs[0].spec.clone();
         let rows = [timing("two", 0, 1.0, 0.0), timing("two", 1, 1.0, 0.0)];
-        retime(&mut found, &rows);
+        retime_all(&mut found, &rows);
         assert_eq!(seconds(&found), [1.0, 2.0, 3.0].repeat(3));
         // A run that trained no encoder needs no timing.
         let mut found = tables();
         found.runs[2].spec = r#"{"arm":"words","work":{"kind":"sparse"}}"#.into();
-        retime(&mut found, &rows);
+        retime_all(&mut found, &rows);
         assert_eq!(
             found
                 .runs

@@ -22,7 +22,8 @@ pub(super) fn joint_scores(
     rule: &Rule,
     weights: Option<&[f64]>,
 ) -> Result<Vec<(String, f64)>> {
-    let rows: Vec<&[PredictionRow]> = team.iter().map(|run| runs.answered(run)).collect();
+    let answered: Vec<_> = team.iter().map(|run| runs.answered(run)).collect();
+    let rows: Vec<&[PredictionRow]> = answered.iter().map(|rows| &**rows).collect();
     for (run, rows) in team.iter().zip(&rows) {
         check(run, rows)?;
     }

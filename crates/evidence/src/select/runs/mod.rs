@@ -1,16 +1,18 @@
 //! The rows of a folder as runs that can be selected, and the numbers a selection has.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
+use std::rc::Rc;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use totune_record::{PredictionRow, Tables, read_timing};
+use totune_record::{PredictionRow, StoredTables, Tables, read_timing};
 
-use crate::plan::{ENSEMBLE, LabelPlan, Measure, Plan, TEST, Where};
+use crate::plan::{ENSEMBLE, LabelPlan, Measure, Plan, Where};
 use crate::select::dev_size;
-use crate::select::learned::{self, TestPredictions};
+use crate::select::learned;
+use crate::select::predictions::Predictions;
 use crate::select::retime::{Retimed, retime};
 use crate::select::sample::Sample;
 use crate::select::training_data::TrainingData;
@@ -39,8 +41,7 @@ pub struct Runs {
     training_data: TrainingData,
     /// Ids of runs selected since caveats were last requested.
     selected: RefCell<BTreeSet<String>>,
-    /// Predictions of each run on test, by run id, in order of example and position.
-    answered: HashMap<String, Vec<PredictionRow>>,
+    predictions: Predictions,
     /// Every (split, metric) that some run has a final score for.
     measured: BTreeSet<(String, String)>,
     /// Every (split, metric) that some run was scored by at any time.
@@ -61,9 +62,9 @@ impl Runs {
     ///
     /// # Errors
     /// Where the timing pass or a card cannot be read, or a spec is not JSON.
-    pub fn read(card_folders: &[&Path], results: &Path, mut rows: Tables) -> Result<Self> {
-        let retimed = retime(&mut rows, &read_timing(results)?);
-        let mut read = Self::new(rows)?;
+    pub fn read(card_folders: &[&Path], results: &Path, mut rows: StoredTables) -> Result<Self> {
+        let retimed = retime(&mut rows.runs, &mut rows.evals, &read_timing(results)?);
+        let mut read = Self::of(rows)?;
         for run in &mut read.runs {
             run.shared = retimed.shared.contains(&run.row.run_id);
         }
@@ -79,8 +80,12 @@ impl Runs {
     /// # Errors
     /// Where a spec is not JSON.
     pub fn new(tables: Tables) -> Result<Self> {
+        Self::of(tables.into())
+    }
+
+    fn of(tables: StoredTables) -> Result<Self> {
         let mut scores = Scores::by_run(tables.evals);
-        let mut answers = TestPredictions::by_run(&tables.predictions);
+        let (predictions, mut answers) = Predictions::read(tables.predictions)?;
         let runs = tables.runs.into_iter().map(|row| {
             let (facts, asked) = facts(&row)?;
             Ok(Run {
@@ -88,7 +93,7 @@ impl Runs {
                 asked,
                 scores: scores.remove(&row.run_id).unwrap_or_default(),
                 labels: BTreeSet::new(),
-                answers: answers.remove(row.run_id.as_str()),
+                answers: answers.remove(&row.run_id),
                 shared: false,
                 row,
             })
@@ -109,7 +114,7 @@ impl Runs {
             scored,
             retimed: Retimed::default(),
             training_data: TrainingData::default(),
-            answered: answered(tables.predictions),
+            predictions,
             selected: RefCell::default(),
         })
     }
@@ -144,9 +149,8 @@ impl Runs {
     }
 
     /// Predictions of a run on test, in order of example and position; empty where they were not stored.
-    pub(crate) fn answered(&self, run: &Run) -> &[PredictionRow] {
-        let rows = self.answered.get(&run.row.run_id);
-        rows.map_or(&[], Vec::as_slice)
+    pub(crate) fn answered(&self, run: &Run) -> Rc<[PredictionRow]> {
+        self.predictions.of(&run.row.run_id)
     }
 
     /// Summary of where the seconds of the runs are from.
@@ -315,21 +319,6 @@ impl Runs {
             },
         }
     }
-}
-
-/// Predictions of each run on test, by run id, in order of example and position.
-fn answered(predictions: Vec<PredictionRow>) -> HashMap<String, Vec<PredictionRow>> {
-    let mut by_run: HashMap<String, Vec<PredictionRow>> = HashMap::new();
-    for row in predictions.into_iter().filter(|row| row.split == TEST) {
-        match by_run.get_mut(&row.run_id) {
-            Some(rows) => rows.push(row),
-            None => drop(by_run.insert(row.run_id.clone(), vec![row])),
-        }
-    }
-    for rows in by_run.values_mut() {
-        rows.sort_by(|a, b| (&a.example_id, a.position).cmp(&(&b.example_id, b.position)));
-    }
-    by_run
 }
 
 impl Selection<'_> {

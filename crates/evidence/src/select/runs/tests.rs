@@ -1,6 +1,7 @@
 //! Tests of the module above.
 
 use super::*;
+use crate::plan::TEST;
 use totune_record::RunRow;
 
 #[test]

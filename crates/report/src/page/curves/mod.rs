@@ -17,7 +17,7 @@ use totune_evidence::text::counts;
 use totune_evidence::toml_file::did_you_mean;
 use totune_plot::Figure;
 use totune_plot::time::Time;
-use totune_record::Tables;
+use totune_record::StoredTables;
 
 mod chosen;
 
@@ -102,7 +102,7 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
     let mut runs = Runs::read(
         &crate::card_folders(project_root, shipped.as_deref()),
         &results,
-        Tables::read(&results)?,
+        StoredTables::read(&results)?,
     )?;
     let plan = plan(project_root, paper)?;
     runs.label(&plan.labels, &format!("experiments/{paper}/report.toml"))?;
