@@ -106,7 +106,8 @@ impl Selection {
     }
 }
 
-fn refuse_unknown<'a>(
+/// Refuses names that are not among the existing ones.
+pub(crate) fn refuse_unknown<'a>(
     what: &str,
     wanted: &[String],
     existing: impl Iterator<Item = &'a str>,

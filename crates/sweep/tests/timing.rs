@@ -53,6 +53,7 @@ fn pass(demo: &Demo, epochs: usize, stop_after: usize) -> (TimingSummary, Vec<Ti
         epochs,
         noise: Noise::Marked,
         again: false,
+        datasets: &[],
     };
     let hear = |event: &TimingEvent| {
         if matches!(event, TimingEvent::Begins { number, .. } if *number > stop_after) {
@@ -134,4 +135,65 @@ fn other_settings_are_another_kind_and_the_rows_of_the_old_one_go() {
     assert_eq!((summary.timed, summary.kept), (0, 0));
     assert_eq!(summary.left_out.values().sum::<usize>(), 1);
     assert_eq!(rows.len(), 3, "with nothing to time the table is left");
+}
+
+#[test]
+fn kinds_that_differ_only_in_learning_rates_are_measured_once() {
+    let more = r#"
+[[arm]]
+name = "frozen-slower"
+adaptation = { preset = "frozen", lr = 1e-3 }
+
+[[arm]]
+name = "frozen-wider"
+adaptation = { preset = "frozen", lr = 1e-3 }
+batch-size = 8
+
+[profiles.fixture]
+"#;
+    let demo = Demo::new(&EXPERIMENT.replace("[profiles.fixture]\n", more));
+    let (summary, rows) = pass(&demo, 1, ALL);
+    assert_eq!((summary.timed, summary.kept), (4, 0));
+    let of = |arm: &str| rows.iter().find(|row| row.arm == arm).expect("a row");
+    let (fast, slow, wide) = (of("frozen"), of("frozen-slower"), of("frozen-wider"));
+    let measured = |row: &TimingRow| (row.started, row.epoch_seconds, row.cpu_seconds);
+    assert_eq!(measured(fast), measured(slow));
+    assert_ne!(fast.settings, slow.settings);
+    assert_ne!(wide.epoch_seconds, fast.epoch_seconds);
+    let (summary, again) = pass(&demo, 1, ALL);
+    assert_eq!((summary.timed, summary.kept), (0, 4));
+    assert_eq!(again, rows);
+}
+
+#[test]
+fn a_dataset_that_is_named_is_timed_and_rows_of_the_others_stay() {
+    let both = EXPERIMENT.replace(
+        "[\"fixture-tweets\"]",
+        "[\"fixture-tweets\", \"fixture-topics\"]",
+    );
+    let demo = Demo::new(&both);
+    let plan = demo.plan();
+    let on = |dataset: &str| {
+        let datasets = [dataset.to_string()];
+        plan.expect_datasets(&datasets).expect("it is in the plan");
+        let request = TimingRequest {
+            plan: &plan,
+            store: &demo.store,
+            environment: demo.environment(),
+            epochs: 1,
+            noise: Noise::Marked,
+            again: false,
+            datasets: &datasets,
+        };
+        let summary = time(&request, &Silent, &|_| ()).expect("a pass");
+        let rows = read_timing(&summary.folder).expect("a table");
+        (summary.timed, summary.kept, rows.len())
+    };
+    assert_eq!(on("fixture-tweets"), (2, 0, 3));
+    assert_eq!(on("fixture-topics"), (2, 2, 6));
+    let error = plan.expect_datasets(&["fixture-tweet".into()]).unwrap_err();
+    assert!(
+        format!("{error}").contains("did you mean `fixture-tweets`?"),
+        "{error}"
+    );
 }

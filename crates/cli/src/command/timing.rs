@@ -16,9 +16,10 @@ Examples:
   totune sweep time wang2023 small --epochs 5
   totune sweep time wang2023 small --anyway    although other jobs run; no page uses such rows
   totune sweep time wang2023 small --again     measure everything anew
+  totune sweep time wang2023 small --dataset rte
 
-A kind of run is an arm on a dataset with an encoder. In each of its phases one epoch warms up and
-some are timed; the medians go to results/<paper>/<profile>/timing.parquet, and curves and costs of
+A kind of run is an arm on a dataset with an encoder; kinds that differ only in learning rates are
+measured once. In each phase one epoch warms up and some are timed; the medians go to results/<paper>/<profile>/timing.parquet, and curves and costs of
 `totune report` use them. Nothing else should run meanwhile: a machine that is not quiet is refused.
 An interrupted pass resumes when the same command is run again.")]
 pub struct TimeArgs {
@@ -36,13 +37,18 @@ pub struct TimeArgs {
     /// Time again what was timed before
     #[arg(long)]
     again: bool,
+    /// Only runs on this dataset; may be given several times
+    #[arg(long = "dataset", value_name = "NAME")]
+    datasets: Vec<String>,
 }
 
 impl TimeArgs {
     /// Times, and prints a summary.
     pub fn run(self, context: &Context) -> Result<u8> {
+        // The whole plan, whatever is timed of it: rows of kinds that it lacks are removed.
         let everything = Selection::default();
         let plan = Plan::new(context.places(), &self.paper, &self.profile, &everything)?;
+        plan.expect_datasets(&self.datasets)?;
         let machine = context.machine()?;
         let quiet = context.global.quiet;
         let request = TimingRequest {
@@ -56,6 +62,7 @@ impl TimeArgs {
                 Noise::Refused
             },
             again: self.again,
+            datasets: &self.datasets,
         };
         let hear = |event: &TimingEvent| {
             if !quiet {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
 use totune_data::sha256_hex;
 use totune_record::TimingRow;
 
@@ -16,7 +17,12 @@ pub(super) struct Kind<'a> {
     pub spec: &'a RunSpec,
     /// Hash of its settings, except for the seed and the values that a search chose.
     pub settings: String,
+    /// Its settings without names and learning rates, which take no time: kinds that are alike in them are timed once.
+    alike: Value,
 }
+
+/// Settings of a strategy that change no second of an epoch.
+const TIMELESS: [&str; 4] = ["lr", "head-lr", "finetune-head-lr", "layer-decay"];
 
 /// The kinds of the plan, those that start from the same activations one after the other, and the runs that have no
 /// epochs, by their kind of work.
@@ -46,13 +52,37 @@ pub(super) fn kinds(plan: &Plan) -> (Vec<Kind<'_>>, BTreeMap<&'static str, usize
     (kinds, left_out)
 }
 
+/// The kinds in groups that are timed once each, in the order of the first of each group: they differ in names, seeds and
+/// learning rates at most, so their epochs take the same steps.
+pub(super) fn groups<'k, 'a>(kinds: Vec<&'k Kind<'a>>) -> Vec<Vec<&'k Kind<'a>>> {
+    let mut groups: Vec<Vec<&Kind>> = Vec::new();
+    for kind in kinds {
+        match groups.iter_mut().find(|group| group[0].alike == kind.alike) {
+            Some(group) => group.push(kind),
+            None => groups.push(vec![kind]),
+        }
+    }
+    groups
+}
+
 impl<'a> Kind<'a> {
     fn of(spec: &'a RunSpec) -> Self {
         let mut plain = spec.clone();
         plain.fold = 0;
+        let settings = sha256_hex(cell(&plain).as_bytes())[..16].to_string();
+        plain.experiment.clear();
+        plain.arm.clear();
+        plain.seed = 0;
+        plain.search.clear();
+        plain.search_trials = None;
+        let mut alike = json!(plain);
+        if let Some(Value::Object(adaptation)) = alike.pointer_mut("/work/training/adaptation") {
+            adaptation.retain(|key, _| !TIMELESS.contains(&key.as_str()));
+        }
         Self {
             spec,
-            settings: sha256_hex(cell(&plain).as_bytes())[..16].to_string(),
+            settings,
+            alike,
         }
     }
 

@@ -32,11 +32,11 @@ pub use request::{Noise, TimingRequest};
 pub enum TimingEvent<'a> {
     /// Timing of a kind begins.
     Begins {
-        /// Number of the kind, from 1.
+        /// Number of the measurement, from 1.
         number: usize,
-        /// Number of kinds.
+        /// Number of measurements.
         of: usize,
-        /// Experiment, arm, dataset and encoder.
+        /// Experiment, arm, dataset and encoder of the first kind that it is of.
         label: &'a str,
     },
     /// Timing of a kind has ended, with a row for each phase.
@@ -60,8 +60,9 @@ pub struct TimingSummary {
     pub stopped: bool,
 }
 
-/// Times each kind of fine-tuning run in the plan once, at its first seed, and writes the table after each kind, so
-/// that an interrupted pass can be resumed.
+/// Times each kind of fine-tuning run in the plan once, at its first seed, and writes the table after each, so that an
+/// interrupted pass can be resumed. Kinds that differ only in their learning rates have the same seconds, which are
+/// measured once.
 ///
 /// Kinds that were timed on a quiet machine are kept, if they were timed with these settings, threads and device, on
 /// this machine, and for as many epochs. Rows of kinds that the plan no longer has are removed when the table is
@@ -79,14 +80,19 @@ pub fn time(
         plan, environment, ..
     } = *request;
     let (kinds, left_out) = kind::kinds(plan);
+    let is_asked =
+        |kind: &Kind| request.datasets.is_empty() || request.datasets.contains(&kind.spec.dataset);
     let folder = environment.project.results(&plan.paper, &plan.profile);
     let mut rows = read_timing(&folder)?;
     rows.retain(|row| kinds.iter().any(|kind| kind.is_of(row)));
     let place = Place::of(environment.machine);
     let stands = |kind: &Kind| !request.again && kind.stands(&rows, &place, request);
-    let to_time: Vec<&Kind> = kinds.iter().filter(|kind| !stands(kind)).collect();
+    let to_time: Vec<&Kind> = kinds
+        .iter()
+        .filter(|kind| is_asked(kind) && !stands(kind))
+        .collect();
     let mut summary = TimingSummary {
-        kept: kinds.len() - to_time.len(),
+        kept: kinds.iter().filter(|kind| stands(kind)).count(),
         left_out,
         ..TimingSummary::default()
     };
@@ -95,22 +101,24 @@ pub fn time(
             .with_context(|| format!("{}: cannot create", folder.display()))?;
         let scratch = Scratch::take(request.store)?;
         let pass = Pass::new(request, place, &to_time, &scratch, progress)?;
-        for (number, kind) in (1..).zip(&to_time) {
-            let (of, label) = (to_time.len(), kind.label());
+        let groups = kind::groups(to_time);
+        for (number, group) in (1..).zip(&groups) {
+            let (of, label) = (groups.len(), label(group));
             hear(&TimingEvent::Begins {
                 number,
                 of,
                 label: &label,
             });
-            let Some(found) = pass.time(kind)? else {
+            let Some((phases, seen)) = pass.time(group[0])? else {
                 summary.stopped = true;
                 break;
             };
-            hear(&TimingEvent::Ends(&found));
-            rows.retain(|row| !kind.is_named_in(row));
-            rows.extend(found);
+            let of_kind = |kind: &Kind| pass.rows(kind, &phases, &seen);
+            hear(&TimingEvent::Ends(&of_kind(group[0])));
+            rows.retain(|row| !group.iter().any(|kind| kind.is_named_in(row)));
+            rows.extend(group.iter().flat_map(|kind| of_kind(kind)));
             write_timing(&folder, &rows)?;
-            summary.timed += 1;
+            summary.timed += group.len();
         }
     }
     let noisy = |kind: &&Kind| rows.iter().any(|row| kind.is_of(row) && !row.quiet);
@@ -190,8 +198,8 @@ impl<'a> Pass<'a> {
         })
     }
 
-    /// Times one kind; `None` when it was stopped from outside.
-    fn time(&self, kind: &Kind) -> Result<Option<Vec<TimingRow>>> {
+    /// Times the phases of one kind; `None` when it was stopped from outside.
+    fn time(&self, kind: &Kind) -> Result<Option<(Vec<PhaseTime>, MachineLoad)>> {
         let machine = self.request.environment.machine;
         if machine.stop.load(Ordering::Relaxed) {
             return Ok(None);
@@ -227,9 +235,14 @@ impl<'a> Pass<'a> {
             load_average,
             started,
         };
+        Ok(Some((phases, seen)))
+    }
+
+    /// Timing rows of a kind, one for each phase.
+    fn rows(&self, kind: &Kind, phases: &[PhaseTime], seen: &MachineLoad) -> Vec<TimingRow> {
         let phases = phases.iter().enumerate();
-        let row = |(phase, time): (usize, &PhaseTime)| self.row(kind, (phase as u32, time), &seen);
-        Ok(Some(phases.map(row).collect()))
+        let row = |(phase, time): (usize, &PhaseTime)| self.row(kind, (phase as u32, time), seen);
+        phases.map(row).collect()
     }
 
     /// Timing row of a phase.
@@ -261,6 +274,14 @@ impl<'a> Pass<'a> {
             code_dirty: self.code.dirty,
             started: seen.started,
         }
+    }
+}
+
+/// Display label of kinds that are timed together.
+fn label(group: &[&Kind]) -> String {
+    match group.len() {
+        1 => group[0].label(),
+        n => format!("{} and {} alike", group[0].label(), n - 1),
     }
 }
 

@@ -19,6 +19,8 @@ pub struct TimingRequest<'a> {
     pub noise: Noise,
     /// True to time kinds again that have been timed before.
     pub again: bool,
+    /// Only kinds on these datasets; all when empty.
+    pub datasets: &'a [String],
 }
 
 /// Handling of a machine that other processes use.
