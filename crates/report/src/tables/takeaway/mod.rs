@@ -15,7 +15,7 @@ use totune_evidence::plan::{Group, Measure, Plan, Side, TEST, Task, Where};
 use totune_evidence::select::panel::TaskRuns;
 use totune_evidence::select::per_run::{TimePer, final_score, scores_of_both, seconds_of_both};
 use totune_evidence::select::scope::Scope;
-use totune_evidence::text::in_sentence;
+use totune_evidence::text::{in_sentence, joined};
 use totune_plot::Panel;
 use totune_plot::intervals::IntervalPanel;
 use totune_stats::mean;
@@ -99,8 +99,8 @@ impl TakeawayPlan {
             let mut row = Row::of(group, &tasks, &on);
             for (task, task_runs) in tasks.iter().zip(&on) {
                 seeds.insert(task_runs.per_seed(|run| final_score(run, task)).len());
-                notes.extend(missing(group, task, task_runs));
             }
+            notes.extend(missing(group, &tasks, &on));
             if *name == self.baseline {
                 row.is_baseline();
             } else {
@@ -244,18 +244,28 @@ fn paired<'a>(
     PairedComparison::new(sides, tasks, scope)
 }
 
-/// Runs of a group that were lost on a task, and why it has no score there.
-fn missing(group: &Group, task: &Task, task_runs: &TaskRuns) -> Vec<String> {
-    let (group, lost) = (&group.title, task_runs.lost_text());
-    let lost = (!lost.is_empty()).then(|| format!("{group} on {}: {lost}", task.title));
-    let no_score = task_runs
-        .per_seed(|run| final_score(run, task))
-        .is_empty()
-        .then(|| {
+/// Runs of a group that were lost, and why it has no score on a task; tasks of several without a run are one note.
+fn missing(group: &Group, tasks: &[&Task], on: &[TaskRuns]) -> Vec<String> {
+    let group = &group.title;
+    let (mut notes, mut without) = (Vec::new(), Vec::new());
+    for (task, task_runs) in tasks.iter().zip(on) {
+        if tasks.len() > 1 && task_runs.all().next().is_none() {
+            without.push(task.title.as_str());
+            continue;
+        }
+        let lost = task_runs.lost_text();
+        if !lost.is_empty() {
+            notes.push(format!("{group} on {}: {lost}", task.title));
+        }
+        if task_runs.per_seed(|run| final_score(run, task)).is_empty() {
             let why = task_runs.why_unscored();
-            format!("{group} has no score on {}: {why}", task.title)
-        });
-    lost.into_iter().chain(no_score).collect()
+            notes.push(format!("{group} has no score on {}: {why}", task.title));
+        }
+    }
+    if !without.is_empty() {
+        notes.push(format!("{group} has no run yet on {}", joined(&without)));
+    }
+    notes
 }
 
 /// Final scores of both sides of a paired comparison, of the tasks that have any.
@@ -318,6 +328,31 @@ mod tests {
         let score = |table: &RenderedTable| table.parts[0].rows[0][1].main.clone();
         assert_ne!(score(&one), "");
         assert_ne!(score(&one), score(&two));
+    }
+
+    #[test]
+    fn tasks_that_a_group_has_no_run_on_are_one_note() {
+        let text = "title = 'What to take'\nbaseline = 'full'\ngroups = ['last-2']\n";
+        let (asked, plan): (TakeawayPlan, _) =
+            (parse(text, "report.toml").unwrap(), fixture::task_plan());
+        let mut tables = totune_synthetic::task_tables();
+        let datasets = ["letters", "sounds"]
+            .map(|task| plan.tasks[task].datasets.clone())
+            .concat();
+        tables
+            .runs
+            .retain(|run| !(run.spec.contains("last-2") && datasets.contains(&run.dataset)));
+        let runs = Runs::new(tables).unwrap();
+        let scope = Scope::new(&plan, &runs, "report.toml");
+        let notes = asked.render(&scope).unwrap().table.notes;
+        let without: Vec<_> = notes
+            .iter()
+            .filter(|note| note.contains("no run yet"))
+            .collect();
+        assert_eq!(
+            without,
+            ["Last two layers has no run yet on Letters and Sounds"]
+        );
     }
 
     #[test]
