@@ -217,6 +217,24 @@ fn what_cannot_be_compared_is_an_error() {
     }
 }
 
+#[test]
+fn options_about_columns_are_refused_where_a_card_is_there() {
+    let checkout = Checkout::new();
+    checkout.write("mine/reviews.csv", "text,label\ngood,yes\nbad,no\n");
+    checkout.write("mine/reviews.toml", "");
+    let file = checkout.path("mine/reviews.csv");
+    let file = file.to_str().expect("UTF-8");
+    let said = checkout.run(&["compare", file, "--label", "label"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    for expected in [
+        "reviews.toml: it is already there",
+        "options about columns have no effect",
+        "--replace",
+    ] {
+        assert!(said.err.contains(expected), "{}", said.err);
+    }
+}
+
 /// With folds a model is trained on all examples, with a dev split one of the trials is saved; also where a floor is
 /// better.
 #[test]

@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Facts about the file that the user states; the rest is guessed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hints {
     /// The dataset's name; the file's when not given.
     pub name: Option<String>,

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use totune_adapt::{Strategy, Switch};
 use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request, compare, page};
-use totune_data::guess::{draft, name};
+use totune_data::guess::{Hints, draft, name};
 use totune_data::{Card, near};
 use totune_sweep::Machine;
 
@@ -46,7 +46,8 @@ pub struct Compare {
     /// Encoder to compare them on; several by repeating it, or separated by commas
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = train::ENCODER)]
     encoder: Vec<String>,
-    /// Strategies to compare, separated by commas [default: all that fit into the budget]
+    /// Strategies to compare, separated by commas [default: all but lp-ft and adapters, as far as
+    /// they fit into the budget]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     strategies: Vec<String>,
     /// Seeds of the leaders, at most
@@ -236,6 +237,17 @@ impl Compare {
         let hints = self.hints.hints();
         let beside = folder.join(format!("{}.toml", name(&file, &hints)));
         if beside.is_file() {
+            let unshaped = Hints {
+                name: hints.name.clone(),
+                ..Hints::default()
+            };
+            ensure!(
+                hints == unshaped,
+                "{}: it is already there and says what the columns are, so options about columns have no effect; edit it, \
+                 or write it anew with `totune data new {} --replace` and these options",
+                beside.display(),
+                self.what
+            );
             eprintln!(
                 "{} is already there and says what the columns are",
                 beside.display()
