@@ -36,7 +36,7 @@ reproduce PAPER PROFILE="paper" *ARGS: _build
 report PAPER PROFILE="paper" *ARGS: _build
     {{ totune }} report "$@"
 
-# Draw time against score for one task of a paper, such as `curves wang2023 mnli`
+# Draw time against score for one task of a paper, such as `curves wang2023 cola small`
 [group('papers')]
 [no-exit-message]
 curves PAPER TASK *ARGS: _build

@@ -34,7 +34,7 @@ Examples:
   totune reproduce hart2020 fixture     a whole paper on tiny committed data, offline
   totune reproduce hart2020 small       real data, a small real encoder
   totune report hart2020 small          tables and figures again, without training
-  totune curves wang2023 mnli           time against score, one line per strategy
+  totune curves wang2023 cola small     time against score, one line per strategy
   totune train reviews.toml --save m    a model of your own, for totune and for transformers
   totune predict m new.csv              its predictions
   totune init my-project                a folder for experiments of your own

@@ -29,7 +29,7 @@ Examples:
   cat new.txt | totune predict my-model - --format lines --json | head
 
 Every row comes out as it went in, with the label in the column `predicted` and the probability of
-each label in `p_<label>`; a number or tags in `predicted` alone. Words in columns (.conll) get the
+each label in `p_<label>`; a number or tags only in `predicted`. Words in columns (.conll) get the
 tag as the last column. A row with an empty text is predicted like any other.
 
 An interrupted command leaves FILE.part; the same command resumes it, and FILE has the same bytes
@@ -38,7 +38,12 @@ pub struct Predict {
     #[command(flatten)]
     what: What,
     /// File to write; it is FILE.part until it is complete [default: standard output]
-    #[arg(long, value_name = "FILE", default_value = "-")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "-",
+        hide_default_value = true
+    )]
     out: PathBuf,
     /// Discard the FILE.part that an interrupted command left, instead of resuming it
     #[arg(long)]

@@ -52,7 +52,8 @@ pub struct Train {
     /// Peak learning rate of the head, where it is another; with two-phase that of the first phase
     #[arg(long, value_name = "RATE")]
     head_lr: Option<f64>,
-    /// Passes over the training examples, of all phases [default: 3; 10 where few parameters are trained]
+    /// Passes over the training examples, of all phases [default: 3; two-phase 4; gradual the layers
+    /// and 3; frozen, lora, bitfit and adapters 10]
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
     /// Examples per step [default: 16; 32 from 5,000 training examples on]
