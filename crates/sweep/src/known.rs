@@ -12,14 +12,25 @@ use crate::{Places, RunSpec, parallel};
 /// Facts that decide on ids in addition to a spec.
 pub(crate) struct Known<'a> {
     places: Places<'a>,
-    /// Ids that a paper's stored results or the run folders have.
-    made: HashSet<String>,
+    made: Made,
     present: Present<'a>,
 }
 
+/// Ids that a paper's stored results or the run folders have.
+struct Made {
+    ids: HashSet<String>,
+    /// Those that no run of the grids has today: of earlier schemas, of searches, or of other plans.
+    unexplained: HashSet<String>,
+}
+
 impl<'a> Known<'a> {
-    /// Reads the ids of the collected runs of a paper and profile and of all that have a folder.
-    pub fn read(places: Places<'a>, paper: &str, profile: &str) -> Result<Self> {
+    /// Reads the ids of the collected runs of a paper and profile and of all that have a folder; `grids` are the runs of
+    /// the plan.
+    pub fn read<'g>(
+        places: Places<'a>,
+        (paper, profile): (&str, &str),
+        grids: impl Iterator<Item = &'g RunSpec>,
+    ) -> Result<Self> {
         let folder = places.project.results(paper, profile);
         let collected = if folder.join("runs.parquet").is_file() {
             Tables::read_ids(&folder).context(
@@ -28,11 +39,17 @@ impl<'a> Known<'a> {
         } else {
             Vec::new()
         };
-        let mut made = places.store.ids();
-        made.extend(collected);
+        let mut ids = places.store.ids();
+        ids.extend(collected);
+        let mut unexplained = ids.clone();
+        if !ids.is_empty() {
+            for id in parallel::map(grids.collect(), RunSpec::id) {
+                unexplained.remove(&id);
+            }
+        }
         Ok(Self {
             places,
-            made,
+            made: Made { ids, unexplained },
             present: Present::new(places),
         })
     }
@@ -47,7 +64,7 @@ impl<'a> Known<'a> {
         runs.retain(|run| run.known_id.is_none());
         let (store, made) = (self.places.store, &self.made);
         let ended = parallel::map(runs.iter_mut().collect(), |run| {
-            let id = id_as_made(made, run);
+            let id = made.id_of(run);
             let ended = store.ended_run(&id).and_then(Result::ok);
             run.known_id = Some(id);
             ended
@@ -63,11 +80,18 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The id that a run was made with, under this schema or an earlier one; today's where it was not made.
-fn id_as_made(made: &HashSet<String>, run: &RunSpec) -> String {
-    let id = run.id();
-    if made.is_empty() || made.contains(&id) {
-        return id;
+impl Made {
+    /// The id that a run was made with, under this schema or an earlier one; today's where it was not made.
+    ///
+    /// An id of each earlier schema costs as much as today's, so they are only computed where one of them can be among
+    /// those made.
+    fn id_of(&self, run: &RunSpec) -> String {
+        let id = run.id();
+        if self.unexplained.is_empty() || self.ids.contains(&id) {
+            return id;
+        }
+        let mut earlier = run.earlier_ids();
+        let known = earlier.find(|id| self.unexplained.contains(id));
+        known.unwrap_or(id)
     }
-    run.earlier_ids().find(|id| made.contains(id)).unwrap_or(id)
 }

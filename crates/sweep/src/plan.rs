@@ -75,10 +75,16 @@ impl Plan {
     /// When an experiment or a card of the runs that have ended is wrong, or one of their files differs from its card.
     pub fn new(places: Places, paper: &str, profile: &str, selection: &Selection) -> Result<Self> {
         let Places { project, store, .. } = places;
-        let known = Known::read(places, paper, profile)?;
+        let experiments = project.experiments_with(paper, profile)?;
+        let grids = experiments.iter().map(|each| each.grid(profile));
+        let grids = grids.collect::<Result<Vec<_>>>()?;
+        let all = grids.iter().flat_map(|(runs, cells)| {
+            let trials = cells.iter().flat_map(|cell| &cell.trials);
+            runs.iter().chain(trials.flat_map(|(_, runs)| runs))
+        });
+        let known = Known::read(places, (paper, profile), all)?;
         let mut entries = Vec::new();
-        for experiment in project.experiments_with(paper, profile)? {
-            let (runs, mut cells) = experiment.grid(profile)?;
+        for (runs, mut cells) in grids {
             let trials = cells.iter_mut().flat_map(|cell| &mut cell.trials);
             known.adopt(trials.flat_map(|(_, runs)| runs).collect())?;
             entries.extend(runs.into_iter().map(Entry::Known));
