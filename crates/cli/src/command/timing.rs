@@ -19,8 +19,9 @@ Examples:
   totune sweep time wang2023 small --dataset rte
 
 A kind of run is an arm on a dataset with an encoder; kinds that differ only in learning rates are
-measured once. In each phase one epoch warms up and some are timed; the medians go to results/<paper>/<profile>/timing.parquet, and curves and costs of
-`totune report` use them. Nothing else should run meanwhile: a machine that is not quiet is refused.
+measured once. In each phase one epoch warms up and some are timed; the medians go to
+results/<paper>/<profile>/timing.parquet, and curves and costs of `totune report` use them. Nothing
+else should run meanwhile: a machine that is not quiet is refused.
 An interrupted pass resumes when the same command is run again.")]
 pub struct TimeArgs {
     /// Paper, such as hart2020
