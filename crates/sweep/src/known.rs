@@ -19,7 +19,7 @@ pub(crate) struct Known<'a> {
 /// Ids that a paper's stored results or the run folders have.
 struct Made {
     ids: HashSet<String>,
-    /// Those that no run of the grids has today: of earlier schemas, of searches, or of other plans.
+    /// Ids among them that no run of the grids has today: of earlier schemas, of searches, or of other plans.
     unexplained: HashSet<String>,
 }
 

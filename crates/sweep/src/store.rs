@@ -212,9 +212,14 @@ impl Store {
         Ok(cards)
     }
 
-    /// Whether this process has seen the owner of a run renew its lease, which still holds.
-    pub fn is_renewed(&self, id: &str) -> bool {
-        Holder::of(&self.folder(id)).is_some_and(|holder| holder.hold == Hold::Alive)
+    /// Whether this process may yet have to take over a run that another one was at: it has no results, and its owner was
+    /// not seen to renew its lease.
+    pub fn may_be_left(&self, id: &str) -> bool {
+        let is_renewed = || {
+            let holder = Holder::of(&self.folder(id));
+            holder.is_some_and(|holder| holder.hold == Hold::Alive)
+        };
+        !self.done_since(id) && !is_renewed()
     }
 
     /// The owner at work on a run, such as `process 17 on node-3, slurm 1234_7`.

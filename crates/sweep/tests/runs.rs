@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use support::{Demo, run, score};
 use totune_adapt::StepEvent;
 use totune_record::Tables;
-use totune_sweep::{Progress, execute};
+use totune_sweep::{Progress, Silent, execute};
 
 /// Regression test: on these splits the rows used to hold an accuracy of 0.0 on no examples, without a warning.
 #[test]
@@ -30,6 +30,28 @@ fn sparse_features_are_evaluated_on_the_file_that_the_split_names() {
     let acceptable = tables[0].predictions.iter();
     let acceptable = acceptable.filter(|row| row.gold == "acceptable").count();
     assert_eq!(acceptable, 9, "the labels of `dev`");
+}
+
+/// Otherwise each of many workers would plan once more after its last run, for runs that the others have done.
+#[test]
+fn a_run_that_was_done_by_another_process_is_not_left_to_take_over() {
+    let demo = Demo::new(
+        r#"
+        paper = "demo"
+        experiment = "runs"
+        kind = "sparse"
+        datasets = ["fixture-tweets"]
+        features = "count"
+        logistic = { c = 1.0, max-iter = 100, tol = 1e-4 }
+        split = { kind = "hold-out", test = 0.2, seed = 1 }
+        [profiles.fixture]
+    "#,
+    );
+    let plan = demo.plan();
+    let id = &plan.runs[0].id;
+    assert!(demo.store.may_be_left(id), "nobody is at it");
+    execute(&plan, &demo.store, demo.environment(), &Silent).expect("a sweep");
+    assert!(!demo.store.may_be_left(id), "it is done");
 }
 
 #[test]
