@@ -191,7 +191,8 @@ fn a_dataset_that_is_named_is_timed_and_rows_of_the_others_stay() {
     };
     assert_eq!(on("fixture-tweets"), (2, 0, 3));
     assert_eq!(on("fixture-topics"), (2, 2, 6));
-    let error = plan.expect_datasets(&["fixture-tweet".into()]).unwrap_err();
+    let error = plan.expect_datasets(&["fixture-tweet".into()]);
+    let error = error.expect_err("it is not in the plan");
     assert!(
         format!("{error}").contains("did you mean `fixture-tweets`?"),
         "{error}"
