@@ -237,12 +237,12 @@ impl Compare {
         let hints = self.hints.hints();
         let beside = folder.join(format!("{}.toml", name(&file, &hints)));
         if beside.is_file() {
-            let unshaped = Hints {
+            let only_named = Hints {
                 name: hints.name.clone(),
                 ..Hints::default()
             };
             ensure!(
-                hints == unshaped,
+                hints == only_named,
                 "{}: it is already there and says what the columns are, so options about columns have no effect; edit it, \
                  or write it anew with `totune data new {} --replace` and these options",
                 beside.display(),
