@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
@@ -40,9 +40,11 @@ pub(crate) struct EndedRun {
 #[derive(Debug)]
 pub(crate) struct EndedRuns {
     file: PathBuf,
-    known: OnceLock<RwLock<HashMap<String, (String, EndedRun)>>>,
+    known: OnceLock<RwLock<Facts>>,
     is_new: AtomicBool,
 }
+
+type Facts = HashMap<String, (String, Arc<EndedRun>)>;
 
 /// First line of the file, before the SHA-256 of the rest; another one when [`EndedRun`] or its meaning changes.
 const FORMAT: &str = "totune ended runs 2";
@@ -69,25 +71,27 @@ impl EndedRuns {
         }
     }
 
-    fn known(&self) -> &RwLock<HashMap<String, (String, EndedRun)>> {
+    fn known(&self) -> &RwLock<Facts> {
         self.known.get_or_init(|| {
             // Whatever is wrong with the file: without it the tables are read again.
             let text = fs::read_to_string(&self.file).unwrap_or_default();
             let (head, json) = text.split_once('\n').unwrap_or_default();
             let is_whole = head == self::head(json);
-            let known = is_whole.then(|| serde_json::from_str(json).ok());
-            RwLock::new(known.flatten().unwrap_or_default())
+            let known = is_whole.then(|| serde_json::from_str(json).ok()).flatten();
+            let known: HashMap<String, (String, EndedRun)> = known.unwrap_or_default();
+            let shared = |(id, (stamp, run))| (id, (stamp, Arc::new(run)));
+            RwLock::new(known.into_iter().map(shared).collect())
         })
     }
 
     /// The facts of a run, if those with their stamp are still its facts.
-    pub fn get(&self, id: &str, is_still: impl FnOnce(&str) -> bool) -> Option<EndedRun> {
+    pub fn get(&self, id: &str, is_still: impl FnOnce(&str) -> bool) -> Option<Arc<EndedRun>> {
         let known = self.known().read().unwrap_or_else(PoisonError::into_inner);
         let (stamp, run) = known.get(id)?;
-        is_still(stamp).then(|| run.clone())
+        is_still(stamp).then(|| Arc::clone(run))
     }
 
-    pub fn insert(&self, id: &str, stamp: String, run: EndedRun) {
+    pub fn insert(&self, id: &str, stamp: String, run: Arc<EndedRun>) {
         let mut known = self.known().write().unwrap_or_else(PoisonError::into_inner);
         known.insert(id.to_string(), (stamp, run));
         self.is_new.store(true, Ordering::Relaxed);
@@ -109,7 +113,8 @@ impl Drop for EndedRuns {
         };
         let runs = known.read().unwrap_or_else(PoisonError::into_inner);
         // Of several processes the last one counts; without the file the tables are read again.
-        if let Ok(json) = serde_json::to_string(&*runs) {
+        let plain = runs.iter().map(|(id, (stamp, run))| (id, (stamp, &**run)));
+        if let Ok(json) = serde_json::to_string(&plain.collect::<HashMap<_, _>>()) {
             let text = format!("{}\n{json}", head(&json));
             let _ = write_atomically(&self.file, text.as_bytes());
         }
@@ -144,13 +149,13 @@ fn inode(_meta: &fs::Metadata) -> u64 {
 mod tests {
     use super::*;
 
-    fn run(error: &str) -> EndedRun {
-        EndedRun {
+    fn run(error: &str) -> Arc<EndedRun> {
+        Arc::new(EndedRun {
             status: "ok".to_string(),
             error: error.to_string(),
             seconds: 1.5,
             sources: Sources::from([("dataset".to_string(), "1f".to_string())]),
-        }
+        })
     }
 
     #[test]

@@ -1,56 +1,43 @@
 //! Ids of planned runs that do not follow from their specs: those of runs made under an earlier schema of specs, which
 //! keep their ids, and of runs whose data, weights or cards have changed, which get new ones.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use totune_record::Tables;
 
+use crate::ended::EndedRun;
 use crate::stale::Present;
 use crate::{Places, RunSpec, parallel};
 
 /// Facts that decide on ids in addition to a spec.
 pub(crate) struct Known<'a> {
     places: Places<'a>,
-    made: Made,
+    /// Ids that the paper's stored results or the run folders have.
+    made: HashSet<String>,
     present: Present<'a>,
+    ended: Ended,
 }
 
-/// Ids that a paper's stored results or the run folders have.
-struct Made {
-    ids: HashSet<String>,
-    /// Ids among them that no run of the grids has today: of earlier schemas, of searches, or of other plans.
-    unexplained: HashSet<String>,
-}
+/// Runs that have ended, by id, as they were when their ids were looked up.
+pub(crate) type Ended = HashMap<String, Arc<EndedRun>>;
 
 impl<'a> Known<'a> {
-    /// Reads the ids of the collected runs of a paper and profile and of all that have a folder; `grids` are the runs of
-    /// the plan.
-    pub fn read<'g>(
-        places: Places<'a>,
-        (paper, profile): (&str, &str),
-        grids: impl Iterator<Item = &'g RunSpec>,
-    ) -> Result<Self> {
+    /// Reads the ids of the collected runs of a paper and profile and of all that have a folder.
+    pub fn read(places: Places<'a>, (paper, profile): (&str, &str)) -> Result<Self> {
         let folder = places.project.results(paper, profile);
-        let collected = if folder.join("runs.parquet").is_file() {
-            Tables::read_ids(&folder).context(
+        let mut made = places.store.ids();
+        if folder.join("runs.parquet").is_file() {
+            made.extend(Tables::read_ids(&folder).context(
                 "earlier results are not used as they are; where the runs are in the store, remove the file and `totune collect` writes it again",
-            )?
-        } else {
-            Vec::new()
-        };
-        let mut ids = places.store.ids();
-        ids.extend(collected);
-        let mut unexplained = ids.clone();
-        if !ids.is_empty() {
-            for id in parallel::map(grids.collect(), RunSpec::id) {
-                unexplained.remove(&id);
-            }
+            )?);
         }
         Ok(Self {
             places,
-            made: Made { ids, unexplained },
+            made,
             present: Present::new(places),
+            ended: Ended::new(),
         })
     }
 
@@ -60,38 +47,37 @@ impl<'a> Known<'a> {
     ///
     /// # Errors
     /// When the inputs of a run cannot be compared: its card is wrong, or its file differs from the card.
-    pub fn adopt(&self, mut runs: Vec<&mut RunSpec>) -> Result<()> {
+    pub fn adopt(&mut self, mut runs: Vec<&mut RunSpec>) -> Result<()> {
         runs.retain(|run| run.known_id.is_none());
-        let (store, made) = (self.places.store, &self.made);
-        let ended = parallel::map(runs.iter_mut().collect(), |run| {
-            let id = made.id_of(run);
-            let ended = store.ended_run(&id).and_then(Result::ok);
-            run.known_id = Some(id);
-            ended
+        let today = parallel::map(runs.iter().map(|run| &**run).collect(), RunSpec::id);
+        // What no run has today: ids of earlier schemas, of searches, or of other plans.
+        let mut unexplained: HashSet<&String> = self.made.iter().collect();
+        for id in &today {
+            unexplained.remove(id);
+        }
+        let store = self.places.store;
+        let ended = parallel::map(runs.iter_mut().zip(today).collect(), |(run, today)| {
+            // An id of each earlier schema costs as much as today's, so they are only computed where one can be there.
+            let is_made = unexplained.is_empty() || self.made.contains(&today);
+            let earlier = (!is_made).then(|| run.earlier_ids());
+            let known = earlier.and_then(|mut ids| ids.find(|id| unexplained.contains(id)));
+            let id = run.known_id.insert(known.unwrap_or(today));
+            store.ended_run(id).and_then(Result::ok)
         });
         for (run, ended) in runs.into_iter().zip(ended) {
-            let changed = ended.map(|ended| self.present.changed(run, &ended));
-            if let Some((id, stale)) = changed.transpose()?.flatten() {
+            let Some(ended) = ended else { continue };
+            if let Some((id, stale)) = self.present.changed(run, &ended)? {
                 run.known_id = Some(id);
                 run.replaces = Some(stale);
+            } else {
+                self.ended.insert(run.id(), ended);
             }
         }
         Ok(())
     }
-}
 
-impl Made {
-    /// The id that a run was made with, under this schema or an earlier one; today's where it was not made.
-    ///
-    /// An id of each earlier schema costs as much as today's, so they are only computed where one of them can be among
-    /// those made.
-    fn id_of(&self, run: &RunSpec) -> String {
-        let id = run.id();
-        if self.unexplained.is_empty() || self.ids.contains(&id) {
-            return id;
-        }
-        let mut earlier = run.earlier_ids();
-        let known = earlier.find(|id| self.unexplained.contains(id));
-        known.unwrap_or(id)
+    /// The runs among those adopted that have ended and are not stale.
+    pub fn into_ended(self) -> Ended {
+        self.ended
     }
 }

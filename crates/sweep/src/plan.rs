@@ -1,11 +1,12 @@
 //! The runs of a profile, their states, and those that would run now.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::known::Known;
+use crate::known::{Ended, Known};
 use crate::search::{Cell, Choice, Scored, UnequalSearch};
 use crate::selection::{Selection, refuse_unknown};
 use crate::{Places, Project, RunSpec, Shard, Stale, State, Store};
@@ -77,16 +78,15 @@ impl Plan {
         let Places { project, store, .. } = places;
         let experiments = project.experiments_with(paper, profile)?;
         let grids = experiments.iter().map(|each| each.grid(profile));
-        let grids = grids.collect::<Result<Vec<_>>>()?;
-        let all = grids.iter().flat_map(|(runs, cells)| {
-            let trials = cells.iter().flat_map(|cell| &cell.trials);
-            runs.iter().chain(trials.flat_map(|(_, runs)| runs))
-        });
-        let known = Known::read(places, (paper, profile), all)?;
-        let mut entries = Vec::new();
-        for (runs, mut cells) in grids {
+        let mut grids = grids.collect::<Result<Vec<_>>>()?;
+        let mut known = Known::read(places, (paper, profile))?;
+        let adopted = grids.iter_mut().flat_map(|(runs, cells)| {
             let trials = cells.iter_mut().flat_map(|cell| &mut cell.trials);
-            known.adopt(trials.flat_map(|(_, runs)| runs).collect())?;
+            runs.iter_mut().chain(trials.flat_map(|(_, runs)| runs))
+        });
+        known.adopt(adopted.collect())?;
+        let mut entries = Vec::new();
+        for (runs, cells) in grids {
             entries.extend(runs.into_iter().map(Entry::Known));
             for cell in &cells {
                 let trials = cell.trials.iter().flat_map(|(_, runs)| runs);
@@ -102,7 +102,8 @@ impl Plan {
         let entries: Vec<Entry> = entries.collect();
         let elsewhere = |entry: &Entry| matches!(entry, Entry::Undecided(run) if run.elsewhere);
         let waits_for_others = entries.iter().any(elsewhere);
-        let planned = |entry: Entry| entry.planned(store, selection.retry_failed);
+        let ended = known.into_ended();
+        let planned = |entry: Entry| entry.planned(store, &ended, selection.retry_failed);
         let runs = parallel::map(entries, planned);
         let mut runs: Vec<PlannedRun> = runs.into_iter().collect::<Result<_>>()?;
         let labelled = runs.iter_mut().map(|run| (&mut run.label, &run.spec));
@@ -188,9 +189,9 @@ impl Entry {
         }
     }
 
-    fn planned(self, store: &Store, retry_failed: bool) -> Result<PlannedRun> {
+    fn planned(self, store: &Store, ended: &Ended, retry_failed: bool) -> Result<PlannedRun> {
         match self {
-            Self::Known(spec) => planned(store, spec, retry_failed),
+            Self::Known(spec) => planned(store, ended, spec, retry_failed),
             Self::Undecided(undecided) => Ok(PlannedRun {
                 id: String::new(),
                 label: undecided.spec.label_before_its_search(),
@@ -263,9 +264,12 @@ fn main_metric(project: &Project, dataset: &str) -> Result<String> {
     })
 }
 
-fn planned(store: &Store, spec: RunSpec, retry_failed: bool) -> Result<PlannedRun> {
+fn planned(store: &Store, ended: &Ended, spec: RunSpec, retry_failed: bool) -> Result<PlannedRun> {
     let id = spec.id();
-    let ended = store.ended_run(&id);
+    let ended = match ended.get(&id) {
+        Some(ended) => Some(Ok(Arc::clone(ended))),
+        None => store.ended_run(&id),
+    };
     let (state, why) = store.state_after(&id, ended.as_ref());
     if state == State::Interrupted {
         store.refuse_newer(&id)?;

@@ -114,7 +114,7 @@ impl Store {
     pub(crate) fn state_after(
         &self,
         id: &str,
-        ended: Option<&Result<EndedRun>>,
+        ended: Option<&Result<Arc<EndedRun>>>,
     ) -> (State, String) {
         let ended = ended.map(state_of_ended);
         if let Some(done @ (State::Done, _)) = ended {
@@ -155,7 +155,7 @@ impl Store {
 
     /// Facts of a run that has ended; `None` where it has no published results. The tables are read once, and then as
     /// often as there are new ones.
-    pub(crate) fn ended_run(&self, id: &str) -> Option<Result<EndedRun>> {
+    pub(crate) fn ended_run(&self, id: &str) -> Option<Result<Arc<EndedRun>>> {
         let folder = self.folder(id);
         let is_still = |stamp: &str| publication::is_still(&folder, stamp, &[CARDS]);
         if let Some(known) = self.ended.get(id, is_still) {
@@ -163,15 +163,15 @@ impl Store {
         }
         let stamp = publication::stamp(&folder, &[CARDS]);
         let published = publication::published(&folder).transpose()?;
-        let read = || -> Result<EndedRun> {
+        let read = || -> Result<Arc<EndedRun>> {
             published?;
             let cards = self.cards(id)?;
             let row = &self.tables(id)?.runs[0];
-            Ok(EndedRun::of(row, read_by(row, cards)))
+            Ok(Arc::new(EndedRun::of(row, read_by(row, cards))))
         };
         let run = read();
         if let (Some(stamp), Ok(run)) = (stamp, &run) {
-            self.ended.insert(id, stamp, run.clone());
+            self.ended.insert(id, stamp, Arc::clone(run));
         }
         Some(run)
     }
@@ -357,7 +357,7 @@ fn is_table(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "parquet")
 }
 
-fn state_of_ended(ended: &Result<EndedRun>) -> (State, String) {
+fn state_of_ended(ended: &Result<Arc<EndedRun>>) -> (State, String) {
     match ended {
         Ok(run) => state_of(&run.status, &run.error),
         Err(error) => (
