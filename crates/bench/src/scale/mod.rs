@@ -32,6 +32,8 @@ pub const LISTED: [&str; 3] = [
 
 // Paper, experiment and profile of the runs.
 const PAPER: &str = "scale";
+// Another paper in the same project, with a number of runs that stays the same.
+const BESIDE: (&str, usize) = ("beside", 10);
 const EXPERIMENT: &str = "word-counts";
 const PROFILE: &str = "own";
 
@@ -92,7 +94,12 @@ fn measure(request: &ScaleRequest, runs: usize) -> Result<Size> {
         let command = |worker: usize| {
             let mut command = (request.totune)(&project);
             command.args(step.arguments());
-            command.args([PAPER, PROFILE]);
+            let paper = if step == Step::Beside {
+                BESIDE.0
+            } else {
+                PAPER
+            };
+            command.args([paper, PROFILE]);
             if step == Step::Work {
                 let worker = format!("{worker}/{}", request.workers);
                 command.args(["--worker", &worker, "--threads", "1"]);
@@ -130,16 +137,22 @@ fn begin(project: &Path, runs: usize) -> Result<()> {
         );
         fs::remove_dir_all(project).with_context(|| format!("{shown}: cannot be removed"))?;
     }
+    write_experiment(project, (PAPER, runs))?;
+    write_experiment(project, BESIDE)
+}
+
+fn write_experiment(project: &Path, (paper, runs): (&str, usize)) -> Result<()> {
     let seeds: Vec<String> = (1..=runs).map(|seed| seed.to_string()).collect();
     let experiment = format!(
-        "paper = \"{PAPER}\"\nexperiment = \"{EXPERIMENT}\"\nkind = \"sparse\"\n\
+        "paper = \"{paper}\"\nexperiment = \"{EXPERIMENT}\"\nkind = \"sparse\"\n\
          datasets = [\"fixture-tweets\"]\nfeatures = \"count\"\n\
          split = {{ kind = \"hold-out\", test = 0.2, seed = 13 }}\n\n\
          [profiles.{PROFILE}]\nseeds = [{}]\n",
         seeds.join(", ")
     );
-    let folder = file.parent().unwrap_or(project);
-    fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
+    let folder = project.join("experiments").join(paper);
+    let file = folder.join(format!("{EXPERIMENT}.toml"));
+    fs::create_dir_all(&folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
     fs::write(&file, experiment).with_context(|| format!("{}: cannot be written", file.display()))
 }
 

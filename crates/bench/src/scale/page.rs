@@ -12,8 +12,9 @@ use super::results::{Scale, Size, Step};
 /// The number of runs that the goals are for.
 const GOAL_SIZE: usize = 100_000;
 /// Seconds that a step of that many runs may take.
-const SECONDS: [(Step, f64); 3] = [
+const SECONDS: [(Step, f64); 4] = [
     (Step::PlanNone, 5.0),
+    (Step::PlanDone, 5.0),
     (Step::Status, 5.0),
     (Step::Collect, 60.0),
 ];
@@ -47,6 +48,7 @@ pub fn markdown(scale: &Scale) -> String {
         "A run fits a logistic regression to the word counts of a few hundred fixture tweets, so its time is mostly that of starting, recording and publishing it.\n\
          Each command is a process of its own, with the files in the system's cache; a cell has seconds, and the peak memory of the largest process.\n\
          Every run was published once, by a single attempt.\n\
+         The page of `report` has the scores of all runs; the paper of `reproduce`, which runs, collects and reports, has 10 runs in the same store at every size.\n\
          The load average is that of the minute before a size, to which the workers of an earlier size add.\n"
     );
     table(&mut text, &scale.sizes);

@@ -66,11 +66,13 @@ pub enum Step {
     Collect,
     /// `report`.
     Report,
+    /// `reproduce` of another paper with few runs in the same store.
+    Beside,
 }
 
 impl Step {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::PlanNone,
         Self::Work,
         Self::PlanDoneFirst,
@@ -78,6 +80,7 @@ impl Step {
         Self::Status,
         Self::Collect,
         Self::Report,
+        Self::Beside,
     ];
 
     /// Its name on the page.
@@ -90,6 +93,7 @@ impl Step {
             Self::Status => "`sweep status`",
             Self::Collect => "`collect`",
             Self::Report => "`report`",
+            Self::Beside => "`reproduce` of another paper with 10 runs",
         }
     }
 
@@ -101,6 +105,7 @@ impl Step {
             Self::Status => &["sweep", "status"],
             Self::Collect => &["collect"],
             Self::Report => &["report"],
+            Self::Beside => &["reproduce"],
         }
     }
 }
