@@ -78,7 +78,7 @@ pub fn execute(
         .partition(|run| run.spec.runs_in_parallel());
     // Where one cannot be written, the others could not either.
     let broken = AtomicBool::new(false);
-    let ends = parallel::map(together, |run| {
+    let ends = parallel::map(plan.from_own_place(together), |run| {
         if broken.load(Ordering::Relaxed) {
             return Ok((run, End::Stopped));
         }
@@ -100,7 +100,7 @@ pub fn execute(
     let known = plan.runs.iter().filter(|run| run.state == State::Running);
     let elsewhere = known
         .chain(met.map(|(run, _)| *run))
-        .filter(|run| !matches!(store.state(&run.id).0, State::Done | State::Failed))
+        .filter(|run| !store.done_since(&run.id) && store.state(&run.id).0 != State::Failed)
         .count();
     Ok(Summary {
         finished: count(End::Finished),

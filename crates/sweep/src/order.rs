@@ -31,6 +31,11 @@ impl Plan {
         runs
     }
 
+    /// The runs of a worker that share the machine.
+    pub(crate) fn from_own_place<'a>(&self, runs: Vec<&'a PlannedRun>) -> Vec<&'a PlannedRun> {
+        from_place_of(self.worker, runs)
+    }
+
     /// The share, from 0, of each group of runs with the same cached activations: the largest group goes first, to the
     /// share that has least. All runs of the plan count, done or not, so that workers that start at different times agree.
     fn shares(&self, of: usize) -> BTreeMap<Vec<String>, usize> {
@@ -78,5 +83,33 @@ impl Plan {
             is_there(!self.to_run().is_empty(), of(due)),
             is_there(self.count(State::Waiting) > 0, of(waiting)),
         )
+    }
+}
+
+/// Of several workers each begins at another place of the same list, since side by side they would meet at every run, and
+/// all but one of them for nothing.
+fn from_place_of<T>(worker: Option<Shard>, mut runs: Vec<T>) -> Vec<T> {
+    if let Some(Shard { index, of }) = worker {
+        let place = runs.len() * (index - 1) / of;
+        runs.rotate_left(place);
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_begin_at_places_of_their_own_and_each_goes_through_all() {
+        let of_worker = |index| from_place_of(Some(Shard { index, of: 3 }), vec![1, 2, 3, 4, 5]);
+        assert_eq!(of_worker(1), [1, 2, 3, 4, 5]);
+        assert_eq!(of_worker(2), [2, 3, 4, 5, 1]);
+        assert_eq!(of_worker(3), [4, 5, 1, 2, 3]);
+        assert_eq!(from_place_of(None, vec![1, 2]), [1, 2]);
+        assert_eq!(
+            from_place_of(Some(Shard { index: 2, of: 2 }), vec![0; 0]),
+            [0; 0]
+        );
     }
 }
