@@ -152,3 +152,41 @@ ranges = { "work.training.adaptation.lr" = [1e-3, 2e-3] }
     }
     assert!(of_run.values().any(|is_trial| *is_trial) && of_run.values().any(|is_trial| !is_trial));
 }
+
+#[test]
+fn the_phases_of_runs_are_added_up_and_a_run_without_them_is_counted() {
+    let checkout = Checkout::with(&[("tune", TUNE)]);
+    let profile = ["sweep", "profile", "trial", "fixture"];
+    let said = checkout.run(&profile);
+    assert!(said.out.contains("no finished run"), "{}", said.out);
+
+    let said = checkout.run(&RUN);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let without = checkout.run_folder(&checkout.ids()[0]);
+    fs::remove_file(without.join("phases.json")).expect("a file");
+
+    let said = checkout.run(&[&profile[..], &["--json"]].concat());
+    let found: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!(
+        (&found["unknown"], &found["all"]["runs"]),
+        (&1.into(), &3.into())
+    );
+    let seconds = found["all"]["seconds"].as_object().expect("phases");
+    assert_eq!(seconds.len(), 6);
+    for name in ["training", "scoring", "publishing"] {
+        assert!(
+            seconds[name].as_f64().is_some_and(|spent| spent > 0.0),
+            "{name}: {found}"
+        );
+    }
+    assert_eq!(found["experiments"]["tune"], found["all"]);
+
+    let said = checkout.run(&profile);
+    assert!(
+        said.out.contains("3 of 4 finished runs have phases"),
+        "{}",
+        said.out
+    );
+    let widest = said.out.lines().map(|line| line.chars().count()).max();
+    assert!(widest.is_some_and(|widest| widest <= 100), "{}", said.out);
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -19,7 +20,7 @@ use crate::store::Claim;
 use crate::work::{self, Interrupted, Outcome, Resources};
 use crate::{
     EndScore, Ended, Environment, Inputs, Listeners, Machine, Plan, PlannedRun, Position, Progress,
-    Project, RunSpec, Silent, State, Store, missing, parallel,
+    Project, RunSpec, Silent, State, Store, missing, parallel, phases,
 };
 
 /// Outcome of a sweep.
@@ -57,13 +58,16 @@ pub fn execute(
         bail!("files are missing; nothing was run and nothing was written\n\n{message}");
     }
     progress.begin(plan);
+    let began = Instant::now();
+    let inputs = Inputs::load(
+        environment,
+        specs(),
+        ActivationStore::new(store.states(), machine.cache_budget),
+        progress,
+    )?;
     let sweep = Sweep {
-        inputs: Inputs::load(
-            environment,
-            specs(),
-            ActivationStore::new(store.states(), machine.cache_budget),
-            progress,
-        )?,
+        inputs,
+        loading: Mutex::new(began.elapsed().as_secs_f64()),
         code: Code::of(&project.root),
         cards: cards_of(project, &to_run)?,
         store,
@@ -168,6 +172,8 @@ enum End {
 
 struct Sweep<'a> {
     inputs: Inputs,
+    /// Seconds of loading them, until a run has them among its phases.
+    loading: Mutex<f64>,
     code: Code,
     /// Facts from the cards that the runs follow.
     cards: BTreeMap<CardNames, Sources>,
@@ -204,11 +210,12 @@ impl Sweep<'_> {
         let log = RunLog::open(claim.folder())?;
         let heard = Listeners(vec![&log, self.progress]);
         heard.started(position, run);
-        let clock = Instant::now();
-        let Some(outcome) = self.perform(&run.spec, &claim, (&log, &heard))? else {
+        let phases = phases::Watch::start(self.take_loading());
+        let Some(outcome) = self.perform(&run.spec, &claim, (&log, &heard), &phases)? else {
             heard.stopped(run);
             return Ok(End::Stopped);
         };
+        let worked = phases.seconds();
         let Some(tables) = self.finish(&claim, outcome)? else {
             log.line("another process has taken this run over; its results count");
             heard.stopped(run);
@@ -216,10 +223,11 @@ impl Sweep<'_> {
         };
         let metrics = self.inputs.metrics(&run.spec);
         let run_row = &tables.runs[0];
+        phases.write(claim.folder(), run_row, worked);
         // A run that has resumed has taken longer than this part of it.
         let own = run_row.train_seconds - run_row.cache_seconds + run_row.eval_seconds;
         let ended = Ended {
-            took: clock.elapsed().max(Duration::from_secs_f64(own.max(0.0))),
+            took: Duration::from_secs_f64(phases.seconds().max(own)),
             ..ended(&run.spec, &tables, metrics)
         };
         heard.finished(position, run, &ended);
@@ -228,6 +236,10 @@ impl Sweep<'_> {
         } else {
             End::Failed
         })
+    }
+
+    fn take_loading(&self) -> f64 {
+        std::mem::take(&mut *self.loading.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Does the work and turns failures and panics into outcomes; `None` when it was stopped from outside.
@@ -239,6 +251,7 @@ impl Sweep<'_> {
         spec: &RunSpec,
         claim: &Claim,
         (log, progress): (&RunLog, &dyn Progress),
+        phases: &phases::Watch,
     ) -> Result<Option<Outcome>> {
         let row = row(spec, &self.inputs, &self.code, self.machine);
         log.place(&row);
@@ -251,6 +264,7 @@ impl Sweep<'_> {
                 .machine
                 .checkpoint_every
                 .map(|every| CheckpointPlace { claim, every }),
+            phases,
         };
         let work = || work::perform(spec, row, resources);
         let failed = |error: String| {
@@ -304,6 +318,7 @@ impl Inputs {
             machine,
             progress: &Silent,
             checkpoints: None,
+            phases: &phases::Watch::start(0.0),
         };
         let row = row(spec, self, &Code::default(), machine);
         match work::perform(spec, row, resources) {

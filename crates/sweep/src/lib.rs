@@ -28,6 +28,7 @@ mod merge;
 mod misfits;
 mod order;
 mod parallel;
+mod phases;
 mod places;
 mod plan;
 mod profile;
@@ -57,6 +58,7 @@ pub use forecast::Forecast;
 pub use inputs::{Inputs, missing};
 pub use machine::Machine;
 pub use misfits::misfits;
+pub use phases::Phases;
 pub use places::{Environment, Places, Roots};
 pub use plan::{Plan, PlannedRun};
 pub use progress::{

@@ -14,11 +14,11 @@ use serde::Serialize;
 use totune_data::sha256_hex;
 use totune_record::{NewerVersion, RunRow, Tables, Versions, create_folder, write_atomically};
 
-use crate::RunSpec;
 use crate::ended::{DATASET, EndedRun, EndedRuns, TOKENIZER, WEIGHTS};
 use crate::lease::{Hold, Holder, LEASES, Lease};
 use crate::publication::{self, ATTEMPTS, RESULTS};
 use crate::spec::Sources;
+use crate::{Phases, RunSpec};
 
 /// File of a run folder with its settings.
 const SPEC: &str = "spec.json";
@@ -226,6 +226,11 @@ impl Store {
     pub fn owner(&self, id: &str) -> Option<String> {
         let holder = Holder::of(&self.folder(id))?;
         (holder.hold != Hold::Free).then(|| holder.owner.describe())
+    }
+
+    /// Where the wall time of a run went; `None` where no single process did all of it.
+    pub fn phases(&self, id: &str) -> Option<Phases> {
+        Phases::read(&self.folder(id))
     }
 
     /// The rows of a finished run.

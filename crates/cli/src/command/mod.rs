@@ -13,6 +13,7 @@ pub mod experiment;
 pub mod fetch;
 pub mod init;
 pub mod papers;
+pub mod phases;
 pub mod predict;
 pub mod pretrain;
 pub mod report;

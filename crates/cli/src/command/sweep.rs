@@ -12,6 +12,7 @@ use totune_sweep::{
 };
 
 use crate::command::cluster::{self, Devices};
+use crate::command::phases::ProfileArgs;
 use crate::command::timing::TimeArgs;
 use crate::context::Context;
 use crate::exit;
@@ -25,6 +26,7 @@ pub enum Sweep {
     Plan(PlanArgs),
     Run(RunArgs),
     Time(TimeArgs),
+    Profile(ProfileArgs),
     Restore(RestoreArgs),
     Submit(cluster::SubmitArgs),
     Status(cluster::StatusArgs),
@@ -174,6 +176,7 @@ impl Sweep {
                 Ok(exit::OK)
             }
             Self::Time(args) => args.run(context),
+            Self::Profile(args) => args.run(context),
             Self::Restore(args) => {
                 let restored = totune_sweep::restore(context.places(), &args.paper, &args.profile)?;
                 if !context.global.quiet {

@@ -75,7 +75,7 @@ pub fn style(template: &str) -> ProgressStyle {
 }
 
 /// Formats a duration for people: 850ms, 12.3s, 4m05s, 2h10m.
-fn span(time: Duration) -> String {
+pub fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0 => format!("{}ms", time.as_millis()),

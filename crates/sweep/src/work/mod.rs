@@ -10,7 +10,7 @@ use cpu_time::ProcessTime;
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use crate::checkpoint::CheckpointPlace;
-use crate::{Inputs, Machine, Progress, RunSpec, Work};
+use crate::{Inputs, Machine, Progress, RunSpec, Work, phases};
 
 mod divergence;
 mod examples;
@@ -57,6 +57,8 @@ pub(crate) struct Resources<'a> {
     pub progress: &'a dyn Progress,
     /// Checkpoints of the run; `None` where none are written.
     pub checkpoints: Option<CheckpointPlace<'a>>,
+    /// Clock of its phases.
+    pub phases: &'a phases::Watch,
 }
 
 /// Wall seconds, and CPU seconds of all threads of the process, of a part of a run that takes no training step.

@@ -157,9 +157,10 @@ fn attempt(
         machine,
         progress,
         checkpoints,
+        phases,
     } = resources;
     let mut watch = Watched::new(spec, machine, progress);
-    let mut prepared = Prepared::new(spec, work, inputs)?;
+    let mut prepared = phases.preparing(|| Prepared::new(spec, work, inputs))?;
     let open = |place| RunCheckpoints::open(place, run, progress);
     let mut checkpoints = checkpoints.map(open).transpose()?;
     if let Some(checkpoints) = &mut checkpoints {
