@@ -82,7 +82,7 @@ pub fn execute(
         .partition(|run| run.spec.runs_in_parallel());
     // Where one cannot be written, the others could not either.
     let broken = AtomicBool::new(false);
-    let ends = parallel::map(plan.from_own_place(together), |run| {
+    let ends = parallel::map(plan.beginning_apart(together), |run| {
         if broken.load(Ordering::Relaxed) {
             return Ok((run, End::Stopped));
         }

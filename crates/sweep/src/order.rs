@@ -32,7 +32,7 @@ impl Plan {
     }
 
     /// The runs of a worker that share the machine.
-    pub(crate) fn from_own_place<'a>(&self, runs: Vec<&'a PlannedRun>) -> Vec<&'a PlannedRun> {
+    pub(crate) fn beginning_apart<'a>(&self, runs: Vec<&'a PlannedRun>) -> Vec<&'a PlannedRun> {
         from_place_of(self.worker, runs)
     }
 
