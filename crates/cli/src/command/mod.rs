@@ -18,6 +18,7 @@ pub mod predict;
 pub mod pretrain;
 pub mod report;
 pub mod reproduce;
+pub mod selection;
 pub mod submit;
 pub mod sweep;
 pub mod timing;

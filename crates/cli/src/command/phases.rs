@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use totune_sweep::{Phases, State};
 
-use crate::command::sweep::RunSelection;
+use crate::command::selection::RunSelection;
 use crate::context::Context;
 use crate::exit;
 use crate::progress::span;

@@ -13,6 +13,7 @@ use totune_sweep::{
 
 use crate::command::cluster::{self, Devices};
 use crate::command::phases::ProfileArgs;
+use crate::command::selection::RunSelection;
 use crate::command::timing::TimeArgs;
 use crate::context::Context;
 use crate::exit;
@@ -116,31 +117,6 @@ pub struct RestoreArgs {
     /// Profile: fixture, mini, small, base or paper
     #[arg(default_value = "paper")]
     profile: String,
-}
-
-/// Selection of runs.
-#[derive(Debug, Args)]
-pub struct RunSelection {
-    /// Paper, such as hart2020
-    pub paper: String,
-    /// Profile: fixture, mini, small, base or paper
-    #[arg(default_value = "paper")]
-    pub profile: String,
-    /// Only the run with this id or unambiguous prefix of it; may be given several times
-    #[arg(long, value_name = "RUN-ID")]
-    only: Vec<String>,
-    /// Only this experiment, trials of its search included; may be given several times
-    #[arg(long, value_name = "NAME")]
-    experiment: Vec<String>,
-    /// Only runs on this dataset; may be given several times
-    #[arg(long, value_name = "NAME")]
-    dataset: Vec<String>,
-    /// Only the i-th of N shards of the runs
-    #[arg(long, value_name = "i/N")]
-    pub shard: Option<Shard>,
-    /// Rerun failed runs
-    #[arg(long)]
-    retry_failed: bool,
 }
 
 impl Sweep {
@@ -271,50 +247,6 @@ fn print_estimate(found: &Estimate) {
     }
     for (name, runs) in &found.absent {
         println!("{runs:>6}  need files of `{name}`, which are missing");
-    }
-}
-
-impl RunSelection {
-    /// The selected runs.
-    pub fn plan(&self, context: &Context) -> Result<Plan> {
-        Plan::new(
-            context.places(),
-            &self.paper,
-            &self.profile,
-            &self.selection(),
-        )
-    }
-
-    /// The selection on a command line, as arguments.
-    pub fn arguments(&self) -> Vec<String> {
-        let mut arguments = vec![self.paper.clone(), self.profile.clone()];
-        let named = [
-            ("--only", &self.only),
-            ("--experiment", &self.experiment),
-            ("--dataset", &self.dataset),
-        ];
-        for (name, values) in named {
-            arguments.extend(
-                values
-                    .iter()
-                    .flat_map(|value| [name.to_string(), value.clone()]),
-            );
-        }
-        if self.retry_failed {
-            arguments.push("--retry-failed".to_string());
-        }
-        arguments
-    }
-
-    fn selection(&self) -> Selection {
-        Selection {
-            only: self.only.clone(),
-            experiments: self.experiment.clone(),
-            datasets: self.dataset.clone(),
-            shard: self.shard,
-            worker: None,
-            retry_failed: self.retry_failed,
-        }
     }
 }
 

@@ -9,7 +9,8 @@ use totune_cluster::{Request, Slurm, Submission};
 use totune_sweep::timestamp;
 
 use super::{jobs, submissions};
-use crate::command::sweep::{RunSelection, counts, refuse_misfits};
+use crate::command::selection::RunSelection;
+use crate::command::sweep::{counts, refuse_misfits};
 use crate::context::Context;
 use crate::device::DeviceRequest;
 use crate::exit;
