@@ -1,4 +1,4 @@
-//! Where the wall time of runs goes: `phases.json` in the folder of each run that this process did from its beginning.
+//! Phases of the wall time of runs: `phases.json` in the folder of each run that one process did from its beginning.
 //!
 //! The file is for people who look for lost time and no part of a run's results: no table has it, and a run without it
 //! is as good as one with it.
@@ -59,7 +59,7 @@ impl Phases {
         self.publishing += other.publishing;
     }
 
-    /// Those of a run folder; `None` where none can be read.
+    /// Reads those of a run folder; `None` where there are none.
     pub(crate) fn read(folder: &Path) -> Option<Self> {
         let bytes = std::fs::read(folder.join(FILE)).ok()?;
         serde_json::from_slice(&bytes).ok()

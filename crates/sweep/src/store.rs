@@ -228,7 +228,7 @@ impl Store {
         (holder.hold != Hold::Free).then(|| holder.owner.describe())
     }
 
-    /// Where the wall time of a run went; `None` where no single process did all of it.
+    /// Phases of the wall time of a run; `None` where no single process did all of it.
     pub fn phases(&self, id: &str) -> Option<Phases> {
         Phases::read(&self.folder(id))
     }

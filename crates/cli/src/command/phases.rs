@@ -47,7 +47,7 @@ struct Sum {
     seconds: Phases,
 }
 
-/// What is printed.
+/// Phases by experiment, and in all.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct Profile {
