@@ -39,7 +39,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut list = String::new();
     for (name, path) in &files {
         (name, fs::read(path)?).hash(&mut hasher);
-        writeln!(list, "    ({name:?}, include_bytes!({path:?})),")?;
+        // Of the checkout that is compiled: with one CARGO_TARGET_DIR, another one may have run this program.
+        let file = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/../../\", {name:?})");
+        writeln!(list, "    ({name:?}, include_bytes!({file})),")?;
     }
     let key = format!("{:016x}", hasher.finish());
     let code = format!(
