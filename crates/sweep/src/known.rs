@@ -16,6 +16,8 @@ pub(crate) struct Known<'a> {
     places: Places<'a>,
     /// Ids that the paper's stored results or the run folders have.
     made: HashSet<String>,
+    /// Ids among them that no adopted run has: of earlier schemas, of searches, or of other plans.
+    unexplained: HashSet<String>,
     present: Present<'a>,
     ended: Ended,
 }
@@ -35,6 +37,7 @@ impl<'a> Known<'a> {
         }
         Ok(Self {
             places,
+            unexplained: made.clone(),
             made,
             present: Present::new(places),
             ended: Ended::new(),
@@ -50,15 +53,13 @@ impl<'a> Known<'a> {
     pub fn adopt(&mut self, mut runs: Vec<&mut RunSpec>) -> Result<()> {
         runs.retain(|run| run.known_id.is_none());
         let today = parallel::map(runs.iter().map(|run| &**run).collect(), RunSpec::id);
-        // What no run has today: ids of earlier schemas, of searches, or of other plans.
-        let mut unexplained: HashSet<&String> = self.made.iter().collect();
         for id in &today {
-            unexplained.remove(id);
+            self.unexplained.remove(id);
         }
-        let store = self.places.store;
+        let (store, made, unexplained) = (self.places.store, &self.made, &self.unexplained);
         let ended = parallel::map(runs.iter_mut().zip(today).collect(), |(run, today)| {
             // An id of each earlier schema costs as much as today's, so they are only computed where one can be there.
-            let is_made = unexplained.is_empty() || self.made.contains(&today);
+            let is_made = unexplained.is_empty() || made.contains(&today);
             let earlier = (!is_made).then(|| run.earlier_ids());
             let known = earlier.and_then(|mut ids| ids.find(|id| unexplained.contains(id)));
             let id = run.known_id.insert(known.unwrap_or(today));
