@@ -12,6 +12,7 @@ use totune_record::{RunRow, Tables, storage_advice};
 use crate::activation_store::ActivationStore;
 use crate::checkpoint::CheckpointPlace;
 use crate::failure::{catch, one_line, status_of};
+use crate::phases::PhaseClock;
 use crate::provenance::{self, Code};
 use crate::run_log::RunLog;
 use crate::spec::Sources;
@@ -20,7 +21,7 @@ use crate::store::Claim;
 use crate::work::{self, Interrupted, Outcome, Resources};
 use crate::{
     EndScore, Ended, Environment, Inputs, Listeners, Machine, Plan, PlannedRun, Position, Progress,
-    Project, RunSpec, Silent, State, Store, missing, parallel, phases,
+    Project, RunSpec, Silent, State, Store, missing, parallel,
 };
 
 /// Outcome of a sweep.
@@ -210,7 +211,7 @@ impl Sweep<'_> {
         let log = RunLog::open(claim.folder())?;
         let heard = Listeners(vec![&log, self.progress]);
         heard.started(position, run);
-        let phases = phases::Watch::start(self.take_loading());
+        let phases = PhaseClock::start(self.take_loading());
         let Some(outcome) = self.perform(&run.spec, &claim, (&log, &heard), &phases)? else {
             heard.stopped(run);
             return Ok(End::Stopped);
@@ -251,7 +252,7 @@ impl Sweep<'_> {
         spec: &RunSpec,
         claim: &Claim,
         (log, progress): (&RunLog, &dyn Progress),
-        phases: &phases::Watch,
+        phases: &PhaseClock,
     ) -> Result<Option<Outcome>> {
         let row = row(spec, &self.inputs, &self.code, self.machine);
         log.place(&row);
@@ -318,7 +319,7 @@ impl Inputs {
             machine,
             progress: &Silent,
             checkpoints: None,
-            phases: &phases::Watch::start(0.0),
+            phases: &PhaseClock::start(0.0),
         };
         let row = row(spec, self, &Code::default(), machine);
         match work::perform(spec, row, resources) {

@@ -3,12 +3,14 @@
 //! The file is for people who look for lost time and no part of a run's results: no table has it, and a run without it
 //! is as good as one with it.
 
+use std::cell::Cell;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use totune_record::RunRow;
+
+use crate::provenance;
 
 /// File of a run folder with the [`Phases`] of the run.
 const FILE: &str = "phases.json";
@@ -19,7 +21,7 @@ const FILE: &str = "phases.json";
 pub struct Phases {
     /// Reading, checking and tokenising the inputs of all runs of a process; counted to its first run.
     pub loading: f64,
-    /// Preparing the examples: reading cached activations of the frozen layers, or computing them.
+    /// Preparing the examples: computing activations of the frozen layers, or reading cached ones.
     pub preparing: f64,
     /// Training steps; for runs without an encoder, fitting.
     pub training: f64,
@@ -66,33 +68,33 @@ impl Phases {
     }
 }
 
-/// The phases of one run while it is done.
+/// Clock of the phases of one run.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct PhaseClock {
     began: Instant,
+    /// The same on the wall clock, as in rows.
+    started: u64,
     loading: f64,
-    preparing: Mutex<Option<f64>>,
+    preparing: Cell<f64>,
 }
 
-impl Watch {
-    /// Starts with the beginning of a run; `loading` are the seconds before it that count to this run.
+impl PhaseClock {
+    /// Starts with a run; `loading` are the seconds before it that count to this run.
     pub fn start(loading: f64) -> Self {
         Self {
             began: Instant::now(),
+            started: provenance::now(),
             loading,
-            preparing: Mutex::default(),
+            preparing: Cell::default(),
         }
     }
 
     /// Counts the seconds that `prepare` takes as preparing.
     pub fn preparing<T>(&self, prepare: impl FnOnce() -> T) -> T {
-        let began = Instant::now();
+        let began = self.seconds();
         let prepared = prepare();
-        let mut seconds = self
-            .preparing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *seconds = Some(seconds.unwrap_or(0.0) + began.elapsed().as_secs_f64());
+        let took = self.seconds() - began;
+        self.preparing.set(self.preparing.get() + took);
         prepared
     }
 
@@ -101,25 +103,22 @@ impl Watch {
         self.began.elapsed().as_secs_f64()
     }
 
-    /// The phases of a run with this row, whose work had ended after `worked` seconds; written into its folder, unless
-    /// the row has seconds of another process.
+    /// Writes the phases of a run with this row, whose work had ended after `worked` seconds, into its folder; none for a
+    /// run that was resumed, whose row has the seconds of an earlier process too.
     pub fn write(&self, folder: &Path, row: &RunRow, worked: f64) {
-        let preparing = self
-            .preparing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        // `cache_seconds` are those that making the activations took, whoever made them.
-        let training = row.train_seconds - row.cache_seconds;
-        let known = preparing.unwrap_or(0.0) + training + row.eval_seconds;
-        if known > worked {
+        if row.started < self.started {
             return;
         }
+        // `cache_seconds` are those that making the activations took, whoever made them.
+        let training = row.train_seconds - row.cache_seconds;
+        let preparing = self.preparing.get();
+        let known = preparing + training + row.eval_seconds;
         let phases = Phases {
             loading: self.loading,
-            preparing: preparing.unwrap_or(0.0),
+            preparing,
             training,
             scoring: row.eval_seconds,
-            between: worked - known,
+            between: (worked - known).max(0.0),
             publishing: self.seconds() - worked,
         };
         // Without the file the run is as good, so it is neither synchronised nor a reason to fail.
@@ -142,13 +141,14 @@ mod tests {
             train_seconds: 0.012,
             cache_seconds: 0.002,
             eval_seconds: 0.005,
+            started: u64::MAX,
             ..RunRow::default()
         };
-        let watch = Watch::start(0.5);
-        watch.preparing(|| std::thread::sleep(Duration::from_millis(3)));
+        let clock = PhaseClock::start(0.5);
+        clock.preparing(|| std::thread::sleep(Duration::from_millis(3)));
         std::thread::sleep(Duration::from_millis(20));
-        let worked = watch.seconds();
-        watch.write(folder.path(), &row, worked);
+        let worked = clock.seconds();
+        clock.write(folder.path(), &row, worked);
         let phases = Phases::read(folder.path()).expect("a file");
         assert!(phases.preparing >= 0.003, "{phases:?}");
         assert_eq!((phases.loading, phases.scoring), (0.5, 0.005));
@@ -160,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn a_run_with_seconds_of_another_process_has_none() {
+    fn a_run_that_was_resumed_has_none() {
         let folder = tempfile::tempdir().expect("temporary folder");
         let row = RunRow {
-            train_seconds: 1e6,
+            started: 1,
             ..RunRow::default()
         };
-        let watch = Watch::start(0.0);
-        watch.write(folder.path(), &row, watch.seconds());
+        let clock = PhaseClock::start(0.0);
+        clock.write(folder.path(), &row, clock.seconds());
         assert_eq!(Phases::read(folder.path()), None);
     }
 }

@@ -6,9 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
-use totune_sweep::{Phases, State};
+use totune_sweep::{Phases, Plan, Selection, State};
 
-use crate::command::selection::RunSelection;
 use crate::context::Context;
 use crate::exit;
 use crate::progress::span;
@@ -30,8 +29,17 @@ publishing  writing the results
 
 Only runs that one process did from beginning to end in this folder have phases.")]
 pub struct ProfileArgs {
-    #[command(flatten)]
-    which: RunSelection,
+    /// Paper, such as hart2020
+    paper: String,
+    /// Profile: fixture, mini, small, base or paper
+    #[arg(default_value = "paper")]
+    profile: String,
+    /// Only this experiment, trials of its search included; may be given several times
+    #[arg(long = "experiment", value_name = "NAME")]
+    experiments: Vec<String>,
+    /// Only runs on this dataset; may be given several times
+    #[arg(long = "dataset", value_name = "NAME")]
+    datasets: Vec<String>,
     /// Print JSON, for programs
     #[arg(long)]
     json: bool,
@@ -62,10 +70,15 @@ struct Profile {
 impl ProfileArgs {
     /// Prints the phases of the selected runs.
     pub fn run(self, context: &Context) -> Result<u8> {
-        let plan = self.which.plan(context)?;
+        let selection = Selection {
+            experiments: self.experiments,
+            datasets: self.datasets,
+            ..Selection::default()
+        };
+        let plan = Plan::new(context.places(), &self.paper, &self.profile, &selection)?;
         let mut found = Profile {
-            paper: plan.paper.clone(),
-            profile: plan.profile.clone(),
+            paper: self.paper,
+            profile: self.profile,
             unknown: 0,
             experiments: BTreeMap::new(),
             all: Sum::default(),

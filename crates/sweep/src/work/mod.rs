@@ -10,7 +10,8 @@ use cpu_time::ProcessTime;
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use crate::checkpoint::CheckpointPlace;
-use crate::{Inputs, Machine, Progress, RunSpec, Work, phases};
+use crate::phases::PhaseClock;
+use crate::{Inputs, Machine, Progress, RunSpec, Work};
 
 mod divergence;
 mod examples;
@@ -58,7 +59,7 @@ pub(crate) struct Resources<'a> {
     /// Checkpoints of the run; `None` where none are written.
     pub checkpoints: Option<CheckpointPlace<'a>>,
     /// Clock of its phases.
-    pub phases: &'a phases::Watch,
+    pub phases: &'a PhaseClock,
 }
 
 /// Wall seconds, and CPU seconds of all threads of the process, of a part of a run that takes no training step.
