@@ -32,10 +32,10 @@ pub const LISTED: [&str; 3] = [
 
 // Paper, experiment and profile of the runs.
 const PAPER: &str = "scale";
-// Another paper in the same project, with a number of runs that stays the same.
-const BESIDE: (&str, usize) = ("beside", 10);
 const EXPERIMENT: &str = "word-counts";
 const PROFILE: &str = "own";
+/// Another paper in the same project, and its number of runs, which stays the same.
+const BESIDE: (&str, usize) = ("beside", 10);
 
 /// The settings.
 pub struct ScaleRequest<'a> {

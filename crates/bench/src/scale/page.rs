@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use totune_record::write_atomically;
 
+use super::BESIDE;
 use super::results::{Scale, Size, Step};
 
 /// The number of runs that the goals are for.
@@ -48,8 +49,9 @@ pub fn markdown(scale: &Scale) -> String {
         "A run fits a logistic regression to the word counts of a few hundred fixture tweets, so its time is mostly that of starting, recording and publishing it.\n\
          Each command is a process of its own, with the files in the system's cache; a cell has seconds, and the peak memory of the largest process.\n\
          Every run was published once, by a single attempt.\n\
-         The page of `report` has the scores of all runs; the paper of `reproduce`, which runs, collects and reports, has 10 runs in the same store at every size.\n\
-         The load average is that of the minute before a size, to which the workers of an earlier size add.\n"
+         The page of `report` summarises the scores of all runs. `reproduce` runs, collects and reports another paper, which has {} runs at every size, in the same store.\n\
+         The load average is that of the minute before a size, to which the workers of an earlier size add.\n",
+        BESIDE.1
     );
     table(&mut text, &scale.sizes);
     goals(&mut text, &scale.sizes);

@@ -93,7 +93,7 @@ impl Step {
             Self::Status => "`sweep status`",
             Self::Collect => "`collect`",
             Self::Report => "`report`",
-            Self::Beside => "`reproduce` of another paper with 10 runs",
+            Self::Beside => "`reproduce` of another paper",
         }
     }
 
