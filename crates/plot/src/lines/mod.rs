@@ -5,7 +5,7 @@ use totune_stats::curve::{Epoch, Reign, Spread};
 use totune_stats::number::fixed;
 
 use crate::axis::Axis;
-use crate::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
+use crate::canvas::{Canvas, Colour, Frame, MUTED, PAPER, RULE, Text, series_colour};
 use crate::key::{ROW, SAMPLE, columns, small};
 use crate::mark::{Mark, mark};
 use crate::series::{Level, draw_dashed};
@@ -124,14 +124,17 @@ impl LinePanel {
         }
     }
 
-    /// Draws dashed lines with their names, which alternate between right, middle and left; a name that would meet
+    /// Draws dashed lines, and over them their names, which alternate between right, middle and left; a name that would meet
     /// another one takes the next place where it meets none, or stands a row higher.
     fn draw_levels(&self, canvas: &mut dyn Canvas, place: &Place) {
         let (left, width) = (place.plot.left, place.plot.width);
+        for level in &self.levels {
+            let y = place.y(level.at);
+            draw_dashed(canvas, &[(left, y), (left + width, y)], MUTED);
+        }
         let mut names: Vec<[f64; 3]> = Vec::new();
         for (number, level) in self.levels.iter().enumerate() {
             let y = place.y(level.at);
-            draw_dashed(canvas, &[(left, y), (left + width, y)], MUTED);
             let long = NAME_LETTER * level.text.chars().count() as f64;
             let spots = [
                 (left + width, HPos::Right, left + width - long),
@@ -157,6 +160,12 @@ impl LinePanel {
             // There are as many rows as names, so that one is free.
             if let Some(((x, anchor, begin), middle)) = free {
                 names.push([begin, begin + long, middle]);
+                // A name has a background, so that the line of another level does not run through its letters.
+                let corners = [
+                    (begin, middle - NAME / 2.0),
+                    (begin + long, middle + NAME / 2.0),
+                ];
+                canvas.rectangle(corners[0], corners[1], PAPER, PAPER);
                 canvas.text(x, middle, &level.text, &Text::note().anchored(anchor));
             }
         }
