@@ -8,12 +8,12 @@ use anyhow::Result;
 use totune_data::{Card, Catalogue, Layout, LayoutFile, sha256_hex};
 use totune_sweep::{Project, Roots};
 
-use crate::Finding;
+use crate::{Finding, Grid, SharedLine};
 
 const RESTORE: &str = "correct or remove this card";
 
-/// The data root and every dataset card.
-pub(super) fn datasets(project: &Project, roots: &Roots) -> Vec<Finding> {
+/// The data root and every dataset card, or those that `grid` needs.
+pub(super) fn datasets(project: &Project, roots: &Roots, grid: Option<&Grid>) -> Vec<Finding> {
     let findings = |catalogue: Catalogue| {
         let owners = Owners::of(catalogue.cards());
         let finding = |card: &Card| {
@@ -22,11 +22,16 @@ pub(super) fn datasets(project: &Project, roots: &Roots) -> Vec<Finding> {
                 fixture: card.fixture,
                 place: owners.locate(card, &roots.data),
                 instructions: &card.instructions,
+                fetch: (!card.fetch.is_empty()).then_some("data"),
+                needed: grid.is_some(),
             }
             .finding(&roots.data)
         };
-        let readable = catalogue.cards().iter().map(finding);
-        readable.chain(catalogue.broken().map(unreadable)).collect()
+        let is_needed = |name: &str| grid.is_none_or(|grid| grid.datasets.contains(name));
+        let cards = catalogue.cards().iter();
+        let readable = cards.filter(|card| is_needed(&card.name)).map(finding);
+        let broken = catalogue.broken().filter(|(name, _)| is_needed(name));
+        readable.chain(broken.map(unreadable)).collect()
     };
     let cards = project.datasets().map(findings);
     below_root("data root", &roots.data, "--data or TOTUNE_DATA", cards)
@@ -75,8 +80,8 @@ fn training_files(card: &Card) -> impl Iterator<Item = &LayoutFile> {
     layouts.filter_map(|layout| layout.files.get("train"))
 }
 
-/// The encoder root and every encoder card.
-pub(super) fn encoders(project: &Project, roots: &Roots) -> Vec<Finding> {
+/// The encoder root and every encoder card, or those that `grid` needs.
+pub(super) fn encoders(project: &Project, roots: &Roots, grid: Option<&Grid>) -> Vec<Finding> {
     let cards = || -> Result<Vec<Finding>> {
         let catalogue = project.encoders()?;
         let finding = |name: &str| {
@@ -87,11 +92,15 @@ pub(super) fn encoders(project: &Project, roots: &Roots) -> Vec<Finding> {
                 fixture: card.fixture,
                 place: card.locate(&places),
                 instructions: &card.instructions,
+                fetch: (!card.fetch.is_empty()).then_some("encoders"),
+                needed: grid.is_some(),
             };
             Ok(files.finding(&roots.encoders))
         };
-        let readable = catalogue.names().into_iter().map(finding);
-        let broken = catalogue.broken();
+        let is_needed = |name: &str| grid.is_none_or(|grid| grid.encoders.contains(name));
+        let names = catalogue.names().into_iter();
+        let readable = names.filter(|name| is_needed(name)).map(finding);
+        let broken = catalogue.broken().filter(|(name, _)| is_needed(name));
         let broken = broken.map(|(name, error)| Ok(unreadable((name, error))));
         readable.chain(broken).collect()
     };
@@ -118,13 +127,20 @@ struct Files<'a> {
     fixture: bool,
     place: Option<PathBuf>,
     instructions: &'a str,
+    /// The command whose `fetch` gets them, if one does.
+    fetch: Option<&'a str>,
+    /// Whether what was asked about needs them.
+    needed: bool,
 }
 
 impl Files<'_> {
-    /// The finding: missing files are lacking, those of a fixture broken, since without fixtures nothing runs.
+    /// The finding: missing files are lacking, those of a fixture and those that are needed broken.
     fn finding(self, root: &Path) -> Finding {
         match (self.place, self.fixture) {
-            (Some(_), true) => Finding::well(self.name, "comes with totune"),
+            (Some(_), true) if self.needed => Finding::well(self.name, "comes with totune"),
+            (Some(_), true) => {
+                Finding::well(self.name, "comes with totune").within(SharedLine::Fixtures)
+            }
             (Some(place), false) => Finding::well(
                 self.name,
                 place
@@ -138,7 +154,17 @@ impl Files<'_> {
                 "not in fixtures/, where it belongs",
                 "restore it, such as with `git checkout fixtures`",
             ),
-            (None, false) => Finding::lacking(self.name, "not found", self.instructions.trim()),
+            (None, false) => {
+                let remedy = match self.fetch {
+                    Some(command) => format!("`totune {command} fetch {}` gets it", self.name),
+                    None => self.instructions.trim().to_string(),
+                };
+                if self.needed {
+                    Finding::broken(self.name, "not found", remedy)
+                } else {
+                    Finding::lacking(self.name, "not found", remedy).within(SharedLine::Others)
+                }
+            }
         }
     }
 }
@@ -173,6 +199,8 @@ mod tests {
                 fixture,
                 place,
                 instructions: "get it there\n",
+                fetch: None,
+                needed: false,
             }
             .finding(Path::new("data"));
             (found.state, found.found, found.remedy)

@@ -1,8 +1,8 @@
 //! An examination of this machine: findings, what is missing, and remedies.
 //!
 //! Each module looks at one part of the machine and returns [`Finding`]s; an [`Examination`] puts them together and is
-//! shown as a table or as JSON. All is well when the `fixture` profile can run, which needs neither LibTorch nor a GPU
-//! nor anyone's data.
+//! shown as a table or as JSON. All is well when the grid that is asked about can run; without one, the `fixture` profile,
+//! which needs neither LibTorch nor a GPU nor anyone's data.
 //!
 //! This crate changes nothing on the machine and chooses no device.
 
@@ -11,11 +11,14 @@
 
 mod devices;
 mod files;
+mod grid;
 mod libtorch;
 mod machine;
 
 use serde::Serialize;
 use totune_sweep::{Project, Roots};
+
+pub use grid::Grid;
 
 /// The state of a part of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -23,9 +26,9 @@ use totune_sweep::{Project, Roots};
 pub enum State {
     /// There, and good.
     Well,
-    /// Missing or unfit; what needs it cannot run, the fixtures can.
+    /// Missing or unfit; what needs it cannot run, what was asked about can.
     Lacking,
-    /// Missing or unfit; nothing runs without it.
+    /// Missing or unfit; what was asked about cannot run without it.
     Broken,
 }
 
@@ -41,6 +44,34 @@ pub struct Finding {
     /// The remedy, if one is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
+    /// The line of the table that it shares with others.
+    #[serde(skip)]
+    shared: Option<SharedLine>,
+}
+
+/// A line of the table for several parts that nobody asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SharedLine {
+    Fixtures,
+    Others,
+}
+
+impl SharedLine {
+    /// The line for parts of these names.
+    fn of(self, names: &[&str]) -> Finding {
+        let n = names.len();
+        match self {
+            Self::Fixtures => Finding::well("fixtures", format!("{n} come with totune")),
+            Self::Others => Finding::lacking(
+                "others",
+                format!("{n} are not found"),
+                format!(
+                    "{}. `totune doctor PAPER PROFILE` says which of them a grid needs, and how to get them.",
+                    names.join(", ")
+                ),
+            ),
+        }
+    }
 }
 
 impl Finding {
@@ -50,6 +81,7 @@ impl Finding {
             state: State::Well,
             found: found.into(),
             remedy: None,
+            shared: None,
         }
     }
 
@@ -59,6 +91,7 @@ impl Finding {
             state: State::Lacking,
             found: found.into(),
             remedy: Some(remedy.into()),
+            shared: None,
         }
     }
 
@@ -68,6 +101,15 @@ impl Finding {
             state: State::Broken,
             found: found.into(),
             remedy: Some(remedy.into()),
+            shared: None,
+        }
+    }
+
+    /// The same, in a line that it shares with others.
+    fn within(self, shared: SharedLine) -> Self {
+        Self {
+            shared: Some(shared),
+            ..self
         }
     }
 }
@@ -79,28 +121,54 @@ struct Section {
     findings: Vec<Finding>,
 }
 
+impl Section {
+    /// The findings as lines: those that share one are one.
+    fn lines(&self) -> Vec<Finding> {
+        let mut lines: Vec<Finding> = Vec::new();
+        let mut put: Vec<SharedLine> = Vec::new();
+        for finding in &self.findings {
+            match finding.shared {
+                None => lines.push(finding.clone()),
+                Some(shared) if put.contains(&shared) => {}
+                Some(shared) => {
+                    put.push(shared);
+                    let same = self.findings.iter();
+                    let same = same.filter(|other| other.shared == Some(shared));
+                    let names: Vec<&str> = same.map(|other| other.part.as_str()).collect();
+                    lines.push(shared.of(&names));
+                }
+            }
+        }
+        lines
+    }
+}
+
 /// Everything that was found.
 #[derive(Debug, Serialize)]
 pub struct Examination {
-    /// True if the `fixture` profile can run.
+    /// What was asked about: `the fixture profile`, or a paper's grid.
+    pub about: String,
+    /// True if it can run.
     pub well: bool,
     sections: Vec<Section>,
 }
 
 impl Examination {
-    /// Examines everything below `roots` and `project`, whose folder may not exist.
-    pub fn new(project: &Project, roots: &Roots) -> Self {
+    /// Examines everything below `roots` and `project`, whose folder may not exist; of datasets and encoders those that
+    /// `grid` needs, if there is one.
+    pub fn new(project: &Project, roots: &Roots, grid: Option<&Grid>) -> Self {
         let section = |title, findings| Section { title, findings };
         let devices = [libtorch::findings(&project.root), devices::findings()].concat();
         let sections = vec![
             section("tools", machine::tools(&project.root)),
             section("machine", machine::machine(&project.root)),
             section("devices", devices),
-            section("datasets", files::datasets(project, roots)),
-            section("encoders", files::encoders(project, roots)),
+            section("datasets", files::datasets(project, roots, grid)),
+            section("encoders", files::encoders(project, roots, grid)),
         ];
         let mut all = sections.iter().flat_map(|section| &section.findings);
         Self {
+            about: grid.map_or("the fixture profile".to_string(), Grid::title),
             well: all.all(|finding| finding.state != State::Broken),
             sections,
         }
@@ -109,25 +177,23 @@ impl Examination {
 
 /// The table: a symbol (in plain letters with `plain`), the part, the finding, and below it the remedy.
 pub fn table(examination: &Examination, plain: bool) -> String {
-    let findings = || {
-        examination
-            .sections
-            .iter()
-            .flat_map(|section| &section.findings)
-    };
-    let width = findings()
-        .map(|finding| finding.part.chars().count())
-        .max()
-        .unwrap_or(0);
+    let sections = examination.sections.iter();
+    let lines: Vec<(&str, Vec<Finding>)> = sections
+        .map(|section| (section.title, section.lines()))
+        .collect();
+    let parts = lines.iter().flat_map(|(_, lines)| lines);
+    let width = parts.map(|line| line.part.chars().count()).max();
+    let width = width.unwrap_or(0);
     let mut text = String::new();
-    for section in &examination.sections {
-        text.push_str(&format!("{}\n", section.title));
+    for (title, lines) in &lines {
+        text.push_str(&format!("{title}\n"));
         for Finding {
             part,
             state,
             found,
             remedy,
-        } in &section.findings
+            shared: _,
+        } in lines
         {
             text.push_str(&format!(
                 "  {} {part:width$}  {found}\n",
@@ -142,21 +208,16 @@ pub fn table(examination: &Examination, plain: bool) -> String {
             }
         }
     }
-    let lacking = findings()
-        .filter(|finding| finding.state == State::Lacking)
-        .count();
+    let findings = examination.sections.iter();
+    let findings = findings.flat_map(|section| &section.findings);
+    let lacking = findings.filter(|finding| finding.state == State::Lacking);
+    let lacking = lacking.count();
+    let about = &examination.about;
     text.push_str(&match (examination.well, lacking) {
         (true, 0) => "nothing is missing\n".to_string(),
-        (true, 1) => {
-            "the fixture profile can run; one thing is missing for other work\n".to_string()
-        }
-        (true, n) => {
-            format!("the fixture profile can run; {n} things are missing for other work\n")
-        }
-        (false, _) => format!(
-            "the fixture profile cannot run; see {}\n",
-            mark(State::Broken, plain)
-        ),
+        (true, 1) => format!("{about} can run; one thing is missing for other work\n"),
+        (true, n) => format!("{about} can run; {n} things are missing for other work\n"),
+        (false, _) => format!("{about} cannot run; see {}\n", mark(State::Broken, plain)),
     });
     text
 }
@@ -206,6 +267,7 @@ mod tests {
 
     fn examination(well: bool, findings: Vec<Finding>) -> Examination {
         Examination {
+            about: "the fixture profile".to_string(),
             well,
             sections: vec![Section {
                 title: "tools",
@@ -269,12 +331,12 @@ the fixture profile cannot run; see NO
             std::fs::create_dir(folder.path().join(part)).expect("a folder");
         }
         let project = Project::open(folder.path()).expect("a project");
-        let before = Examination::new(&project, &nowhere());
+        let before = Examination::new(&project, &nowhere(), None);
         assert!(before.well, "{}", table(&before, true));
         for (name, well) in [("own", true), ("fixture-mine", false)] {
             let card = folder.path().join(format!("datasets/{name}.toml"));
             std::fs::write(&card, "name = ").expect("a card");
-            let examination = Examination::new(&project, &nowhere());
+            let examination = Examination::new(&project, &nowhere(), None);
             assert_eq!(examination.well, well);
             let table = table(&examination, true);
             assert!(table.contains(&format!("{name}.toml: line 1: ")), "{table}");
@@ -285,6 +347,43 @@ the fixture profile cannot run; see NO
     fn this_checkout_can_run_the_fixtures() {
         let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let project = Project::open(&checkout).expect("a project");
-        assert!(Examination::new(&project, &nowhere()).well);
+        let all = Examination::new(&project, &nowhere(), None);
+        assert!(all.well);
+        let shown = table(&all, true);
+        let shown: Vec<&str> = shown.split_whitespace().collect();
+        let shown = shown.join(" ");
+        for line in [
+            "ok fixtures",
+            "come with totune",
+            "-- others",
+            "are not found cola, conll2003,",
+            "`totune doctor PAPER PROFILE` says which of them a grid needs",
+        ] {
+            assert!(shown.contains(line), "{line}: {shown}");
+        }
+    }
+
+    #[test]
+    fn a_grid_needs_its_own_datasets_and_encoders_alone() {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let project = Project::open(&checkout).expect("a project");
+        let of = |profile: &str| {
+            let grid = Grid::of(&project, "hart2020", profile).expect("a grid");
+            Examination::new(&project, &nowhere(), Some(&grid))
+        };
+        let fixture = of("fixture");
+        assert!(fixture.well, "{}", table(&fixture, true));
+        let small = table(&of("small"), true);
+        for line in [
+            "NO disaster-tweets",
+            "NO all-minilm-l6-v2",
+            "`totune encoders fetch all-minilm-l6-v2` gets it",
+            "hart2020 small cannot run; see NO",
+        ] {
+            assert!(small.contains(line), "{line}: {small}");
+        }
+        assert!(!small.contains("cola"), "{small}");
+        let error = Grid::of(&project, "hart2020", "large").expect_err("no such profile");
+        assert!(error.to_string().contains("large"), "{error:#}");
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use totune_doctor::{Examination, table};
+use totune_doctor::{Examination, Grid, table};
 use totune_sweep::Project;
 
 use crate::exit;
@@ -17,25 +17,36 @@ use crate::shipped;
 #[command(after_help = "\
 Examples:
   totune doctor
+  totune doctor hart2020 small      what this grid needs, what of it is missing, and how to get it
   totune doctor --json
 
-Exit code 0: the fixture profile can run; what other work needs may still be missing, and is listed.
-Exit code 1: the fixture profile cannot run.")]
+Exit code 0: the grid can run; without one, the fixture profile. What other work needs may still be
+missing.
+Exit code 1: it cannot run.")]
 pub struct Doctor {
+    /// Paper, such as hart2020; without one, everything is looked at
+    pub paper: Option<String>,
+    /// Profile: fixture, mini, small, base or paper
+    #[arg(default_value = "paper")]
+    pub profile: String,
     /// Print JSON, for programs
     #[arg(long)]
     pub json: bool,
 }
 
 impl Doctor {
-    /// Checks everything; the exit code says whether the fixture profile can run.
+    /// Checks everything; the exit code says whether the grid can run, or without one the fixture profile.
     pub fn run(self, global: &Global) -> Result<ExitCode> {
         let here = env::current_dir().context("the current folder is gone")?;
         // A named folder that is no project is a finding, not an error.
         let project = Project::find(global.project.as_deref().unwrap_or(&here));
         let shipped = shipped::folder(&project.root)?;
         let project = project.over(shipped);
-        let examination = Examination::new(&project, &global.roots(&project.root));
+        let grid = self.paper.as_deref();
+        let grid = grid.map(|paper| Grid::of(&project, paper, &self.profile));
+        let grid = grid.transpose()?;
+        let roots = global.roots(&project.root);
+        let examination = Examination::new(&project, &roots, grid.as_ref());
         if self.json {
             println!("{}", serde_json::to_string_pretty(&examination)?);
         } else {
