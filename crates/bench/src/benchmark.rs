@@ -6,7 +6,9 @@ use serde::de::DeserializeOwned;
 use crate::comparison::Comparison;
 use crate::desk::Desk;
 use crate::worker::Worker;
-use crate::{bf16, cache, data, peer, peft, predict, pretrain, probes, recurrent, transformer};
+use crate::{
+    bf16, cache, data, peer, peft, predict, pretrain, probes, product, recurrent, transformer,
+};
 
 /// A comparison that can be run by its name.
 pub struct Benchmark {
@@ -131,6 +133,7 @@ pub fn worker(kind: &str, case: &str, worker: &Worker) -> Result<()> {
         "recurrent" => recurrent::work(&parsed(case)?, worker),
         "data" => data::work(&parsed(case)?, worker),
         "predict" => predict::work(&parsed(case)?, worker),
+        "product" => product::work(&parsed(case)?, worker),
         "probes" => probes::work(&parsed(case)?, worker),
         "epochs" => cache::epochs(&parsed(case)?, worker),
         "sweep" => cache::sweep(&parsed(case)?, worker),

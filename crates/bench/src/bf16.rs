@@ -71,7 +71,9 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                 };
                 let sides = sides(&step(Dtype::F32), &step(Dtype::Bf16Mixed))?;
                 let name = format!("{}, {title}", input.name);
-                let mut case = Case::new(name, threads, sides).counting(input.lap.1, "tokens");
+                let mut case = Case::new(name, threads, sides)
+                    .counting(input.lap.1, "tokens")
+                    .multiplying(step(Dtype::F32).flop());
                 if input.lap.0 > 1 {
                     case.steps = Steps::Lap(input.lap.0);
                 }

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use totune_adapt::Dtype;
 
 /// All cases of a benchmark, and the texts of its page.
 pub struct Comparison {
@@ -32,6 +33,8 @@ pub struct Case {
     pub steps: Steps,
     /// The unit of a lap's work, where it is counted.
     pub unit: Option<Unit>,
+    /// Multiplications and additions in the matrix products of a lap, where they are counted.
+    pub flop: Option<f64>,
     /// Threads of every side.
     pub threads: usize,
     /// The largest difference allowed between the sides' values; without one they are not compared.
@@ -132,6 +135,13 @@ impl SideSpec {
         })
     }
 
+    /// The dtype of its matrix products: f32 where its case names none.
+    pub fn dtype(&self) -> Dtype {
+        let named = self.case.get("dtype").cloned();
+        let named = named.and_then(|dtype| serde_json::from_value(dtype).ok());
+        named.unwrap_or(Dtype::F32)
+    }
+
     /// The same side, whose values are not compared.
     pub fn not_compared(mut self) -> Self {
         self.compared = false;
@@ -147,6 +157,7 @@ impl Case {
             sides,
             steps: Steps::Timed,
             unit: None,
+            flop: None,
             threads,
             tolerance: None,
             targets: Vec::new(),
@@ -160,6 +171,12 @@ impl Case {
             name: unit.to_string(),
             per_lap: per_lap as f64,
         });
+        self
+    }
+
+    /// The same case with `flop` multiplications and additions in a lap, where they are counted.
+    pub fn multiplying(mut self, flop: Option<f64>) -> Self {
+        self.flop = flop;
         self
     }
 

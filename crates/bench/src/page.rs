@@ -40,8 +40,10 @@ pub fn markdown(results: &Results) -> String {
     }
     text.push_str(
         "Each side runs in a process of its own while the others sleep; rounds alternate; medians are over all laps after the warm-up.\n\
-         A ratio above 1 means that the side in the heading is faster.\n\n",
+         A ratio above 1 means that the side in the heading is faster.\n",
     );
+    text.push_str(&products(results));
+    text.push('\n');
     table(&mut text, results);
     targets(&mut text, results);
     if !results.appendix.is_empty() {
@@ -77,6 +79,23 @@ fn threads_and_load(results: &Results) -> String {
     text
 }
 
+/// What the share of the product is of, and its speed.
+fn products(results: &Results) -> String {
+    let timings = results.outcomes.iter().flat_map(|outcome| &outcome.sides);
+    let found: Vec<f64> = timings.filter_map(|timing| timing.product).collect();
+    let (Some(least), Some(most)) = (
+        found.iter().copied().reduce(f64::min),
+        found.iter().copied().reduce(f64::max),
+    ) else {
+        return String::new();
+    };
+    format!(
+        "GFLOP/s count the matrix products of the network, forward and backward, and nothing else. `of the product` is their share of those of a plain \
+         product of 2,048 x 2,048 matrices by LibTorch in the same dtype on as many threads ({least:.0} to {most:.0} GFLOP/s), which takes turns with \
+         the sides.\n"
+    )
+}
+
 fn versions(results: &Results) -> Vec<String> {
     let mut all = Vec::new();
     for timing in results.outcomes.iter().flat_map(|outcome| &outcome.sides) {
@@ -103,6 +122,10 @@ fn table(text: &mut String, results: &Results) {
     head.extend(several.then(|| "threads".to_string()));
     head.extend(["side".to_string(), "median".to_string()]);
     head.extend(unit.map(|unit| format!("{}/s", unit.name)));
+    let multiplies = outcomes.iter().any(|outcome| outcome.flop.is_some());
+    if multiplies {
+        head.extend(["GFLOP/s", "of the product"].map(str::to_string));
+    }
     head.push("peak memory".to_string());
     head.extend(facts.iter().map(|fact| fact.to_string()));
     head.extend(
@@ -131,6 +154,13 @@ fn table(text: &mut String, results: &Results) {
             if unit.is_some() {
                 let rate = |unit: &Unit| format!("{:.0}", unit.per_lap / timing.median());
                 row.push(outcome.unit.as_ref().map_or(String::new(), rate));
+            }
+            if multiplies {
+                let gflops = outcome.gflops(timing);
+                let share = gflops.zip(timing.product);
+                let share = share.map(|(ours, product)| format!("{:.0} %", ours / product * 100.0));
+                let gflops = gflops.map(|gflops| format!("{gflops:.0}"));
+                row.extend([gflops, share].map(Option::unwrap_or_default));
             }
             row.push(format!("{:.0} MB", timing.peak_memory as f64 / 1e6));
             let fact = |name: &&String| timing.facts.get(*name);
@@ -186,7 +216,7 @@ fn targets(text: &mut String, results: &Results) {
 }
 
 /// Seconds with a unit that leaves one to four digits before the point.
-fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s >= 10.0 => format!("{s:.1} s"),
         s if s >= 1.0 => format!("{s:.3} s"),
@@ -219,6 +249,7 @@ mod tests {
             version: format!("{side} 1.0"),
             seconds: seconds.to_vec(),
             peak_memory: 5_000_000,
+            product: Some(20.0),
             ..Timing::default()
         }
     }
@@ -239,6 +270,7 @@ mod tests {
                 name: "tokens".to_string(),
                 per_lap: 100.0,
             }),
+            flop: Some(2e9),
             targets: vec![target(1.5), target(4.0)],
             sides: vec![timing("totune", &[0.2, 0.2]), python],
         };
@@ -262,10 +294,10 @@ mod tests {
             "Load average before the cases: 0.2 to 0.2.",
             "Side: python = python 1.0.",
             "A note.",
-            "| case | side | median | tokens/s | peak memory | score | side / totune |",
-            "|---|---|--:|--:|--:|--:|--:|",
-            "| tiny | totune | 200.0 ms | 500 | 5 MB |  |  |",
-            "|  | python | 400.0 ms | 250 | 5 MB | 0.5123 | 2.00 |",
+            "| case | side | median | tokens/s | GFLOP/s | of the product | peak memory | score | side / totune |",
+            "|---|---|--:|--:|--:|--:|--:|--:|--:|",
+            "| tiny | totune | 200.0 ms | 500 | 10 | 50 % | 5 MB |  |  |",
+            "|  | python | 400.0 ms | 250 | 5 | 25 % | 5 MB | 0.5123 | 2.00 |",
             "| tiny | 2 | totune faster than python | 1.50 | 2.00 | yes |",
             "| tiny | 2 | totune faster than python | 4.00 | 2.00 | **no** |",
         ] {
@@ -275,6 +307,13 @@ mod tests {
             );
         }
         assert!(!page.contains("approximate"), "{page}");
+        assert!(page.contains("(20 to 20 GFLOP/s)"), "{page}");
+        let mut uncounted = results();
+        uncounted.outcomes[0].flop = None;
+        for timing in &mut uncounted.outcomes[0].sides {
+            timing.product = None;
+        }
+        assert!(!markdown(&uncounted).contains("FLOP"));
     }
 
     #[test]

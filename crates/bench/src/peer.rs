@@ -47,7 +47,9 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                     sides.push(SideSpec::python("pytorch-fused", "transformer.py", &fused)?);
                 }
                 let case = format!("{name}, batch {batch} x {seq}, {title}");
-                let case = Case::new(case, desk.threads, sides).counting(batch * seq, "tokens");
+                let case = Case::new(case, desk.threads, sides)
+                    .counting(batch * seq, "tokens")
+                    .multiplying(default.flop());
                 comparison.cases.push(case);
             }
         }

@@ -92,7 +92,8 @@ fn masked_lm(desk: &Desk) -> Result<Case> {
     };
     let sides = bf16::sides(&step(Dtype::F32), &step(Dtype::Bf16Mixed))?;
     let name = format!("masked LM, {batch} x {seq}");
-    Ok(Case::new(name, desk.threads, sides).counting(batch * seq, "tokens"))
+    let case = Case::new(name, desk.threads, sides).counting(batch * seq, "tokens");
+    Ok(case.multiplying(step(Dtype::F32).flop()))
 }
 
 fn bilm(desk: &Desk, folder: &Path) -> Result<Case> {

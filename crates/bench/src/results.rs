@@ -43,6 +43,9 @@ pub struct Outcome {
     /// The unit of a lap's work, where it is counted.
     #[serde(default)]
     pub unit: Option<Unit>,
+    /// Multiplications and additions in the matrix products of a lap, where they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flop: Option<f64>,
     /// The speed-ups to reach.
     #[serde(default)]
     pub targets: Vec<Target>,
@@ -61,6 +64,9 @@ pub struct Timing {
     pub seconds: Vec<f64>,
     /// Peak resident memory of the process in bytes.
     pub peak_memory: u64,
+    /// GFLOP/s of the machine's plain product in the dtype of the side, which took turns with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub product: Option<f64>,
     /// The computed values.
     #[serde(default)]
     pub values: Vec<f64>,
@@ -80,6 +86,11 @@ impl Outcome {
     /// The side of that name.
     pub fn side(&self, name: &str) -> Option<&Timing> {
         self.sides.iter().find(|timing| timing.side == name)
+    }
+
+    /// GFLOP/s of a side, where the arithmetic of a lap is counted.
+    pub fn gflops(&self, timing: &Timing) -> Option<f64> {
+        Some(self.flop? / timing.median() / 1e9)
     }
 
     /// The time of the side `name` divided by that of `other`.

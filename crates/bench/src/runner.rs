@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
+use totune_adapt::Dtype;
+use totune_stats::quartiles;
 
 use crate::benchmark::Benchmark;
 use crate::comparison::{Case, SideSpec, Steps};
 use crate::desk::Desk;
 use crate::machine::load;
+use crate::product::Product;
 use crate::results::{Outcome, Results, Timing};
 use crate::side::Side;
 
@@ -20,11 +23,11 @@ const CHUNK: usize = 16;
 
 impl Desk {
     /// Runs `benchmark` and writes its results after each case, so that measurements survive an interruption; returns
-    /// the path of the page.
+    /// them and the path of the page.
     ///
     /// # Errors
     /// When something that it needs is not there, no case is left, a side fails, or sides do not agree.
-    pub fn run(&self, benchmark: &Benchmark) -> Result<PathBuf> {
+    pub fn run(&self, benchmark: &Benchmark) -> Result<(Results, PathBuf)> {
         let rounds = self.rounds(benchmark.rounds);
         let mut comparison = benchmark.comparison(self)?;
         let wanted =
@@ -53,7 +56,8 @@ impl Desk {
             results.add(outcome);
             results.write(&self.out)?;
         }
-        Ok(self.out.join(format!("{}.md", benchmark.name)))
+        let page = self.out.join(format!("{}.md", benchmark.name));
+        Ok((results, page))
     }
 
     fn measure(&self, case: &Case, rounds: usize) -> Result<Outcome> {
@@ -71,11 +75,29 @@ impl Desk {
             self.sides.join(", "),
             case.name
         );
-        let start = |spec: &&SideSpec| self.start(spec, case.threads);
-        let mut sides = specs.iter().map(start).collect::<Result<Vec<_>>>()?;
-        let seconds = self.rounds_of(case, &mut sides, rounds)?;
+        // The machine's own speed takes turns with the sides, so that a disturbance affects all of them.
+        let mut dtypes: Vec<Dtype> = Vec::new();
+        for dtype in specs.iter().map(|spec| spec.dtype()) {
+            if case.flop.is_some() && !dtypes.contains(&dtype) {
+                dtypes.push(dtype);
+            }
+        }
+        let products = dtypes.iter().map(|dtype| Product::side(*dtype));
+        let products = products.collect::<Result<Vec<_>>>()?;
+        let all = specs.iter().copied().chain(&products);
+        let start = |spec: &SideSpec| self.start(spec, case.threads);
+        let mut sides = all.map(start).collect::<Result<Vec<_>>>()?;
+        let mut seconds = self.rounds_of(case, &mut sides, rounds)?;
+        let of_products = seconds.split_off(specs.len());
+        for side in sides.split_off(specs.len()) {
+            side.finish()?;
+        }
+        let product = |spec: &SideSpec| {
+            let at = dtypes.iter().position(|dtype| *dtype == spec.dtype())?;
+            Some(Product::FLOP / quartiles(&of_products[at])[2] / 1e9)
+        };
         let mut timings = Vec::new();
-        for (side, seconds) in sides.into_iter().zip(seconds) {
+        for ((side, seconds), spec) in sides.into_iter().zip(seconds).zip(&specs) {
             let (name, version) = (side.name.clone(), side.version.clone());
             let last = side.finish()?;
             let timing = Timing {
@@ -83,6 +105,7 @@ impl Desk {
                 version,
                 seconds,
                 peak_memory: last.peak_memory,
+                product: product(spec),
                 values: last.values,
                 facts: last.facts,
             };
@@ -95,6 +118,7 @@ impl Desk {
             threads: case.threads,
             load,
             unit: case.unit.clone(),
+            flop: case.flop,
             targets: case.targets.clone(),
             sides: timings,
         })

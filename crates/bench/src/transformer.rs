@@ -137,6 +137,38 @@ impl Case {
     /// too.
     pub const MASKED: usize = 7;
 
+    /// Multiplications and additions in the matrix products of a step: forward, and twice as many backward where
+    /// everything is trained, by inputs and by weights. `None` where it is not counted: real batches, and few trained
+    /// parameters.
+    pub fn flop(&self) -> Option<f64> {
+        if self.batches.is_some() || self.trained != TrainedPart::All {
+            return None;
+        }
+        let Shape {
+            vocab,
+            hidden,
+            layers,
+            intermediate,
+            ..
+        } = self.shape;
+        let [batch, seq, vocab, h, layers, wide] =
+            [self.batch, self.seq, vocab, hidden, layers, intermediate].map(|n| n as f64);
+        let tokens = batch * seq;
+        // Four projections, two products of attention, two of the feed-forward network.
+        let layer = tokens * (8.0 * h * h + 4.0 * seq * h + 4.0 * h * wide);
+        let head = match self.head {
+            Head::Classifier => batch * (2.0 * h * h + 4.0 * h),
+            Head::MaskedLm => {
+                (tokens / Self::MASKED as f64).ceil() * (2.0 * h * h + 2.0 * h * vocab)
+            }
+        };
+        let forward = layers * layer + head;
+        Some(match self.mode {
+            Mode::Inference => forward,
+            Mode::Train => 3.0 * forward,
+        })
+    }
+
     fn config(&self) -> BertConfig {
         BertConfig {
             vocab_size: self.shape.vocab,

@@ -8,7 +8,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use totune_bench::{ALL, Benchmark, Desk, StartWorker, Worker, regret as regrets, scale as scales};
+use totune_bench::{
+    ALL, Benchmark, Desk, Results, StartWorker, Worker, regret as regrets, scale as scales,
+};
 use totune_data::near;
 
 use self::regret::RegretArgs;
@@ -23,6 +25,7 @@ Examples:
   totune bench                                      list the benchmarks
   totune bench peer --only 'MiniLM, batch 16' --rounds 3
   totune bench pretrain --python .venv/bin/python
+  totune bench peer --compare results/bench/peer.json       what moved since these results
   totune bench lstm --tiny --side totune --out out/bench     does it work? no Python, a second
   totune bench regret --datasets sst-2 --rows 500,2000 --threads 1
   totune bench scale --runs 1000,10000 --workers 64
@@ -50,6 +53,9 @@ pub struct Bench {
     /// Only sides whose name contains this, such as totune; may be given several times
     #[arg(long, value_name = "TEXT", requires = "out")]
     side: Vec<String>,
+    /// Earlier results of the same benchmark, such as an old peer.json: say what moved since
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
     /// Tiny cases that only show that a benchmark works; their times are meaningless
     #[arg(long, requires = "out")]
     tiny: bool,
@@ -127,7 +133,21 @@ impl Bench {
             tiny: self.tiny,
             worker: start_worker(context)?,
         };
-        println!("{}", desk.run(benchmark)?.display());
+        // Read first: it may be the file that the results of this run replace.
+        let before = self.compare.as_deref().map(Results::read).transpose()?;
+        if let Some(before) = &before {
+            ensure!(
+                before.benchmark == benchmark.name,
+                "--compare: found results of `{}`, expected those of `{}`",
+                before.benchmark,
+                benchmark.name
+            );
+        }
+        let (results, page) = desk.run(benchmark)?;
+        if let Some(before) = &before {
+            print!("{}", results.moved(before));
+        }
+        println!("{}", page.display());
         Ok(exit::OK)
     }
 }
@@ -140,6 +160,7 @@ impl Bench {
             ("--steps", self.steps.is_some()),
             ("--only", !self.only.is_empty()),
             ("--side", !self.side.is_empty()),
+            ("--compare", self.compare.is_some()),
             ("--tiny", self.tiny),
         ] {
             ensure!(!is_given, "{option}: `{name}` has no such option");
