@@ -138,20 +138,21 @@ impl<O: Objective> Trainer<'_, O> {
         let gradients = loss.backward();
         let mut gradients = GradientsParams::from_grads(gradients, &model);
         let norm = clip_global_norm(&model, &mut gradients, self.settings.clip.max());
-        let loss = f64::from(loss.into_scalar::<f32>());
-        if !loss.is_finite() || !norm.is_finite() || loss > DIVERGED * self.guessing {
-            bail!(
-                "training diverged at step {step}: the loss is {loss:.4} and the norm of its gradient {norm:.4} at a \
-                 learning rate of {:.2e}; the checkpoint before is kept, and a lower learning-rate under another name \
-                 may do better",
-                self.learning_rate(step)
-            );
-        }
         let lr = self.learning_rate(step);
         let model = optimizer.step(model, gradients, &|path| {
             let weight_decay = *decays.get(path)?;
             Some(Rate { lr, weight_decay })
         });
+        // Read only now, so that a device which works on its own has the whole step before it is waited for.
+        let (loss, norm) = (f64::from(loss.into_scalar::<f32>()), norm.read());
+        if !loss.is_finite() || !norm.is_finite() || loss > DIVERGED * self.guessing {
+            bail!(
+                "training diverged at step {step}: the loss is {loss:.4} and the norm of its gradient {norm:.4} at a \
+                 learning rate of {:.2e}; the checkpoint before is kept, and a lower learning-rate under another name \
+                 may do better",
+                lr
+            );
+        }
         Ok((model, loss, norm))
     }
 

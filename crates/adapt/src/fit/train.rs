@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 use burn::optim::{GradientsAccumulator, GradientsParams};
+use burn::tensor::Tensor;
 use rand::Rng;
 use totune_data::stream;
-use totune_model::fused::{AdamW, Rate, clip_global_norm};
+use totune_model::fused::{AdamW, GradientNorm, Rate, clip_global_norm};
 use totune_model::{Classifier, Encoder, Pass};
 
 use super::freeze::GradientNorms;
@@ -21,10 +22,24 @@ use crate::watch::StepEvent;
 /// Loss and gradient of a batch before its step is taken.
 struct Gradient {
     gradients: GradientsParams,
-    /// Mean loss over the examples.
-    loss: f64,
+    progress: Progress,
+}
+
+/// What is told of a step, on the device until it is read.
+struct Progress {
+    /// Mean losses of micro-batches, `[1]` each, with their shares of the batch.
+    losses: Vec<(f64, Tensor<1>)>,
     /// Norm before clipping.
-    norm: f64,
+    norm: GradientNorm,
+}
+
+impl Progress {
+    /// Mean loss over the examples, and the norm of its gradient; waits for the device.
+    fn read(&self) -> (f64, f64) {
+        let read =
+            |(share, loss): &(f64, Tensor<1>)| share * f64::from(loss.clone().into_scalar::<f32>());
+        (self.losses.iter().map(read).sum(), self.norm.read())
+    }
 }
 
 impl Run<'_> {
@@ -51,17 +66,14 @@ impl Run<'_> {
             .batches
             .shuffled(&self.lengths, self.seed, self.epoch as u64);
         for (i, indices) in order.iter().enumerate().skip(start.step_of_epoch) {
-            let taken = match self.gradient(&model, indices, &stage.assigned, norms.as_mut()) {
-                ControlFlow::Continue(taken) => taken,
-                ControlFlow::Break(stop) => {
-                    self.train_clock.stop()?;
-                    return Ok((model, ControlFlow::Break(stop)));
-                }
-            };
+            let Gradient {
+                gradients,
+                progress,
+            } = self.gradient(&model, indices, &stage.assigned, norms.as_mut());
             let step_of_phase = place.epoch_of_phase * self.steps_per_epoch + i;
             let schedule = &stage.phase.schedule;
             let scheduled = |peak| self.scale * schedule.rate(peak, step_of_phase, steps);
-            model = optimizer.step(model, taken.gradients, &|path| {
+            model = optimizer.step(model, gradients, &|path| {
                 let Assigned { lr, weight_decay } = *stage.assigned.parameters.get(path)?;
                 Some(Rate {
                     lr: scheduled(lr),
@@ -69,9 +81,16 @@ impl Run<'_> {
                 })
             });
             let lr = scheduled(stage.phase.groups[0].lr);
+            // Read only now, so that a device which works on its own has the whole step before it is waited for.
+            let (loss, norm) = progress.read();
+            let told = [("loss", loss), ("gradient norm", norm)];
+            if let Some((what, value)) = told.into_iter().find(|(_, value)| !value.is_finite()) {
+                self.train_clock.stop()?;
+                return Ok((model, ControlFlow::Break(self.diverged(what, value))));
+            }
             self.step += 1;
             place.step_of_epoch += 1;
-            place.total_loss += taken.loss * indices.len() as f64;
+            place.total_loss += loss * indices.len() as f64;
             let heard = self.watch.step(&StepEvent {
                 phase: self.phase,
                 epoch: self.epoch + 1,
@@ -79,8 +98,8 @@ impl Run<'_> {
                 step: self.step,
                 steps: self.epochs * self.steps_per_epoch,
                 examples: indices.len(),
-                loss: taken.loss,
-                gradient_norm: taken.norm,
+                loss,
+                gradient_norm: norm,
                 lr,
                 train_seconds: self.train_clock.seconds(),
             });
@@ -111,17 +130,17 @@ impl Run<'_> {
     }
 
     /// The clipped gradient of the mean loss over the examples at `indices`, summed over micro-batches if there are
-    /// any; a divergence if it or the loss is not finite. `norms` gets the gradient before clipping.
+    /// any. `norms` gets the gradient before clipping.
     fn gradient<E: Encoder>(
         &self,
         model: &Classifier<E>,
         indices: &[usize],
         assigned: &Assignment,
         norms: Option<&mut GradientNorms>,
-    ) -> ControlFlow<Stop, Gradient> {
+    ) -> Gradient {
         let mut dropout_seeds = stream(self.seed, "dropout", self.step as u64);
         let mut accumulated = GradientsAccumulator::new();
-        let mut mean_loss = 0.0;
+        let mut losses = Vec::new();
         let examples = &self.task.train;
         let batches = Batches::new(examples, self.start, self.device);
         for piece in self.pieces(indices) {
@@ -132,10 +151,7 @@ impl Run<'_> {
             let targets = examples.targets(piece);
             let (objective, weighting) = (&self.task.objective, self.weighting.as_ref());
             let loss = objective.loss(outputs, &targets, weighting, self.device); // [1]
-            mean_loss += share * f64::from(loss.clone().into_scalar::<f32>());
-            if !mean_loss.is_finite() {
-                return ControlFlow::Break(self.diverged("loss", mean_loss));
-            }
+            losses.push((share, loss.clone().inner()));
             let loss = if share < 1.0 { loss * share } else { loss };
             let gradients = GradientsParams::from_grads(loss.backward(), model);
             accumulated.accumulate(model, gradients);
@@ -148,14 +164,10 @@ impl Run<'_> {
             norms.add(model, &gradients);
         }
         let norm = clip_global_norm(model, &mut gradients, self.training.clip.max());
-        if !norm.is_finite() {
-            return ControlFlow::Break(self.diverged("gradient norm", norm));
-        }
-        ControlFlow::Continue(Gradient {
+        Gradient {
             gradients,
-            loss: mean_loss,
-            norm,
-        })
+            progress: Progress { losses, norm },
+        }
     }
 
     /// Micro-batches of a batch, or the whole batch.

@@ -129,6 +129,8 @@ pub struct Bundle {
     pub seconds: Vec<Tensor>,
     /// Steps taken, counting this one, as f32 scalars.
     pub steps: Vec<Tensor>,
+    /// The number in the last of them.
+    pub last_steps: f32,
 }
 
 /// One AdamW step over a bundle, in place.

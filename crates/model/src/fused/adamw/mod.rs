@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::optim::GradientsParams;
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 
 /// The constants of the update.
 #[derive(Debug, Clone, PartialEq)]
@@ -153,7 +153,7 @@ impl Stepper<'_> {
         let moments = self.optimizer.moments(param.id, &grad);
         moments.steps += 1;
         // Without bias correction: after this many steps the corrections are exactly one.
-        let steps = if corrected { moments.steps as f32 } else { 1e9 };
+        let steps_taken = if corrected { moments.steps as f32 } else { 1e9 };
         let place = match self.bundles.iter().position(|(other, _)| *other == rate) {
             Some(place) => place,
             None => {
@@ -163,9 +163,18 @@ impl Stepper<'_> {
         };
         let bundle = &mut self.bundles[place].1;
         let grad = raw(&grad);
-        bundle
-            .steps
-            .push(tch::Tensor::from(steps).to_device(grad.device()));
+        // Parameters are updated together, so that one number does for most of them; it is made where it is read, without a
+        // copy from main memory.
+        let steps = match bundle.steps.last() {
+            Some(last) if bundle.last_steps == steps_taken => last.shallow_clone(),
+            _ => tch::Tensor::full(
+                [0i64; 0],
+                f64::from(steps_taken),
+                (tch::Kind::Float, grad.device()),
+            ),
+        };
+        bundle.last_steps = steps_taken;
+        bundle.steps.push(steps);
         bundle.params.push(raw(&param.val()));
         bundle.grads.push(grad);
         bundle.firsts.push(raw(&moments.first));
@@ -195,15 +204,28 @@ fn update<const D: usize>(
     value * (1.0 - rate.lr * rate.weight_decay) - towards * rate.lr
 }
 
+/// The norm of all gradients of a step together, where it was computed: reading it waits for the device.
+#[derive(Debug)]
+pub struct GradientNorm(Option<Tensor<1>>);
+
+impl GradientNorm {
+    /// Waits for the number; 0 without gradients.
+    pub fn read(&self) -> f64 {
+        let norm = self.0.as_ref();
+        norm.map_or(0.0, |norm| f64::from(norm.clone().into_scalar::<f32>()))
+    }
+}
+
 /// Scales all gradients by `max / (norm + 1e-6)` where that is below one, as PyTorch's `clip_grad_norm_`; returns the
 /// norm of all gradients together before clipping. Without `max` it only measures.
 ///
-/// A norm that is not finite is returned, and the gradients stay as they are.
+/// In main memory the norm is known at once, and gradients below `max`, or of a norm that is not finite, are left alone.
+/// Elsewhere they are multiplied by a factor of at most one that the device computes, so that nothing waits for it.
 pub fn clip_global_norm<M: Module>(
     module: &M,
     grads: &mut GradientsParams,
     max: Option<f64>,
-) -> f64 {
+) -> GradientNorm {
     let mut squares = Squares {
         grads,
         norms: Vec::new(),
@@ -211,15 +233,51 @@ pub fn clip_global_norm<M: Module>(
     module.visit(&mut squares);
     let norms = squares.norms;
     if norms.is_empty() {
-        return 0.0;
+        return GradientNorm(None);
     }
     let norms: Tensor<1> = Tensor::cat(norms, 0);
-    let norm = f64::from((norms.clone() * norms).sum().sqrt().into_scalar::<f32>());
-    let scale = max.map_or(1.0, |max| max / (norm + 1e-6));
-    if norm.is_finite() && scale < 1.0 {
-        module.visit(&mut Scale { grads, scale });
+    let norm = (norms.clone() * norms).sum().sqrt();
+    let in_main_memory = in_main_memory(&norm.device());
+    let norm = GradientNorm(Some(norm));
+    if let Some(max) = max {
+        let scale = if in_main_memory {
+            Scale::known(norm.read(), max)
+        } else {
+            norm.0.clone().map(|norm| Scale::on_device(norm, max))
+        };
+        if let Some(scale) = scale {
+            module.visit(&mut Scaled { grads, scale });
+        }
     }
     norm
+}
+
+/// Whether numbers on `device` can be read without waiting for others.
+fn in_main_memory(device: &Device) -> bool {
+    #[cfg(feature = "tch")]
+    if super::libtorch::owns(device) {
+        return super::libtorch::owns_in_main_memory(device);
+    }
+    let _ = device;
+    true
+}
+
+/// The factor of all gradients.
+enum Scale {
+    Known(f64),
+    OnDevice(Tensor<1>),
+}
+
+impl Scale {
+    /// `None` where nothing is to be scaled.
+    fn known(norm: f64, max: f64) -> Option<Self> {
+        let scale = max / (norm + 1e-6);
+        (norm.is_finite() && scale < 1.0).then_some(Self::Known(scale))
+    }
+
+    fn on_device(norm: Tensor<1>, max: f64) -> Self {
+        Self::OnDevice(((norm + 1e-6).recip() * max).clamp_max(1.0))
+    }
 }
 
 struct Squares<'a> {
@@ -244,15 +302,42 @@ fn norm<const D: usize>(grad: Tensor<D>) -> Tensor<1> {
     (grad.clone() * grad).sum().sqrt()
 }
 
-struct Scale<'a> {
+struct Scaled<'a> {
     grads: &'a mut GradientsParams,
-    scale: f64,
+    scale: Scale,
 }
 
-impl ModuleVisitor for Scale<'_> {
+impl ModuleVisitor for Scaled<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         if let Some(grad) = self.grads.remove::<D>(param.id) {
-            self.grads.register(param.id, grad * self.scale);
+            let scaled = match &self.scale {
+                Scale::Known(scale) => grad * *scale,
+                Scale::OnDevice(scale) => grad * scale.clone().reshape([1; D]),
+            };
+            self.grads.register(param.id, scaled);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_factor_of_a_device_is_the_one_of_main_memory() {
+        for norm in [0.5, 4.0] {
+            let on_device = Tensor::<1>::from_data([norm], &Device::flex());
+            let Scale::OnDevice(factor) = Scale::on_device(on_device, 1.0) else {
+                panic!("expected a factor on the device")
+            };
+            let known = match Scale::known(norm, 1.0) {
+                Some(Scale::Known(scale)) => scale,
+                _ => 1.0,
+            };
+            let found = f64::from(factor.into_scalar::<f32>());
+            assert!((found - known).abs() < 1e-7, "{found} {known}");
+        }
+        assert!(Scale::known(f64::NAN, 1.0).is_none());
+        assert_eq!(GradientNorm(None).read(), 0.0);
     }
 }
