@@ -17,6 +17,7 @@ pub mod intervals;
 mod key;
 pub mod lines;
 mod mark;
+pub mod points;
 pub mod series;
 pub mod steps;
 pub mod time;
@@ -32,6 +33,7 @@ use crate::canvas::{Canvas, Frame, on_drawing_area};
 use crate::curves::CurvePanel;
 use crate::intervals::IntervalPanel;
 use crate::lines::LinePanel;
+use crate::points::PointPanel;
 use crate::series::SeriesPanel;
 use crate::steps::StepPanel;
 
@@ -68,6 +70,8 @@ pub enum Panel {
     Series(SeriesPanel),
     /// Numbers over a number.
     Curves(CurvePanel),
+    /// Scores over what they cost.
+    Points(PointPanel),
     /// Differences with intervals, one below the other.
     Intervals(IntervalPanel),
 }
@@ -81,6 +85,7 @@ impl Panel {
             Self::Lines(panel) => panel.draw(canvas, frame),
             Self::Series(panel) => panel.draw(canvas, frame),
             Self::Curves(panel) => panel.draw(canvas, frame),
+            Self::Points(panel) => panel.draw(canvas, frame),
             Self::Intervals(panel) => panel.draw(canvas, frame),
         }
     }
@@ -88,7 +93,7 @@ impl Panel {
     fn size(&self) -> (f64, f64) {
         match self {
             Self::Boxes(_) | Self::Bars(_) | Self::Steps(_) => PANEL,
-            Self::Lines(_) | Self::Series(_) | Self::Curves(_) => LINES,
+            Self::Lines(_) | Self::Series(_) | Self::Curves(_) | Self::Points(_) => LINES,
             Self::Intervals(panel) => panel.size(),
         }
     }
@@ -104,6 +109,7 @@ impl Panel {
             Self::Lines(panel) => (&panel.title, &*panel.measure),
             Self::Series(panel) => (&panel.title, &*panel.measure),
             Self::Curves(panel) => (&panel.title, &*panel.measure),
+            Self::Points(panel) => (&panel.title, &*panel.measure),
             Self::Intervals(panel) => (&panel.title, &*panel.measure),
         };
         let colon = if measure.is_empty() { "" } else { ": " };
@@ -119,6 +125,7 @@ impl Panel {
             Self::Lines(panel) => panel.words_of_lines(),
             Self::Series(panel) => panel.words_of_lines(),
             Self::Curves(panel) => panel.words_of_curves(),
+            Self::Points(panel) => panel.words_of_points(),
             Self::Intervals(panel) => panel.words(),
         }
     }

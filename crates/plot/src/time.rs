@@ -93,7 +93,7 @@ impl TimeAxis {
 const FINE: f64 = 3.0;
 
 /// Ticks around `low` and `high` by powers of ten, with 2 and 5 between them where there is room.
-fn powers(low: f64, high: f64) -> Vec<f64> {
+pub(crate) fn powers(low: f64, high: f64) -> Vec<f64> {
     let factors: &[f64] = if (high / low).log10() <= FINE {
         &[1.0, 2.0, 5.0]
     } else {
@@ -116,7 +116,7 @@ fn powers(low: f64, high: f64) -> Vec<f64> {
     all[from..=until.max(from + 1)].to_vec()
 }
 
-fn power_label(tick: f64) -> String {
+pub(crate) fn power_label(tick: f64) -> String {
     if tick >= 1.0 {
         count(tick.round() as u64)
     } else {

@@ -11,6 +11,7 @@ pub(crate) mod layers;
 pub(crate) mod learning_curve;
 pub(crate) mod phases;
 pub(crate) mod search;
+pub(crate) mod trade_off;
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -24,6 +25,7 @@ use totune_plot::Panel;
 use totune_stats::curve::Spread;
 
 use crate::item::{Heading, Item};
+use crate::notes::merged;
 use crate::tables::rendered::{Cell, Csv, RenderedTable};
 
 /// Digits of a score.
@@ -63,6 +65,7 @@ kinds! {
         LearningCurve = learning_curve,
         Phases = phases,
         Search = search,
+        TradeOff = trade_off,
     }
 }
 
@@ -77,6 +80,7 @@ impl Item<Kind> {
         let (heading, scope) = (self.heading.clone(), &scope.at(self.place()));
         let fill = || self.kind.get().draw(&heading, scope);
         let (mut drawing, caveats) = scope.runs.with_caveats(scope.plan, fill)?;
+        drawing.notes = merged(drawing.notes);
         drawing.notes.extend(caveats);
         Ok(RenderedFigure { heading, ..drawing })
     }

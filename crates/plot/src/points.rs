@@ -1,0 +1,288 @@
+//! Scores over what they cost: a mark for each way to get one, and the best score at any cost.
+
+use plotters::style::text_anchor::HPos;
+use totune_stats::curve::Spread;
+use totune_stats::number::fixed;
+
+use crate::axis::Axis;
+use crate::canvas::{Canvas, Frame, MUTED, RULE, Text, series_colour};
+use crate::key::{ROW, SAMPLE, columns, small};
+use crate::mark::{Mark, mark};
+use crate::series::{Level, draw_dashed};
+use crate::time::{power_label, powers};
+
+/// One panel of points over a logarithmic axis.
+#[derive(Debug, Clone, Default)]
+pub struct PointPanel {
+    /// Title of the panel.
+    pub title: String,
+    /// Quantity on the vertical axis.
+    pub measure: String,
+    /// Quantity on the horizontal axis, with its unit.
+    pub across: String,
+    /// Points; those at the same place in two panels have the same mark.
+    pub points: Vec<Point>,
+    /// Numbers to compare all points with.
+    pub levels: Vec<Level>,
+}
+
+/// One point.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Point {
+    /// Name in the key.
+    pub title: String,
+    /// Its place on the horizontal axis, above 0; a point without one only appears in the key, which says so.
+    pub cost: Option<f64>,
+    /// Its place on the vertical axis.
+    pub score: Option<Spread>,
+}
+
+/// Width of the line through the best scores, which is drawn below everything, wide and pale.
+const FRONT: f64 = 9.0;
+/// Room above the points, left of them and right of them.
+const MARGINS: (f64, f64, f64) = (60.0, 58.0, 22.0);
+
+impl PointPanel {
+    /// Draws the panel into `frame`.
+    pub fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
+        let texts: Vec<String> = self.points.iter().map(Point::text).collect();
+        let best = (self.front().len() > 1).then_some("best at the cost");
+        let texts: Vec<&str> = texts.iter().map(String::as_str).chain(best).collect();
+        let key = columns(&texts, frame.width - 24.0);
+        let rows = key.last().map_or(0, |(row, _)| row + 1);
+        let (above, before, behind) = MARGINS;
+        let plot = Frame {
+            left: frame.left + before,
+            top: frame.top + above,
+            width: frame.width - before - behind,
+            height: frame.height - above - 55.0 - ROW * (rows + 1) as f64,
+        };
+        let (left, bottom) = (frame.left + 12.0, plot.top + plot.height);
+        let right = plot.left + plot.width;
+        canvas.text(left, frame.top + 20.0, &self.title, &Text::heading());
+        canvas.text(left, frame.top + 41.0, &self.measure, &small(HPos::Left));
+
+        let ticks = self.ticks();
+        let (first, last) = (ticks[0], ticks[ticks.len() - 1]);
+        let scores = self
+            .placed()
+            .flat_map(|(_, _, score)| [score.low, score.high]);
+        let up = Axis::around(scores.chain(self.levels.iter().map(|level| level.at)), 5);
+        let x = |cost: f64| plot.left + plot.width * (cost / first).ln() / (last / first).ln();
+        let y = |score: f64| bottom - plot.height * up.share(score);
+        for &tick in &up.ticks {
+            canvas.line((plot.left, y(tick)), (right, y(tick)), RULE, 1.0);
+            let label = fixed(tick, up.decimals);
+            canvas.text(plot.left - 8.0, y(tick), &label, &small(HPos::Right));
+        }
+        for &tick in &ticks {
+            canvas.line((x(tick), bottom), (x(tick), bottom + 5.0), MUTED, 1.0);
+            canvas.text(x(tick), bottom + 17.0, &short(tick), &small(HPos::Center));
+        }
+        canvas.line((plot.left, bottom), (right, bottom), MUTED, 1.0);
+        let middle = plot.left + plot.width / 2.0;
+        canvas.text(middle, bottom + 37.0, &self.across, &Text::label());
+
+        let front = self.front();
+        if front.len() > 1 {
+            let steps = front.windows(2).flat_map(|pair| {
+                let ((from, low), (to, high)) = (pair[0], pair[1]);
+                [(from, low), (to, low), (to, high)]
+            });
+            let path: Vec<(f64, f64)> = steps.map(|(cost, score)| (x(cost), y(score))).collect();
+            canvas.path(&path, RULE, FRONT);
+        }
+        for level in &self.levels {
+            let at = y(level.at);
+            draw_dashed(canvas, &[(plot.left, at), (right, at)], MUTED);
+            let text = Text::note().anchored(HPos::Right);
+            canvas.text(right, at - 9.0, &level.text, &text);
+        }
+        for (number, cost, score) in self.placed() {
+            let colour = series_colour(number);
+            let ends = [(x(cost), y(score.low)), (x(cost), y(score.high))];
+            canvas.line(ends[0], ends[1], colour.faint(0.4), 4.0);
+            let at = (x(cost), y(score.mean));
+            mark(canvas, at, number, Mark::Full);
+            canvas.tip(at, &self.points[number].told(cost, score));
+        }
+        let first = bottom + 61.0;
+        for (number, (text, (row, offset))) in texts.iter().zip(key).enumerate() {
+            let (x, y) = (left + offset, first + ROW * row as f64);
+            if number < self.points.len() {
+                mark(canvas, (x + SAMPLE / 2.0, y), number, Mark::Full);
+            } else {
+                canvas.path(&[(x, y), (x + SAMPLE, y)], RULE, FRONT);
+            }
+            canvas.text(x + SAMPLE + 6.0, y, text, &small(HPos::Left));
+        }
+        if self.placed().any(|(_, _, score)| score.low < score.high) {
+            let note = Text::note().anchored(HPos::Left);
+            let below = first + ROW * rows as f64;
+            canvas.text(left, below, "upright line: range of seeds", &note);
+        }
+    }
+
+    pub(crate) fn words_of_points(&self) -> Vec<String> {
+        let words = |point: &Point| match point.place() {
+            Some((cost, score)) => point.told(cost, score),
+            None => point.text(),
+        };
+        self.points.iter().map(words).collect()
+    }
+
+    /// Number, cost and score of each point that has a place.
+    fn placed(&self) -> impl Iterator<Item = (usize, f64, &Spread)> {
+        let points = self.points.iter().enumerate();
+        points.filter_map(|(number, point)| {
+            let (cost, score) = point.place()?;
+            Some((number, cost, score))
+        })
+    }
+
+    /// Round costs around all points.
+    fn ticks(&self) -> Vec<f64> {
+        let ends = self.placed().map(|(_, cost, _)| cost);
+        let ends = ends.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), cost| {
+            (low.min(cost), high.max(cost))
+        });
+        match ends {
+            (_, 0.0) => powers(1.0, 10.0),
+            (low, high) => powers(low, high),
+        }
+    }
+
+    /// Cost and score of the points that no other one beats at its cost or below, from the cheapest up.
+    fn front(&self) -> Vec<(f64, f64)> {
+        let mut all: Vec<(f64, f64)> = self
+            .placed()
+            .map(|(_, cost, score)| (cost, score.mean))
+            .collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        let mut best = f64::NEG_INFINITY;
+        all.retain(|(_, score)| {
+            let better = *score > best;
+            best = best.max(*score);
+            better
+        });
+        all
+    }
+}
+
+impl Point {
+    fn place(&self) -> Option<(f64, &Spread)> {
+        let cost = self.cost.filter(|cost| *cost > 0.0)?;
+        Some((cost, self.score.as_ref()?))
+    }
+
+    fn text(&self) -> String {
+        match (self.place(), &self.score) {
+            (Some(_), _) => self.title.clone(),
+            (None, None) => format!("{} (no run)", self.title),
+            (None, Some(_)) => format!("{} (cost not known)", self.title),
+        }
+    }
+
+    /// `LoRA: 0.712 [0.700, 0.721] at 98 K`
+    fn told(&self, cost: f64, Spread { mean, low, high }: &Spread) -> String {
+        let range = if low < high {
+            format!(" [{}, {}]", fixed(*low, 3), fixed(*high, 3))
+        } else {
+            String::new()
+        };
+        let (mean, cost) = (fixed(*mean, 3), short(cost));
+        format!("{}: {mean}{range} at {cost}", self.title)
+    }
+}
+
+/// Thousands, millions and billions, by which an axis stays readable: `98 K`, `22.7 M`.
+fn short(number: f64) -> String {
+    let units = [(1e9, " G"), (1e6, " M"), (1e3, " K")];
+    let (unit, name) = units
+        .into_iter()
+        .find(|(unit, _)| number >= *unit)
+        .unwrap_or((1.0, ""));
+    let scaled = number / unit;
+    let digits = if scaled >= 100.0 { 0 } else { 1 };
+    match name {
+        "" => power_label(number),
+        _ if scaled.fract() < 0.05 => format!("{}{name}", fixed(scaled, 0)),
+        _ => format!("{}{name}", fixed(scaled, digits)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Figure, Panel};
+
+    fn point(title: &str, cost: f64, scores: &[f64]) -> Point {
+        Point {
+            title: title.to_owned(),
+            cost: Some(cost),
+            score: Spread::of(scores),
+        }
+    }
+
+    fn panel(points: Vec<Point>) -> PointPanel {
+        PointPanel {
+            title: "Cost".to_owned(),
+            measure: "Score".to_owned(),
+            across: "Trained parameters".to_owned(),
+            points,
+            ..PointPanel::default()
+        }
+    }
+
+    #[test]
+    fn the_front_has_what_nothing_cheaper_beats() {
+        let points = vec![
+            point("full", 22e6, &[0.9, 0.8]),
+            point("frozen", 800.0, &[0.7]),
+            point("lora", 98e3, &[0.86]),
+            point("biases", 98e3, &[0.8]),
+            point("last", 3e6, &[0.84]),
+        ];
+        assert_eq!(panel(points).front(), [(800.0, 0.7), (98e3, 0.86)]);
+    }
+
+    #[test]
+    fn every_point_is_in_the_picture_and_in_the_key() {
+        let lost = Point {
+            title: "bitfit".to_owned(),
+            ..Point::default()
+        };
+        let untimed = Point {
+            cost: None,
+            ..point("adapters", 1.0, &[0.5])
+        };
+        let points = vec![
+            point("full", 22_713_600.0, &[0.9, 0.8]),
+            point("frozen", 770.0, &[0.7]),
+            lost,
+            untimed,
+        ];
+        let figure = Figure {
+            panels: vec![Panel::Points(panel(points))],
+            stamp: None,
+        };
+        let svg = figure.svg().expect("a picture");
+        for text in [
+            "full: 0.850 [0.800, 0.900] at 22.7 M",
+            "frozen: 0.700 at 770",
+            "bitfit (no run)",
+            "adapters (cost not known)",
+            "best at the cost",
+            "upright line: range of seeds",
+        ] {
+            assert!(svg.contains(text), "{text}\n{svg}");
+        }
+    }
+
+    #[test]
+    fn costs_are_short() {
+        let found = [1.0, 50.0, 0.5, 1000.0, 98_304.0, 22_713_600.0, 5e8, 2e9].map(short);
+        let expected = ["1", "50", "0.5", "1 K", "98.3 K", "22.7 M", "500 M", "2 G"];
+        assert_eq!(found, expected);
+    }
+}
