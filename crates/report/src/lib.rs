@@ -15,6 +15,7 @@ mod figures;
 mod generic;
 mod item;
 mod markup;
+mod notes;
 mod page;
 mod report_file;
 mod tables;

@@ -26,6 +26,7 @@ use totune_evidence::select::scope::Scope;
 
 pub(crate) use self::rendered::{Cell, Column, Csv, RenderedTable, RowGroup};
 use crate::item::{Heading, Item};
+use crate::notes::merged;
 
 /// A kind of table.
 pub(crate) trait TableKind: Debug {
@@ -59,6 +60,7 @@ impl Item<Kind> {
         let (heading, scope) = (self.heading.clone(), &scope.at(self.place()));
         let fill = || self.kind.get().render(&heading, scope, judged);
         let (mut table, caveats) = scope.runs.with_caveats(scope.plan, fill)?;
+        table.notes = merged(table.notes);
         table.notes.extend(caveats);
         Ok(RenderedTable { heading, ..table })
     }
