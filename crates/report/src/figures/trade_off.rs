@@ -48,7 +48,7 @@ struct Cost {
     title: String,
     /// A number that every run has, such as `params_trainable`.
     field: String,
-    /// How many of the field's units the axis's unit has, such as 1e6 for megabytes.
+    /// Size of the axis's unit in the field's, such as 1e6 for megabytes of bytes.
     #[serde(default = "one")]
     per: f64,
     /// Digits after the point in the table.

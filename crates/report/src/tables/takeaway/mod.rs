@@ -27,6 +27,7 @@ use self::row::{Row, columns};
 use self::sentences::{provenance, sentences};
 use super::{Csv, RenderedTable};
 use crate::item::Heading;
+use crate::notes::{YET, merged};
 
 /// `[[takeaway]]` in `report.toml`.
 #[derive(Debug, Deserialize)]
@@ -134,7 +135,7 @@ impl TakeawayPlan {
             columns: columns(),
             parts: RenderedTable::single_part(rows),
             legend: LEGEND.to_owned(),
-            notes,
+            notes: merged(notes),
             csv,
             ..RenderedTable::default()
         };
@@ -263,7 +264,7 @@ fn missing(group: &Group, tasks: &[&Task], on: &[TaskRuns]) -> Vec<String> {
         }
     }
     if !without.is_empty() {
-        notes.push(format!("{group} has no run yet on {}", joined(&without)));
+        notes.push(format!("{group}{YET}{}", joined(&without)));
     }
     notes
 }
