@@ -46,7 +46,11 @@ fn all_runs_of_all_papers_and_profiles_have_different_ids() {
 }
 
 /// Studies of our own, without a paper, and the experiment that their floors belong to.
-const OWN_STUDIES: [(&str, &str); 2] = [("encoders", "tasks"), ("data-size", "curve")];
+const OWN_STUDIES: [(&str, &str); 3] = [
+    ("encoders", "tasks"),
+    ("data-size", "curve"),
+    ("strategies", "strategies"),
+];
 
 fn own_study(paper: &str) -> Option<&str> {
     let found = OWN_STUDIES.iter().find(|(name, _)| *name == paper);
