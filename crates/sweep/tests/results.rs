@@ -33,15 +33,14 @@ fn of_schema_1(paper: &str) -> Vec<RunRow> {
     Tables::read_runs(&folder).expect("rows")
 }
 
-/// A project of these rows, which were replaced by others since, with a table's settings of that time.
-fn of_that_time(paper: &str, runs: Vec<RunRow>) -> (TempDir, Project) {
+/// A project of these rows, which were replaced by others since, with the paper's settings in a folder.
+fn of_that_time(paper: &str, settings: &Path, runs: Vec<RunRow>) -> (TempDir, Project) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let experiments = folder.path().join("experiments");
     std::fs::create_dir(&experiments).expect("a folder");
     let presets = project().root.join("experiments/presets.toml");
     symlink(presets, experiments.join("presets.toml")).expect("a link");
-    let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schema-1");
-    symlink(settings.join(paper), experiments.join(paper)).expect("a link");
+    symlink(settings, experiments.join(paper)).expect("a link");
     let scratch = Project::open(folder.path()).expect("a project");
     let results = scratch.results(paper, "small");
     std::fs::create_dir_all(&results).expect("a folder");
@@ -51,6 +50,12 @@ fn of_that_time(paper: &str, runs: Vec<RunRow>) -> (TempDir, Project) {
     };
     tables.write(&results).expect("writes");
     (folder, scratch)
+}
+
+/// The same with the rows of Table 2 of wang2019 and their settings.
+fn with_table_2() -> (TempDir, Project) {
+    let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schema-1/wang2019");
+    of_that_time("wang2019", &settings, of_table_2())
 }
 
 /// The rows of Table 2 of wang2019.
@@ -68,7 +73,7 @@ fn a_spec_of_schema_1_gives_the_id_of_its_run_and_its_arm() {
         let spec = RunSpec::read(&row.spec).expect("a spec");
         assert_eq!(spec.id_of_schema_1(), row.run_id, "{}", row.spec);
     }
-    let (_folder, scratch) = of_that_time("wang2019", of_table_2());
+    let (_folder, scratch) = with_table_2();
     let arms = Arms::of(&scratch, "wang2019", "small").expect("arms");
     for row in of_table_2() {
         let spec = RunSpec::read(&row.spec).expect("a spec");
@@ -165,7 +170,9 @@ fn every_collected_run_is_of_an_arm() {
 /// Rows from before schema 6 do not record the number of trials, but their trials are stored.
 #[test]
 fn a_collected_run_knows_how_many_trials_its_settings_were_chosen_from() {
-    let (_folder, scratch) = of_that_time("peters2019", of_schema_1("peters2019"));
+    let settings = project().root.join("experiments/peters2019");
+    let rows = of_schema_1("peters2019");
+    let (_folder, scratch) = of_that_time("peters2019", &settings, rows);
     let tables = read_results(&scratch, "peters2019", "small").expect("rows");
     let mut counts: BTreeMap<String, BTreeSet<Option<usize>>> = BTreeMap::new();
     for row in tables.runs {
@@ -188,7 +195,7 @@ fn a_collected_run_knows_how_many_trials_its_settings_were_chosen_from() {
 #[test]
 fn stored_results_are_upgraded_in_place_and_keep_their_ids() {
     let before = of_table_2();
-    let (_folder, scratch) = of_that_time("wang2019", before.clone());
+    let (_folder, scratch) = with_table_2();
     for _ in 0..2 {
         let runs = upgrade_results(&scratch, "wang2019", "small").expect("upgrades");
         assert_eq!(runs, before.len());
