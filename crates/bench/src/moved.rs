@@ -1,4 +1,4 @@
-//! What moved since earlier results of the same benchmark.
+//! Differences from earlier results of the same benchmark.
 
 use std::fmt::Write as _;
 

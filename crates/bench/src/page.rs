@@ -79,7 +79,7 @@ fn threads_and_load(results: &Results) -> String {
     text
 }
 
-/// What the share of the product is of, and its speed.
+/// A sentence on the share of the product, with its speed.
 fn products(results: &Results) -> String {
     let timings = results.outcomes.iter().flat_map(|outcome| &outcome.sides);
     let found: Vec<f64> = timings.filter_map(|timing| timing.product).collect();

@@ -1,4 +1,4 @@
-//! What the runs of a paper's profile read.
+//! Needs of the runs of a paper's profile.
 
 use std::collections::BTreeSet;
 

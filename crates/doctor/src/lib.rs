@@ -146,7 +146,7 @@ impl Section {
 /// Everything that was found.
 #[derive(Debug, Serialize)]
 pub struct Examination {
-    /// What was asked about: `the fixture profile`, or a paper's grid.
+    /// Subject: `the fixture profile`, or a paper's grid.
     pub about: String,
     /// True if it can run.
     pub well: bool,

@@ -25,7 +25,7 @@ struct Gradient {
     progress: Progress,
 }
 
-/// What is told of a step, on the device until it is read.
+/// Numbers to tell of a step, on the device until they are read.
 struct Progress {
     /// Mean losses of micro-batches, `[1]` each, with their shares of the batch.
     losses: Vec<(f64, Tensor<1>)>,

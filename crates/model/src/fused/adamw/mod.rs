@@ -164,7 +164,7 @@ impl Stepper<'_> {
         let bundle = &mut self.bundles[place].1;
         let grad = raw(&grad);
         // Parameters are updated together, so that one number does for most of them; it is made where it is read, without a
-        // copy from main memory.
+        // copy from the host.
         let steps = match bundle.steps.last() {
             Some(last) if bundle.last_steps == steps_taken => last.shallow_clone(),
             _ => tch::Tensor::full(
@@ -219,7 +219,7 @@ impl GradientNorm {
 /// Scales all gradients by `max / (norm + 1e-6)` where that is below one, as PyTorch's `clip_grad_norm_`; returns the
 /// norm of all gradients together before clipping. Without `max` it only measures.
 ///
-/// In main memory the norm is known at once, and gradients below `max`, or of a norm that is not finite, are left alone.
+/// On the CPU the norm is known at once, and gradients below `max`, or of a norm that is not finite, are left alone.
 /// Elsewhere they are multiplied by a factor of at most one that the device computes, so that nothing waits for it.
 pub fn clip_global_norm<M: Module>(
     module: &M,
