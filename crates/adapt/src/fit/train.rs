@@ -7,7 +7,7 @@ use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::Tensor;
 use rand::Rng;
 use totune_data::stream;
-use totune_model::fused::{AdamW, GradientNorm, Rate, clip_global_norm};
+use totune_model::fused::{AdamW, GradientNorm, Rate, clip_global_norm, reads_at_once};
 use totune_model::{Classifier, Encoder, Pass};
 
 use super::freeze::GradientNorms;
@@ -70,6 +70,13 @@ impl Run<'_> {
                 gradients,
                 progress,
             } = self.gradient(&model, indices, &stage.assigned, norms.as_mut());
+            // Where numbers are at hand, a step that cannot be right is not taken. Elsewhere they are read after it, so that a
+            // device which works on its own has the whole step before it is waited for; the run ends all the same.
+            let known = reads_at_once(self.device).then(|| progress.read());
+            if let Some(stop) = known.and_then(|numbers| self.ended_by(numbers)) {
+                self.train_clock.stop()?;
+                return Ok((model, ControlFlow::Break(stop)));
+            }
             let step_of_phase = place.epoch_of_phase * self.steps_per_epoch + i;
             let schedule = &stage.phase.schedule;
             let scheduled = |peak| self.scale * schedule.rate(peak, step_of_phase, steps);
@@ -81,12 +88,10 @@ impl Run<'_> {
                 })
             });
             let lr = scheduled(stage.phase.groups[0].lr);
-            // Read only now, so that a device which works on its own has the whole step before it is waited for.
-            let (loss, norm) = progress.read();
-            let told = [("loss", loss), ("gradient norm", norm)];
-            if let Some((what, value)) = told.into_iter().find(|(_, value)| !value.is_finite()) {
+            let (loss, norm) = known.unwrap_or_else(|| progress.read());
+            if let Some(stop) = self.ended_by((loss, norm)) {
                 self.train_clock.stop()?;
-                return Ok((model, ControlFlow::Break(self.diverged(what, value))));
+                return Ok((model, ControlFlow::Break(stop)));
             }
             self.step += 1;
             place.step_of_epoch += 1;
@@ -168,6 +173,13 @@ impl Run<'_> {
             gradients,
             progress: Progress { losses, norm },
         }
+    }
+
+    /// A divergence if the loss or the norm of its gradient is not finite.
+    fn ended_by(&self, (loss, norm): (f64, f64)) -> Option<Stop> {
+        let mut numbers = [("loss", loss), ("gradient norm", norm)].into_iter();
+        let (what, value) = numbers.find(|(_, value)| !value.is_finite())?;
+        Some(self.diverged(what, value))
     }
 
     /// Micro-batches of a batch, or the whole batch.

@@ -27,7 +27,9 @@ mod shim;
 mod softmax_loss;
 mod transformer;
 
-pub use adamw::{AdamW, AdamWConfig, GradientNorm, ParameterMoments, Rate, clip_global_norm};
+pub use adamw::{
+    AdamW, AdamWConfig, GradientNorm, ParameterMoments, Rate, clip_global_norm, reads_at_once,
+};
 pub use attention::attention;
 pub use char_cnn::char_cnn;
 pub use crf::{CrfWeights, crf_log_likelihood};

@@ -237,10 +237,10 @@ pub fn clip_global_norm<M: Module>(
     }
     let norms: Tensor<1> = Tensor::cat(norms, 0);
     let norm = (norms.clone() * norms).sum().sqrt();
-    let in_main_memory = in_main_memory(&norm.device());
+    let at_once = reads_at_once(&norm.device());
     let norm = GradientNorm(Some(norm));
     if let Some(max) = max {
-        let scale = if in_main_memory {
+        let scale = if at_once {
             Scale::known(norm.read(), max)
         } else {
             norm.0.clone().map(|norm| Scale::on_device(norm, max))
@@ -252,8 +252,8 @@ pub fn clip_global_norm<M: Module>(
     norm
 }
 
-/// Whether numbers on `device` can be read without waiting for others.
-fn in_main_memory(device: &Device) -> bool {
+/// Returns true if numbers on `device` can be read without waiting for work that was given to it before.
+pub fn reads_at_once(device: &Device) -> bool {
     #[cfg(feature = "tch")]
     if super::libtorch::owns(device) {
         return super::libtorch::owns_in_main_memory(device);
