@@ -93,7 +93,8 @@ impl Panel {
     fn size(&self) -> (f64, f64) {
         match self {
             Self::Boxes(_) | Self::Bars(_) | Self::Steps(_) => PANEL,
-            Self::Lines(_) | Self::Series(_) | Self::Curves(_) | Self::Points(_) => LINES,
+            Self::Lines(_) | Self::Series(_) | Self::Curves(_) => LINES,
+            Self::Points(panel) => panel.size(),
             Self::Intervals(panel) => panel.size(),
         }
     }

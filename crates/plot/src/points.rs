@@ -33,23 +33,39 @@ pub struct Point {
     pub title: String,
     /// Its place on the horizontal axis, above 0; a point without one only appears in the key, which says so.
     pub cost: Option<f64>,
-    /// Its place on the vertical axis.
+    /// Its place on the vertical axis; none without runs on every task.
     pub score: Option<Spread>,
 }
 
 /// Width of the line through the best scores, which is drawn below everything, wide and pale.
 const FRONT: f64 = 9.0;
+/// Width of the panel, and height of the plot in it.
+const WIDTH: f64 = 480.0;
+const PLOT: f64 = 260.0;
 /// Room above the points, left of them and right of them.
 const MARGINS: (f64, f64, f64) = (60.0, 58.0, 22.0);
 
 impl PointPanel {
+    /// Width and height: the key of many points takes its room below the plot, not from it.
+    pub(crate) fn size(&self) -> (f64, f64) {
+        let rows = rows(&self.key().1);
+        let height = MARGINS.0 + PLOT + 55.0 + ROW * (rows + 1) as f64;
+        (WIDTH, height)
+    }
+
+    /// Names in the key, and their rows and distances from the left end.
+    fn key(&self) -> (Vec<String>, Vec<(usize, f64)>) {
+        let best = (self.front().len() > 1).then(|| "best at the cost".to_owned());
+        let texts: Vec<String> = self.points.iter().map(Point::text).chain(best).collect();
+        let shown: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let places = columns(&shown, WIDTH - 24.0);
+        (texts, places)
+    }
+
     /// Draws the panel into `frame`.
     pub fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
-        let texts: Vec<String> = self.points.iter().map(Point::text).collect();
-        let best = (self.front().len() > 1).then_some("best at the cost");
-        let texts: Vec<&str> = texts.iter().map(String::as_str).chain(best).collect();
-        let key = columns(&texts, frame.width - 24.0);
-        let rows = key.last().map_or(0, |(row, _)| row + 1);
+        let (texts, key) = self.key();
+        let rows = rows(&key);
         let (above, before, behind) = MARGINS;
         let plot = Frame {
             left: frame.left + before,
@@ -169,6 +185,11 @@ impl PointPanel {
     }
 }
 
+/// Rows of a key.
+fn rows(key: &[(usize, f64)]) -> usize {
+    key.last().map_or(0, |(row, _)| row + 1)
+}
+
 impl Point {
     fn place(&self) -> Option<(f64, &Spread)> {
         let cost = self.cost.filter(|cost| *cost > 0.0)?;
@@ -178,7 +199,7 @@ impl Point {
     fn text(&self) -> String {
         match (self.place(), &self.score) {
             (Some(_), _) => self.title.clone(),
-            (None, None) => format!("{} (no run)", self.title),
+            (None, None) => format!("{} (no score on some task)", self.title),
             (None, Some(_)) => format!("{} (cost not known)", self.title),
         }
     }
@@ -270,7 +291,7 @@ mod tests {
         for text in [
             "full: 0.850 [0.800, 0.900] at 22.7 M",
             "frozen: 0.700 at 770",
-            "bitfit (no run)",
+            "bitfit (no score on some task)",
             "adapters (cost not known)",
             "best at the cost",
             "upright line: range of seeds",
