@@ -91,8 +91,8 @@ fn head(results: &Regret) -> String {
          Every side has the same rows and is scored on the same test examples, which none of them sees.\n\
          The grid trains every strategy that is compared with both of its learning rates, for its usual number of epochs, and for more where \
          rows are few; the learning rate, and but for scores the epoch, are chosen on 15 % of the rows (at most 1,000), which are held out as dev.\n\
-         Its best strategy on test is what a perfect choice would give. Regret is its score minus that of a side, in points; \
-         it is below 0 where the side is better than the whole grid.\n\
+         Its best strategy on test, or the regression on frozen vectors where that is better, is what a perfect choice would give. Regret is \
+         its score minus that of a side, in points; it is below 0 where the side is better than all of them.\n\
          The best of several scores on test is too high by chance, so a side that is as good as all others still has some regret.\n\
          `compare`: the choice of `totune compare` within {budget} s. Below 1,000 rows it chooses by cross-validation; its choice is then trained on \
          all rows.\n\
@@ -109,7 +109,7 @@ fn cases<'a>(text: &mut String, cases: impl Iterator<Item = &'a CaseParts>) {
     let _ = write!(
         text,
         "\n## Cases\n\nTest scores in points, with the regret in brackets and the setting.\n\n\
-         | dataset | rows | test examples | metric | best of the grid | {} |\n|---|--:|--:|---|---|{}\n",
+         | dataset | rows | test examples | metric | best of all | {} |\n|---|--:|--:|---|---|{}\n",
         SIDES.join(" | "),
         "---|".repeat(SIDES.len())
     );
