@@ -263,6 +263,8 @@ pub fn reads_at_once(device: &Device) -> bool {
 }
 
 /// The factor of all gradients.
+// There is one in a step.
+#[expect(clippy::large_enum_variant)]
 enum Scale {
     Known(f64),
     OnDevice(Tensor<1>),
