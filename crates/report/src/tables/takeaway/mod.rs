@@ -117,7 +117,9 @@ impl TakeawayPlan {
             rows.push(row.cells());
         }
         let mut lead = sentences(&compared, &baseline.1.title);
-        lead.push(provenance(&encoders, tasks.len(), n_runs, &seeds));
+        if n_runs > 0 {
+            lead.push(provenance(&encoders, tasks.len(), n_runs, &seeds));
+        }
         let panel = Panel::Intervals(IntervalPanel {
             title: format!("Compared with {}", in_sentence(&baseline.1.title)),
             measure: format!("difference in points, {}", over(&tasks, &compared)),
