@@ -24,7 +24,7 @@ impl Results {
                 if let Some(then) = old.side(&now.side) {
                     let threads = outcome.threads.to_string();
                     let ratio = format!("{:.2}", now.median() / then.median());
-                    let mark = if apart(then, now) { "*" } else { "" };
+                    let mark = if apart(then, now) { "*" } else { " " };
                     rows.push([
                         outcome.case.clone(),
                         threads,
@@ -98,7 +98,7 @@ mod tests {
         let expected = "\
 case    threads  side       before       now  now / before
 a case        2  totune   210.0 ms  105.0 ms         0.50*
-a case        2  pytorch  400.0 ms  400.0 ms          1.00
+a case        2  pytorch  400.0 ms  400.0 ms         1.00
 below 1: faster now; *: the middle halves of the laps do not overlap
 ";
         assert_eq!(moved, expected);

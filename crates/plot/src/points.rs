@@ -8,7 +8,6 @@ use crate::axis::Axis;
 use crate::canvas::{Canvas, Frame, MUTED, RULE, Text, series_colour};
 use crate::key::{ROW, SAMPLE, columns, small};
 use crate::mark::{Mark, mark};
-use crate::series::{Level, draw_dashed};
 use crate::time::{power_label, powers};
 
 /// One panel of points over a logarithmic axis.
@@ -22,8 +21,6 @@ pub struct PointPanel {
     pub across: String,
     /// Points; those at the same place in two panels have the same mark.
     pub points: Vec<Point>,
-    /// Numbers to compare all points with.
-    pub levels: Vec<Level>,
 }
 
 /// One point.
@@ -83,7 +80,7 @@ impl PointPanel {
         let scores = self
             .placed()
             .flat_map(|(_, _, score)| [score.low, score.high]);
-        let up = Axis::around(scores.chain(self.levels.iter().map(|level| level.at)), 5);
+        let up = Axis::around(scores, 5);
         let x = |cost: f64| plot.left + plot.width * (cost / first).ln() / (last / first).ln();
         let y = |score: f64| bottom - plot.height * up.share(score);
         for &tick in &up.ticks {
@@ -107,12 +104,6 @@ impl PointPanel {
             });
             let path: Vec<(f64, f64)> = steps.map(|(cost, score)| (x(cost), y(score))).collect();
             canvas.path(&path, RULE, FRONT);
-        }
-        for level in &self.levels {
-            let at = y(level.at);
-            draw_dashed(canvas, &[(plot.left, at), (right, at)], MUTED);
-            let text = Text::note().anchored(HPos::Right);
-            canvas.text(right, at - 9.0, &level.text, &text);
         }
         for (number, cost, score) in self.placed() {
             let colour = series_colour(number);
@@ -251,7 +242,6 @@ mod tests {
             measure: "Score".to_owned(),
             across: "Trained parameters".to_owned(),
             points,
-            ..PointPanel::default()
         }
     }
 

@@ -1,7 +1,7 @@
 //! Trade-offs: the score of each group, as a mean over tasks, against what it costs, one panel per cost, and a table of
 //! the same numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
@@ -48,7 +48,7 @@ struct Cost {
     title: String,
     /// A number that every run has, such as `params_trainable`.
     field: String,
-    /// Size of the axis's unit in the field's, such as 1e6 for megabytes of bytes.
+    /// Units of the field in one of the axis, such as 1e6 bytes in a megabyte.
     #[serde(default = "one")]
     per: f64,
     /// Digits after the point in the table.
@@ -109,7 +109,6 @@ impl FigureKind for TradeOff {
                 measure: self.measure.clone(),
                 across: cost.title.clone(),
                 points: points.collect(),
-                ..PointPanel::default()
             })
         });
         Ok(RenderedFigure {
@@ -128,7 +127,7 @@ impl TradeOff {
         let mut notes = Vec::new();
         let mut by_seed: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         let mut costs: Vec<Vec<f64>> = vec![Vec::new(); self.panels.len()];
-        let mut labels = std::collections::BTreeSet::new();
+        let mut labels = BTreeSet::new();
         let mut n_runs = 0;
         for task in tasks {
             let found = TaskRuns::of(&side, task, &self.conditions, scope)?;
