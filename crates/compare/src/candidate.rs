@@ -8,6 +8,8 @@ use crate::runner::Runner;
 use crate::strategies::{Entrant, epochs};
 use crate::trial::TrialResult;
 
+/// The usual reason why a candidate has no score.
+pub(crate) const NO_TIME: &str = "no time for it within the budget";
 /// Candidates of the last stage, at most.
 const FINALISTS: usize = 3;
 
@@ -107,6 +109,7 @@ impl Candidate {
         }
         match best {
             Some((lr, _)) => self.lr = lr,
+            None if self.trials.is_empty() => self.dropped = Some(NO_TIME.into()),
             None => self.dropped = Some("no trial ended within the budget".into()),
         }
     }

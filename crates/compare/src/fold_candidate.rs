@@ -1,7 +1,7 @@
 //! Strategies in cross-validation.
 
 use crate::predictions::Predictions;
-use crate::race::NO_TIME;
+use crate::candidate::NO_TIME;
 use crate::row::{Row, ScoredRow};
 use crate::runner::Runner;
 use crate::scorer::Scorer;

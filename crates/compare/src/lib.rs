@@ -15,6 +15,7 @@ mod comparison;
 mod cost;
 mod dataset;
 mod errors;
+mod first_stage;
 mod floors;
 mod fold_candidate;
 mod folds;

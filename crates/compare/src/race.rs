@@ -1,7 +1,7 @@
 //! The race: learning rates are eliminated within a strategy before strategies are, by time and not by epochs.
 //!
 //! Each trial is a complete short schedule and never the beginning of a longer one, so its score is that of a model
-//! that could be used. First all learning rates of all strategies have the same time, those of late learners twice as
+//! that could be used. First the learning rates of all strategies have the same time, those of late learners twice as
 //! much; the better one of each continues with more time; the strategies that are not significantly worse than the best
 //! on dev reach the last stage, where seeds are added until one is ahead or the time is over.
 
@@ -14,9 +14,10 @@ use crate::candidate::{Candidate, by_dev, is_behind, leaders};
 use crate::clock::Clock;
 use crate::comparison::LearningCurve;
 use crate::cost::{Evaluated, measure};
+use crate::first_stage::{self, FirstTrial, by_importance, fitted};
 use crate::progress::{Progress, Stage};
 use crate::runner::Runner;
-use crate::strategies::{Entrant, learns_late};
+use crate::strategies::Entrant;
 use crate::trial::{Size, Trial, TrialResult};
 
 /// Share of the budget at which costs have to be measured.
@@ -36,8 +37,6 @@ const SEEDS: usize = 3;
 const LEAST_SEEN: usize = 2000;
 /// Factor on the estimated time of a trial: one that would take longer than what is left is not started.
 pub(crate) const SLACK: f64 = 1.15;
-/// The usual reason why a candidate has no score.
-pub(crate) const NO_TIME: &str = "no time for it within the budget";
 
 /// A race of candidates on one dataset.
 pub(crate) struct Race<'a> {
@@ -87,40 +86,34 @@ impl Race<'_> {
         self.last(candidates)
     }
 
-    /// Runs all learning rates of all strategies for the same time. Strategies that do not fit are dropped from the end
-    /// of the list.
+    /// Runs the learning rates of all strategies for the same time, as far as they fit. Where not even the leading ones
+    /// do, they have the time of the second stage too, and at last that of the whole race; their trials predict test then,
+    /// since no other may follow.
     fn first(&self, candidates: &mut [Candidate]) -> Result<()> {
-        let weight = |candidate: &Candidate| {
-            if learns_late(candidate.entrant.strategy) {
-                2.0
-            } else {
-                1.0
+        let rates: Vec<[f64; 2]> = candidates.iter().map(|one| one.rates).collect();
+        let entrants: Vec<Entrant> = candidates.iter().map(|one| one.entrant).collect();
+        let trials = by_importance(&rates);
+        let least = first_stage::least(candidates.len());
+        let stages = [(FIRST, least, false), (SECOND, least, true), (1.0, 1, true)];
+        let fitted = stages.into_iter().find_map(|(share, least, predicts_test)| {
+            let seconds = self.left_of_first_stages(share);
+            let fitting = |at: usize, seconds| self.fitting(&candidates[at], seconds, predicts_test);
+            let fitted = fitted(&trials, (&entrants, seconds), least, fitting)?;
+            Some((fitted, predicts_test))
+        });
+        let (trials, predicts_test) = fitted.unwrap_or_default();
+        for FirstTrial {
+            candidate: at,
+            lr,
+            size,
+        } in trials
+        {
+            let trial = self.trial(&candidates[at], (lr, 1), size, predicts_test)?;
+            if let Some(trial) = trial {
+                candidates[at].add(lr, trial);
             }
-        };
-        let of_all_rates = |candidate: &Candidate| weight(candidate) * candidate.rates.len() as f64;
-        let mut n = candidates.len();
-        let sizes = loop {
-            let share = self.left_of_first_stages(FIRST)
-                / candidates[..n].iter().map(of_all_rates).sum::<f64>();
-            let size = |one: &Candidate| self.fitting(one, share * weight(one), false);
-            let sizes: Vec<Option<Size>> = candidates[..n].iter().map(size).collect();
-            // While one does not fit, the last of the list makes room.
-            if n == 1 || sizes.iter().all(Option::is_some) {
-                break sizes;
-            }
-            n -= 1;
-        };
-        let sizes = sizes.into_iter().chain(std::iter::repeat(None));
-        for (candidate, size) in candidates.iter_mut().zip(sizes) {
-            let Some(size) = size else {
-                candidate.dropped = Some(NO_TIME.into());
-                continue;
-            };
-            for lr in candidate.rates {
-                if let Some(trial) = self.trial(candidate, (lr, 1), size, false)? {
-                    candidate.add(lr, trial);
-                }
-            }
+        }
+        for candidate in candidates {
             candidate.choose_rate();
         }
         Ok(())

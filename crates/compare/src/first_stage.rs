@@ -1,0 +1,137 @@
+//! The first stage of a race: which learning rates of which strategies have a trial, and how long it is.
+
+use crate::strategies::{Entrant, learns_late};
+use crate::trial::Size;
+
+/// Strategies at the beginning of the list whose second learning rate matters more than another strategy.
+const LEADING: usize = 3;
+
+/// A trial of the first stage.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct FirstTrial {
+    /// Place of its candidate in the list.
+    pub candidate: usize,
+    pub lr: f64,
+    pub size: Size,
+}
+
+/// All trials of these candidates, each with its learning rate, the most important one first: the usual learning rates of
+/// the leading strategies, their second ones, and then the other strategies with both.
+pub(crate) fn by_importance(rates: &[[f64; 2]]) -> Vec<(usize, f64)> {
+    let n = rates.len().min(LEADING);
+    let leading = [0, 1].into_iter().flat_map(|place| {
+        let of_leading = rates[..n].iter().enumerate();
+        of_leading.map(move |(at, both)| (at, both[place]))
+    });
+    let others = rates.iter().enumerate().skip(n);
+    let others = others.flat_map(|(at, both)| both.map(|lr| (at, lr)));
+    leading.chain(others).collect()
+}
+
+/// The trials that share `seconds`, those of late learners with twice the time of others: as many from the beginning of
+/// `trials` as all fit, by `fitting`; `None` if fewer than `least` do.
+pub(crate) fn fitted(
+    trials: &[(usize, f64)],
+    (entrants, seconds): (&[Entrant], f64),
+    least: usize,
+    fitting: impl Fn(usize, f64) -> Option<Size>,
+) -> Option<Vec<FirstTrial>> {
+    let weight = |at: usize| match learns_late(entrants[at].strategy) {
+        true => 2.0,
+        false => 1.0,
+    };
+    (least.max(1)..=trials.len()).rev().find_map(|n| {
+        let chosen = &trials[..n];
+        let share = seconds / chosen.iter().map(|(at, _)| weight(*at)).sum::<f64>();
+        let fitted = chosen.iter().map(|&(candidate, lr)| {
+            let size = fitting(candidate, share * weight(candidate))?;
+            Some(FirstTrial {
+                candidate,
+                lr,
+                size,
+            })
+        });
+        fitted.collect()
+    })
+}
+
+/// The fewest trials with which a stage is worth its time: one of each leading strategy.
+pub(crate) fn least(n_candidates: usize) -> usize {
+    n_candidates.min(LEADING)
+}
+
+#[cfg(test)]
+mod tests {
+    use totune_adapt::Strategy;
+
+    use super::*;
+
+    const STRATEGIES: [Strategy; 4] = [
+        Strategy::Frozen,
+        Strategy::Full,
+        Strategy::LastK(2),
+        Strategy::Lora,
+    ];
+
+    /// The trials that fit into this time where an example takes 1 s in full fine-tuning, less in others, and a trial
+    /// needs ten: places and rates, and the numbers of examples.
+    fn fit(seconds: f64) -> Option<Vec<(usize, f64, usize)>> {
+        let entrants = STRATEGIES.map(|strategy| Entrant {
+            encoder: 0,
+            strategy,
+        });
+        let trials = by_importance(&[[1.0, 3.0]; 4]);
+        let of_example = [0.25, 1.0, 0.5, 0.5];
+        let fitting = |at: usize, seconds: f64| {
+            let examples = (seconds / of_example[at]) as usize;
+            (examples >= 10).then_some(Size {
+                examples,
+                epochs: 1,
+            })
+        };
+        let found = fitted(&trials, (&entrants, seconds), least(4), fitting)?;
+        let found = found.into_iter();
+        Some(
+            found
+                .map(|one| (one.candidate, one.lr, one.size.examples))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn second_learning_rates_of_leading_strategies_come_before_other_strategies() {
+        let order = by_importance(&[[1.0, 3.0], [1.0, 3.0], [1.0, 3.0], [2.0, 6.0]]);
+        let expected = [
+            (0, 1.0),
+            (1, 1.0),
+            (2, 1.0),
+            (0, 3.0),
+            (1, 3.0),
+            (2, 3.0),
+            (3, 2.0),
+            (3, 6.0),
+        ];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn as_many_trials_as_fit_share_the_time() {
+        // Six trials of one share each, two of LoRA with two.
+        let all = fit(100.0).expect("time for all");
+        assert_eq!(all.len(), 8);
+        assert_eq!(all[0], (0, 1.0, 40));
+        assert_eq!(all[1], (1, 1.0, 10));
+        assert_eq!(all[7], (3, 3.0, 40));
+        // LoRA makes room, and then second learning rates.
+        let six = fit(99.0).map(|found| found.len());
+        assert_eq!(six, Some(7));
+        assert_eq!(fit(60.0).map(|found| found.len()), Some(6));
+        let three = fit(30.0).expect("time for the usual learning rates");
+        assert_eq!(
+            three,
+            [(0, 1.0, 40), (1, 1.0, 10), (2, 1.0, 20)],
+            "no strategy is left out while another has two trials"
+        );
+        assert_eq!(fit(29.0), None);
+    }
+}
