@@ -78,7 +78,9 @@ fn wrong_use_is_refused(checkout: &Checkout, model: &str, tweets: &str) {
     let adapter = [&train[..], &["--save", &new, "--adapter"]].concat();
     let mean = ["--strategy", "lora", "--pooling", "mean"];
     let headless = [&adapter[..], &mean].concat();
-    let cases: [(&[&str], &str); 10] = [
+    let separate = [&train[..], &["--pairs", "separate"]].concat();
+    let cases: [(&[&str], &str); 11] = [
+        (&separate, "--pairs: `fixture-tweets` has single texts"),
         (&again, "already there and not empty"),
         (&adapter, "--adapter: found the strategy `full"),
         (&headless, "--adapter: PEFT needs a class of transformers"),
@@ -116,36 +118,36 @@ fn wrong_use_is_refused(checkout: &Checkout, model: &str, tweets: &str) {
 
 #[test]
 fn scores_pairs_and_tags_are_kept_too() {
-    for (dataset, strategy, epochs, class, file) in [
+    for (dataset, arguments, said_of_form, file) in [
         (
             "fixture-similarity",
-            "lora",
-            "1",
+            "--strategy lora --epochs 1",
             "BertForSequenceClassification",
             "fixtures/data/similarity/glue/dev.tsv",
         ),
         (
+            "fixture-similarity",
+            "--strategy full --epochs 1 --pairs separate",
+            "only totune loads",
+            "fixtures/data/similarity/glue/dev.tsv",
+        ),
+        (
             "fixture-stars",
-            "frozen",
-            "1",
+            "--strategy frozen --epochs 1",
             "BertForSequenceClassification",
             "fixtures/data/own/reviews.jsonl",
         ),
         (
             "fixture-ner",
-            "two-phase",
-            "2",
+            "--strategy two-phase --epochs 2",
             "BertForTokenClassification",
             "fixtures/data/ner/test.jsonl",
         ),
     ] {
         let checkout = Checkout::with(&[("tune", TUNE)]);
-        let said = train(
-            &checkout,
-            dataset,
-            &["--strategy", strategy, "--epochs", epochs],
-        );
-        assert!(said.contains(class), "{said}");
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let said = train(&checkout, dataset, &arguments);
+        assert!(said.contains(said_of_form), "{said}");
         let path = |part: &str| checkout.path(part).to_str().expect("UTF-8").to_string();
         let (model, file) = (path("m"), path(file));
         // The layout used in training has other names for its columns.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde::Serialize;
-use totune_data::Dataset;
+use totune_data::{Dataset, Pairs};
 
 use crate::floors::MAJORITY;
 use crate::row::{Row, ScoredRow};
@@ -98,6 +98,7 @@ pub(crate) fn conclude(
     let n_test = parts.test.map_or(0, |test| test.examples.len());
     let mut notes = parts.notes;
     notes.extend(rows.iter().filter_map(|row| examples_note(row, n_test)));
+    notes.extend(pairs_note(&rows, chosen, request.pairs, parts.test));
     let test = chosen.and_then(|at| {
         let predictions = *parts.rows[at].on_test.first()?;
         Some((parts.test?.clone(), predictions.clone()))
@@ -123,6 +124,23 @@ pub(crate) fn conclude(
         comparison,
         test,
         model: None,
+    })
+}
+
+/// A note on another encoding of pairs, where a floor was chosen and not a strategy that read both texts as one input.
+fn pairs_note(
+    rows: &[Row],
+    chosen: Option<usize>,
+    pairs: Pairs,
+    test: Option<&Dataset>,
+) -> Option<String> {
+    let is_floor = !rows[chosen?].is_strategy;
+    let is_pair = test?.examples.first()?.input.second().is_some();
+    let was_tried = rows.iter().any(|row| row.is_strategy && row.test.is_some());
+    (is_floor && is_pair && pairs.is_joint() && was_tried).then(|| {
+        "The strategies read both texts of a pair as one input; with `--pairs separate` they encode each text by itself, \
+         which takes less to learn."
+            .to_string()
     })
 }
 

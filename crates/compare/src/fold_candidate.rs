@@ -5,7 +5,7 @@ use crate::candidate::NO_TIME;
 use crate::row::{Row, ScoredRow};
 use crate::runner::Runner;
 use crate::scorer::Scorer;
-use crate::strategies::{Entrant, recipe};
+use crate::strategies::Entrant;
 use crate::trial::Size;
 
 /// Models of one strategy at one learning rate, one for each fold.
@@ -75,7 +75,7 @@ impl FoldCandidate {
             row: match best {
                 None => row,
                 Some(best) => Row {
-                    recipe: Some(recipe(strategy, best.lr, best.size.epochs)),
+                    recipe: Some(runner.recipe(strategy, best.lr, best.size.epochs)),
                     learning_rate: Some(best.lr),
                     seeds: predictions.len(),
                     epochs: best.size.epochs,

@@ -36,7 +36,7 @@ mod trial;
 
 use anyhow::{Context, Result};
 use totune_adapt::Strategy;
-use totune_data::{Dataset, Splits};
+use totune_data::{Dataset, Pairs, Splits};
 use totune_sweep::Environment;
 
 pub use clock::Clock;
@@ -65,6 +65,8 @@ use crate::strategies::Entrant;
 pub struct Request {
     /// Names of the encoders; every strategy is tried on each.
     pub encoders: Vec<String>,
+    /// Encoding of the two texts of a pair.
+    pub pairs: Pairs,
     /// The strategies, the last of which is dropped first when time is short; the usual ones where there are none.
     pub strategies: Vec<Strategy>,
     /// The time budget.
@@ -112,6 +114,7 @@ pub fn compare(
     splits.extend(data.cost_sample(&sample_name));
     let mut runner = Runner::new(environment, &request.encoders, splits, activations.path())?;
     runner.keeps_models = request.keeps_model;
+    runner.pairs = request.pairs;
     let on_sample = race(&runner, data, request, progress);
     let candidates = on_sample.measured(entrants(&runner, request), &sample_name)?;
     match &data.splits {

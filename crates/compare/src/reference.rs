@@ -13,7 +13,7 @@ use totune_sweep::Environment;
 
 use crate::floors;
 use crate::runner::Runner;
-use crate::strategies::{Entrant, epochs, recipe};
+use crate::strategies::{Entrant, epochs};
 use crate::trial::{Size, Trial};
 
 /// Training examples over all epochs, at least, where the most epochs of a strategy allow it. The usual number of epochs
@@ -106,7 +106,8 @@ impl<'a> Reference<'a> {
             Setting::AtLength(strategy, lr) => {
                 let n = self.runner.n(&self.held_out, "train");
                 let n_layers = self.runner.encoders[0].n_layers();
-                let recipe = recipe(strategy, lr, epochs_at_length(strategy, n_layers, n));
+                let epochs = epochs_at_length(strategy, n_layers, n);
+                let recipe = self.runner.recipe(strategy, lr, epochs);
                 let training = self.training(&recipe, &self.held_out)?;
                 self.train(&self.held_out, (strategy, &training), seed)
             }

@@ -8,7 +8,7 @@ use crate::floors::FloorResult;
 use crate::predictions::Predictions;
 use crate::runner::Runner;
 use crate::scorer::{Estimate, Scorer};
-use crate::strategies::{Entrant, recipe};
+use crate::strategies::Entrant;
 use crate::trial::TrialResult;
 
 /// A floor or a strategy.
@@ -117,7 +117,7 @@ impl<'a> ScoredRow<'a> {
             row: match trials.first() {
                 None => row,
                 Some(first) => Row {
-                    recipe: Some(recipe(strategy, candidate.lr, first.size.epochs)),
+                    recipe: Some(runner.recipe(strategy, candidate.lr, first.size.epochs)),
                     dev: candidate.dev(),
                     learning_rate: Some(candidate.lr),
                     seeds: trials.len(),

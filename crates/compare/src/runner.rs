@@ -7,8 +7,10 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use totune_adapt::{DataFacts, EpochScores, Examples, Outcome, StepEvent, Stop, Watch};
-use totune_data::{Dataset, Files, Split};
+use totune_adapt::{
+    DataFacts, EpochScores, Examples, Outcome, Recipe, StepEvent, Stop, Strategy, Watch,
+};
+use totune_data::{Dataset, Files, Pairs, Split};
 use totune_model::{AnyEncoder, EncoderCard};
 use totune_sweep::{Environment, Inputs, Machine, RunSpec, TuneWork, Work};
 
@@ -44,6 +46,8 @@ pub(crate) struct Runner<'a> {
     pub scorer: Scorer,
     /// True if trials that predict test keep their models.
     pub keeps_models: bool,
+    /// Encoding of the two texts of a pair, in every recipe.
+    pub pairs: Pairs,
     /// Splits by the names of the dataset and of the split.
     splits: BTreeMap<(String, String), Dataset>,
 }
@@ -75,8 +79,17 @@ impl<'a> Runner<'a> {
             encoders,
             scorer,
             keeps_models: false,
+            pairs: Pairs::Joint,
             splits: splits.collect(),
         })
+    }
+
+    /// The recipe of a strategy.
+    pub fn recipe(&self, strategy: Strategy, lr: f64, epochs: usize) -> Recipe {
+        Recipe {
+            pairs: self.pairs,
+            ..recipe(strategy, lr, epochs)
+        }
     }
 
     /// The encoder of an entrant.
@@ -141,7 +154,9 @@ impl<'a> Runner<'a> {
         };
         let training = match trial.training {
             Some(training) => training.clone(),
-            None => recipe(strategy, trial.lr, size.epochs).training(&encoder.card, &facts)?,
+            None => self
+                .recipe(strategy, trial.lr, size.epochs)
+                .training(&encoder.card, &facts)?,
         };
         let work = Work::Tune(Box::new(TuneWork {
             encoder: encoder.card.name.clone(),

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use totune_data::{Pairs, Task, WordContext};
 use totune_model::{
     Architecture, EncoderCard, FullyConnectedSpec, HeadSpec, Layers, LinearSpec, LstmState,
-    PoolerKind, Pooling, Switch, TaggerSpec,
+    PoolerKind, Pooling, SiameseSpec, Switch, TaggerSpec,
 };
 
 use crate::cache::StoredDtype;
@@ -50,6 +50,8 @@ pub struct Recipe {
     pub max_length: Option<usize>,
     /// The vector that a simple head reads, where whole texts are labelled.
     pub pooling: Option<Pooling>,
+    /// Encoding of the two texts of a pair. Separate texts get a head that compares their vectors, whatever `head` is.
+    pub pairs: Pairs,
 }
 
 /// The size of a head.
@@ -105,6 +107,7 @@ impl Recipe {
             batch_size: None,
             max_length: None,
             pooling: None,
+            pairs: Pairs::Joint,
         }
     }
 
@@ -160,7 +163,7 @@ impl Recipe {
                 Select::Last
             },
             test_scores: TestScores::EachEpoch,
-            pairs: Pairs::Joint,
+            pairs: self.pairs,
             context: WordContext::Sentence,
             state: LstmState::Reset,
         };
@@ -228,6 +231,12 @@ impl Recipe {
                     HeadChoice::TaskSpecific => 1,
                 },
                 ..TaggerSpec::default()
+            }),
+            _ if !self.pairs.is_joint() => HeadSpec::Siamese(SiameseSpec {
+                layers: Layers::Top,
+                // The best of the three in Reimers and Gurevych 2019, table 6.
+                pooling: self.pooling.unwrap_or(Pooling::Mean),
+                dropout: 0.1,
             }),
             (_, HeadChoice::TaskSpecific) => HeadSpec::FullyConnected(FullyConnectedSpec {
                 mlp_hidden: architecture.hidden(),

@@ -161,6 +161,30 @@ fn lp_ft_is_for_a_head_with_an_optimum() {
 }
 
 #[test]
+fn separate_texts_of_pairs_have_a_head_that_compares_their_vectors() {
+    for strategy in [Strategy::Frozen, Strategy::Full, Strategy::Lora] {
+        for head in [HeadChoice::Simple, HeadChoice::TaskSpecific] {
+            let recipe = Recipe {
+                head,
+                pairs: Pairs::Separate,
+                ..Recipe::new(strategy)
+            };
+            let training = recipe.training(&card("totune-bert-mini"), &DATA);
+            let training = training.expect("settings");
+            assert_eq!(training.head.label(), "siamese");
+            assert_eq!(training.pairs, Pairs::Separate);
+        }
+    }
+    let recipe = Recipe {
+        pairs: Pairs::Separate,
+        ..Recipe::new(Strategy::LpFt)
+    };
+    let error = recipe.training(&card("totune-bert-mini"), &DATA);
+    let error = error.expect_err("no closed optimum").to_string();
+    assert!(error.contains("found `siamese`, expected `linear`"), "{error}");
+}
+
+#[test]
 fn an_elmo_has_no_place_for_updates_and_adapters() {
     for (strategy, label) in [
         (

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use totune_adapt::Strategy;
 use totune_compare::{Clock, Reference, Request, Scores, Setting, compare};
-use totune_data::Task;
+use totune_data::{Pairs, Task};
 use totune_model::EncoderCard;
 use totune_sweep::Environment;
 
@@ -162,6 +162,7 @@ impl Plan {
     fn compare(&self, case: &Case, at: Environment) -> Result<Option<Done>> {
         let request = Request {
             encoders: vec![self.encoder.name.clone()],
+            pairs: Pairs::Joint,
             strategies: self.strategies.clone(),
             clock: Clock::new(Instant::now(), self.budget),
             most_seeds: MOST_SEEDS,

@@ -31,6 +31,7 @@ Examples:
   totune compare reviews.csv --save my-model
   totune compare export.csv.gz --label stars --encoding windows-1252 --empty drop
   totune compare sst-2 --budget 30m --json
+  totune compare sts-b --pairs separate
 
 Takes a file as `totune data new` does (its card is written next to it), a card, or the name of a
 dataset.
@@ -50,6 +51,9 @@ pub struct Compare {
     /// they fit into the budget]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     strategies: Vec<String>,
+    /// Encoding of the two texts of a pair [default: joint]
+    #[arg(long, value_name = "ENCODING")]
+    pairs: Option<train::PairsName>,
     /// Seeds of the leaders, at most
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100))]
     seeds: u16,
@@ -117,12 +121,14 @@ impl Compare {
         }
         let machine = context.machine()?;
         let card = self.card(context)?;
+        let pairs = train::pairs(self.pairs, &card)?;
         let data = DatasetSplits::read(&card, &context.roots.data)?;
         let out = self.out.clone();
         let out = out.unwrap_or_else(|| Path::new("compare").join(&data.name));
         let line = Line::new(context.global.quiet || self.json);
         let request = Request {
             encoders,
+            pairs,
             strategies,
             clock: Clock::new(start, self.budget),
             most_seeds: usize::from(self.seeds),

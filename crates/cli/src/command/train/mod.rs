@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use totune_adapt::{HeadChoice, Recipe, Strategy, Switch};
-use totune_data::{Files, Split, Task};
+use totune_data::{Card, Files, Pairs, Split, Task};
 use totune_model::Pooling;
 use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
 
@@ -28,6 +28,7 @@ Examples:
   totune train fixture-tweets --encoder fixture-bert --strategy last-2 --save my-model
   totune train reviews.toml --strategy frozen --pooling mean --lr 5e-3 --epochs 20
   totune train reviews.toml --strategy lora --save my-model --adapter
+  totune train fixture-similarity --pairs separate --save my-model
   totune train --run 5f2c9a1be07d4433 --save my-model
 
 `totune data new reviews.csv` writes the card `reviews.toml` of a file. transformers loads the
@@ -65,6 +66,9 @@ pub struct Train {
     /// Pooling into the vector that labels are computed from [default: that of transformers]
     #[arg(long, value_name = "POOLING")]
     pooling: Option<PoolingName>,
+    /// Encoding of the two texts of a pair [default: joint]
+    #[arg(long, value_name = "ENCODING")]
+    pairs: Option<PairsName>,
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -104,6 +108,31 @@ enum PoolingName {
     Max,
 }
 
+/// Encoding of the two texts of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum PairsName {
+    /// Both texts as one input, so that every layer relates them
+    Joint,
+    /// Each text by itself; the head compares their vectors. Only totune loads the model
+    Separate,
+}
+
+/// The encoding of pairs of an option; joint without one.
+///
+/// # Errors
+/// When the dataset has single texts.
+pub(super) fn pairs(name: Option<PairsName>, card: &Card) -> Result<Pairs> {
+    ensure!(
+        name.is_none() || card.is_of_pairs(),
+        "--pairs: `{}` has single texts, expected pairs of texts",
+        card.name
+    );
+    Ok(match name {
+        Some(PairsName::Separate) => Pairs::Separate,
+        Some(PairsName::Joint) | None => Pairs::Joint,
+    })
+}
+
 impl Train {
     /// Trains, prints the scores and saves the model.
     pub fn run(self, context: &Context) -> Result<u8> {
@@ -134,6 +163,7 @@ impl Train {
             "--pooling: words are tagged in `{}`, so there is no vector for a whole text",
             card.name
         );
+        let pairs = pairs(self.pairs, &card)?;
         let encoders = context.project.encoders()?;
         let encoder = encoders.find(&self.encoder)?;
         let machine = context.machine()?;
@@ -151,7 +181,7 @@ impl Train {
             activations.path(),
         )?;
         let training = self
-            .recipe()
+            .recipe(pairs)
             .training(encoder, &inputs.facts(&card.name, encoder)?)?;
         if adapter.is_on() {
             totune_keep::check_adapter(&encoder.architecture, &training, card.task)?;
@@ -180,8 +210,9 @@ impl Train {
     }
 
     /// The recipe of these options.
-    fn recipe(&self) -> Recipe {
+    fn recipe(&self, pairs: Pairs) -> Recipe {
         Recipe {
+            pairs,
             strategy: self.strategy,
             head: match self.head {
                 HeadName::Simple => HeadChoice::Simple,
@@ -211,6 +242,9 @@ pub(super) fn command(dataset: &str, encoder: &str, recipe: &Recipe) -> String {
     ];
     if recipe.head == HeadChoice::TaskSpecific {
         words.push("--head task-specific".to_string());
+    }
+    if !recipe.pairs.is_joint() {
+        words.push("--pairs separate".to_string());
     }
     words.extend(recipe.lr.map(|lr| format!("--lr {lr:e}")));
     words.extend(recipe.epochs.map(|epochs| format!("--epochs {epochs}")));
@@ -245,11 +279,12 @@ mod tests {
         );
         let recipe = Recipe {
             head: HeadChoice::TaskSpecific,
+            pairs: Pairs::Separate,
             ..Recipe::new(Strategy::Frozen)
         };
         assert_eq!(
             command("my data/it's.toml", "minilm", &recipe),
-            r"totune train 'my data/it'\''s.toml' --encoder minilm --strategy frozen --head task-specific --save my-model"
+            r"totune train 'my data/it'\''s.toml' --encoder minilm --strategy frozen --head task-specific --pairs separate --save my-model"
         );
     }
 }
