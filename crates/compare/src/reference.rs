@@ -19,14 +19,19 @@ use crate::trial::{Size, Trial};
 /// Training examples over all epochs, at least, where the most epochs of a strategy allow it. The usual number of epochs
 /// is too small where rows are few; a race has time for more then, too.
 const SEEN: usize = 20_000;
+/// Training examples over all epochs, at most, where that leaves [`FEWEST_OF_MANY`] epochs: ten of LoRA over 67,000 rows
+/// would take hours, and nobody trains it for as long.
+const MOST_SEEN: usize = 200_000;
+/// Epochs that a strategy has even where rows are many.
+const FEWEST_OF_MANY: usize = 3;
 /// Longer than any training.
 const ENDLESS: Duration = Duration::from_secs(365 * 86_400);
 
 /// Settings to train with, or a floor to fit.
 #[derive(Debug, Clone, Copy)]
 pub enum Setting<'a> {
-    /// A strategy at a peak learning rate, for its usual number of epochs and for more where rows are few. 15 % of the
-    /// rows are held out as dev, on which the epoch is selected.
+    /// A strategy at a peak learning rate, for its usual number of epochs, more where rows are few and fewer where they
+    /// are many. 15 % of the rows are held out as dev, on which the epoch is selected.
     AtLength(Strategy, f64),
     /// A recipe on all rows.
     Recipe(&'a Recipe),
@@ -187,11 +192,13 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// The usual number of epochs, and more where `n` training examples are so few that fewer than [`SEEN`] would be seen.
+/// The usual number of epochs; more where `n` training examples are so few that fewer than [`SEEN`] would be seen, and
+/// fewer where more than [`MOST_SEEN`] would be.
 fn epochs_at_length(strategy: Strategy, n_layers: usize, n: usize) -> usize {
-    let usual = strategy.epochs(n_layers);
-    let most = *epochs(strategy, n_layers).end();
-    SEEN.div_ceil(n.max(1)).clamp(usual, most.max(usual))
+    let range = epochs(strategy, n_layers);
+    let of_many = (MOST_SEEN / n.max(1)).max(FEWEST_OF_MANY);
+    let usual = strategy.epochs(n_layers).min(of_many).max(*range.start());
+    SEEN.div_ceil(n.max(1)).clamp(usual, usual.max(*range.end()))
 }
 
 /// The defaults of transformers' example scripts and of its `TrainingArguments`: AdamW at 5e-5 for all layers, linear decay
@@ -213,13 +220,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schedules_are_the_usual_ones_and_longer_where_rows_are_few() {
+    fn schedules_are_the_usual_ones_longer_where_rows_are_few_and_shorter_where_they_are_many() {
         for (strategy, n, expected) in [
             (Strategy::Full, 60_000, 3),
             (Strategy::Full, 4000, 5),
             (Strategy::Full, 425, 8),
             (Strategy::Frozen, 425, 30),
-            (Strategy::Gradual, 60_000, 9),
+            (Strategy::Gradual, 20_000, 9),
+            (Strategy::Gradual, 60_000, 7),
+            (Strategy::Lora, 20_000, 10),
+            (Strategy::Lora, 60_000, 3),
             (Strategy::Gradual, 425, 11),
         ] {
             assert_eq!(epochs_at_length(strategy, 6, n), expected, "{strategy} {n}");

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use totune_record::write_atomically;
-use totune_stats::mean;
+use totune_stats::{mean, quartiles};
 
 use super::job::{Job, JobResult};
 use super::results::{CaseParts, RESULTS, Regret, SIDES, Side};
@@ -89,8 +89,8 @@ fn head(results: &Regret) -> String {
         text,
         "Encoder: {encoder}. Seeds of the grid and of the example script: {seeds}.\n\
          Every side has the same rows and is scored on the same test examples, which none of them sees.\n\
-         The grid trains every strategy that is compared with both of its learning rates, for its usual number of epochs, and for more where \
-         rows are few; the learning rate, and but for scores the epoch, are chosen on 15 % of the rows (at most 1,000), which are held out as dev.\n\
+         The grid trains every strategy that is compared with both of its learning rates, for its usual number of epochs, for more where \
+         rows are few, and for fewer where they are more than 20,000; the learning rate, and but for scores the epoch, are chosen on 15 % of the rows (at most 1,000), which are held out as dev.\n\
          Its best strategy on test, or the regression on frozen vectors where that is better, is what a perfect choice would give. Regret is \
          its score minus that of a side, in points; it is below 0 where the side is better than all of them.\n\
          The best of several scores on test is too high by chance, so a side that is as good as all others still has some regret.\n\
@@ -188,8 +188,8 @@ fn summary<'a>(text: &mut String, cases: impl Iterator<Item = &'a CaseParts>) {
         }
     }
     text.push_str(
-        "\n## Regret\n\n| side | cases | within one point of the best | mean regret | largest regret | mean seconds |\n\
-         |---|--:|--:|--:|--:|--:|\n",
+        "\n## Regret\n\n| side | cases | within one point of the best | median regret | mean regret | largest regret | mean seconds |\n\
+         |---|--:|--:|--:|--:|--:|--:|\n",
     );
     for (at, name) in SIDES.iter().enumerate() {
         let (of_side, n) = (&regrets[at], seconds[at].len());
@@ -208,7 +208,8 @@ fn summary<'a>(text: &mut String, cases: impl Iterator<Item = &'a CaseParts>) {
         };
         let _ = writeln!(
             text,
-            "| {name} | {n} | {close} of {n}{without} | {} | {} | {:.0} |",
+            "| {name} | {n} | {close} of {n}{without} | {} | {} | {} | {:.0} |",
+            number(most.map(|_| quartiles(of_side)[2])),
             number(most.map(|_| mean(of_side))),
             number(most),
             mean(&seconds[at])

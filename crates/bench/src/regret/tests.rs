@@ -76,10 +76,10 @@ fn regret_is_from_the_best_strategy_on_test_at_the_better_rate_on_dev() {
         "Threads of each process: 1.",
         "Commit: abc.",
         "| x | 500 | 100 | accuracy | 82.0, full 1e-4 | 81.5 (0.5), last-2 2e-4 | 80.0 (2.0), lora 1e-3 | 70.0 (12.0) | no score |",
-        "| `compare` | 2 | 1 of 2 | 1.25 | 2.00 | 580 |",
-        "| best on dev of the grid | 2 | 0 of 2 | 2.00 | 2.00 | 200 |",
-        "| regression on frozen vectors | 2 | 0 of 2 | 12.00 | 12.00 | 2 |",
-        "| example script's defaults | 2 | 0 of 2, no score in 2 |  |  | 9 |",
+        "| `compare` | 2 | 1 of 2 | 1.25 | 1.25 | 2.00 | 580 |",
+        "| best on dev of the grid | 2 | 0 of 2 | 2.00 | 2.00 | 2.00 | 200 |",
+        "| regression on frozen vectors | 2 | 0 of 2 | 12.00 | 12.00 | 12.00 | 2 |",
+        "| example script's defaults | 2 | 0 of 2, no score in 2 |  |  |  | 9 |",
         "- x, 2000 rows: 7 of 10 parts are done",
     ] {
         assert!(
