@@ -28,6 +28,7 @@ mod layer;
 mod lm;
 mod lora;
 mod pass;
+mod prefix;
 mod recurrent;
 mod weights;
 
@@ -50,5 +51,6 @@ pub use lm::{
 };
 pub use lora::{LowRank, LowRankSpec};
 pub use pass::Pass;
+pub use prefix::{Prefix, PrefixPlace, PrefixSpec};
 pub use recurrent::{BiLstm, BiLstmLayer, Lstm, LstmCell};
 pub use weights::Weights;

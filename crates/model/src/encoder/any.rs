@@ -13,6 +13,7 @@ use super::Encoder;
 use crate::adapter::AdapterPlace;
 use crate::fused::Precision;
 use crate::layer::Linear;
+use crate::prefix::PrefixPlace;
 use crate::{Bert, DebertaV2, Elmo, LstmState, ModernBert, Pass, TokenBatch};
 
 /// An encoder of any kind. Its parameters have the paths of the encoder it is: no name of a variant stands before them,
@@ -184,6 +185,10 @@ impl Encoder for AnyEncoder {
 
     fn adapter_places(&mut self) -> Vec<AdapterPlace<'_>> {
         each!(self, encoder => encoder.adapter_places())
+    }
+
+    fn prefix_places(&mut self) -> Vec<PrefixPlace<'_>> {
+        each!(self, encoder => encoder.prefix_places())
     }
 
     fn has_state(&self) -> bool {

@@ -9,6 +9,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use crate::adapter::AdapterPlace;
 use crate::fused::Precision;
 use crate::layer::Linear;
+use crate::prefix::PrefixPlace;
 use crate::{Pass, TokenBatch};
 
 mod adapters;
@@ -20,6 +21,7 @@ mod electra;
 pub(crate) mod elmo;
 mod low_rank;
 mod modernbert;
+mod prefixes;
 mod reinitialise;
 mod roberta;
 mod shape;
@@ -35,6 +37,7 @@ pub use electra::ElectraConfig;
 pub use elmo::{Elmo, LstmState, Spelling};
 pub use low_rank::{add_low_rank, merge_low_rank};
 pub use modernbert::{LayerPattern, ModernBert, ModernBertConfig};
+pub use prefixes::add_prefixes;
 pub use reinitialise::reinitialise;
 pub use roberta::RobertaConfig;
 pub use shape::{PoolerKind, Shape, TokenizerKind};
@@ -161,6 +164,11 @@ pub trait Encoder: Module + ModuleDisplay {
 
     /// Ends of sublayers, where adapters can be put; by default there are none.
     fn adapter_places(&mut self) -> Vec<AdapterPlace<'_>> {
+        Vec::new()
+    }
+
+    /// Attention layers that take a prefix; by default there are none.
+    fn prefix_places(&mut self) -> Vec<PrefixPlace<'_>> {
         Vec::new()
     }
 

@@ -7,8 +7,9 @@ use super::{Dropout, dropout};
 
 /// `dropout(softmax(q kᵀ / sqrt(head_dim) + bias)) v`.
 ///
-/// `q`, `k`, `v` and the result are `[batch, heads, seq, head_dim]`; `bias` is `[batch, 1, 1, seq]` or
-/// `[batch, 1, seq, seq]`, zero for keys that are seen and very negative for others. It gets no gradient.
+/// `q` and the result are `[batch, heads, seq, head_dim]`, `k` and `v` `[batch, heads, keys, head_dim]`; `bias` is
+/// `[batch, 1, 1, keys]` or `[batch, 1, seq, keys]`, zero for keys that are seen and very negative for others. It gets no
+/// gradient.
 pub fn attention(
     [q, k, v]: [Tensor<4>; 3],
     bias: Option<Tensor<4>>,
@@ -34,7 +35,7 @@ fn plain(
     Dropout { rate, seed }: Dropout,
 ) -> Tensor<4> {
     let [.., head_dim] = q.dims();
-    let mut scores = q.matmul(k.swap_dims(2, 3)) * (head_dim as f64).powf(-0.5); // [batch, heads, seq, seq]
+    let mut scores = q.matmul(k.swap_dims(2, 3)) * (head_dim as f64).powf(-0.5); // [batch, heads, seq, keys]
     if let Some(bias) = bias {
         scores = scores + bias;
     }
@@ -72,13 +73,12 @@ mod kernel {
     }
 
     impl Flash {
-        /// The bias for every query, as the kernel wants it: `[batch, 1, seq, seq]`, a view.
-        fn mask(&self, q: &Tensor) -> Option<Tensor> {
-            let size = q.size();
-            let (batch, seq) = (size[0], size[2]);
+        /// The bias for every query, as the kernel wants it: `[batch, 1, seq, keys]`, a view.
+        fn mask(&self, q: &Tensor, k: &Tensor) -> Option<Tensor> {
+            let (batch, seq, keys) = (q.size()[0], q.size()[2], k.size()[2]);
             self.bias
                 .as_ref()
-                .map(|bias| bias.tensor.expand([batch, 1, seq, seq], false))
+                .map(|bias| bias.tensor.expand([batch, 1, seq, keys], false))
         }
     }
 
@@ -87,7 +87,7 @@ mod kernel {
         type Saved = [TchTensor; 5];
 
         fn forward(&self, [q, k, v]: [TchTensor; 3]) -> (TchTensor, Self::Saved) {
-            let mask = self.mask(&q.tensor);
+            let mask = self.mask(&q.tensor, &k.tensor);
             let (out, log_sum) = Tensor::internal_scaled_dot_product_flash_attention_for_cpu(
                 &q.tensor, &k.tensor, &v.tensor, 0.0, false, mask, None,
             );
@@ -101,7 +101,7 @@ mod kernel {
             grad: TchTensor,
             _: [bool; 3],
         ) -> [Option<TchTensor>; 3] {
-            let mask = self.mask(&q.tensor);
+            let mask = self.mask(&q.tensor, &k.tensor);
             let (dq, dk, dv) = Tensor::internal_scaled_dot_product_flash_attention_for_cpu_backward(
                 &grad.tensor,
                 &q.tensor,
@@ -166,18 +166,20 @@ mod kernel {
         use crate::fused::Dropout;
         use crate::fused::compare::check;
 
-        fn check_rate(rate: f64, padded: bool) {
-            let shape = [2, 3, 5, 4];
+        /// Compares both for 5 keys, the last two of the first row masked if `padded`, and this number of queries.
+        fn check_rate(rate: f64, padded: bool, n_queries: usize) {
+            let (queries, keys) = ([2, 3, n_queries, 4], [2, 3, 5, 4]);
             let bias = |device: &Device| {
                 let row = [0.0, 0.0, 0.0, -1e4, -1e4];
                 let rows = Tensor::<2>::from_data([row, [0.0; 5]], &device.clone().inner());
                 rows.reshape([2, 1, 1, 5])
             };
             check(
-                &[shape.to_vec(), shape.to_vec(), shape.to_vec()],
+                &[queries.to_vec(), keys.to_vec(), keys.to_vec()],
                 2e-5,
                 |inputs, device| {
-                    let inputs = [0, 1, 2].map(|i| inputs[i].clone().reshape(shape));
+                    let inputs = [(0, queries), (1, keys), (2, keys)]
+                        .map(|(i, shape)| inputs[i].clone().reshape(shape));
                     let probabilities = Dropout { rate, seed: 3 };
                     super::super::attention(inputs, padded.then(|| bias(device)), probabilities)
                 },
@@ -186,14 +188,16 @@ mod kernel {
 
         #[test]
         fn libtorch_and_plain_agree_without_dropout() {
-            check_rate(0.0, false);
-            check_rate(0.0, true);
+            check_rate(0.0, false, 5);
+            check_rate(0.0, true, 5);
+            check_rate(0.0, true, 3);
         }
 
         #[test]
         fn libtorch_and_plain_agree_with_dropout() {
-            check_rate(0.2, false);
-            check_rate(0.2, true);
+            check_rate(0.2, false, 5);
+            check_rate(0.2, true, 5);
+            check_rate(0.2, true, 3);
         }
     }
 }

@@ -20,6 +20,7 @@ mod linear;
 mod lstm;
 #[cfg(feature = "tch")]
 mod matmul;
+mod prefix;
 mod products;
 mod projected_lstm;
 #[cfg(feature = "tch")]
@@ -39,6 +40,8 @@ pub use highway_lstm::{HighwayGate, Order, highway_lstm};
 pub use layer_norm::layer_norm;
 pub use linear::{Precision, linear};
 pub use lstm::{LstmWeights, bilstm, lstm};
+pub use prefix::PrefixWeights;
+pub(crate) use prefix::prefixed_attention;
 pub use products::{Bf16Products, F32Products, Products, Speeds, products};
 pub use projected_lstm::{
     Clip, Direction, Memory, projected_bilstm, projected_lstm, projected_lstm_from,

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod lora;
+mod prefixes;
 mod reference;
 #[path = "../support/mod.rs"]
 mod support;

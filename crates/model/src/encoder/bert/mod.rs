@@ -28,6 +28,7 @@ use crate::adapter::{Adapter, AdapterPlace};
 use crate::fused::{Dropout, FeedForwardWeights, SelfAttention, SelfAttentionWeights};
 use crate::layer::{Linear, Norm, parameter};
 use crate::pass::mix;
+use crate::prefix::{Prefix, PrefixPlace};
 use crate::{Pass, TokenBatch, Weights, fused};
 
 mod config;
@@ -121,6 +122,15 @@ impl Encoder for Bert {
                 &mut layer.attention.adapter,
                 &mut layer.feed_forward.adapter,
             )
+        });
+        places.collect()
+    }
+
+    fn prefix_places(&mut self) -> Vec<PrefixPlace<'_>> {
+        let layers = self.layers.iter_mut().enumerate();
+        let places = layers.map(|(layer, Layer { attention, .. })| PrefixPlace {
+            layer,
+            prefix: &mut attention.prefix,
         });
         places.collect()
     }
@@ -322,6 +332,7 @@ struct Attention {
     value: Linear,
     output: Linear,
     adapter: Option<Adapter>,
+    prefix: Option<Prefix>,
     norm: Norm,
     heads: usize,
     dropout: f64,
@@ -346,6 +357,7 @@ impl Attention {
             value: linear("self.value")?,
             output: linear("output.dense")?,
             adapter: None,
+            prefix: None,
             norm: Norm::load(
                 weights,
                 &format!("{layer}.attention.output.LayerNorm"),
@@ -379,6 +391,7 @@ impl Attention {
                 affine(&self.value, 2),
             ],
             output: affine(&self.output, 3),
+            prefix: self.prefix.as_ref().map(Prefix::weights),
             adapter: self.adapter.as_ref().map(Adapter::weights),
             norm: self.norm.weights(),
         };

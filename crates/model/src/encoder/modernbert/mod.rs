@@ -32,6 +32,7 @@ use crate::batch::MASKED;
 use crate::fused::Dropout;
 use crate::init::INIT_SD;
 use crate::layer::{Linear, Norm, parameter};
+use crate::prefix::{Prefix, PrefixPlace};
 use crate::{Pass, RandomWeights, TokenBatch, Weights, fused};
 
 /// The shape of a ModernBERT, under the names of its `config.json`.
@@ -243,6 +244,15 @@ impl Encoder for ModernBert {
                 &mut layer.attention.adapter,
                 &mut layer.feed_forward.adapter,
             )
+        });
+        places.collect()
+    }
+
+    fn prefix_places(&mut self) -> Vec<PrefixPlace<'_>> {
+        let layers = self.layers.iter_mut().enumerate();
+        let places = layers.map(|(layer, Layer { attention, .. })| PrefixPlace {
+            layer,
+            prefix: &mut attention.prefix,
         });
         places.collect()
     }
@@ -462,6 +472,7 @@ struct Attention {
     query_key_value: Linear,
     output: Linear,
     adapter: Option<Adapter>,
+    prefix: Option<Prefix>,
     heads: usize,
     dropout: f64,
 }
@@ -486,6 +497,7 @@ impl Attention {
             query_key_value: linear("Wqkv", 3 * hidden)?,
             output: linear("Wo", hidden)?,
             adapter: None,
+            prefix: None,
             norm: (layer_idx > 0)
                 .then(|| config.norm(weights, &format!("{layer}.attn_norm"), device))
                 .transpose()?,
@@ -516,7 +528,10 @@ impl Attention {
                 .swap_dims(1, 2) // [batch, heads, seq, head_dim]
         });
         let [q, k] = [q, k].map(|part| view.rotation.apply(part));
-        let context = fused::attention([q, k, v], view.bias.clone(), probabilities);
+        let prefix = self.prefix.as_ref().map(Prefix::weights);
+        // Behind the rotation of keys: a prefix has no position.
+        let context =
+            fused::prefixed_attention(prefix, [q, k, v], view.bias.clone(), probabilities);
         let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
         let y = apply(&self.output, 1, context);
         let y = fused::dropout(y, drop.rate, drop.seed);

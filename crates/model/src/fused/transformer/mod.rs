@@ -8,8 +8,8 @@
 //! such, the results of products other than the scores are rounded to bfloat16 once more, also the gradients of
 //! weights, which come out as f32.
 //!
-//! Elsewhere, where a low-rank update drops out part of its input, and where there is an adapter, a sublayer is made of
-//! the operations next to this folder, which round only the operands of the products with weights.
+//! Elsewhere, where a low-rank update drops out part of its input, and where there is an adapter or a prefix, a sublayer
+//! is made of the operations next to this folder, which round only the operands of the products with weights.
 
 #[cfg(feature = "tch")]
 mod kernel;
@@ -17,7 +17,7 @@ mod kernel;
 use burn::tensor::Tensor;
 use burn::tensor::activation::gelu;
 
-use super::{Dropout, Precision, attention, dropout, layer_norm, linear};
+use super::{Dropout, Precision, PrefixWeights, dropout, layer_norm, linear, prefixed_attention};
 use crate::lora::Update;
 
 /// Weight `[out, in]` and bias `[out]` of a product.
@@ -149,6 +149,8 @@ pub struct SelfAttentionWeights {
     pub projections: [Affine; 3],
     /// Product on the heads' results.
     pub output: Affine,
+    /// Keys and values in front of those of the tokens.
+    pub prefix: Option<PrefixWeights>,
     /// Adapter in front of the residual.
     pub adapter: Option<AdapterWeights>,
     /// Layer normalisation of the result.
@@ -156,14 +158,14 @@ pub struct SelfAttentionWeights {
 }
 
 impl SelfAttentionWeights {
-    /// Returns true if there is no adapter, and no low-rank update separate from its weight.
+    /// Returns true if there is no prefix, no adapter, and no low-rank update separate from its weight.
     #[cfg_attr(
         not(feature = "tch"),
         expect(dead_code, reason = "asked before a kernel")
     )]
     fn fits_kernel(&self) -> bool {
         let mut all = self.projections.iter().chain([&self.output]);
-        self.adapter.is_none() && all.all(|affine| affine.update.is_none())
+        self.prefix.is_none() && self.adapter.is_none() && all.all(|affine| affine.update.is_none())
     }
 }
 
@@ -214,7 +216,7 @@ fn plain_self_attention(
             .reshape([batch, seq, heads, hidden / heads])
             .swap_dims(1, 2) // [batch, heads, seq, head_dim]
     });
-    let context = attention(heads_of, mask, probabilities);
+    let context = prefixed_attention(weights.prefix, heads_of, mask, probabilities);
     let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
     let y = weights.output.of(context, precision);
     let y = dropout(y, drop.rate, drop.seed);

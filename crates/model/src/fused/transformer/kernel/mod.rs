@@ -303,6 +303,7 @@ fn self_attention_with(
     let SelfAttentionWeights {
         projections: [q, k, v],
         output,
+        prefix: _,
         adapter: _,
         norm,
     } = weights;

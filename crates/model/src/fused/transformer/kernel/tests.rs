@@ -96,6 +96,7 @@ fn check_attention([batch, seq, heads, dim]: [usize; 4], rate: f64, padded: bool
                 let weights = SelfAttentionWeights {
                     projections: [pair(1, 5), pair(2, 5), pair(3, 6)],
                     output: pair(4, 7),
+                    prefix: None,
                     adapter: None,
                     norm: norm(&inputs[8], &inputs[9]),
                 };
