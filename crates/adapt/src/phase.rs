@@ -132,7 +132,7 @@ impl Plan {
     }
 
     /// Adds the modules that a model trained by this plan keeps to the encoder of a saved one, with arbitrary values:
-    /// adapters, while low-rank updates are merged before saving.
+    /// adapters and prefixes, while low-rank updates are merged before saving.
     ///
     /// # Errors
     /// When the encoder has no place for them.

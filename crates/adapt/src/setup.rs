@@ -5,7 +5,10 @@ use std::ops::Range;
 use anyhow::{Context, Result};
 use rand::Rng;
 use totune_data::stream;
-use totune_model::{AdapterSpec, Encoder, LowRankSpec, add_adapters, add_low_rank, reinitialise};
+use totune_model::{
+    AdapterSpec, Encoder, LowRankSpec, PrefixSpec, add_adapters, add_low_rank, add_prefixes,
+    reinitialise,
+};
 
 /// Edit of an encoder's modules. New parameters have paths of their own, by which phases train them.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +17,8 @@ pub enum ModuleEdit {
     LowRank(LowRankSpec),
     /// Bottleneck adapters at the ends of sublayers, at `<path of the sublayer>.adapter.{down,up}`.
     Adapters(AdapterSpec),
+    /// Keys and values in front of those of attention layers, at `<path of the sublayer>.prefix.{key,value}`.
+    Prefixes(PrefixSpec),
     /// New random weights in some layers and in the pooler.
     Reinitialise {
         /// Indices of the layers.
@@ -24,7 +29,7 @@ pub enum ModuleEdit {
 impl ModuleEdit {
     /// Returns true if the edit adds modules that a saved model has, too.
     pub(crate) fn is_kept(&self) -> bool {
-        matches!(self, Self::Adapters(_))
+        matches!(self, Self::Adapters(_) | Self::Prefixes(_))
     }
 
     /// Applies the edit to the encoder; new parameters are initialised from `seed`, that of the run.
@@ -37,6 +42,10 @@ impl ModuleEdit {
             Self::Adapters(spec) => {
                 let seed = stream(seed, "adapters", 0).next_u64();
                 add_adapters(encoder, spec, seed).context("adaptation.kind")
+            }
+            Self::Prefixes(spec) => {
+                let seed = stream(seed, "prefixes", 0).next_u64();
+                add_prefixes(encoder, spec, seed).context("adaptation.kind")
             }
             Self::Reinitialise { layers } => {
                 let seed = stream(seed, "reinitialise", 0).next_u64();

@@ -9,8 +9,8 @@ use burn::tensor::Device;
 use common::{devices, eight, encoded, linear, parameters, training, with_kept};
 use rand::Rng;
 use totune_adapt::{
-    Activations, Adaptation, Adapters, BitFit, Cache, Frozen, Full, LastK, Lora, StoredDtype,
-    Switch, Training, fit,
+    Activations, Adaptation, Adapters, BitFit, Cache, Frozen, Full, LastK, Lora, PrefixTuning,
+    StoredDtype, Switch, Training, fit,
 };
 use totune_data::stream;
 use totune_model::{AnyEncoder, Classifier, Encoder, EncoderCatalogue, Pooling};
@@ -42,6 +42,14 @@ fn lora(target: &str, k: usize) -> Adaptation {
     Adaptation::Lora(lora)
 }
 
+/// Prefixes in the top `k` layers.
+fn prefixes(k: usize) -> Adaptation {
+    Adaptation::PrefixTuning(PrefixTuning {
+        k: Some(k),
+        ..PrefixTuning::new(2, 1e-2)
+    })
+}
+
 #[test]
 fn each_strategy_trains_its_parameters_and_no_others() {
     for device in devices() {
@@ -69,6 +77,11 @@ fn each_strategy_trains_its_parameters_and_no_others() {
                 let is_layer = path.starts_with("encoder.layers.");
                 path.contains(".adapter.") || (is_layer && path.contains("norm."))
             });
+            if name != "deberta-tiny" {
+                check(&device, name, prefixes(top + 1), &|path| {
+                    path.contains(".prefix.")
+                });
+            }
         }
     }
 }
@@ -109,6 +122,7 @@ fn a_run_from_cached_activations_takes_the_steps_of_one_from_tokens() {
                 check_cache(&device, name, adaptation, pooling);
             }
         }
+        check_cache(&device, "modernbert-tiny", prefixes(2), Pooling::Mean);
     }
 }
 
@@ -151,4 +165,16 @@ fn bitfit_of_an_encoder_without_biases_says_that_there_are_none() {
     let error = outcome.map(|_| ()).expect_err("refused");
     let error = format!("{error:#}");
     assert!(error.ends_with("the encoder has no biases"), "{error}");
+}
+
+#[test]
+fn a_deberta_has_no_place_for_prefixes() {
+    let encoder = fixture("deberta-tiny", &Device::flex());
+    let outcome = fit(encoder, &eight(), &settings(prefixes(1)), 7, &mut ());
+    let error = outcome.map(|_| ()).expect_err("refused");
+    assert_eq!(
+        format!("{error:#}"),
+        "adaptation.kind: found an encoder without attention that takes a prefix, expected a transformer without \
+         relative positions"
+    );
 }

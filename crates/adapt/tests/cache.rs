@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use common::{devices, eight, encoded, encoder, linear, run_on, training, with_kept};
 use totune_adapt::{
-    Activations, Adaptation, Adapters, BitFit, Cache, CacheFile, Frozen, LastK, Lora, StoredDtype,
-    Switch, Trainable, Training, fit,
+    Activations, Adaptation, Adapters, BitFit, Cache, CacheFile, Frozen, LastK, Lora, PrefixTuning,
+    StoredDtype, Switch, Trainable, Training, fit,
 };
 use totune_model::{Layers, Pooling};
 
@@ -35,6 +35,8 @@ fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
     (lora.k, lora.dropout) = (Some(1), 0.2);
     let mut adapters = Adapters::new(2, 1e-2);
     adapters.k = Some(1);
+    let mut prefixes = PrefixTuning::new(2, 1e-2);
+    prefixes.k = Some(1);
     for device in devices() {
         let frozen = || Adaptation::Frozen(Frozen::new(1e-2));
         let top = Layers::Top;
@@ -54,6 +56,11 @@ fn a_run_from_kept_states_takes_the_steps_of_one_from_tokens() {
             (Adaptation::BitFit(bitfit.clone()), Pooling::Mean, top),
             (Adaptation::Lora(lora.clone()), Pooling::Mean, top),
             (Adaptation::Adapters(adapters.clone()), Pooling::Mean, top),
+            (
+                Adaptation::PrefixTuning(prefixes.clone()),
+                Pooling::Mean,
+                top,
+            ),
         ] {
             let label = format!(
                 "{} {pooling:?} {layers:?} on {device:?}",

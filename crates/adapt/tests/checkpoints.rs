@@ -11,9 +11,9 @@ use common::{devices, eight, elmo, encoded, encoder, linear, parameters, probe, 
 use common::{spelled, with_kept};
 use totune_adapt::{
     Activations, Adaptation, Adapters, AutoFreeze, Cache, Checkpoints, Frozen, Full,
-    GradualUnfreezing, Lora, LpFt, LstmState, Objective, Outcome, Plateau, Schedule, Score, Select,
-    SlantedTriangular, StackAndFinetune, StepEvent, Stop, StopRule, StoredDtype, Switch, TaskData,
-    TensorFile, TestScores, Training, TrainingState, Watch, fit_resumable,
+    GradualUnfreezing, Lora, LpFt, LstmState, Objective, Outcome, Plateau, PrefixTuning, Schedule,
+    Score, Select, SlantedTriangular, StackAndFinetune, StepEvent, Stop, StopRule, StoredDtype,
+    Switch, TaskData, TensorFile, TestScores, Training, TrainingState, Watch, fit_resumable,
 };
 use totune_data::Target;
 use totune_model::{Encoder, Pooling};
@@ -254,12 +254,14 @@ fn early_stopping_with_the_best_weights_and_a_falling_rate() {
 }
 
 #[test]
-fn low_rank_updates_adapters_and_a_penalty_on_the_distance() {
+fn low_rank_updates_adapters_prefixes_and_a_penalty_on_the_distance() {
     let mut lora = Lora::new(2, 1e-2);
     lora.dropout = 0.2;
     check_bert("lora", &task(), &training(Adaptation::Lora(lora)));
     let adapters = Adaptation::Adapters(Adapters::new(2, 1e-2));
     check_bert("adapters", &task(), &training(adapters));
+    let prefixes = Adaptation::PrefixTuning(PrefixTuning::new(2, 1e-2));
+    check_bert("prefix-tuning", &task(), &training(prefixes));
     let mut penalised = training(Adaptation::Full(Full::new(1e-2)));
     (penalised.l2_sp, penalised.micro_batch_size) = (0.1, 2);
     check_bert("l2-sp in micro-batches", &task(), &penalised);

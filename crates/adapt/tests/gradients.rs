@@ -8,7 +8,8 @@ use burn::tensor::Device;
 use common::{devices, encoder, linear, parameters, training};
 use rand::Rng;
 use totune_adapt::{
-    Adaptation, Adapters, Biases, BitFit, Frozen, Full, LastK, Lora, LpFt, Trainable, Training,
+    Adaptation, Adapters, Biases, BitFit, Frozen, Full, LastK, Lora, LpFt, PrefixTuning, Trainable,
+    Training,
 };
 use totune_data::stream;
 use totune_model::{Classifier, Layers, Pooling};
@@ -203,6 +204,17 @@ fn adapters_train_themselves_the_normalisations_and_the_head() {
     });
     (adapters.k, adapters.norms) = (Some(1), Trainable::No);
     check_where(&training(Adaptation::Adapters(adapters)), new);
+}
+
+#[test]
+fn prefix_tuning_trains_the_prefixes_and_the_head() {
+    let mut prefixes = PrefixTuning::new(3, 1e-2);
+    let new = |path: &str| path.contains(".prefix.") || path.starts_with(HEAD);
+    check_where(&training(Adaptation::PrefixTuning(prefixes.clone())), new);
+    (prefixes.k, prefixes.pooler) = (Some(1), Trainable::Yes);
+    check_where(&training(Adaptation::PrefixTuning(prefixes)), |path| {
+        new(path) || path.starts_with(POOLER)
+    });
 }
 
 #[test]

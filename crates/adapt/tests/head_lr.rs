@@ -11,8 +11,8 @@ use common::{devices, eight, parameters, run, training};
 use serde::Deserialize;
 use totune_adapt::{
     Adam, Adaptation, Adapters, Assigned, AutoFreeze, BIAS_AND_NORM, BitFit, Frozen, Full,
-    GradualUnfreezing, LastK, Linear, Lora, LpFt, Optimizer, OptimizerState, Schedule,
-    StackAndFinetune, StopRule, Trainable, sizes,
+    GradualUnfreezing, LastK, Linear, Lora, LpFt, Optimizer, OptimizerState, PrefixTuning,
+    Schedule, StackAndFinetune, StopRule, Trainable, sizes,
 };
 use totune_model::fused::{AdamW, Rate};
 
@@ -206,7 +206,7 @@ fn compare(model: &Model, after: &ValuesByPart, at: &str) {
 }
 
 /// All strategies with a learning rate of the head, at 1e-2 with this rate of the head.
-fn strategies(head_lr: Option<f64>) -> [Adaptation; 10] {
+fn strategies(head_lr: Option<f64>) -> [Adaptation; 11] {
     let lr = 1e-2;
     [
         Adaptation::Frozen(Frozen {
@@ -243,6 +243,10 @@ fn strategies(head_lr: Option<f64>) -> [Adaptation; 10] {
         Adaptation::Adapters(Adapters {
             head_lr,
             ..Adapters::new(2, lr)
+        }),
+        Adaptation::PrefixTuning(PrefixTuning {
+            head_lr,
+            ..PrefixTuning::new(2, lr)
         }),
         Adaptation::AutoFreeze(AutoFreeze {
             head_lr,

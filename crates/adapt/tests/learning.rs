@@ -11,8 +11,8 @@ use common::{
 use totune_adapt::{
     Adaptation, Adapters, AutoFreeze, Bert as BertSchedule, BitFit, ClassLoss, ClassWeights,
     EpochScores, Examples, Frozen, Full, GradualUnfreezing, InputEncoding, LastK, Lora, LpFt,
-    Objective, Optimizer, Outcome, Prediction, Reader, Schedule, Score, StackAndFinetune,
-    StepEvent, Stop, StopRule, Switch, TaskData, Training, Watch, evaluate, fit,
+    Objective, Optimizer, Outcome, Prediction, PrefixTuning, Reader, Schedule, Score,
+    StackAndFinetune, StepEvent, Stop, StopRule, Switch, TaskData, Training, Watch, evaluate, fit,
 };
 use totune_data::{Example, Input, Pairs, Target};
 use totune_model::{Architecture, Bert, Pooling};
@@ -33,6 +33,10 @@ fn every_strategy_learns_eight_examples_by_heart() {
         (Adaptation::Lora(Lora::new(4, 1e-2)), Pooling::Pooler),
         (
             Adaptation::Adapters(Adapters::new(8, 1e-2)),
+            Pooling::Pooler,
+        ),
+        (
+            Adaptation::PrefixTuning(PrefixTuning::new(4, 1e-2)),
             Pooling::Pooler,
         ),
         (

@@ -48,11 +48,11 @@ pub(crate) fn recipe(strategy: Strategy, lr: f64, epochs: usize) -> Recipe {
 }
 
 /// Returns whether a strategy learns slowly at first, so that it is given twice the time before its learning rates are
-/// compared: LoRA, BitFit and adapters stay near the majority class for an epoch in which full fine-tuning is nearly done.
+/// compared: LoRA, BitFit, adapters and prefixes stay near the majority class for an epoch in which full fine-tuning is nearly done.
 pub(crate) fn learns_late(strategy: Strategy) -> bool {
     matches!(
         strategy,
-        Strategy::Lora | Strategy::BitFit | Strategy::Adapters
+        Strategy::Lora | Strategy::BitFit | Strategy::Adapters | Strategy::PrefixTuning
     )
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn epochs(strategy: Strategy, n_layers: usize) -> RangeInclusive<usiz
         Strategy::LastK(_) => 1..=12,
         Strategy::TwoPhase => 2..=8,
         Strategy::LpFt => 1..=8,
-        Strategy::Lora | Strategy::BitFit | Strategy::Adapters => 1..=16,
+        Strategy::Lora | Strategy::BitFit | Strategy::Adapters | Strategy::PrefixTuning => 1..=16,
         Strategy::Gradual => n_layers + 1..=n_layers + 5,
     }
 }

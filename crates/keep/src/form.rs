@@ -11,7 +11,7 @@ use totune_model::{
 
 use crate::SavedAs;
 use crate::facts::TaskFacts;
-use crate::names::is_adapter;
+use crate::names::added;
 
 /// A model in the form in which it is saved.
 #[derive(Debug)]
@@ -163,8 +163,8 @@ impl Form {
             values,
             passing: Values::new(),
         };
-        if plain.values.keys().any(|path| is_adapter(path)) {
-            return Ok(plain.own("transformers has no bottleneck adapters".into()));
+        if let Some(modules) = plain.values.keys().find_map(|path| added(path)) {
+            return Ok(plain.own(format!("transformers has no {modules}")));
         }
         if let TaskFacts::Ordinal { .. } = task {
             return Ok(plain.own(NO_ORDINAL.into()));

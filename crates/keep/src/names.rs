@@ -7,12 +7,20 @@ use crate::SavedAs;
 
 /// The file with the encoder's weights, and with the head's where transformers has a class for both.
 pub(crate) const WEIGHTS: &str = "model.safetensors";
-/// The file with a head or adapters that transformers does not have.
+/// The file with a head, adapters or prefixes that transformers does not have.
 pub(crate) const HEAD: &str = "head.safetensors";
 
-/// Returns true if the parameter at `path` of a classifier belongs to a bottleneck adapter.
-pub(crate) fn is_adapter(path: &str) -> bool {
-    path.starts_with("encoder.layers.") && path.contains(".adapter.")
+/// The plural of what the parameter at `path` of a classifier belongs to, if that is a module that was added to the
+/// encoder and is no part of transformers.
+pub(crate) fn added(path: &str) -> Option<&'static str> {
+    let modules = [
+        (".adapter.", "bottleneck adapters"),
+        (".prefix.", "trained prefixes"),
+    ];
+    let mut modules = modules.into_iter();
+    modules
+        .find(|(part, _)| path.starts_with("encoder.layers.") && path.contains(part))
+        .map(|(_, name)| name)
 }
 
 /// The file and the name in it of the parameter at `path` of a classifier, such as
@@ -22,7 +30,7 @@ pub(crate) fn place(
     saved_as: &SavedAs,
     path: &str,
 ) -> (&'static str, String) {
-    if is_adapter(path) {
+    if added(path).is_some() {
         return (HEAD, path.to_string());
     }
     let transformers = matches!(saved_as, SavedAs::Transformers { .. });

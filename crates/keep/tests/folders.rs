@@ -8,7 +8,7 @@ use std::path::Path;
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use support::{Untrained, devices, pairs, sentences, texts};
-use totune_adapt::{Adaptation, Adapters};
+use totune_adapt::{Adaptation, Adapters, PrefixTuning};
 use totune_data::{Pairs, Task};
 use totune_keep::{SavedAs, SavedModel};
 use totune_model::{HeadSpec, LowRankSpec, add_low_rank};
@@ -186,6 +186,34 @@ fn low_rank_updates_are_merged() {
 
 #[test]
 fn adapters_are_kept_beside_the_head() {
+    let adapters = Adapters {
+        k: Some(2),
+        ..Adapters::new(3, 1e-3)
+    };
+    check_added(
+        Adaptation::Adapters(adapters),
+        "transformers has no bottleneck adapters",
+        "encoder.layers.3.attention.adapter.up.bias",
+    );
+}
+
+#[test]
+fn prefixes_are_kept_beside_the_head() {
+    let prefixes = PrefixTuning {
+        k: Some(2),
+        ..PrefixTuning::new(3, 1e-2)
+    };
+    check_added(
+        Adaptation::PrefixTuning(prefixes),
+        "transformers has no trained prefixes",
+        "encoder.layers.3.attention.prefix.value",
+    );
+}
+
+/// Saves a model with the modules that `adaptation` adds: what is read back has them from the file of the head, one of
+/// them under the name `path`.
+#[track_caller]
+fn check_added(adaptation: Adaptation, expected: &str, path: &str) {
     let device = Device::flex();
     let mut model = Untrained::new(
         ("fixture-bert", Task::Classification),
@@ -193,26 +221,22 @@ fn adapters_are_kept_beside_the_head() {
         &texts(),
         &device,
     );
-    let adapters = Adapters {
-        k: Some(2),
-        ..Adapters::new(3, 1e-3)
-    };
-    model.training.adaptation = Adaptation::Adapters(adapters);
+    model.training.adaptation = adaptation;
     let plan = model.training.plan(4).expect("valid settings");
     model.model.encoder = plan.prepare(model.model.encoder, 1).expect("a transformer");
     let folder = tempfile::tempdir().expect("a folder");
     let (saved_as, read) = read_back(&model, &folder.path().join("m"), &device);
     let SavedAs::Totune { reason } = saved_as else {
-        panic!("transformers has no adapters");
+        panic!("a class of transformers: {saved_as:?}");
     };
-    assert_eq!(reason, "transformers has no bottleneck adapters");
+    assert_eq!(reason, expected);
     let names = |path: &str| {
         let path = folder.path().join("m").join(path);
         let bytes = fs::read(path).expect("weights");
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    assert!(!names("model.safetensors").contains("adapter"));
-    assert!(names("head.safetensors").contains("encoder.layers.3.attention.adapter.up.bias"));
+    assert!(!names("model.safetensors").contains(path));
+    assert!(names("head.safetensors").contains(path));
     read.predict(vec![texts()[0].clone()])
         .expect("a prediction");
 }

@@ -15,7 +15,7 @@ use crate::optimizer::Optimizer;
 use crate::schedule::{Linear, Schedule};
 use crate::stop::StopRule;
 use crate::strategy::{
-    Adaptation, Adapters, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, LpFt,
+    Adaptation, Adapters, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, LpFt, PrefixTuning,
     StackAndFinetune, Trainable,
 };
 use crate::training::{Cache, ClassLoss, Clip, Dtype, Select, TestScores, Training};
@@ -218,6 +218,11 @@ impl Recipe {
             Strategy::Adapters => Adaptation::Adapters(Adapters {
                 head_lr,
                 ..Adapters::new(64, lr)
+            }),
+            // The scripts of Liu et al. 2022 have 20 positions for RTE.
+            Strategy::PrefixTuning => Adaptation::PrefixTuning(PrefixTuning {
+                head_lr,
+                ..PrefixTuning::new(20, lr)
             }),
         }
     }

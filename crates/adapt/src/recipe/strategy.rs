@@ -26,6 +26,8 @@ pub enum Strategy {
     BitFit,
     /// Trains bottleneck adapters and normalisations, and the head.
     Adapters,
+    /// Trains keys and values in front of those of the attention layers, and the head.
+    PrefixTuning,
 }
 
 /// Number of parameters below which an encoder takes the learning rates of small encoders: MiniLM and the BERT
@@ -36,7 +38,7 @@ const LARGE: u64 = 200_000_000;
 
 impl Strategy {
     /// All names of strategies that work for any encoder.
-    pub const NAMES: [&str; 8] = [
+    pub const NAMES: [&str; 9] = [
         "frozen",
         "full",
         "two-phase",
@@ -45,6 +47,7 @@ impl Strategy {
         "gradual",
         "bitfit",
         "adapters",
+        "prefix-tuning",
     ];
 
     /// Description as an imperative: the end of "the best was to …".
@@ -60,6 +63,7 @@ impl Strategy {
             Self::Gradual => "unfreeze the layers gradually".into(),
             Self::BitFit => "fine-tune only the biases (BitFit)".into(),
             Self::Adapters => "fine-tune with adapters".into(),
+            Self::PrefixTuning => "train prefixes of keys and values (prefix tuning)".into(),
         }
     }
 
@@ -76,6 +80,7 @@ impl Strategy {
             Self::Gradual => "gradual unfreezing".into(),
             Self::BitFit => "BitFit".into(),
             Self::Adapters => "training adapters".into(),
+            Self::PrefixTuning => "prefix tuning".into(),
         }
     }
 
@@ -99,6 +104,8 @@ impl Strategy {
             Self::BitFit => [[2e-3, 6e-3], [1e-3, 3e-3], [4e-4, 1e-3]],
             // Houlsby et al. 2019, section 3.1, choose among 3e-5, 3e-4 and 3e-3 for BERT-large.
             Self::Adapters => [[1e-3, 3e-3], [1e-3, 3e-3], [3e-4, 1e-3]],
+            // The scripts of Liu et al. 2022 have 5e-3 and 1e-2 for BERT-large.
+            Self::PrefixTuning => [[1e-2, 3e-2], [1e-2, 3e-2], [5e-3, 1e-2]],
         };
         match encoder.parameters {
             ..SMALL => small,
@@ -114,8 +121,8 @@ impl Strategy {
             Self::Full | Self::LastK(_) | Self::LpFt => 3,
             Self::TwoPhase => 4,
             // Few parameters need more steps (Hu et al. 2021 and Ben Zaken et al. 2022 train for 16 to 80 epochs, Houlsby
-            // et al. 2019 for 3 or 20).
-            Self::Frozen | Self::Lora | Self::BitFit | Self::Adapters => 10,
+            // et al. 2019 for 3 or 20, Liu et al. 2022 for 60 to 100).
+            Self::Frozen | Self::Lora | Self::BitFit | Self::Adapters | Self::PrefixTuning => 10,
             // One for the head, one for each layer but the lowest, then three of everything.
             Self::Gradual => n_layers + 3,
         }
@@ -152,6 +159,7 @@ impl FromStr for Strategy {
             ("gradual", _) => Self::Gradual,
             ("bitfit", _) => Self::BitFit,
             ("adapters", _) => Self::Adapters,
+            ("prefix-tuning", _) => Self::PrefixTuning,
             (_, Some(Ok(k))) if k > 0 => Self::LastK(k),
             _ => return Err(UnknownStrategy),
         })
@@ -170,6 +178,7 @@ impl fmt::Display for Strategy {
             Self::Gradual => "gradual",
             Self::BitFit => "bitfit",
             Self::Adapters => "adapters",
+            Self::PrefixTuning => "prefix-tuning",
         };
         f.pad(name)
     }

@@ -31,7 +31,7 @@ fn names_read_back_and_unknown_ones_are_answered_with_the_list() {
         let error = name.parse::<Strategy>().expect_err(name).to_string();
         assert_eq!(
             error,
-            "expected one of frozen, full, two-phase, lp-ft, lora, gradual, bitfit, adapters or last-<k>, such as last-2 for the last two layers"
+            "expected one of frozen, full, two-phase, lp-ft, lora, gradual, bitfit, adapters, prefix-tuning or last-<k>, such as last-2 for the last two layers"
         );
     }
 }
@@ -46,7 +46,11 @@ fn every_strategy_is_valid_for_every_encoder_and_task() {
     ] {
         let is_elmo = encoder.starts_with("elmo");
         let suits = |strategy: &Strategy| {
-            !(is_elmo && matches!(strategy, Strategy::Lora | Strategy::Adapters))
+            !(is_elmo
+                && matches!(
+                    strategy,
+                    Strategy::Lora | Strategy::Adapters | Strategy::PrefixTuning
+                ))
         };
         for strategy in all().into_iter().filter(suits) {
             for task in [Task::Classification, Task::Regression, Task::Tagging] {
@@ -185,7 +189,7 @@ fn separate_texts_of_pairs_have_a_head_that_compares_their_vectors() {
 }
 
 #[test]
-fn an_elmo_has_no_place_for_updates_and_adapters() {
+fn an_elmo_has_no_place_for_updates_adapters_and_prefixes() {
     for (strategy, label) in [
         (
             Strategy::Lora,
@@ -195,6 +199,7 @@ fn an_elmo_has_no_place_for_updates_and_adapters() {
             Strategy::Adapters,
             "adapters-64 after attention and feed-forward",
         ),
+        (Strategy::PrefixTuning, "prefix-20"),
     ] {
         let training = Recipe::new(strategy).training(&card("elmo-small"), &DATA);
         let error = training.expect_err("refused");
@@ -205,4 +210,13 @@ fn an_elmo_has_no_place_for_updates_and_adapters() {
             )
         );
     }
+}
+
+#[test]
+fn a_deberta_whose_scores_depend_on_distances_takes_no_prefix() {
+    let training = Recipe::new(Strategy::PrefixTuning).training(&card("deberta-v3-small"), &DATA);
+    assert_eq!(
+        format!("{:#}", training.expect_err("refused")),
+        "strategy: found `prefix-20`, expected another strategy: `deberta-v2` has no attention without relative positions"
+    );
 }

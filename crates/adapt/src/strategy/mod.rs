@@ -23,6 +23,7 @@ mod gradual_unfreezing;
 mod last_k;
 mod lora;
 mod lp_ft;
+mod prefix_tuning;
 mod stack_and_finetune;
 
 pub use adapters::Adapters;
@@ -34,6 +35,7 @@ pub use gradual_unfreezing::GradualUnfreezing;
 pub use last_k::LastK;
 pub use lora::Lora;
 pub use lp_ft::LpFt;
+pub use prefix_tuning::PrefixTuning;
 pub use stack_and_finetune::StackAndFinetune;
 
 /// Adaptation strategy: the parameters of a pretrained encoder that are trained.
@@ -57,6 +59,8 @@ pub enum Adaptation {
     Lora(Lora),
     /// Fine-tuning of bottleneck adapters.
     Adapters(Adapters),
+    /// Training of keys and values in front of those of the attention layers.
+    PrefixTuning(PrefixTuning),
     /// Fine-tuning in which layers are frozen as their gradients settle.
     AutoFreeze(AutoFreeze),
     /// Linear probing to the optimum, then fine-tuning of everything.
@@ -132,6 +136,7 @@ impl Adaptation {
             Self::BitFit(settings) => settings,
             Self::Lora(settings) => settings,
             Self::Adapters(settings) => settings,
+            Self::PrefixTuning(settings) => settings,
             Self::AutoFreeze(settings) => settings,
             Self::LpFt(settings) => settings,
         }
@@ -385,6 +390,7 @@ mod tests {
                 "adapters",
                 "width = 4\nafter = ['feed-forward']\nnorms = 'trainable'\npooler = 'trainable'",
             ),
+            ("prefix-tuning", "length = 4\npooler = 'trainable'"),
             (
                 "auto-freeze",
                 "share = 0.5\npooler = 'trainable'\nembeddings = 'trainable'",

@@ -41,7 +41,7 @@ pub struct Train {
     /// Pretrained encoder, as `totune encoders list` names it
     #[arg(long, value_name = "NAME", default_value = ENCODER)]
     encoder: String,
-    /// Strategy: frozen, full, last-<k>, two-phase, lp-ft, lora, gradual, bitfit or adapters
+    /// Strategy: frozen, full, last-<k>, two-phase, lp-ft, lora, gradual, bitfit, adapters or prefix-tuning
     #[arg(long, value_name = "STRATEGY", default_value_t = Strategy::Full)]
     strategy: Strategy,
     /// The head: one linear layer, or a hidden layer on the first token (a BiLSTM where words are tagged)
@@ -54,7 +54,7 @@ pub struct Train {
     #[arg(long, value_name = "RATE")]
     head_lr: Option<f64>,
     /// Passes over the training examples, of all phases [default: 3; two-phase 4; gradual the layers
-    /// and 3; frozen, lora, bitfit and adapters 10]
+    /// and 3; frozen, lora, bitfit, adapters and prefix-tuning 10]
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
     /// Examples per step [default: 16; 32 from 5,000 training examples on]
