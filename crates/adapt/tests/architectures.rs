@@ -167,6 +167,35 @@ fn bitfit_of_an_encoder_without_biases_says_that_there_are_none() {
     assert!(error.ends_with("the encoder has no biases"), "{error}");
 }
 
+/// Strategies on an ALBERT, whose one layer is trained in all its applications.
+#[test]
+fn each_strategy_trains_the_one_layer_of_an_albert_or_nothing_of_it() {
+    for device in devices() {
+        let name = "albert-tiny";
+        assert_eq!(fixture(name, &device).n_layers(), 1);
+        let layer = |path: &str| path.starts_with("encoder.layers.0.");
+        let is_pooler = |path: &str| path.starts_with("encoder.pooler.");
+        check(&device, name, Adaptation::Full(Full::new(1e-2)), &|path| {
+            !is_pooler(path)
+        });
+        check(
+            &device,
+            name,
+            Adaptation::Frozen(Frozen::new(1e-2)),
+            &|_| false,
+        );
+        check(&device, name, lora("attention.value", 1), &|path| {
+            path.contains(".lora.")
+        });
+        let adapters = Adaptation::Adapters(Adapters::new(2, 1e-2));
+        check(&device, name, adapters, &|path| {
+            path.contains(".adapter.") || (layer(path) && path.contains("norm."))
+        });
+        let frozen = Adaptation::Frozen(Frozen::new(1e-2));
+        check_cache(&device, name, frozen, Pooling::Pooler);
+    }
+}
+
 #[test]
 fn a_deberta_has_no_place_for_prefixes() {
     let encoder = fixture("deberta-tiny", &Device::flex());

@@ -34,6 +34,7 @@ pub use dtype::Dtype;
 pub use folder::find;
 pub use format::Format;
 pub use names::Naming;
+pub use names::albert::albert_name;
 pub use names::distilbert::distilbert_name;
 pub use names::elmo::{CharCnn, ElmoOptions, Lstm};
 pub use published::{Difference, Published};

@@ -100,6 +100,7 @@ fn a_card_of_ones_own_is_drafted_loaded_and_agrees() {
         ),
         ("xlm-roberta-tiny", "--cased", "pad_token_id = 1"),
         ("roberta-tiny", "--cased", r#"ignore   = ["lm_head."]"#),
+        ("albert-tiny", "--cased", r#"hidden_act = "gelu_new""#),
     ] {
         let name = format!("own-{from}");
         let folder = checkout.path(&format!("encoders/{name}"));
@@ -134,7 +135,7 @@ fn a_folder_that_makes_no_card_is_answered_with_the_part_that_does_not_fit() {
     let error = refused(&[]);
     assert!(error.contains("add --lowercase or --cased"), "{error}");
     for (known, other, expected) in [
-        ("electra", "albert", r#"model_type: found "albert""#),
+        ("electra", "longformer", r#"model_type: found "longformer""#),
         (
             r#""hidden_size": 18"#,
             r#""hidden_size": 21"#,

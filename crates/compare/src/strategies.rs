@@ -26,6 +26,7 @@ pub fn usual_strategies(encoder: &Architecture) -> Vec<Strategy> {
         Strategy::BitFit,
     ];
     strategies.retain(|strategy| match strategy {
+        Strategy::LastK(_) | Strategy::Gradual => !encoder.shares_layers(),
         Strategy::Lora => encoder.is_transformer(),
         Strategy::BitFit => encoder.has_biases(),
         _ => true,
@@ -89,6 +90,7 @@ mod tests {
             "roberta-base",
             "modernbert-base",
             "deberta-v3-small",
+            "albert-base-v2",
             "elmo-small",
         ] {
             let encoder = cards.find(encoder).unwrap();

@@ -1,5 +1,5 @@
 //! Ids compared with transformers' tokenizers; `fixtures/make/tokens.py` (BERT), `roberta.py`, `modernbert.py` and
-//! `xlm_roberta.py` and `deberta.py` wrote the expected ones.
+//! `xlm_roberta.py`, `deberta.py` and `albert.py` wrote the expected ones.
 
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn ids_and_types_are_those_of_transformers() {
     }
 }
 
-/// The output of `roberta.py`, `modernbert.py`, `xlm_roberta.py` and `deberta.py`.
+/// The output of `roberta.py`, `modernbert.py`, `xlm_roberta.py`, `deberta.py` and `albert.py`.
 #[derive(Deserialize)]
 struct TokenizerWitness {
     cases: Vec<WitnessCase>,
@@ -142,6 +142,14 @@ fn debertas_ids_are_those_of_transformers() {
     check_cases(&tokenizer, witness.cases);
 }
 
+#[test]
+fn alberts_ids_are_those_of_transformers() {
+    let (tokenizer, witness) = witness("albert");
+    assert_eq!(tokenizer.template(), Template::ALBERT);
+    assert_eq!((tokenizer.pad_id(), tokenizer.unknown_id()), (0, 1));
+    check_cases(&tokenizer, witness.cases);
+}
+
 #[track_caller]
 fn check_cases(tokenizer: &Tokenizer, cases: Vec<WitnessCase>) {
     assert_eq!(cases.len(), 122);
@@ -163,6 +171,7 @@ fn words_have_the_ids_of_transformers_with_a_space_before_each() {
         ("xlm-roberta", [0, 2]),
         ("modernbert", [323, 324]),
         ("deberta", [1, 2]),
+        ("albert", [2, 3]),
     ] {
         check_words(name, specials);
     }

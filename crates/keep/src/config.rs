@@ -85,6 +85,7 @@ pub(crate) fn config(form: &Form, task: &TaskFacts, dir: &Path) -> Result<Option
         let key = match form.architecture {
             Architecture::Distilbert(_) => "seq_classif_dropout",
             Architecture::DebertaV2(_) => "cls_dropout",
+            Architecture::Albert(_) => "classifier_dropout_prob",
             _ => "classifier_dropout",
         };
         config.insert(key.into(), dropout.into());
@@ -128,6 +129,9 @@ fn defaults(architecture: &Architecture) -> Map<String, Value> {
         Architecture::DebertaV2(_) => json!({
             "hidden_act": "gelu", "initializer_range": 0.02,
         }),
+        Architecture::Albert(_) => json!({
+            "initializer_range": 0.02, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3,
+        }),
         Architecture::Elmo(_) => json!({}),
     };
     match value {
@@ -158,7 +162,7 @@ pub(crate) fn write_tokenizer(
     // DistilBERT refuses segment ids, the RoBERTas have only one segment, and the others none.
     let has_types = matches!(
         architecture,
-        Architecture::Bert(_) | Architecture::Electra(_)
+        Architecture::Bert(_) | Architecture::Electra(_) | Architecture::Albert(_)
     );
     let inputs = if has_types {
         json!(["input_ids", "token_type_ids", "attention_mask"])

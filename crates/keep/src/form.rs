@@ -51,6 +51,7 @@ fn family(architecture: &Architecture) -> Option<&'static str> {
         Architecture::XlmRoberta(_) => Some("XLMRoberta"),
         Architecture::Electra(_) => Some("Electra"),
         Architecture::DebertaV2(_) => Some("DebertaV2"),
+        Architecture::Albert(_) => Some("Albert"),
         Architecture::Elmo(_) => None,
     }
 }
@@ -104,11 +105,17 @@ pub(crate) fn bridge(
         }
         HeadSpec::Linear(spec) => match (architecture, spec.pooling) {
             (
-                Architecture::Bert(_) | Architecture::Roberta(_) | Architecture::XlmRoberta(_),
+                Architecture::Bert(_)
+                | Architecture::Roberta(_)
+                | Architecture::XlmRoberta(_)
+                | Architecture::Albert(_),
                 Pooling::Pooler,
             ) => Ok((sequence, Bridge::None)),
             (
-                Architecture::Bert(_) | Architecture::Roberta(_) | Architecture::XlmRoberta(_),
+                Architecture::Bert(_)
+                | Architecture::Roberta(_)
+                | Architecture::XlmRoberta(_)
+                | Architecture::Albert(_),
                 Pooling::First,
             ) => Ok((sequence, Bridge::Pooler)),
             (
@@ -359,6 +366,7 @@ fn set_pooler(architecture: &mut Architecture, kind: PoolerKind) {
         Architecture::Bert(config) => config.pooler = kind,
         Architecture::Roberta(config) => config.pooler = kind,
         Architecture::XlmRoberta(config) => config.0.pooler = kind,
+        Architecture::Albert(config) => config.pooler = kind,
         Architecture::Distilbert(_)
         | Architecture::Electra(_)
         | Architecture::Modernbert(_)

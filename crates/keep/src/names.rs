@@ -1,6 +1,6 @@
 //! Location of each parameter: the file, and the name in it.
 
-use totune_checkpoint::{Naming, distilbert_name};
+use totune_checkpoint::{Naming, albert_name, distilbert_name};
 use totune_model::{Architecture, Bert, DebertaV2, Elmo, ModernBert};
 
 use crate::SavedAs;
@@ -46,6 +46,7 @@ pub(crate) fn place(
 fn in_encoder(architecture: &Architecture, path: &str) -> String {
     match architecture {
         Architecture::Distilbert(_) => distilbert_name(&Bert::published(path)),
+        Architecture::Albert(_) => albert_name(&Bert::published(path)),
         Architecture::Modernbert(_) => ModernBert::published(path),
         Architecture::DebertaV2(_) => DebertaV2::published(path),
         Architecture::Elmo(_) => Elmo::published(path),

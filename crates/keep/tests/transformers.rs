@@ -119,6 +119,15 @@ fn cases() -> Vec<Case> {
             (gelu(21), pairs()),
         ),
         tags("deberta-tags", "deberta-tiny"),
+        text("albert-text", "albert-tiny"),
+        pair("albert-pair", "albert-tiny"),
+        with(
+            "albert-first",
+            "albert-tiny",
+            Classification,
+            (first(), texts()),
+        ),
+        tags("albert-tags", "albert-tiny"),
         text("modernbert-text", "modernbert-tiny"),
         with(
             "modernbert-pair-score",
@@ -187,7 +196,9 @@ fn adapters() -> Vec<(Case, [&'static str; 2])> {
         "bert-text" | "bert-tags" => Some(["query", "value"]),
         "bert-first" => Some(["attention.key", "feed_forward.output"]),
         "roberta-pair-score" => Some(["query", "attention.output"]),
-        "xlm-roberta-pair" | "electra-text" | "deberta-text" => Some(["query", "value"]),
+        "xlm-roberta-pair" | "electra-text" | "deberta-text" | "albert-pair" => {
+            Some(["query", "value"])
+        }
         "distilbert-text" => Some(["value", "feed_forward.intermediate"]),
         _ => None,
     };

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use totune_checkpoint::{ElmoOptions, Naming};
 
 use crate::{
-    AnyEncoder, BertConfig, DebertaV2Config, DistilBertConfig, ElectraConfig, ModernBertConfig,
-    PoolerKind, RobertaConfig, Shape, TokenizerKind, Weights, XlmRobertaConfig,
+    AlbertConfig, AnyEncoder, BertConfig, DebertaV2Config, DistilBertConfig, ElectraConfig,
+    ModernBertConfig, PoolerKind, RobertaConfig, Shape, TokenizerKind, Weights, XlmRobertaConfig,
 };
 
 /// Declares [`Architecture`] with a variant for each shape.
@@ -97,6 +97,8 @@ architectures! {
     XlmRoberta(XlmRobertaConfig),
     /// ELECTRA.
     Electra(ElectraConfig),
+    /// ALBERT.
+    Albert(AlbertConfig),
     /// DeBERTa-v3.
     DebertaV2(DebertaV2Config),
     /// ELMo.
@@ -114,6 +116,11 @@ impl Architecture {
     /// Returns true if its layers are those of a transformer.
     pub fn is_transformer(&self) -> bool {
         !matches!(self, Self::Elmo(_))
+    }
+
+    /// Returns true if the network applies one layer several times, so that a part of its layers cannot be trained.
+    pub fn shares_layers(&self) -> bool {
+        matches!(self, Self::Albert(_))
     }
 
     /// Number of parameters in the tensors of the network.
@@ -148,6 +155,7 @@ mod tests {
             ("modernbert-tiny", 80),
             ("xlm-roberta-tiny", 81),
             ("electra-tiny", 65),
+            ("albert-tiny", 66),
             ("deberta-tiny", 40),
             ("fixture-elmo", usize::MAX),
         ] {

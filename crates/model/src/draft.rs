@@ -37,10 +37,12 @@ impl CardDraft {
         let mut described = Described::beside(file)?;
         let weights = Published::open(file, described.architecture.naming())?;
         // A `config.json` does not say whether there is a pooler: taggers, for one, are saved without.
-        if let Architecture::Bert(config) = &mut described.architecture
-            && weights.shape("pooler.dense.weight").is_none()
-        {
-            config.pooler = PoolerKind::None;
+        if weights.shape("pooler.dense.weight").is_none() {
+            match &mut described.architecture {
+                Architecture::Bert(config) => config.pooler = PoolerKind::None,
+                Architecture::Albert(config) => config.pooler = PoolerKind::None,
+                _ => {}
+            }
         }
         let check = described.check(file)?;
         let lines = check.lines();

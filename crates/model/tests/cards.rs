@@ -43,6 +43,14 @@ fn by_hand(architecture: &Architecture) -> u64 {
             let projection = if e == h { 0 } else { e * h + h };
             layers(&bert) - of_width_h + (rows + 2) * e + projection
         }
+        Architecture::Albert(config) => {
+            let bert = config.bert();
+            let (e, h) = (config.embedding_size, bert.hidden_size);
+            let rows = bert.vocab_size + bert.max_position_embeddings + bert.type_vocab_size;
+            // One layer, the narrow embeddings with their norm and projection, and the pooler.
+            let of_width_h = (bert.vocab_size + bert.max_position_embeddings) * h + 2 * h;
+            layers(&bert) - of_width_h + (rows + 2) * e + (e * h + h) + (h * h + h)
+        }
         Architecture::DebertaV2(config) => {
             let (h, wide) = (config.hidden_size, config.intermediate_size);
             let layer = 4 * (h * h + h) + 2 * h + (h * wide + wide) + (wide * h + h) + 2 * h;
@@ -97,6 +105,7 @@ fn the_published_counts_are_met() {
         ("electra-small-discriminator", 13_483_008),
         ("electra-base-discriminator", 108_891_648),
         ("deberta-v3-base", 183_831_552),
+        ("albert-base-v2", 11_683_584),
         ("elmo-original", 93_600_848),
     ] {
         let card = catalogue.find(name).expect("a card");
@@ -141,6 +150,7 @@ fn an_architecture_is_recognised_by_its_config_and_held_against_its_card() {
         ("roberta-tiny", TokenizerKind::ByteLevelBpe),
         ("modernbert-tiny", TokenizerKind::ModernBertBpe),
         ("deberta-tiny", TokenizerKind::DebertaUnigram),
+        ("albert-tiny", TokenizerKind::AlbertUnigram),
     ] {
         let file = project(&format!("fixtures/encoders/{name}/model.safetensors"));
         let card = catalogue.find(name).expect("a card");
@@ -172,9 +182,17 @@ fn published_configs_have_the_shapes_of_their_cards() {
         "norm_rel_ebd": "layer_norm", "share_att_key": true, "pos_att_type": "p2c|c2p", "layer_norm_eps": 1e-7,
         "max_relative_positions": -1, "position_biased_input": false, "num_attention_heads": 12,
         "num_hidden_layers": 12, "type_vocab_size": 0, "vocab_size": 128100 }"#;
+    let albert = r#"{ "model_type": "albert", "attention_probs_dropout_prob": 0, "bos_token_id": 2,
+        "classifier_dropout_prob": 0.1, "down_scale_factor": 1, "embedding_size": 128, "eos_token_id": 3,
+        "gap_size": 0, "hidden_act": "gelu_new", "hidden_dropout_prob": 0, "hidden_size": 768,
+        "initializer_range": 0.02, "inner_group_num": 1, "intermediate_size": 3072, "layer_norm_eps": 1e-12,
+        "max_position_embeddings": 512, "net_structure_type": 0, "num_attention_heads": 12,
+        "num_hidden_groups": 1, "num_hidden_layers": 12, "num_memory_blocks": 0, "pad_token_id": 0,
+        "type_vocab_size": 2, "vocab_size": 30000 }"#;
     for (name, config) in [
         ("modernbert-base", modernbert),
         ("deberta-v3-base", deberta),
+        ("albert-base-v2", albert),
     ] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::write(folder.path().join("config.json"), config).expect("a file");
@@ -188,11 +206,11 @@ fn published_configs_have_the_shapes_of_their_cards() {
 fn an_architecture_that_is_not_known_is_answered_with_those_that_are() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("config.json");
-    std::fs::write(&path, r#"{ "model_type": "albert" }"#).expect("a file");
+    std::fs::write(&path, r#"{ "model_type": "longformer" }"#).expect("a file");
     let error = Described::beside(&folder.path().join("model.safetensors")).expect_err("unknown");
     let error = format!("{error:#}");
     assert!(
-        error.contains(r#"model_type: found "albert", expected one of `bert`"#)
+        error.contains(r#"model_type: found "longformer", expected one of `bert`"#)
             && error.contains("`roberta`"),
         "{error}"
     );
@@ -224,6 +242,46 @@ fn a_variant_of_a_network_that_is_not_known_is_named() {
         std::fs::write(&path, own.replacen(known, other, 1)).expect("a file");
         let error = Described::beside(&folder.path().join("model.safetensors"));
         let error = error.expect_err("another variant").to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn an_albert_has_one_of_two_activations_and_one_layer() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let own = std::fs::read_to_string(project("fixtures/encoders/albert-tiny/config.json"));
+    let own = own.expect("a committed file");
+    let described = |known: &str, other: &str| {
+        assert!(own.contains(known), "{known}");
+        let path = folder.path().join("config.json");
+        std::fs::write(&path, own.replacen(known, other, 1)).expect("a file");
+        Described::beside(&folder.path().join("model.safetensors"))
+    };
+    described(r#""gelu_new""#, r#""gelu""#).expect("the activation of version 1");
+    for (known, other, expected) in [
+        (
+            r#""gelu_new""#,
+            r#""relu""#,
+            "unknown variant `relu`, expected `gelu` or `gelu_new`",
+        ),
+        (
+            r#""inner_group_num": 1"#,
+            r#""inner_group_num": 2"#,
+            "inner_group_num: found 2, expected 1: one layer that is applied `num_hidden_layers` times",
+        ),
+        (
+            r#""num_hidden_groups": 1"#,
+            r#""num_hidden_groups": 3"#,
+            "num_hidden_groups: found 3, expected 1",
+        ),
+        (
+            r#""num_hidden_layers": 4"#,
+            r#""num_hidden_layers": 0"#,
+            "num_hidden_layers: found 0, expected at least 1",
+        ),
+    ] {
+        let error = described(known, other).expect_err("another variant");
+        let error = format!("{error:#}");
         assert!(error.contains(expected), "{error}");
     }
 }

@@ -8,8 +8,8 @@ use burn::tensor::Device;
 use support::{Stored, devices, flat, project};
 use totune_checkpoint::{Naming, Published};
 use totune_model::{
-    AnyEncoder, Architecture, Bert, BertConfig, DistilBertConfig, ElectraConfig, Encoder,
-    EncoderCatalogue, HiddenStates, Pass, Shape, TokenBatch,
+    AlbertConfig, AnyEncoder, Architecture, Bert, BertConfig, DistilBertConfig, ElectraConfig,
+    Encoder, EncoderCatalogue, HiddenStates, Pass, Shape, TokenBatch,
 };
 
 /// Largest difference to transformers allowed on a CPU.
@@ -32,26 +32,29 @@ impl Reference {
 
     #[track_caller]
     fn check(&self, states: &HiddenStates) {
-        let compare = |name: &str, ours: Vec<f32>, rows: &[bool]| {
-            let theirs = self.0.floats(name);
-            assert_eq!(ours.len(), theirs.len(), "{name}");
-            let width = ours.len() / rows.len();
-            let both = ours.chunks(width).zip(theirs.chunks(width)).zip(rows);
-            for ((ours, theirs), _) in both.filter(|(_, real)| **real) {
-                for (a, b) in ours.iter().zip(theirs) {
-                    let near = (a - b).abs() <= TOLERANCE;
-                    assert!(near, "{name}: {a} instead of {b}");
-                }
-            }
-        };
         // Nothing reads the states of padding, and where no key is visible they follow from the bias of hidden keys.
         let (mask, [batch, _]) = self.0.integers("mask");
         let real: Vec<bool> = mask.iter().map(|&m| m == 1).collect();
         for (i, hidden) in states.hidden.iter().enumerate() {
-            compare(&format!("hidden.{i}"), flat(hidden.clone()), &real);
+            self.compare(&format!("hidden.{i}"), flat(hidden.clone()), &real);
         }
         if let Some(pooled) = &states.pooled {
-            compare("pooled", flat(pooled.clone()), &vec![true; batch]);
+            self.compare("pooled", flat(pooled.clone()), &vec![true; batch]);
+        }
+    }
+
+    /// Compares the rows that are real with those stored as `name`.
+    #[track_caller]
+    fn compare(&self, name: &str, ours: Vec<f32>, rows: &[bool]) {
+        let theirs = self.0.floats(name);
+        assert_eq!(ours.len(), theirs.len(), "{name}");
+        let width = ours.len() / rows.len();
+        let both = ours.chunks(width).zip(theirs.chunks(width)).zip(rows);
+        for ((ours, theirs), _) in both.filter(|(_, real)| **real) {
+            for (a, b) in ours.iter().zip(theirs) {
+                let near = (a - b).abs() <= TOLERANCE;
+                assert!(near, "{name}: {a} instead of {b}");
+            }
         }
     }
 }
@@ -207,7 +210,16 @@ fn a_shape_lists_the_tensors_that_are_taken() {
         ..narrow.clone()
     };
     let is_projection = |(name, _): &(String, Vec<usize>)| name.starts_with("embeddings_project.");
+    let text = std::fs::read_to_string(project("fixtures/encoders/albert-tiny/config.json"));
+    let albert: AlbertConfig =
+        serde_json::from_str(&text.expect("a committed file")).expect("a shape");
+    let square = AlbertConfig {
+        embedding_size: albert.hidden_size,
+        ..albert.clone()
+    };
     for (config, projected) in [
+        (Architecture::Albert(albert), true),
+        (Architecture::Albert(square), true),
         (Architecture::Bert(tiny()), false),
         (Architecture::Bert(bare), false),
         (Architecture::Electra(narrow), true),
@@ -340,6 +352,44 @@ fn deberta_matches_transformers_beyond_its_buckets() {
     );
     // Distances above 4 share buckets.
     assert!(reference.batch(&Device::flex()).shape()[1] > 30);
+}
+
+#[test]
+fn albert_matches_transformers_after_each_use_of_its_layer() {
+    let folder = project("fixtures/encoders");
+    let reference = check_card("albert-tiny", &folder, "albert-tiny.safetensors");
+    let text = std::fs::read_to_string(folder.join("albert-tiny/config.json"));
+    let config: AlbertConfig =
+        serde_json::from_str(&text.expect("a committed file")).expect("a shape");
+    assert_eq!(config.num_hidden_layers, 4);
+    for device in devices() {
+        let batch = reference.batch(&device);
+        let real: Vec<bool> = reference
+            .0
+            .integers("mask")
+            .0
+            .iter()
+            .map(|&m| m == 1)
+            .collect();
+        for n in 1..4 {
+            let shallow = AlbertConfig {
+                num_hidden_layers: n,
+                ..config.clone()
+            };
+            let path = folder.join("albert-tiny/model.safetensors");
+            let mut weights = Published::open(&path, Naming::Albert).expect("a checkpoint");
+            let encoder = shallow.load(&mut weights, &device).expect("an ALBERT");
+            let states = encoder.encode(&batch, &Pass::evaluation());
+            assert_eq!(states.hidden.len(), 2, "the embeddings and the layer");
+            let name = format!("after.{n}");
+            reference.compare(&name, flat(states.top()), &real);
+        }
+    }
+}
+
+#[test]
+fn an_albert_reads_texts_apart_as_if_each_stood_alone() {
+    check_apart("albert-tiny", [&[2, 9, 8, 7, 70, 71, 3], &[2, 70, 9, 3]]);
 }
 
 #[test]

@@ -40,6 +40,7 @@ impl Reader {
             TokenizerKind::ModernBertBpe => Template::MODERNBERT,
             TokenizerKind::Unigram => Template::XLM_ROBERTA,
             TokenizerKind::DebertaUnigram => Template::DEBERTA,
+            TokenizerKind::AlbertUnigram => Template::ALBERT,
         };
         let tokenizer = Tokenizer::open(dir, lowercase)?;
         let (found, shown) = (tokenizer.template(), dir.display());
@@ -185,7 +186,7 @@ mod tests {
         let elsewhere = |loaded: &mut LoadedEncoder<AnyEncoder>| {
             loaded.dir = project("fixtures/encoders/fixture-bert");
         };
-        for name in ["roberta-tiny", "xlm-roberta-tiny"] {
+        for name in ["roberta-tiny", "xlm-roberta-tiny", "albert-tiny"] {
             let error = open(name, elsewhere).expect_err("a WordPiece is another tokenizer");
             let error = error.to_string();
             let kind = name.trim_end_matches("-tiny");

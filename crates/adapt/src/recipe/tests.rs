@@ -220,3 +220,34 @@ fn a_deberta_whose_scores_depend_on_distances_takes_no_prefix() {
         "strategy: found `prefix-20`, expected another strategy: `deberta-v2` has no attention without relative positions"
     );
 }
+
+#[test]
+fn an_albert_has_no_layers_to_choose_among() {
+    let of = |name: &str| {
+        let strategy = name.parse().expect("a name");
+        Recipe::new(strategy).training(&card("albert-base-v2"), &DATA)
+    };
+    for (name, label) in [
+        ("last-1", "last-1"),
+        ("gradual", "gradual-unfreezing, rates x0.9"),
+        ("prefix-tuning", "prefix-20"),
+    ] {
+        assert_eq!(
+            format!("{:#}", of(name).expect_err("refused")),
+            format!(
+                "strategy: found `{label}`, expected another strategy: `albert` has no layers with parameters of their own"
+            )
+        );
+    }
+    for name in [
+        "frozen",
+        "full",
+        "two-phase",
+        "lp-ft",
+        "lora",
+        "bitfit",
+        "adapters",
+    ] {
+        of(name).expect(name);
+    }
+}

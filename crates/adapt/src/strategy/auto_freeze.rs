@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
+use totune_model::Architecture;
 
 use super::{Adaptation, Full, Strategy, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Freezing, Plan};
@@ -57,6 +58,10 @@ impl Strategy for AutoFreeze {
 
     fn in_one_phase(&self) -> Adaptation {
         Adaptation::Full(Full::new(self.lr))
+    }
+
+    fn missing_in(&self, architecture: &Architecture) -> Option<&'static str> {
+        super::lacks_layers(architecture)
     }
 
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {

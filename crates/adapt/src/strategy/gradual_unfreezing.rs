@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
+use totune_model::Architecture;
 
 use super::{Adaptation, Full, Strategy, Trainable, TrainedLayers};
 use crate::phase::{Defaults, OptimizerState, Plan};
@@ -71,6 +72,10 @@ impl Strategy for GradualUnfreezing {
 
     /// Returns one phase with only the head and one per unfrozen layer; an error if the epochs do not suffice to
     /// unfreeze everything.
+    fn missing_in(&self, architecture: &Architecture) -> Option<&'static str> {
+        super::lacks_layers(architecture)
+    }
+
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let openings = n_layers + usize::from(self.embeddings == Trainable::Yes);
         let before = openings * self.epochs_per_layer;

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
+use totune_model::Architecture;
 
 use super::{Adaptation, Strategy, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Plan};
@@ -66,6 +67,10 @@ impl Strategy for LastK {
             "adaptation.k: found 0, expected at least 1 (the strategy without trainable layers is `frozen`)"
         );
         super::check_decay("adaptation.layer-decay", self.layer_decay)
+    }
+
+    fn missing_in(&self, architecture: &Architecture) -> Option<&'static str> {
+        super::lacks_layers(architecture)
     }
 
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {

@@ -237,6 +237,12 @@ fn check_decay(key: &str, decay: f64) -> Result<()> {
     Ok(())
 }
 
+/// Says that an architecture has no layers of which some can be trained and others frozen, where that is so.
+fn lacks_layers(architecture: &Architecture) -> Option<&'static str> {
+    let shared = architecture.shares_layers();
+    shared.then_some("layers with parameters of their own")
+}
+
 /// Refuses more top layers than the encoder has.
 fn check_k(k: usize, n_layers: usize) -> Result<()> {
     ensure!(

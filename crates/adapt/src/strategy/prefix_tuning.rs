@@ -64,7 +64,7 @@ impl Strategy for PrefixTuning {
             // Its scores depend on the distance of two tokens, and a prefix has none.
             Architecture::DebertaV2(_) => Some("attention without relative positions"),
             _ if !architecture.is_transformer() => Some("layers of a transformer"),
-            _ => None,
+            _ => super::lacks_layers(architecture),
         }
     }
 

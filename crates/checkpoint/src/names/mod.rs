@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Format, Tensor};
 
+pub mod albert;
 mod bert;
 pub mod distilbert;
 pub mod elmo;
@@ -19,6 +20,8 @@ pub enum Naming {
     Bert,
     /// The same names for a DistilBERT, whose own are `transformer.layer.0.attention.q_lin.weight`, ….
     DistilBert,
+    /// BERT's for an ALBERT, whose own are `encoder.albert_layer_groups.0.albert_layers.0.ffn.weight`, ….
+    Albert,
     /// BERT's, behind the prefix `roberta.`, which an XLM-RoBERTa has too.
     Roberta,
     /// `embeddings.tok_embeddings.weight`, `layers.0.attn.Wqkv.weight`, …, behind the prefix `model.`.
@@ -54,6 +57,7 @@ impl Naming {
         match self {
             Self::Bert => "bert.",
             Self::DistilBert => "distilbert.",
+            Self::Albert => "albert.",
             Self::Roberta => "roberta.",
             Self::ModernBert => "model.",
             Self::Electra => "electra.",
@@ -89,6 +93,7 @@ impl Naming {
     pub(crate) fn short(self, name: &str) -> String {
         match self {
             Self::DistilBert => distilbert::published(name),
+            Self::Albert => albert::published(name),
             _ => name.to_string(),
         }
     }

@@ -1,5 +1,5 @@
 //! Text in, ids out: BERT's WordPiece, the byte-level BPE of RoBERTa and ModernBERT, the unigram SentencePiece of
-//! XLM-RoBERTa and DeBERTa.
+//! XLM-RoBERTa, DeBERTa and ALBERT.
 
 pub mod characters;
 mod encoded;

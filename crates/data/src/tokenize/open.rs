@@ -115,9 +115,12 @@ impl Tokenizer {
             .with_truncation(None)
             .map_err(|error| anyhow!("{}: {error}", path.display()))?;
         inner.with_padding(None);
-        let template = families
-            .iter()
-            .find(|template| inner.token_to_id(template.cls).is_some())
+        let has = |token: &str| inner.token_to_id(token).is_some();
+        let is_whole = |template: &&Template| has(template.cls) && has(template.pad);
+        let mut whole = families.iter().filter(is_whole);
+        let template = whole
+            .next()
+            .or_else(|| families.iter().find(|template| has(template.cls)))
             .unwrap_or(first);
         Self::new(path, inner, *template, sha256_hex(&bytes))
     }

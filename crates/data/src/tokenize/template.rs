@@ -6,7 +6,7 @@
 /// |---|---|---|
 /// | [`Template::BERT`] | `[CLS] a [SEP]` | `[CLS] a [SEP] b [SEP]` |
 /// | [`Template::ROBERTA`] | `<s> a </s>` | `<s> a </s></s> b </s>` |
-/// | [`Template::MODERNBERT`], [`Template::DEBERTA`] | `[CLS] a [SEP]` | `[CLS] a [SEP] b [SEP]` |
+/// | [`Template::MODERNBERT`], [`Template::DEBERTA`], [`Template::ALBERT`] | `[CLS] a [SEP]` | `[CLS] a [SEP] b [SEP]` |
 /// | [`Template::XLM_ROBERTA`] | `<s> a </s>` | `<s> a </s></s> b </s>` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
@@ -63,13 +63,21 @@ impl Template {
         ..Self::BERT
     };
 
+    /// Unigram SentencePiece as in ALBERT (Lan et al. 2020).
+    pub const ALBERT: Self = Self {
+        pad: "<pad>",
+        unk: "<unk>",
+        ..Self::DEBERTA
+    };
+
     /// Families with the same model are neighbours.
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::BERT,
         Self::ROBERTA,
         Self::MODERNBERT,
         Self::XLM_ROBERTA,
         Self::DEBERTA,
+        Self::ALBERT,
     ];
 
     /// The families whose `tokenizer.json` has this `model.type`; they differ in their special tokens.

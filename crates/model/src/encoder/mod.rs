@@ -13,6 +13,7 @@ use crate::prefix::PrefixPlace;
 use crate::{Pass, TokenBatch};
 
 mod adapters;
+mod albert;
 mod any;
 pub(crate) mod bert;
 mod deberta_v2;
@@ -29,6 +30,7 @@ mod transformer;
 mod xlm_roberta;
 
 pub use adapters::add_adapters;
+pub use albert::{AlbertConfig, OneLayer};
 pub use any::AnyEncoder;
 pub use bert::{Bert, BertConfig, BertFamily};
 pub use deberta_v2::{DebertaV2, DebertaV2Config, Version3};

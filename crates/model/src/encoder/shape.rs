@@ -77,6 +77,8 @@ pub enum TokenizerKind {
     Unigram,
     /// DeBERTa-v3's unigram model, `[CLS] a [SEP] b [SEP]`.
     DebertaUnigram,
+    /// ALBERT's unigram SentencePiece, `[CLS] a [SEP] b [SEP]`.
+    AlbertUnigram,
     /// No tokenizer: words are read by their characters.
     Characters,
 }

@@ -49,8 +49,8 @@ pub use projected_lstm::{
 pub use softmax_loss::{Candidates, Softmax, softmax_loss, softmax_losses};
 pub(crate) use transformer::adapted;
 pub use transformer::{
-    AdapterWeights, Affine, FeedForwardWeights, NormWeights, SelfAttention, SelfAttentionWeights,
-    feed_forward, self_attention,
+    AdapterWeights, Affine, FeedForwardWeights, Gelu, NormWeights, SelfAttention,
+    SelfAttentionWeights, feed_forward, self_attention,
 };
 
 #[cfg(all(test, feature = "tch"))]

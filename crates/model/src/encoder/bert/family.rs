@@ -9,6 +9,7 @@ use totune_checkpoint::Naming;
 use super::{Bert, BertConfig};
 use crate::Weights;
 use crate::encoder::{PoolerKind, Shape, TokenizerKind};
+use crate::fused::Gelu;
 
 /// An architecture with BERT's layers: its equivalent BERT and the differences in the embeddings, which make it a
 /// [`Shape`].
@@ -29,6 +30,26 @@ pub trait BertFamily: fmt::Debug {
     /// follows.
     fn embedding_size(&self) -> usize {
         self.bert().hidden_size
+    }
+
+    /// Returns true if a linear layer follows the embeddings.
+    fn projects_embeddings(&self) -> bool {
+        self.embedding_size() != self.bert().hidden_size
+    }
+
+    /// Number of times that each layer is applied, one application behind the other.
+    fn applications(&self) -> usize {
+        1
+    }
+
+    /// Activation between the two feed-forward products.
+    fn activation(&self) -> Gelu {
+        Gelu::Erf
+    }
+
+    /// Returns true if the output of the feed-forward sublayer has dropout.
+    fn drops_feed_forward(&self) -> bool {
+        true
     }
 
     /// The id of padding, where tokens are numbered as in fairseq: padding takes the row of its id in the position
@@ -94,7 +115,7 @@ impl<F: BertFamily> Shape for F {
             tensors.push((format!("{name}.weight"), weight));
         };
         pair("embeddings.LayerNorm".to_string(), vec![width]);
-        if width != hidden {
+        if self.projects_embeddings() {
             pair("embeddings_project".to_string(), vec![hidden, width]);
         }
         for i in 0..config.num_hidden_layers {

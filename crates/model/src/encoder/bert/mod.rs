@@ -10,10 +10,11 @@
 //! | `layers.<i>.attention.output`, `.norm` | `encoder.layer.<i>.attention.output.{dense, LayerNorm}` |
 //! | `layers.<i>.feed_forward.{intermediate, output, norm}` | `encoder.layer.<i>.{intermediate.dense, output.dense, output.LayerNorm}` |
 //! | `pooler.dense` | `pooler.dense` |
-//! | `embeddings.projection`, of an ELECTRA | `embeddings_project` |
+//! | `embeddings.projection`, of an ELECTRA or ALBERT | `embeddings_project` |
 //!
 //! Segments and the pooler may be absent, as in a DistilBERT; positions may begin further on, as in a RoBERTa; embeddings
-//! may have another width than the layers, as in an ELECTRA. [`BertFamily`] says so for each architecture.
+//! may have another width than the layers, as in an ELECTRA; a layer may be applied several times, as in an ALBERT.
+//! [`BertFamily`] says so for each architecture.
 
 use std::ops::Range;
 
@@ -25,7 +26,7 @@ use burn::tensor::{Device, Tensor};
 use super::transformer::Transformer;
 use super::{Encoder, PoolerKind};
 use crate::adapter::{Adapter, AdapterPlace};
-use crate::fused::{Dropout, FeedForwardWeights, SelfAttention, SelfAttentionWeights};
+use crate::fused::{Dropout, FeedForwardWeights, Gelu, SelfAttention, SelfAttentionWeights};
 use crate::layer::{Linear, Norm, parameter};
 use crate::pass::mix;
 use crate::prefix::{Prefix, PrefixPlace};
@@ -43,9 +44,11 @@ pub struct Bert {
     embeddings: Embeddings,
     layers: Vec<Layer>,
     pooler: Option<Pooler>,
+    /// Number of times that each layer is applied.
+    applications: usize,
 }
 
-/// Number of dropout seeds of one layer: attention probabilities and the outputs of its two sublayers.
+/// Number of dropout seeds of one application of a layer: attention probabilities and the outputs of its two sublayers.
 const DRAWS_OF_A_LAYER: u64 = 3;
 
 impl Encoder for Bert {
@@ -68,7 +71,7 @@ impl Encoder for Bert {
     }
 
     fn n_dropout_seeds(&self, block: usize) -> u64 {
-        1 + DRAWS_OF_A_LAYER * block as u64
+        1 + DRAWS_OF_A_LAYER * (self.applications * block) as u64
     }
 
     fn n_layers(&self) -> usize {
@@ -92,7 +95,7 @@ impl Encoder for Bert {
         for layer in &mut self.layers {
             layer.attention.dropout = rate;
             layer.attention.attention_dropout = rate;
-            layer.feed_forward.dropout = rate;
+            layer.feed_forward.set_dropout(rate);
         }
         self
     }
@@ -145,7 +148,9 @@ impl Transformer for Bert {
     }
 
     fn layer(&self, x: Tensor<3>, bias: &Self::View, block: usize, pass: &Pass) -> Tensor<3> {
-        self.layers[block - 1].forward(x, bias.clone(), block, pass)
+        (0..self.applications).fold(x, |x, _| {
+            self.layers[block - 1].forward(x, bias.clone(), block, pass)
+        })
     }
 }
 
@@ -161,9 +166,16 @@ impl Bert {
             heads > 0 && hidden.is_multiple_of(heads),
             "num_attention_heads = {heads} does not divide hidden_size = {hidden}"
         );
-        let layers = (0..config.num_hidden_layers)
-            .map(|i| Layer::load(&config, weights, &format!("encoder.layer.{i}"), device))
-            .collect::<Result<_>>()?;
+        let load = |i: usize| {
+            let mut layer = Layer::load(&config, weights, &format!("encoder.layer.{i}"), device)?;
+            layer.feed_forward.gelu = family.activation();
+            if !family.drops_feed_forward() {
+                layer.feed_forward.dropout = None;
+            }
+            Ok(layer)
+        };
+        let layers = (0..config.num_hidden_layers).map(load);
+        let layers = layers.collect::<Result<_>>()?;
         Ok(Self {
             embeddings: Embeddings::load(family, weights, device)?,
             layers,
@@ -173,6 +185,7 @@ impl Bert {
                 }),
                 PoolerKind::None => None,
             },
+            applications: family.applications(),
         })
     }
 
@@ -182,8 +195,7 @@ impl Bert {
     }
 }
 
-/// Word, position and segment embeddings, summed, normalised, dropped, and projected where they have another width than
-/// the layers.
+/// Word, position and segment embeddings, summed, normalised, dropped, and projected in some of the family.
 #[derive(Module, Debug)]
 struct Embeddings {
     word: Param<Tensor<2>>,
@@ -218,15 +230,13 @@ impl Embeddings {
                 config.layer_norm_eps,
                 device,
             )?,
-            projection: match config.hidden_size {
-                hidden if hidden == width => None,
-                hidden => Some(Linear::load(
-                    weights,
-                    "embeddings_project",
-                    [width, hidden],
-                    device,
-                )?),
-            },
+            projection: family
+                .projects_embeddings()
+                .then(|| {
+                    let sizes = [width, config.hidden_size];
+                    Linear::load(weights, "embeddings_project", sizes, device)
+                })
+                .transpose()?,
             dropout: config.hidden_dropout_prob,
             pad_before: family.pad_before_positions(),
         })
@@ -413,7 +423,10 @@ pub(super) struct FeedForward {
     pub(super) output: Linear,
     pub(super) adapter: Option<Adapter>,
     norm: Norm,
-    pub(super) dropout: f64,
+    #[module(skip)]
+    gelu: Gelu,
+    /// Rate on the output, if it has dropout.
+    dropout: Option<f64>,
 }
 
 impl FeedForward {
@@ -445,19 +458,26 @@ impl FeedForward {
                 config.layer_norm_eps,
                 device,
             )?,
-            dropout: config.hidden_dropout_prob,
+            gelu: Gelu::Erf,
+            dropout: Some(config.hidden_dropout_prob),
         })
+    }
+
+    /// Sets the rate of the dropout, if there is one.
+    pub(super) fn set_dropout(&mut self, rate: f64) {
+        self.dropout = self.dropout.map(|_| rate);
     }
 
     pub(super) fn forward(&self, x: Tensor<3>, block: usize, pass: &Pass) -> Tensor<3> {
         let drop = Dropout {
-            rate: pass.rate(block, self.dropout),
+            rate: pass.rate(block, self.dropout.unwrap_or(0.0)),
             seed: pass.draw(),
         };
         let affine = |linear: &Linear, n| linear.affine(updating(pass, block, drop.seed, n));
         let weights = FeedForwardWeights {
             inner: affine(&self.intermediate, 0),
             outer: affine(&self.output, 1),
+            gelu: self.gelu,
             adapter: self.adapter.as_ref().map(Adapter::weights),
             norm: self.norm.weights(),
         };

@@ -209,7 +209,7 @@ impl Encoder for DebertaV2 {
         for layer in &mut self.layers {
             layer.attention.dropout = rate;
             layer.attention.attention_dropout = rate;
-            layer.feed_forward.dropout = rate;
+            layer.feed_forward.set_dropout(rate);
         }
         self
     }

@@ -8,14 +8,15 @@
 //! such, the results of products other than the scores are rounded to bfloat16 once more, also the gradients of
 //! weights, which come out as f32.
 //!
-//! Elsewhere, where a low-rank update drops out part of its input, and where there is an adapter or a prefix, a sublayer
+//! Elsewhere, with GELU by tanh, where a low-rank update drops out part of its input, and where there is an adapter or a prefix, a sublayer
 //! is made of the operations next to this folder, which round only the operands of the products with weights.
 
 #[cfg(feature = "tch")]
 mod kernel;
 
 use burn::tensor::Tensor;
-use burn::tensor::activation::gelu;
+use burn::tensor::activation::{gelu, gelu_approximate};
+use serde::{Deserialize, Serialize};
 
 use super::{Dropout, Precision, PrefixWeights, dropout, layer_norm, linear, prefixed_attention};
 use crate::lora::Update;
@@ -84,6 +85,26 @@ pub struct NormWeights {
     pub epsilon: f64,
 }
 
+/// The form of GELU between the two products of a feed-forward sublayer, under the names of transformers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Gelu {
+    /// By the error function, as it is defined.
+    #[serde(rename = "gelu")]
+    Erf,
+    /// By tanh, as the first GPT has it.
+    #[serde(rename = "gelu_new")]
+    Tanh,
+}
+
+impl Gelu {
+    fn of(self, x: Tensor<3>) -> Tensor<3> {
+        match self {
+            Self::Erf => gelu(x),
+            Self::Tanh => gelu_approximate(x),
+        }
+    }
+}
+
 /// Weights of [`feed_forward`].
 #[derive(Debug, Clone)]
 pub struct FeedForwardWeights {
@@ -91,6 +112,8 @@ pub struct FeedForwardWeights {
     pub inner: Affine,
     /// `[hidden, intermediate]`.
     pub outer: Affine,
+    /// Activation between both.
+    pub gelu: Gelu,
     /// Adapter in front of the residual.
     pub adapter: Option<AdapterWeights>,
     /// Layer normalisation of the result.
@@ -98,14 +121,15 @@ pub struct FeedForwardWeights {
 }
 
 impl FeedForwardWeights {
-    /// Returns true if there is no adapter, and no low-rank update separate from its weight.
+    /// Returns true if the activation is that of the kernel, and there is no adapter and no low-rank update separate from
+    /// its weight.
     #[cfg_attr(
         not(feature = "tch"),
         expect(dead_code, reason = "asked before a kernel")
     )]
     fn fits_kernel(&self) -> bool {
         let updates = [&self.inner, &self.outer].map(|affine| affine.update.is_some());
-        self.adapter.is_none() && updates == [false; 2]
+        self.gelu == Gelu::Erf && self.adapter.is_none() && updates == [false; 2]
     }
 }
 
@@ -132,10 +156,11 @@ fn plain_feed_forward(
     let FeedForwardWeights {
         inner,
         outer,
+        gelu,
         adapter,
         norm,
     } = weights;
-    let wide = gelu(inner.of(x.clone(), precision)); // [batch, seq, intermediate]
+    let wide = gelu.of(inner.of(x.clone(), precision)); // [batch, seq, intermediate]
     let y = outer.of(wide, precision);
     let y = dropout(y, drop.rate, drop.seed);
     let y = adapted(adapter, y, precision);

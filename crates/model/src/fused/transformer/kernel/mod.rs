@@ -269,6 +269,7 @@ fn feed_forward_with(options: Options, x: Tensor<3>, weights: FeedForwardWeights
     let FeedForwardWeights {
         inner,
         outer,
+        gelu: _,
         adapter: _,
         norm,
     } = weights;

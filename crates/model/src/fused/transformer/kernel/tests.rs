@@ -5,7 +5,9 @@ use burn::tensor::{Device, Tensor};
 use super::*;
 use crate::fused::compare::check;
 use crate::fused::libtorch::owns;
-use crate::fused::transformer::{Affine, NormWeights, plain_feed_forward, plain_self_attention};
+use crate::fused::transformer::{
+    Affine, Gelu, NormWeights, plain_feed_forward, plain_self_attention,
+};
 
 /// Formats and tolerances: values stored as bfloat16 are rounded there, and by `plain` only before products with
 /// weights; a few roundings of 2⁻⁹ each.
@@ -53,6 +55,7 @@ fn check_feed_forward([batch, seq, hidden, wide]: [usize; 4], rate: f64) {
                 let weights = FeedForwardWeights {
                     inner: affine(w1, b1),
                     outer: affine(w2, b2),
+                    gelu: Gelu::Erf,
                     adapter: None,
                     norm: norm(scale, shift),
                 };
