@@ -1,7 +1,9 @@
 //! Compiles the C++ of the fused operations against the libtorch that tch links.
 
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 11] = [
     "src/fused/shim.cpp",
+    "src/fused/observer/observer.cpp",
+    "src/fused/attention/attention.cpp",
     "src/fused/char_cnn/char_cnn.cpp",
     "src/fused/crf/crf.cpp",
     "src/fused/softmax_loss/softmax_loss.cpp",
@@ -9,10 +11,12 @@ const SOURCES: [&str; 8] = [
     "src/fused/lstm/lstm.cpp",
     "src/fused/highway_lstm/highway_lstm.cpp",
     "src/fused/transformer/sublayers.cpp",
+    "src/fused/transformer/operators/operators.cpp",
 ];
 
 /// Read by most of these.
-const HEADERS: [&str; 3] = [
+const HEADERS: [&str; 4] = [
+    "src/fused/attention/attention.h",
     "src/fused/products.h",
     "src/fused/shared.h",
     "src/fused/vectors.h",

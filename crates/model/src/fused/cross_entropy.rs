@@ -36,7 +36,7 @@ mod kernel {
         fn forward(&self, [logits]: [TchTensor; 1]) -> (TchTensor, TchTensor) {
             let log_p = logits.tensor.log_softmax(1, None::<Kind>); // [batch, labels]
             let picked = log_p.gather(1, &self.targets.tensor.unsqueeze(1), false);
-            let loss = -picked.mean(None::<Kind>).reshape([1]);
+            let loss = -picked.mean(None::<Kind>).view([1]);
             (TchTensor::new(loss), TchTensor::new(log_p))
         }
 

@@ -1,7 +1,7 @@
 //! Dropout whose mask only depends on a seed and the position of an element.
 //!
 //! The same seed gives the same mask on every CPU device and with any number of threads, so it needs no storage:
-//! the backward pass makes it again. On CUDA, LibTorch's own generator is seeded instead.
+//! the backward pass makes it again. On CUDA, LibTorch's own generator is seeded instead, and the mask is stored.
 
 use burn::tensor::{Tensor, TensorData};
 
@@ -78,11 +78,11 @@ mod kernel {
     use std::ptr;
 
     use burn::backend::libtorch::TchTensor;
-    use tch::Tensor;
+    use tch::{Kind, Tensor};
 
     use super::Dropout;
-    use crate::fused::libtorch::Kernel;
-    use crate::fused::shim::{check, handle};
+    use crate::fused::libtorch::{Kernel, in_main_memory};
+    use crate::fused::shim::{check, handle, taken};
 
     unsafe extern "C" {
         fn totune_dropout(
@@ -93,9 +93,22 @@ mod kernel {
             high: c_uint,
             out: *mut *mut c_void,
         ) -> *mut c_char;
+        fn totune_drop(
+            x: *mut c_void,
+            rate: c_double,
+            seed: u64,
+            out: *mut *mut c_void,
+        ) -> *mut c_char;
+        fn totune_drop_backward(
+            grad: *mut c_void,
+            mask: *mut c_void,
+            rate: c_double,
+            out: *mut *mut c_void,
+        ) -> *mut c_char;
     }
 
-    /// A new tensor: `x` with a share `rate` set to zero and the rest scaled; see [`super::dropout`].
+    /// A new tensor: `x`, f32 in main memory, with a share `rate` set to zero and the rest scaled; see
+    /// [`super::dropout`].
     pub fn dropped(x: &Tensor, rate: f64, seed: u64) -> Tensor {
         if rate == 0.0 {
             return x.shallow_clone();
@@ -118,30 +131,88 @@ mod kernel {
     }
 
     impl Kernel<1> for Dropout {
-        type Saved = ();
+        /// The mask, where it is not made again from its seed.
+        type Saved = Option<TchTensor>;
 
-        fn forward(&self, [x]: [TchTensor; 1]) -> (TchTensor, ()) {
-            (TchTensor::new(dropped(&x.tensor, self.rate, self.seed)), ())
+        fn forward(&self, [x]: [TchTensor; 1]) -> (TchTensor, Self::Saved) {
+            if in_main_memory(&x.tensor) && x.tensor.kind() == Kind::Float {
+                let y = dropped(&x.tensor, self.rate, self.seed);
+                return (TchTensor::new(y), None);
+            }
+            let mut out = [ptr::null_mut(); 2];
+            // SAFETY: a live tensor; the callee writes two new ones.
+            let mut places = unsafe {
+                check(totune_drop(
+                    handle(&x.tensor),
+                    self.rate,
+                    self.seed,
+                    out.as_mut_ptr(),
+                ));
+                taken(&out).into_iter()
+            };
+            let y = places.next().flatten().expect("a result");
+            (y, places.next().flatten())
         }
 
-        fn backward(&self, (): (), grad: TchTensor, _: [bool; 1]) -> [Option<TchTensor>; 1] {
-            [Some(TchTensor::new(dropped(
-                &grad.tensor,
-                self.rate,
-                self.seed,
-            )))]
+        fn backward(
+            &self,
+            mask: Self::Saved,
+            grad: TchTensor,
+            _: [bool; 1],
+        ) -> [Option<TchTensor>; 1] {
+            let Some(mask) = mask else {
+                let dx = dropped(&grad.tensor, self.rate, self.seed);
+                return [Some(TchTensor::new(dx))];
+            };
+            let mut out = ptr::null_mut();
+            // SAFETY: two live tensors; the callee writes a new one.
+            let dx = unsafe {
+                check(totune_drop_backward(
+                    handle(&grad.tensor),
+                    handle(&mask.tensor),
+                    self.rate,
+                    &mut out,
+                ));
+                Tensor::from_ptr(out.cast())
+            };
+            [Some(TchTensor::new(dx))]
         }
     }
 
     #[cfg(test)]
     mod tests {
+        use burn::tensor::{Device, Tensor};
+
         use crate::fused::compare::check;
+        use crate::fused::without_cpu_kernels;
 
         #[test]
         fn libtorch_and_plain_agree() {
             check(&[vec![40, 50]], 1e-6, |inputs, _| {
                 super::super::dropout(inputs[0].clone().reshape([40, 50]), 0.3, 7)
             });
+        }
+
+        #[test]
+        fn a_mask_of_the_generator_is_that_of_its_seed_forward_and_backward() {
+            let device = Device::libtorch().autodiff();
+            let dropped = |seed| {
+                without_cpu_kernels(|| {
+                    let x = Tensor::<1>::ones([10_000], &device).require_grad();
+                    let y = super::super::dropout(x.clone(), 0.2, seed);
+                    let grads = y.clone().sum().backward();
+                    let grad = x.grad(&grads).expect("a gradient");
+                    let data = [y.inner(), grad].map(Tensor::into_data);
+                    data.map(|data| data.try_to_vec::<f32>().expect("f32"))
+                })
+            };
+            let [y, grad] = dropped(1);
+            assert_eq!(y, grad);
+            let zeros = y.iter().filter(|x| **x == 0.0).count();
+            assert!((1800..2200).contains(&zeros), "{zeros}");
+            assert!(y.iter().all(|x| *x == 0.0 || (x - 1.25).abs() < 1e-6));
+            assert_eq!(dropped(1), [y.clone(), grad]);
+            assert_ne!(dropped(2)[0], y);
         }
     }
 }

@@ -6,6 +6,9 @@
 //! A kernel saves [`TchTensor`]s, never bare tch handles: their reference count tells burn that a buffer is shared and
 //! must not be overwritten in place.
 
+use std::cell::Cell;
+use std::sync::{Mutex, PoisonError};
+
 use burn::backend::autodiff::Autodiff;
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
@@ -28,10 +31,42 @@ pub fn owns(device: &Device) -> bool {
 
 /// Returns true if tensors on `device` are LibTorch's on the CPU, where our own C++ can read them.
 pub fn owns_in_main_memory(device: &Device) -> bool {
-    matches!(
+    let is_cpu = matches!(
         device.clone().inner().as_dispatch(),
         DispatchDevice::LibTorch(LibTorchDevice::Cpu)
-    )
+    );
+    is_cpu && !CPU_KERNELS_OFF.get()
+}
+
+/// Returns true if our own C++ can read a tensor.
+pub fn in_main_memory(tensor: &tch::Tensor) -> bool {
+    tensor.device() == tch::Device::Cpu && !CPU_KERNELS_OFF.get()
+}
+
+thread_local! {
+    static CPU_KERNELS_OFF: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work` with LibTorch's operators in place of our own C++ for tensors in main memory, as on a GPU, and without
+/// reading numbers where a GPU would be waited for.
+///
+/// One thread at a time does so, since dropout then draws from the generator of the process.
+///
+/// # Panics
+/// Where `work` does the same.
+pub fn without_cpu_kernels<T>(work: impl FnOnce() -> T) -> T {
+    struct BackOn;
+    impl Drop for BackOn {
+        fn drop(&mut self) {
+            CPU_KERNELS_OFF.set(false);
+        }
+    }
+    static ONE: Mutex<()> = Mutex::new(());
+    assert!(!CPU_KERNELS_OFF.get(), "CPU kernels are off already");
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _back_on = BackOn;
+    CPU_KERNELS_OFF.set(true);
+    work()
 }
 
 /// One operation with N differentiable inputs.
@@ -58,9 +93,9 @@ pub struct Input {
 }
 
 impl Input {
-    /// Returns true if the tensor is on the CPU.
-    pub fn on_cpu(&self) -> bool {
-        self.value.primitive().tensor.device() == tch::Device::Cpu
+    /// Returns true if our own C++ can read the tensor.
+    pub fn in_main_memory(&self) -> bool {
+        in_main_memory(&self.value.primitive().tensor)
     }
 }
 
@@ -149,6 +184,6 @@ pub fn raw_int<const D: usize>(tensor: &Tensor<D, Int>) -> TchTensor {
 
 /// The Euclidean norm of a tensor in one pass, `[1]`.
 pub fn norm<const D: usize>(tensor: &Tensor<D>) -> Tensor<1> {
-    let norm = raw(tensor).norm().reshape([1]);
+    let norm = raw(tensor).norm().view([1]);
     Tensor::from_primitive::<LibTorch>(TchTensor::new(norm))
 }

@@ -29,10 +29,10 @@ pub fn linear<const D: usize>(
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&x.device()) {
         let inputs: [super::libtorch::Input; 3] = [x.into(), weight.into(), bias.into()];
-        let on_cpu = inputs[0].on_cpu();
+        let in_main_memory = inputs[0].in_main_memory();
         return match precision {
             Precision::F32 => super::libtorch::apply(kernel::Linear, inputs),
-            Precision::Bf16 if on_cpu && products().bf16 == Bf16Products::AsF32 => {
+            Precision::Bf16 if in_main_memory && products().bf16 == Bf16Products::AsF32 => {
                 super::libtorch::apply(kernel::RoundedLinear, inputs)
             }
             Precision::Bf16 => super::libtorch::apply(kernel::Bf16Linear, inputs),
@@ -62,9 +62,9 @@ fn plain<const D: usize>(x: Tensor<D>, weight: Tensor<2>, bias: Tensor<1>) -> Te
 #[cfg(feature = "tch")]
 mod kernel {
     use burn::backend::libtorch::TchTensor;
-    use tch::{Device, Kind, Tensor};
+    use tch::{Kind, Tensor};
 
-    use crate::fused::libtorch::Kernel;
+    use crate::fused::libtorch::{Kernel, in_main_memory};
     use crate::fused::products::{F32Products, products};
     use crate::fused::shim::{self, rounded};
 
@@ -179,7 +179,7 @@ mod kernel {
     /// `a b + bias`, by the library that is faster here.
     fn mm(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Tensor {
         let work = a.size()[0] * a.size()[1] * b.size()[1];
-        let onednn = a.device() == Device::Cpu
+        let onednn = in_main_memory(a)
             && work >= SMALL
             && (a.kind() == Kind::BFloat16 || products().f32 == F32Products::OneDnn);
         match bias {

@@ -20,6 +20,7 @@ mod linear;
 mod lstm;
 #[cfg(feature = "tch")]
 mod matmul;
+mod observer;
 mod prefix;
 mod products;
 mod projected_lstm;
@@ -38,8 +39,11 @@ pub use cross_entropy::cross_entropy;
 pub use dropout::{Dropout, dropout};
 pub use highway_lstm::{HighwayGate, Order, highway_lstm};
 pub use layer_norm::layer_norm;
+#[cfg(feature = "tch")]
+pub use libtorch::without_cpu_kernels;
 pub use linear::{Precision, linear};
 pub use lstm::{LstmWeights, bilstm, lstm};
+pub use observer::{Call, Calls, observed};
 pub use prefix::PrefixWeights;
 pub(crate) use prefix::prefixed_attention;
 pub use products::{Bf16Products, F32Products, Products, Speeds, products};
@@ -52,6 +56,12 @@ pub use transformer::{
     AdapterWeights, Affine, FeedForwardWeights, Gelu, NormWeights, SelfAttention,
     SelfAttentionWeights, feed_forward, self_attention,
 };
+
+/// Runs `work`: without LibTorch there are no kernels of our own to leave out.
+#[cfg(not(feature = "tch"))]
+pub fn without_cpu_kernels<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
 
 #[cfg(all(test, feature = "tch"))]
 mod compare {

@@ -73,12 +73,7 @@ char *totune_layer_norm_backward(Tensor *grad, Tensor *const *saved, const int *
 
 char *totune_dropout(Tensor *input, double rate, uint32_t threshold, uint32_t low, uint32_t high, Tensor **out) {
   return guarded([&] {
-    if (!input->is_cpu() || input->scalar_type() != at::kFloat) {
-      // No kernel of ours there: the device's own generator, seeded anew so that backward draws the same mask.
-      at::manual_seed((static_cast<uint64_t>(high) << 32) | low);
-      *out = new Tensor(*input * at::rand_like(*input).ge(rate) / (1.0 - rate));
-      return;
-    }
+    TORCH_CHECK(input->is_cpu() && input->scalar_type() == at::kFloat, "dropout: expected f32 in main memory");
     Tensor x = input->contiguous();
     Tensor y = at::empty_like(x);
     const float *from = x.const_data_ptr<float>();
@@ -142,6 +137,18 @@ char *totune_time_products(double *operations, double *seconds) {
         });
       }
     });
+  });
+}
+
+char *totune_clip(int n, Tensor *const *grads, const double *most, Tensor **out, Tensor **norm) {
+  return guarded([&] {
+    auto g = list(n, grads);
+    Tensor total = at::linalg_vector_norm(at::stack(at::_foreach_norm(g)));
+    *norm = new Tensor(total.view({1}));
+    if (!most) return;
+    Tensor factor = (total + 1e-6).reciprocal_().mul_(*most).clamp_max_(1.0);
+    auto scaled = at::_foreach_mul(g, factor);
+    for (int i = 0; i < n; i++) out[i] = new Tensor(scaled[i]);
   });
 }
 

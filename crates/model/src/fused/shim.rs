@@ -23,6 +23,13 @@ unsafe extern "C" {
         out: *mut *mut c_void,
     ) -> *mut c_char;
     fn totune_time_products(operations: *mut c_double, seconds: *mut c_double) -> *mut c_char;
+    fn totune_clip(
+        n: c_int,
+        grads: *const *mut c_void,
+        most: *const c_double,
+        out: *mut *mut c_void,
+        norm: *mut *mut c_void,
+    ) -> *mut c_char;
     fn totune_adamw(
         n: c_int,
         params: *const *mut c_void,
@@ -118,6 +125,27 @@ pub fn product_speeds() -> Option<[f64; 3]> {
     let message = unsafe { totune_time_products(&mut operations, seconds.as_mut_ptr()) };
     let speeds = seconds.map(|seconds| operations / seconds / 1e9);
     message.is_null().then_some(speeds)
+}
+
+/// The norm of gradients together, `[1]`, and with `max` the gradients times the factor that brings the norm down to it,
+/// at most one; the device computes it, and nothing waits for it.
+pub fn clipped(grads: &[Tensor], max: Option<f64>) -> (Tensor, Vec<Tensor>) {
+    let mut out = vec![ptr::null_mut(); grads.len()];
+    let mut norm = ptr::null_mut();
+    // SAFETY: live tensors; the callee writes the norm and, where there is a maximum, as many new tensors as there are
+    // gradients.
+    unsafe {
+        check(totune_clip(
+            grads.len() as c_int,
+            handles(grads).as_ptr(),
+            max.as_ref().map_or(ptr::null(), ptr::from_ref),
+            out.as_mut_ptr(),
+            &mut norm,
+        ));
+        let scaled = out.into_iter().filter(|tensor| !tensor.is_null());
+        let scaled = scaled.map(|tensor| Tensor::from_ptr(tensor.cast()));
+        (Tensor::from_ptr(norm.cast()), scaled.collect())
+    }
 }
 
 /// Parameters with one rate, their gradients and their moments.

@@ -1,5 +1,7 @@
 //! AdamW and BertAdam, and clipping by the global norm.
 
+#[cfg(feature = "tch")]
+mod bundled;
 mod state;
 
 pub use state::ParameterMoments;
@@ -226,6 +228,10 @@ pub fn clip_global_norm<M: Module>(
     grads: &mut GradientsParams,
     max: Option<f64>,
 ) -> GradientNorm {
+    #[cfg(feature = "tch")]
+    if let Some(norm) = bundled::clip(module, grads, max) {
+        return norm;
+    }
     let mut squares = Squares {
         grads,
         norms: Vec::new(),

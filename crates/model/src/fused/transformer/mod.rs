@@ -8,11 +8,15 @@
 //! such, the results of products other than the scores are rounded to bfloat16 once more, also the gradients of
 //! weights, which come out as f32.
 //!
-//! Elsewhere, with GELU by tanh, where a low-rank update drops out part of its input, and where there is an adapter or a prefix, a sublayer
-//! is made of the operations next to this folder, which round only the operands of the products with weights.
+//! On other devices of LibTorch a sublayer is one node, too, made of few and large operators (`operators`). Elsewhere, with
+//! GELU by tanh, where a low-rank update drops out part of its input, and where there is an adapter or a prefix, a sublayer
+//! is made of the operations next to this folder. Like `operators`, these round only the operands of the products with
+//! weights.
 
 #[cfg(feature = "tch")]
 mod kernel;
+#[cfg(feature = "tch")]
+mod operators;
 
 use burn::tensor::Tensor;
 use burn::tensor::activation::{gelu, gelu_approximate};
@@ -141,8 +145,12 @@ pub fn feed_forward(
     precision: Precision,
 ) -> Tensor<3> {
     #[cfg(feature = "tch")]
-    if super::libtorch::owns_in_main_memory(&x.device()) && weights.fits_kernel() {
-        return kernel::feed_forward(x, weights, drop, precision);
+    if super::libtorch::owns(&x.device()) && weights.fits_kernel() {
+        return if super::libtorch::owns_in_main_memory(&x.device()) {
+            kernel::feed_forward(x, weights, drop, precision)
+        } else {
+            operators::feed_forward(x, weights, drop, precision)
+        };
     }
     plain_feed_forward(x, weights, drop, precision)
 }
@@ -216,8 +224,12 @@ pub fn self_attention(
     settings: SelfAttention,
 ) -> Tensor<3> {
     #[cfg(feature = "tch")]
-    if super::libtorch::owns_in_main_memory(&x.device()) && weights.fits_kernel() {
-        return kernel::self_attention(x, weights, settings);
+    if super::libtorch::owns(&x.device()) && weights.fits_kernel() {
+        return if super::libtorch::owns_in_main_memory(&x.device()) {
+            kernel::self_attention(x, weights, settings)
+        } else {
+            operators::self_attention(x, weights, settings)
+        };
     }
     plain_self_attention(x, weights, settings)
 }
