@@ -1,7 +1,7 @@
 """What the Python halves of `totune bench` share: the other end of crates/bench/src/side.rs.
 
 A script is started with its case as JSON. It says {"version": …} when it is ready, answers each line `N` on standard input
-with the seconds of N steps, and at the end of input says {"peak_memory": bytes, "values": […]}.
+with the seconds of N steps, and at the end of input says {"peak_memory": bytes, "values": […]}, and more where there is more.
 """
 
 import json
@@ -20,9 +20,9 @@ def say(value):
     print(json.dumps(value), flush=True)
 
 
-def serve(version, step, values=lambda last: [], processes=1):
+def serve(version, step, values=lambda last: [], processes=1, more=dict):
     """Takes steps when asked. `values` makes what sides are compared by from what the last step returned; `processes` of
-    children work at the same time."""
+    children work at the same time; `more` makes the rest of the last message."""
     say({"version": version})
     last = None
     for line in sys.stdin:
@@ -36,7 +36,7 @@ def serve(version, step, values=lambda last: [], processes=1):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     if processes > 1:
         peak += processes * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    say({"peak_memory": peak * 1024, "values": values(last) if last is not None else []})
+    say({"peak_memory": peak * 1024, "values": values(last) if last is not None else [], **more()})
 
 
 def synthetic(shape, offset, scale):

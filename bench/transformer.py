@@ -1,4 +1,4 @@
-"""PyTorch's side of `totune bench peer`, `peft`, `bf16` and `pretrain` (see side.py): PyTorch + transformers taking the same training
+"""PyTorch's side of `totune bench peer`, `peft`, `bf16` and `pretrain` (see side.py; operators.py counts the same steps): PyTorch + transformers taking the same training
 step, or the same inference. The case is `Case` in crates/bench/src/transformer.rs.
 """
 
@@ -62,8 +62,9 @@ def partly_trained(model, trained):
     return model
 
 
-def main():
-    case, shape = CASE, CASE["shape"]
+def prepared(case):
+    """The versions of what takes the steps, and a function that takes one."""
+    shape = case["shape"]
     torch.set_num_threads(case["threads"])
     torch.manual_seed(1)
     config = BertConfig(
@@ -73,7 +74,7 @@ def main():
         num_attention_heads=shape["heads"],
         intermediate_size=shape["intermediate"],
         hidden_dropout_prob=case["dropout"],
-        attention_probs_dropout_prob=case["dropout"],
+        attention_probs_dropout_prob=case["dropout"] if case["attention_dropout"] is None else case["attention_dropout"],
         num_labels=2,
     )
     config._attn_implementation = "sdpa"
@@ -125,7 +126,8 @@ def main():
         from peft import __version__ as of_peft
 
         versions += f", peft {of_peft}"
-    serve(versions, step)
+    return versions, step
 
 
-main()
+if __name__ == "__main__":
+    serve(*prepared(CASE))

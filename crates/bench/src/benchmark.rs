@@ -7,7 +7,8 @@ use crate::comparison::Comparison;
 use crate::desk::Desk;
 use crate::worker::Worker;
 use crate::{
-    bf16, cache, data, peer, peft, predict, pretrain, probes, product, recurrent, transformer,
+    bf16, cache, data, operators, peer, peft, predict, pretrain, probes, product, recurrent,
+    transformer,
 };
 
 /// A comparison that can be run by its name.
@@ -24,7 +25,7 @@ pub struct Benchmark {
 }
 
 /// Every benchmark.
-pub const ALL: [Benchmark; 12] = [
+pub const ALL: [Benchmark; 13] = [
     Benchmark {
         name: "peer",
         about: "training steps and inference next to PyTorch + transformers",
@@ -52,6 +53,13 @@ pub const ALL: [Benchmark; 12] = [
         needs: "Python with torch and transformers",
         rounds: 3,
         make: |desk, _| pretrain::comparison(desk),
+    },
+    Benchmark {
+        name: "operators",
+        about: "operators that a GPU would get in a training step, ours and PyTorch's",
+        needs: "LibTorch; Python with torch and transformers, and a C++ compiler",
+        rounds: 1,
+        make: |desk, _| operators::comparison(desk),
     },
     Benchmark {
         name: "cache",
@@ -128,6 +136,7 @@ impl Benchmark {
 /// When the kind or the case is not known, or the work fails.
 pub fn worker(kind: &str, case: &str, worker: &Worker) -> Result<()> {
     match kind {
+        "operators" => operators::work(&parsed(case)?, worker),
         "transformer" => transformer::work(&parsed(case)?, worker),
         "bilm" => pretrain::work(&parsed(case)?, worker),
         "recurrent" => recurrent::work(&parsed(case)?, worker),

@@ -63,6 +63,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                     batch: BATCH,
                     seq: input.seq,
                     dropout,
+                    attention_dropout: None,
                     threads,
                     dtype,
                     batches: input.file.clone(),

@@ -13,6 +13,8 @@ pub struct Comparison {
     pub notes: Vec<String>,
     /// Baselines: sides by whose time the others' is divided, a column each.
     pub baselines: Vec<String>,
+    /// What is compared.
+    pub measure: Measure,
     /// Cases in the order of the table.
     pub cases: Vec<Case>,
     /// Heading of a column with the mean of the values of each side.
@@ -21,6 +23,24 @@ pub struct Comparison {
     pub appendix: String,
     /// Files that the sides read; removed when the comparison ends.
     pub scratch: Option<tempfile::TempDir>,
+}
+
+/// The measure by which sides are compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// Seconds of a lap.
+    #[default]
+    Time,
+    /// Operators that LibTorch dispatches in a step; seconds are not stored.
+    Operators,
+}
+
+impl Measure {
+    /// Returns true for [`Measure::Time`].
+    pub fn is_time(&self) -> bool {
+        *self == Self::Time
+    }
 }
 
 /// Something that all sides do.
@@ -194,6 +214,7 @@ impl Comparison {
             title: title.to_string(),
             notes: Vec::new(),
             baselines: baselines.iter().map(ToString::to_string).collect(),
+            measure: Measure::Time,
             cases: Vec::new(),
             mean_value: None,
             appendix: String::new(),

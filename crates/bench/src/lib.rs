@@ -12,10 +12,13 @@ mod benchmark;
 mod bf16;
 mod cache;
 mod comparison;
+mod counted;
 mod data;
 mod desk;
 mod machine;
+mod memory;
 mod moved;
+mod operators;
 mod page;
 mod peer;
 mod peft;
@@ -28,13 +31,16 @@ pub mod regret;
 mod results;
 mod runner;
 pub mod scale;
+mod shape;
 mod side;
 mod synthetic;
 mod transformer;
 mod worker;
 
 pub use benchmark::{ALL, Benchmark, worker};
-pub use comparison::{Case, Comparison, Program, SideSpec, Steps, Target, Tolerance, Unit};
+pub use comparison::{
+    Case, Comparison, Measure, Program, SideSpec, Steps, Target, Tolerance, Unit,
+};
 pub use desk::{Desk, StartWorker};
 pub use machine::Machine;
 pub use page::markdown;

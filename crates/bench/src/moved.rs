@@ -21,7 +21,8 @@ impl Results {
                 continue;
             };
             for now in &outcome.sides {
-                if let Some(then) = old.side(&now.side) {
+                let timed = |then: &&Timing| !then.seconds.is_empty() && !now.seconds.is_empty();
+                if let Some(then) = old.side(&now.side).filter(timed) {
                     let threads = outcome.threads.to_string();
                     let ratio = format!("{:.2}", now.median() / then.median());
                     let mark = if apart(then, now) { "*" } else { " " };

@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use totune_record::write_atomically;
 
-use crate::comparison::Unit;
+use crate::comparison::{Measure, Unit};
+use crate::counted;
 use crate::results::{Outcome, Results, Timing};
 
 impl Results {
@@ -31,12 +32,17 @@ pub fn markdown(results: &Results) -> String {
         "# {}\n\nWritten by `./justw bench {}`.\nMachine: {}.\n",
         results.title, results.benchmark, results.machine
     );
-    text.push_str(&threads_and_load(results));
+    if results.measure == Measure::Time {
+        text.push_str(&threads_and_load(results));
+    }
     for line in versions(results) {
         let _ = writeln!(text, "{line}");
     }
     for note in &results.notes {
         let _ = writeln!(text, "{note}");
+    }
+    if results.measure == Measure::Operators {
+        return text + &counted::tables(results);
     }
     text.push_str(
         "Each side runs in a process of its own while the others sleep; rounds alternate; medians are over all laps after the warm-up.\n\
@@ -279,6 +285,7 @@ mod tests {
             title: "A title".to_string(),
             notes: vec!["A note.".to_string()],
             baselines: vec!["totune".to_string()],
+            measure: Measure::Time,
             machine: Machine::default(),
             outcomes: vec![outcome],
             appendix: String::new(),

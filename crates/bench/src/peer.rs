@@ -16,7 +16,9 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
     }
     let mut comparison = Comparison::new("totune next to PyTorch + transformers", &["totune"]).note(
         "f32. Training: forward, loss, backward, clipping by the global norm, AdamW over all parameters. \
-         `pytorch` has PyTorch's default AdamW, `pytorch-fused` the one with `fused=True`; attention is `sdpa`.",
+         `pytorch` has PyTorch's default AdamW, `pytorch-fused` the one with `fused=True`; attention is `sdpa`.\n\
+         `memory by formula` of training is the peak memory of the program after a tiny step, measured, and the bytes of weights, moments and \
+         activations, counted from the shape (`crates/bench/src/memory.rs`).",
     );
     for (name, shape) in shapes {
         for &(batch, seq) in &batches {
@@ -32,6 +34,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                     batch,
                     seq,
                     dropout,
+                    attention_dropout: None,
                     threads: desk.threads,
                     dtype: Dtype::F32,
                     batches: None,

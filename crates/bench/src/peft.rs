@@ -39,6 +39,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                     batch,
                     seq,
                     dropout: 0.1,
+                    attention_dropout: None,
                     threads: desk.threads,
                     dtype,
                     batches: None,

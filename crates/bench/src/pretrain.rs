@@ -84,6 +84,7 @@ fn masked_lm(desk: &Desk) -> Result<Case> {
         batch,
         seq,
         dropout: 0.0,
+        attention_dropout: None,
         threads: desk.threads,
         dtype,
         batches: None,

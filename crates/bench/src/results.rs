@@ -6,8 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use totune_model::fused::Calls;
 
-use crate::comparison::{Comparison, Target, Unit};
+use crate::comparison::{Comparison, Measure, Target, Unit};
 use crate::machine::Machine;
 
 /// Everything a page shows.
@@ -21,6 +22,9 @@ pub struct Results {
     pub notes: Vec<String>,
     /// Baselines: sides by whose time the others' is divided.
     pub baselines: Vec<String>,
+    /// What is compared.
+    #[serde(default, skip_serializing_if = "Measure::is_time")]
+    pub measure: Measure,
     /// The machine.
     pub machine: Machine,
     /// Cases in the order in which they were first measured.
@@ -73,6 +77,9 @@ pub struct Timing {
     /// Other numbers that it reported.
     #[serde(default)]
     pub facts: BTreeMap<String, f64>,
+    /// Operators that LibTorch dispatched in a step, where they are counted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub operators: BTreeMap<String, Calls>,
 }
 
 impl Timing {
@@ -110,6 +117,7 @@ impl Results {
             title: comparison.title.clone(),
             notes: comparison.notes.clone(),
             baselines: comparison.baselines.clone(),
+            measure: comparison.measure,
             machine: Machine::here(),
             outcomes: Vec::new(),
             appendix: comparison.appendix.clone(),

@@ -7,7 +7,7 @@ use totune_adapt::Dtype;
 use totune_stats::quartiles;
 
 use crate::benchmark::Benchmark;
-use crate::comparison::{Case, SideSpec, Steps};
+use crate::comparison::{Case, Measure, SideSpec, Steps};
 use crate::desk::Desk;
 use crate::machine::load;
 use crate::product::Product;
@@ -47,6 +47,12 @@ impl Desk {
         for case in &comparison.cases {
             eprintln!("{}", titled(case));
             let mut outcome = self.measure(case, rounds)?;
+            if comparison.measure == Measure::Operators {
+                outcome.load = None;
+                for timing in &mut outcome.sides {
+                    timing.seconds.clear();
+                }
+            }
             if let Some(heading) = comparison.mean_value {
                 for timing in &mut outcome.sides {
                     let mean = timing.values.iter().sum::<f64>() / timing.values.len() as f64;
@@ -108,6 +114,7 @@ impl Desk {
                 product: product(spec),
                 values: last.values,
                 facts: last.facts,
+                operators: last.operators,
             };
             eprintln!("  {:<28} {:>10.3} ms", timing.side, timing.median() * 1e3);
             timings.push(timing);

@@ -2,7 +2,7 @@
 //!
 //! The process is started with its case as JSON and says `{"version": …}` when it is ready. For each line `N` on standard
 //! input it takes N steps and answers `{"seconds": […]}`; at the end of input it says
-//! `{"peak_memory": bytes, "values": […], "facts": {…}}`. `bench/side.py` is the other end in Python, [`crate::worker`] ours.
+//! `{"peak_memory": bytes, "values": […], "facts": {…}, "operators": {…}}`. `bench/side.py` is the other end in Python, [`crate::worker`] ours.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -11,6 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use totune_model::fused::Calls;
 
 /// A process that takes steps on request.
 pub struct Side {
@@ -48,6 +49,9 @@ pub struct LastWords {
     /// Other numbers for the table, by the heading of their column.
     #[serde(default)]
     pub facts: BTreeMap<String, f64>,
+    /// Operators that LibTorch dispatched in the last step, where they are counted.
+    #[serde(default)]
+    pub operators: BTreeMap<String, Calls>,
 }
 
 impl Side {

@@ -1,5 +1,6 @@
 //! Our side of `peer`, `bf16` and `pretrain`: steps of a BERT with a classifier or as a masked language model.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -18,7 +19,9 @@ use totune_model::{
 };
 
 use crate::batches;
-use crate::worker::{Worker, answer};
+use crate::memory::TrainingStep;
+pub use crate::shape::Shape;
+use crate::worker::{Worker, answer_with, last_words};
 
 /// A case to time: a shape, a batch and a way to run it. `bench/transformer.py` reads the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -33,8 +36,11 @@ pub struct Case {
     pub batch: usize,
     /// Tokens in an example; none is padding.
     pub seq: usize,
-    /// Dropout everywhere.
+    /// Dropout everywhere, but for [`Case::attention_dropout`].
     pub dropout: f64,
+    /// Dropout of the probabilities of attention, where it is another.
+    #[serde(default)]
+    pub attention_dropout: Option<f64>,
     /// Threads of the side.
     pub threads: usize,
     /// The dtype of the matmuls in the encoder's layers.
@@ -72,42 +78,6 @@ impl TrainedPart {
                 embeddings: Trainable::No,
                 ..BitFit::new(RATE.lr)
             })),
-        }
-    }
-}
-
-/// Sizes of an encoder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
-    /// Wordpieces.
-    pub vocab: usize,
-    /// Width.
-    pub hidden: usize,
-    /// Layers.
-    pub layers: usize,
-    /// Attention heads.
-    pub heads: usize,
-    /// Feed-forward width.
-    pub intermediate: usize,
-}
-
-impl Shape {
-    /// all-MiniLM-L6-v2.
-    pub const MINI_LM: Self = Self::new(30_522, 384, 6, 12);
-    /// BERT-base.
-    pub const BERT_BASE: Self = Self::new(30_522, 768, 12, 12);
-    /// totune-bert-mini.
-    pub const BERT_MINI: Self = Self::new(8192, 256, 6, 4);
-    /// For tests of the benchmarks themselves.
-    pub const TINY: Self = Self::new(1200, 16, 2, 2);
-
-    const fn new(vocab: usize, hidden: usize, layers: usize, heads: usize) -> Self {
-        Self {
-            vocab,
-            hidden,
-            layers,
-            heads,
-            intermediate: 4 * hidden,
         }
     }
 }
@@ -169,6 +139,22 @@ impl Case {
         })
     }
 
+    /// The step as the formula of its memory takes it; `None` for what the formula does not know.
+    fn counted(&self) -> Option<TrainingStep> {
+        let is_known = self.mode == Mode::Train
+            && self.head == Head::Classifier
+            && self.trained == TrainedPart::All
+            && self.dtype == Dtype::F32
+            && self.batches.is_none();
+        is_known.then_some(TrainingStep {
+            shape: self.shape,
+            batch: self.batch,
+            seq: self.seq,
+            trained_layers: self.shape.layers,
+            moments: 2,
+        })
+    }
+
     fn config(&self) -> BertConfig {
         BertConfig {
             vocab_size: self.shape.vocab,
@@ -180,19 +166,44 @@ impl Case {
             type_vocab_size: 2,
             layer_norm_eps: 1e-12,
             hidden_dropout_prob: self.dropout,
-            attention_probs_dropout_prob: self.dropout,
+            attention_probs_dropout_prob: self.attention_dropout.unwrap_or(self.dropout),
             pooler: PoolerKind::Tanh,
         }
     }
 }
 
-/// Takes steps on request.
+/// Takes steps on request; with the last message comes the peak memory by the formula, where there is one for the case.
 pub fn work(case: &Case, worker: &Worker) -> Result<()> {
-    let mut steps = Steps::new(case, &worker.machine.device)?;
-    answer(&worker.machine.device_name, || {
+    let device = &worker.machine.device;
+    let mut facts = BTreeMap::new();
+    if let Some(step) = case.counted() {
+        // The program with everything that a step loads, measured, and the tensors of this case, counted.
+        let program = peak_of_tiny_steps(case, device)?;
+        let bytes = program + step.memory().peak() as u64;
+        facts.insert("memory by formula (MB)".to_string(), bytes as f64 / 1e6);
+    }
+    let mut steps = Steps::new(case, device)?;
+    let step = || {
         steps.step();
-        Ok(Vec::new())
+        Ok(())
+    };
+    answer_with(&worker.machine.device_name, step, |()| {
+        last_words(Vec::new(), facts)
     })
+}
+
+/// The peak memory of this program after such steps of a tiny encoder.
+fn peak_of_tiny_steps(case: &Case, device: &Device) -> Result<u64> {
+    let tiny = Case {
+        shape: Shape::TINY,
+        batch: 2,
+        seq: 8,
+        ..case.clone()
+    };
+    let mut steps = Steps::new(&tiny, device)?;
+    steps.step();
+    steps.step();
+    Ok(totune_sweep::peak_memory())
 }
 
 /// AdamW as PyTorch has it.
@@ -319,7 +330,8 @@ struct Batch {
     labels: Tensor<1, Int>,
 }
 
-struct Steps {
+/// Steps of a case, taken one by one.
+pub struct Steps {
     mode: Mode,
     /// Taken and put back by each step.
     network: Option<Network>,
@@ -330,7 +342,11 @@ struct Steps {
 }
 
 impl Steps {
-    fn new(case: &Case, device: &Device) -> Result<Self> {
+    /// Prepares the network and its batches.
+    ///
+    /// # Errors
+    /// When a strategy does not fit the network, or a file of batches cannot be read.
+    pub fn new(case: &Case, device: &Device) -> Result<Self> {
         let batches = match &case.batches {
             Some(file) => {
                 let batch = |(tokens, labels)| Batch {
@@ -352,7 +368,8 @@ impl Steps {
         })
     }
 
-    fn step(&mut self) {
+    /// Takes the next step.
+    pub fn step(&mut self) {
         let network = self.network.take().expect("put back by the step before");
         let batch = &self.batches[self.taken as usize % self.batches.len()];
         self.taken += 1;

@@ -22,11 +22,23 @@ pub struct Worker {
 
 /// Sends `version`; then for each number on standard input takes as many steps and sends the seconds of each, until the
 /// input ends; then the `values` of the last step.
-pub fn answer(version: &str, mut step: impl FnMut() -> Result<Vec<f64>>) -> Result<()> {
+pub fn answer(version: &str, step: impl FnMut() -> Result<Vec<f64>>) -> Result<()> {
+    answer_with(version, step, |values| last_words(values, BTreeMap::new()))
+}
+
+/// Does the same as [`answer`], and makes the last message from the values of the last step with `last`.
+pub fn answer_with<T>(
+    version: &str,
+    mut step: impl FnMut() -> Result<T>,
+    last: impl FnOnce(T) -> LastWords,
+) -> Result<()>
+where
+    T: Default,
+{
     say(&Hello {
         version: version.to_string(),
     })?;
-    let mut values = Vec::new();
+    let mut values = T::default();
     for line in std::io::stdin().lock().lines() {
         let n: usize = line?.trim().parse().context("not a number of steps")?;
         let mut seconds = Vec::with_capacity(n);
@@ -37,7 +49,7 @@ pub fn answer(version: &str, mut step: impl FnMut() -> Result<Vec<f64>>) -> Resu
         }
         say(&Timings { seconds })?;
     }
-    say(&last_words(values, BTreeMap::new()))
+    say(&last(values))
 }
 
 /// The last message of a worker.
@@ -46,6 +58,7 @@ pub fn last_words(values: Vec<f64>, facts: BTreeMap<String, f64>) -> LastWords {
         peak_memory: totune_sweep::peak_memory(),
         values,
         facts,
+        ..LastWords::default()
     }
 }
 

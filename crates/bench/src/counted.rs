@@ -1,0 +1,150 @@
+//! The tables of a page on operators: totals of each side, and the most frequent operators.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use totune_model::fused::Calls;
+
+use crate::results::{Outcome, Results, Timing};
+
+/// Number of operators in the table of a case.
+const MOST_FREQUENT: usize = 20;
+
+/// The ways to count, by the headings of their columns.
+const COUNTS: [(&str, fn(&Calls) -> u64); 3] = [
+    ("operators", |calls| calls.all),
+    ("outermost", |calls| calls.outermost),
+    ("innermost", |calls| calls.innermost),
+];
+
+/// A table of all cases, and for each case its most frequent operators.
+pub fn tables(results: &Results) -> String {
+    let mut text =
+        String::from("A ratio below 1 means that the side of the row dispatches fewer.\n\n");
+    let mut head = vec!["case".to_string(), "side".to_string()];
+    head.extend(COUNTS.map(|(name, _)| name.to_string()));
+    for baseline in &results.baselines {
+        head.extend(COUNTS.map(|(name, _)| format!("{name} / {baseline}'s")));
+    }
+    let rules = (0..head.len()).map(|at| if at < 2 { "---" } else { "--:" });
+    let rules: Vec<&str> = rules.collect();
+    let _ = writeln!(text, "| {} |\n|{}|", head.join(" | "), rules.join("|"));
+    for outcome in &results.outcomes {
+        for (at, timing) in outcome.sides.iter().enumerate() {
+            let total = Calls::total(&timing.operators);
+            let case = if at == 0 { outcome.case.as_str() } else { "" };
+            let mut row = vec![case.to_string(), timing.side.clone()];
+            row.extend(COUNTS.map(|(_, count)| count(&total).to_string()));
+            for baseline in &results.baselines {
+                row.extend(ratios(outcome, timing, baseline));
+            }
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+        }
+    }
+    for outcome in &results.outcomes {
+        most_frequent(&mut text, outcome);
+    }
+    text
+}
+
+/// The counts of a side divided by the baseline's; empty for baselines themselves, and where there is nothing to divide by.
+fn ratios(outcome: &Outcome, timing: &Timing, baseline: &str) -> [String; 3] {
+    let other = outcome.side(baseline);
+    let other = other.filter(|other| other.side != timing.side);
+    let other = other.map(|other| Calls::total(&other.operators));
+    let ours = Calls::total(&timing.operators);
+    COUNTS.map(|(_, count)| {
+        let other = other.as_ref().map(count).filter(|other| *other > 0);
+        other.map_or(String::new(), |other| {
+            format!("{:.2}", count(&ours) as f64 / other as f64)
+        })
+    })
+}
+
+fn most_frequent(text: &mut String, outcome: &Outcome) {
+    let names = outcome.sides.iter().flat_map(|side| side.operators.keys());
+    let mut names: Vec<&String> = names.collect::<BTreeSet<_>>().into_iter().collect();
+    let calls =
+        |side: &Timing, name: &String| side.operators.get(name).copied().unwrap_or_default();
+    let most = |name: &&String| {
+        let counts = outcome.sides.iter().map(|side| calls(side, name).all);
+        std::cmp::Reverse(counts.max())
+    };
+    names.sort_by_key(most);
+    let sides: Vec<&str> = outcome
+        .sides
+        .iter()
+        .map(|side| side.side.as_str())
+        .collect();
+    let _ = write!(
+        text,
+        "\n## {}\n\nThe most frequent operators at any depth, and in brackets those that are outermost.\n\n| operator | {} |\n|---|{}\n",
+        outcome.case,
+        sides.join(" | "),
+        "--:|".repeat(sides.len()),
+    );
+    for name in names.into_iter().take(MOST_FREQUENT) {
+        let cell = |side| {
+            let calls = calls(side, name);
+            format!("{} ({})", calls.all, calls.outermost)
+        };
+        let cells: Vec<String> = outcome.sides.iter().map(cell).collect();
+        let _ = writeln!(text, "| `{name}` | {} |", cells.join(" | "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(name: &str, operators: &[(&str, [u64; 3])]) -> Timing {
+        let operators = operators
+            .iter()
+            .map(|&(name, [all, outermost, innermost])| {
+                let calls = Calls {
+                    all,
+                    outermost,
+                    innermost,
+                };
+                (name.to_string(), calls)
+            });
+        Timing {
+            side: name.to_string(),
+            operators: operators.collect(),
+            ..Timing::default()
+        }
+    }
+
+    #[test]
+    fn sides_are_compared_by_their_operators() {
+        let outcome = Outcome {
+            case: "a step".to_string(),
+            sides: vec![
+                side("totune", &[("aten::mm", [3, 1, 3])]),
+                side(
+                    "pytorch",
+                    &[("aten::mm", [2, 0, 2]), ("aten::linear", [2, 2, 0])],
+                ),
+            ],
+            ..Outcome::default()
+        };
+        let results = Results {
+            baselines: vec!["pytorch".to_string()],
+            outcomes: vec![outcome],
+            ..Results::default()
+        };
+        let text = tables(&results);
+        for line in [
+            "| case | side | operators | outermost | innermost | operators / pytorch's | outermost / pytorch's | innermost / pytorch's |",
+            "| a step | totune | 3 | 1 | 3 | 0.75 | 0.50 | 1.50 |",
+            "|  | pytorch | 4 | 2 | 2 |  |  |  |",
+            "| `aten::mm` | 3 (1) | 2 (0) |",
+            "| `aten::linear` | 0 (0) | 2 (2) |",
+        ] {
+            assert!(
+                text.lines().any(|found| found == line),
+                "expected {line} in\n{text}"
+            );
+        }
+    }
+}
