@@ -199,6 +199,7 @@ pub(super) fn feed_forward(
     let FeedForwardWeights {
         inner,
         outer,
+        gelu: _,
         adapter: _,
         norm,
     } = weights;
@@ -229,6 +230,7 @@ pub(super) fn self_attention(
     let SelfAttentionWeights {
         projections: [q, k, v],
         output,
+        prefix: _,
         adapter: _,
         norm,
     } = weights;

@@ -5,7 +5,9 @@ use burn::tensor::{Device, Tensor};
 use super::*;
 use crate::fused::compare::{check, values};
 use crate::fused::libtorch::owns;
-use crate::fused::transformer::{Affine, NormWeights, plain_feed_forward, plain_self_attention};
+use crate::fused::transformer::{
+    Affine, Gelu, NormWeights, plain_feed_forward, plain_self_attention,
+};
 use crate::fused::without_cpu_kernels;
 
 const PRECISIONS: [(Precision, f32); 2] = [(Precision::F32, 2e-5), (Precision::Bf16, 4e-2)];
@@ -45,6 +47,7 @@ fn feed_forward_weights(inputs: &[Tensor<1>]) -> FeedForwardWeights {
     FeedForwardWeights {
         inner: affine(&inputs[1], &inputs[2]),
         outer: affine(&inputs[3], &inputs[4]),
+        gelu: Gelu::Erf,
         adapter: None,
         norm: norm(&inputs[5], &inputs[6]),
     }
@@ -64,6 +67,7 @@ fn attention_weights(inputs: &[Tensor<1>]) -> SelfAttentionWeights {
     SelfAttentionWeights {
         projections: [pair(1, 5), pair(2, 5), pair(3, 6)],
         output: pair(4, 7),
+        prefix: None,
         adapter: None,
         norm: norm(&inputs[8], &inputs[9]),
     }
