@@ -13,7 +13,7 @@ pub struct Comparison {
     pub notes: Vec<String>,
     /// Baselines: sides by whose time the others' is divided, a column each.
     pub baselines: Vec<String>,
-    /// What is compared.
+    /// Kind of measurement: times, or calls of operators.
     pub measure: Measure,
     /// Cases in the order of the table.
     pub cases: Vec<Case>,

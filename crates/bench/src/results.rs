@@ -22,7 +22,7 @@ pub struct Results {
     pub notes: Vec<String>,
     /// Baselines: sides by whose time the others' is divided.
     pub baselines: Vec<String>,
-    /// What is compared.
+    /// Kind of measurement: times, or calls of operators.
     #[serde(default, skip_serializing_if = "Measure::is_time")]
     pub measure: Measure,
     /// The machine.

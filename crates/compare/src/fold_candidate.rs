@@ -1,7 +1,7 @@
 //! Strategies in cross-validation.
 
-use crate::predictions::Predictions;
 use crate::candidate::NO_TIME;
+use crate::predictions::Predictions;
 use crate::row::{Row, ScoredRow};
 use crate::runner::Runner;
 use crate::scorer::Scorer;

@@ -95,12 +95,15 @@ impl Race<'_> {
         let trials = by_importance(&rates);
         let least = first_stage::least(candidates.len());
         let stages = [(FIRST, least, false), (SECOND, least, true), (1.0, 1, true)];
-        let fitted = stages.into_iter().find_map(|(share, least, predicts_test)| {
-            let seconds = self.left_of_first_stages(share);
-            let fitting = |at: usize, seconds| self.fitting(&candidates[at], seconds, predicts_test);
-            let fitted = fitted(&trials, (&entrants, seconds), least, fitting)?;
-            Some((fitted, predicts_test))
-        });
+        let fitted = stages
+            .into_iter()
+            .find_map(|(share, least, predicts_test)| {
+                let seconds = self.left_of_first_stages(share);
+                let fitting =
+                    |at: usize, seconds| self.fitting(&candidates[at], seconds, predicts_test);
+                let fitted = fitted(&trials, (&entrants, seconds), least, fitting)?;
+                Some((fitted, predicts_test))
+            });
         let (trials, predicts_test) = fitted.unwrap_or_default();
         for FirstTrial {
             candidate: at,

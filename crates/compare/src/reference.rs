@@ -198,7 +198,8 @@ fn epochs_at_length(strategy: Strategy, n_layers: usize, n: usize) -> usize {
     let range = epochs(strategy, n_layers);
     let of_many = (MOST_SEEN / n.max(1)).max(FEWEST_OF_MANY);
     let usual = strategy.epochs(n_layers).min(of_many).max(*range.start());
-    SEEN.div_ceil(n.max(1)).clamp(usual, usual.max(*range.end()))
+    SEEN.div_ceil(n.max(1))
+        .clamp(usual, usual.max(*range.end()))
 }
 
 /// The defaults of transformers' example scripts and of its `TrainingArguments`: AdamW at 5e-5 for all layers, linear decay

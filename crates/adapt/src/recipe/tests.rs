@@ -185,7 +185,10 @@ fn separate_texts_of_pairs_have_a_head_that_compares_their_vectors() {
     };
     let error = recipe.training(&card("totune-bert-mini"), &DATA);
     let error = error.expect_err("no closed optimum").to_string();
-    assert!(error.contains("found `siamese`, expected `linear`"), "{error}");
+    assert!(
+        error.contains("found `siamese`, expected `linear`"),
+        "{error}"
+    );
 }
 
 #[test]

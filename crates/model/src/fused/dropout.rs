@@ -107,7 +107,7 @@ mod kernel {
         ) -> *mut c_char;
     }
 
-    /// A new tensor: `x`, f32 in main memory, with a share `rate` set to zero and the rest scaled; see
+    /// A new tensor: `x`, f32 on the CPU, with a share `rate` set to zero and the rest scaled; see
     /// [`super::dropout`].
     pub fn dropped(x: &Tensor, rate: f64, seed: u64) -> Tensor {
         if rate == 0.0 {

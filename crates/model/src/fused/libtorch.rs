@@ -47,7 +47,7 @@ thread_local! {
     static CPU_KERNELS_OFF: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` with LibTorch's operators in place of our own C++ for tensors in main memory, as on a GPU, and without
+/// Runs `work` with LibTorch's operators in place of our own C++ for tensors on the CPU, as on a GPU, and without
 /// reading numbers where a GPU would be waited for.
 ///
 /// One thread at a time does so, since dropout then draws from the generator of the process.

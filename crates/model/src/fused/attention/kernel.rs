@@ -1,4 +1,4 @@
-//! Attention with LibTorch: by its own operators, and with our dropout in main memory.
+//! Attention with LibTorch: by its own operators, and with our dropout on the CPU.
 
 use std::os::raw::{c_char, c_double, c_void};
 use std::ptr;
@@ -96,7 +96,7 @@ impl Kernel<3> for Library {
     }
 }
 
-/// Attention in main memory with dropout: the probabilities are stored, the mask is recomputed from its seed.
+/// Attention on the CPU with dropout: the probabilities are stored, the mask is recomputed from its seed.
 #[derive(Debug, Clone)]
 pub struct Dropped {
     pub bias: Option<TchTensor>,

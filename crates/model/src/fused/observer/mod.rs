@@ -1,6 +1,6 @@
 //! The operators that LibTorch dispatches while something runs, recorded by its own observer.
 //!
-//! What does not go through the dispatcher is not seen: our own passes over main memory (`transformer/passes.cpp` and the
+//! What does not go through the dispatcher is not seen: our own passes over memory (`transformer/passes.cpp` and the
 //! like) and oneDNN's products that they call. [`without_cpu_kernels`](super::without_cpu_kernels) leaves these out.
 
 use std::collections::BTreeMap;
