@@ -10,8 +10,11 @@ use crate::results::{Outcome, Results, Timing};
 /// Number of operators in the table of a case.
 const MOST_FREQUENT: usize = 20;
 
-/// The ways to count, by the headings of their columns.
-const COUNTS: [(&str, fn(&Calls) -> u64); 3] = [
+/// A way to count, with the heading of its column.
+type Count = (&'static str, fn(&Calls) -> u64);
+
+/// The ways to count.
+const COUNTS: [Count; 3] = [
     ("operators", |calls| calls.all),
     ("outermost", |calls| calls.outermost),
     ("innermost", |calls| calls.innermost),

@@ -36,9 +36,12 @@ pub(crate) fn fitted(
     least: usize,
     fitting: impl Fn(usize, f64) -> Option<Size>,
 ) -> Option<Vec<FirstTrial>> {
-    let weight = |at: usize| match learns_late(entrants[at].strategy) {
-        true => 2.0,
-        false => 1.0,
+    let weight = |at: usize| {
+        if learns_late(entrants[at].strategy) {
+            2.0
+        } else {
+            1.0
+        }
     };
     (least.max(1)..=trials.len()).rev().find_map(|n| {
         let chosen = &trials[..n];
